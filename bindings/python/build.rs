@@ -1,11 +1,12 @@
-//! Tells the package which commit it is built from, as the build script of the command line does for the program: with equal commits
-//! they have equal names for runs. It is that of the checkout, or `WORDLINE_COMMIT` where there is none, as in a source distribution.
+//! Passes the commit to the package, as the build script of the command line does for the program: with equal
+//! commits they have equal names for runs. It is that of the checkout, or `WORDLINE_COMMIT` without one, as
+//! in a source distribution.
 
 use std::env;
 use std::path::Path;
 use std::process::Command;
 
-/// The output of git in the folder of this package.
+/// Returns the output of git in the folder of this package.
 fn git(arguments: &[&str]) -> Option<String> {
     let folder = env::var_os("CARGO_MANIFEST_DIR")?;
     let output = Command::new("git").args(arguments).current_dir(folder).output().ok()?;
@@ -13,7 +14,7 @@ fn git(arguments: &[&str]) -> Option<String> {
     output.status.success().then(|| text.trim().to_owned())
 }
 
-/// The commit of the checkout, unless this is a folder in the checkout of something else.
+/// Returns the commit of the checkout, unless this is a folder within another project's checkout.
 fn of_checkout() -> Option<String> {
     if git(&["rev-parse", "--show-prefix"])? != "bindings/python/" {
         return None;

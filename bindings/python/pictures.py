@@ -22,11 +22,11 @@ BEGIN, END = "<!-- repro: ressd/volumes --quick --seeds 1 -->", "<!-- /repro -->
 WIDTH, HEIGHT = 520, 140
 COLOURS = {"ours": "#4c78a8", "ours, the other reading": "#9ecae9", "the paper": "#222222"}
 OTHER = {"programmed": "answered when programmed (second reading)", "buffer": "answered from the buffer (second reading)"}
-"""The other reading of when a write is answered, as rows are called."""
+"""The other interpretation of write completion, in names of rows."""
 
 
 class Row(NamedTuple):
-    """A row of the table: values as multiples of the baseline's."""
+    """A row of the table: values relative to the baseline."""
 
     ours: float
     paper: float | None
@@ -38,7 +38,7 @@ def multiple(number: float, unit: str) -> float:
 
 
 def table() -> dict[str, Row]:
-    """The rows that are numbers, by their text."""
+    """Numeric rows, by their text."""
     text = PAGE.read_text().split(BEGIN)[1].split(END)[0]
     rows: dict[str, Row] = {}
     for line in text.splitlines():
@@ -78,7 +78,9 @@ def bars(data: list[Json], bands: list[Json], axis: str, order: list[str], heigh
 
 
 def by_volume(rows: dict[str, Row], row: str, shown: str, axis: str, other: str | None = None, inverse: bool = False) -> Json:
-    """A bar for each volume, of the rows `shown`, and the means of `row` and of its `other` reading. Of `inverse` rows one is divided by each."""
+    """A bar for each volume of the rows `shown`, and the means of `row` and of its `other` interpretation. Values of
+    `inverse` rows are inverted.
+    """
     volumes = {what.split("volume = ")[1]: found.ours for what, found in rows.items() if what.startswith(f"{shown}, volume = ")}
     mean = rows[row]
     assert volumes and mean.paper is not None and mean.band is not None, row
@@ -90,7 +92,7 @@ def by_volume(rows: dict[str, Row], row: str, shown: str, axis: str, other: str 
 
 
 def means(rows: dict[str, Row], named: dict[str, str], axis: str) -> Json:
-    """The means of rows, ours beside the paper's."""
+    """Means of rows, ours beside the paper's."""
     data: list[Json] = []
     bands: list[Json] = []
     for name, row in named.items():
@@ -102,7 +104,7 @@ def means(rows: dict[str, Row], named: dict[str, str], axis: str) -> Json:
 
 
 def pictures(rows: dict[str, Row]) -> dict[str, list[Json]]:
-    """The charts of each picture, one below the other."""
+    """Charts of each picture, one below the other."""
     baseline = "RSS-RAID over its baseline"
     ratio = "RSS-RAID by its baseline"
     writes, reads = f"mean write latency, {baseline}", f"mean read latency, {baseline}"
@@ -134,7 +136,7 @@ def pictures(rows: dict[str, Row]) -> dict[str, list[Json]]:
 
 
 def free_pages(rows: dict[str, Row], row: str) -> Json:
-    """Figure 15, for which the paper prints one volume beside the mean."""
+    """Figure 15, for which the paper prints one volume and the mean."""
     chart = by_volume(rows, row, row, "free pages")
     paper = rows[f"{row}, PROJ_4"].paper
     chart["layer"][1]["data"]["values"].append({"x": "proj_4", "y": paper, "whose": "the paper"})

@@ -36,7 +36,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class Sources:
-    """Where each public name is defined."""
+    """Module that defines each public name."""
 
     def __init__(self) -> None:
         self.modules = {path.stem: ast.parse(path.read_text()) for path in sorted(FOLDER.glob("_*.py"))}
@@ -55,7 +55,7 @@ class Sources:
         }
 
     def definition(self, name: str) -> tuple[ast.stmt, str]:
-        """The statement that defines a name, and the docstring of an assignment."""
+        """Statement that defines a name, and the docstring of an assignment."""
         module = self.origin[name]
         while True:
             body = self.modules[module].body
@@ -73,13 +73,13 @@ class Sources:
 
 
 def _targets(node: ast.stmt) -> list[str]:
-    """The names that a statement assigns to."""
+    """Names that a statement assigns."""
     found = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
     return [target.id for target in found if isinstance(target, ast.Name)]
 
 
 def _text(node: ast.stmt | None) -> str:
-    """The docstring that a statement is."""
+    """Docstring of a statement."""
     match node:
         case ast.Expr(value=ast.Constant(value=str(text))):
             return text
@@ -88,7 +88,7 @@ def _text(node: ast.stmt | None) -> str:
 
 
 def markdown(docstring: str) -> str:
-    """A docstring as Markdown: double backquotes are single ones, and examples are blocks."""
+    """Converts a docstring to Markdown: double backquotes become single ones, and examples become blocks."""
     lines: list[str] = []
     example = False
     for line in _dedent(docstring):
@@ -116,7 +116,7 @@ def cell(docstring: str) -> str:
 
 
 def signature(function: Function, *, bound: bool) -> str:
-    """The signature of a function; that of a method without `self`."""
+    """Signature of a function; of a method without `self`."""
     taken = ast.unparse(function.args)
     if bound:
         taken = re.sub(r"^(self|cls)(, /)?(, )?", "", taken)
@@ -129,12 +129,12 @@ def _decorators(function: Function) -> set[str]:
 
 
 def _is_shown(name: str) -> bool:
-    """Whether a name of a class is for its users: the native part is not."""
+    """Whether a name of a class is public: the native part is not."""
     return not name.startswith("_") and name != "native"
 
 
 def fields(owner: ast.ClassDef) -> list[tuple[str, str, str]]:
-    """The fields and properties of a class: name, type, meaning."""
+    """Fields and properties of a class: name, type, meaning."""
     found: list[tuple[str, str, str]] = []
     for node, after in zip(owner.body, [*owner.body[1:], None], strict=True):
         if isinstance(node, ast.AnnAssign) and _is_shown(_targets(node)[0]):
@@ -148,14 +148,14 @@ def fields(owner: ast.ClassDef) -> list[tuple[str, str, str]]:
 
 
 def methods(owner: ast.ClassDef) -> list[Function]:
-    """The public methods of a class that say what they do."""
+    """Public methods of a class with a docstring."""
     skipped = {"property", "cached_property", "setter", "overload"}
     own = [node for node in owner.body if isinstance(node, Function) and _is_shown(node.name)]
     return [node for node in own if not skipped & _decorators(node) and ast.get_docstring(node)]
 
 
 def of_class(node: ast.ClassDef) -> str:
-    """The section of a class."""
+    """Section of a class."""
     init = next((one for one in node.body if isinstance(one, Function) and one.name == "__init__"), None)
     bases = [base for base in (ast.unparse(base) for base in node.bases) if base not in ("NamedTuple", "TypedDict")]
     below = f"({', '.join(bases)})" if bases else ""

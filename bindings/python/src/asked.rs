@@ -1,4 +1,4 @@
-//! An object of Python that is asked, and the calls of it.
+//! A Python object that implements decisions of a device, and the statistics of its calls.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,7 +13,7 @@ use crate::kind::{Answer, Kind};
 use crate::values::shown;
 use crate::views::Random;
 
-/// The calls of a design, over all devices that were made with it.
+/// Calls of a design, over all devices created with it.
 #[derive(Default)]
 pub struct Calls {
     pub name: &'static str,
@@ -23,7 +23,7 @@ pub struct Calls {
 }
 
 impl Calls {
-    /// None of the design called `name`.
+    /// Creates empty statistics of the design called `name`.
     pub fn of(name: &'static str) -> Arc<Self> {
         Arc::new(Self { name, ..Self::default() })
     }
@@ -33,12 +33,12 @@ impl Calls {
         self.raised.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
-    /// The exception that the design raised, if it did.
+    /// Takes the exception that the design raised, if any.
     pub fn take_raised(&self) -> Option<PyErr> {
         self.raised.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// How often it was asked, and the part that it had in a run of so many seconds.
+    /// Note with the number of calls and their share of a run of this many seconds.
     pub fn told(&self, seconds: f64) -> String {
         let (name, calls) = (self.name, self.calls.load(Ordering::Relaxed));
         let percent = self.nanoseconds.load(Ordering::Relaxed) as f64 / 1e7 / seconds.max(1e-9);
@@ -46,7 +46,7 @@ impl Calls {
     }
 }
 
-/// An object of Python that answers questions of one device.
+/// A Python object that makes the decisions of one device.
 pub struct Asked {
     object: Py<PyAny>,
     pub kind: Kind,
@@ -54,7 +54,7 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// A copy of an object with copies of all that it holds, for a device of its own: its state is that of one device.
+    /// Deep copy of an object, for one device: its state belongs to that device.
     pub fn copied(py: Python<'_>, object: &Py<PyAny>, calls: &Arc<Calls>) -> PyResult<Self> {
         let object = object.bind(py).call_method0("_copied")?;
         let kind = object.getattr("_kind")?.cast_into::<Kind>()?;
@@ -71,7 +71,8 @@ impl Asked {
         raised.get_or_insert(error);
     }
 
-    /// The answer of a method to `shown_view`, as `read` takes it; `otherwise` once an exception was raised, which ends the run.
+    /// Calls a method with `shown_view` and returns its decision as parsed by `read`; returns `otherwise`
+    /// once an exception was raised, which ends the run.
     pub fn ask<A, T>(
         &self,
         method: Answer,
@@ -102,22 +103,22 @@ impl Asked {
         answer.unwrap_or(otherwise)
     }
 
-    /// The result of a call to the object; nothing where it raises an exception, which ends the run.
+    /// Result of a call to the object; `None` if it raises an exception, which ends the run.
     fn call<T>(&self, call: impl FnOnce(Python<'_>) -> PyResult<T>) -> Option<T> {
         Python::attach(call).map_err(|error| self.raise(error)).ok()
     }
 
-    /// All of its state, as text; nothing where some of it is no plain data, which ends the run.
+    /// Its whole state, as text; `None` if some of it is not plain data, which ends the run.
     pub fn fields(&self) -> Option<String> {
         self.call(|py| self.object.bind(py).call_method0("_save")?.extract::<String>())
     }
 
-    /// Its state is this from now on.
+    /// Restores its state.
     pub fn take_fields(&self, fields: &str) {
         self.call(|py| self.object.bind(py).call_method1("_load", (fields,)).map(drop));
     }
 
-    /// One of its counters.
+    /// Value of one of its counters.
     pub fn counter(&self, attribute: &str) -> Option<u64> {
         self.call(|py| self.object.bind(py).getattr(attribute)?.extract::<u64>())
     }

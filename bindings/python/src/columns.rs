@@ -1,4 +1,4 @@
-//! Columns of requests, and of answers, as NumPy has them.
+//! Columns of requests and completions, in the layout of NumPy.
 
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
@@ -10,7 +10,7 @@ use wordline_ssd::{Operation, SECTOR};
 
 use crate::errors::refused;
 
-/// The operations, in the order of their numbers, by name.
+/// Operations in order of their numbers, with names.
 pub const OPERATIONS: [(Op, Operation, &str); Op::COUNT] = [
     (Op::Read, Operation::Read, "read"),
     (Op::Write, Operation::Write, "write"),
@@ -20,9 +20,10 @@ pub const OPERATIONS: [(Op, Operation, &str); Op::COUNT] = [
     (Op::Compare, Operation::Compare, "compare"),
 ];
 
-/// A request of its arrival in picoseconds, the number of its operation, its first sector and how many it has.
+/// Creates a request from its arrival in picoseconds, the number of its operation, its first sector and its
+/// number of sectors.
 pub fn request([time, op, sector, length]: [i64; 4]) -> PyResult<Request> {
-    // Far beyond any device, and no product overflows.
+    // Far beyond any device, and products do not overflow.
     let most_sectors = u64::MAX / SECTOR.0 / 2;
     let op = within("ops", op, Op::COUNT as u64 - 1)?;
     let time = within("times", time, i64::MAX as u64)?;
@@ -37,7 +38,7 @@ fn within(name: &str, value: i64, most: u64) -> PyResult<u64> {
     number.ok_or_else(|| refused(name, value, &format!("a whole number from 0 to {most}")))
 }
 
-/// Columns of 64-bit numbers, of one length.
+/// Columns of 64-bit numbers, of equal length.
 pub fn rows(py: Python<'_>, columns: [PyBuffer<i64>; 4]) -> PyResult<Vec<[i64; 4]>> {
     let [times, ops, sectors, lengths] = columns;
     let read = |column: PyBuffer<i64>| column.to_vec(py);
@@ -46,8 +47,8 @@ pub fn rows(py: Python<'_>, columns: [PyBuffer<i64>; 4]) -> PyResult<Vec<[i64; 4
     Ok(rows.map(|((time, op), (sector, length))| [time, op, sector, length]).collect())
 }
 
-/// Answers as the bytes of an array of records: time, latency, sector and sectors in 64 bits, number in 32, operation and whether it
-/// failed in 8, and two bytes that fill the record up.
+/// Completions as the bytes of an array of records: time, latency, sector and sectors in 64 bits, number in
+/// 32, operation and failure flag in 8, and two bytes of padding.
 pub fn answers<'py>(py: Python<'py>, answers: &[Answered]) -> Bound<'py, PyBytes> {
     let mut bytes = Vec::with_capacity(answers.len() * 40);
     for Answered { number, operation, offset, size, time, latency, failed } in answers {

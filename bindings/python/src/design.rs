@@ -1,4 +1,4 @@
-//! Designs in Python: an object of Python answers questions of a device that are asked seldom.
+//! Designs in Python: a Python object makes infrequent decisions of a device.
 
 use std::sync::Arc;
 
@@ -30,18 +30,18 @@ use crate::policies::{Admission, Leveller};
 use crate::values::shown;
 use crate::views::{Block, Failure, Moved, Resting, Shown, Written};
 
-/// An answer that is the number of a stream.
+/// Requirement on a decision that selects a stream.
 const STREAM: &str = "the number of one of its streams, from 0";
 
-/// An object of Python as a design.
+/// A Python object as a design.
 struct PythonDesign {
     asked: Asked,
-    /// The number of the last opening of a block.
+    /// Number of blocks opened so far.
     opened: u64,
 }
 
 impl PythonDesign {
-    /// A design of a device of its own.
+    /// Creates a design for one device.
     fn of(py: Python<'_>, object: &Py<PyAny>, calls: &Arc<Calls>) -> PyResult<Self> {
         Ok(Self { asked: Asked::copied(py, object, calls)?, opened: 0 })
     }
@@ -162,7 +162,7 @@ pub fn name_of(design: &Bound<'_, PyAny>) -> PyResult<&'static str> {
     })
 }
 
-/// A device with the design of an object of Python, and the calls of that.
+/// Attaches the design of a Python object to a device; returns its call statistics as well.
 pub fn with_design(device: &lab::Device, design: &Bound<'_, PyAny>) -> PyResult<(lab::Device, Arc<Calls>)> {
     let calls = Calls::of(name_of(design)?);
     let mut device = device.clone();
@@ -170,7 +170,7 @@ pub fn with_design(device: &lab::Device, design: &Bound<'_, PyAny>) -> PyResult<
     Ok((device, calls))
 }
 
-/// A device that was checked, with the design of an object that is one.
+/// Attaches a checked design object to a checked device.
 pub fn placed(
     device: &Arc<dyn Configured>,
     design: &Bound<'_, PyAny>,
@@ -197,14 +197,14 @@ fn no_argument(found: String, wanted: &str) -> Error {
     Error::Argument { what: "design".into(), found, wanted: wanted.into() }
 }
 
-/// The SSD on which a design can answer what it has methods for.
+/// Returns the SSD if a design can make its decisions there.
 fn fitting<'a>(device: &'a Arc<dyn Configured>, kind: &Kind) -> LabResult<&'a Ssd> {
     let no = |found: String, wanted: &str| Err(no_argument(found, wanted));
     let Some(ssd) = as_ssd(device) else {
         return no(format!("it with a device of the type {}", device.device_type()), "an SSD");
     };
     let (scope, mode) = (ssd.config.file.ftl.gc.scope, ssd.config.file.buffer.mode);
-    // Super blocks have no facts of their own.
+    // Superblocks have no facts of their own.
     if kind.has(Answer::Victim) && scope != Scope::Row {
         let found = format!("it with ftl.gc.scope = \"{}\"", name_of_setting(&scope));
         return no(found, "an SSD that cleans the blocks of rows");
@@ -216,7 +216,7 @@ fn fitting<'a>(device: &'a Arc<dyn Configured>, kind: &Kind) -> LabResult<&'a Ss
     Ok(ssd)
 }
 
-/// The policies of a device, with a design for some of its questions.
+/// Policies of a device, with a design for some of its decisions.
 fn parts_with(py: Python<'_>, design: PythonDesign, config: &Config) -> Parts {
     let mut parts = Parts::of(config);
     let Asked { kind, .. } = &design.asked;
@@ -229,14 +229,14 @@ fn parts_with(py: Python<'_>, design: PythonDesign, config: &Config) -> Parts {
     Parts { designs: Combination::of(vec![Box::new(design)]), ..parts }
 }
 
-/// The same device, cleaned as early as the streams of a design want, where its keys say later.
+/// The same device, with GC starting early enough for the streams of a design, if its keys start it later.
 fn with_room(mut file: DeviceFile, parts: &Parts, pools: usize) -> DeviceFile {
     file.demands = parts.demands(pools).ok();
     file.raise_marks([false; 2]);
     file
 }
 
-/// A design that is tried on small devices.
+/// A design to be tested on small devices.
 struct Tried {
     object: Py<PyAny>,
     calls: Arc<Calls>,
@@ -253,7 +253,7 @@ impl Tried {
         let parts = parts_with(py, made, &config);
         let mut device = with_room(contract::small(), &parts, config.pools.count());
         if streams > 2 {
-            // Chosen: each stream has an open block in each row of planes, of which the device has few.
+            // Chosen: each stream has an active block in each plane group, and the device has few blocks.
             device.ftl.over_provisioning = 0.5;
         }
         Ok(Self { object, calls, device })
@@ -267,8 +267,8 @@ impl Tried {
     }
 }
 
-/// Tries a design on small devices: reads give back what was written, all answers are allowed, and so it is with faults, power cuts and
-/// snapshots.
+/// Tests a design on small devices: reads return what was written and all decisions are valid, also with
+/// faults, power cuts and snapshots.
 #[pyfunction]
 pub fn check_contract(py: Python<'_>, design: &Bound<'_, PyAny>) -> PyResult<()> {
     let tried = Tried::of(design)?;
@@ -280,7 +280,8 @@ pub fn check_contract(py: Python<'_>, design: &Bound<'_, PyAny>) -> PyResult<()>
     ended.map_err(|failure| broken_contract(tried.calls.name, &failure, tried.calls.take_raised()))
 }
 
-/// Tries whether a design goes on from a snapshot as it does without. A design that raises an exception of its own passes: its runs will tell.
+/// Tests whether a design continues from a snapshot as it does without. A design that raises an exception of
+/// its own passes: its runs will report it.
 #[pyfunction]
 pub fn check_restored(py: Python<'_>, design: &Bound<'_, PyAny>) -> PyResult<()> {
     let tried = Tried::of(design)?;
@@ -291,7 +292,7 @@ pub fn check_restored(py: Python<'_>, design: &Bound<'_, PyAny>) -> PyResult<()>
     let ended = py.detach(|| quietly(|| once(Trial::Usual).ok().map(|()| once(Trial::Snapshots))));
     let Some(Err(failure)) = ended else { return Ok(()) };
     let raised = tried.calls.take_raised();
-    // A state that is no plain data is refused by the package.
+    // The package rejects a state that is not plain data.
     let is_its_own = raised.as_ref().is_some_and(|raised| !is_refusal(py, raised));
     if is_its_own { Ok(()) } else { Err(broken_contract(tried.calls.name, &failure, raised)) }
 }

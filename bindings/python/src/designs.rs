@@ -12,10 +12,11 @@ use wordline_studies::{Own, Placed, Watched};
 use crate::asked::Calls;
 use crate::design::{name_of, placed};
 
-/// The varied key that says which design a run has.
+/// Varied key that selects the design of a run.
 const KEY: &str = "design";
 
-/// The designs of a study, by their labels: values of the varied key, or nothing for the one of all runs. Those without an object are none.
+/// Designs of a study by label: values of the varied key, or the empty label for a design of all runs. Labels
+/// without an object have no design.
 pub struct PythonDesigns(BTreeMap<String, Option<Given>>);
 
 struct Given {
@@ -25,7 +26,7 @@ struct Given {
 }
 
 impl PythonDesigns {
-    /// From labels, each with an object and its source, or nothing.
+    /// Creates them from labels, each with an object and its source, or `None`.
     pub fn of(designs: &Bound<'_, PyDict>) -> PyResult<Self> {
         let mut all = BTreeMap::new();
         for (label, given) in designs {
@@ -57,7 +58,7 @@ impl Own for PythonDesigns {
     }
 }
 
-/// The calls of a design in a run of a study.
+/// Call statistics of a design in a run of a study.
 struct Watch(Arc<Calls>);
 
 impl Watched for Watch {

@@ -1,4 +1,4 @@
-//! Devices as they are described.
+//! Device descriptions.
 
 use std::path::PathBuf;
 
@@ -10,32 +10,32 @@ use wordline_lab::Registry;
 use crate::errors::{of_device, refused, refused_key};
 use crate::values::{to_pairs, to_python, to_table};
 
-/// A description of a device that was checked; with another setting it is another one.
+/// A checked device description; changing a setting gives another one.
 #[pyclass(frozen, module = "wordline._native")]
 pub struct Device(pub lab::Device);
 
 #[pymethods]
 impl Device {
-    /// The preset `name`, or the one in the file at that path.
+    /// Returns the preset `name`, or the device in the file at that path.
     #[staticmethod]
     fn preset(name: &str) -> PyResult<Self> {
         lab::Device::preset(name).map(Self).map_err(of_device)
     }
 
-    /// The device in a configuration file.
+    /// Returns the device in a configuration file.
     #[staticmethod]
     fn file(path: PathBuf) -> PyResult<Self> {
         lab::Device::file(path).map(Self).map_err(of_device)
     }
 
-    /// The device called `name` of a table of keys.
+    /// Returns the device called `name` from a table of keys.
     #[staticmethod]
     fn of_keys(name: &str, keys: &Bound<'_, PyMapping>) -> PyResult<Self> {
         let table = to_table("device", keys)?;
         lab::Device::of_keys(&Registry::default(), name, table).map(Self).map_err(of_device)
     }
 
-    /// The device of a whole document in TOML, as [`toml`](Self::toml) gives it.
+    /// Returns the device of a complete TOML document, as [`toml`](Self::toml) returns it.
     #[staticmethod]
     fn of_toml(name: &str, text: &str) -> PyResult<Self> {
         let table = text
@@ -44,7 +44,7 @@ impl Device {
         lab::Device::of_keys(&Registry::default(), name, table).map(Self).map_err(of_device)
     }
 
-    /// The same device with other values of these keys.
+    /// Returns the same device with other values of these keys.
     fn with_keys(&self, keys: &Bound<'_, PyMapping>) -> PyResult<Self> {
         let all = to_pairs("settings", keys)?;
         if let Some((key, _)) = all.iter().find(|(key, _)| key.contains('=')) {
@@ -55,7 +55,7 @@ impl Device {
         self.0.with_all(keys).map(Self).map_err(of_device)
     }
 
-    /// The value of `key`; `None` where there is none.
+    /// Value of `key`; `None` if it is not set.
     fn get<'py>(&self, py: Python<'py>, key: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.0.get(key).map(|value| to_python(py, &value)).transpose()
     }

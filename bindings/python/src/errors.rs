@@ -1,4 +1,4 @@
-//! Errors of the lab as exceptions of the package, with the sentences of the command line.
+//! Converts errors of the lab to exceptions of the package, with the messages of the command line.
 
 use std::path::Path;
 
@@ -7,15 +7,15 @@ use wordline_kernel::Complaints;
 use wordline_lab::{Error, Finding};
 use wordline_ssd::contract::Failure;
 
-/// The module that has the exceptions.
+/// Module of the exceptions.
 const MODULE: &str = "wordline._errors";
 
-/// The exception of an error in the description of a device.
+/// Exception for an error in the description of a device.
 pub fn of_device(error: Error) -> PyErr {
     raised(&error, "ConfigError")
 }
 
-/// The exception of an error in a run, or in its requests. `others` are files that are no trace.
+/// Exception for an error in a run, or in its requests. `others` are files that are not traces.
 pub fn of_run(error: Error, others: &[Option<&Path>]) -> PyErr {
     let files = match &error {
         Error::File { path, .. } | Error::Content { path, .. } if others.contains(&Some(path)) => {
@@ -26,19 +26,19 @@ pub fn of_run(error: Error, others: &[Option<&Path>]) -> PyErr {
     raised(&error, files)
 }
 
-/// The exception of a setting that cannot be used.
+/// Exception for an invalid setting.
 pub fn refused(key: &str, found: impl std::fmt::Display, wanted: &str) -> PyErr {
     let (what, found, wanted) = (key.to_owned(), found.to_string(), wanted.to_owned());
     of_device(Error::Argument { what, found, wanted })
 }
 
-/// The exception of an answer of a design that is none.
+/// Exception for an invalid decision of a design.
 pub fn wrong_answer(design: &str, seam: &str, found: &str, wanted: &str) -> PyErr {
     let text = format!("the design {design} answered `{seam}` wrongly: found {found}, wanted {wanted}");
     raised(&Error::WrongAnswer(text), "DesignError")
 }
 
-/// The exception of a design that does not keep the contract, with the exception that it raised there, if it did.
+/// Exception for a design that breaks the contract, with the exception that it raised there, if any.
 pub fn broken_contract(design: &str, failure: &Failure, raised: Option<PyErr>) -> PyErr {
     let Failure { trial, seed, at, what } = failure;
     Python::attach(|py| {
@@ -55,20 +55,20 @@ pub fn broken_contract(design: &str, failure: &Failure, raised: Option<PyErr>) -
     })
 }
 
-/// Whether an exception is one of this package that refuses a value.
+/// Whether an exception is one of this package that rejects a value.
 pub fn is_refusal(py: Python<'_>, raised: &PyErr) -> bool {
     let class = py.import(MODULE).and_then(|module| module.getattr("ConfigError"));
     class.is_ok_and(|class| raised.is_instance(py, &class))
 }
 
-/// The exception of the value of a key that TOML does not have.
+/// Exception for the value of a key that TOML cannot represent.
 pub fn refused_key(key: &str, found: &str, wanted: &str) -> PyErr {
     let mut wrong = Complaints::default();
     wrong.add(key, found, wanted);
     of_device(Error::Config(wrong))
 }
 
-/// The exception; one about the content of a file is of the class `files`.
+/// The exception; an error in the content of a file has the class `files`.
 fn raised(error: &Error, files: &str) -> PyErr {
     let class = match error {
         Error::Config(_) | Error::Argument { .. } => "ConfigError",

@@ -1,4 +1,4 @@
-//! Classes of designs in Python: their methods that answer questions, and what these want of a device.
+//! Classes of designs in Python: their decision methods, and what these require of a device.
 
 use pyo3::prelude::*;
 use wordline_kernel::metrics::Unit;
@@ -7,8 +7,8 @@ use wordline_ssd::design::{Seam, WriteStream};
 
 use crate::errors::refused;
 
-/// A class of designs: its name, its methods that answer questions, how many blocks of each order its views show, its streams, how long the
-/// host rests before it is asked what to do meanwhile, how much may be on its way to flash, and its counters.
+/// A class of designs: its name, its decision methods, the number of blocks of each order in its views, its
+/// streams, the host idle time after which it is consulted, the amount in flight to flash, and its counters.
 #[pyclass(frozen, module = "wordline._native")]
 #[derive(Clone)]
 pub struct Kind {
@@ -20,11 +20,11 @@ pub struct Kind {
     pub rests_after: Option<Duration>,
     pub in_flight: Option<Bytes>,
     pub counters: Vec<(String, &'static Metric)>,
-    /// Its methods, texts and counters, as the class gave them.
+    /// Methods, texts and counters, as given by the class.
     given: (Vec<String>, [Option<String>; 2], Vec<Counter>),
 }
 
-/// A method of a design that answers a question.
+/// A decision method of a design.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     Victim,
@@ -40,7 +40,7 @@ impl Answer {
     const ALL: [Self; 7] =
         [Self::Victim, Self::Wear, Self::Idle, Self::Failed, Self::Relocate, Self::Stream, Self::Admit];
 
-    /// The name of the method.
+    /// Name of the method.
     pub fn name(self) -> &'static str {
         match self {
             Self::Victim => "victim",
@@ -53,7 +53,7 @@ impl Answer {
         }
     }
 
-    /// The question of designs that it answers; none where it stands for a policy.
+    /// Decision of designs that it makes; `None` if it replaces a policy.
     pub fn seam(self) -> Option<Seam> {
         match self {
             Self::Victim => Some(Seam::Victim),
@@ -66,12 +66,13 @@ impl Answer {
     }
 }
 
-/// The bounds of how much may be on its way to flash: those of `buffer.destage.in_flight`.
+/// Limits of the amount in flight to flash: those of `buffer.destage.in_flight`.
 const IN_FLIGHT: std::ops::RangeInclusive<Bytes> = Bytes(1)..=Bytes::gib(64);
 
 #[pymethods]
 impl Kind {
-    /// Counters are attributes, each with what it counts and its unit. Names live as long as the program, as those of classes do.
+    /// Counters are attributes, each with its meaning and unit. Names live as long as the program, like those
+    /// of classes.
     #[new]
     fn new(
         name: &str,
@@ -119,7 +120,7 @@ impl Kind {
         })
     }
 
-    /// Made anew where it is unpickled.
+    /// Creates it again when it is unpickled.
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Made)> {
         let Self { name, looks_at, streams, collector_streams, given, .. } = slf.get();
         let (answers, texts, counters) = given.clone();
@@ -129,19 +130,20 @@ impl Kind {
     }
 }
 
-/// A class as it was made: its name, its methods, how many blocks it looks at, its streams, and texts and counters.
+/// Constructor arguments of a class: its name, its methods, the number of blocks in its views, its streams,
+/// texts and counters.
 type Made = (String, Vec<String>, usize, [u8; 2], [Option<String>; 2], Vec<Counter>);
 
-/// A counter: its attribute, what it counts, and its unit.
+/// A counter: its attribute, meaning and unit.
 type Counter = (String, String, String);
 
 impl Kind {
-    /// Whether it has the method for an answer.
+    /// Whether it has the method of a decision.
     pub fn has(&self, answer: Answer) -> bool {
         self.answers.contains(&answer)
     }
 }
 
-/// Units that counts have.
+/// Units of counters.
 const UNITS: [Unit; 6] =
     [Unit::Count, Unit::LogicalPages, Unit::Pages, Unit::Blocks, Unit::BlockSets, Unit::Bytes];

@@ -1,5 +1,5 @@
-//! The native part of the Python package `wordline`: it converts and delegates to `wordline_lab`, and has no defaults of its own. Its face
-//! for users is written in Python, in `python/wordline`.
+//! Native part of the Python package `wordline`: converts and delegates to `wordline_lab`, and has no
+//! defaults of its own. Its user interface is written in Python, in `python/wordline`.
 
 mod asked;
 mod columns;
@@ -21,11 +21,11 @@ mod workload;
 
 use pyo3::prelude::*;
 
-/// Large tables that are looked into at random: the allocator of the command line, for the same reason.
+/// The allocator of the command line, for the same reason: large tables with random access.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// The native part of the package `wordline`.
+/// Native part of the package `wordline`.
 #[pymodule]
 mod _native {
     #[pymodule_export]
@@ -52,7 +52,7 @@ mod _native {
     #[pymodule_export]
     use crate::workload::Workload;
 
-    /// Panics that become errors are told by those; all others as ever.
+    /// Panics that become errors are reported by those; all others as usual.
     #[pymodule_init]
     fn quieten() {
         let before = std::panic::take_hook();

@@ -1,4 +1,4 @@
-//! The log of every request of a run as a table of Arrow, which others take without a copy.
+//! The log of every request of a run as an Arrow table, which other libraries import without a copy.
 
 use std::sync::Arc;
 
@@ -17,16 +17,17 @@ use wordline_ssd::SECTOR;
 
 use crate::columns::OPERATIONS;
 
-/// Rows of a batch. Chosen: a few megabytes, as in the log in a file.
+/// Rows per batch. Chosen: a few megabytes, as in the log in a file.
 pub const BATCH: u64 = 1 << 17;
 
-/// The answers of a run in their order, as columns. Times are in picoseconds since the run began, sectors have 512 bytes.
+/// Completions of a run in order, as columns. Times are in picoseconds since the start of the run, sectors
+/// have 512 bytes.
 #[pyclass(frozen, module = "wordline._native")]
 pub struct Log {
     batches: Vec<RecordBatch>,
 }
 
-/// A log under way.
+/// A log being recorded.
 pub struct Logging {
     schema: SchemaRef,
     operations: ArrayRef,
@@ -47,16 +48,16 @@ fn schema() -> Schema {
 }
 
 impl Logging {
-    /// One without rows.
+    /// Starts an empty log.
     pub fn begin() -> Self {
         let names = OPERATIONS.map(|(_, _, name)| name);
         let operations = Arc::new(StringArray::from_iter_values(names));
         Self { schema: Arc::new(schema()), operations, batches: Vec::new() }
     }
 
-    /// Adds answers.
+    /// Adds completions.
     pub fn add(&mut self, answers: &[Answered]) {
-        // A request that was outstanding when measuring began has no place in a log that begins there.
+        // A log that starts with the measurement omits requests that were outstanding then.
         let begun = |answer: &&Answered| answer.latency.ps() <= answer.time.ps();
         let answers: Vec<Answered> = answers.iter().filter(begun).copied().collect();
         if answers.is_empty() {
@@ -80,7 +81,7 @@ impl Logging {
         self.batches.push(batch.expect("the columns are those of the schema"));
     }
 
-    /// The log of what was added.
+    /// Finishes the log.
     pub fn end(self) -> Log {
         Log { batches: self.batches }
     }
@@ -96,7 +97,7 @@ impl Log {
         self.batches.iter().map(RecordBatch::num_rows).sum()
     }
 
-    /// The names of the columns.
+    /// Names of the columns.
     #[getter]
     fn columns(&self) -> Vec<String> {
         schema().fields().iter().map(|field| field.name().clone()).collect()
@@ -108,7 +109,8 @@ impl Log {
         PyCapsule::new_with_value(py, schema, c"arrow_schema")
     }
 
-    /// A capsule with an `ArrowArrayStream`, by the PyCapsule interface of Arrow. The schema is always its own, as the interface allows.
+    /// A capsule with an `ArrowArrayStream`, by the PyCapsule interface of Arrow. The requested schema is
+    /// ignored, as the interface allows.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(
         &self,

@@ -1,4 +1,4 @@
-//! Policies of a device that an object of Python stands for: designs of Rust are not asked these questions.
+//! Policies of a device that a Python object replaces: designs in Rust do not make these decisions.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -17,28 +17,28 @@ use crate::asked::Asked;
 use crate::kind::Answer;
 use crate::views::{Arriving, Block, Wearing};
 
-/// The erases of a row since its design was asked.
+/// Erases of a plane group since its design was last consulted.
 #[derive(Clone, Default, Serialize, Deserialize)]
 struct Erases {
-    /// The blocks that were erased, counted from 0 in the row, in order.
+    /// Blocks that were erased, counted from 0 in the plane group, in order.
     erased: Vec<u32>,
-    /// Whether it is asked again: something was erased since it named no block.
+    /// Whether it is to be consulted again: something was erased since it last selected no block.
     is_due: bool,
-    /// Erases that had another reason than wear, less the blocks that were named. It names no more: else a design that always names one would keep
-    /// the device at work for ever.
+    /// Erases for reasons other than wear levelling, minus the blocks selected. It selects no more than that:
+    /// otherwise a design that always selects a block would keep the device busy forever.
     left: u32,
-    /// The blocks that were named and are not yet erased.
+    /// Blocks that were selected and are not yet erased.
     named: BTreeSet<u32>,
 }
 
-/// Wear levelling by an object of Python.
+/// Wear levelling by a Python object.
 pub struct Leveller {
     asked: Asked,
     rows: Vec<Erases>,
 }
 
 impl Leveller {
-    /// Of a device with this many rows.
+    /// Creates it for a device with this many plane groups.
     pub fn new(asked: Asked, rows: u32) -> Self {
         Self { asked, rows: vec![Erases::default(); rows as usize] }
     }
@@ -99,15 +99,15 @@ impl WearLeveller for Leveller {
     }
 }
 
-/// The answers of an object of Python about pages that come to the buffer.
+/// Decisions of a Python object about pages that arrive at the write buffer.
 #[derive(Clone, Serialize, Deserialize)]
 struct Answers {
     random: Stream,
-    /// The page that it was asked about and that was not written yet, and whether that leaves.
+    /// Page that it decided on and that is not yet written, and whether it is destaged at once.
     waiting: Option<(u32, bool)>,
 }
 
-/// Admission to the write buffer by an object of Python.
+/// Admission to the write buffer by a Python object.
 pub struct Admission {
     asked: Asked,
     in_flight: Bytes,
@@ -115,7 +115,7 @@ pub struct Admission {
 }
 
 impl Admission {
-    /// With this much under way at the most.
+    /// Creates it with this upper bound on bytes in flight.
     pub fn new(asked: Asked, in_flight: Bytes) -> Self {
         let random = Seed(0).stream("ssd.destage", 0);
         Self { asked, in_flight, answers: Mutex::new(Answers { random, waiting: None }) }
@@ -150,7 +150,7 @@ impl Destage for Admission {
         self.answers().waiting = None;
     }
 
-    /// Asked once for each page that is written, however often that has to wait before.
+    /// Consulted once for each page written, however often the write has to wait.
     fn leaves(&self, page: LogicalPage, now: Instant) -> bool {
         let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, leaves)) = answers.waiting.filter(|(waiting, _)| *waiting == page.0) {

@@ -1,4 +1,4 @@
-//! Results of runs, and lists of what there is, as JSON: the package makes dataclasses of it.
+//! Results of runs, and lists of available items, as JSON: the package converts them to dataclasses.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ use wordline_lab::{Registry, config};
 use crate::errors::of_run;
 use crate::study::provenance_without_command;
 
-/// The result of a run.
+/// Result of a run.
 #[pyclass(frozen, module = "wordline._native")]
 pub struct Summary(pub lab::Summary);
 
@@ -50,7 +50,7 @@ pub fn comparison(runs: Vec<PyRef<'_, Summary>>, columns: u16) -> String {
     reports::comparison(&all(&runs), columns)
 }
 
-/// The charts of results, as a list in JSON.
+/// Charts of results, as a JSON list.
 #[pyfunction]
 pub fn charts(runs: Vec<PyRef<'_, Summary>>) -> String {
     let one = |chart: reports::Chart| {
@@ -73,27 +73,27 @@ pub fn report(runs: Vec<PyRef<'_, Summary>>, folder: PathBuf) -> PyResult<()> {
     written.map_err(|error| of_run(error, &[Some(&folder)]))
 }
 
-/// A chart as large as that in points, for the page of a paper; both in JSON.
+/// A chart scaled to a size in points, for the page of a paper; both in JSON.
 #[pyfunction]
 pub fn for_a_page(spec: &str, width: f64, height: Option<f64>) -> PyResult<String> {
     let spec: Value = serde_json::from_str(spec)
         .map_err(|error| crate::errors::refused("spec", error, "a specification in JSON"))?;
     let mut page = reports::for_a_page(&spec, width, height);
-    // The schema that Altair checks charts by lacks the layout of legends, which Vega has.
+    // The schema with which Altair validates charts lacks the layout of legends, which Vega has.
     if let Some(legend) = page["config"]["legend"].as_object_mut() {
         legend.remove("layout");
     }
     Ok(text(&page))
 }
 
-/// The widths of a column and of a page of a paper, in points.
+/// Widths of a column and of a page of a paper, in points.
 #[pyfunction]
 pub fn widths() -> (f64, f64) {
     (reports::Width::Column.points(), reports::Width::Page.points())
 }
 
-/// Writes a report into a folder, which needs no network: its verdict, charts (a list in JSON), a table, and how to repeat it: the call, the
-/// seed and the configuration.
+/// Writes a self-contained report into a folder: its verdict, charts (a JSON list), a table, and how to
+/// reproduce it: the call, the seed and the configuration.
 #[pyfunction]
 pub fn page(
     folder: PathBuf,
@@ -144,26 +144,26 @@ pub fn page(
     written.map_err(|error| of_run(error, &[Some(&folder)]))
 }
 
-/// The JSON Schema of the result of a run.
+/// JSON Schema of the result of a run.
 #[pyfunction]
 pub fn schema_of_results() -> String {
     reports::schema()
 }
 
-/// The JSON Schema of the description of a device.
+/// JSON Schema of a device description.
 #[pyfunction]
 pub fn schema_of_devices() -> String {
     config::schema(&Registry::default())
 }
 
-/// All presets, as a list in JSON.
+/// All presets, as a JSON list.
 #[pyfunction]
 pub fn presets() -> PyResult<String> {
     let found = config::presets(&Registry::default()).map_err(crate::errors::of_device)?;
     Ok(text(&found))
 }
 
-/// All workloads with a name, as a list in JSON.
+/// All named workloads, as a JSON list.
 #[pyfunction]
 pub fn workloads() -> String {
     let one = |name: String| {

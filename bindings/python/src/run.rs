@@ -1,4 +1,4 @@
-//! Runs, which leave Python to its other threads and end when the user wants.
+//! Runs, which release Python for other threads and can be stopped by the user.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,10 +20,11 @@ use crate::results::Summary;
 use crate::settings::Settings;
 use crate::workload::Workload;
 
-/// Time between two looks for a signal. Chosen: Ctrl-C is answered long before half a second, and the look costs nothing.
+/// Interval between two checks for signals. Chosen: Ctrl-C takes effect well within half a second, at
+/// negligible cost.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
-/// A wish of another thread that a run ends.
+/// A request from another thread to stop a run.
 #[pyclass(frozen, module = "wordline._native")]
 #[derive(Clone, Default)]
 pub struct Stop(pub Arc<AtomicBool>);
@@ -35,14 +36,14 @@ impl Stop {
         Self::default()
     }
 
-    /// Ends the run at its next look.
+    /// Stops the run at its next check.
     fn set(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 }
 
 impl Stop {
-    /// The one of the settings, or one that nobody sets.
+    /// The stop flag of the settings, or one that is never set.
     pub fn of(settings: &Settings<'_, '_>) -> PyResult<Self> {
         let given = settings.get("stop")?;
         Ok(given
@@ -53,18 +54,19 @@ impl Stop {
     }
 }
 
-/// An observer that ends a run where Python has a signal to handle that raises an exception, or another thread wants it to end.
+/// An observer that stops a run if a Python signal handler raises an exception, or another thread requests
+/// it.
 pub struct Watch {
     look_at: Instant,
     stop: Stop,
     /// The exception that was raised.
     pub raised: Option<PyErr>,
-    /// The calls of a design in Python, which ends the run where it raises an exception.
+    /// Calls of a design in Python, which stops the run when it raises an exception.
     calls: Option<Arc<Calls>>,
 }
 
 impl Watch {
-    /// One that begins to look now.
+    /// Creates an observer that checks from now on.
     pub fn begin(stop: Stop) -> Self {
         Self { look_at: Instant::now() + BETWEEN_LOOKS, stop, raised: None, calls: None }
     }
@@ -95,10 +97,10 @@ impl Observer for Watch {
     }
 }
 
-/// The outcome of a run: the result, the log if one was wanted, and the exception that ended it early.
+/// Outcome of a run: the result, the log if requested, and the exception that ended it early.
 type Ran = (Option<Summary>, Option<Log>, Option<PyErr>);
 
-/// Runs a workload on a device; in memory where `log` says so, each request is logged.
+/// Runs a workload on a device; with `log`, logs each request in memory.
 #[pyfunction]
 pub fn run(
     py: Python<'_>,
@@ -136,12 +138,12 @@ pub fn run(
     }
 }
 
-/// The files of a run that are no trace.
+/// Files of a run that are not traces.
 pub fn others(options: &RunOptions) -> [Option<&Path>; 3] {
     [&options.from_snapshot, &options.save_snapshot, &options.log].map(Option::as_deref)
 }
 
-/// The same, step by step, with all answers.
+/// The same in steps, collecting all completions.
 fn logged(
     device: &lab::Device,
     workload: &lab::Workload,
@@ -168,7 +170,7 @@ fn logged(
     }
 }
 
-/// Everything else that the caller asked of a run or a session.
+/// Converts all other options of a run or a session.
 pub fn options(settings: &Settings<'_, '_>) -> PyResult<RunOptions> {
     let after = settings.whole("cut_power_after", 1)?.map(CutAfter::Requests);
     let at = settings.read("cut_power_at")?.map(CutAfter::Time);
@@ -188,7 +190,7 @@ pub fn options(settings: &Settings<'_, '_>) -> PyResult<RunOptions> {
     })
 }
 
-/// The program that runs it: the arguments of the interpreter.
+/// Program of the run: the arguments of the interpreter.
 fn provenance(py: Python<'_>) -> PyResult<Provenance> {
     let command = py.import("sys")?.getattr("orig_argv")?.extract()?;
     Ok(Provenance::of(option_env!("WORDLINE_COMMIT"), command))

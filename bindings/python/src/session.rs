@@ -1,4 +1,4 @@
-//! Sessions: runs that go on step by step.
+//! Sessions: runs that advance step by step.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, TryLockError};
@@ -18,15 +18,15 @@ use crate::run::{Stop, Watch, options, others};
 use crate::settings::Settings;
 use crate::workload::Workload;
 
-/// A device at work.
+/// A device in operation.
 #[pyclass(frozen, module = "wordline._native")]
 pub struct Session(Mutex<Option<lab::Session>>);
 
-/// Where a session stands: now, waiting, submitted, answered, outstanding, lost, and whether it recovers.
+/// State of a session: now, waiting, submitted, completed, outstanding, lost, and whether it recovers.
 type Standing = (u64, u64, u64, u64, u64, u64, bool);
 
 impl Session {
-    /// The session, for a thread that may hold Python: whoever has it may wait for that, so nobody waits for it.
+    /// Locks the session without waiting: the thread that holds it may wait for Python.
     fn lock(&self) -> PyResult<MutexGuard<'_, Option<lab::Session>>> {
         match self.0.try_lock() {
             Ok(session) => Ok(session),
@@ -37,7 +37,7 @@ impl Session {
         }
     }
 
-    /// Calls `step` with the session, without holding Python up.
+    /// Calls `step` with the session, with Python released.
     fn with<T: Send>(
         &self,
         py: Python<'_>,
@@ -55,7 +55,7 @@ fn finished() -> PyErr {
 
 #[pymethods]
 impl Session {
-    /// A session on a device that is prepared as the settings say.
+    /// Starts a session on a device that is preconditioned as the settings say.
     #[new]
     fn new(
         py: Python<'_>,
@@ -74,7 +74,7 @@ impl Session {
         }
     }
 
-    /// Submits one request. Returns its number.
+    /// Submits one request; returns its number.
     fn submit_one(&self, time: i64, op: i64, sector: i64, length: i64) -> PyResult<u64> {
         let request = columns::request([time, op, sector, length])?;
         let mut session = self.lock()?;
@@ -82,7 +82,8 @@ impl Session {
         session.submit(&request).map_err(|error| of_run(error, &[]))
     }
 
-    /// Submits requests. Returns how many were, and the exception of the next one if it was refused.
+    /// Submits requests. Returns how many were submitted, and the exception of the next one if it was
+    /// rejected.
     fn submit(&self, py: Python<'_>, columns: [PyBuffer<i64>; 4]) -> PyResult<(usize, Option<PyErr>)> {
         let rows = columns::rows(py, columns)?;
         let mut session = self.lock()?;
@@ -97,8 +98,9 @@ impl Session {
         Ok((rows.len(), None))
     }
 
-    /// Goes on to a time in picoseconds, or until so many are answered, or all are taken; to rest where nothing is said. True where
-    /// that is reached, false at rest before it.
+    /// Advances to a time in picoseconds, or until this many requests complete, or until all are taken; with
+    /// no condition, until the device is idle. Returns true if the condition is met, false if the device
+    /// becomes idle before.
     #[pyo3(signature = (until, answers, taken, stop))]
     fn advance(
         &self,
@@ -131,13 +133,13 @@ impl Session {
         }
     }
 
-    /// The answers since they were last taken, as the bytes of an array of records.
+    /// Completions since the last call, as the bytes of an array of records.
     fn answers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let answers = self.lock()?.as_mut().ok_or_else(finished)?.answers();
         Ok(columns::answers(py, &answers))
     }
 
-    /// The present, in picoseconds.
+    /// Current time, in picoseconds.
     #[getter]
     fn now(&self) -> PyResult<u64> {
         Ok(self.lock()?.as_ref().ok_or_else(finished)?.now().ps())
@@ -150,7 +152,7 @@ impl Session {
         Ok((now.ps(), waiting, submitted, answered, outstanding, lost, recovers))
     }
 
-    /// The result so far.
+    /// Result so far.
     fn summary(&self, py: Python<'_>) -> PyResult<Summary> {
         self.with(py, |session| Ok(session.summary())).map(Summary)
     }
@@ -163,7 +165,7 @@ impl Session {
         self.with(py, |session| session.save(&path))
     }
 
-    /// Goes on to the end. Returns the result, and the exception that ended it early.
+    /// Advances to the end. Returns the result, and the exception that ended it early.
     fn finish(&self, py: Python<'_>) -> PyResult<(Option<Summary>, Option<PyErr>)> {
         let session = self.lock()?.take().ok_or_else(finished)?;
         let mut watch = Watch::begin(Stop::default());

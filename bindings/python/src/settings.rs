@@ -1,4 +1,4 @@
-//! Settings that a caller gave by name, those that are left out missing; each is checked with the words of the command line.
+//! Settings given by name, without those left out; each is checked with the messages of the command line.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -10,9 +10,9 @@ use wordline_lab::words::found_and_wanted;
 use crate::errors::refused;
 use crate::values::shown;
 
-/// A whole number from `least` on: the value of the argument `name`.
+/// An integer from `least` on: the value of the argument `name`.
 pub fn whole<T: TryFrom<u64>>(name: &str, value: &Bound<'_, PyAny>, least: u64) -> PyResult<T> {
-    // A truth is a number to Python, and a slip of whoever gave it.
+    // A bool is a number to Python, and a mistake here.
     let is_truth = value.is_instance_of::<PyBool>();
     let number = value.extract::<u64>().ok().filter(|number| *number >= least && !is_truth);
     let most = u64::MAX >> (u64::BITS as usize - 8 * size_of::<T>());
@@ -24,12 +24,12 @@ pub fn whole<T: TryFrom<u64>>(name: &str, value: &Bound<'_, PyAny>, least: u64) 
 pub struct Settings<'a, 'py>(pub &'a Bound<'py, PyDict>);
 
 impl<'py> Settings<'_, 'py> {
-    /// The value of `name`, if there is one.
+    /// Value of `name`, if given.
     pub fn get(&self, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
         Ok(self.0.get_item(name)?.filter(|value| !value.is_none()))
     }
 
-    /// A whole number from `least` on.
+    /// An integer from `least` on.
     pub fn whole<T: TryFrom<u64>>(&self, name: &str, least: u64) -> PyResult<Option<T>> {
         self.get(name)?.map(|value| whole(name, &value, least)).transpose()
     }
@@ -47,19 +47,19 @@ impl<'py> Settings<'_, 'py> {
         value.extract().map(Some).map_err(|_| refused(name, shown(&value), "text in quotes"))
     }
 
-    /// A value that is read from text; a number will do where its text does.
+    /// A value parsed from text; also accepts a number if its text is valid.
     pub fn read<T: FromStr<Err = String>>(&self, name: &str) -> PyResult<Option<T>> {
         self.read_by(name, str::parse)
     }
 
-    /// The same by a function of its own.
+    /// The same with a given parser.
     pub fn read_by<T>(&self, name: &str, read: impl Fn(&str) -> Result<T, String>) -> PyResult<Option<T>> {
         let Some(value) = self.get(name)? else { return Ok(None) };
         let is_truth = value.is_instance_of::<PyBool>();
         let is_written = value.is_instance_of::<PyString>()
             || value.is_instance_of::<PyInt>() && !is_truth
             || value.is_instance_of::<PyFloat>();
-        // Other objects have no text that means something: what messages show of them is refused by the reader.
+        // Other objects have no meaningful text: the parser rejects the text shown in messages.
         let text = if is_written { value.str()?.to_string() } else { shown(&value) };
         read(&text).map(Some).map_err(|message| {
             let (_, wanted) = found_and_wanted(&message, &message);

@@ -1,4 +1,4 @@
-//! Studies, which run beside Python and end when the user wants.
+//! Studies, which run with Python released and can be stopped by the user.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,39 +21,39 @@ use crate::run::Stop;
 use crate::settings::Settings;
 use crate::values::{to_python, to_table};
 
-/// Time between two looks whether the runs are over, or a signal came. Chosen: less than a short run takes.
+/// Interval between two checks for the end of the runs, or a signal. Chosen: less than a short run takes.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(2);
 
-/// A study that was read and checked.
+/// A study that was parsed and checked.
 #[pyclass(frozen, module = "wordline._native")]
 pub struct Study(studies::Study);
 
-/// The table of a study.
+/// Table of a study.
 #[pyclass(frozen, module = "wordline._native")]
 pub struct StudyTable(studies::Table);
 
-/// The runs of a study, and the exception that ended them early.
+/// Result of a study, and the exception that ended it early.
 type Ran = (Option<StudyTable>, Option<PyErr>);
 
-/// The numbers of a plan.
+/// Numbers of a plan.
 type Planned = (usize, usize, usize, Option<f64>, u64, Option<u64>, usize);
 
 #[pymethods]
 impl Study {
-    /// That of the file `path`.
+    /// Reads the study in the file `path`.
     #[staticmethod]
     fn file(path: PathBuf) -> PyResult<Self> {
         studies::Study::read(&Registry::default(), &path).map(Self).map_err(of_device)
     }
 
-    /// That of these keys.
+    /// Creates a study from these keys.
     #[staticmethod]
     fn of_keys(name: &str, keys: &Bound<'_, PyMapping>) -> PyResult<Self> {
         let text = to_table("study", keys)?.to_string();
         studies::Study::of_keys(&Registry::default(), Path::new(name), &text).map(Self).map_err(of_device)
     }
 
-    /// That of the text of the file `name`.
+    /// Parses a study from the text of the file `name`.
     #[staticmethod]
     fn of_text(name: &str, text: &str) -> PyResult<Self> {
         studies::Study::parse(&Registry::default(), Path::new(name), text).map(Self).map_err(of_device)
@@ -70,14 +70,14 @@ impl Study {
         Ok(Self(studies::Study { own: studies::Designs(Some(own)), ..self.0.clone() }))
     }
 
-    /// Its file, or one that asks for the same.
+    /// Its file, or an equivalent one.
     #[getter]
     fn text(&self) -> &str {
         &self.0.text
     }
 
-    /// Its runs, those that are done and those of these that failed, the seconds that the others may take on one core, the memory of the
-    /// largest, how many of that size go at once, and how many may be added.
+    /// Numbers of its plan: runs, finished and failed ones, estimated seconds of the others on one core,
+    /// memory of the largest, how many of that size fit the budget at once, and how many may be added.
     fn plan(&self, settings: &Bound<'_, PyDict>) -> PyResult<Planned> {
         let (study, store) = self.asked(&Settings(settings))?;
         let studies::Plan { runs, further, done, failed, seconds_left, memory, at_once } =
@@ -85,14 +85,14 @@ impl Study {
         Ok((runs, done, failed, seconds_left, memory.0, at_once, further))
     }
 
-    /// The varied keys with their values.
+    /// Varied keys with their values.
     fn axes(&self, py: Python<'_>) -> PyResult<Vec<(String, Py<PyAny>)>> {
         let values = |axis: &Axis| to_python(py, &toml::Value::Array(axis.values.clone()));
         self.0.sweep.vary.iter().map(|axis| Ok((axis.key.clone(), values(axis)?.unbind()))).collect()
     }
 
-    /// Does the runs that are missing; where `place` is a function, that does them: it takes runs, each its name, its text, and the trace that
-    /// it replays by folder, file and hash, and gives out how each has ended.
+    /// Executes the missing runs; if `place` is a function, it executes them: it takes runs, each as name,
+    /// text, and trace by folder, file and hash, and yields their outcomes.
     fn run(&self, py: Python<'_>, settings: &Bound<'_, PyDict>, place: Option<Py<PyAny>>) -> PyResult<Ran> {
         let work = |study: &studies::Study, store: &Store, progress: &Progress<'_>| {
             studies::run(study, store, &program(), progress)
@@ -101,8 +101,8 @@ impl Study {
         Ok((table.map(StudyTable), raised))
     }
 
-    /// Runs some combinations, each given as one place in the list of values for every varied key. Returns, as text, the means of the columns
-    /// over the seeds of each combination, or its error.
+    /// Runs some combinations, each given as one index per varied key into its list of values. Returns, as
+    /// text, the means of the columns over the seeds of each combination, or its error.
     fn run_at(
         &self,
         py: Python<'_>,
@@ -136,7 +136,7 @@ impl Study {
 }
 
 impl Study {
-    /// The outcome of `work` on the study as it is to be run, and the exception that ended it early.
+    /// Outcome of `work` on the study as configured, and the exception that ended it early.
     fn carried_out<T: Send>(
         &self,
         py: Python<'_>,
@@ -154,7 +154,7 @@ impl Study {
         let elsewhere = place.as_ref().map(|place| place as &dyn Elsewhere);
         let progress = Progress { conduct, again, elsewhere };
         let (result, raised) = match &place {
-            // It is in Python, and looks for signals itself.
+            // It is in Python, and checks for signals itself.
             Some(place) => {
                 let result = py.detach(|| work(&study, &store, &progress));
                 if let Some(raised) = place.raised.lock().unwrap_or_else(PoisonError::into_inner).take() {
@@ -171,7 +171,7 @@ impl Study {
         }
     }
 
-    /// The study as it is to be run, and its store.
+    /// The study as configured, and its store.
     fn asked(&self, settings: &Settings<'_, '_>) -> PyResult<(studies::Study, Store)> {
         let mut study = self.0.clone();
         study.traces = settings.path("traces")?;
@@ -182,7 +182,7 @@ impl Study {
     }
 }
 
-/// The outcome of `work`, beside which a look for signals goes on; where one raises an exception the work is to stop.
+/// Outcome of `work`, while checking for signals; an exception from one stops the work.
 fn watched<T: Send>(stop: &AtomicBool, work: impl FnOnce() -> T + Send) -> (T, Option<PyErr>) {
     std::thread::scope(|scope| {
         let work = scope.spawn(work);
@@ -198,7 +198,7 @@ fn watched<T: Send>(stop: &AtomicBool, work: impl FnOnce() -> T + Send) -> (T, O
     })
 }
 
-/// A function of Python that does runs.
+/// A Python function that executes runs.
 struct Place {
     place: Py<PyAny>,
     raised: Mutex<Option<PyErr>>,
@@ -227,7 +227,7 @@ impl Elsewhere for Place {
         let ended = Python::attach(|py| self.place.bind(py).call1((asked,))?.try_iter().map(Bound::unbind));
         let ended = ended.map_err(|error| self.raise(error))?;
         loop {
-            // The name, the record, its windows, and the error of a run that has none.
+            // Name, record, windows, and the error of a run without a record.
             type Told = (String, Option<String>, Option<String>, Option<String>);
             let told = Python::attach(|py| {
                 let next = ended.bind(py).clone().next();
@@ -242,11 +242,11 @@ impl Elsewhere for Place {
     }
 }
 
-/// The names of runs that this process has done for studies elsewhere.
+/// Names of runs that this process executed for studies elsewhere.
 static NAMES: Mutex<Option<Names>> = Mutex::new(None);
 
-/// Does the run of a study elsewhere, by its text: the files that a store keeps of it. `traces` is the folder of recorded traces where
-/// that is another one here, `designs` those of Python.
+/// Executes the run of a remote study from its text; returns the files that a store keeps of it. `traces` is
+/// the folder of recorded traces if it differs here, `designs` the Python designs.
 #[pyfunction]
 #[pyo3(signature = (text, traces, designs))]
 pub fn carry_out(
@@ -280,19 +280,19 @@ impl StudyTable {
         studies::text(&self.0, columns)
     }
 
-    /// A row for each run into a file.
+    /// Writes a row for each run to a file.
     fn write_runs(&self, path: PathBuf) -> PyResult<()> {
         self.0.write_runs(&path).map_err(of_device)
     }
 }
 
-/// The program that runs, its version and commit, as the names of runs have it.
+/// Version and commit of the program, as in names of runs.
 #[pyfunction]
 pub fn program() -> String {
     provenance_without_command().program()
 }
 
-/// The program alone.
+/// Provenance without the command line.
 pub fn provenance_without_command() -> Provenance {
     Provenance::of(option_env!("WORDLINE_COMMIT"), Vec::new())
 }

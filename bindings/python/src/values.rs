@@ -1,4 +1,4 @@
-//! Values of TOML as values of Python, and back.
+//! Conversion of TOML values to Python values, and back.
 
 use std::path::PathBuf;
 
@@ -8,21 +8,21 @@ use toml::Value;
 
 use crate::errors::refused_key;
 
-/// Tables and lists within each other, at the most: the reader of TOML has this bound (`LIMIT` of the crate toml 1.2), so a file cannot hold
-/// more either. Presets are eight deep at the most.
+/// Upper bound on nested tables and lists: the TOML parser has this limit (`LIMIT` of the crate toml 1.2), so
+/// a file cannot hold more either. Presets have at most eight levels.
 const MOST_DEEP: usize = 80;
 
-/// Values of one argument. Chosen: ten times the combinations that a study may have; a table that holds one list many times over may have
-/// more than fit into memory.
+/// Upper bound on values of one argument. Chosen: ten times the combinations that a study may have; a table
+/// that contains one list many times may have more values than fit into memory.
 const MOST_VALUES: usize = 1_000_000;
 
-/// Parts of a path that messages show. Chosen: those that say where to look.
+/// Parts of a path shown in messages. Chosen: enough to locate the value.
 const PARTS_SHOWN: usize = 4;
 
-/// Characters of a value that messages show. Chosen: a line.
+/// Characters of a value shown in messages. Chosen: a line.
 const SHOWN: usize = 120;
 
-/// The argument `name`, a mapping, as a table of TOML, its keys in order.
+/// Converts the argument `name`, a mapping, to a TOML table with sorted keys.
 pub fn to_table(name: &'static str, mapping: &Bound<'_, PyMapping>) -> PyResult<toml::Table> {
     Ok(to_pairs(name, mapping)?.into_iter().collect())
 }
@@ -33,19 +33,19 @@ pub fn to_pairs(name: &'static str, mapping: &Bound<'_, PyMapping>) -> PyResult<
     walk.within(mapping, |walk, _| walk.pairs(mapping))
 }
 
-/// A way through values that hold others.
+/// Traversal of nested values.
 struct Walk {
-    /// The argument that holds all of it.
+    /// Name of the argument.
     name: &'static str,
-    /// The keys and the places in lists down to the value.
+    /// Keys and list indices down to the current value.
     path: Vec<String>,
-    /// The values around it, by their addresses.
+    /// Addresses of the enclosing values.
     around: Vec<usize>,
     values: usize,
 }
 
 impl Walk {
-    /// The value at the end of the path as TOML has it.
+    /// Converts the value at the end of the path to TOML.
     fn value(&mut self, value: &Bound<'_, PyAny>) -> PyResult<Value> {
         self.values += 1;
         if self.values > MOST_VALUES {
@@ -77,7 +77,7 @@ impl Walk {
         if let Ok(path) = value.extract::<PathBuf>() {
             return Ok(path.to_string_lossy().into_owned().into());
         }
-        // A number of NumPy.
+        // A NumPy number.
         match value.call_method0("item") {
             Ok(plain) if plain.get_type().as_ptr() != value.get_type().as_ptr() => self.value(&plain),
             _ => Err(self.refused(&shown(value), "text, a number, True or False, a list or a dict")),
@@ -109,7 +109,7 @@ impl Walk {
         Ok(read)
     }
 
-    /// The content of a value that holds others, unless it holds itself, or is too deep in others.
+    /// Content of a nested value, unless it contains itself, or is nested too deeply.
     fn within<'py, T>(
         &mut self,
         value: &Bound<'py, PyAny>,
@@ -145,7 +145,7 @@ impl Walk {
     }
 }
 
-/// A value of TOML as Python has it.
+/// Converts a TOML value to Python.
 pub fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
     Ok(match value {
         Value::String(text) => text.into_pyobject(py)?.into_any(),
@@ -167,7 +167,7 @@ pub fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyA
     })
 }
 
-/// A value as messages show it, in one line that is not too long.
+/// Formats a value for messages, in one line of limited length.
 pub fn shown(value: &Bound<'_, PyAny>) -> String {
     let whole = value.repr().map_or_else(|_| "a value without text".to_owned(), |text| text.to_string());
     match whole.char_indices().nth(SHOWN) {

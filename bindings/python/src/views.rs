@@ -1,4 +1,4 @@
-//! Views that designs in Python see when they are asked.
+//! Views passed to the decision methods of Python designs.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -14,17 +14,17 @@ use wordline_ssd::policy::wear::RowBlocks;
 use crate::errors::refused;
 use crate::settings::whole;
 
-/// A block that could be cleaned, or whose data may move.
+/// A block that GC could collect, or whose data may move.
 #[pyclass(frozen, get_all, module = "wordline._native")]
 #[derive(Clone, Copy)]
 pub struct Block {
-    /// Its number in the device.
+    /// Number in the device.
     pub number: u32,
-    /// Its valid logical pages.
+    /// Valid logical pages.
     pub valid: u32,
-    /// How often it was erased.
+    /// Erase count.
     pub erases: u32,
-    /// How many blocks of the device were opened since it was.
+    /// Number of blocks of the device opened since this one was.
     pub age: u64,
 }
 
@@ -36,19 +36,19 @@ impl Block {
     }
 }
 
-/// The device as a design sees it when it is asked for a victim.
+/// The device as seen by a design that selects a victim.
 #[pyclass(frozen, module = "wordline._native", name = "View")]
 pub struct Shown {
-    /// Logical pages of a block.
+    /// Logical pages per block.
     #[pyo3(get)]
     pub pages: u32,
-    /// The row of planes of which a block is to be cleaned.
+    /// Plane group in which a block is to be collected.
     #[pyo3(get)]
     pub row: u32,
-    /// Its free blocks.
+    /// Free blocks of the plane group.
     #[pyo3(get)]
     pub free_blocks: u32,
-    /// The time, in picoseconds.
+    /// Time, in picoseconds.
     #[pyo3(get)]
     pub now_ps: u64,
     pub oldest: Vec<Block>,
@@ -58,12 +58,12 @@ pub struct Shown {
 
 #[pymethods]
 impl Shown {
-    /// The blocks that were closed first, the oldest at the front; there may be fewer.
+    /// Blocks that were closed first, oldest first; there may be fewer.
     fn oldest(&self, count: &Bound<'_, PyAny>) -> PyResult<Vec<Block>> {
         self.first(&self.oldest, count)
     }
 
-    /// The blocks with the fewest valid pages, fewest first; there may be fewer.
+    /// Blocks with the fewest valid pages, fewest first; there may be fewer.
     fn fewest(&self, count: &Bound<'_, PyAny>) -> PyResult<Vec<Block>> {
         self.first(&self.fewest, count)
     }
@@ -82,30 +82,30 @@ impl Shown {
     }
 }
 
-/// The design's own random stream.
+/// Random stream of the design.
 #[pyclass(frozen, module = "wordline._native")]
 pub struct Random(pub Mutex<Stream>);
 
 #[pymethods]
 impl Random {
-    /// A whole number from 0 to below the bound, each equally likely.
+    /// A uniform integer from 0 to below the bound.
     fn below(&self, bound: &Bound<'_, PyAny>) -> PyResult<u64> {
         let bound = whole("bound", bound, 1)?;
         Ok(self.0.lock().unwrap_or_else(PoisonError::into_inner).below(bound))
     }
 
-    /// A number from 0 to below 1.
+    /// A uniform number from 0 to below 1.
     fn random(&self) -> f64 {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).unit()
     }
 }
 
-/// A valid page of a block that is cleaned.
+/// A valid page of a block being collected.
 #[pyclass(frozen, get_all, module = "wordline._native")]
 pub struct Moved {
-    /// Its number.
+    /// Logical page number.
     logical: u32,
-    /// The collector's stream that wrote its block; none if the host did.
+    /// GC stream that wrote its block; none if the host did.
     moved_by: Option<u8>,
 }
 
@@ -115,52 +115,54 @@ impl Moved {
     }
 }
 
-/// A row of planes when a design is asked which of its blocks lie still.
+/// A plane group when a design selects one of its blocks with cold data.
 #[pyclass(frozen, module = "wordline._native")]
 pub struct Wearing {
-    /// Its number.
+    /// Number of the plane group.
     #[pyo3(get)]
     row: u32,
-    /// How many blocks it has.
+    /// Number of its blocks.
     #[pyo3(get)]
     blocks: u32,
-    /// The number of the first of them in the device.
+    /// Number of its first block in the device.
     #[pyo3(get)]
     first: u32,
-    /// Blocks that are free.
+    /// Free blocks.
     #[pyo3(get)]
     free_blocks: u32,
-    /// Logical pages of a block.
+    /// Logical pages per block.
     #[pyo3(get)]
     pages: u32,
-    /// How often its blocks were erased, all together.
+    /// Total erases of its blocks.
     #[pyo3(get)]
     erases: u64,
-    /// How often the one was that was erased most.
+    /// Greatest erase count of a block.
     #[pyo3(get)]
     most_erases: u32,
-    /// The numbers of the blocks that were erased since the design was asked about the row before, in order.
+    /// Numbers of the blocks erased since the design was last consulted about the plane group, in order.
     #[pyo3(get)]
     erased: Vec<u32>,
-    /// Those whose data may move, by number.
+    /// Blocks whose data may move, by number.
     may_move: Vec<Block>,
 }
 
 #[pymethods]
 impl Wearing {
-    /// The block of a number in the device; `None` where its data may not move now: it is free or being written, or of another row.
+    /// The block with a number in the device; `None` if its data may not move now: it is free or being
+    /// written, or in another plane group.
     fn block(&self, number: &Bound<'_, PyAny>) -> PyResult<Option<Block>> {
         let number: u32 = whole("number", number, 0)?;
         let place = self.may_move.binary_search_by_key(&number, |block| block.number).ok();
         Ok(place.map(|place| self.may_move[place]))
     }
 
-    /// The blocks that were erased least, of those whose data may move; the lowest number wins a tie. There may be fewer.
+    /// Blocks with the lowest erase counts, of those whose data may move; the lowest number wins a tie. There
+    /// may be fewer.
     fn least_erased(&self, count: &Bound<'_, PyAny>) -> PyResult<Vec<Block>> {
         self.first_by(count, |block| (u64::from(block.erases), block.number))
     }
 
-    /// The blocks that were opened first, of those whose data may move, the oldest at the front; there may be fewer.
+    /// Blocks that were opened first, of those whose data may move, oldest first; there may be fewer.
     fn oldest(&self, count: &Bound<'_, PyAny>) -> PyResult<Vec<Block>> {
         self.first_by(count, |block| (u64::MAX - block.age, block.number))
     }
@@ -202,12 +204,12 @@ impl Wearing {
     }
 }
 
-/// A page that the host writes, when it comes to the buffer.
+/// A page written by the host, on arrival at the write buffer.
 #[pyclass(frozen, get_all, module = "wordline._native")]
 pub struct Arriving {
-    /// Its number.
+    /// Logical page number.
     logical: u32,
-    /// The time, in picoseconds.
+    /// Time, in picoseconds.
     now_ps: u64,
 }
 
@@ -217,18 +219,18 @@ impl Arriving {
     }
 }
 
-/// A page that leaves the buffer.
+/// A page being destaged.
 #[pyclass(frozen, get_all, module = "wordline._native")]
 pub struct Written {
-    /// Its number.
+    /// Logical page number.
     logical: u32,
-    /// The stream that the host named when it wrote the page last; 0 for none.
+    /// Stream tag of the last host write of the page; 0 for none.
     tag: u8,
     /// Sectors of it that the host wrote.
     sectors: u32,
-    /// Sectors of the whole write that wrote of it last.
+    /// Sectors of the whole write that last wrote to it.
     request_sectors: u32,
-    /// The first sector of that write.
+    /// First sector of that write.
     request_sector: u64,
 }
 
@@ -239,18 +241,18 @@ impl Written {
     }
 }
 
-/// A row of planes while the host rests.
+/// A plane group while the host is idle.
 #[pyclass(frozen, get_all, module = "wordline._native")]
 pub struct Resting {
-    /// Its number.
+    /// Number of the plane group.
     row: u32,
-    /// Blocks that are free.
+    /// Free blocks.
     free_blocks: u32,
-    /// Blocks that are in use: all but the bad ones.
+    /// Blocks in use: all but the bad ones.
     good_blocks: u32,
     /// Blocks that the valid pages would fill: the others are spare.
     full_blocks: u32,
-    /// Blocks in SLC mode, where there is a cache.
+    /// Blocks in SLC mode, if there is a cache.
     cached_blocks: u32,
 }
 
@@ -266,11 +268,11 @@ impl Resting {
 pub struct Failure {
     /// `program`, `erase`, `read`, or `refused`: a program that a design did not accept.
     failed: &'static str,
-    /// The number of the block in the device.
+    /// Number of the block in the device.
     block: u32,
-    /// How often the same failed in it, with this time.
+    /// Number of failures of this operation in it, including this one.
     times: u32,
-    /// How often it was erased.
+    /// Erase count.
     erases: u32,
 }
 

@@ -1,4 +1,4 @@
-//! Workloads as they are described.
+//! Workload descriptions.
 
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
@@ -15,13 +15,13 @@ use crate::errors::{of_device, refused};
 use crate::settings::Settings;
 use crate::values::{shown, to_pairs};
 
-/// Which requests, and at what pace.
+/// Requests and their pace.
 #[pyclass(frozen, module = "wordline._native")]
 pub struct Workload(pub lab::Workload);
 
 #[pymethods]
 impl Workload {
-    /// The embedded trace; or the workload, or the trace, that the settings name.
+    /// Creates the embedded trace, or the workload or trace named by the settings.
     #[new]
     fn new(settings: &Bound<'_, PyDict>) -> PyResult<Self> {
         let settings = Settings(settings);
@@ -29,13 +29,13 @@ impl Workload {
         paced(origin, &settings).map(Self)
     }
 
-    /// Requests that a session is given one after the other.
+    /// Requests submitted to a session one by one.
     #[staticmethod]
     fn submitted(settings: &Bound<'_, PyDict>) -> PyResult<Self> {
         paced(Origin::Submitted, &Settings(settings)).map(Self)
     }
 
-    /// These requests, called `name` in the result.
+    /// Creates a workload of these requests, called `name` in the result.
     #[staticmethod]
     fn given(
         py: Python<'_>,
@@ -47,7 +47,7 @@ impl Workload {
         paced(Origin::Given(name, requests.into()), &Settings(settings)).map(Self)
     }
 
-    /// The preset on which it runs where no device is named.
+    /// Default preset, if no device is named.
     #[getter]
     fn usual_preset(&self) -> &'static str {
         self.0.origin.usual_preset()
@@ -75,7 +75,7 @@ fn origin(settings: &Settings<'_, '_>) -> PyResult<Origin> {
     })
 }
 
-/// The options that the user gave for a trace.
+/// Trace options that the user gave.
 fn options(settings: &Settings<'_, '_>) -> PyResult<Options> {
     let mut options = Options::default();
     let mut set = |key: &str, value: &str| options.set(key, value).map_err(|error| of_device(error.into()));

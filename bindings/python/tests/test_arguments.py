@@ -1,4 +1,4 @@
-"""Every argument of every public call, with wrong values of all kinds: each is refused by its name."""
+"""Every argument of every public call with invalid values of all kinds: each is rejected by name."""
 
 # What types forbid is given here on purpose.
 # pyright: basic
@@ -22,13 +22,15 @@ SILLY: dict[str, Any] = {
     "nul": "a\0b", "surrogate": "\ud800", "long text": "x" * 100_000, "empty list": [], "list": [1], "empty dict": {}, "dict": {"a": 1}, "keys": {3: 4},
     "set": {1}, "nan of NumPy": np.float64("nan"), "array": np.zeros(3), "objects": np.array([None]), "range": range(3), "exception": ValueError("x"),
 }  # fmt: skip
-"""Values that hardly any argument takes."""
+"""Values that hardly any argument accepts."""
 
 Call = Callable[[Any], object]
 
 
 class Argument(NamedTuple):
-    """An argument of a call: its name, or what else messages may call it; how it is called with a value, and which of the silly values it takes."""
+    """An argument of a call: its name, or its other names in messages; how to call it with a value, and which of the
+    invalid values it accepts.
+    """
 
     of: str
     name: str
@@ -61,7 +63,7 @@ MISSING = Path("no/such/folder")
 
 
 class Made(NamedTuple):
-    """Objects that have methods, made once."""
+    """Objects with methods, created once."""
 
     result: typed.Result
     comparison: typed.Comparison
@@ -94,7 +96,7 @@ def search(**more: Any) -> object:
 
 
 def asked(ask: Callable[[Any, Any], Any]) -> Call:
-    """A call of what a design is given in a run."""
+    """Calls a method on what a design gets in a run."""
 
     def call(value: Any) -> object:
         class Asking(typed.Design, name="asking"):
@@ -245,7 +247,9 @@ OF_MADE: list[tuple[str, str, Callable[[Made, Any], object], str]] = [
 
 
 def fault(call: Call, name: str, kind: str) -> str | None:
-    """What is wrong with the refusal of a silly value: it is one sentence of the package, not too long, that has the name of the argument."""
+    """What is wrong with the rejection of an invalid value: it must be one message of the package, of limited length,
+    that names the argument.
+    """
     try:
         call(SILLY[kind])
     except typed.Fault as refused:
@@ -282,13 +286,13 @@ WITHOUT = {
 """Calls without an argument."""
 
 ASYNC = {"run_async": "run", "Session.advance_async": "Session.advance", "Study.run_async": "Study.run"}
-"""Calls that check their arguments by the same function as others."""
+"""Calls that check their arguments with the same function as others."""
 
 MADE_HERE = {
     "Arriving", "Block", "Cell", "Comparison", "Failure", "Figure", "Finding", "Log", "Moved", "Op", "Plan", "Random", "Resting", "Result", "Row", "Search", "Standing",
     "StudyTable", "Table", "Tables", "Trial", "View", "Wearing", "Written", "ConfigError", "ContractError", "DesignError", "Error", "Fault", "Interrupted", "TraceError",
 }  # fmt: skip
-"""Classes of which the package makes the objects."""
+"""Classes whose objects only the package creates."""
 
 
 def test_every_public_call_is_in_the_table() -> None:

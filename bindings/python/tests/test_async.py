@@ -1,4 +1,6 @@
-"""Runs, sessions and studies in tasks of asyncio: others go on meanwhile, and a task that is cancelled has ended its work."""
+"""Runs, sessions and studies in asyncio tasks: other tasks continue meanwhile, and the work of a cancelled task has
+ended.
+"""
 
 import asyncio
 import signal
@@ -19,7 +21,7 @@ ENDLESS = wl.Workload("randread-4k", requests=2_000_000_000, queue_depth=4)
 """Hours of simulation."""
 
 LOOK = 4_096
-"""Requests between two looks of a run (`LOOK_EVERY` of the library)."""
+"""Requests between two checks of a run (`LOOK_EVERY` of the library)."""
 
 
 def workers() -> list[threading.Thread]:
@@ -78,7 +80,7 @@ def test_a_session_stops_within_some_thousands_of_requests_and_can_go_on() -> No
 
     asyncio.run(main())
     answered = dev.standing.answered
-    # Looks before the thread of the loop came to cancel it among them: the simulation of so many takes a fraction of a second.
+    # Including checks before the thread of the loop could cancel it: simulating that many takes a fraction of a second.
     assert answered <= 200 * LOOK and workers() == []
     time.sleep(0.05)
     assert dev.standing.answered == answered

@@ -1,4 +1,4 @@
-"""Bad input is one sentence of the package's own errors: what it is, what was found, what was wanted."""
+"""Bad input gives one error of the package: what it is, what was found, what was expected."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Studies on a cluster of Dask: real schedulers and workers, some of which are killed."""
+"""Studies on a Dask cluster: real schedulers and workers, some of which are killed."""
 
 import contextlib
 import json
@@ -36,11 +36,11 @@ OF_THE_MACHINE = {"simulator"}
 
 
 def files(store: Path) -> dict[str, Any]:
-    """All files of a store, without the times on the machine."""
+    """All files of a store, without wall-clock times."""
     found: dict[str, Any] = {}
     for path in [*store.glob("runs/*"), *store.glob("windows/*")]:
         value: Any = json.loads(path.read_text())
-        # The digest is of those times, too.
+        # The digest covers those times, too.
         value.pop("digest", None)
         if "summary" in value:
             value["summary"] = {key: one for key, one in value["summary"].items() if key not in OF_THE_MACHINE}
@@ -49,7 +49,7 @@ def files(store: Path) -> dict[str, Any]:
 
 
 class Processes:
-    """A scheduler, and workers that are started again when they end."""
+    """A scheduler, and workers that are restarted when they end."""
 
     def __init__(self, folder: Path, workers: int, *worker_arguments: str, **environment: str) -> None:
         with socket.socket() as free:
@@ -90,7 +90,7 @@ def test_a_study_on_a_cluster_is_the_local_study(threads: Any, tmp_path: Path) -
     table = study.run(threads, store=there, seeds=4)
     assert table.rows == local.rows and table.missing == 0
     assert files(here) == files(there) and len(files(here)) == 16
-    # What is over is not done again, and further seeds are.
+    # Finished runs are not repeated, and further seeds are run.
     assert study.run(threads, store=there, seeds=4).rows == local.rows
     assert len(study.run(threads, store=there, seeds=5).rows[0].columns["write_amplification"].values) == 5
     assert study.run(threads).rows == study.run().rows
@@ -157,13 +157,13 @@ def test_no_scheduler_is_an_error() -> None:
 
 
 def go_on(stopped: int) -> None:
-    """A process that was stopped goes on, unless it is gone."""
+    """Resumes a stopped process, unless it is gone."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(stopped, signal.SIGCONT)
 
 
 def disturbed(processes: Processes, store: Path, runs: int, stop_seconds: float) -> None:
-    """Kills a worker by SIGKILL, stops one for a while, and kills the scheduler, which is started again."""
+    """Kills a worker by SIGKILL, stops one for a while, and kills the scheduler, which is restarted."""
 
     def wait_for(part: float) -> None:
         until = time.monotonic() + 600
@@ -231,7 +231,7 @@ cluster._native = Killing
 def test_a_run_that_ends_its_workers_is_a_failed_run(tmp_path: Path) -> None:
     (tmp_path / "killer.py").write_text(KILLER)
     study = wl.Study(KEYS)
-    # One death is enough, so that the test takes seconds.
+    # One death suffices, so that the test takes seconds.
     failures = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}
     processes = Processes(tmp_path, 2, "--preload", str(tmp_path / "killer.py"), **failures)
     try:
@@ -244,7 +244,7 @@ def test_a_run_that_ends_its_workers_is_a_failed_run(tmp_path: Path) -> None:
     assert table.rows[0] == local.rows[0] and table.missing == 0
     own, other = (one.rows[1].columns["write_amplification"].values for one in (table, local))
     assert own == other[:3] + other[4:]
-    # The failed run is not done again, but where that is asked for.
+    # The failed run is only repeated on request.
     assert study.run(store=tmp_path / "store", seeds=6).rows[1].errors == table.rows[1].errors
     assert study.run(store=tmp_path / "store", seeds=6, again=True).rows == local.rows
 

@@ -1,4 +1,4 @@
-"""The contract of designs: a design that does not keep it is told with the trial, the seed and the time, and nothing is printed."""
+"""The contract of designs: a violation is reported with trial, seed and time, and nothing is printed."""
 
 import pickle
 from typing import Any
@@ -12,7 +12,7 @@ KEPT: list[wl.Block] = []
 
 
 class Forgetful(wl.Design, name="forgetful"):
-    """Counts where no snapshot looks."""
+    """Keeps a count where no snapshot looks."""
 
     def victim(self, view: wl.View, random: wl.Random) -> wl.Block:
         CALLS[0] += 1
@@ -21,7 +21,7 @@ class Forgetful(wl.Design, name="forgetful"):
 
 
 class Stale(wl.Design, name="stale"):
-    """Answers with blocks of earlier views."""
+    """Returns blocks of earlier views."""
 
     def victim(self, view: wl.View, random: wl.Random) -> wl.Block:
         KEPT.append(view.fewest(1)[0])
@@ -34,7 +34,7 @@ class Wrong(wl.Design, name="wrong"):
 
 
 class Raising(wl.Design, name="raising"):
-    """Raises an exception when it is asked for the hundredth time."""
+    """Raises an exception at the hundredth call."""
 
     left: int = 100
 
@@ -44,14 +44,14 @@ class Raising(wl.Design, name="raising"):
 
 
 class Careless(wl.Design, name="careless"):
-    """Raises an exception where an operation has failed."""
+    """Raises an exception when an operation has failed."""
 
     def failed(self, failure: wl.Failure, random: wl.Random) -> Any:
         raise KeyError(failure.failed)
 
 
 def broken(design: type[wl.Design], capfd: pytest.CaptureFixture[str]) -> wl.ContractError:
-    """The breach that the contract finds, which is all that is said of it."""
+    """Violation found by the contract, which is the only output about it."""
     with pytest.raises(wl.ContractError) as raised:
         wl.contract(design)
     assert capfd.readouterr() == ("", ""), "the exception says it"

@@ -37,7 +37,7 @@ Answer: TypeAlias = Callable[[wl.View, wl.Random], object]
 
 
 def of(answer: Answer) -> wl.Design:
-    """A design that answers by a function."""
+    """A design that delegates to a function."""
 
     class Answering(wl.Design, name="answering"):
         def victim(self, view: wl.View, random: wl.Random) -> Any:
@@ -49,7 +49,7 @@ def of(answer: Answer) -> wl.Design:
 def test_a_design_that_does_what_a_policy_does_gives_its_digest() -> None:
     assert wl.run("tiny", LOAD, design=Fewest()).digest == wl.run("tiny", LOAD).digest
     fifo = wl.Device("tiny", {"ftl.gc.victim.policy": "fifo"})
-    # Theory lays the steady state of a policy that it knows: it cannot know that this is one of these.
+    # A steady state by theory exists for policies known to it: this one is not recognized.
     oldest = wl.run(fifo, LOAD, precondition="filled", design=of(lambda view, random: view.oldest(1)[0]))
     assert oldest.digest == wl.run(fifo, LOAD, precondition="filled").digest
 

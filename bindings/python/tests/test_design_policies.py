@@ -1,4 +1,4 @@
-"""Designs in Python that stand for policies: wear levelling, and what the write buffer admits."""
+"""Designs in Python that replace policies: wear levelling, and admission to the write buffer."""
 
 import json
 from typing import Any
@@ -9,7 +9,7 @@ import wordline as wl
 
 LOAD = wl.Workload("randwrite-4k-steady", requests=5_000)
 
-# Writes of a tenth of the drive: the data of the others lie still. Multiplying by 7919, a prime, spreads them.
+# Writes to a tenth of the drive: the data of the rest are cold. Multiplying by 7919, a prime, spreads them.
 LYING = wl.Workload.given(
     [n * 300_000_000 for n in range(10_000)], "write", [n * 7919 % 300 * 8 for n in range(10_000)], 8
 )
@@ -51,7 +51,7 @@ class Bet(wl.Design, name="python-bet"):
 
 
 class Restless(wl.Design, name="restless"):
-    """Names a block whenever it is asked."""
+    """Selects a block whenever it is consulted."""
 
     named: wl.Counter = wl.counter("blocks that were named", unit="blocks")
 

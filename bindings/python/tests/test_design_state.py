@@ -1,4 +1,6 @@
-"""The state of a design: plain data, of which each device has its own, and which snapshots, pickles and names of runs hold."""
+"""State of a design: plain data, of which each device has its own, and which snapshots, pickles and names of runs
+contain.
+"""
 
 import collections
 import pickle
@@ -17,7 +19,7 @@ LOAD = wl.Workload("randwrite-4k-steady", requests=3_000)
 
 
 class Hidden(wl.Design, name="hidden"):
-    """Sets what it remembers in a method of its own, as programs do."""
+    """Sets its memory in a method of its own, as programs do."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -44,7 +46,7 @@ class Silent(wl.Design, name="silent"):
 
 
 class Tables(wl.Design, name="tables"):
-    """A field of each kind, all of which decide."""
+    """A field of each kind, all of which affect decisions."""
 
     offsets: list[int] = [0, 1, 2]
     rates: dict[str, float] = {"old": 0.5, "new": 0.25}
@@ -196,7 +198,7 @@ def test_plain_data_come_back_as_they_were(value: Any) -> None:
 
 
 class Late(wl.Design, name="late"):
-    """Makes an object that is no plain data when it is first asked."""
+    """Creates an object that is not plain data on its first call."""
 
     def victim(self, view: wl.View, random: wl.Random) -> wl.Block:
         self.when = Other()

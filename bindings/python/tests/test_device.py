@@ -1,4 +1,4 @@
-"""Devices: attributes are keys, and every slip is one sentence."""
+"""Devices: attributes are keys, and every mistake gives one message."""
 
 import copy
 import pickle

@@ -1,4 +1,4 @@
-"""Logs: others take them without a copy."""
+"""Logs: other libraries import them without a copy."""
 
 from pathlib import Path
 from typing import Any
@@ -7,7 +7,7 @@ import pytest
 
 import wordline as wl
 
-# They come without types.
+# They have no type annotations.
 parquet: Any = pytest.importorskip("pyarrow.parquet")
 
 LOAD = wl.Workload("mixed-70-30", requests=3_000)
@@ -20,7 +20,7 @@ def logged() -> wl.Log:
 
 
 def addresses(table: Any) -> list[int]:
-    """Where the values of the columns of a table of PyArrow are."""
+    """Memory addresses of the columns of a PyArrow table."""
     return [chunk.buffers()[-1].address for column in table.columns for chunk in column.chunks]
 
 
@@ -42,7 +42,7 @@ def test_a_log_is_not_copied() -> None:
     assert log is not None
     taken = [addresses(log.to_arrow()) for _ in range(2)]
     assert taken[0] == taken[1], "each time the same memory"
-    # A copy would have to lie elsewhere, for the first one is still there.
+    # A copy would be elsewhere, as the first one still exists.
     kept, frame = log.to_arrow(), log.to_polars()
     for name in ("submitted_ps", "latency_ps", "sector", "sectors"):
         chunks: list[Any] = [chunk.to_numpy(allow_copy=False) for chunk in frame[name].get_chunks()]

@@ -1,4 +1,4 @@
-"""Values that hold themselves, or are deep within each other: one sentence, and the interpreter goes on."""
+"""Values that contain themselves, or are deeply nested: one error message, and the interpreter continues."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -27,7 +27,7 @@ def lists(depth: int) -> Any:
 
 
 def own(kind: type) -> Any:
-    """A dict, or a list, that holds itself two levels down."""
+    """A dict, or a list, that contains itself two levels down."""
     outer: Any = {"a": {}} if kind is dict else [[]]
     if kind is dict:
         outer["a"]["b"] = outer
@@ -37,7 +37,7 @@ def own(kind: type) -> Any:
 
 
 class Endless(Mapping[str, Any]):
-    """Makes another one whenever it is asked."""
+    """Creates another one whenever it is accessed."""
 
     def __getitem__(self, key: str) -> Any:
         return Endless()

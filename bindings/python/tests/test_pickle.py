@@ -1,4 +1,4 @@
-"""Devices, workloads, studies and results that are pickled, as for other processes."""
+"""Pickling of devices, workloads, studies and results, as for other processes."""
 
 import pickle
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Sessions: in steps or at once, the same happens."""
+"""Sessions: the result does not depend on the steps."""
 
 import gc
 import threading
@@ -14,7 +14,7 @@ US = 1_000_000  # picoseconds
 
 
 def requests(count: int) -> dict[str, Any]:
-    """Reads and writes of 4 KiB at random, ten microseconds apart."""
+    """Random reads and writes of 4 KiB, ten microseconds apart."""
     random = np.random.default_rng(1)
     return {
         "times": np.arange(count) * 10 * US,

@@ -1,4 +1,4 @@
-//! Arguments that several commands share.
+//! Arguments shared by several commands.
 
 use std::path::{Path, PathBuf};
 
@@ -15,13 +15,13 @@ use wordline_lab::{
 
 use crate::provenance::provenance;
 
-/// Which device.
+/// Device selection.
 #[derive(Args)]
 pub struct DeviceArguments {
-    /// An embedded device; see `wordline presets list`. Or a configuration file by its path.
+    /// An embedded device; see `wordline presets list`. Or the path of a configuration file.
     #[arg(long, value_name = "NAME")]
     preset: Option<String>,
-    /// A configuration file, whole or changing the preset; `-` for standard input.
+    /// A configuration file, complete or changing the preset; `-` for standard input.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Changes one setting, such as `ftl.over_provisioning=0.28`; can be repeated, the last wins.
@@ -30,17 +30,17 @@ pub struct DeviceArguments {
 }
 
 impl DeviceArguments {
-    /// Whether the user said anything about the device.
+    /// Whether any device argument was given.
     pub fn is_given(&self) -> bool {
         self.unnamed().is_none_or(|settings| !settings.is_empty())
     }
 
-    /// The settings to change, where the user names no device.
+    /// Settings to change, if no device was named.
     pub fn unnamed(&self) -> Option<&[String]> {
         (self.preset.is_none() && self.config.is_none()).then_some(&self.settings)
     }
 
-    /// The device that the user named, or else the preset `usual`.
+    /// Returns the device that the user named, or else the preset `usual`.
     pub fn device(&self, registry: &Registry, usual: &str) -> Result<Device, Error> {
         let selection = Selection {
             preset: if self.unnamed().is_some() { Some(usual.into()) } else { self.preset.clone() },
@@ -51,19 +51,20 @@ impl DeviceArguments {
     }
 }
 
-/// The format of a trace file, where it cannot be found out.
+/// Format of a trace file, if detection does not find it.
 #[derive(Args)]
 pub struct FormatArguments {
-    /// The trace's format, where it is not found or wrongly found; see `wordline trace formats`.
+    /// The trace's format, if it is not detected or detected wrongly; see `wordline trace formats`.
     #[arg(long, value_name = "NAME")]
     pub format: Option<String>,
-    /// An option that the format leaves open, such as `time_unit=us`; can be repeated. See `wordline trace formats`.
+    /// An option that the format does not fix, such as `time_unit=us`; can be repeated. See `wordline trace
+    /// formats`.
     #[arg(long = "trace-option", value_name = "KEY=VALUE")]
     pub options: Vec<String>,
 }
 
 impl FormatArguments {
-    /// The options that the user gave for the trace.
+    /// Returns the trace options that the user gave.
     pub fn options(&self) -> Result<Options, Error> {
         let mut options = Options::from_pairs(self.options.iter().map(String::as_str))?;
         if let Some(format) = &self.format {
@@ -73,22 +74,22 @@ impl FormatArguments {
     }
 }
 
-/// Which requests, at what pace, on a device in which state.
+/// Requests, their pace, and the precondition of the device.
 #[derive(Args)]
 pub struct WorkloadArguments {
     /// A trace file, plain or compressed with gzip or zstd; `-` for standard input.
     #[arg(long, value_name = "FILE", conflicts_with = "workload")]
     trace: Option<PathBuf>,
-    /// A named workload, a profile of a published trace, a workload file (NAME.toml) or a job file of fio (NAME.fio); see `wordline
-    /// workloads list`.
+    /// A named workload, a profile of a published trace, a workload file (NAME.toml) or a fio job file
+    /// (NAME.fio); see `wordline workloads list`.
     #[arg(long, value_name = "NAME")]
     workload: Option<String>,
     #[command(flatten)]
     format: FormatArguments,
-    /// A folder of recorded traces, which take the place of profiles of the same name.
+    /// A folder of recorded traces, which take precedence over profiles of the same name.
     #[arg(long, value_name = "DIR")]
     traces: Option<PathBuf>,
-    /// How many requests: at most this many of a trace, exactly this many of a workload.
+    /// Number of requests: at most this many of a trace, exactly this many of a workload.
     #[arg(long, value_name = "N", value_parser = whole::<u64, 1>, allow_negative_numbers = true)]
     requests: Option<u64>,
     /// Treatment of requests beyond the device: wrap, scale or refuse.
@@ -103,40 +104,44 @@ pub struct WorkloadArguments {
     /// Submission queues that the host uses: one with a queue depth, else all that the device has.
     #[arg(long, value_name = "N", value_parser = whole::<u16, 1>, allow_negative_numbers = true)]
     queues: Option<u16>,
-    /// The namespace that the requests are for, from 1.
+    /// The namespace of the requests, from 1.
     #[arg(long, value_name = "N", value_parser = whole::<u16, 1>, allow_negative_numbers = true)]
     namespace: Option<u16>,
-    /// Time between an answer and the next request of a closed loop, such as 100us.
+    /// Time between a completion and the next request of a closed loop, such as 100us.
     #[arg(long, value_name = "TIME")]
     think_time: Option<Duration>,
-    /// Lets a closed loop submit requests for this time, then pause for as long, over and over, such as 10ms.
+    /// Makes a closed loop submit requests for this time, then pause for as long, repeatedly, such as 10ms.
     #[arg(long, value_name = "TIME")]
     bursts: Option<Duration>,
-    /// A trace whose times the requests take in place of their own, over and over; `embedded` is the one of the program.
+    /// A trace whose arrival times replace those of the requests, repeated as needed; `embedded` is the
+    /// embedded trace.
     #[arg(long, value_name = "FILE")]
     times_of: Option<PathBuf>,
-    /// The device before: empty, filled, steady-state (of uniform writes), steady-state:0.5 of a part, workload (aged with the workload
-    /// itself), workload:3 with this many drive writes, or the fraction to fill; the workload's own if not given.
+    /// State of the device before the run: empty, filled, steady-state (of uniform writes), steady-state:0.5
+    /// over a part, workload (aged with the workload itself), workload:3 with this many drive writes, or the
+    /// fraction to fill; the workload's own if not given.
     #[arg(long, value_name = "STATE", allow_negative_numbers = true)]
     precondition: Option<Precondition>,
-    /// How much of the beginning is left out of the result: so many requests, a time such as 20ms, `rule` (until the load is steady by
-    /// MSER-5), or none. Generated workloads by rule on any device but an empty one, traces and job files none if not given.
+    /// Warm-up excluded from the result: a number of requests, a time such as 20ms, `rule` (until the load is
+    /// steady by MSER-5), or none. If not given: the rule for generated workloads on any device except an empty
+    /// one, none for traces and job files.
     #[arg(long, value_name = "N|TIME|HOW", allow_negative_numbers = true)]
     warm_up: Option<WarmUp>,
-    /// Measures until half of the 95 % interval of a column is this part of its mean, such as `p99:2%`, and no longer than the requests last.
+    /// Measures until the half-width of the 95 % interval of a column is this fraction of its mean, such as
+    /// `p99:2%`, or until the requests end.
     #[arg(long, value_name = "COLUMN:SHARE")]
     until: Option<Precision>,
-    /// How many of the slowest requests are kept, to say where their time went; 0 for none.
+    /// Number of slowest requests to keep for tail attribution; 0 for none.
     #[arg(long, value_name = "N", default_value_t = SLOWEST, value_parser = whole::<u32, 0>, allow_negative_numbers = true)]
     slowest: u32,
     #[command(flatten)]
     seed: SeedArgument,
 }
 
-/// The seed of all random numbers.
+/// Seed of all random numbers.
 #[derive(Args)]
 pub struct SeedArgument {
-    /// The seed of all random numbers.
+    /// Seed of all random numbers.
     #[arg(long, value_name = "N", default_value_t = RunOptions::default().seed, value_parser = whole::<u64, 0>,
         allow_negative_numbers = true)]
     pub seed: u64,
@@ -149,7 +154,7 @@ impl WorkloadArguments {
         self.trace.as_deref().or(workload).is_some_and(is_standard)
     }
 
-    /// The requests that the user asked for.
+    /// Returns the requests that the user asked for.
     pub fn workload(&self) -> Result<Workload, Error> {
         let options = self.format.options()?;
         let origin = match (&self.trace, &self.workload) {
@@ -179,7 +184,7 @@ impl WorkloadArguments {
         })
     }
 
-    /// Everything else that the user asked of the run.
+    /// Returns all other options of the run.
     pub fn options(&self) -> RunOptions {
         RunOptions {
             precondition: self.precondition,
@@ -192,7 +197,7 @@ impl WorkloadArguments {
     }
 }
 
-/// Reads a whole number that is at least `LEAST`.
+/// Parses an integer that is at least `LEAST`.
 pub fn whole<T: TryFrom<u64>, const LEAST: u64>(text: &str) -> Result<T, String> {
     let number = text.parse().ok().filter(|number| *number >= LEAST);
     let most = u64::MAX >> (u64::BITS as usize - 8 * size_of::<T>());
@@ -200,7 +205,7 @@ pub fn whole<T: TryFrom<u64>, const LEAST: u64>(text: &str) -> Result<T, String>
     number.and_then(|number| T::try_from(number).ok()).ok_or_else(wanted)
 }
 
-/// Reads a number; `nan` and infinity are none.
+/// Parses a number; rejects `nan` and infinity.
 pub fn number(text: &str) -> Result<f64, String> {
     let number = text.trim().parse().ok().filter(|number: &f64| number.is_finite());
     number.ok_or_else(|| format!("found {text:?}, wanted a number, such as 0.5"))

@@ -1,4 +1,4 @@
-//! `wordline cells`: the cells of a part by themselves.
+//! `wordline cells`: the flash cells of a part on their own.
 
 use std::path::PathBuf;
 
@@ -41,7 +41,8 @@ Keys, each as KEY=VALUE:
   without                           effects that are left out: [\"retention\", \"block\"]; cycles, retention,
                                     disturb, interference, background, word-line, layer, block, chip";
 
-/// Shows the cells of a part: levels, bit errors, retries and program times, for any condition and place.
+/// Shows the cells of a part: threshold levels, bit errors, retries and program times, for any condition and
+/// page.
 #[derive(Args)]
 #[command(arg_required_else_help = true, after_help = EXAMPLES)]
 pub struct Arguments {
@@ -63,26 +64,26 @@ struct List {
     json: JsonArgument,
 }
 
-/// Shows states, references, errors, reads and programs.
+/// Shows states, read references, errors, reads and programs.
 #[derive(Args)]
 #[command(after_help = KEYS)]
 struct Show {
     #[command(flatten)]
     of: SetArguments,
-    /// Conditions and places, as below.
+    /// Conditions and pages, as below.
     #[arg(value_name = "KEY=VALUE")]
     keys: Vec<String>,
     #[command(flatten)]
     json: JsonArgument,
 }
 
-/// Shows how errors, retries and program time go along a key: the first one, whose values are separated by commas.
+/// Shows errors, retries and program time along a key: the first one, whose values are separated by commas.
 #[derive(Args)]
 #[command(after_help = KEYS)]
 struct Curve {
     #[command(flatten)]
     of: SetArguments,
-    /// Conditions and places, as below; the first key takes several values, separated by commas.
+    /// Conditions and pages, as below; the first key takes several values, separated by commas.
     #[arg(value_name = "KEY=VALUE", required = true)]
     keys: Vec<String>,
     #[command(flatten)]
@@ -95,13 +96,13 @@ struct Curve {
     log: Option<PathBuf>,
 }
 
-/// A parameter set and the seed that it is evaluated with.
+/// A parameter set and its seed.
 #[derive(Args)]
 struct SetArguments {
-    /// An embedded parameter set, or a file of one by its path.
+    /// An embedded parameter set, or the path of a parameter file.
     #[arg(value_name = "SET")]
     set: String,
-    /// The seed of the random streams.
+    /// Seed of the random streams.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 }
@@ -113,7 +114,7 @@ struct Listed {
     source: String,
 }
 
-/// A value of the key along which a curve goes, and the result there.
+/// A value of the varied key of a curve, and the result there.
 #[derive(Serialize)]
 struct CurvePoint<'a> {
     value: &'a str,

@@ -1,5 +1,5 @@
-//! Charts as files for papers. They are drawn by `vl-convert-python`, a package of Python: the same as a crate brings an engine of JavaScript with
-//! it, 100 MB.
+//! Charts as files for papers. They are drawn by the Python package `vl-convert-python`: the equivalent crate
+//! embeds a JavaScript engine of 100 MB.
 
 use std::fs;
 use std::io::{ErrorKind, Write};
@@ -15,27 +15,28 @@ use wordline_lab::report::{Chart, Width, printed};
 
 use crate::failure::Failure;
 
-/// The program that draws them.
+/// Program that draws them.
 const DRAWS: &str = include_str!("charts.py");
 
-/// The Python that it is for, as it is found in the path.
+/// Its Python interpreter, found in the path.
 const PYTHON: &str = "python3";
 
 const INSTALL: &str = "`python3 -m pip install vl-convert-python`";
 
-/// Whether charts are wanted, and how.
+/// Whether charts are wanted, and in which form.
 #[derive(Args, Clone)]
 pub struct ChartsArguments {
-    /// Writes each chart as a file for a paper, with its Vega-Lite specification beside it, into FOLDER; if not given, into `charts` in the
-    /// folder of --report, or here. Needs `python3` with the package vl-convert-python, and no network.
+    /// Writes each chart as a file for a paper, with its Vega-Lite specification beside it, into FOLDER; if
+    /// not given, into `charts` in the folder of --report, or in the current one. Needs `python3` with the
+    /// package vl-convert-python, and no network.
     #[arg(long, value_name = "pdf|svg|png[:FOLDER]")]
     charts: Option<Wanted>,
-    /// The width of these: of a column of a paper, 84 mm, or of its page, 174 mm.
+    /// Width of the charts: a column of a paper, 84 mm, or a page, 174 mm.
     #[arg(long, value_name = "WIDTH", value_enum, default_value_t = ChartsWidth::Column, requires = "charts")]
     charts_width: ChartsWidth,
 }
 
-/// The value of `--charts`.
+/// Value of `--charts`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Wanted {
     kind: &'static str,
@@ -62,7 +63,7 @@ enum ChartsWidth {
     Page,
 }
 
-/// The place where charts go, which is known to be good.
+/// Checked destination of charts.
 pub struct Charts {
     kind: &'static str,
     folder: PathBuf,
@@ -70,12 +71,13 @@ pub struct Charts {
 }
 
 impl ChartsArguments {
-    /// The folder that the user named.
+    /// Returns the folder that the user named.
     pub fn folder(&self) -> Option<&Path> {
         self.charts.as_ref()?.folder.as_deref()
     }
 
-    /// Finds out whether charts can be drawn and written, before there are any. `report` is the folder of the report, if there is one.
+    /// Checks that charts can be drawn and written, before there are any. `report` is the folder of the
+    /// report, if there is one.
     pub fn open(&self, report: Option<&Path>) -> Result<Option<Charts>, Failure> {
         let Some(Wanted { kind, folder }) = &self.charts else { return Ok(None) };
         has_package()?;
@@ -91,7 +93,7 @@ impl ChartsArguments {
     }
 }
 
-/// Whether a folder is there, or can be made: its own folder is.
+/// Whether a folder exists or can be created: its parent exists.
 fn can_be_made(folder: &Path) -> Result<(), Error> {
     let outer = folder.parent().filter(|outer| !outer.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let found = match (folder.is_dir(), folder.exists(), outer.is_dir()) {
@@ -106,7 +108,7 @@ fn refused(found: impl Into<String>, wanted: impl Into<String>) -> Error {
     Error::Argument { what: "--charts".into(), found: found.into(), wanted: wanted.into() }
 }
 
-/// Whether Python has the package. To load it takes a twentieth of a second, and a run may take hours.
+/// Checks that Python has the package. Loading it takes 50 ms, and a run may take hours.
 fn has_package() -> Result<(), Error> {
     let tried = Command::new(PYTHON).args(["-c", "import vl_convert"]).stdin(Stdio::null()).output();
     let found = match tried {
@@ -121,12 +123,12 @@ fn has_package() -> Result<(), Error> {
 }
 
 impl Charts {
-    /// These charts for one part of a report: they are written into a folder of its name.
+    /// Returns the destination for one part of a report: a subfolder of its name.
     pub fn of_part(&self, part: &str) -> Self {
         self.within(&self.folder.join(part))
     }
 
-    /// The same in another folder.
+    /// Returns the same destination in another folder.
     pub fn within(&self, folder: &Path) -> Self {
         Self { folder: folder.to_owned(), kind: self.kind, width: self.width }
     }
@@ -153,13 +155,13 @@ impl Charts {
     }
 }
 
-/// The bytes that the program in Python gives out.
+/// Returns the output bytes of the Python program.
 fn drawn(asked: &str) -> Result<Vec<u8>, String> {
     let start = || {
         let mut command = Command::new(PYTHON);
         command.args(["-c", DRAWS]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn()?;
-        // It reads all before it writes anything. Where it has ended before, its own words say why.
+        // It reads all input before it writes anything. If it ended early, its own message gives the reason.
         if let Some(mut stdin) = child.stdin.take() {
             let _ = stdin.write_all(asked.as_bytes());
         }
@@ -171,7 +173,7 @@ fn drawn(asked: &str) -> Result<Vec<u8>, String> {
     if status.success() { Ok(stdout) } else { Err(last()) }
 }
 
-/// The files in that, each behind its length.
+/// Splits the output into files, each preceded by its length.
 fn files(mut bytes: &[u8], count: usize) -> Result<Vec<Vec<u8>>, String> {
     let mut all = Vec::new();
     while let Some((length, rest)) = bytes.split_first_chunk::<8>() {

@@ -1,4 +1,5 @@
-//! Runs of a study on a cluster: Python, which knows the cluster, runs beside this program and hands over what ended.
+//! Runs of a study on a cluster: a Python process that talks to the cluster runs beside this program and
+//! returns the results.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -12,13 +13,13 @@ use serde::{Deserialize, Serialize};
 use wordline_lab::error::{Error, Result};
 use wordline_studies::{Elsewhere, Ended, Files, Task};
 
-/// Time between two looks whether the user wants to stop. Chosen: nobody notices so little.
+/// Polling interval of the stop flag. Chosen: too short to notice.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
-/// The module of the Python package that knows clusters.
+/// Module of the Python package that handles clusters.
 const MODULE: &str = "wordline.cluster";
 
-/// A cluster, behind a program in Python that is connected with it.
+/// A cluster, behind a Python process that is connected to it.
 pub struct Cluster<'a> {
     inside: Mutex<Inside>,
     python: PathBuf,
@@ -27,12 +28,12 @@ pub struct Cluster<'a> {
 
 struct Inside {
     child: Child,
-    /// Closed when nothing more is asked for.
+    /// Closed when no more runs are requested.
     asks: Option<ChildStdin>,
     answers: Receiver<String>,
 }
 
-/// A run as the program in Python takes it.
+/// A run in the form that the Python process takes.
 #[derive(Serialize)]
 struct Asked<'a> {
     name: &'a str,
@@ -41,27 +42,29 @@ struct Asked<'a> {
     trace: Option<(&'a Path, &'a Path, &'a str)>,
 }
 
-/// A line of the program in Python.
+/// A line from the Python process.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Answer {
-    /// It is connected, and is of this version and commit.
+    /// It is connected, and has this version and commit.
     Program(String),
-    /// A run has ended with these files.
+    /// A run ended with these files.
     Done { name: String, run: String, windows: Option<String> },
-    /// A run has ended without any.
+    /// A run ended without files.
     Failed { name: String, error: String },
-    /// All runs that were asked for have ended.
+    /// All requested runs have ended.
     Over {},
-    /// The cluster is no good, in a sentence.
+    /// The cluster is unusable, for this reason.
     Refused(String),
 }
 
 impl<'a> Cluster<'a> {
-    /// Connects with the scheduler at `address` through the interpreter `python`, whose package has to be of this `program`.
+    /// Connects to the scheduler at `address` through the interpreter `python`, whose package must match this
+    /// `program`.
     ///
     /// # Errors
-    /// [`Error::Argument`] if there is no such Python, the package is not in it, is of another version, or does not get through.
+    /// [`Error::Argument`] if there is no such Python, the package is missing or has another version, or the
+    /// connection fails.
     pub fn connect(address: &str, python: &Path, program: &str, stop: &'a AtomicBool) -> Result<Self> {
         let mut command = Command::new(python);
         command.args(["-m", MODULE, "run", address]).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -90,7 +93,7 @@ impl<'a> Cluster<'a> {
         act(&mut self.inside.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The next line.
+    /// Returns the next line.
     fn next(&self, inside: &mut Inside) -> Result<Answer> {
         loop {
             match inside.answers.recv_timeout(BETWEEN_LOOKS) {
@@ -109,7 +112,7 @@ impl<'a> Cluster<'a> {
                     return Err(Error::Stopped);
                 }
                 Err(RecvTimeoutError::Timeout) => {}
-                // It has said why on standard error.
+                // It has printed the reason on standard error.
                 Err(RecvTimeoutError::Disconnected) => {
                     return Err(absent(&self.python, "one that ended at once, for the reason above"));
                 }
@@ -143,12 +146,12 @@ impl Elsewhere for Cluster<'_> {
 }
 
 impl Drop for Cluster<'_> {
-    /// Nothing is left of it on the cluster: whoever waits for a program that is gone is not answered.
+    /// Ends the Python process, at once if the user stopped the study; its runs on the cluster end with it.
     fn drop(&mut self) {
         let inside = self.inside.get_mut().unwrap_or_else(PoisonError::into_inner);
         drop(inside.asks.take());
         if self.stop.load(Ordering::Relaxed) {
-            // Where it has ended by itself there is nothing to kill.
+            // If it has ended by itself there is nothing to kill.
             let _ = inside.child.kill();
         }
         let _ = inside.child.wait();

@@ -1,4 +1,4 @@
-//! `wordline compare`: the same workload through several devices.
+//! `wordline compare`: the same workload on several devices.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -22,7 +22,7 @@ Examples:
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// The devices: embedded ones by name, and configuration files. The first is what the others are compared with.
+    /// Devices: embedded ones by name, and configuration files. The first is the baseline.
     #[arg(required = true, num_args = 2.., value_name = "PRESET|FILE")]
     devices: Vec<String>,
     /// Changes one setting of every device, such as `ftl.over_provisioning=0.28`; can be repeated, the last wins.
@@ -74,10 +74,10 @@ pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
     lock(&reached).give()
 }
 
-/// The results so far.
+/// Results so far.
 struct Reached {
     runs: Vec<Summary>,
-    /// The target of the output; taken when it is written.
+    /// Destination of the output; taken when it is written.
     results: Option<Results>,
     texts: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! `wordline config`: what a configuration means, whether it is sound, and what can be written in one.
+//! `wordline config`: explains, checks and documents configurations.
 
 use std::path::PathBuf;
 
@@ -27,10 +27,10 @@ pub struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Says what follows from a configuration: geometry, capacity, memory, peak speeds.
+    /// Prints what follows from a configuration: geometry, capacity, memory, peak speeds.
     #[command(after_help = EXAMPLES)]
     Explain(DeviceArguments),
-    /// Says everything that is wrong with a configuration, or nothing; the exit code is then 0.
+    /// Prints all mistakes of a configuration; with none it prints nothing, and the exit code is 0.
     #[command(after_help = EXAMPLES)]
     Check(DeviceArguments),
     /// Prints the whole configuration as one TOML document, defaults and changes included.
@@ -38,7 +38,8 @@ enum Command {
     Show(DeviceArguments),
     /// Prints the JSON Schema of configuration files, for editors.
     Schema,
-    /// Prints the device of a configuration of MQSim as TOML; comments name the parameters that are not mapped, with the reasons.
+    /// Prints the device of an MQSim configuration as TOML; comments name the parameters that are not mapped,
+    /// with the reasons.
     #[command(after_help = EXAMPLES)]
     Import {
         /// MQSim's ssdconfig.xml; `-` for standard input.

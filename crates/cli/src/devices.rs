@@ -1,4 +1,4 @@
-//! `wordline devices`: the types of devices that a configuration can name.
+//! `wordline devices`: device types that a configuration can name.
 
 use clap::Args;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ Examples:
   wordline devices fixed-latency      its keys
   wordline devices --json";
 
-/// Lists the types of devices that the key `device` of a configuration can name; or shows the keys and metrics of one.
+/// Lists the device types for the key `device` of a configuration, or shows the keys and metrics of one.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {

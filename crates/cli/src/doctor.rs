@@ -1,4 +1,4 @@
-//! `wordline doctor`: this program on this machine, its speed, and which of its companions are missing.
+//! `wordline doctor`: this program on this machine, its speed, and missing optional software.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -17,13 +17,14 @@ Examples:
   wordline doctor
   wordline doctor --python ~/lab/bin/python3";
 
-/// Requests of the run that measures speed. Chosen: half a second of a release build, long beside the making of its device.
+/// Requests of the run that measures speed. Chosen: half a second in a release build, long compared with
+/// creating the device.
 const REQUESTS: u64 = 500_000;
 
-/// The device and the workload of it: those of `make bench`.
+/// Its device and workload: those of `make bench`.
 const MEASURED: [&str; 2] = ["nvme-tlc", "randread-4k"];
 
-/// Says in JSON which Python it is, which package it has, and which of the companions of that.
+/// Reports in JSON the version of Python, its package, and the optional packages.
 const PROBE: &str = "
 import json, sys
 from importlib.metadata import PackageNotFoundError, version
@@ -40,7 +41,7 @@ except ImportError:
 print(json.dumps({'version': sys.version.split()[0], 'package': program, 'found': {name: of(name) for name in sys.argv[1:]}}))
 ";
 
-/// Distributions of Python, the extra of the package that brings them, and their purpose.
+/// Python distributions, the extra of the package that installs them, and their purpose.
 const COMPANIONS: [(&str, &str, &str); 5] = [
     ("altair", "charts", "charts in Python"),
     ("vl-convert-python", "charts", "charts as PDF, SVG and PNG"),
@@ -49,20 +50,21 @@ const COMPANIONS: [(&str, &str, &str); 5] = [
     ("optuna", "search", "search in studies"),
 ];
 
-/// Says which program this is, what the machine has, how fast it simulates here, and what is missing for Python, charts and clusters.
+/// Reports the program, the machine, its simulation speed, and missing software for Python, charts and
+/// clusters.
 ///
-/// Nothing of it is needed to run: reports of the program have their charts without any other software.
+/// None of it is needed to run: reports of the program contain their charts without any other software.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// The Python that is asked.
+    /// The Python interpreter to examine.
     #[arg(long, value_name = "FILE", default_value = "python3")]
     python: PathBuf,
     #[command(flatten)]
     json: JsonArgument,
 }
 
-/// All that was found.
+/// Everything that was found.
 #[derive(Debug, Serialize)]
 struct Found {
     program: String,
@@ -70,7 +72,7 @@ struct Found {
     /// Whether it was compiled without optimisation, as tests are.
     is_debug: bool,
     cores: usize,
-    /// Bytes of memory of the machine, and those that are free or can be made free; null where that is not known.
+    /// Memory of the machine in bytes, and available memory; null if unknown.
     memory: Option<u64>,
     memory_free: Option<u64>,
     requests_per_second: f64,
@@ -78,17 +80,17 @@ struct Found {
     missing: Vec<Missing>,
 }
 
-/// A Python, as it says itself.
+/// A Python interpreter, as reported by itself.
 #[derive(Debug, Serialize, Deserialize)]
 struct Python {
     version: String,
-    /// The program of its package, with version and commit.
+    /// Program in its package, with version and commit.
     package: Option<String>,
-    /// Versions of the companions.
+    /// Versions of the optional packages.
     found: std::collections::BTreeMap<String, Option<String>>,
 }
 
-/// A companion that is not there.
+/// A missing optional package.
 #[derive(Debug, PartialEq, Serialize)]
 struct Missing {
     name: String,
@@ -154,7 +156,7 @@ impl Found {
     }
 }
 
-/// A size to three digits.
+/// Formats a size with three digits.
 fn rounded(bytes: u64) -> String {
     let units = [(1 << 30, "GiB"), (1 << 20, "MiB")];
     let unit = units.into_iter().find(|(size, _)| bytes >= *size);
@@ -164,7 +166,7 @@ fn rounded(bytes: u64) -> String {
     )
 }
 
-/// A line of what Linux says of its memory; other systems have no such file.
+/// A field of /proc/meminfo on Linux; other systems have no such file.
 fn memory(name: &str) -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
@@ -172,7 +174,7 @@ fn memory(name: &str) -> Option<u64> {
     Some(kibibytes * 1024)
 }
 
-/// Requests that are simulated in a second.
+/// Measures simulated requests per second.
 fn speed() -> Result<f64, Failure> {
     let [device, workload] = MEASURED;
     let requests = if cfg!(debug_assertions) { REQUESTS / 20 } else { REQUESTS };
@@ -182,7 +184,7 @@ fn speed() -> Result<f64, Failure> {
     Ok(requests as f64 / result.simulator.wall_seconds.max(1e-9))
 }
 
-/// The Python, if it is one.
+/// Returns the Python interpreter, if it is one.
 fn ask(python: &Path) -> Option<Python> {
     let mut command = Command::new(python);
     command.args(["-c", PROBE]).args(COMPANIONS.map(|(name, _, _)| name));

@@ -1,4 +1,4 @@
-//! Why a command did not succeed, and the exit code that says so.
+//! Reasons why a command failed, and their exit codes.
 
 use std::io::{ErrorKind, Write};
 use std::panic::PanicHookInfo;
@@ -8,23 +8,23 @@ use wordline_lab::Error;
 
 use crate::screen;
 
-/// A result outside its band, or a failed check of the simulation itself.
+/// Exit code for a result outside its band, or a failed self-check of the simulation.
 pub const FAILED: u8 = 1;
-/// Input that cannot be used. The same as for arguments that do not parse.
+/// Exit code for invalid input, the same as for arguments that do not parse.
 const BAD_INPUT: u8 = 2;
-/// Stopped by Ctrl-C: 128 and the number of the signal, as shells count.
+/// Exit code after Ctrl-C: 128 plus the number of the signal, as in shells.
 pub const INTERRUPTED: u8 = 130;
 
-/// Why a command ended without success.
+/// Reasons why a command ended without success.
 #[derive(Debug)]
 pub enum Failure {
-    /// Something that the user gave, or a place to write to, cannot be used.
+    /// An input is invalid, or an output cannot be written.
     Error(Error),
-    /// The command worked, and a check that it made failed. Everything has been printed.
+    /// The command succeeded, and a check that it made failed. Everything has been printed.
     Verdict,
     /// The user stopped it. The results so far have been printed.
     Interrupted,
-    /// The reader of the output has closed it, as in `wordline ... | head`.
+    /// The reader closed the output, as in `wordline ... | head`.
     NoReader,
 }
 
@@ -47,8 +47,8 @@ impl From<wordline_lab::trace::Error> for Failure {
 }
 
 impl Failure {
-    /// The same with the option of the command line in place of what an argument is, where it was one of those `given`: `--time-scale` for
-    /// `time scale`.
+    /// Names the command-line option instead of the argument's description, if it is one of those `given`:
+    /// `--time-scale` for `time scale`.
     pub fn with_options(self, given: &[String]) -> Self {
         match self {
             Self::Error(Error::Argument { what, found, wanted }) => {
@@ -60,14 +60,14 @@ impl Failure {
         }
     }
 
-    /// Prints the message, each complaint on a line of its own, and gives the exit code.
+    /// Prints the message, one line per complaint, and returns the exit code.
     pub fn report(self) -> ExitCode {
         match self {
             Self::Error(
                 Error::Invariant(reproducer) | Error::Stuck(reproducer) | Error::WrongAnswer(reproducer),
             ) => {
                 say(&format!("error: {reproducer}"));
-                // The configuration fills some screens: the error stands below it once more.
+                // The configuration fills some screens, so the error is repeated below it.
                 say(&format!("error: {}", reproducer.lines().next().unwrap_or_default()));
                 ExitCode::from(FAILED)
             }
@@ -84,7 +84,7 @@ impl Failure {
     }
 }
 
-/// Says in one line that the program is wrong, and where: a panic is never the user's fault.
+/// Reports in one line a bug of the program and its location: a panic is never the user's fault.
 pub fn explain_panic(panic: &PanicHookInfo<'_>) {
     if wordline_lab::caught::is_caught() {
         return;
@@ -96,8 +96,8 @@ pub fn explain_panic(panic: &PanicHookInfo<'_>) {
     say(&format!("error: a bug in Wordline, please report it with your command: {what} ({place})"));
 }
 
-/// Prints a line on standard error, but a note only where the user wants any. Where even that cannot be written there is
-/// nobody left to tell.
+/// Prints a line on standard error; drops notes if the user wants none. A failure to print is ignored, as it
+/// cannot be reported.
 pub fn say(line: &str) {
     if !line.starts_with("note:") || screen::is_at_least(screen::Loudness::Usual) {
         let _ = writeln!(std::io::stderr(), "{}", screen::message(line));

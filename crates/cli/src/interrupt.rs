@@ -1,5 +1,5 @@
-//! Ctrl-C and SIGTERM, at any moment: a command with results to show is asked to stop and shows them, any other ends at
-//! once, and nothing takes longer than [`PATIENCE`].
+//! Ctrl-C and SIGTERM at any moment: a command with partial results is asked to stop and prints them, any
+//! other ends at once, and nothing takes longer than [`PATIENCE`].
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,25 +9,25 @@ use wordline_lab::output::remove_unfinished;
 
 use crate::failure::{INTERRUPTED, say};
 
-/// How long a command that was asked to stop may take. Chosen: with all that follows a user waits for less
+/// Longest time that a command may take to stop. Chosen: with the rest of the shutdown a user waits for less
 /// than a second.
 const PATIENCE: Duration = Duration::from_millis(700);
 
 /// Whether the user asked to stop.
 static ASKED: AtomicBool = AtomicBool::new(false);
-/// Whether the running command checks whether it is to stop, and then has a result.
+/// Whether the running command polls the stop flag, and then has a result.
 static WORKING: AtomicBool = AtomicBool::new(false);
 static RESULT: Mutex<Held> = Mutex::new(Held::Nothing);
 
-/// Gives out the results that there are.
+/// Prints the results so far.
 type Give = Box<dyn FnOnce() + Send>;
 
-/// The results to show if the program is stopped.
+/// Results to print if the program is stopped.
 enum Held {
     Nothing,
-    /// Results of the parts that are done.
+    /// Results of the finished parts.
     Results(Give),
-    /// Results that are just being given out.
+    /// Results that are being printed.
     Taken,
 }
 
@@ -35,13 +35,13 @@ fn held() -> MutexGuard<'static, Held> {
     RESULT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Ends the program, with no half of a file left.
+/// Ends the program, without leaving incomplete files.
 fn end() -> ! {
     remove_unfinished();
     std::process::exit(INTERRUPTED.into())
 }
 
-/// Shows what is held and ends the program, unless that is about to happen.
+/// Prints the held results and ends the program, unless this is already happening.
 fn show_and_end() {
     let what = std::mem::replace(&mut *held(), Held::Taken);
     match what {
@@ -52,7 +52,7 @@ fn show_and_end() {
     end()
 }
 
-/// Watches for signals from now on. Where they cannot be caught, they end the program as usual.
+/// Installs the signal handlers. Signals that cannot be caught end the program as usual.
 pub fn watch() {
     let handler = || {
         if ASKED.swap(true, Ordering::Relaxed) {
@@ -61,7 +61,7 @@ pub fn watch() {
         if !WORKING.load(Ordering::Relaxed) {
             show_and_end();
         }
-        // Beside the handler, which is to see a second signal.
+        // On another thread, as the handler must see a second signal.
         std::thread::spawn(|| {
             std::thread::sleep(PATIENCE);
             show_and_end();
@@ -72,10 +72,10 @@ pub fn watch() {
     }
 }
 
-/// Sets whether the running command checks from now on whether it is to stop.
+/// Sets whether the running command polls the stop flag from now on.
 pub fn looks(working: bool) {
     WORKING.store(working, Ordering::Relaxed);
-    // A signal that came in between is not lost.
+    // Handles a signal that came in between.
     if !working && asked() {
         show_and_end();
     }
@@ -86,12 +86,12 @@ pub fn asked() -> bool {
     ASKED.load(Ordering::Relaxed)
 }
 
-/// The same, for callers that check by themselves.
+/// Returns the stop flag, for callers that poll it.
 pub fn flag() -> &'static AtomicBool {
     &ASKED
 }
 
-/// From now on `give` shows the results so far, if the program is stopped.
+/// Registers `give` to print the results so far if the program is stopped.
 pub fn hold(give: impl FnOnce() + Send + 'static) {
     let mut held = held();
     if !matches!(*held, Held::Taken) {
@@ -99,8 +99,8 @@ pub fn hold(give: impl FnOnce() + Send + 'static) {
     }
 }
 
-/// The caller gives out the results. Where the program is ending, and they are being given out already, it does not come
-/// back.
+/// Takes the results back for the caller to print. Does not return if the program is ending and they are
+/// already being printed.
 pub fn take() {
     if matches!(std::mem::replace(&mut *held(), Held::Taken), Held::Taken) {
         loop {

@@ -1,5 +1,5 @@
-//! The program `wordline`: arguments in, results and exit codes out. Handlers convert and delegate to `lab`; one file
-//! a command. A crate with a type of device of its own has the whole program by [`main_with`].
+//! The program `wordline`: arguments in, results and exit codes out. Handlers convert and delegate to `lab`,
+//! one file per command. A crate with its own device type gets the whole program by [`main_with`].
 
 mod arguments;
 mod failure;
@@ -42,8 +42,8 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
 use wordline_lab::devices::Registry;
 
-/// Maps and stamps of a device are large tables that are looked into at random. This allocator asks for large pages of
-/// memory for them, so that the processor finds its way in them sooner.
+/// The L2P maps and data tags of a device are large tables with random access. This allocator requests huge
+/// pages for them, which reduces TLB misses.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -58,19 +58,19 @@ Exit codes:
 
 /// Simulates solid-state drives: what would this workload do to that SSD?
 ///
-/// Without a command it does what `run` does.
+/// Without a command it runs `run`.
 #[derive(Parser)]
 #[command(name = "wordline", version = provenance::VERSION, after_help = AFTER_HELP)]
 struct Program {
     #[command(subcommand)]
     command: Command,
-    /// Colours: auto (on a terminal, unless NO_COLOR or CLICOLOR=0 says otherwise), always or never.
+    /// Colours: auto (on a terminal, unless NO_COLOR or CLICOLOR=0 is set), always or never.
     #[arg(long, value_name = "WHEN", default_value = "auto", global = true, hide_possible_values = true)]
     color: ColorChoice,
-    /// Shows no progress and prints no notes: results and errors alone. JSON and reports keep their notes.
+    /// Suppresses progress and notes: prints results and errors only. JSON and reports keep their notes.
     #[arg(short, long, global = true)]
     quiet: bool,
-    /// Says on standard error which phases a command goes through and how long they take.
+    /// Prints the phases of a command and their times on standard error.
     #[arg(short, long, global = true, conflicts_with = "quiet")]
     verbose: bool,
 }
@@ -98,7 +98,8 @@ enum Command {
     Man(manual::Man),
 }
 
-/// The program, with the types of devices that there are: reads its arguments, runs the command, and returns its exit code.
+/// Runs the program with the given device types: parses the arguments, runs the command, and returns its exit
+/// code.
 pub fn main_with(registry: Registry) -> ExitCode {
     std::panic::set_hook(Box::new(failure::explain_panic));
     interrupt::watch();
@@ -139,7 +140,7 @@ pub fn main_with(registry: Registry) -> ExitCode {
     }
 }
 
-/// The arguments with the command `run` where they have none: it is what the program is for.
+/// Adds the default command `run` to arguments without a command.
 fn with_command(mut given: Vec<OsString>) -> Vec<OsString> {
     let mut place = 1;
     while let Some(argument) = given.get(place) {
@@ -156,8 +157,8 @@ fn with_command(mut given: Vec<OsString>) -> Vec<OsString> {
     given
 }
 
-/// Reads the arguments, and tells which long options they have; where that is not possible, or help was asked for, says so and gives the
-/// exit code.
+/// Parses the arguments, and returns their long options as well; if that fails, or help was requested, prints
+/// it and returns the exit code.
 fn read(arguments: &[OsString], given: &[String]) -> Result<(Program, Vec<String>), ExitCode> {
     let columns = usize::from(screen::columns().unwrap_or(screen::PIPED));
     let mut command = Program::command().color(screen::wanted(given.iter().cloned())).term_width(columns);
@@ -169,14 +170,14 @@ fn read(arguments: &[OsString], given: &[String]) -> Result<(Program, Vec<String
         if given.iter().any(|text| screen::visible(text) != text.as_str()) {
             failure::say(error.to_string().trim_end());
         } else {
-            // Where it cannot be printed it is lost: there is no other place to report to.
+            // A failure to print is ignored, as it cannot be reported.
             let _ = error.print();
         }
         ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(failure::FAILED))
     })
 }
 
-/// The long options that stand on the command line, without their hyphens.
+/// Long options on the command line, without their hyphens.
 fn options_of(command: &clap::Command, matches: &ArgMatches) -> Vec<String> {
     let is_given = |argument: &&clap::Arg| {
         let id = argument.get_id().as_str();

@@ -1,4 +1,4 @@
-//! The program `wordline` with the types of devices that are built in.
+//! The program `wordline` with the built-in device types.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! `wordline completions` and `wordline man`: descriptions of the program for a shell and for `man`.
+//! `wordline completions` and `wordline man`: descriptions of the program for shells and for `man`.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ Examples:
   wordline man trace convert > wordline-trace-convert.1
   wordline man --all man1";
 
-/// Prints what a shell needs to complete commands and options.
+/// Prints a completion script for a shell.
 #[derive(Args)]
 #[command(after_help = COMPLETIONS_EXAMPLES)]
 pub struct Completions {
@@ -30,13 +30,13 @@ pub struct Completions {
     shell: Shell,
 }
 
-/// Prints a page for `man`, of the program or of a command.
+/// Prints a `man` page of the program or of a command.
 #[derive(Args)]
 #[command(after_help = MAN_EXAMPLES)]
 pub struct Man {
     /// The command, such as `trace convert`; the program itself if not given.
     command: Vec<String>,
-    /// Writes the pages of all commands into a directory that is there.
+    /// Writes the pages of all commands into an existing directory.
     #[arg(long, value_name = "DIR", conflicts_with = "command")]
     all: Option<PathBuf>,
 }

@@ -14,7 +14,7 @@ Examples:
   wordline metrics flash              those of a section
   wordline metrics --json";
 
-/// Lists the metrics of devices: names in the JSON of a run, units and meanings.
+/// Lists the metrics of devices: names in JSON, units and meanings.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {

@@ -1,4 +1,4 @@
-//! `wordline nand`: chips by themselves.
+//! `wordline nand`: NAND chips on their own.
 
 use std::path::PathBuf;
 
@@ -74,7 +74,7 @@ Examples:
   wordline nand exec cycles.onfi --timeline cycles.json --svg cycles.svg
   echo 'erase block=1' | wordline nand exec - --part mqsim-mlc --json";
 
-/// Drives NAND chips by themselves: what operations take, their time line, and scripts of cycles on the pins.
+/// Drives NAND chips on their own: operation times, time lines, and scripts of bus cycles.
 #[derive(Args)]
 #[command(arg_required_else_help = true, after_help = EXAMPLES)]
 pub struct Arguments {
@@ -89,20 +89,20 @@ enum Command {
     Exec(Exec),
 }
 
-/// Shows what every operation of a part takes: latency, throughput, energy and stages.
+/// Shows the cost of every operation of a part: latency, throughput, energy and stages.
 #[derive(Args)]
 #[command(after_help = OPS_EXAMPLES)]
 struct Ops {
     #[command(flatten)]
     chips: ChipArguments,
-    /// Dies on the channel in the rows for interleaved dies; 1 leaves those out.
+    /// Dies per channel in the rows for interleaved dies; 1 omits these rows.
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = whole::<u32, 1>, allow_negative_numbers = true)]
     dies: u32,
     #[command(flatten)]
     json: JsonArgument,
 }
 
-/// Carries out operations and writes the time line of buses, dies, planes and registers.
+/// Executes operations and writes the time line of buses, dies, planes and registers.
 #[derive(Args)]
 #[command(after_help = TIMELINE_EXAMPLES)]
 struct Timeline {
@@ -111,74 +111,76 @@ struct Timeline {
     operations: Vec<String>,
     #[command(flatten)]
     chips: ChipArguments,
-    /// Channels, each with a bus of its own.
+    /// Channels, each with its own bus.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole::<u32, 0>, allow_negative_numbers = true)]
     channels: u32,
-    /// Packages on a channel.
+    /// Packages per channel.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole::<u32, 0>, allow_negative_numbers = true)]
     packages: u32,
-    /// Dies in a package.
+    /// Dies per package.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole::<u32, 0>, allow_negative_numbers = true)]
     dies: u32,
     /// Writes the time line in the Chrome trace-event format; `-` for standard output in place of the table.
     #[arg(long, value_name = "FILE.json")]
     output: Option<PathBuf>,
-    /// Writes a picture of it; `-` for standard output in place of the table.
+    /// Writes it as an SVG picture; `-` for standard output in place of the table.
     #[arg(long, value_name = "FILE.svg")]
     svg: Option<PathBuf>,
     #[command(flatten)]
     json: JsonArgument,
 }
 
-/// Carries out a script of commands, addresses and data on the pins, and holds it to what it expects.
+/// Executes a script of commands, addresses and data on the pins, and checks its expectations.
 #[derive(Args)]
 #[command(after_help = EXEC_EXAMPLES)]
 struct Exec {
     /// The script; `-` for standard input.
     script: PathBuf,
-    /// An embedded part, or a part file by its path, where the script names none.
+    /// An embedded part, or the path of a part file, if the script names none.
     #[arg(long, value_name = "NAME")]
     part: Option<String>,
     /// Writes the time line in the Chrome trace-event format; `-` for standard output in place of the table.
     #[arg(long, value_name = "FILE.json")]
     timeline: Option<PathBuf>,
-    /// Writes a picture of it; `-` for standard output in place of the table.
+    /// Writes it as an SVG picture; `-` for standard output in place of the table.
     #[arg(long, value_name = "FILE.svg")]
     svg: Option<PathBuf>,
     #[command(flatten)]
     json: JsonArgument,
 }
 
-/// Which part, and how it is driven.
+/// The part, and how it is driven.
 #[derive(Args)]
 struct ChipArguments {
-    /// An embedded part, or a part file by its path.
+    /// An embedded part, or the path of a part file.
     #[arg(long, value_name = "NAME")]
     part: String,
-    /// Another interface: SDR, NV-DDR, NV-DDR2, NV-DDR3 or NV-LPDDR4, with the times of its fastest mode or of --mode.
+    /// Another interface: SDR, NV-DDR, NV-DDR2, NV-DDR3 or NV-LPDDR4, with the timing of its fastest mode or
+    /// of --mode.
     #[arg(long, value_name = "NAME", value_parser = named::<Interface>)]
     interface: Option<Interface>,
-    /// Another timing mode of the interface; all times of the bus are those of the mode.
+    /// Another timing mode of the interface, for all bus timing.
     #[arg(long, value_name = "N", value_parser = whole::<u8, 0>, allow_negative_numbers = true)]
     mode: Option<u8>,
-    /// The dies of a channel share a chip enable, so that data out and status name the die.
+    /// The dies of a channel share a chip enable, so data-out and status commands select the die.
     #[arg(long)]
     shared_enable: bool,
-    /// The status register is read after every program and erase, instead of waiting for the ready/busy pin.
+    /// Polls the status register after every program and erase, instead of waiting for the ready/busy pin.
     #[arg(long)]
     read_status: bool,
-    /// Programming times: variation-aware (that of each page), typical (of the data sheet) or worst (the longest).
+    /// Program times: variation-aware (per page), typical (of the data sheet) or worst (the longest).
     #[arg(long, value_name = "MODEL", default_value = "variation-aware", value_parser = named::<LatencyModel>)]
     latency: LatencyModel,
-    /// Period of the controller's clock, such as 25ns: what is on the bus begins and ends at its edges.
+    /// Period of the controller's clock, such as 25ns: bus activity begins and ends at its edges.
     #[arg(long, value_name = "TIME", value_parser = period)]
     host_clock: Option<Duration>,
-    /// Period of the dies' clock: their arrays begin and end at its edges.
+    /// Period of the dies' clock: array operations begin and end at its edges.
     #[arg(long, value_name = "TIME", value_parser = period)]
     nand_clock: Option<Duration>,
 }
 
-/// The period of a clock. At most a microsecond: chosen, twenty times the slowest cycle of an interface.
+/// Parses the period of a clock. At most a microsecond: chosen, twenty times the slowest cycle of an
+/// interface.
 fn period(text: &str) -> Result<Duration, String> {
     let period: Duration = text.parse()?;
     let fits = Duration::ZERO < period && period <= Duration::from_us(1);
@@ -247,7 +249,7 @@ fn exec(arguments: &Exec) -> Result<(), Failure> {
     if wrong.is_empty() { Ok(()) } else { Err(Failure::Verdict) }
 }
 
-/// Where the time line, its picture and the result go, all of it open.
+/// Open destinations of the time line, its picture and the result.
 struct Places {
     chrome: Option<Output>,
     svg: Option<Output>,
@@ -268,14 +270,14 @@ impl Places {
         Ok(Self { chrome: open(chrome)?, svg: open(svg)?, json: json.open()?, has_table })
     }
 
-    /// Gives out the time line and its picture where the user wants them.
+    /// Writes the time line and its picture if the user wants them.
     fn give(&mut self, chrome: impl FnOnce() -> String, svg: impl FnOnce() -> String) -> Result<(), Failure> {
         let line = self.chrome.take().map_or(Ok(()), |to| to.give(chrome().as_bytes()));
         let picture = self.svg.take().map_or(Ok(()), |to| to.give(svg().as_bytes()));
         Ok(line.and(picture)?)
     }
 
-    /// Gives out the result.
+    /// Writes the result.
     fn result(self, value: &impl Serialize, table: impl FnOnce() -> String) -> Result<(), Failure> {
         let printed = if self.has_table { output::table(&table()) } else { Ok(()) };
         self.json.give(value).and(printed)

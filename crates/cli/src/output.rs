@@ -1,4 +1,4 @@
-//! Standard output, where a reader that goes away is no error, and files beside it.
+//! Standard output, where a closed pipe is no error, and output files.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::provenance::provenance;
 use crate::screen::{self, Stream};
 
-/// Where the result goes as JSON.
+/// Destination of the result as JSON.
 #[derive(Args, Clone)]
 pub struct JsonArgument {
     /// Writes the result as JSON to FILE; `-`, or no FILE, for standard output in place of the table.
@@ -32,7 +32,7 @@ impl JsonArgument {
 
 const JSON: &str = "results have string keys, so they are JSON";
 
-/// A result with the program that it comes from.
+/// A result with the program that produced it.
 #[derive(Serialize)]
 struct Signed<'a, T> {
     provenance: Provenance,
@@ -40,7 +40,7 @@ struct Signed<'a, T> {
     value: &'a T,
 }
 
-/// `value` as JSON. An object says which program it comes from.
+/// Formats `value` as JSON, with the program that produced it if it is an object.
 pub fn signed(value: &impl Serialize) -> String {
     let plain = serde_json::to_value(value).expect(JSON);
     let unsigned = plain.as_object().is_some_and(|object| !object.contains_key("provenance"));
@@ -51,34 +51,36 @@ pub fn signed(value: &impl Serialize) -> String {
     text.expect(JSON) + "\n"
 }
 
-/// Where the result goes: as JSON to an open file or to standard output, and as a table to the latter where it is free.
+/// Destination of the result: JSON to an open file or to standard output, and a table to standard output if
+/// it is free.
 pub struct Json(Option<Output>);
 
 impl Json {
-    /// Whether standard output is taken.
+    /// Whether the JSON goes to standard output.
     pub fn is_standard(&self) -> bool {
         self.0.as_ref().is_some_and(Output::is_standard)
     }
 
-    /// Writes `value` as JSON where the user asked for it. An object says which program it comes from.
+    /// Writes `value` as JSON if the user asked for it, with the program that produced it if it is an object.
     pub fn give(self, value: &impl Serialize) -> Result<(), Failure> {
         self.give_text(|| signed(value))
     }
 
-    /// The same with JSON that is made by `text`.
+    /// Writes JSON produced by `text`.
     pub fn give_text(self, text: impl FnOnce() -> String) -> Result<(), Failure> {
         self.0.map_or(Ok(()), |output| Ok(output.give(text().as_bytes())?))
     }
 
-    /// Writes `value` as JSON where the user asked for it, and prints the text that `table` makes unless standard output is
-    /// taken.
+    /// Writes `value` as JSON if the user asked for it, and prints the text of `table` unless standard output
+    /// is taken.
     pub fn or_table(self, value: &impl Serialize, table: impl FnOnce() -> String) -> Result<(), Failure> {
         let printed = if self.is_standard() { Ok(()) } else { self::table(&table()) };
         self.give(value).and(printed)
     }
 }
 
-/// Writes `value` as JSON where the user asked for it, and prints the text that `table` makes unless standard output is taken.
+/// Writes `value` as JSON if the user asked for it, and prints the text of `table` unless standard output is
+/// taken.
 pub fn json_or(
     to: &JsonArgument,
     value: &impl Serialize,
@@ -87,7 +89,7 @@ pub fn json_or(
     to.open()?.or_table(value, table)
 }
 
-/// Refuses outputs, each with its name, of which two are standard output or the same file.
+/// Returns an error if two of the named outputs are standard output or the same file.
 pub fn apart(outputs: &[(&str, Option<&Path>)]) -> Result<(), Failure> {
     let named: Vec<_> = outputs.iter().filter_map(|(name, path)| path.map(|path| (*name, path))).collect();
     for (n, (name, path)) in named.iter().enumerate() {
@@ -111,7 +113,7 @@ pub fn text(text: &str) -> Result<(), Failure> {
     written(write!(out, "{text}{end}").and_then(|()| out.flush()))
 }
 
-/// Prints a table, or several with text between them, in colour where that is wanted.
+/// Prints a table, or several with text between them, in colour if wanted.
 pub fn table(text: &str) -> Result<(), Failure> {
     let text = screen::visible(text);
     let text = match screen::columns() {
@@ -125,12 +127,12 @@ pub fn table(text: &str) -> Result<(), Failure> {
     written(out.write_all(screen::painted(&text).as_bytes()).and_then(|()| out.flush()))
 }
 
-/// The result of writing to standard output.
+/// Converts the result of writing to standard output.
 pub fn written(result: std::io::Result<()>) -> Result<(), Failure> {
     Ok(result.map_err(|reason| Error::File { path: "standard output".into(), action: "write", reason })?)
 }
 
-/// The same with a text that `document` makes, whose lines stay as they are.
+/// Like [`json_or`], for a text made by `document`, whose lines are not folded.
 pub fn json_or_text(
     to: &JsonArgument,
     value: &impl Serialize,
@@ -141,8 +143,8 @@ pub fn json_or_text(
     json.give(value).and(printed)
 }
 
-/// A table of objects, one a line, with `keys` as its header; folded to the width of the terminal, if there is one. Elsewhere a line is as
-/// long as it is, so that `grep` finds all of it.
+/// Formats a table of objects, one per line, with `keys` as its header; folded to the width of a terminal.
+/// Elsewhere lines are not folded, so that `grep` finds all of them.
 pub fn rows(objects: &[Value], keys: &[&str]) -> String {
     let cell = |value: &Value| match value {
         Value::String(text) => text.clone(),

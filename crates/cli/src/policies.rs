@@ -1,4 +1,5 @@
-//! `wordline policies`: the policies of a device and those there are; and the designs, which change several at once.
+//! `wordline policies`: the policies of a device, the available ones, and designs, which change several at
+//! once.
 
 use clap::Args;
 use serde_json::{Value, json};
@@ -17,11 +18,11 @@ Examples:
   wordline policies centaur           the page of a design
   wordline policies victim/fifo --json";
 
-/// Lists the seams of a device with their policies, and the designs; or shows the page of one.
+/// Lists the extension points of a device with their policies, and the designs, or shows the page of one.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// A seam, a policy, SEAM/POLICY, `design` or a design; all seams if not given.
+    /// An extension point, a policy, POINT/POLICY, `design` or a design; all extension points if not given.
     name: Option<String>,
     #[command(flatten)]
     json: JsonArgument,
@@ -37,7 +38,7 @@ pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
     if found.iter().all(|policy| policy.seam == *name) {
         return output::json_or(&arguments.json, &found, || table(&found));
     }
-    // One policy may be named by several keys.
+    // Several keys may name one policy.
     found.dedup_by(|next, before| (&next.seam, &next.policy) == (&before.seam, &before.policy));
     let pages: Vec<Value> = found
         .iter()

@@ -1,4 +1,4 @@
-//! `wordline presets`: the devices that the program carries.
+//! `wordline presets`: the embedded devices.
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
@@ -58,7 +58,7 @@ pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
     }
 }
 
-/// A preset in the table: the chips of all its pools, and what they hold together.
+/// A preset in the table: the chips of all its pools, and their total capacity.
 fn row(preset: &PresetInfo) -> Value {
     let chips = preset.chips.iter().map(|chips| format!("{} {}", chips.dies, chips.part));
     json!({

@@ -1,4 +1,4 @@
-//! A bar with rate and time left, on a terminal's standard error only; and Ctrl-C.
+//! A progress bar with rate and remaining time, on a terminal's standard error only; and Ctrl-C.
 
 use std::fmt::Write;
 use std::io::IsTerminal;
@@ -14,17 +14,17 @@ use crate::failure::say;
 use crate::interrupt;
 use crate::screen::{self, Loudness};
 
-/// How much there is to do is known.
+/// Style for a known amount of work.
 fn bar_of(unit: &str) -> String {
     format!("{{msg}} {{wide_bar}} {{human_pos}}/{{human_len}} {unit}, {{rate}}, {{left}} left")
 }
 
-/// It is not.
+/// Style for an unknown amount of work.
 fn counter_of(unit: &str) -> String {
     format!("{{msg}} {{spinner}} {{elapsed}} {{human_pos}} {unit}, {{rate}}")
 }
 
-/// The unit in which a phase is counted.
+/// Unit of the counter of a phase.
 fn unit_of(phase: &str) -> &'static str {
     match phase {
         PRECONDITIONING | OVERWRITING | WARMING_UP | RECOVERING => "pages",
@@ -33,28 +33,28 @@ fn unit_of(phase: &str) -> &'static str {
     }
 }
 
-/// The phase in which requests are written to a file.
+/// The phase that writes requests to a file.
 pub const WRITING: &str = "writing";
 
-/// Time between two turns of the spinner, where nothing is counted for a while. Chosen: ten a second are seen as motion.
+/// Time between two turns of the spinner while the counter stands. Chosen: ten per second look like motion.
 const TURN: Duration = Duration::from_millis(100);
-/// Parts of an experiment.
+/// Style for parts of an experiment.
 const STEPS: &str = "{msg} {wide_bar} {pos}/{len} parts, {eta} left";
 
-/// Watches one run.
+/// Shows the progress of one run.
 pub struct Watch<'a> {
     bar: ProgressBar,
     name: &'a str,
-    /// The phase that is under way, and since when.
+    /// Current phase, and its start.
     phase: Option<(&'static str, Instant)>,
-    /// How much there is to do in it, where that is known.
+    /// Amount of work in it, if known.
     total: Option<u64>,
-    /// The phase that a recovery interrupted, and how much there is to do in it.
+    /// Phase interrupted by a recovery, and its amount of work.
     interrupted: (&'static str, Option<u64>),
 }
 
 impl Watch<'_> {
-    /// Says how long the phase took, where the user wants to know.
+    /// Prints the time of the phase, in verbose mode.
     fn end_phase(&mut self) {
         if let Some((name, since)) = self.phase.take().filter(|_| screen::is_at_least(Loudness::Verbose)) {
             let seconds = Quantity::Seconds(since.elapsed().as_secs_f64());
@@ -64,13 +64,15 @@ impl Watch<'_> {
 }
 
 impl<'a> Watch<'a> {
-    /// Watches the run called `name`, without a bar where `quiet` or where standard error is no terminal.
+    /// Creates the progress display of the run called `name`, without a bar if `quiet` or if standard error
+    /// is no terminal.
     pub fn new(name: &'a str, quiet: bool) -> Self {
         Self { bar: bar(quiet), name, phase: None, total: None, interrupted: (RUNNING, None) }
     }
 }
 
-/// Steps a second. Where `before` were done before the bar began, the mean since then: the bar would count them as done at once.
+/// Steps per second. If `before` were done when the bar began, the mean since then: the bar would count them
+/// as done at once.
 fn rate(state: &ProgressState, before: u64) -> f64 {
     match before {
         0 => state.per_sec(),
@@ -86,11 +88,11 @@ fn left(state: &ProgressState, before: u64) -> Duration {
     }
 }
 
-/// The style of a bar for work of which `before` was done when it began.
+/// Style of a bar for work of which `before` was done when it began.
 fn style(unit: &str, total: Option<u64>, before: u64) -> ProgressStyle {
     let template = if total.is_some() { bar_of(unit) } else { counter_of(unit) };
     let style = ProgressStyle::with_template(&template).expect("the template is well formed");
-    // A terminal that takes no text gets none: there is no other place to report to.
+    // A failure to print is ignored, as it cannot be reported.
     style
         .with_key("rate", move |state: &ProgressState, out: &mut dyn Write| {
             let _ = write!(out, "{}/s", HumanCount(rate(state, before) as u64));
@@ -100,11 +102,11 @@ fn style(unit: &str, total: Option<u64>, before: u64) -> ProgressStyle {
         })
 }
 
-/// The parts of an experiment that are done.
+/// Progress of an experiment, in parts.
 pub struct Steps(ProgressBar);
 
 impl Steps {
-    /// A bar for the experiment `name`, hidden as that of a [`Watch`].
+    /// Creates a bar for the experiment `name`, hidden like that of a [`Watch`].
     pub fn new(name: &str, quiet: bool) -> Self {
         let bar = bar(quiet);
         bar.set_style(ProgressStyle::with_template(STEPS).expect("the template is well formed"));
@@ -112,7 +114,7 @@ impl Steps {
         Self(bar)
     }
 
-    /// `done` of `total` parts are done.
+    /// Shows that `done` of `total` parts are finished.
     pub fn show(&self, done: usize, total: usize) {
         self.0.set_length(total as u64);
         self.0.set_position(done as u64);
@@ -136,7 +138,7 @@ impl Watch<'_> {
     fn begin(&mut self, name: &'static str, total: Option<u64>, done: u64) {
         self.end_phase();
         (self.phase, self.total) = (Some((name, Instant::now())), total);
-        // Before the first request there is nothing to show.
+        // Before the first request there is no result to show.
         interrupt::looks(matches!(name, SETTLING | RUNNING | RECOVERING | SAVING));
         self.bar.set_style(style(unit_of(name), total, done));
         self.bar.set_message(screen::visible(&format!("{}: {name}", self.name)).into_owned());

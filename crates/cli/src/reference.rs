@@ -1,5 +1,5 @@
-//! The pages of the book that list what the program has: commands, metrics and policies. They are held to the program here, and
-//! `UPDATE_GOLDEN=1` writes them anew.
+//! Generates the pages of the book that list commands, metrics and policies. Tests here compare them with the
+//! program, and `UPDATE_GOLDEN=1` rewrites them.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -11,10 +11,10 @@ use wordline_lab::devices::Registry;
 
 use crate::Program;
 
-/// Options that every command has, and the page names once.
+/// Options of every command, which the page names once.
 const OF_ALL: [&str; 5] = ["color", "quiet", "verbose", "help", "version"];
 
-/// Text for a cell of a table: one line, with nothing that a table or HTML takes for its own.
+/// Escapes text for a cell of a table: one line, without syntax of tables or HTML.
 fn cell(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|");
     let escaped =
@@ -22,7 +22,7 @@ fn cell(text: &str) -> String {
     line.split('`').enumerate().map(escaped).collect::<Vec<_>>().join("`")
 }
 
-/// How an argument is written, such as `--seed <N>`.
+/// Syntax of an argument, such as `--seed <N>`.
 fn form(argument: &Arg) -> String {
     let names: Vec<String> =
         argument.get_value_names().into_iter().flatten().map(|name| format!("<{name}>")).collect();
@@ -39,7 +39,7 @@ fn form(argument: &Arg) -> String {
     format!("{flags} {values}").trim().to_owned()
 }
 
-/// The meaning of an argument, with its default and the values that it may have.
+/// Meaning of an argument, with its default and possible values.
 fn meaning(argument: &Arg) -> String {
     let help = argument.get_long_help().or(argument.get_help()).map(ToString::to_string);
     let mut text = help.unwrap_or_default().trim_end_matches('.').to_owned() + ".";
@@ -67,7 +67,7 @@ fn table(out: &mut String, arguments: &[&Arg]) {
     }
 }
 
-/// Writes a command and those below it. Text after the options that the command above has as well is left out.
+/// Writes a command and its subcommands. Text after the options that the parent command also has is omitted.
 fn describe(out: &mut String, command: &mut Command, shown: &str) {
     let usage = command.render_usage().to_string();
     let usage = usage.trim_start_matches("Usage:").split_whitespace().collect::<Vec<_>>().join(" ");
@@ -146,7 +146,7 @@ fn metrics() -> String {
     out
 }
 
-/// The page of a policy, from the folder of pages.
+/// Returns the page of a policy, from the folder of pages.
 fn page(policy: &Policy) -> String {
     let folder =
         if policy.seam == "design" { "designs".to_owned() } else { format!("policies/{}", policy.seam) };

@@ -1,4 +1,4 @@
-//! `wordline repro`: published figures and tables again, the paper's numbers beside ours.
+//! `wordline repro`: reproduces published figures and tables, and compares the numbers with the paper's.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -29,26 +29,26 @@ Examples:
   wordline repro --all --quick --json                takes hours
   wordline repro validation/waf-uniform --seeds 1 --report out";
 
-/// Repeats published figures and tables, and says where our numbers differ from the paper's.
+/// Reproduces published figures and tables, and reports where the numbers differ from the paper's.
 ///
-/// Each number is judged on its mean over the seeds, with its 95 % interval; a verdict that the interval does not share has a question mark.
-/// The exit code is 1 if a number lies outside that is not named in the list of those that do (outside.toml), or if one that
-/// is named there does not.
+/// Each number is judged by its mean over the seeds, with its 95 % interval; a verdict that does not hold
+/// over the whole interval has a question mark. The exit code is 1 if a number is outside of its band and not
+/// listed in outside.toml, or if a listed one is inside.
 #[derive(Args)]
 #[command(arg_required_else_help = true, args_conflicts_with_subcommands = true, after_help = EXAMPLES)]
 pub struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
-    /// The experiments, as `repro list` names them; PAPER alone for all of it.
+    /// Experiments, as in `repro list`; PAPER alone for all of its experiments.
     #[arg(value_name = "PAPER/NAME", required_unless_present = "all", conflicts_with = "all")]
     ids: Vec<String>,
-    /// Repeats all experiments.
+    /// Runs all experiments.
     #[arg(long)]
     all: bool,
-    /// Scales down, for a first look; the bands stay.
+    /// Runs at reduced scale, for a first look; the bands are the same.
     #[arg(long)]
     quick: bool,
-    /// A folder of recorded traces, which take the place of profiles of the same name.
+    /// A folder of recorded traces, which take precedence over profiles of the same name.
     #[arg(long, value_name = "DIR")]
     traces: Option<PathBuf>,
     #[command(flatten)]
@@ -61,24 +61,25 @@ pub struct Arguments {
     report: Option<PathBuf>,
     #[command(flatten)]
     charts: ChartsArguments,
-    /// Runs this many parts side by side; as many as there are cores if not given.
+    /// Number of parts run in parallel; the number of cores if not given.
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, value_parser = whole::<u32, 0>)]
     threads: u32,
     #[command(flatten)]
     seed: SeedArgument,
-    /// Runs each experiment with this many seeds, from --seed on; with two alone where nothing depends on chance.
+    /// Number of seeds for each experiment, from --seed on; only two if nothing depends on chance.
     #[arg(long, value_name = "N", default_value_t = SEEDS, value_parser = whole::<u32, 1>)]
     seeds: u32,
-    /// Shows no progress bar. There is none either where standard error is no terminal.
+    /// Shows no progress bar. There is none either if standard error is no terminal.
     #[arg(long)]
     no_progress: bool,
-    /// A folder of experiments of yours (PAPER/NAME/experiment.toml), beside the embedded ones or in their place.
+    /// A folder of your own experiments (PAPER/NAME/experiment.toml), which extend or replace the embedded
+    /// ones.
     #[arg(long, value_name = "DIR", global = true)]
     experiments: Option<PathBuf>,
 }
 
 impl Arguments {
-    /// How the experiments are run.
+    /// Returns the options of the experiments.
     fn options(&self) -> Options {
         Options {
             quick: self.quick,
@@ -89,7 +90,7 @@ impl Arguments {
         }
     }
 
-    /// The place of the charts of an experiment: beside its report, or in folders of its name.
+    /// Returns the destination of the charts of an experiment: beside its report, or in folders of its name.
     fn charts_of(&self, charts: &Charts, experiment: &Experiment) -> Charts {
         match (&self.report, self.charts.folder()) {
             (Some(report), None) => charts.within(&report.join(&experiment.id).join("charts")),
@@ -135,8 +136,8 @@ fn list(library: &Library, json: &JsonArgument) -> Result<(), Failure> {
     })
 }
 
-/// Repeats experiments one after another, the parts of each side by side. A report that cannot be written does not keep
-/// the results back.
+/// Runs experiments one after another, the parts of each in parallel. A report that cannot be written does
+/// not suppress the results.
 fn repeat(experiments: &[&Experiment], arguments: &Arguments) -> Result<(), Failure> {
     let outputs = [
         ("--json", arguments.json.file.as_deref()),
@@ -199,10 +200,10 @@ fn repeat(experiments: &[&Experiment], arguments: &Arguments) -> Result<(), Fail
     }
 }
 
-/// The results so far.
+/// Results so far.
 struct Reached {
     outcomes: Vec<Outcome>,
-    /// The target of the output; taken when it is written.
+    /// Destination of the output; taken when it is written.
     json: Option<Json>,
     form: Form,
 }
@@ -211,7 +212,7 @@ impl Reached {
     fn give(&mut self) -> Result<(), Failure> {
         match (self.json.take(), &self.outcomes[..], self.form) {
             (None, ..) => Ok(()),
-            // Without an outcome a single object is not written, nor a list in its place.
+            // Without an outcome nothing is written in place of a single object, not even a list.
             (Some(_), [], Form::One) => Ok(()),
             (Some(json), [outcome], Form::One) => json.give(outcome),
             (Some(json), outcomes, _) => json.give(&outcomes),

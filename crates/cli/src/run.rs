@@ -1,4 +1,4 @@
-//! `wordline run`: one workload through one device.
+//! `wordline run`: one workload on one device.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -31,10 +31,10 @@ Examples:
 
 A trace of one's own is made with `wordline trace gen`.";
 
-/// Runs a trace or a workload on a device and says what happened.
+/// Runs a trace or a workload on a device and prints the results.
 ///
-/// Without arguments: an embedded recorded trace on an embedded 3D TLC drive. Where no device is named, a trace runs on `nvme-tlc`, and a
-/// workload, a profile or a job file on `bench-512g`.
+/// Without arguments: an embedded recorded trace on an embedded 3D TLC drive. The default device is
+/// `nvme-tlc` for a trace, and `bench-512g` for a workload, a profile or a job file.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
@@ -44,44 +44,45 @@ pub struct Arguments {
     workload: WorkloadArguments,
     #[command(flatten)]
     results: ResultArguments,
-    /// Logs every request to a Parquet file, or as CSV where the name ends in .csv.
+    /// Logs every request to a Parquet file, or to CSV if the name ends in .csv.
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
-    /// Writes a time line of requests, buffer, channels and dies to a file that Perfetto opens (Chrome's trace-event format).
+    /// Writes a time line of requests, buffer, channels and dies in Chrome's trace-event format, which
+    /// Perfetto opens.
     #[arg(long, value_name = "FILE", requires = "timeline_window")]
     timeline: Option<PathBuf>,
-    /// The stretch of the run that it shows: two times such as 1.2s..1.21s, or `slowest` for the slowest request, which is found by a
-    /// run before.
+    /// The part of the run to show: two times such as 1.2s..1.21s, or `slowest` for the slowest request,
+    /// which is found by an additional run.
     #[arg(long, value_name = "WINDOW", requires = "timeline")]
     timeline_window: Option<Window>,
-    /// Cuts the power once this many requests are answered; the device recovers, and the run goes on.
+    /// Cuts the power after this many requests have completed; the device recovers, and the run continues.
     #[arg(long, value_name = "N", value_parser = whole::<u64, 1>, allow_negative_numbers = true,
         conflicts_with = "cut_power_at")]
     cut_power_after: Option<u64>,
-    /// Cuts the power at this time of the run, such as 20ms; the device recovers, and the run goes on.
+    /// Cuts the power at this time of the run, such as 20ms; the device recovers, and the run continues.
     #[arg(long, value_name = "TIME")]
     cut_power_at: Option<Duration>,
-    /// Runs on the device of a snapshot, as it was saved; see `wordline snapshot`. Where a device is named as well, it
-    /// must be the same.
+    /// Runs on the device of a snapshot, in its saved state; see `wordline snapshot`. If a device is named as
+    /// well, it must be the same.
     #[arg(long, value_name = "FILE", conflicts_with = "precondition")]
     from_snapshot: Option<PathBuf>,
-    /// Saves the device as it is after the run.
+    /// Saves the device in its state after the run.
     #[arg(long, value_name = "FILE")]
     save_snapshot: Option<PathBuf>,
 }
 
-/// Where results go, beside the table on standard output.
+/// Destinations of results, in addition to the table on standard output.
 #[derive(Args)]
 pub struct ResultArguments {
     #[command(flatten)]
     json: JsonArgument,
-    /// Writes report.html, a page that needs no network, its charts and summary.json into a directory, in place of a report
-    /// that is there.
+    /// Writes report.html, a page that needs no network, its charts and summary.json into a directory;
+    /// replaces a report there.
     #[arg(long, value_name = "DIR")]
     report: Option<PathBuf>,
     #[command(flatten)]
     charts: ChartsArguments,
-    /// Shows no progress bar. There is none either where standard error is no terminal.
+    /// Shows no progress bar. There is none either if standard error is no terminal.
     #[arg(long)]
     pub no_progress: bool,
 }
@@ -114,7 +115,7 @@ pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
     results.give(&[summary], Form::One, &device.text)
 }
 
-/// The device of a snapshot, with changes.
+/// Returns the device of a snapshot, with changes.
 pub fn device_of(file: &Path, settings: &[String], registry: &Registry) -> Result<Device, Error> {
     if is_standard(file) {
         return Err(Error::Argument {
@@ -126,7 +127,7 @@ pub fn device_of(file: &Path, settings: &[String], registry: &Registry) -> Resul
     Device::of_snapshot(registry, &Snapshot::open(file)?, settings)
 }
 
-/// The form of results in JSON, whatever their number.
+/// Form of results in JSON, whatever their number.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// An object.
@@ -135,7 +136,7 @@ pub enum Form {
     List,
 }
 
-/// Where results go, all of it open.
+/// Open destinations of results.
 pub struct Results {
     json: Json,
     report: Option<ReportFolder>,
@@ -144,7 +145,7 @@ pub struct Results {
 }
 
 impl ResultArguments {
-    /// Opens everything that the results will be written to. `others` are outputs beside them, each with its name.
+    /// Opens all destinations of the results. `others` are further outputs, each with its name.
     pub fn open(&self, others: &[(&str, Option<&Path>)]) -> Result<Results, Failure> {
         let own = [
             ("--json", self.json.file.as_deref()),
@@ -164,8 +165,8 @@ impl ResultArguments {
 }
 
 impl Results {
-    /// Gives out the results of `runs` in every form that the user wants. A form that cannot be written does not keep
-    /// the rest back: a run may have taken long.
+    /// Writes the results of `runs` in every form that the user wants. A form that cannot be written does not
+    /// suppress the others: a run may have taken long.
     pub fn give(self, runs: &[Summary], form: Form, config: &str) -> Result<(), Failure> {
         let json = match (runs, form) {
             ([run], Form::One) => report::json(run),
@@ -187,7 +188,8 @@ impl Results {
     }
 }
 
-/// The table of `runs` for standard output, without their notes where the user wants none: JSON and the report keep them.
+/// Formats the table of `runs` for standard output, without notes in quiet mode: JSON and the report keep
+/// them.
 fn table(runs: &[Summary], form: Form) -> String {
     let without = |run: &Summary| Summary { notes: Vec::new(), ..run.clone() };
     let runs = match screen::is_at_least(Loudness::Usual) {

@@ -1,5 +1,5 @@
-//! Output to the terminal: without control characters from a file's text, with colours where they are wanted, and with no line
-//! wider than it.
+//! Terminal output: escapes control characters in text from files, adds colours if wanted, and folds lines to
+//! its width.
 
 use std::borrow::Cow;
 use std::io::{stderr, stdout};
@@ -9,10 +9,10 @@ use anstream::{AutoStream, ColorChoice};
 use clap::ColorChoice as Wanted;
 use comfy_table::Table;
 
-/// Whether standard output and standard error have colours. They are the program's, not a result's.
+/// Whether standard output and standard error have colours. They belong to the program, not to a result.
 static COLOURED: [AtomicBool; 2] = [AtomicBool::new(false), AtomicBool::new(false)];
 
-/// One of the two streams.
+/// One of the two output streams.
 #[derive(Clone, Copy)]
 pub enum Stream {
     /// Standard output.
@@ -21,7 +21,7 @@ pub enum Stream {
     Err,
 }
 
-/// How much goes to standard error beside errors.
+/// Verbosity of standard error beside errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Loudness {
@@ -33,15 +33,15 @@ pub enum Loudness {
     Verbose,
 }
 
-/// The program's loudness, as it was asked for.
+/// Verbosity of the program, as requested.
 static LOUDNESS: AtomicU8 = AtomicU8::new(Loudness::Usual as u8);
 
-/// Sets how much goes to standard error.
+/// Sets the verbosity.
 pub fn set_loudness(loudness: Loudness) {
     LOUDNESS.store(loudness as u8, Ordering::Relaxed);
 }
 
-/// Whether as much as `loudness` goes to standard error.
+/// Whether the verbosity is at least `loudness`.
 pub fn is_at_least(loudness: Loudness) -> bool {
     LOUDNESS.load(Ordering::Relaxed) >= loudness as u8
 }
@@ -55,7 +55,7 @@ const YELLOW: &str = "\u{1b}[33m";
 const CYAN: &str = "\u{1b}[36m";
 const RESET: &str = "\u{1b}[0m";
 
-/// The user's `--color`, read before the other arguments: a message about them has colours too.
+/// Value of `--color`, parsed before the other arguments: error messages about them have colours too.
 pub fn wanted(arguments: impl IntoIterator<Item = String>) -> Wanted {
     let mut arguments = arguments.into_iter();
     let mut found = None;
@@ -73,7 +73,8 @@ pub fn wanted(arguments: impl IntoIterator<Item = String>) -> Wanted {
     }
 }
 
-/// Decides about colours: as wanted, else by `NO_COLOR`, `CLICOLOR`, `CLICOLOR_FORCE` and whether there is a terminal.
+/// Selects colours: as wanted, else by `NO_COLOR`, `CLICOLOR`, `CLICOLOR_FORCE` and whether there is a
+/// terminal.
 pub fn choose(wanted: Wanted) {
     match wanted {
         Wanted::Auto => ColorChoice::Auto,
@@ -92,22 +93,22 @@ pub fn is_coloured(stream: Stream) -> bool {
     COLOURED[stream as usize].load(Ordering::Relaxed)
 }
 
-/// Columns of the terminal, or of the variable `COLUMNS` where there is none; else there is no limit.
+/// Columns of the terminal, or of the variable `COLUMNS` without one; otherwise unlimited.
 pub fn columns() -> Option<u16> {
     let said = || std::env::var("COLUMNS").ok()?.parse().ok().filter(|columns| *columns > 0);
     Table::new().width().or_else(said)
 }
 
-/// The columns of help where there is no terminal: those of an ordinary one.
+/// Columns of help without a terminal: those of an ordinary one.
 pub const PIPED: u16 = 80;
 
-/// The columns for results, which are made for some width: 100 where there is no terminal, chosen.
+/// Columns for results, which always have a width: 100 without a terminal, chosen.
 pub fn width() -> u16 {
     columns().unwrap_or(100)
 }
 
-/// `text` with nothing that moves the cursor, changes colours or turns the direction of writing: such characters are spelled as
-/// TOML and JSON spell them. File names, names in traces and texts of configurations may hold them.
+/// Escapes characters of `text` that move the cursor, change colours or reverse the writing direction, as
+/// TOML and JSON do. File names, names in traces and texts of configurations may contain them.
 pub fn visible(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_hidden) {
         return text.into();
@@ -127,7 +128,7 @@ fn is_hidden(letter: char) -> bool {
     turns || letter.is_control() && !matches!(letter, '\n' | '\t')
 }
 
-/// `text` with lines of at most this many `columns`: those that are longer go on below, a little further in.
+/// Folds `text` to lines of at most `columns`, with indented continuation lines.
 pub fn folded(text: &str, columns: u16) -> String {
     let columns = usize::from(columns);
     let mut out = String::with_capacity(text.len());
@@ -162,7 +163,7 @@ fn fold(line: &str, columns: usize, out: &mut String) {
     }
 }
 
-/// A message on standard error, made visible, its kind (`error:`) in colour.
+/// Formats a message for standard error: escaped, its kind (`error:`) in colour.
 pub fn message(line: &str) -> String {
     let line = visible(line);
     for (kind, colour) in [("error:", RED), ("warning:", "\u{1b}[1;33m"), ("note:", "\u{1b}[1;36m")] {
@@ -173,7 +174,7 @@ pub fn message(line: &str) -> String {
     line.into_owned()
 }
 
-/// A table that was made visible, in colour: heads bold above their rules, rules dim, verdicts by what they say.
+/// Colours an escaped table: headings bold above their rules, rules dim, verdicts by their value.
 pub fn painted(table: &str) -> String {
     let lines: Vec<&str> = table.lines().collect();
     let mut out = String::with_capacity(table.len() + table.len() / 4);
@@ -198,14 +199,14 @@ fn has_rule(line: &str) -> bool {
     line.contains("────") || line.contains("════")
 }
 
-/// The name of a group of rows: capitals alone.
+/// Whether a line is the name of a group of rows: capitals only.
 fn is_group(line: &str) -> bool {
     line.chars().any(char::is_alphabetic)
         && !line.contains("  ")
         && line.chars().all(|letter| !letter.is_lowercase())
 }
 
-/// A line with its rules dim.
+/// Dims the rules of a line.
 fn ruled(line: &str) -> String {
     runs(line, is_rule)
         .into_iter()
@@ -213,7 +214,7 @@ fn ruled(line: &str) -> String {
         .collect()
 }
 
-/// A line, bold where it stands above the rules of the `next` one.
+/// Formats a line, bold if it stands above the rules of the `next` one.
 fn head(line: &str, next: &str) -> String {
     let below: Vec<bool> = next.chars().map(is_rule).collect();
     let mut at = 0;
@@ -228,7 +229,7 @@ fn head(line: &str, next: &str) -> String {
     runs(line, above).into_iter().map(bold).collect()
 }
 
-/// The runs of letters for which `is` says the same.
+/// Splits a line into runs of letters with the same value of `is`.
 fn runs(line: &str, mut is: impl FnMut(char) -> bool) -> Vec<(bool, String)> {
     let mut all: Vec<(bool, String)> = Vec::new();
     for letter in line.chars() {
@@ -241,7 +242,7 @@ fn runs(line: &str, mut is: impl FnMut(char) -> bool) -> Vec<(bool, String)> {
     all
 }
 
-/// A line of cells, which two spaces part, with verdicts in colour.
+/// Colours the verdicts in a line of cells separated by two spaces.
 fn cells(line: &str) -> String {
     let mut out = String::new();
     for (n, cell) in line.split("  ").enumerate() {
@@ -257,7 +258,7 @@ fn cells(line: &str) -> String {
     out
 }
 
-/// The colour of a verdict.
+/// Colour of a verdict.
 fn colour_of(word: &str) -> Option<&'static str> {
     Some(match word {
         "within" | "direction" | "holds" => GREEN,

@@ -1,4 +1,4 @@
-//! `wordline snapshot`: devices in files, made once and used for many runs.
+//! `wordline snapshot`: devices in files, prepared once and used for many runs.
 
 use std::path::PathBuf;
 
@@ -23,7 +23,7 @@ Examples:
   wordline run --from-snapshot steady.snap --workload mixed-70-30 --save-snapshot later.snap
   wordline snapshot show later.snap";
 
-/// Makes and shows snapshots: devices in files, made once and used for many runs.
+/// Creates and shows snapshots: devices in files, prepared once and used for many runs.
 #[derive(Args)]
 #[command(arg_required_else_help = true, after_help = EXAMPLES)]
 pub struct Arguments {
@@ -41,23 +41,23 @@ enum Command {
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 struct Make {
-    /// The file to write, which appears once it is whole; `-` for standard output.
+    /// The file to write, which appears when it is complete; `-` for standard output.
     to: PathBuf,
     #[command(flatten)]
     device: DeviceArguments,
-    /// State to bring the device to: empty, filled, steady-state, steady-state:0.5 of a part, or the fraction to fill.
+    /// State to prepare: empty, filled, steady-state, steady-state:0.5 over a part, or the fraction to fill.
     #[arg(long, value_name = "STATE", default_value = "steady-state")]
     precondition: Precondition,
     #[command(flatten)]
     seed: SeedArgument,
     #[command(flatten)]
     json: JsonArgument,
-    /// Shows no progress. There is none either where standard error is no terminal.
+    /// Shows no progress. There is none either if standard error is no terminal.
     #[arg(long)]
     no_progress: bool,
 }
 
-/// Checks the whole of a snapshot and says what is in it.
+/// Checks a whole snapshot and shows its contents.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 struct Show {

@@ -1,4 +1,4 @@
-//! `wordline store`: whether a store of studies is as it was written, and what to do where it is not.
+//! `wordline store`: checks and repairs a store of studies.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ Examples:
   wordline store check runs
   wordline store repair runs";
 
-/// Checks a store of studies, or moves what is damaged out of it.
+/// Checks a store of studies, or moves damaged files out of it.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
@@ -24,17 +24,18 @@ pub struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Reads every file of a store, and lists those that are not as they were written, with the reason. Nothing is changed. The exit code is 1
-    /// if there are any.
+    /// Reads every file of a store, and lists the damaged ones, with the reason. Changes nothing. The exit
+    /// code is 1 if there are any.
     Check(Of),
-    /// Moves the files that `check` lists into the folder `damaged` of the store. Nothing is deleted or written over; a study that is started again
-    /// does those runs again. The exit code is 0, also where files were moved.
+    /// Moves the files that `check` lists into the folder `damaged` of the store. Nothing is deleted or
+    /// overwritten; a study that is started again repeats those runs. The exit code is 0, also if files were
+    /// moved.
     Repair(Of),
 }
 
 #[derive(Args)]
 struct Of {
-    /// The folder of the store.
+    /// Folder of the store.
     #[arg(value_name = "DIR")]
     store: PathBuf,
     #[command(flatten)]

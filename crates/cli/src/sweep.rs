@@ -1,4 +1,4 @@
-//! `wordline sweep`: runs over varied keys, side by side, and their table.
+//! `wordline sweep`: parallel runs over varied keys, and their table.
 
 use std::path::PathBuf;
 
@@ -28,51 +28,54 @@ Examples:
   wordline sweep study.toml --store runs --runs runs.parquet --report out
   wordline sweep study.toml --store runs --cluster tcp://head:8786";
 
-/// The device where the user names none.
+/// Default device.
 const USUAL_PRESET: &str = "nvme-tlc";
 
-/// The workload where the user names none.
+/// Default workload.
 const USUAL_WORKLOAD: &str = "mixed-70-30";
 
 /// Runs a device over varied keys, each combination with each seed, and prints the means.
 ///
-/// The study is a file (docs/studies.md), or is put together from --preset, --set, --workload and --vary. With --store, runs are kept in a
-/// folder: a study that was stopped goes on there, and one that was extended does only what is new. A run that fails is kept with its
-/// error, and ends nothing. With --cluster they are done by the workers of a scheduler of Dask.
+/// The study is a file (docs/studies.md), or is built from --preset, --set, --workload and --vary. With
+/// --store, runs are kept in a folder: a study that was stopped continues there, and one that was extended
+/// runs only what is new. A failed run is kept with its error and does not stop the study. With --cluster the
+/// workers of a Dask scheduler do the runs.
 #[derive(Args)]
 #[command(arg_required_else_help = true, after_help = EXAMPLES)]
 pub struct Arguments {
-    /// A study.
+    /// A study file.
     #[arg(value_name = "STUDY.toml", conflicts_with_all = ["preset", "config", "settings", "workload", "requests", "queue_depth",
         "precondition", "vary"])]
     study: Option<PathBuf>,
     /// An embedded device; see `wordline presets list`.
     #[arg(long, value_name = "NAME")]
     preset: Option<String>,
-    /// A configuration file, whole or changing the preset.
+    /// A configuration file, complete or changing the preset.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Changes one setting of all runs; can be repeated, the last wins.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<String>,
-    /// A workload of the program; see `wordline workloads list`.
+    /// A built-in workload; see `wordline workloads list`.
     #[arg(long, value_name = "NAME", default_value = USUAL_WORKLOAD)]
     workload: String,
-    /// How many requests each run has.
+    /// Number of requests of each run.
     #[arg(long, value_name = "N", value_parser = whole::<u64, 1>)]
     requests: Option<u64>,
     /// Keeps this many requests outstanding.
     #[arg(long, value_name = "N", value_parser = whole::<u32, 1>)]
     queue_depth: Option<u32>,
-    /// The device before: empty, filled, filled:0.5, steady-state or steady-state:0.5; the workload's own if not given.
+    /// State of the device before each run: empty, filled, filled:0.5, steady-state or steady-state:0.5; the
+    /// workload's own if not given.
     #[arg(long, value_name = "STATE")]
     precondition: Option<String>,
-    /// How much of the beginning of each run is left out of its result: so many requests, a time such as 20ms, `rule` (until the load is
-    /// steady by MSER-5), or none. Generated workloads by rule on any device but an empty one if not given.
+    /// Warm-up excluded from the result of each run: a number of requests, a time such as 20ms, `rule` (until
+    /// the load is steady by MSER-5), or none. If not given: the rule for generated workloads on any device
+    /// except an empty one.
     #[arg(long, value_name = "N|TIME|HOW", allow_negative_numbers = true, conflicts_with = "study")]
     warm_up: Option<WarmUp>,
-    /// A key and its values: `KEY=A,B,C`, or `KEY=FROM..TO/STEPS`, `/*STEPS` where each is a multiple of the one before. Can be
-    /// repeated: all combinations are run. `workload.` goes before keys of the workload.
+    /// A key and its values: `KEY=A,B,C`, or `KEY=FROM..TO/STEPS`, `/*STEPS` for a geometric range. Can be
+    /// repeated: all combinations are run. Keys of the workload begin with `workload.`.
     #[arg(long, value_name = "KEY=VALUES")]
     vary: Vec<String>,
     /// A column of the table, such as `host.read_latency_us.p99`; can be repeated. See `wordline metrics`.
@@ -80,19 +83,19 @@ pub struct Arguments {
     columns: Vec<String>,
     #[command(flatten)]
     seed: SeedArgument,
-    /// Runs each combination with this many seeds, from --seed on; the study's own number if not given.
+    /// Number of seeds for each combination, from --seed on; the study's own number if not given.
     #[arg(long, value_name = "N", value_parser = whole::<u32, 1>)]
     seeds: Option<u32>,
-    /// Keeps the runs in this folder, and does only those that it does not have.
+    /// Keeps the runs in this folder, and runs only those that are missing there.
     #[arg(long, value_name = "DIR")]
     store: Option<PathBuf>,
-    /// Runs those again that failed.
+    /// Repeats failed runs.
     #[arg(long, requires = "store")]
     again: bool,
-    /// Says what there is to do, and does nothing.
+    /// Prints the work of the study, and runs nothing.
     #[arg(long)]
     plan: bool,
-    /// A folder of recorded traces, which take the place of profiles of the same name.
+    /// A folder of recorded traces, which take precedence over profiles of the same name.
     #[arg(long, value_name = "DIR")]
     traces: Option<PathBuf>,
     #[command(flatten)]
@@ -105,28 +108,31 @@ pub struct Arguments {
     report: Option<PathBuf>,
     #[command(flatten)]
     charts: ChartsArguments,
-    /// Runs this many side by side; as many as there are cores if not given.
+    /// Number of parallel runs; the number of cores if not given.
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, value_parser = whole::<u32, 0>)]
     threads: u32,
-    /// The most memory that the runs of this machine may take together, such as `8GiB`; the study's own budget if not given.
+    /// Upper bound on the memory of concurrent runs on this machine, such as `8GiB`; the study's own budget
+    /// if not given.
     #[arg(long, value_name = "SIZE")]
     memory: Option<Bytes>,
-    /// Compares each row with the one that has this value in place of its own, seed by seed; can be repeated.
+    /// Compares each row, seed by seed, with the row that has this value in place of its own; can be
+    /// repeated.
     #[arg(long, value_name = "KEY=VALUE")]
     against: Vec<String>,
-    /// Runs them on the cluster of the scheduler of Dask at this address, by the Python package (docs/studies.md).
+    /// Runs the study on the cluster of the Dask scheduler at this address, through the Python package
+    /// (docs/studies.md).
     #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["threads", "memory"])]
     cluster: Option<String>,
-    /// The Python that has the package with its extra `cluster`.
+    /// The Python interpreter that has the package with its extra `cluster`.
     #[arg(long, value_name = "FILE", default_value = "python3", requires = "cluster")]
     python: PathBuf,
-    /// Shows no progress bar. There is none either where standard error is no terminal.
+    /// Shows no progress bar. There is none either if standard error is no terminal.
     #[arg(long)]
     no_progress: bool,
 }
 
 impl Arguments {
-    /// The study that the user asked for.
+    /// Returns the study that the user asked for.
     fn study(&self, registry: &Registry) -> Result<Study, Failure> {
         let mut study = match &self.study {
             Some(path) => {
@@ -168,7 +174,7 @@ impl Arguments {
 /// Runs the command.
 pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> {
     let study = arguments.study(registry)?;
-    // Nothing is written for a study of which some run does not hold together.
+    // Writes nothing for a study with an invalid run.
     study.points(study.repeat.first)?;
     let outputs = [
         ("--json", arguments.json.file.as_deref()),
@@ -219,7 +225,7 @@ pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
     verdict(&table)
 }
 
-/// A study is a success if all of its runs are.
+/// A study succeeds if all of its runs do.
 fn verdict(table: &Table) -> Result<(), Failure> {
     match () {
         () if interrupt::asked() => Err(Failure::Interrupted),

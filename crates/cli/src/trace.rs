@@ -1,4 +1,4 @@
-//! `wordline trace`: what a trace holds, in another format, or made from nothing.
+//! `wordline trace`: statistics, conversion and generation of traces.
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ Examples:
   wordline trace gen centaur/usr_1 usr_1.csv.zst     takes a minute, 700 MB
   wordline trace info usr_1.csv.zst --profile centaur/usr_1";
 
-/// Looks at block traces, converts them and makes new ones.
+/// Examines block traces, converts them and generates new ones.
 #[derive(Args)]
 #[command(arg_required_else_help = true, after_help = EXAMPLES)]
 pub struct Arguments {
@@ -48,15 +48,17 @@ enum Command {
     Formats(Formats),
 }
 
-/// Prints what the trace tables of papers print: counts, shares, sizes, volumes, footprint, updates.
+/// Prints the statistics of the trace tables of papers: counts, shares, sizes, volumes, footprint, updates.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 struct Info {
-    /// The trace, plain or compressed with gzip or zstd, for the block tracer its directory or archive; `-` for standard input.
+    /// The trace, plain or compressed with gzip or zstd, for blktrace its directory or archive; `-` for
+    /// standard input.
     file: PathBuf,
     #[command(flatten)]
     format: FormatArguments,
-    /// Sets the numbers that a paper publishes of this trace beside what is found; see `wordline workloads list`.
+    /// Compares the statistics with those that a paper publishes of this trace; see `wordline workloads
+    /// list`.
     #[arg(long, value_name = "PROFILE")]
     profile: Option<String>,
     #[command(flatten)]
@@ -69,7 +71,7 @@ struct Info {
 struct Convert {
     /// The trace to read; `-` for standard input.
     from: PathBuf,
-    /// The file to write, which appears once it is whole; `-` for standard output.
+    /// The file to write, which appears when it is complete; `-` for standard output.
     to: PathBuf,
     /// The format to write; see `wordline trace formats`.
     #[arg(long, value_name = "NAME", default_value = "csv")]
@@ -86,15 +88,16 @@ struct Convert {
 struct Generate {
     /// A workload or profile; see `wordline workloads list`.
     name: String,
-    /// The file to write, compressed if its name ends in .gz or .zst; it appears once it is whole. `-` for standard output.
+    /// The file to write, compressed if its name ends in .gz or .zst; it appears when it is complete. `-` for
+    /// standard output.
     to: PathBuf,
     /// The format to write; see `wordline trace formats`.
     #[arg(long, value_name = "NAME", default_value = "csv")]
     to_format: TargetFormat,
-    /// The device that the requests are for: workloads spread over its capacity.
+    /// The device for the requests: workloads spread over its capacity.
     #[command(flatten)]
     device: DeviceArguments,
-    /// How many requests.
+    /// Number of requests.
     #[arg(long, value_name = "N", value_parser = whole::<u64, 1>, allow_negative_numbers = true)]
     requests: Option<u64>,
     #[command(flatten)]
@@ -103,7 +106,7 @@ struct Generate {
     json: JsonArgument,
 }
 
-/// Lists the formats that can be read and written, and the options that say what a format leaves open.
+/// Lists the formats that can be read and written, and the options for what a format does not fix.
 #[derive(Args)]
 struct Formats {
     #[command(flatten)]
@@ -127,7 +130,7 @@ fn tell(name: &str, notes: &[String]) {
     }
 }
 
-/// Shows how far a trace has been read, from the first time that it is told on.
+/// Returns a callback that shows the read progress of a trace, from its first call on.
 fn reading(watch: &mut Watch<'_>) -> impl FnMut(Progress) {
     let mut begun = false;
     move |progress| {
@@ -171,7 +174,7 @@ fn info(arguments: &Info) -> Result<(), Failure> {
     })
 }
 
-/// The name of a trace, its format, and what it is.
+/// Name of a trace, its format, and its kind.
 fn heading(stream: &Stream<'_>) -> String {
     let source = stream.source();
     let origin = if stream.generated().is_some() {
@@ -182,7 +185,7 @@ fn heading(stream: &Stream<'_>) -> String {
     format!("{} ({}, {origin})", stream.name(), stream.format().name())
 }
 
-/// Each published number beside what was found.
+/// Each published number with the measured one.
 fn published(profile: &Profile, statistics: &Statistics) -> Vec<Value> {
     let row = |claim: &Claim| {
         let ours = claim.ours(statistics);
@@ -204,7 +207,7 @@ fn convert(arguments: &Convert) -> Result<(), Failure> {
     drop(watch);
     tell(&trace.name, &trace.notes);
     let survey = trace.survey;
-    // Where a trace is not known as a whole, later requests may have more fields than the first.
+    // If a trace was not surveyed completely, later requests may have more fields than the first.
     let has_more = survey.has_processors || survey.has_streams || !survey.is_whole;
     let total = survey.is_whole.then_some(survey.requests);
     target.write((trace.requests, total), trace.generated.as_ref(), has_more)?;
@@ -219,7 +222,7 @@ fn generate(arguments: &Generate, registry: &Registry) -> Result<(), Failure> {
     let generated =
         Generated { profile: profile.is_ok(), name: arguments.name.clone(), seed: arguments.seed.seed };
     let requests: (Requests, Option<u64>) = match profile {
-        // A profile has addresses of its own: it is fitted to a device only where the user names one.
+        // A profile has its own addresses: it is fitted to a device only if the user names one.
         Ok(profile) if !arguments.device.is_given() => {
             let limit =
                 arguments.requests.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
@@ -239,10 +242,10 @@ fn generate(arguments: &Generate, registry: &Registry) -> Result<(), Failure> {
     target.write(requests, Some(&generated), false)
 }
 
-/// Requests after which the bar moves. Chosen: a few milliseconds of work.
+/// Requests between two updates of the bar. Chosen: a few milliseconds of work.
 const TOLD_EVERY: u64 = 4_096;
 
-/// A trace that is going to be written, and where to say so.
+/// Open destination of a trace, and of the report on it.
 struct Writing<'a> {
     to: &'a Path,
     target: TraceFile,
@@ -256,12 +259,12 @@ impl<'a> Writing<'a> {
         Ok(Self { to, target: TraceFile::open(to)?, format, json: json.open()? })
     }
 
-    /// Whether a bar would stand between the requests.
+    /// Whether a bar would be interleaved with the requests.
     fn is_quiet(&self) -> bool {
         self.target.is_standard() && std::io::stdout().is_terminal()
     }
 
-    /// Writes it and says so.
+    /// Writes the trace and reports it.
     fn write(
         self,
         (requests, total): (Requests, Option<u64>),
@@ -296,7 +299,7 @@ impl<'a> Writing<'a> {
     }
 }
 
-/// The report of a written trace, in a sentence.
+/// Report on a written trace, in a sentence.
 fn written(to: &Path, format: &str, report: &WriteReport) -> String {
     let to = if is_standard(to) { "standard output".into() } else { to.display().to_string() };
     let mut text = format!("{to}: {} written as {format}", counted(report.written, "request"));
@@ -327,7 +330,7 @@ fn formats(arguments: &Formats) -> Result<(), Failure> {
     })
 }
 
-/// The variants of an enum with the documentation of each.
+/// Variants of an enum with their documentation.
 fn variants<T: JsonSchema>() -> Value {
     let schema = schemars::schema_for!(T);
     let variants = schema.get("oneOf").and_then(Value::as_array).cloned().unwrap_or_default();
@@ -337,7 +340,7 @@ fn variants<T: JsonSchema>() -> Value {
         .collect()
 }
 
-/// The fields of a struct with the documentation of each.
+/// Fields of a struct with their documentation.
 fn fields<T: JsonSchema>() -> Value {
     let schema = schemars::schema_for!(T);
     let fields = schema.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();

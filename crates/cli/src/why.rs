@@ -1,4 +1,4 @@
-//! `wordline why`: what bounds a run, by what changes of the device and of the host bring.
+//! `wordline why`: finds the bottleneck of a run by changing the device and the host.
 
 use std::path::PathBuf;
 
@@ -26,11 +26,12 @@ Examples:
   wordline why --from-snapshot steady.snap --workload mixed-70-30 --json why.json
   wordline why --preset tiny --workload mixed-70-30 --report out            a page with a chart";
 
-/// Says what bounds a run, by repeating it with one thing changed at a time.
+/// Finds the bottleneck of a run by repeating it with one change at a time.
 ///
-/// The run is repeated on a device in the same state, with sensing, programming, erasing, the buses, the link, the controller and garbage
-/// collection each a tenth faster, and with a host that asks for a tenth more and for twice as much. The table has what each brought, and how
-/// much of the relative change that is (the elasticity). Runs have 100,000 requests if not given.
+/// The run is repeated on a device in the same state, with sensing, programming, erasing, the buses, the
+/// link, the controller and garbage collection each a tenth faster, and with a host whose load is a tenth
+/// higher and twice as high. The table shows the gain of each change, and the gain relative to the change
+/// (the elasticity). Runs have 100,000 requests by default.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
@@ -38,21 +39,21 @@ pub struct Arguments {
     device: DeviceArguments,
     #[command(flatten)]
     workload: WorkloadArguments,
-    /// Runs on the device of a snapshot, as it was saved; see `wordline snapshot`. Where a device is named as well, it
-    /// must be the same.
+    /// Runs on the device of a snapshot, in its saved state; see `wordline snapshot`. If a device is named as
+    /// well, it must be the same.
     #[arg(long, value_name = "FILE", conflicts_with = "precondition")]
     from_snapshot: Option<PathBuf>,
     #[command(flatten)]
     json: JsonArgument,
-    /// Writes report.html, its chart and why.json into DIR, in place of a report that is there.
+    /// Writes report.html, its chart and why.json into DIR; replaces a report there.
     #[arg(long, value_name = "DIR")]
     report: Option<PathBuf>,
     #[command(flatten)]
     charts: ChartsArguments,
-    /// Runs this many side by side; as many as there are cores if not given.
+    /// Number of parallel runs; the number of cores if not given.
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, value_parser = whole::<u32, 0>)]
     threads: u32,
-    /// Shows no progress bar. There is none either where standard error is no terminal.
+    /// Shows no progress bar. There is none either if standard error is no terminal.
     #[arg(long)]
     no_progress: bool,
 }

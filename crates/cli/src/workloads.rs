@@ -1,4 +1,4 @@
-//! `wordline workloads`: the values of `--workload`.
+//! `wordline workloads`: values of `--workload`.
 
 use std::path::PathBuf;
 
@@ -35,7 +35,7 @@ enum Command {
         #[command(flatten)]
         json: JsonArgument,
     },
-    /// Shows one: a workload as TOML, a profile with the numbers that it is fitted to.
+    /// Shows one: a workload as TOML, or a profile with the numbers that it is fitted to.
     #[command(after_help = EXAMPLES)]
     Show {
         /// A name from the list.
@@ -43,12 +43,13 @@ enum Command {
         #[command(flatten)]
         json: JsonArgument,
     },
-    /// Prints the flows of a workload of MQSim as a job file of fio; comments name the parameters that are not mapped, with the reasons.
+    /// Prints the flows of an MQSim workload as a fio job file; comments name the parameters that are not
+    /// mapped, with the reasons.
     #[command(after_help = EXAMPLES)]
     Import {
         /// MQSim's workload.xml; `-` for standard input.
         file: PathBuf,
-        /// The scenario of the file, from 1.
+        /// Scenario of the file, from 1.
         #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole::<u32, 1>)]
         scenario: u32,
     },

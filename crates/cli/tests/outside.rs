@@ -1,5 +1,6 @@
-//! The program with a design from outside that answers wrongly. The test is the program itself: called without arguments, or with those
-//! of a test runner, it calls itself as a user would and looks at the outcome.
+//! The program with an external design that makes an invalid decision. The test is the program itself: called
+//! without arguments, or with the arguments of a test runner, it calls itself as a user would and checks the
+//! outcome.
 
 use std::process::{Command, ExitCode};
 
@@ -11,7 +12,7 @@ use wordline_ssd::design::{Needs, Seam, View};
 use wordline_ssd::policy::placement::{RowId, RowSet};
 use wordline_ssd::{Config, Design};
 
-/// Places programs on a row that there is not, after some that are right.
+/// Places programs on a plane group that does not exist, after some valid ones.
 struct Wrong {
     placed: u32,
     right: u32,
@@ -38,7 +39,7 @@ impl Design for Wrong {
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct File {
-    /// Programs that it places before it answers wrongly.
+    /// Programs placed before the invalid decision.
     right: u32,
 }
 

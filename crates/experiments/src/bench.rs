@@ -1,4 +1,4 @@
-//! The bench, which carries out the parts of an experiment.
+//! The bench, which executes the parts of an experiment.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -27,23 +27,23 @@ use wordline_lab::trace::workload::profile::{Claim, Profile, RealOrProfile, reso
 use wordline_lab::trace::{self, Fit, Op, Request, Statistics, Unit};
 use wordline_lab::{Settling, WarmUp};
 
-/// Carries out the parts of an experiment. Tests put a made-up bench in the place of the simulator.
+/// Executes the parts of an experiment. Tests replace the simulator with a mock bench.
 pub trait Bench: Sync {
     /// Runs a point of a sweep, until `stop` is set.
     fn simulate(&self, point: &Point, stop: &AtomicBool) -> Result<Summary>;
-    /// The volumes (`PAPER/VOLUME`) whose statistics a paper prints.
+    /// Returns the volumes (`PAPER/VOLUME`) whose statistics a paper prints.
     fn volumes(&self, paper: &str) -> Result<Vec<String>>;
-    /// The published statistics of a volume and ours.
+    /// Returns the published statistics of a volume and ours.
     fn statistics(&self, volume: &str, options: &Options) -> Result<Vec<Finding>>;
-    /// The sizes of a volume's writes.
+    /// Returns the write sizes of a volume.
     fn write_sizes(&self, volume: &str, options: &Options) -> Result<WriteSizes>;
 }
 
-/// Requests of a profile in a scaled-down experiment, at the most. Chosen: few enough for a second, many enough
+/// Upper bound on requests of a profile in a scaled-down experiment. Chosen: few enough for a second, enough
 /// that the rarest kind of request still meets its mean size.
 const QUICK_REQUESTS: f64 = 1e6;
 
-/// The factor by which a profile is shrunk in a scaled-down experiment, where the paper prints its counts; else 1.
+/// Scale of a profile in a scaled-down experiment if the paper prints its counts; else 1.
 pub(crate) fn quick_scale(profile: &Profile) -> f64 {
     let count = |claim: Claim| claim.paper * claim.unit.size();
     let counts =
@@ -52,10 +52,10 @@ pub(crate) fn quick_scale(profile: &Profile) -> f64 {
     if requests > QUICK_REQUESTS { QUICK_REQUESTS / requests } else { 1.0 }
 }
 
-/// The bench that simulates. A run that several experiments ask for is done once.
+/// The bench that simulates. A run that several experiments need is executed once.
 #[derive(Debug, Default)]
 pub struct Lab {
-    /// The summaries of whole runs, by all that a run depends on.
+    /// Summaries of complete runs, by all inputs of a run.
     known: Mutex<BTreeMap<String, Summary>>,
 }
 
@@ -109,7 +109,7 @@ impl Bench for Lab {
         write_sizes::measure(volume, options)
     }
 
-    /// Of the real trace where the user's folder has it, of the profile elsewhere.
+    /// Measures the real trace if the user's folder has it, else the profile.
     fn statistics(&self, volume: &str, options: &Options) -> Result<Vec<Finding>> {
         let profile = Profile::named(volume)?;
         let mut scale = if options.quick { quick_scale(&profile) } else { 1.0 };
@@ -143,10 +143,10 @@ impl Bench for Lab {
     }
 }
 
-/// Runs a point of a sweep, while the caller lets it go on.
+/// Runs a point of a sweep while `goes_on` returns true.
 ///
 /// # Errors
-/// Those of a run, such as [`Error::Content`] of a trace that cannot be read.
+/// The errors of a run, such as [`Error::Content`] of a trace that cannot be read.
 pub fn simulate(point: &Point, goes_on: impl FnMut() -> bool) -> Result<Summary> {
     let (warm_up, beside) = point.warm_up();
     let Asked { source, requests, total, settling, pace, extent } = requests_of(point, beside)?;
@@ -192,23 +192,23 @@ pub fn simulate(point: &Point, goes_on: impl FnMut() -> bool) -> Result<Summary>
     run_job(job, &mut While(goes_on))
 }
 
-/// The name of a point's device: that of its chips, or that of its type.
+/// Name of a point's device: of its chips, or of its type.
 fn name_of(point: &Point) -> String {
     let chips = point.device.chips().into_iter().next();
     chips.map_or_else(|| point.device.device_type().to_owned(), |chips| chips.part)
 }
 
-/// The load of a point: its requests, and when they are submitted.
+/// Load of a point: its requests, and when they are submitted.
 struct Asked {
     source: Source,
     requests: Incoming,
-    /// How many requests there are.
+    /// Number of requests.
     total: u64,
     /// The passes that come before these, where a volume settles its device.
     settling: Option<Settling>,
     /// When they are submitted.
     pace: Pace,
-    /// The byte after the last one that they may touch, before they are wrapped into the device.
+    /// Byte after the last one that they may touch, before they are wrapped into the device.
     extent: Bytes,
 }
 
@@ -284,7 +284,8 @@ fn uniform_writes(point: &Point, pages: u64, total: u64) -> impl Iterator<Item =
     (0..total).map(move |_| Request::new(Op::Write, size * random.below(pages), size))
 }
 
-/// Whether a statistic in this unit grows with the number of requests: counts and volumes do, sizes and shares not.
+/// Whether a statistic in this unit grows with the number of requests: counts and volumes do, sizes and
+/// shares do not.
 fn grows_with_scale(unit: Unit) -> bool {
     match unit {
         Unit::Requests | Unit::Million | Unit::GiB => true,

@@ -1,4 +1,4 @@
-//! Experiments on the cells of a parameter set, without chips around them.
+//! Experiments on the flash cells of a parameter set, without chips.
 
 use std::path::Path;
 
@@ -14,24 +14,24 @@ use wordline_lab::config::one_of;
 use wordline_lab::error::{Error, Result};
 use wordline_lab::words::found_and_wanted;
 
-/// One question for each combination of varied keys. Keys begin with `set`, `cells` or `question`.
+/// One query for each combination of varied keys. Keys begin with `set`, `cells` or `question`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CellsSweep {
-    /// The parameter set, by name.
+    /// Parameter set, by name.
     pub set: String,
-    /// Keys of the set that take other values.
+    /// Keys of the set that are overridden.
     #[serde(default)]
     pub cells: toml::Table,
-    /// The question.
+    /// The query.
     #[serde(default)]
     pub question: toml::Table,
-    /// The varied keys; the last one varies fastest.
+    /// Varied keys; the last one varies fastest.
     #[serde(default)]
     pub vary: Vec<Axis>,
 }
 
-/// The keys of one question.
+/// Keys of one query.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PointFile {
@@ -40,16 +40,16 @@ struct PointFile {
     question: Question,
 }
 
-/// One question to one parameter set.
+/// One query to one parameter set.
 #[derive(Clone, Debug)]
 pub struct CellsPoint {
-    /// The varied keys with their values here.
+    /// Values of the varied keys.
     pub settings: toml::Table,
     /// The set, checked.
     pub set: CellSet,
-    /// The question.
+    /// The query.
     pub question: Question,
-    /// The seed of all random streams.
+    /// Seed of all random streams.
     pub seed: u64,
 }
 
@@ -99,7 +99,7 @@ impl Points for CellsSweep {
 }
 
 impl CellsPoint {
-    /// The answer.
+    /// Evaluates the query.
     pub fn run(&self) -> Result<Answer> {
         Answer::of(&self.set, &self.question, self.seed)
     }

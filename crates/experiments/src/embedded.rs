@@ -1,11 +1,11 @@
-//! The experiments that the program carries.
+//! Embedded experiments.
 
 use std::borrow::Cow;
 use std::path::Path;
 
 macro_rules! embedded {
     ($($id:literal),* $(,)?) => {
-        /// The embedded experiments: id and text.
+        /// The embedded experiments: ID and text.
         pub(crate) const EMBEDDED: &[(&str, &str)] =
             &[$(($id, include_str!(concat!("../../../data/experiments/", $id, "/experiment.toml")))),*];
     };
@@ -146,7 +146,7 @@ embedded![
     "validation/waf-zipf",
 ];
 
-/// The text of an experiment of `folder`, or else of an embedded one.
+/// Returns the text of an experiment of `folder`, or else of an embedded one.
 pub(crate) fn text_of(id: &str, folder: Option<&Path>) -> Option<Cow<'static, str>> {
     let file = folder.map(|folder| folder.join(id).join("experiment.toml"));
     let own = file.and_then(|file| wordline_lab::input::text(&file, "an experiment").ok());

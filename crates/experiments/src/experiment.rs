@@ -1,4 +1,4 @@
-//! An experiment that was read and checked.
+//! An experiment that was parsed and checked.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -25,58 +25,59 @@ use wordline_lab::error::{Error, Result};
 pub struct Experiment {
     /// `PAPER/NAME`.
     pub id: String,
-    /// The file, for errors.
+    /// File, for errors.
     pub path: PathBuf,
-    /// The text of the file.
+    /// Text of the file.
     pub text: String,
-    /// Its title.
+    /// Title.
     pub title: String,
-    /// Where the figure or table is.
+    /// Position of the figure or table in the source.
     pub source: String,
-    /// The claims of the ledger that it belongs to.
+    /// Claims of the ledger that it belongs to.
     pub claims: Vec<String>,
-    /// Values that the source leaves open, and the choices made here.
+    /// Parameters that the source does not give, and the values chosen here.
     pub left_open: Vec<String>,
-    /// The runs.
+    /// Runs.
     pub kind: Kind,
-    /// Changes of the model, by name: the keys that each sets at every point. Rows say with which of them they fail.
+    /// Changes of the model, by name: the keys that each sets at every point. Rows name the change under
+    /// which they must fail.
     pub changes: BTreeMap<String, toml::Table>,
-    /// The expected values.
+    /// Expected values.
     pub expect: Vec<Expect>,
-    /// The charts.
+    /// Charts.
     pub charts: Vec<ChartFile>,
-    /// The maps.
+    /// Maps.
     pub maps: Vec<MapFile>,
-    /// Its rows that are known to lie outside.
+    /// Its rows that are known to be outside.
     pub known: Known,
 }
 
-/// The runs of an experiment.
+/// Runs of an experiment.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kind {
-    /// The statistics of the volumes of a paper's trace table; the published values stand with the profiles.
+    /// Statistics of the volumes of a paper's trace table; the published values are stored with the profiles.
     TraceStatistics {
-        /// The paper whose profiles are measured.
+        /// Paper whose profiles are measured.
         paper: String,
-        /// The claim of the ledger that the rows belong to.
+        /// Claim of the ledger that the rows belong to.
         claim: Option<String>,
-        /// How far a statistic may lie from the published one, as a fraction.
+        /// Largest deviation of a statistic from the published one, as a fraction.
         within: f64,
-        /// Why so far.
+        /// Justification of that deviation.
         derivation: String,
     },
-    /// The sizes of the writes of volumes, whose names are the values of the key `volume`.
+    /// Write sizes of volumes, whose names are the values of the key `volume`.
     WriteSizes(Volumes),
     /// One run for each combination of varied keys.
     Sweep(Box<Sweep>),
     /// One run of a logical unit for each combination of varied keys.
     Nand(Box<NandSweep>),
-    /// One question to a parameter set of cells for each combination of varied keys.
+    /// One query to a parameter set of flash cells for each combination of varied keys.
     Cells(Box<CellsSweep>),
 }
 
 impl Kind {
-    /// The varied keys.
+    /// Varied keys.
     pub fn axes(&self) -> Cow<'_, [Axis]> {
         match self {
             Self::TraceStatistics { .. } => Cow::default(),
@@ -87,8 +88,7 @@ impl Kind {
         }
     }
 
-    /// The values wanted in place of a name that is not that of a number which a run measures, or of a text where that
-    /// is wanted.
+    /// Returns the valid names instead of a column that is not a measured number, or not a text if `is_text`.
     pub(crate) fn astray(&self, column: &str, is_text: bool) -> Option<String> {
         match self {
             Self::TraceStatistics { .. } => Some("nothing: the profiles hold what is expected".to_owned()),
@@ -102,7 +102,7 @@ impl Kind {
         }
     }
 
-    /// The description of the scaled-down experiment; none where there is no smaller size.
+    /// Description of the scaled-down experiment; `None` if there is no smaller size.
     pub fn quick_says(&self) -> Option<&str> {
         match self {
             Self::TraceStatistics { .. } | Self::WriteSizes(_) => Some(
@@ -116,7 +116,7 @@ impl Kind {
 }
 
 impl Experiment {
-    /// Makes every device that it runs, scaled down and not.
+    /// Creates every device that it runs, scaled down and not.
     pub(crate) fn check_devices(&self) -> Result<()> {
         for quick in [false, true] {
             let options = Options { quick, ..Options::default() };
@@ -130,7 +130,8 @@ impl Experiment {
         self.check_changes()
     }
 
-    /// Refuses columns of pools that a device does not have, which would be found after its run alone.
+    /// Rejects columns of pools that a device does not have, which would otherwise be found only after its
+    /// run.
     fn check_pools(&self, points: &[Point]) -> Result<()> {
         let mut wrong = Complaints::default();
         let points: Vec<(&Point, usize)> = points.iter().map(|point| (point, point.pools())).collect();

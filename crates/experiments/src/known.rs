@@ -1,5 +1,5 @@
-//! The rows that are known to lie outside: a list, so that the exit code tells of those that it does not name, and of those that it names
-//! and that came inside.
+//! The list of rows known to be outside, so that the exit code reports rows missing from it, and listed rows
+//! that are inside.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,35 +14,35 @@ use wordline_lab::words::found_and_wanted;
 
 /// The list of the embedded experiments.
 const EMBEDDED: &str = include_str!("../../../data/experiments/outside.toml");
-/// The name of such a list in a folder of experiments.
+/// Name of such a list in a folder of experiments.
 const NAME: &str = "outside.toml";
 
-/// The rows of an experiment that lie outside.
+/// Rows of an experiment that are outside.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Known {
-    /// Those of the scaled-down experiment; none if nobody looked.
+    /// Rows of the scaled-down experiment; `None` if not yet determined.
     pub quick: Option<Rows>,
-    /// Those of the whole one; none if nobody looked.
+    /// Rows of the full experiment; `None` if not yet determined.
     pub full: Option<Rows>,
 }
 
-/// Rows by what they are called in a table.
+/// Rows by their description.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rows {
-    /// Those that lie outside with each seed.
+    /// Rows outside with each seed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outside: Vec<String>,
-    /// Those whose verdict changes with the seed.
+    /// Rows whose verdict changes with the seed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changing: Vec<String>,
 }
 
-/// Lists by the ids of experiments.
+/// Lists by experiment ID.
 type Lists = BTreeMap<String, Known>;
 
-/// The lists of the embedded experiments, and those of a folder in their place.
+/// Returns the lists of the embedded experiments, overridden by those of a folder.
 pub(crate) fn lists(folder: Option<&Path>) -> Result<Lists> {
     let mut lists = read(Path::new("data/experiments").join(NAME).as_path(), EMBEDDED)?;
     if let Some(path) = folder.map(|folder| folder.join(NAME)).filter(|path| path.is_file()) {
@@ -63,8 +63,9 @@ fn read(path: &Path, text: &str) -> Result<Lists> {
 }
 
 impl Known {
-    /// The rows that differ from the list. Where there is none, and with recorded traces in place of profiles, a row outside has to have a
-    /// reason. A verdict that its interval does not share is no surprise.
+    /// Returns the rows that differ from the list. Without a list, and with recorded traces instead of
+    /// profiles, a row outside must have a reason. A verdict that does not hold over its whole interval is no
+    /// surprise.
     pub(crate) fn surprises(&self, rows: &[Row], options: &Options) -> Vec<String> {
         let list = if options.quick { &self.quick } else { &self.full };
         let rows = rows.iter().filter(|row| row.under.is_none() && row.verdict != Verdict::Shown);
@@ -90,7 +91,7 @@ impl Known {
         unnamed.chain(inside.map(|name| format!("not outside, but named in {NAME}: {name}"))).collect()
     }
 
-    /// The list of an outcome's rows.
+    /// Builds the list for an outcome's rows.
     #[cfg(test)]
     pub(crate) fn of(rows: &[Row]) -> Rows {
         let judged = rows.iter().filter(|row| row.under.is_none() && row.verdict != Verdict::Shown);

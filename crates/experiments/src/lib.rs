@@ -1,7 +1,7 @@
-//! Experiments: a published figure or table as data, and our numbers beside it.
+//! Experiments: published figures and tables as data, compared with our numbers.
 //!
-//! An experiment is a folder `PAPER/NAME` with a file `experiment.toml`: what is run, what is expected with its
-//! source and band, and which charts show it. `docs/VALIDATION.md` describes the format.
+//! An experiment is a folder `PAPER/NAME` with a file `experiment.toml`: what is run, what is expected with
+//! its source and band, and which charts show it. `docs/VALIDATION.md` describes the format.
 
 mod bench;
 mod cells;

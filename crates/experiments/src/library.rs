@@ -1,4 +1,4 @@
-//! The experiments that there are: embedded in the program, and those of a folder, which take precedence.
+//! Available experiments: embedded ones, and those of a folder, which take precedence.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,7 +13,7 @@ use wordline_lab::config::one_of;
 use wordline_lab::devices::Registry;
 use wordline_lab::error::{Error, Result};
 
-/// The experiments by id.
+/// Experiments by ID.
 #[derive(Clone, Debug)]
 pub struct Library {
     experiments: BTreeMap<String, Experiment>,
@@ -24,22 +24,23 @@ pub struct Library {
 pub struct Entry {
     /// `PAPER/NAME`.
     pub id: String,
-    /// The claims of the ledger that it belongs to.
+    /// Claims of the ledger that it belongs to.
     pub claims: Vec<String>,
-    /// Its title.
+    /// Title.
     pub title: String,
 }
 
 impl Library {
-    /// The embedded experiments, and those of `folder` (`PAPER/NAME/experiment.toml`) in addition or instead.
+    /// Opens the embedded experiments and those of `folder` (`PAPER/NAME/experiment.toml`), which extend or
+    /// replace them.
     ///
     /// # Errors
-    /// [`Error::File`] if the folder cannot be read, [`Error::Config`] if an experiment is not well formed.
+    /// [`Error::File`] if the folder cannot be read, [`Error::Config`] if an experiment is invalid.
     pub fn open(folder: Option<&Path>) -> Result<Self> {
         Self::open_of(&Registry::default(), folder)
     }
 
-    /// The same where the devices may be of any type of a registry.
+    /// The same for devices of any type of a registry.
     ///
     /// # Errors
     /// As for [`open`](Self::open).
@@ -66,15 +67,15 @@ impl Library {
         Ok(Self { experiments })
     }
 
-    /// All experiments in the order of their ids.
+    /// All experiments in order of their IDs.
     pub fn iter(&self) -> impl Iterator<Item = &Experiment> {
         self.experiments.values()
     }
 
-    /// The experiment `id`, or all of the paper of that name.
+    /// Returns the experiment `id`, or all of the paper of that name.
     ///
     /// # Errors
-    /// [`Error::Argument`] with the ids that there are.
+    /// [`Error::Argument`] with the valid IDs.
     pub fn find(&self, id: &str) -> Result<Vec<&Experiment>> {
         let is_wanted = |all: &&Experiment| all.id == id || paper(&all.id) == id;
         let found: Vec<&Experiment> = self.iter().filter(is_wanted).collect();
@@ -91,7 +92,7 @@ impl Library {
         })
     }
 
-    /// The list that `wordline repro list` prints.
+    /// Returns the list that `wordline repro list` prints.
     pub fn list(&self) -> Vec<Entry> {
         let entry =
             |e: &Experiment| Entry { id: e.id.clone(), claims: e.claims.clone(), title: e.title.clone() };
@@ -99,12 +100,12 @@ impl Library {
     }
 }
 
-/// The paper of an experiment.
+/// Paper of an experiment.
 fn paper(id: &str) -> &str {
     id.split_once('/').map_or(id, |(paper, _)| paper)
 }
 
-/// The folders in `folder`, by name.
+/// Folders in `folder`, by name.
 fn folders(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
     let failed = |reason| Error::File { path: folder.to_owned(), action: "read", reason };
     let mut all = Vec::new();

@@ -1,4 +1,4 @@
-//! Maps: expected values of an experiment at every place that two varied keys span, where rows have them at one.
+//! Maps: expected values of an experiment over two varied keys, where rows have them at one position.
 
 use serde::Deserialize;
 
@@ -10,32 +10,32 @@ use crate::judge::{Found, judged as rows_of};
 use crate::sweep::axes::{self, Axis};
 use wordline_lab::error::Result;
 
-/// A map, as it is written.
+/// Raw form of a map.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MapFile {
-    /// Its title, in words.
+    /// Title, as text.
     pub title: String,
-    /// The expected values, by what they are called; each is a mean, so that it has one number at a place.
+    /// Expected values, by description; each is a mean, so that it has one number per position.
     pub of: Vec<String>,
-    /// The varied key of its lines.
+    /// Varied key of the lines.
     pub down: String,
-    /// The varied key of its columns.
+    /// Varied key of the columns.
     pub across: String,
-    /// A varied key for each value of which there are lines of their own.
+    /// Varied key for each value of which there are separate lines.
     pub each: Option<String>,
-    /// Values of other varied keys, in place of those of the expected values.
+    /// Values of other varied keys, instead of those of the expected values.
     #[serde(default)]
     pub at: toml::Table,
 }
 
 impl MapFile {
-    /// The keys that name its places.
+    /// Keys that span the positions.
     fn keys(&self) -> impl Iterator<Item = &String> {
         self.each.iter().chain([&self.down, &self.across])
     }
 
-    /// Errors in it: the key, what was found and what was wanted.
+    /// Errors in it: the key, what was found and what was expected.
     pub(crate) fn complaints(&self, expects: &[&Expect], varied: &[Axis]) -> Vec<(String, String, String)> {
         let is_axis = |key: &&String| varied.iter().any(|axis| axis.key == **key);
         let mut wrong: Vec<_> = self
@@ -54,7 +54,7 @@ impl MapFile {
         wrong
     }
 
-    /// The map of what was found.
+    /// Builds the map from the results.
     pub(crate) fn of(&self, expects: &[Expect], found: &[Found], quick: bool) -> Result<Map> {
         let values = |key: &String| {
             let mut values: Vec<toml::Value> = Vec::new();
@@ -94,7 +94,7 @@ impl MapFile {
     }
 }
 
-/// The numbers at a place, and how many of them are inside their bands; none where one is not known.
+/// Numbers at a position, and how many of them are inside their bands; `None` if one is unknown.
 fn cell(
     asked: &[&Expect],
     at: &toml::Table,

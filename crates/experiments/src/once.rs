@@ -1,4 +1,4 @@
-//! The run of an experiment with one seed: its points, and every expected value beside what was found.
+//! Runs an experiment with one seed: its points, and every expected value compared with the results.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,33 +23,33 @@ use wordline_lab::report::hardware_of_device;
 use wordline_lab::summary::{Outcome as Ended, SourceKind, Summary};
 use wordline_lab::sweep::{self as cores, Conduct};
 
-/// The results of one seed.
+/// Results of one seed.
 #[derive(Debug, Default)]
 pub(crate) struct Once {
-    /// The rows before their verdicts.
+    /// Rows before their verdicts.
     pub judged: Vec<Judged>,
-    /// The values of points for charts.
+    /// Values of points for charts.
     pub points: Vec<Measured>,
-    /// The hardware of the devices of its points, each once.
+    /// Hardware of the distinct devices.
     pub devices: Vec<String>,
-    /// The maps.
+    /// Maps.
     pub maps: Vec<Map>,
-    /// The stages of points that were recorded.
+    /// Recorded stages of points.
     pub traces: Vec<Trace>,
-    /// Things that the reader should know.
+    /// Notes for the reader.
     pub notes: Vec<String>,
-    /// All that was measured at all points, but what the clock of the machine says: a device's digest of its events among it.
+    /// All measurements at all points except wall-clock times, including the digest of a device's events.
     pub measured: Vec<serde_json::Value>,
     /// Whether nothing was left out.
     pub is_whole: bool,
 }
 
-/// Keys that differ between two runs of the same, or are the seed itself.
+/// Keys that differ between two equal runs, or are the seed itself.
 const OF_THE_RUN: [&str; 6] =
     ["seed", "simulator", "wall_seconds", "precondition_seconds", "requests_per_second", "provenance"];
 
 impl Once {
-    /// Judges what was found.
+    /// Judges the results.
     fn take(&mut self, experiment: &Experiment, found: &[Found], options: &Options) -> Result<()> {
         self.judged = judge::judged(&experiment.expect, found, options.quick)?;
         let maps = experiment.maps.iter().map(|map| map.of(&experiment.expect, found, options.quick));
@@ -65,7 +65,7 @@ impl Once {
         Ok(())
     }
 
-    /// Whether another seed gave the same: the same events on all devices, and the same rows.
+    /// Whether another seed gave the same events on all devices, and the same rows.
     pub fn is_same(&self, other: &Self) -> bool {
         let of_the_machine = |judged: &Judged| judged.base.of_the_machine;
         let samples = |once: &Self| {
@@ -80,7 +80,7 @@ fn json(summary: &impl serde::Serialize) -> serde_json::Value {
     serde_json::to_value(summary).expect("a summary's keys are text")
 }
 
-/// Says which points were left out because their traces are not there.
+/// Note on points that were left out as their traces are missing.
 fn missing_traces(points: &[Point], options: &Options) -> Option<String> {
     let names: BTreeSet<String> =
         points.iter().filter_map(Point::missing_trace).map(|trace| trace.display().to_string()).collect();
@@ -98,7 +98,7 @@ fn missing_traces(points: &[Point], options: &Options) -> Option<String> {
     })
 }
 
-/// The capacity and geometry of the devices, each once.
+/// Capacity and geometry of the distinct devices.
 fn hardware(points: &[Point]) -> Vec<String> {
     let all = points.iter().map(|point| hardware_of_device(&*point.device));
     let mut each: Vec<String> = all.collect();
@@ -107,7 +107,7 @@ fn hardware(points: &[Point]) -> Vec<String> {
     each
 }
 
-/// Says what the scaled-down experiment scales down.
+/// Note on what the scaled-down experiment scales down.
 fn scale(kind: &Kind) -> String {
     kind.quick_says().map_or_else(
         || "at full size: it has no smaller one".to_owned(),
@@ -115,7 +115,7 @@ fn scale(kind: &Kind) -> String {
     )
 }
 
-/// Says which volumes were generated, for want of their recorded traces.
+/// Note on volumes that were generated, as their recorded traces are missing.
 fn generated_volumes(points: &[Point], results: &[Option<Summary>]) -> Option<String> {
     let is_volume = |point: &Point| matches!(point.workload, Workload::Volume(_));
     let runs = points.iter().zip(results).filter(|(point, _)| is_volume(point));
@@ -130,7 +130,7 @@ fn generated_volumes(points: &[Point], results: &[Option<Summary>]) -> Option<St
     })
 }
 
-/// The values of each point that the charts of a sweep over devices show; none where there are no charts.
+/// Values of each point that the charts of a sweep over devices show; empty without charts.
 fn points_of_charts(experiment: &Experiment, found: &[Found]) -> Vec<Measured> {
     let columns: Vec<&String> = experiment.charts.iter().flat_map(|chart| chart.columns()).collect();
     if columns.is_empty() {
@@ -139,13 +139,14 @@ fn points_of_charts(experiment: &Experiment, found: &[Found]) -> Vec<Measured> {
     found.iter().map(|found| found.measured_of(&columns)).collect()
 }
 
-/// The stages of each point that was run.
+/// Stages of each point that was run.
 fn traces(points: &[Measured], results: Vec<Option<NandSummary>>) -> Vec<Trace> {
     let runs = points.iter().zip(results.into_iter().flatten());
     runs.map(|(point, run)| Trace { at: point.at.clone(), spans: run.spans }).collect()
 }
 
-/// Runs points that need no device, and puts rows and points into `once`: the results, none for points that were left out.
+/// Runs points that need no device, and adds rows and points to `once`; returns the results, `None` for
+/// points that were left out.
 fn run_points<S: Points, R: Serialize + Send>(
     sweep: &S,
     (experiment, options, conduct): (&Experiment, &Options, &Conduct<'_>),
@@ -168,13 +169,13 @@ where
     Ok(results)
 }
 
-/// How many of these results were left out.
+/// Number of results that were left out.
 fn left_out<R>(results: &[Option<R>]) -> usize {
     results.iter().filter(|result| result.is_none()).count()
 }
 
-/// Runs an experiment with one seed: every point or volume on the bench, side by side over the cores, then every expected value beside
-/// what was found. The order of the rows is that of the file.
+/// Runs an experiment with one seed: every point or volume on the bench, in parallel on the cores, then every
+/// expected value compared with the results. Rows are in file order.
 pub(crate) fn once(
     experiment: &Experiment,
     options: &Options,
@@ -212,7 +213,7 @@ pub(crate) fn once(
             let stop: &AtomicBool = conduct.stop;
             let results = cores::run(&points, conduct, |point| bench.simulate(point, stop))?;
             let found = points.iter().zip(&results).filter_map(|(point, summary)| {
-                // Numbers of a run that was stopped half-way are no result.
+                // Numbers of an interrupted run are not results.
                 let whole = summary.as_ref().filter(|run| run.outcome != Ended::Interrupted)?;
                 Some(Found { settings: point.settings.clone(), values: json(whole), point: Some(point) })
             });

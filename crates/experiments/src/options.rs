@@ -1,26 +1,26 @@
-//! The choices with which an experiment is run.
+//! Options for running an experiment.
 
 use std::path::PathBuf;
 
-/// How many seeds an experiment is run with if nothing else is asked for. Chosen: with four degrees of freedom the 95 % interval is 1.24
-/// standard deviations to both sides, with three seeds 2.48, with ten 0.72.
+/// Default number of seeds of an experiment. Chosen: with four degrees of freedom the half-width of the 95 %
+/// interval is 1.24 standard deviations, with three seeds 2.48, with ten 0.72.
 pub const SEEDS: u32 = 5;
 
-/// How an experiment is run.
+/// Options for running an experiment.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Scaled down as the experiment says under `quick`.
+    /// Whether it is scaled down as specified under `quick`.
     pub quick: bool,
-    /// A folder of real traces, which take precedence over profiles.
+    /// Folder of recorded traces, which take precedence over profiles.
     pub traces: Option<PathBuf>,
-    /// The seed of all random streams; the first of several.
+    /// Seed of all random streams; the first of several.
     pub seed: u64,
-    /// How many seeds it is run with, one after the other.
+    /// Number of consecutive seeds.
     pub seeds: u32,
-    /// Whether rows that lie outside are run once more under the change that takes their reason away.
+    /// Whether rows outside are repeated under the change that removes their reason.
     pub beside: bool,
-    /// Keys that take other values at every point, whatever else sets them: a change of the model. Then nothing is run but
-    /// what the expected values compare.
+    /// Keys overridden at every point, whatever else sets them: a change of the model. Then only the compared
+    /// points are run.
     pub change: toml::Table,
 }
 
@@ -31,7 +31,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The command that prints the table of an experiment, by the options that decide its numbers.
+    /// Command that prints the table of an experiment, with the options that affect its numbers.
     pub fn command(&self, id: &str) -> String {
         let usual = Self::default();
         let options = [

@@ -1,5 +1,5 @@
-//! The parameters that the papers print: what each is, and where it is held here. A change that is to show why a row lies outside must keep
-//! them, for what a paper prints is no reason for missing it.
+//! Parameters that the papers print: their values, and where they are set here. A change that demonstrates
+//! why a row is outside must keep them, as a printed parameter is no reason for a miss.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -13,27 +13,27 @@ const EMBEDDED: &str = include_str!("../../../data/experiments/printed.toml");
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Parameter {
-    /// Its name, in words.
+    /// Name, as text.
     pub what: String,
-    /// Its place in the paper.
+    /// Position in the paper.
     pub source: String,
-    /// The value, as the paper prints it.
+    /// Value, as printed.
     pub printed: String,
-    /// The key that holds it here, with dots; none where no single one does.
+    /// Key that holds it here, with dots; `None` if no single key does.
     pub key: Option<String>,
-    /// The preset that has it.
+    /// Preset that has it.
     pub preset: Option<String>,
-    /// The value of the key there.
+    /// Value of the key there.
     pub value: Option<toml::Value>,
-    /// Where it is held, in words, or which first reading stands in its place.
+    /// Where it is set, as text, or which interpretation A replaces it.
     pub held: Option<String>,
-    /// Whether a size that scaled-down experiments divide: a change of it is not one of what is printed.
+    /// Whether it is a size that scaled-down experiments divide: changing it does not change what is printed.
     #[serde(default)]
     pub scaled: bool,
 }
 
 impl Parameter {
-    /// Where it is held, in words.
+    /// Where it is set, as text.
     pub fn place(&self) -> String {
         match (&self.held, &self.preset, &self.key) {
             (Some(held), ..) => held.clone(),
@@ -43,13 +43,13 @@ impl Parameter {
     }
 }
 
-/// The parameters of all papers.
+/// Parameters of all papers.
 pub fn all() -> &'static BTreeMap<String, Vec<Parameter>> {
     static ALL: OnceLock<BTreeMap<String, Vec<Parameter>>> = OnceLock::new();
     ALL.get_or_init(|| toml::from_str(EMBEDDED).expect("the embedded list is well formed"))
 }
 
-/// The first parameter of a paper that a change of the model sets.
+/// First parameter of a paper that a change of the model sets.
 pub(crate) fn broken_by(paper: &str, change: &toml::Table) -> Option<&'static Parameter> {
     let mut keys = Vec::new();
     keys_of(change, "", &mut keys);
@@ -60,7 +60,7 @@ pub(crate) fn broken_by(paper: &str, change: &toml::Table) -> Option<&'static Pa
     all().get(paper)?.iter().find(is_set)
 }
 
-/// The keys of a table and of those in it, with dots.
+/// Keys of a table and its subtables, with dots.
 fn keys_of(table: &toml::Table, before: &str, keys: &mut Vec<String>) {
     for (key, value) in table {
         let key = format!("{before}{key}");
@@ -71,7 +71,7 @@ fn keys_of(table: &toml::Table, before: &str, keys: &mut Vec<String>) {
     }
 }
 
-/// Whether a key is another one, or one below it.
+/// Whether a key equals another one, or is below it.
 fn lies_in(key: &str, other: &str) -> bool {
     key.strip_prefix(other).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
@@ -95,7 +95,7 @@ mod tests {
         assert_eq!(broken_by("validation", &toml::Table::new()), None);
     }
 
-    /// The preset that the list names has the printed value.
+    /// Checks that the preset named in the list has the printed value.
     #[test]
     fn every_printed_parameter_is_held() {
         let registry = wordline_lab::devices::Registry::default();

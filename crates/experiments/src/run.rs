@@ -1,4 +1,4 @@
-//! The run of an experiment: with each seed, and beside it under the changes that take the reasons of its rows away.
+//! Runs an experiment with each seed, and in addition under the changes that remove the reasons of its rows.
 
 use std::sync::atomic::Ordering;
 
@@ -12,11 +12,11 @@ use crate::options::Options;
 use wordline_lab::error::{Error, Result};
 use wordline_lab::sweep::Conduct;
 
-/// Runs what one expected value of an experiment compares, under the change of the model that it names. It must fail, or lose its
-/// reason: a band or a reason that holds whatever the model does says nothing.
+/// Runs what one expected value of an experiment compares, under the change of the model that it names. It
+/// must fail, or lose its reason: a band or a reason that holds whatever the model does proves nothing.
 ///
 /// # Errors
-/// [`Error::Argument`] if it names no change of the experiment, and all of [`run`].
+/// [`Error::Argument`] if it names no change of the experiment, and the errors of [`run`].
 pub fn run_changed(
     experiment: &Experiment,
     expect: &Expect,
@@ -35,11 +35,12 @@ pub fn run_changed(
     run(&changed, &Options { change: change.clone(), beside: false, ..options.clone() }, bench, conduct)
 }
 
-/// Runs an experiment with as many seeds as the options say, or two where the second gives the events of the first: then nothing
-/// depends on chance. Each row is judged on the mean over the seeds. Points and charts are those of the first seed.
+/// Runs an experiment with the given number of seeds, or two if the second gives the events of the first:
+/// then nothing is random. Each row is judged by the mean over the seeds. Points and charts are from the
+/// first seed.
 ///
 /// # Errors
-/// Those of the bench, and [`Error::Config`] if a device does not hold together.
+/// The errors of the bench, and [`Error::Config`] if a device is inconsistent.
 pub fn run(
     experiment: &Experiment,
     options: &Options,
@@ -76,7 +77,7 @@ pub fn run(
     Ok(outcome)
 }
 
-/// The rows over all seeds, in the order of those of the first one.
+/// Rows over all seeds, in the order of the first one.
 fn over_seeds(all: &[Once]) -> Vec<Row> {
     let row = |(at, first): (usize, &Judged)| {
         let of_seed = |once: &'_ Once| -> Option<usize> {
@@ -91,8 +92,8 @@ fn over_seeds(all: &[Once]) -> Vec<Row> {
     all[0].judged.iter().enumerate().map(row).collect()
 }
 
-/// The rows, and after those that lie outside the same under the change that takes the reason away, where they name one. A reason is shown
-/// where the row lies inside under the change; else it is a suspicion.
+/// Adds, after each row that is outside and names a change, the same row under the change that removes the
+/// reason. The cause is demonstrated if the row is inside under the change; otherwise it is suspected.
 fn beside(
     experiment: &Experiment,
     rows: Vec<Row>,
@@ -123,7 +124,7 @@ fn beside(
     Ok(all)
 }
 
-/// Says which seeds there were.
+/// Note on the seeds.
 fn seeds_in_words(all: &[Once], options: &Options) -> Option<String> {
     let (first, last) = (options.seed, options.seed + all.len() as u64 - 1);
     match all {

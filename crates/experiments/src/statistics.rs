@@ -1,34 +1,34 @@
-//! Statistics of traces beside those that a paper prints of them.
+//! Statistics of traces, compared with those that a paper prints.
 
 use crate::judge::class::Class;
 use crate::judge::expect::{Band, Reason};
 use crate::judge::judged::{Judged, Sample};
 use crate::judge::outcome::{Row, Value};
 
-/// A published statistic of a volume and the same of what stands in for it here.
+/// A published statistic of a volume, and the statistic of the trace or profile used here.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
-    /// The volume, `PAPER/VOLUME`.
+    /// Volume, `PAPER/VOLUME`.
     pub volume: String,
-    /// The statistic.
+    /// Statistic.
     pub statistic: String,
-    /// The published value.
+    /// Published value.
     pub paper: f64,
     /// Our value.
     pub ours: f64,
-    /// The unit of both.
+    /// Unit of both.
     pub unit: String,
     /// Paper and table.
     pub source: String,
     /// Whether a real trace or a profile was measured.
     pub origin: String,
-    /// Whether it was a profile, which is made to have what the paper prints.
+    /// Whether it was a profile, which is fitted to the printed values.
     pub own_input: bool,
-    /// Why no trace can have the published value beside the paper's other ones, where that is so.
+    /// Why no trace can have the published value together with the paper's other ones, if so.
     pub contradiction: Option<String>,
 }
 
-/// The row of a finding, whose band is the fraction `within`.
+/// Row of a finding, whose band is the fraction `within`.
 pub(crate) fn row(finding: Finding, claim: Option<&str>, within: f64, derivation: &str) -> Judged {
     let Finding { volume, statistic, paper, ours, unit, source, origin, own_input, contradiction } = finding;
     let note = contradiction

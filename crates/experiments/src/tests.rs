@@ -1,4 +1,4 @@
-//! The files, the library and the engine, with a made-up bench in the place of the simulator.
+//! The files, the library and the engine, with a mock bench in place of the simulator.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -116,7 +116,7 @@ const SMALL: &str = "title = \"T\"\nsource = \"S\"\nclaims = []\n\
     [kind.sweep.workload.uniform-writes]\ndrive_writes = 0.01\nqueue_depth = 1\n\
     [kind.sweep.precondition.empty]\n";
 
-/// The summary of a small run, of which made-up benches change single numbers.
+/// Summary of a small run, of which mock benches change single numbers.
 fn measured() -> Summary {
     static RUN: OnceLock<Summary> = OnceLock::new();
     let run = || {
@@ -128,7 +128,7 @@ fn measured() -> Summary {
     RUN.get_or_init(run).clone()
 }
 
-/// Answers every point with a write amplification of its own.
+/// Returns a different write amplification for every point.
 struct MadeUp<F>(F);
 
 impl<F: Fn(&Point) -> f64 + Sync> Bench for MadeUp<F> {
@@ -174,7 +174,7 @@ fn spare(point: &Point) -> f64 {
     point.config().file.ftl.over_provisioning
 }
 
-/// The reference model's value for a point: 1,024 blocks of 128 pages less three that are kept free.
+/// The reference model's value for a point: 1,024 blocks of 128 pages, minus three that are kept free.
 fn model(point: &Point) -> f64 {
     greedy_mean_field(f64::from(point.config().logical_pages) / f64::from(2 * 1021 * 128), 128)
 }
@@ -244,7 +244,7 @@ fn a_varied_preset_makes_another_device_and_the_scaled_down_sweep_has_some_of_th
     let whole = points(false);
     let parts: Vec<&str> = whole.iter().map(|point| point.config().part().name.as_str()).collect();
     assert_eq!(parts, ["centaur-tlc-3d", "centaur-tlc-3d", "centaur-slc-2d", "centaur-slc-2d"]);
-    // The settings beside the value of the preset lie over the preset.
+    // Settings take precedence over the preset, which is a value here.
     assert_eq!(whole.iter().map(spare).collect::<Vec<f64>>(), [0.25, 0.25, 0.5, 0.5]);
     assert!(whole.iter().all(|point| point.covers_volume));
     let volumes: Vec<(&str, f64)> = whole.iter().map(volume).collect();
@@ -551,7 +551,8 @@ fn the_table_ends_with_a_count() {
     );
 }
 
-/// The simulator itself on the scaled-down experiment, at the greatest spare space, where few blocks matter least.
+/// The simulator itself on the scaled-down experiment, at the greatest over-provisioning, where few blocks
+/// matter least.
 #[test]
 fn the_simulated_device_meets_the_model() {
     let values = WAF.find("values = [").expect("values");
@@ -575,7 +576,7 @@ fn what_two_experiments_ask_for_is_simulated_once() {
     let (lab, stop) = (Lab::default(), AtomicBool::new(false));
     let run = |point: &Point| lab.simulate(point, &stop).expect("it runs");
     let first = run(&points[4]);
-    // Two runs do not take the same time by the clock.
+    // Wall-clock times of two runs differ.
     assert_eq!(run(&points[4]).simulator.wall_seconds.to_bits(), first.simulator.wall_seconds.to_bits());
     assert_ne!(run(&Point { seed: 1, ..points[4].clone() }).digest, first.digest);
 }

@@ -1,4 +1,4 @@
-//! Sizes of the writes of a paper's volumes, and how their updates lie over the addresses.
+//! Write sizes of a paper's volumes, and the distribution of their updates over the addresses.
 
 use std::path::Path;
 
@@ -16,11 +16,11 @@ use wordline_lab::trace::{self, Op, Request, Statistics};
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Volumes {
-    /// The volumes, `PAPER/VOLUME`.
+    /// Volumes, `PAPER/VOLUME`.
     pub volumes: Vec<String>,
 }
 
-/// How the writes of a volume are divided by their sizes, and its updates by their addresses.
+/// Distribution of the writes of a volume by size, and of its updates by address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct WriteSizes {
     /// Writes.
@@ -37,15 +37,16 @@ pub struct WriteSizes {
     pub up_to_32k: f64,
     /// Share of writes of less than 64 KiB.
     pub below_64k: f64,
-    /// Share of the updates that falls on the most rewritten fifth of the written addresses, as [`Statistics::hottest_fifth`].
+    /// Share of the updates in the most rewritten fifth of the written addresses, as
+    /// [`Statistics::hottest_fifth`].
     pub hottest_fifth: f64,
 }
 
 impl WriteSizes {
-    /// Those of `requests`.
+    /// Measures `requests`.
     pub fn of(requests: impl Iterator<Item = Request>) -> Self {
         let (mut writes, mut bytes, mut counts) = (0, 0, [0_u64; 5]);
-        // A write of less than 64 KiB has at least a sector less.
+        // A write of less than 64 KiB is at least a sector shorter.
         let bounds = [4 << 10, 8 << 10, 16 << 10, 32 << 10, (64 << 10) - 512];
         let count = |request: &Request| {
             writes += 1;
@@ -64,13 +65,13 @@ impl WriteSizes {
 }
 
 impl Volumes {
-    /// The key over which the experiment goes, for the places of expected values.
+    /// Key over which the experiment varies, to select the points of expected values.
     pub(crate) fn axis(&self) -> Axis {
         let values = self.volumes.iter().map(|name| short(name).into()).collect();
         Axis { key: "volume".into(), values, sets: toml::Table::new() }
     }
 
-    /// The error in it: key, what was found, what was wanted.
+    /// Its error: key, what was found, what was expected.
     pub(crate) fn complaint(&self) -> Option<(&'static str, String, String)> {
         if self.volumes.is_empty() {
             return Some(("volumes", "none".into(), "volumes of a paper".into()));
@@ -81,12 +82,12 @@ impl Volumes {
     }
 }
 
-/// The volume's name without the paper's.
+/// Name of the volume without the paper's.
 pub(crate) fn short(volume: &str) -> &str {
     volume.rsplit('/').next().unwrap_or(volume)
 }
 
-/// The writes of `volume`, of the recorded trace where `traces` has it.
+/// Measures the writes of `volume`, from the recorded trace if `traces` has it.
 pub(crate) fn measure(volume: &str, options: &Options) -> Result<WriteSizes> {
     let traces: Option<&Path> = options.traces.as_deref();
     Ok(match resolve(volume, traces)? {
@@ -100,7 +101,7 @@ pub(crate) fn measure(volume: &str, options: &Options) -> Result<WriteSizes> {
     })
 }
 
-/// All volumes side by side, in their order; none for those that a stop left out.
+/// Measures all volumes in parallel, in order; `None` for those left out by a stop.
 pub(crate) fn run(
     volumes: &Volumes,
     options: &Options,
@@ -139,7 +140,7 @@ mod tests {
         let once: Vec<Request> = (0..5).map(|granule| at(Op::Write, granule)).collect();
         let of = |again: &[Request]| WriteSizes::of(once.iter().chain(again).copied()).hottest_fifth;
         assert_eq!(of(&[at(Op::Write, 3), at(Op::Write, 3), at(Op::Read, 1), at(Op::Read, 2)]), 1.0);
-        // Two of three updates are of granule 3, which is a fifth of what was written.
+        // Two of three updates hit granule 3, a fifth of what was written.
         assert_eq!(of(&[at(Op::Write, 3), at(Op::Write, 3), at(Op::Write, 1)]), 2.0 / 3.0);
     }
 }

@@ -1,7 +1,8 @@
-//! The charts of a study: each column over the varied keys, with its intervals, and what is unknown.
+//! Charts of a study: each column over the varied keys, with confidence intervals and marks for unknown
+//! values.
 //!
-//! A key whose values are amounts has an axis of numbers. Two keys of amounts with enough values make a heat map, other second keys a panel for each
-//! value, and a third key, too; the second one has a line for each value then.
+//! A key with numeric values has a numeric axis. Two numeric keys with enough values make a heat map; other
+//! second keys make one panel per value, and so does a third key; the second then has one line per value.
 
 use serde_json::{Value as Json, json};
 use wordline_experiments::{KeyAxis, Value, label, settings};
@@ -14,23 +15,27 @@ use crate::table::{Cell, Row, Table};
 
 mod words;
 
-/// The fewest values of each of two keys that make a heat map. Chosen: with fewer, panels of lines show the intervals too.
+/// Minimum number of values of each of two keys for a heat map. Chosen: with fewer, panels of lines can show
+/// the intervals too.
 const HEAT_MAP: usize = 4;
 
-/// The most values along an axis that have an error bar each; more have a band. Chosen: bars stand apart still in a column of a paper.
+/// Maximum number of values along an axis with error bars; with more, a band is drawn. Chosen: bars are still
+/// separate in a column of a paper.
 const BARS: usize = 24;
 
-/// The part of the side of a heat map that a character of a number takes. Chosen: text of eight points in the plot of a column of a paper, some
-/// 170 points wide.
+/// Width of a character of a number as a fraction of the side of a heat map. Chosen: eight-point text in the
+/// plot of a column of a paper, some 170 points wide.
 const CHARACTER: f64 = 0.027;
 
-/// Greatest values of more than this many times the least have a logarithmic axis. Chosen: the least have a twentieth of the height then.
+/// Ratio of greatest to least value above which an axis is logarithmic. Chosen: the least then has a
+/// twentieth of the height.
 const SPREAD: f64 = 20.0;
 
-/// The part of the range of a heat map from which on numbers are light: of the colours of a light page. A dark page has its own.
+/// Fraction of the range of a heat map from which numbers are light: for the colours of a light page. A dark
+/// page has its own.
 const DARK_FROM: f64 = 0.65;
 
-/// The charts of a study; of more than three varied keys there are none.
+/// Returns the charts of a study; none for more than three varied keys.
 pub fn charts(study: &Study, table: &Table) -> Vec<Chart> {
     let about = About::of(study, table);
     let keys: Vec<Key> = table.axes.iter().map(|axis| Key::of(axis, table)).collect();
@@ -44,10 +49,10 @@ pub fn charts(study: &Study, table: &Table) -> Vec<Chart> {
 struct Key<'a> {
     name: &'a str,
     words: String,
-    /// Its values, each once, in their order.
+    /// Its distinct values, in order.
     values: Vec<Value>,
     labels: Vec<String>,
-    /// None where its values are no amounts.
+    /// `None` if its values are not numeric.
     axis: Option<KeyAxis>,
 }
 
@@ -64,7 +69,7 @@ impl<'a> Key<'a> {
         Self { name, words: key_in_words(name), axis: KeyAxis::of(&values), values, labels }
     }
 
-    /// The place of a row along this key: its amount, or its label.
+    /// Position of a row along this key: its amount, or its label.
     fn place(&self, row: &Row) -> Json {
         let value = value_of(row, self.name);
         match self.axis.as_ref().zip(value).and_then(|(axis, value)| axis.place(&value)) {
@@ -77,7 +82,7 @@ impl<'a> Key<'a> {
         row.at.get(self.name).map_or_else(String::new, label)
     }
 
-    /// The encoding of the places in a field.
+    /// Encoding of the positions in a field.
     fn channel(&self, field: &str) -> Json {
         let long = self.labels.iter().map(|label| label.chars().count()).max().unwrap_or(0) > 6;
         match &self.axis {
@@ -101,7 +106,7 @@ fn chart(keys: &[Key<'_>], table: &Table, column: &str, about: &About) -> Option
     let mut spec = match keys {
         [one, other] if are_map(one, other) => heat_map([one, other], &cells, &of_column),
         [one] => lines(one, None, None, &cells, &of_column),
-        // Amounts are read along an axis.
+        // Numeric keys go along the axis.
         [one, other] if one.axis.is_none() && other.axis.is_some() => {
             lines(other, None, Some(one), &cells, &of_column)
         }
@@ -123,7 +128,7 @@ fn capitalised(sentence: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// The caption's words on intervals and on what is not known.
+/// Text of the caption about intervals and unknown values.
 fn told(cells: &[(&Row, Cell)]) -> String {
     let seeds = cells.iter().map(|(row, _)| row.seeds()).max().unwrap_or(0);
     let mut text = match seeds {
@@ -144,7 +149,7 @@ const KNOWN: &str = "known";
 const UNKNOWN: &str = "unknown";
 const FAILED: &str = "no value";
 
-/// Whether a cell is known.
+/// Whether a cell is known, unknown or failed.
 fn state(_: &Row, cell: &Cell) -> &'static str {
     match cell.mean {
         Some(_) => KNOWN,
@@ -161,7 +166,7 @@ fn sign(state: &str) -> &'static str {
     }
 }
 
-/// The data of a cell, without its place.
+/// Data of a cell, without its position.
 fn data(row: &Row, cell: &Cell) -> Json {
     let state = state(row, cell);
     let end = |way: f64| cell.mean.zip(cell.half).map(|(mean, half)| mean + way * half);
@@ -169,13 +174,14 @@ fn data(row: &Row, cell: &Cell) -> Json {
         "sign": sign(state), "text": if state == KNOWN { shown(cell) } else { state.to_owned() } })
 }
 
-/// The tooltip: the values of the keys, and the value with its interval.
+/// Tooltip: the values of the keys, and the value with its interval.
 fn tooltip(keys: &[(&str, &str)], column: &Column) -> Json {
     let keys = keys.iter().map(|(field, title)| json!({ "field": field, "title": title, "type": "nominal" }));
     keys.chain([json!({ "field": "text", "title": column.title(), "type": "nominal" })]).collect()
 }
 
-/// A line along a key of amounts, or bars where it has none; a colour for each value of `by`, and a panel for each of `panel`.
+/// A line along a numeric key, or bars along another; one colour per value of `by`, and one panel per value
+/// of `panel`.
 fn lines(
     along: &Key<'_>,
     by: Option<&Key<'_>>,
@@ -226,7 +232,7 @@ fn lines(
     panels(json!({ "encoding": encoding, "layer": layer }), panel, rows)
 }
 
-/// The intervals: an error bar each, or a band where there are many.
+/// Intervals: an error bar each, or a band if there are many.
 fn interval(along: &Key<'_>, column: &Column) -> Json {
     let many = along.axis.as_ref().is_some_and(|axis| axis.len() > BARS);
     let mark = if many {
@@ -234,7 +240,7 @@ fn interval(along: &Key<'_>, column: &Column) -> Json {
     } else if along.axis.is_some() {
         json!({ "type": "errorbar", "ticks": { "size": 6 } })
     } else {
-        // Over bars of the same colour.
+        // Drawn over bars of the same colour.
         json!({ "type": "errorbar", "ticks": { "size": 6, "color": "#444444" }, "color": "#444444" })
     };
     let mut interval = json!({
@@ -248,7 +254,7 @@ fn interval(along: &Key<'_>, column: &Column) -> Json {
     interval
 }
 
-/// A sign above the axis for each place without a value, those of several lines beside each other.
+/// A sign above the axis at each position without a value, side by side for several lines.
 fn signs(column: &Column) -> Json {
     json!({
         "transform": [{ "filter": "datum.state != 'known'" }],
@@ -257,7 +263,7 @@ fn signs(column: &Column) -> Json {
     })
 }
 
-/// The encoding of the values, and the least on its axis.
+/// Encoding of the values, and the least value on the axis.
 fn value_channel(rows: &[Json], column: &Column, may_be_logarithmic: bool) -> (Json, f64) {
     let ends = rows.iter().flat_map(|row| ["value", "low", "high"].map(|field| row[field].as_f64()));
     let ends: Vec<f64> = ends.flatten().collect();
@@ -289,7 +295,7 @@ fn value_channel(rows: &[Json], column: &Column, may_be_logarithmic: bool) -> (J
     (channel, least.min(0.0))
 }
 
-/// The chart once, or for each value of a key beside each other, all with one axis.
+/// The chart once, or one panel per value of a key, all with one axis.
 fn panels(spec: Json, panel: Option<&Key<'_>>, rows: Vec<Json>) -> Json {
     let mut whole = json!({ "$schema": SCHEMA, "data": { "values": rows } });
     let mut spec = spec;
@@ -316,7 +322,7 @@ fn are_map(one: &Key<'_>, other: &Key<'_>) -> bool {
     [one, other].iter().all(|key| key.axis.as_ref().is_some_and(|axis| axis.len() >= HEAT_MAP))
 }
 
-/// A cell for each combination of two keys, as wide and high as their amounts lie apart.
+/// One cell per combination of two keys, sized in proportion to the distances of their amounts.
 fn heat_map([across, up]: [&Key<'_>; 2], cells: &[(&Row, Cell)], column: &Column) -> Json {
     let values = || cells.iter().filter_map(|(_, cell)| cell.mean);
     let (least, most) = values()
@@ -384,7 +390,7 @@ fn heat_map([across, up]: [&Key<'_>; 2], cells: &[(&Row, Cell)], column: &Column
     })
 }
 
-/// The side of a heat map: its axis with the edges of its cells.
+/// Side of a heat map: its axis with the edges of its cells.
 struct Side<'a> {
     axis: &'a KeyAxis,
     amounts: Vec<f64>,
@@ -400,7 +406,7 @@ impl<'a> Side<'a> {
         Self { axis, amounts, edges: axis.edges() }
     }
 
-    /// The edges of the cell of an amount.
+    /// Edges of the cell of an amount.
     fn cell(&self, amount: f64) -> [f64; 2] {
         let n = self.amounts.iter().position(|other| *other == amount).unwrap_or(0);
         [self.edges[n], self.edges[n + 1]]

@@ -1,4 +1,4 @@
-//! The file of a study: as it is written, and the check that makes a [`Study`] of it.
+//! The file of a study: its raw form, and the check that turns it into a [`Study`].
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,11 +17,11 @@ use crate::own::Own;
 use crate::table::plain;
 use crate::values::Values;
 
-/// The columns of the table of a study that names none.
+/// Default columns of the table of a study.
 const COLUMNS: [&str; 4] =
     ["host.iops", "host.read_latency_us.p99", "host.write_latency_us.p99", "write_amplification"];
 
-/// The file as it is written.
+/// Raw form of the file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct StudyFile {
@@ -46,7 +46,7 @@ struct StudyFile {
     columns: Vec<String>,
 }
 
-/// The most that runs may take together.
+/// Upper bound on what concurrent runs may use together.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Budget {
@@ -62,15 +62,15 @@ struct AxisFile {
     sets: toml::Table,
 }
 
-/// How often each combination is run.
+/// Number of runs of each combination.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Repeat {
-    /// The first seed.
+    /// First seed.
     pub first: u64,
-    /// With how many seeds.
+    /// Number of seeds.
     pub seeds: u32,
-    /// When further seeds are enough; left out: none are run.
+    /// Condition for further seeds; none are run if not given.
     pub until: Option<Until>,
 }
 
@@ -80,34 +80,35 @@ impl Default for Repeat {
     }
 }
 
-/// Further seeds are run until the mean of a column is known well enough.
+/// Runs further seeds until the mean of a column is known well enough.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Until {
     /// The column.
     pub column: String,
-    /// The most that half of the 95 % interval may be of the mean, such as `1 %`.
+    /// Largest half-width of the 95 % confidence interval, relative to the mean, such as `1 %`.
     pub half_width: String,
-    /// The most seeds.
+    /// Maximum number of seeds.
     pub at_most: u32,
 }
 
 impl Until {
-    /// The most that half of the interval may be of the mean, as a fraction; none if it is no share.
+    /// Largest half-width of the interval relative to the mean, as a fraction; `None` if it is not a
+    /// percentage.
     pub fn fraction(&self) -> Option<f64> {
         let percent: f64 = self.half_width.strip_suffix('%')?.trim().parse().ok()?;
         (percent > 0.0 && percent.is_finite()).then_some(percent / 100.0)
     }
 }
 
-/// Where the keys of a study were written.
+/// Origin of the keys of a study.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Written {
-    /// In a file: its lines can be named.
+    /// A file: errors name its lines.
     File,
-    /// In a table of keys.
+    /// A table of keys.
     Keys,
-    /// In arguments of the command line.
+    /// Command-line arguments.
     Arguments,
 }
 
@@ -116,29 +117,30 @@ pub enum Written {
 pub struct Study {
     /// The file, for errors.
     pub path: PathBuf,
-    /// How errors name its keys.
+    /// Origin of its keys, for errors.
     pub written: Written,
-    /// Its text, or that of a file which asks for the same.
+    /// Its text, or the text of an equivalent file.
     pub text: String,
     /// Its title.
     pub title: String,
-    /// The runs, one at each combination.
+    /// Runs, one for each combination.
     pub sweep: Sweep,
-    /// With which seeds.
+    /// Seeds.
     pub repeat: Repeat,
-    /// The columns of its table.
+    /// Columns of its table.
     pub columns: Vec<String>,
-    /// The most memory that runs may take together; none where they may take all.
+    /// Upper bound on the memory of concurrent runs; unlimited if `None`.
     pub budget: Option<Bytes>,
-    /// Values of varied keys: every other row is compared with the one that has these in place of its own, seed by seed. Empty: none is.
+    /// Baseline values of varied keys: every other row is compared, seed by seed, with the row that has these
+    /// values in place of its own. Empty: no comparison.
     pub against: toml::Table,
-    /// A folder of recorded traces, which take the place of profiles.
+    /// A folder of recorded traces, which take precedence over profiles.
     pub traces: Option<PathBuf>,
-    /// Designs that no configuration names, where there are some.
+    /// Designs of the caller, not named by any configuration, if any.
     pub own: Designs,
 }
 
-/// Designs of the caller's own, or none.
+/// The caller's designs, if any.
 #[derive(Clone, Default)]
 pub struct Designs(pub Option<Arc<dyn Own>>);
 
@@ -149,7 +151,7 @@ impl std::fmt::Debug for Designs {
 }
 
 impl Study {
-    /// The source of the design of the caller's own at these values of the varied keys.
+    /// Source of the caller's design at these values of the varied keys.
     pub(crate) fn source(&self, at: &toml::Table) -> Option<String> {
         self.own.0.as_ref()?.source(at)
     }
@@ -157,7 +159,7 @@ impl Study {
     /// Reads a study from a file.
     ///
     /// # Errors
-    /// [`Error::File`] if it cannot be read, and those of [`parse`](Self::parse).
+    /// [`Error::File`] if it cannot be read, and the errors of [`parse`](Self::parse).
     pub fn read(registry: &Registry, path: &Path) -> Result<Self> {
         let failed = |reason| Error::File { path: path.into(), action: "read", reason };
         Self::parse(registry, path, &std::fs::read_to_string(path).map_err(failed)?)
@@ -166,12 +168,12 @@ impl Study {
     /// Reads a study from the text of the file `path`.
     ///
     /// # Errors
-    /// [`Error::Config`] with what is wrong, each with file, line and key.
+    /// [`Error::Config`] with all mistakes, each with file, line and key.
     pub fn parse(registry: &Registry, path: &Path, text: &str) -> Result<Self> {
         Self::parse_written(registry, path, text, Written::File)
     }
 
-    /// Reads a study from the text of a table of keys, which is called `path` in errors.
+    /// Reads a study from the text of a table of keys; errors call it `path`.
     ///
     /// # Errors
     /// As for [`parse`](Self::parse), without lines.
@@ -239,10 +241,10 @@ impl Study {
         made.checked()
     }
 
-    /// The study, with the usual columns where it names none.
+    /// Checks the study, and adds the default columns if it names none.
     ///
     /// # Errors
-    /// [`Error::Config`] with what is wrong with it.
+    /// [`Error::Config`] with all mistakes.
     pub fn checked(mut self) -> Result<Self> {
         self.has_fair_size()?;
         let mut wrong = Complaints::default();
@@ -304,14 +306,14 @@ impl Study {
         Ok(self)
     }
 
-    /// Refuses more combinations or runs than a study may have, before any is made.
+    /// Rejects studies with too many combinations or runs, before any is created.
     pub(crate) fn has_fair_size(&self) -> Result<()> {
         let mut wrong = Complaints::default();
         self.require_size(&mut wrong);
         wrong.or_ok(()).map_err(|wrong| self.placed(Error::Config(wrong)))
     }
 
-    /// Whether a run that takes so much memory fits into the budget.
+    /// Whether a run with this memory footprint fits into the budget.
     pub(crate) fn has_room_for(&self, size: Bytes) -> Result<()> {
         let mut wrong = Complaints::default();
         if let Some(budget) = self.budget.filter(|budget| *budget < size) {
@@ -321,7 +323,7 @@ impl Study {
         wrong.or_ok(()).map_err(|wrong| self.placed(Error::Config(wrong)))
     }
 
-    /// The same error, with the lines of the file, or the arguments, in which its keys were written.
+    /// Adds to an error the lines of the file, or the arguments, where its keys were given.
     fn placed(&self, error: Error) -> Error {
         let Error::Config(wrong) = error else { return error };
         let file = format!("{}: ", self.path.display());
@@ -332,7 +334,7 @@ impl Study {
         Error::Config(Complaints(wrong.0.into_iter().map(placed).collect()))
     }
 
-    /// How errors name `key`; `vary KEY` is a value of that varied key.
+    /// Name of `key` in errors; `vary KEY` is a value of that varied key.
     fn place_of(&self, key: &str) -> String {
         let varied = key.strip_prefix("vary ").map(|rest| rest.split(": ").next().unwrap_or(rest));
         let shown = match key.strip_prefix("vary[").and_then(|rest| rest.split_once(']')) {
@@ -355,10 +357,10 @@ impl Study {
         }
     }
 
-    /// The run with these values of the varied keys and the first seed.
+    /// Returns the run with these values of the varied keys and the first seed.
     ///
     /// # Errors
-    /// Those of [`points`](Self::points).
+    /// The errors of [`points`](Self::points).
     pub fn point(&self, at: toml::Table) -> Result<Point> {
         let options = Options { seed: self.repeat.first, traces: self.traces.clone(), ..Options::default() };
         let point = self.sweep.point(&self.path, at, &options).map_err(|error| self.placed(error))?;
@@ -377,7 +379,8 @@ impl Study {
         point.missing_trace().map_or(Ok(()), |trace| Err(refused(trace)))
     }
 
-    /// A design and a device that do not go together are as any keys that do not: searches come upon such.
+    /// Reports an incompatible design and device like other incompatible keys: searches can hit such
+    /// combinations.
     fn misplaced(&self, error: Error) -> Error {
         let Error::Argument { what, found, wanted } = error else { return error };
         let mut wrong = Complaints::default();
@@ -385,10 +388,11 @@ impl Study {
         Error::Config(wrong)
     }
 
-    /// Its runs with a seed, each checked, in the order of the varied keys, the last one fastest.
+    /// Returns its runs with a seed, each checked, in the order of the varied keys, the last one fastest.
     ///
     /// # Errors
-    /// [`Error::Config`] if a device or a workload does not hold together, or there are too many; [`Error::Argument`] if a trace is not there.
+    /// [`Error::Config`] if a device or workload is inconsistent, or there are too many runs;
+    /// [`Error::Argument`] if a trace is missing.
     pub fn points(&self, seed: u64) -> Result<Vec<Point>> {
         self.has_fair_size()?;
         let options = Options { seed, traces: self.traces.clone(), ..Options::default() };
@@ -398,7 +402,7 @@ impl Study {
     }
 }
 
-/// The argument of the command line that a key of a study without a file came from.
+/// Command-line argument for a key of a study without a file.
 fn argument_of(key: &str) -> Option<String> {
     let named = |argument: &str, rest: &str| format!("--{argument} {rest}").trim_end().to_owned();
     Some(match key.split_once(['.', ' ']).unwrap_or((key, "")) {
@@ -413,7 +417,8 @@ fn argument_of(key: &str) -> Option<String> {
     })
 }
 
-/// A workload as an experiment has it; one of the program by its name, or by a table with its name.
+/// Converts a workload to the form of an experiment; a built-in one is given by name, or by a table with its
+/// name.
 fn workload_of(value: toml::Value) -> toml::Value {
     let of_name = |name: toml::Value| toml::Table::from_iter([("name".to_owned(), name)]).into();
     let named = match value {
@@ -424,7 +429,7 @@ fn workload_of(value: toml::Value) -> toml::Value {
     toml::Table::from_iter([("named".to_owned(), named)]).into()
 }
 
-/// A state of the device as an experiment has it, or as the command line does.
+/// Converts a precondition to the form of an experiment; also accepts the command-line form.
 fn before_of(value: toml::Value) -> toml::Value {
     let table = |kind: &str, fraction: Option<f64>| {
         let inner = fraction.map(|fraction| ("fraction".to_owned(), fraction.into()));
@@ -441,7 +446,7 @@ fn before_of(value: toml::Value) -> toml::Value {
     }
 }
 
-/// Collects what is wrong, each with `file:line: key`.
+/// Collects the mistakes, each with `file:line: key`.
 struct Wrong<'a> {
     path: &'a Path,
     text: &'a str,
@@ -458,7 +463,7 @@ impl Wrong<'_> {
         self.all.add(format!("{}{line}: {key}", self.path.display()), found, wanted);
     }
 
-    /// The value of a key of the file.
+    /// Parses the value of a key of the file.
     fn read<T: for<'de> Deserialize<'de>>(&mut self, key: &str, value: toml::Value) -> Option<T> {
         let at = self.text.find(key).unwrap_or(0);
         match value.try_into() {
@@ -473,7 +478,7 @@ impl Wrong<'_> {
     }
 }
 
-/// The workload of that name, for studies without a file.
+/// Returns the workload of that name, for studies without a file.
 pub(crate) fn named(name: &str, requests: Option<u64>, queue_depth: Option<u32>) -> Workload {
     let mut table = toml::Table::from_iter([("name".to_owned(), name.into())]);
     table.extend(requests.map(|count| ("requests".to_owned(), (count as i64).into())));
@@ -482,7 +487,7 @@ pub(crate) fn named(name: &str, requests: Option<u64>, queue_depth: Option<u32>)
 }
 
 impl Study {
-    /// A study without a file: a device, a workload of the program, varied keys and seeds.
+    /// Creates a study without a file: a device, a built-in workload, varied keys and seeds.
     ///
     /// # Errors
     /// As for [`parse`](Self::parse).
@@ -524,31 +529,31 @@ impl Study {
     }
 }
 
-/// The parts of a study without a file.
+/// Parts of a study without a file.
 #[derive(Clone, Debug)]
 pub struct Asked<'a> {
-    /// The preset that the device builds on.
+    /// Preset that the device builds on.
     pub preset: Option<String>,
-    /// A workload of the program, by its name.
+    /// Name of a built-in workload.
     pub workload: &'a str,
-    /// How many requests; none for as many as it has.
+    /// Number of requests; the workload's own if `None`.
     pub requests: Option<u64>,
-    /// Requests outstanding; none for its own.
+    /// Outstanding requests; the workload's own if `None`.
     pub queue_depth: Option<u32>,
-    /// The state before, as the command line has it.
+    /// Precondition, in command-line form.
     pub precondition: Option<&'a str>,
-    /// How much of the beginning is left out; none for as much as in a run.
+    /// Warm-up to exclude; the default of a run if `None`.
     pub warm_up: Option<WarmUp>,
-    /// The varied keys.
+    /// Varied keys.
     pub vary: Vec<Axis>,
-    /// With which seeds.
+    /// Seeds.
     pub repeat: Repeat,
-    /// The columns of the table; empty for the usual ones.
+    /// Columns of the table; empty for the default ones.
     pub columns: Vec<String>,
 }
 
 impl Asked<'_> {
-    /// The text of a file that asks for the same.
+    /// Text of an equivalent file.
     fn text(&self, device: &toml::Table) -> String {
         let mut workload = toml::Table::from_iter([("name".to_owned(), self.workload.into())]);
         let whole = |number: u64| toml::Value::from(i64::try_from(number).unwrap_or(i64::MAX));

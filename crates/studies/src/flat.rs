@@ -1,12 +1,13 @@
-//! A summary as columns: the numbers in it by their names with dots.
+//! Flattens a summary into columns: its numbers by dotted names.
 
 use serde_json::{Map, Value as Json};
 use wordline_experiments::follow;
 
-/// Items of a list that become columns, at the most. Chosen: pools, links and buses have fewer, dies and histograms more.
+/// Maximum number of list items that become columns. Chosen: pools, links and buses have fewer, dies and
+/// histograms more.
 const MOST_ITEMS: usize = 8;
 
-/// The number that a name with dots leads to, as in experiments; none of latencies where there were none.
+/// Returns the number at a dotted name, as in experiments; `None` for latencies without any requests.
 pub(crate) fn number(values: &Json, path: &str) -> Option<f64> {
     let is_of_none = path.match_indices('.').any(|(end, _)| {
         let (parent, key) = path[..end].rsplit_once('.').unwrap_or(("", &path[..end]));
@@ -16,7 +17,7 @@ pub(crate) fn number(values: &Json, path: &str) -> Option<f64> {
     if is_of_none { None } else { follow(values, path)?.as_f64() }
 }
 
-/// Whether these are the latencies of requests that did not come.
+/// Whether these are latencies of a request kind that did not occur.
 fn is_of_none(members: &Map<String, Json>, key: &str) -> bool {
     let counts = [
         ("read_latency_us", "reads"),
@@ -30,7 +31,7 @@ fn is_of_none(members: &Map<String, Json>, key: &str) -> bool {
     count.and_then(|count| members.get(count)).is_some_and(|count| *count == 0)
 }
 
-/// Hands every number of a summary to `to`, with its name; of long lists none.
+/// Passes every number of a summary to `to`, with its name; skips long lists.
 pub(crate) fn numbers(values: &Json, to: &mut impl FnMut(String, f64)) {
     walk(values, String::new(), to);
 }

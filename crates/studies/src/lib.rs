@@ -1,8 +1,8 @@
-//! Studies: a device and a workload of which some keys are varied, each combination run with several seeds.
+//! Studies: runs of a device and a workload over varied keys, each combination with several seeds.
 //!
-//! A [`Study`] is a file in the words of experiments (`docs/studies.md`), or is put together from arguments. Its runs are kept in a
-//! [`Store`], a folder that is the truth about what was run: a study that was stopped, extended or run twice does only what is missing.
-//! A [`Table`] gathers them.
+//! A [`Study`] is a file in the format of experiments (`docs/studies.md`), or is built from arguments. Its
+//! runs are kept in a [`Store`], a folder that is the only record of what was run: a study that was stopped,
+//! extended or repeated runs only what is missing. A [`Table`] collects the results.
 
 mod charts;
 mod file;

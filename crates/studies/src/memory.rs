@@ -1,20 +1,22 @@
-//! The memory that runs take, and a budget of it that those that go at once share.
+//! Memory use of runs, and a memory budget shared by concurrent runs.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 
 use wordline_experiments::Point;
 use wordline_kernel::Bytes;
 
-/// Bytes for each logical page: its place in the map, and the shadow that reads are checked against; as `wordline config explain` has them.
+/// Bytes per logical page: its L2P entry, and the entry of the data-verification oracle; as in `wordline
+/// config explain`.
 const A_LOGICAL_PAGE: u64 = 8;
 
-/// Bytes for each place of flash that a logical page can be in: its stamp.
+/// Bytes per physical page that can hold a logical page: its data tag.
 const A_PLACE: u64 = 8;
 
-/// Bytes of a run beside its tables. Chosen: whole programs take 20 to 46 MiB more than their tables, 20 of which are the program itself.
+/// Bytes of a run beside its tables. Chosen: whole programs take 20 to 46 MiB more than their tables, 20 of
+/// which are the program itself.
 const A_RUN: u64 = 16 << 20;
 
-/// The memory that a run may take, by the tables of its device.
+/// Memory that a run may use, computed from the tables of its device.
 pub(crate) fn memory(point: &Point) -> Bytes {
     let shape = point.device.shape();
     let page = shape.logical_page.0.max(1);
@@ -23,14 +25,14 @@ pub(crate) fn memory(point: &Point) -> Bytes {
     Bytes((A_RUN + tables).next_multiple_of(1 << 20))
 }
 
-/// A budget of memory, of which runs take their parts.
+/// A memory budget from which runs reserve their share.
 pub(crate) struct Room {
-    /// None where it has no end.
+    /// `None` if unlimited.
     left: Option<Mutex<u64>>,
     freed: Condvar,
 }
 
-/// A part of the budget, until it is dropped.
+/// A reservation, released when dropped.
 pub(crate) struct Held<'a> {
     room: &'a Room,
     bytes: u64,
@@ -41,7 +43,7 @@ impl Room {
         Self { left: budget.map(|budget| Mutex::new(budget.0)), freed: Condvar::new() }
     }
 
-    /// Takes a part, and waits until it is free. It is at most the whole.
+    /// Reserves memory; blocks until it is available. A reservation is capped at the whole budget.
     pub(crate) fn take(&self, size: Bytes) -> Held<'_> {
         if let Some(left) = &self.left {
             let mut left = left.lock().unwrap_or_else(PoisonError::into_inner);

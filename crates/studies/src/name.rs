@@ -1,4 +1,4 @@
-//! The name of a run: a digest of everything that its result is a function of.
+//! The name of a run: a digest of all inputs of its result.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,29 +10,29 @@ use wordline_lab::error::{Error, Result};
 use wordline_lab::provenance::Fingerprint;
 use wordline_lab::trace::workload::profile::{RealOrProfile, resolve};
 
-/// A file that a run reads: a recorded trace or a snapshot.
+/// A file read by a run: a recorded trace or a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Input {
     /// The file.
     pub path: PathBuf,
-    /// SHA-256 of its bytes, of the first gibibyte.
+    /// SHA-256 of its first gibibyte.
     pub sha256: String,
-    /// How many bytes it has.
+    /// Size in bytes.
     pub bytes: u64,
 }
 
-/// The state of a file when it was hashed: its size, and when it was written.
+/// State of a file when it was hashed: its size and modification time.
 type Standing = String;
 
-/// The names of runs. Each file is hashed once, and again when it is written anew.
+/// Computes names of runs. Each file is hashed once, and again after it changes.
 #[derive(Default)]
 pub struct Names {
     known: BTreeMap<PathBuf, (Standing, Input)>,
 }
 
 impl Names {
-    /// The name of a run by `program`, its version and commit: 32 digits; and the files that it reads. `design` is the source of a design
-    /// that no configuration names.
+    /// Returns the name of a run by `program` (version and commit), 32 digits, and the files that it reads.
+    /// `design` is the source of a design that no configuration names.
     pub(crate) fn of(
         &mut self,
         point: &Point,
@@ -96,7 +96,7 @@ impl Names {
     }
 }
 
-/// The file of a recorded trace that a workload replays.
+/// File of the recorded trace that a workload replays.
 fn recorded(workload: &Workload, traces: Option<&Path>) -> Result<Option<PathBuf>> {
     match workload {
         Workload::Replayed { trace, .. } => Ok(Some(traces.unwrap_or(Path::new("")).join(trace))),

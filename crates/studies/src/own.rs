@@ -1,4 +1,4 @@
-//! Designs of the caller's own, which no configuration names: those that are written in Python.
+//! Designs of the caller, which no configuration names: those written in Python.
 
 use std::sync::Arc;
 
@@ -7,14 +7,14 @@ use wordline_lab::error::Result;
 
 /// Designs for the devices of a study.
 pub trait Own: Send + Sync {
-    /// All that the result depends on of the design at these values of the varied keys: its source and its settings, for the name of the
-    /// run. None where no design is.
+    /// Returns everything of the design at these values of the varied keys that affects the result, source
+    /// and settings, for the name of the run; `None` without a design.
     fn source(&self, at: &toml::Table) -> Option<String>;
 
-    /// A device with the design at these values of the varied keys; none where no design is.
+    /// Attaches the design at these values of the varied keys to a device; `None` without a design.
     ///
     /// # Errors
-    /// [`Error::Argument`](wordline_lab::error::Error::Argument) if they do not go together.
+    /// [`Error::Argument`](wordline_lab::error::Error::Argument) if they are incompatible.
     fn placed(&self, at: &toml::Table, device: &Arc<dyn Configured>) -> Result<Option<Placed>>;
 }
 
@@ -22,18 +22,18 @@ pub trait Own: Send + Sync {
 pub struct Placed {
     /// The device.
     pub device: Arc<dyn Configured>,
-    /// How the design is doing.
+    /// State of the design.
     pub design: Box<dyn Watched>,
 }
 
 /// A design that may fail by itself.
 pub trait Watched: Send + Sync {
-    /// Whether it has failed: the run ends then.
+    /// Whether it has failed, which ends the run.
     fn has_failed(&self) -> bool;
 
-    /// The error, if it has one.
+    /// Its error, if any.
     fn error(&self) -> Option<String>;
 
-    /// A note about it for a run that took so many seconds.
+    /// Note about it for a run that took this many seconds.
     fn note(&self, seconds: f64) -> String;
 }

@@ -1,4 +1,4 @@
-//! The runs of a study: those that its store does not have, side by side over the cores or elsewhere.
+//! Executes the runs of a study that are missing in its store, in parallel on the cores or on other machines.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,75 +15,79 @@ use crate::store::{Files, State, Store};
 use crate::table::{Row, Table};
 use crate::task::{Task, done, failed};
 
-/// The work that a study has to do.
+/// Work of a study.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plan {
-    /// Runs that are known to be wanted, those that are done among them: of the first seeds, and of further ones by what is done.
+    /// Runs known to be needed, finished ones included: of the first seeds, and of further seeds as far as
+    /// the results so far decide.
     pub runs: usize,
-    /// The most runs that `repeat.until` may add to these.
+    /// Most runs that `repeat.until` may add to these.
     pub further: usize,
-    /// Runs that are done.
+    /// Finished runs.
     pub done: usize,
-    /// Those of these that failed.
+    /// Failed runs among the finished ones.
     pub failed: usize,
-    /// How long the others may take on one core, in seconds, by the mean of those that are done; none where none is.
+    /// Estimated time of the remaining runs on one core, in seconds, from the mean of the finished ones;
+    /// `None` if none is finished.
     pub seconds_left: Option<f64>,
-    /// The memory that the largest of the runs may take.
+    /// Memory of the largest run.
     pub memory: Bytes,
-    /// How many of that size go at once by the study's budget; none where it has none.
+    /// Concurrent runs of that size within the study's budget; `None` without a budget.
     pub at_once: Option<u64>,
 }
 
-/// How a study is carried out; none of it reaches a result.
+/// Options for executing a study; none affects a result.
 pub struct Progress<'a> {
-    /// Threads, the user's stop, and what is told after each run.
+    /// Threads, stop flag, and progress callback.
     pub conduct: Conduct<'a>,
-    /// Whether runs that failed are done again.
+    /// Whether failed runs are repeated.
     pub again: bool,
-    /// The place where they are done; none for the cores of this machine.
+    /// Remote executor; `None` for the cores of this machine.
     pub elsewhere: Option<&'a dyn Elsewhere>,
 }
 
-/// Another place than this machine, where runs of studies are done.
+/// An executor of runs other than this machine.
 pub trait Elsewhere: Sync {
-    /// Does runs, and hands over how each ended as soon as it has. Where the user stops it, some are missing.
+    /// Executes runs, and reports the outcome of each as soon as it ends. If the user stops it, some are
+    /// missing.
     ///
     /// # Errors
-    /// [`Error::Argument`] if the place cannot be reached or is no good, and the errors of `over`.
+    /// [`Error::Argument`] if the executor cannot be reached or is unusable, and the errors of `over`.
     fn carry_out(&self, runs: Vec<Task>, over: &mut dyn FnMut(&str, Ended) -> Result<()>) -> Result<()>;
 }
 
-/// How a run ended elsewhere.
+/// Outcome of a remote run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// With the files that a store keeps of it.
+    /// The files that a store keeps of it.
     Files(Files),
-    /// Without any, and why.
+    /// It produced none, for this reason.
     Failed(String),
 }
 
-/// A run of a study and its name. The devices of many runs are one: each has its own only while it is done.
+/// A run of a study and its name. The runs of a combination share one device description; a run has its own copy
+/// only while it executes.
 struct Named {
     name: String,
-    /// The number of its combination.
+    /// Index of its combination.
     place: usize,
     seed: u64,
     inputs: Vec<Input>,
 }
 
 impl Named {
-    /// The run itself.
+    /// Returns the run itself.
     fn point(&self, points: &[Point]) -> Point {
         Point { seed: self.seed, ..points[self.place].clone() }
     }
 }
 
-/// The runs of a study by the program of this version and commit.
+/// Runs of a study by a program of this version and commit.
 struct Runs<'a> {
     study: &'a Study,
     program: &'a str,
     names: Names,
-    /// Those with the first seed, once they are known: the others differ in their seed alone.
+    /// Runs with the first seed, once computed: the others differ only in their seed.
     points: Vec<Point>,
 }
 
@@ -93,7 +97,7 @@ impl<'a> Runs<'a> {
         Ok(Self { study, program, names: Names::default(), points })
     }
 
-    /// Those with a seed, at the places that are wanted.
+    /// Returns the runs with a seed, at the selected indices.
     fn with(&mut self, seed: u64, is_wanted: impl Fn(usize) -> bool) -> Result<Vec<Named>> {
         let points = self.points.iter().enumerate().filter(|(place, _)| is_wanted(*place));
         points
@@ -106,7 +110,7 @@ impl<'a> Runs<'a> {
             .collect()
     }
 
-    /// Those of the first seeds.
+    /// Returns the runs of the first seeds.
     fn first(&mut self) -> Result<Vec<Named>> {
         let mut all = Vec::new();
         for seed in seeds(self.study) {
@@ -115,7 +119,8 @@ impl<'a> Runs<'a> {
         Ok(all)
     }
 
-    /// Adds those of further seeds that `repeat.until` wants by what the store has, to the first ones, and counts the most that may follow.
+    /// Adds the runs of further seeds that `repeat.until` needs according to the store, and returns the most
+    /// that may follow.
     fn further(&mut self, wanted: &mut Vec<Named>, store: &Store) -> Result<usize> {
         let Some(until) = self.study.repeat.until.clone() else { return Ok(0) };
         let seeds = self.study.repeat.seeds;
@@ -142,7 +147,7 @@ impl<'a> Runs<'a> {
         Ok(most)
     }
 
-    /// The memory that the largest of them may take.
+    /// Returns the memory of the largest run.
     ///
     /// # Errors
     /// [`Error::Config`] if that is more than the budget.
@@ -152,10 +157,11 @@ impl<'a> Runs<'a> {
     }
 }
 
-/// The plan of a study: nothing of it is done.
+/// Computes the plan of a study without running anything.
 ///
 /// # Errors
-/// Those of [`Study::points`] and of the store, and [`Error::Config`] if a run takes more memory than the budget has.
+/// The errors of [`Study::points`] and of the store, and [`Error::Config`] if a run exceeds the memory
+/// budget.
 pub fn plan(study: &Study, store: &Store, program: &str) -> Result<Plan> {
     let mut runs = Runs::of(study, program)?;
     let memory = runs.memory()?;
@@ -185,11 +191,11 @@ fn seeds(study: &Study) -> std::ops::Range<u64> {
     study.repeat.first..study.repeat.first.saturating_add(study.repeat.seeds.into())
 }
 
-/// Does the runs of a study that its store does not have, and gathers all of them. A run that fails is kept with its error, and ends
-/// nothing. What the user's stop leaves out is not in the table.
+/// Executes the runs of a study that are missing in its store, and collects all of them. A failed run is kept
+/// with its error and does not stop the study. Runs that the user stopped are not in the table.
 ///
 /// # Errors
-/// Those of [`plan`], and of the place where they are done.
+/// The errors of [`plan`], and of the executor.
 pub fn run(study: &Study, store: &Store, program: &str, progress: &Progress<'_>) -> Result<Table> {
     let mut runs = Runs::of(study, program)?;
     runs.memory()?;
@@ -213,22 +219,22 @@ pub fn run(study: &Study, store: &Store, program: &str, progress: &Progress<'_>)
     Ok(table)
 }
 
-/// A combination of the varied keys that was asked for.
+/// Result of a requested combination of the varied keys.
 #[derive(Clone, Debug)]
 pub enum Tried {
     /// Its row.
     Row(Row),
-    /// Some of its runs are not over: the user stopped them.
+    /// Some of its runs are missing, as the user stopped them.
     Missing,
-    /// It does not hold together, and why.
+    /// The combination is invalid, for this reason.
     Impossible(String),
 }
 
-/// Does the runs of some combinations of a study, each with each seed, that its store does not have. One that does not hold together ends
-/// nothing: searches come upon such.
+/// Executes the runs of some combinations of a study, each with each seed, that are missing in its store. An
+/// invalid combination does not stop the study: searches can hit such combinations.
 ///
 /// # Errors
-/// Those of [`run`], but for a device or a workload that does not hold together.
+/// The errors of [`run`], except for an inconsistent device or workload.
 pub fn run_at(
     study: &Study,
     places: &[toml::Table],
@@ -258,10 +264,10 @@ pub fn run_at(
     Ok(places.iter().map(tried).collect())
 }
 
-/// Whether the mean of a column is not known well enough.
+/// Whether the confidence interval of the mean of a column is too wide.
 fn is_unsure(row: &Row, until: &Until) -> bool {
     let fraction = until.fraction().expect("it was checked");
-    // Another seed does not answer what the length of a run leaves open.
+    // Another seed does not resolve what is unknown because the run was too short.
     if row.cell(&until.column).is_unknown() {
         return false;
     }
@@ -276,7 +282,7 @@ fn is_unsure(row: &Row, until: &Until) -> bool {
     }
 }
 
-/// The runs that a store does not have, and how they are done.
+/// Executes the runs that a store does not have.
 struct Missing<'a> {
     study: &'a Study,
     store: &'a Store,
@@ -350,7 +356,7 @@ impl<'a> Missing<'a> {
     }
 }
 
-/// The table of the runs that are over.
+/// Builds the table of the finished runs.
 fn gather(study: &Study, (points, all): (&[Point], &[Named]), store: &Store) -> Result<Table> {
     let mut table = Table::new(study);
     for run in all {

@@ -13,7 +13,7 @@ use crate::charts::charts;
 use crate::file::Study;
 use crate::table::{Cell, Row, Table, Told, plain};
 
-/// A number with as many digits as its interval leaves room for, or four.
+/// Formats a number with the digits that its interval supports, or four.
 fn digits(value: f64, half: Option<f64>) -> String {
     if value == 0.0 || !value.is_finite() {
         return value.to_string();
@@ -27,7 +27,7 @@ fn digits(value: f64, half: Option<f64>) -> String {
     format!("{value:.places$}")
 }
 
-/// A cell with its interval.
+/// Formats a cell with its interval.
 pub(crate) fn shown(cell: &Cell) -> String {
     match (cell.mean, cell.half) {
         (None, _) if cell.is_unknown() => "unknown".to_owned(),
@@ -39,13 +39,13 @@ pub(crate) fn shown(cell: &Cell) -> String {
     }
 }
 
-/// The heads of the columns.
+/// Column headings.
 fn heads(table: &Table) -> Vec<String> {
     let columns = table.columns.iter().flat_map(|column| [Some(column.clone()), table.less()]);
     table.axes.iter().cloned().chain(columns.flatten()).collect()
 }
 
-/// The cells of a row.
+/// Cells of a row.
 fn cells(table: &Table, row: &Row) -> Vec<String> {
     let keys = table.axes.iter().map(|axis| row.at.get(axis).map_or_else(String::new, plain));
     let columns = table.columns.iter().flat_map(|column| {
@@ -56,7 +56,7 @@ fn cells(table: &Table, row: &Row) -> Vec<String> {
     keys.chain(columns.flatten()).collect()
 }
 
-/// The table for a terminal of `width` columns, and what is to be said of its runs.
+/// Formats the table for a terminal of `width` columns, with notes on its runs.
 pub fn text(table: &Table, width: u16) -> String {
     let heads = heads(table);
     let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
@@ -89,7 +89,7 @@ pub fn text(table: &Table, width: u16) -> String {
     text
 }
 
-/// Why cells are unknown, and the notes of runs, each with how many runs say it.
+/// Reasons for unknown cells, and the notes of runs, each with its number of runs.
 fn told(table: &Table) -> Vec<String> {
     let all = table.runs() - table.failed();
     let line = |what: &str, Told { text, runs }: Told| format!("{what}{text} ({runs} of {all} runs)");
@@ -116,7 +116,7 @@ pub fn write_report(
     folder.write(&files)
 }
 
-/// The page of a study.
+/// Page of a study.
 pub(crate) fn page(study: &Study, table: &Table, provenance: &Provenance, charts: &[Chart]) -> String {
     let seeds = table.rows.iter().map(Row::seeds).max().unwrap_or(0) as u64;
     let first = study.repeat.first;
@@ -142,7 +142,7 @@ pub(crate) fn page(study: &Study, table: &Table, provenance: &Provenance, charts
     report.html()
 }
 
-/// The capacity and geometry of the devices that were run, each once, in HTML.
+/// Capacity and geometry of the distinct devices, in HTML.
 fn hardware(table: &Table) -> String {
     let of = |(name, configuration): (&str, &str)| {
         hardware_of(name, configuration).map_or_else(|| name.to_owned(), |text| format!("{name}: {text}"))
@@ -150,7 +150,7 @@ fn hardware(table: &Table) -> String {
     list_of_hardware(table.devices().map(of))
 }
 
-/// How much was run, and where each column is least and greatest.
+/// Number of runs, and the extremes of each column.
 fn verdict(table: &Table) -> Vec<String> {
     let mut first =
         format!("{} runs of {} combinations of {}", table.runs(), table.rows.len(), table.axes.join(", "));
@@ -196,7 +196,7 @@ fn extremes(table: &Table, column: &str) -> String {
     )
 }
 
-/// The errors of runs that failed, each once.
+/// Distinct errors of failed runs.
 fn errors(table: &Table) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for error in table.rows.iter().flat_map(Row::errors) {

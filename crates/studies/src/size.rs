@@ -1,24 +1,26 @@
-//! The size of a study: how many combinations and runs it has, by arithmetic, and how many it may have.
+//! Size of a study: its number of combinations and runs, computed arithmetically, and their limits.
 
 use wordline_kernel::{Complaints, grouped};
 
 use crate::file::Study;
 
-/// The most combinations of a study. Chosen: each is a device that is checked and kept with its text until the study is over, a row of a table
-/// that somebody reads, and a point of its charts; ten thousand values of one key, the most of a range, fit ten times.
+/// Maximum number of combinations of a study. Chosen: each is a device that is checked and kept with its text
+/// until the study ends, a row of a table that somebody reads, and a point of its charts; ten times ten
+/// thousand values of one key, the most of a range.
 const MOST_COMBINATIONS: u128 = 100_000;
 
-/// The most runs of a study. Chosen: with the shortest of runs, 0.8 ms, as many take a quarter of an hour, and a folder with as many files is
-/// still one that systems list in seconds.
+/// Maximum number of runs of a study. Chosen: with the shortest runs, 0.8 ms, they take a quarter of an hour,
+/// and a folder with as many files can still be listed in seconds.
 const MOST_RUNS: u128 = 1_000_000;
 
 impl Study {
-    /// How many combinations of the varied keys there are.
+    /// Number of combinations of the varied keys.
     fn combinations(&self) -> u128 {
         self.sweep.vary.iter().fold(1, |count, axis| u128::saturating_mul(count, axis.values.len() as u128))
     }
 
-    /// Adds the error of a size above the limits, by the key with the most values, or that of the seeds. Nothing is enumerated.
+    /// Adds an error for a size above the limits, at the key with the most values, or at the seeds. Nothing
+    /// is enumerated.
     pub(crate) fn require_size(&self, wrong: &mut Complaints) {
         let shown = |count: u128| grouped(&count.to_string());
         let path = self.path.display();

@@ -1,8 +1,8 @@
-//! The store of a study: a folder with a file for each run, by the run's name.
+//! The store of a study: a folder with a file for each run, named by the run.
 //!
-//! A file is written beside and takes its name only if that is free, so that a reader finds the whole of it, and two writers cannot
-//! write the same run twice. It has a digest of its content, which is checked whenever it is read. What happens over simulated time, most of a
-//! summary, has a file of its own.
+//! A file is written under a temporary name and renamed only if its name is free, so that a reader sees
+//! complete files only, and two writers cannot write the same run twice. It carries a digest of its content,
+//! checked on every read. Time series, the largest part of a summary, have a file of their own.
 
 mod check;
 mod filed;
@@ -22,64 +22,65 @@ pub use check::{Checked, Damage, Moved, check, repair};
 pub use filed::Files;
 use folder::file_of;
 
-/// The number of the layout of a store. From 2 on files have digests.
+/// Version of the store layout. From 2 on files have digests.
 const LAYOUT: u32 = 2;
 
-/// The folder of the runs.
+/// Folder of the runs.
 const RUNS: &str = "runs";
 
-/// The key of a summary that has a file of its own, and the folder of these.
+/// Key of a summary that has its own file, and the folder of these files.
 const WINDOWS: &str = "windows";
 
-/// How a run ended.
+/// Outcome of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
-    /// It has a summary.
+    /// Has a summary.
     Done,
-    /// It ended with an error.
+    /// Ended with an error.
     Failed,
 }
 
-/// A run that is over.
+/// A finished run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// The program that ran it, with version and commit.
+    /// Program that ran it, with version and commit.
     pub program: String,
-    /// The varied keys with their values.
+    /// Varied keys with their values.
     pub at: toml::Table,
-    /// The seed.
+    /// Seed.
     pub seed: u64,
-    /// How it ended.
+    /// Outcome.
     pub state: State,
-    /// The error, if it has one.
+    /// The error, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// The summary, without what happened over simulated time, if it has one.
+    /// Summary without time series, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<Json>,
 }
 
-/// The runs of studies that are over.
+/// The finished runs of studies.
 pub struct Store {
-    /// The folder; none where they are kept in memory alone.
+    /// The folder; `None` for a store in memory.
     folder: Option<PathBuf>,
-    /// Its mark, which is held.
+    /// Its mark file, kept open (and locked).
     _mark: Option<File>,
-    /// Those in memory.
+    /// Runs in memory.
     known: Mutex<BTreeMap<String, Record>>,
 }
 
 impl Store {
-    /// One that is forgotten with the program.
+    /// Creates a store that lives in memory only.
     pub fn in_memory() -> Self {
         Self { folder: None, _mark: None, known: Mutex::default() }
     }
 
-    /// Opens the folder `path`, or makes it. Files that killed programs left half written are removed, unless another program has it open.
+    /// Opens or creates the folder `path`. Removes incomplete files of killed programs, unless another
+    /// program has the store open.
     ///
     /// # Errors
-    /// [`Error::Argument`] if something else is there, and [`Error::File`] if it cannot be read or made.
+    /// [`Error::Argument`] if something else is there, and [`Error::File`] if it cannot be read or created.
     pub fn open(path: &Path) -> Result<Self> {
         let mark = folder::open(path)?;
         Ok(Self { folder: Some(path.to_owned()), _mark: Some(mark), known: Mutex::default() })
@@ -89,10 +90,10 @@ impl Store {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The run of a name, if it is over.
+    /// Returns the run of a name, if it is finished.
     ///
     /// # Errors
-    /// [`Error::File`] if its file cannot be read, [`Error::Argument`] if it is not as it was written.
+    /// [`Error::File`] if its file cannot be read, [`Error::Argument`] if it is not as written.
     pub fn get(&self, name: &str) -> Result<Option<Record>> {
         if let Some(record) = self.known().get(name) {
             return Ok(Some(record.clone()));
@@ -106,7 +107,7 @@ impl Store {
         Ok(Some(record))
     }
 
-    /// A run is over. Where another writer had it first, that one stays.
+    /// Stores a finished run. If another writer was first, its record stays.
     ///
     /// # Errors
     /// [`Error::File`] if it cannot be written.
@@ -117,10 +118,10 @@ impl Store {
         Ok(())
     }
 
-    /// The same with files that were made elsewhere, to the byte.
+    /// Stores files of a run that were produced elsewhere, byte for byte.
     ///
     /// # Errors
-    /// [`Error::File`] if they cannot be written, [`Error::Argument`] if they are not those of that run.
+    /// [`Error::File`] if they cannot be written, [`Error::Argument`] if they do not belong to that run.
     pub fn put_files(&self, name: &str, files: &Files) -> Result<()> {
         let record = read("run that was done elsewhere", name, files.run.as_bytes(), "")?;
         self.write(name, files)?;
@@ -135,13 +136,13 @@ impl Store {
             return Ok(());
         }
         if let Some(windows) = windows {
-            // Windows without a run are those of a program that was killed.
+            // Windows without a run were left by a program that was killed.
             folder::write_over(&file_of(folder, WINDOWS, name), windows.as_bytes())?;
         }
         folder::write_new(&file, run.as_bytes())
     }
 
-    /// Forgets a run, so that it is done again.
+    /// Removes a run, so that it is run again.
     ///
     /// # Errors
     /// [`Error::File`] if its file cannot be removed.
@@ -156,7 +157,7 @@ impl Store {
     }
 }
 
-/// The record of the run called `name` in the bytes of the file `what`.
+/// Parses the record of the run called `name` from the bytes of the file `what`.
 fn read(what: &str, name: &str, bytes: &[u8], advice: &str) -> Result<Record> {
     filed::read(name, bytes).map(|filed| filed.record).map_err(|found| Error::Argument {
         what: what.to_owned(),

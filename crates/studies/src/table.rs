@@ -1,5 +1,5 @@
-//! The table of a study: a row for each combination of the varied keys, its columns as means over the seeds; and a row for each run
-//! with all numbers, as CSV or Parquet.
+//! The table of a study: a row for each combination of the varied keys, with means over the seeds; and a row
+//! for each run with all numbers, as CSV or Parquet.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,17 +18,17 @@ use crate::file::Study;
 use crate::flat::{number, numbers};
 use crate::store::{Record, State};
 
-/// A column of a row.
+/// A cell: a column of a row.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Cell {
-    /// The mean over the seeds; null where no run has a value.
+    /// Mean over the seeds; null if no run has a value.
     pub mean: Option<f64>,
-    /// Half of the 95 % interval of the mean; null with a single seed.
+    /// Half-width of the 95 % confidence interval of the mean; null with a single seed.
     pub half: Option<f64>,
-    /// The values by seed, of the runs that have one.
+    /// Values by seed, of the runs that have one.
     pub values: Vec<f64>,
-    /// Why it is unknown, each reason once; empty where it is known. One run that cannot answer leaves the cell unknown: the mean of the
-    /// others would be that of the runs that came further.
+    /// Distinct reasons why it is unknown; empty if it is known. One run without a value makes the cell
+    /// unknown: the mean of the others would cover only the runs that progressed further.
     #[serde(skip)]
     pub unknown: Vec<String>,
 }
@@ -42,7 +42,7 @@ impl Cell {
         Self { mean: Some(mean), half, values, unknown }
     }
 
-    /// Whether some run cannot answer it.
+    /// Whether some run has no value for it.
     pub fn is_unknown(&self) -> bool {
         !self.unknown.is_empty()
     }
@@ -58,98 +58,98 @@ struct Run {
 /// A combination of the varied keys.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// The varied keys with their values.
+    /// Varied keys with their values.
     pub at: toml::Table,
     runs: Vec<Run>,
 }
 
 impl Row {
-    /// The values of a column, of the runs that have one.
+    /// Values of a column, of the runs that have one.
     pub fn of(&self, column: &str) -> Vec<f64> {
         let summaries = self.runs.iter().filter_map(|run| run.record.summary.as_ref());
         summaries.filter_map(|summary| number(summary, column)).collect()
     }
 
-    /// The column by the seeds of the runs that have it.
+    /// Values of a column by seed, of the runs that have one.
     fn by_seed(&self, column: &str) -> BTreeMap<u64, f64> {
         let value = |run: &Run| Some((run.record.seed, number(run.record.summary.as_ref()?, column)?));
         self.runs.iter().filter_map(value).collect()
     }
 
-    /// The column over the seeds.
+    /// Cell of a column over the seeds.
     pub fn cell(&self, column: &str) -> Cell {
         let reasons = self.unknown().filter(|unknown| unknown.metric == column).map(|unknown| unknown.reason);
         Cell::of(self.of(column), reasons.collect::<BTreeSet<_>>().into_iter().collect())
     }
 
-    /// The metrics that its runs cannot answer, run by run.
+    /// Unknown metrics of its runs, run by run.
     pub fn unknown(&self) -> impl Iterator<Item = Unknown> {
         let summaries = self.runs.iter().filter_map(|run| run.record.summary.as_ref());
         let listed = summaries.filter_map(|summary| summary.get("unknown")?.as_array());
         listed.flatten().filter_map(|unknown| Unknown::deserialize(unknown).ok())
     }
 
-    /// The notes of its runs, run by run.
+    /// Notes of its runs, run by run.
     fn notes(&self) -> impl Iterator<Item = &str> {
         let summaries = self.runs.iter().filter_map(|run| run.record.summary.as_ref());
         let listed = summaries.filter_map(|summary| summary.get("notes")?.as_array());
         listed.flatten().filter_map(Json::as_str)
     }
 
-    /// How many runs there are.
+    /// Number of runs.
     pub fn seeds(&self) -> usize {
         self.runs.len()
     }
 
-    /// The errors of those that failed.
+    /// Errors of the failed runs.
     pub fn errors(&self) -> impl Iterator<Item = &str> {
         self.runs.iter().filter_map(|run| run.record.error.as_deref())
     }
 }
 
-/// The runs of a study that are over.
+/// The finished runs of a study.
 #[derive(Clone, Debug)]
 pub struct Table {
-    /// The title of the study.
+    /// Title of the study.
     pub title: String,
-    /// The varied keys.
+    /// Varied keys.
     pub axes: Vec<String>,
-    /// The columns.
+    /// Columns.
     pub columns: Vec<String>,
-    /// The combinations in their order, those of which a run is over.
+    /// Combinations in order, those with a finished run.
     pub rows: Vec<Row>,
-    /// Values of varied keys, those of the row that others are compared with; empty where none are.
+    /// Values of varied keys that select the baseline row of comparisons; empty without comparisons.
     pub against: toml::Table,
-    /// Runs that are not over.
+    /// Runs that are not finished.
     pub missing: usize,
-    /// The places of the rows by their values.
+    /// Indices of the rows by their values.
     places: BTreeMap<String, usize>,
 }
 
-/// The layout of a table in JSON.
+/// JSON layout of a row.
 #[derive(Serialize)]
 struct RowJson<'a> {
     at: &'a toml::Table,
     seeds: usize,
     errors: Vec<&'a str>,
     columns: BTreeMap<&'a str, Cell>,
-    /// How much more than in the row that it is compared with, seed by seed.
+    /// Difference to the baseline row, seed by seed.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     differences: BTreeMap<&'a str, Cell>,
-    /// The columns that some of its runs cannot answer, each with the reasons.
+    /// Columns without a value in some of its runs, with the reasons.
     unknown: BTreeSet<Unknown>,
 }
 
-/// Something that runs say, and how many of them do.
+/// A statement made by runs, and how many of them make it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Told {
-    /// It as the first of them says it: the others may have other numbers in it.
+    /// Its text in the first run: numbers in it may differ in the others.
     pub text: String,
-    /// How many of the runs say it.
+    /// Number of runs that make it.
     pub runs: usize,
 }
 
-/// Sentences of several runs, each kind once: those that differ in their numbers alone are of one kind.
+/// Distinct sentences of several runs: sentences that differ only in numbers count as one.
 fn distinct_notes<'a>(all: impl Iterator<Item = &'a str>) -> Vec<Told> {
     let kind = |text: &str| text.split(|letter: char| letter.is_ascii_digit()).collect::<Vec<_>>().concat();
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
@@ -165,27 +165,28 @@ fn distinct_notes<'a>(all: impl Iterator<Item = &'a str>) -> Vec<Told> {
 }
 
 impl Table {
-    /// Without any runs.
+    /// Creates an empty table.
     pub(crate) fn new(study: &Study) -> Self {
         let axes = study.sweep.vary.iter().map(|axis| axis.key.clone()).collect();
         let (title, columns, against) = (study.title.clone(), study.columns.clone(), study.against.clone());
         Self { title, axes, columns, rows: Vec::new(), against, missing: 0, places: BTreeMap::new() }
     }
 
-    /// The row of these values of the varied keys.
+    /// Returns the row with these values of the varied keys.
     pub fn row(&self, at: &toml::Table) -> Option<&Row> {
         self.places.get(&at.to_string()).map(|place| &self.rows[*place])
     }
 
-    /// The row that another is compared with: that with the values of [`against`](Self::against) in place of its own.
+    /// Returns the baseline of a row: the row with the values of [`against`](Self::against) in place of its
+    /// own.
     fn partner(&self, row: &Row) -> Option<&Row> {
         let mut at = row.at.clone();
         at.extend(self.against.clone());
         if at == row.at { None } else { self.row(&at) }
     }
 
-    /// How much more a column is than in the row that this one is compared with, over the seeds that both have: pairs of equal seeds have
-    /// equal requests, so that the interval is of what the varied keys do alone.
+    /// Difference of a column to the baseline row, over the seeds that both have: pairs of equal seeds have
+    /// equal requests, so the interval reflects the varied keys alone.
     pub fn difference(&self, row: &Row, column: &str) -> Option<Cell> {
         let (own, other) = (row.by_seed(column), self.partner(row)?.by_seed(column));
         let pairs = own.iter().filter_map(|(seed, value)| Some(value - other.get(seed)?));
@@ -193,12 +194,12 @@ impl Table {
         Some(Cell::of(pairs.collect(), unknown))
     }
 
-    /// The notes of all runs, each kind once.
+    /// Notes of all runs, each kind once.
     pub fn notes(&self) -> Vec<Told> {
         distinct_notes(self.rows.iter().flat_map(Row::notes))
     }
 
-    /// The name and the configuration of the device of each combination, of its first run that has a result.
+    /// Name and configuration of the device of each combination, from its first run with a result.
     pub(crate) fn devices(&self) -> impl Iterator<Item = (&str, &str)> {
         self.rows.iter().filter_map(|row| {
             let summary = row.runs.iter().find_map(|run| run.record.summary.as_ref())?;
@@ -206,7 +207,7 @@ impl Table {
         })
     }
 
-    /// The texts that the results of its runs have at a JSON pointer, each once.
+    /// Distinct texts in the results of its runs at a JSON pointer.
     pub(crate) fn told(&self, pointer: &str) -> Vec<String> {
         let mut all: Vec<String> = Vec::new();
         let summaries = self.each().filter_map(|run| run.record.summary.as_ref());
@@ -218,7 +219,7 @@ impl Table {
         all
     }
 
-    /// Why cells of its columns are unknown: each column with a reason, once for each kind.
+    /// Reasons for unknown cells: column and reason, once for each kind.
     pub fn unknown(&self) -> Vec<Told> {
         let of_columns = |unknown: &Unknown| self.columns.contains(&unknown.metric);
         let all = self.rows.iter().flat_map(Row::unknown).filter(of_columns);
@@ -226,13 +227,13 @@ impl Table {
         distinct_notes(all.iter().map(String::as_str))
     }
 
-    /// The head of a column of differences; none where nothing is compared.
+    /// Heading of a column of differences; `None` without comparisons.
     pub(crate) fn less(&self) -> Option<String> {
         let values: Vec<String> = self.against.values().map(plain).collect();
         (!values.is_empty()).then(|| format!("less {}", values.join(", ")))
     }
 
-    /// A run with these values of the varied keys is over.
+    /// Adds a finished run with these values of the varied keys.
     pub(crate) fn add(&mut self, name: &str, at: &toml::Table, record: Record) {
         let run = Run { name: name.to_owned(), record };
         match self.places.entry(at.to_string()) {
@@ -244,12 +245,12 @@ impl Table {
         }
     }
 
-    /// How many runs are over.
+    /// Number of finished runs.
     pub fn runs(&self) -> usize {
         self.rows.iter().map(Row::seeds).sum()
     }
 
-    /// How many of them failed.
+    /// Number of failed runs.
     pub fn failed(&self) -> usize {
         self.each().filter(|run| run.record.state == State::Failed).count()
     }
@@ -277,18 +278,19 @@ impl Table {
         })
     }
 
-    /// A row for each run: the varied keys, the seed, how it ended, and each number of its summary, those that no run has left out.
+    /// A row for each run: the varied keys, the seed, the outcome, and each number of its summary, except
+    /// numbers that no run has.
     fn flat(&self) -> (Vec<String>, Vec<BTreeMap<String, f64>>) {
         let all: Vec<BTreeMap<String, f64>> = self.each().map(numbers_of).collect();
         let names: BTreeSet<&String> = all.iter().flat_map(BTreeMap::keys).collect();
         (names.into_iter().cloned().collect(), all)
     }
 
-    /// Writes a row for each run into a file: as Parquet where its name ends in `.parquet`, as CSV where it ends in `.csv`, or on standard
-    /// output.
+    /// Writes a row for each run to a file: Parquet if its name ends in `.parquet`, CSV if it ends in `.csv`,
+    /// or to standard output.
     ///
     /// # Errors
-    /// [`Error::Argument`] for another ending, and [`Error::File`] if it cannot be written.
+    /// [`Error::Argument`] for another extension, and [`Error::File`] if it cannot be written.
     pub fn write_runs(&self, path: &Path) -> Result<()> {
         match RunsForm::of(path)? {
             RunsForm::Parquet => self.write_parquet(path),
@@ -389,20 +391,20 @@ impl Table {
     }
 }
 
-/// The form of a file of runs.
+/// Format of a file of runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunsForm {
-    /// Text with commas.
+    /// Comma-separated text.
     Csv,
-    /// Columns.
+    /// Parquet.
     Parquet,
 }
 
 impl RunsForm {
-    /// The form that the name of a file asks for.
+    /// Returns the format for the extension of a file name.
     ///
     /// # Errors
-    /// [`Error::Argument`] for an ending of another form.
+    /// [`Error::Argument`] for an unknown extension.
     pub fn of(path: &Path) -> Result<Self> {
         match path.extension().and_then(|ending| ending.to_str()) {
             Some("parquet") => Ok(Self::Parquet),
@@ -417,11 +419,11 @@ impl RunsForm {
     }
 }
 
-/// The values of a column of a Parquet file.
+/// Values of a column of a Parquet file.
 enum Column {
     Whole(Vec<i64>),
     Texts(Vec<String>),
-    /// And whether all of them are there.
+    /// Numbers, and whether none is missing.
     Numbers(Vec<Option<f64>>, bool),
 }
 
@@ -443,7 +445,7 @@ fn state(run: &Run) -> &'static str {
     }
 }
 
-/// A value without the quotes of TOML.
+/// Formats a value without the quotes of TOML.
 pub(crate) fn plain(value: &toml::Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
@@ -453,7 +455,7 @@ fn amount(run: &Run, axis: &str) -> Option<f64> {
     value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64))
 }
 
-/// A name that the text of a schema can have: dots become underscores, as in a table of a data base.
+/// Converts a name to one valid in a schema: dots become underscores, as in a database table.
 fn field(name: &str) -> String {
     let letter = |letter: char| if letter.is_ascii_alphanumeric() || letter == '_' { letter } else { '_' };
     name.chars().map(letter).collect()

@@ -1,4 +1,4 @@
-//! A run as text, for a program on another machine that does it.
+//! A run as text, to be executed by a program on another machine.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,34 +14,34 @@ use crate::name::{Input, Names};
 use crate::own::{Own, Placed};
 use crate::store::{Files, Record, State};
 
-/// A run of a study, for another place than this machine.
+/// A run of a study for a remote executor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Task {
-    /// The name of the run.
+    /// Name of the run.
     pub name: String,
-    /// The run, as [`carry_out`] takes it.
+    /// The run, in the form that [`carry_out`] takes.
     pub text: String,
-    /// The recorded trace that it replays, if it does.
+    /// Recorded trace that it replays, if any.
     pub trace: Option<TraceOf>,
 }
 
-/// The recorded trace that a run replays.
+/// Recorded trace that a run replays.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceOf {
-    /// The folder of recorded traces.
+    /// Folder of recorded traces.
     pub folder: PathBuf,
-    /// The file in it.
+    /// File in it.
     pub file: PathBuf,
-    /// SHA-256 of its bytes, of the first gibibyte.
+    /// SHA-256 of its first gibibyte.
     pub sha256: String,
 }
 
-/// A run as TOML, of which every number is read as it was written.
+/// A run as TOML; every number reads back exactly.
 #[derive(Serialize, Deserialize)]
 struct Words {
     program: String,
     name: String,
-    /// Seeds may be larger than the numbers of TOML.
+    /// Seeds may exceed the integers of TOML.
     seed: String,
     device: String,
     covers_volume: bool,
@@ -51,7 +51,7 @@ struct Words {
     precondition: Precondition,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     warm_up: Option<WarmUp>,
-    /// The source of a design that no configuration names.
+    /// Source of a design that no configuration names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     design: Option<String>,
     at: toml::Table,
@@ -60,7 +60,7 @@ struct Words {
 }
 
 impl Task {
-    /// That of a run with its name and the files that it reads.
+    /// Creates the task of a run with its name and input files.
     pub(crate) fn of(
         (name, inputs): (&str, &[Input]),
         point: &Point,
@@ -125,12 +125,13 @@ impl Words {
     }
 }
 
-/// Does the run of a task by `program`, the version and commit of this program, and gives the files that a store keeps of it. `traces` is
-/// the folder of recorded traces where that is another one here, `own` the designs that no configuration names. A run that fails has
-/// files, too.
+/// Executes the run of a task by `program`, the version and commit of this program, and returns the files
+/// that a store keeps of it. `traces` is the folder of recorded traces if it differs here, `own` the designs
+/// that no configuration names. A failed run has files, too.
 ///
 /// # Errors
-/// [`Error::Argument`] if the study is of another program, or the files that the run reads are others here: its name would be another.
+/// [`Error::Argument`] if the study belongs to another program, or the input files differ here: the run would
+/// have another name.
 pub fn carry_out(
     text: &str,
     program: &str,
@@ -173,7 +174,7 @@ pub fn carry_out(
     done(&point, own, program, &AtomicBool::new(false)).map(|record| record.files(&name).0)
 }
 
-/// The record of a run that is done now.
+/// Executes a run and returns its record.
 ///
 /// # Errors
 /// [`Error::Stopped`] if the user stopped it.
@@ -206,7 +207,7 @@ pub(crate) fn done(point: &Point, own: Option<&dyn Own>, program: &str, stop: &A
     }
 }
 
-/// The record of a run that failed.
+/// Returns the record of a failed run.
 pub(crate) fn failed(point: &Point, program: &str, error: String) -> Record {
     Record { error: Some(error), ..record(point, program, State::Failed) }
 }

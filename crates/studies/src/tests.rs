@@ -68,7 +68,7 @@ fn a_study_in_a_store_does_only_what_is_missing() {
     let before = plan(&study, &store, "program").expect("a plan");
     assert_eq!((before.runs, before.done, before.seconds_left), (12, 0, None));
     let first = done(&study, &store);
-    // Another program opens it: every run is over, and their files stay as they are.
+    // Another program opens it: every run is finished, and their files do not change.
     let files = |folder: &str| {
         let files = std::fs::read_dir(path.join(folder)).expect("a folder");
         let about = files.map(|file| {
@@ -86,7 +86,7 @@ fn a_study_in_a_store_does_only_what_is_missing() {
     assert!(after.done == 12 && after.seconds_left == Some(0.0));
     assert_eq!(done(&study, &store).json(), first.json());
     assert_eq!(files("runs"), were);
-    // Another seed is three more runs for each policy; another program does everything anew.
+    // Another seed adds three runs for each policy; another program repeats everything.
     let mut longer = study.clone();
     longer.repeat.seeds = 3;
     assert_eq!(plan(&longer, &store, "program").expect("a plan").done, 12);
@@ -132,7 +132,7 @@ fn a_run_that_fails_is_kept_with_its_error() {
     let errors: Vec<&str> = table.rows[0].errors().collect();
     assert!(errors.len() == 1 && errors[0].contains("bad.csv"), "{errors:?}");
     assert_eq!((table.rows[0].cell("host.iops").mean, table.rows[1].of("host.iops").len()), (None, 1));
-    // It is done again where the user asks for that alone; what is in the trace is part of its name.
+    // It is repeated only if the user asks for that; the content of the trace is part of its name.
     let stop = AtomicBool::new(false);
     assert_eq!(
         run(&study, &store, "program", &Progress { again: true, ..progress(&stop) })
@@ -262,7 +262,7 @@ fn the_first_writer_of_a_run_wins() {
     assert_eq!(third.get("name").expect("it can be read"), Some(record(1)));
 }
 
-/// A place that does the runs of tasks one after the other, from their text alone.
+/// An executor that does the runs of tasks one after another, from their text alone.
 struct Beside {
     program: &'static str,
 }
@@ -281,7 +281,7 @@ impl Elsewhere for Beside {
     }
 }
 
-/// The files of a store, without the times on the machine.
+/// Files of a store, without wall-clock times.
 fn files_of(path: &Path) -> Vec<(String, serde_json::Value)> {
     let mut all = Vec::new();
     for folder in ["runs", "windows"] {
@@ -289,7 +289,7 @@ fn files_of(path: &Path) -> Vec<(String, serde_json::Value)> {
             let file = file.expect("a file");
             let text = std::fs::read_to_string(file.path()).expect("it can be read");
             let mut value: serde_json::Value = serde_json::from_str(&text).expect("it is JSON");
-            // The digest is of those times, too.
+            // The digest covers those times, too.
             value.as_object_mut().and_then(|members| members.remove("digest"));
             if let Some(summary) = value.get_mut("summary").and_then(serde_json::Value::as_object_mut) {
                 summary.remove("simulator");
@@ -335,7 +335,7 @@ fn a_worker_of_another_program_or_with_another_trace_is_refused() {
     };
     let told = refused(&study(STUDY), "older program");
     assert!(told.contains("the program of a worker: found older program, wanted program"), "{told}");
-    // The trace is written anew between the study and the worker.
+    // Rewrites the trace between the study and the worker.
     struct Rewriting(std::path::PathBuf);
     impl Elsewhere for Rewriting {
         fn carry_out(

@@ -1,4 +1,4 @@
-//! The values of a varied key: listed, or from one number to another.
+//! Values of a varied key: a list, or a range.
 
 use std::path::Path;
 
@@ -6,36 +6,36 @@ use serde::Deserialize;
 use wordline_experiments::Axis;
 use wordline_lab::error::{Error, Result};
 
-/// The most values of a key. Chosen: more is a slip of the keyboard.
+/// Maximum number of values of a key. Chosen: more is a typing error.
 const MOST: u32 = 10_000;
 
-/// The values of a varied key as they are written.
+/// Values of a varied key, in raw form.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Values {
-    /// One after the other.
+    /// A list.
     List(Vec<toml::Value>),
-    /// From one number to another.
+    /// A range.
     Range(Range),
 }
 
-/// Numbers from one to another, both among them.
+/// An inclusive range of numbers.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Range {
     from: toml::Value,
     to: toml::Value,
     steps: u32,
-    /// Whether each is the one before times the same factor, and not plus the same number.
+    /// Whether the steps are a constant factor rather than a constant difference.
     #[serde(default)]
     geometric: bool,
 }
 
-/// A mistake in values: what was found, and what was wanted.
+/// A mistake in values: what was found, and what was expected.
 type Wrong = (String, String);
 
 impl Values {
-    /// All of them.
+    /// Returns all values.
     pub(crate) fn all(self) -> std::result::Result<Vec<toml::Value>, Wrong> {
         match self {
             Self::List(values) => Ok(values),
@@ -51,7 +51,7 @@ fn number(value: &toml::Value) -> Option<f64> {
         .filter(|number| number.is_finite())
 }
 
-/// A number without the digits that 0.07 + 0.03 has too many of: nine of them.
+/// Rounds to nine digits, which removes the noise of sums such as 0.07 + 0.03.
 fn rounded(number: f64) -> f64 {
     format!("{number:.8e}").parse().expect("it was just written")
 }
@@ -92,11 +92,11 @@ impl Range {
     }
 }
 
-/// The varied key of an argument `KEY=VALUES`: values with commas between them, or `FROM..TO/STEPS`, with `*` before the steps where each
-/// is a multiple of the one before.
+/// Parses the varied key of an argument `KEY=VALUES`: values separated by commas, or `FROM..TO/STEPS`, with
+/// `*` before the steps for a geometric range.
 ///
 /// # Errors
-/// [`Error::Argument`] if it is neither.
+/// [`Error::Argument`] for any other form.
 pub fn axis_of(argument: &str) -> Result<Axis> {
     let wrong =
         |found: String, wanted: &str| Error::Argument { what: "--vary".into(), found, wanted: wanted.into() };
@@ -123,10 +123,11 @@ pub fn axis_of(argument: &str) -> Result<Axis> {
     Ok(Axis { key: key.trim().to_owned(), values, sets: toml::Table::new() })
 }
 
-/// The device of a configuration file, if there is one, with settings `KEY=VALUE` on top, and the preset that the file builds on.
+/// Returns the device of a configuration file, if given, with settings `KEY=VALUE` applied, and the preset
+/// that the file builds on.
 ///
 /// # Errors
-/// [`Error::File`] if the file cannot be read, [`Error::Argument`] if it is no TOML, or a setting none.
+/// [`Error::File`] if the file cannot be read, [`Error::Argument`] for invalid TOML or an invalid setting.
 pub fn device_of(file: Option<&Path>, settings: &[String]) -> Result<(Option<String>, toml::Table)> {
     let mut device = toml::Table::new();
     if let Some(path) = file {
@@ -149,10 +150,10 @@ pub fn device_of(file: Option<&Path>, settings: &[String]) -> Result<(Option<Str
     Ok((preset, device))
 }
 
-/// The values of keys in arguments `KEY=VALUE`, which are those of `what`.
+/// Parses the values of keys in arguments `KEY=VALUE`; `what` names them in errors.
 ///
 /// # Errors
-/// [`Error::Argument`] for another form.
+/// [`Error::Argument`] for any other form.
 pub fn values_of(what: &str, arguments: &[String]) -> Result<toml::Table> {
     arguments.iter().map(|argument| setting_of(what, argument)).collect()
 }
@@ -167,14 +168,14 @@ fn setting_of(what: &str, argument: &str) -> Result<(String, toml::Value)> {
     Ok((key.trim().to_owned(), value_of(value)))
 }
 
-/// A value as TOML has it; a text where it is none.
+/// Parses a TOML value; any other text is a string.
 fn value_of(text: &str) -> toml::Value {
     let text = text.trim();
     let table: std::result::Result<toml::Table, _> = format!("value = {text}").parse();
     table.ok().and_then(|mut table| table.remove("value")).unwrap_or_else(|| text.into())
 }
 
-/// Whether these are the ends of a range, of which it was not said how many values it has.
+/// Whether these are the ends of a range without a number of steps.
 fn is_range_without_steps((from, to): (&str, &str)) -> bool {
     number(&value_of(from)).is_some() && number(&value_of(to)).is_some()
 }

@@ -1,4 +1,5 @@
-//! Prints what papers print of a trace: `cargo run -p wordline-trace --example statistics -- FILE`.
+//! Prints the statistics of a trace that papers print: `cargo run -p wordline-trace --example statistics --
+//! FILE`.
 
 use wordline_trace::{Options, Statistics, open};
 

@@ -1,5 +1,5 @@
-//! An archive of the block tracer's files. Its members stand one after another but are merged by time, so their events go to
-//! a temporary file first: memory does not depend on their number.
+//! Tar archives of blktrace files. Members follow one another but are merged by time, so their events are
+//! first spooled to a temporary file: memory does not depend on their number.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
@@ -17,18 +17,18 @@ use super::read::processor;
 use super::row::{Reader, Row};
 use crate::{Error, error::Result};
 
-/// The longest name of a member, or header that holds one, that is read: PATH_MAX of Linux is 4096 bytes (limits.h), and a
-/// header of POSIX holds more than the name.
+/// Upper bound on the name of a member and on a header that holds one: PATH_MAX of Linux is 4096 bytes
+/// (limits.h), and a POSIX header holds more than the name.
 const LONGEST_HEADER: u64 = 64 << 10;
 
-/// The most files that are merged: the processors that Linux can be built for are 8,192 (CONFIG_NR_CPUS).
+/// Upper bound on merged files: Linux can be built for at most 8,192 processors (CONFIG_NR_CPUS).
 const MOST_PARTS: usize = 8_192;
 
-/// Bytes of a header, and of the blocks in which members are padded.
+/// Size of a header, and of the blocks to which members are padded, in bytes.
 const BLOCK: usize = 512;
 
-/// A reader for each member that is a processor's file. Members may be compressed themselves. Now and then `told` hears how far the
-/// archive has been read.
+/// Returns a reader for each member that is a per-CPU blktrace file. Members may be compressed themselves.
+/// Calls `told` at intervals with the progress through the archive.
 pub(super) fn parts<'a>(
     input: Input<'_>,
     told: &mut dyn FnMut(Progress),
@@ -66,13 +66,13 @@ pub(super) fn parts<'a>(
     spool.parts()
 }
 
-/// The size in a header that is whole.
+/// Returns the member size from a header whose checksum is right.
 fn checked_size(header: &Header, read: usize) -> io::Result<u64> {
     if read < BLOCK {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
     let bytes = header.as_bytes();
-    // The sum of all bytes, with spaces for the sum itself (POSIX, pax, ustar interchange format).
+    // The sum of all bytes, with the checksum field read as spaces (POSIX, pax, ustar interchange format).
     let of = |bytes: &[u8]| bytes.iter().map(|byte| u32::from(*byte)).sum::<u32>();
     let sum = of(&bytes[..148]) + 8 * u32::from(b' ') + of(&bytes[156..]);
     if header.cksum()? != sum {
@@ -96,7 +96,7 @@ fn wrong(path: &Path, member: u64, found: String, wanted: impl Into<String>) -> 
     Error::Line { path: path.into(), line: member, found, wanted: wanted.into() }
 }
 
-/// The bytes of a member that is a header of the next one.
+/// Reads the content of a member that serves as a header of the next member.
 fn header_text(path: &Path, member: u64, content: &mut io::Take<impl Read>) -> Result<Vec<u8>> {
     let size = content.limit();
     if size > LONGEST_HEADER {
@@ -108,7 +108,7 @@ fn header_text(path: &Path, member: u64, content: &mut io::Take<impl Read>) -> R
     Ok(bytes)
 }
 
-/// The name in a header of POSIX, if it has one.
+/// Returns the name in a POSIX (pax) header, if it has one.
 fn posix_name(path: &Path, member: u64, content: &mut io::Take<impl Read>) -> Result<Option<Vec<u8>>> {
     let bytes = header_text(path, member, content)?;
     let mut name = None;
@@ -126,11 +126,11 @@ fn posix_name(path: &Path, member: u64, content: &mut io::Take<impl Read>) -> Re
     Ok(name)
 }
 
-/// Events on their way to being merged.
+/// Events in a temporary file, before they are merged.
 struct Spool {
     path: PathBuf,
     file: NamedTempFile,
-    /// Where the events of each part end, counted in records.
+    /// End of each part, in records.
     ends: Vec<u64>,
 }
 
@@ -149,7 +149,7 @@ impl Spool {
         move |reason| Error::File { path: path.clone(), action, reason }
     }
 
-    /// Takes in a member, if it is a processor's file and holds anything.
+    /// Adds a member if it is a per-CPU file and is not empty.
     fn member(
         &mut self,
         (path, member): (&Path, u64),
@@ -186,7 +186,7 @@ impl Spool {
         Ok(())
     }
 
-    /// A reader for each part. The file has no name any more once they are made.
+    /// Returns a reader for each part. The temporary file is unlinked once the readers exist.
     fn parts<'a>(self) -> Result<Vec<Box<dyn Reader + 'a>>> {
         if self.ends.is_empty() {
             return Err(Error::Content {
@@ -209,7 +209,7 @@ impl Spool {
     }
 }
 
-/// Bytes of an event in the temporary file.
+/// Size of an event in the temporary file, in bytes.
 const PACKED: usize = 16 + 8 + 8 + 8 + 4 + 4 + 4;
 
 fn packed(row: &Row) -> [u8; PACKED] {
@@ -244,7 +244,7 @@ fn unpacked(bytes: &[u8; PACKED]) -> Row {
     let flags = bytes[PACKED - 2];
     Row {
         time: i128::from_le_bytes(bytes[..16].try_into().expect("sixteen bytes")),
-        // The block tracer knows no others.
+        // blktrace events have no other operations.
         op: [Op::Read, Op::Write, Op::Discard][usize::from(bytes[PACKED - 4])],
         fua: flags & 1 > 0,
         device: word(40),
@@ -287,7 +287,7 @@ impl Reader for Spooled {
     }
 }
 
-/// A member of an archive, which must have as many bytes as its header says: the archive may be cut off.
+/// A member of an archive, which must have as many bytes as its header says: the archive may be truncated.
 struct Counted<R> {
     inner: R,
     left: u64,

@@ -7,7 +7,7 @@ use super::read::{Place, Trace, read_bytes};
 const NAME: &str = "rocksdb-ext4.csv.zst";
 const CONTENT: &[u8] = include_bytes!("../../../data/traces/rocksdb-ext4.csv.zst");
 
-/// Where it lies.
+/// Returns the embedded file as an input.
 pub(super) const fn place() -> Place<'static> {
     Place::Bytes(NAME, CONTENT)
 }

@@ -1,7 +1,8 @@
-//! Errors of a trace, or of a request to read or write one: the file and line, what was found and what was wanted.
+//! Errors in a trace, or in a request to read or write one: file and line, what was found and what was
+//! expected.
 
-/// Declares the errors of a crate that reads a user's input: errors of files, their lines and arguments, said in one way
-/// everywhere, and further ones. That crate uses `thiserror`.
+/// Declares the error type of a crate that reads user input: errors in files, lines and arguments, worded the
+/// same everywhere, and further variants of its own. The crate needs `thiserror`.
 #[macro_export]
 macro_rules! input_errors {
     ($(#[$doc:meta])* pub enum $name:ident { $($more:tt)* }) => {
@@ -25,29 +26,29 @@ macro_rules! input_errors {
                 path: ::std::path::PathBuf,
                 /// The line or record, counted from 1.
                 line: u64,
-                /// The text found there.
+                /// Text found there.
                 found: String,
-                /// The text that would be right.
+                /// Text expected instead.
                 wanted: String,
             },
-            /// A file as a whole is wrong.
+            /// A file as a whole is invalid.
             #[error("{path}: found {found}, wanted {wanted}", path = path.display())]
             Content {
                 /// The file.
                 path: ::std::path::PathBuf,
                 /// The content found.
                 found: String,
-                /// The content that would be right.
+                /// Content expected instead.
                 wanted: String,
             },
-            /// An argument, option or name that there is not, or that does not fit.
+            /// An argument, option or name is unknown or invalid.
             #[error("{what}: found {found}, wanted {wanted}")]
             Argument {
                 /// The argument or name.
                 what: String,
                 /// The value given.
                 found: String,
-                /// The values that would be right.
+                /// Values that would be valid.
                 wanted: String,
             },
             $($more)*

@@ -1,4 +1,5 @@
-//! Events of the Linux block layer, from any source: which of them is the request, and when it was answered.
+//! Events of the Linux block layer, from any source: selects the event that stands for the request and finds
+//! its completion.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
@@ -10,26 +11,26 @@ use crate::{Error, error::Result};
 
 const KINDS: [Action; 3] = Action::ALL;
 
-/// Makes requests of events that come in the order of time.
+/// Builds requests from events in order of time.
 ///
-/// A request is held until it is answered, or until as many came after it as the window holds: an answer that is later than
-/// that leaves its response unknown.
+/// A request is held until it completes, or until as many requests followed it as the window holds: with a
+/// completion later than that, its response time is unknown.
 pub(super) struct Matcher {
     asked: Option<Action>,
     taken: Option<Action>,
-    /// How many events of each kind there were that are of a request.
+    /// Events of each kind that belong to a request.
     seen: [u64; KINDS.len()],
-    /// Events of a kind that goes before the one that was chosen.
+    /// Events of a kind preferred over the chosen one that came too late to be chosen.
     passed_over: u64,
     window: usize,
     held: VecDeque<(Row, bool)>,
-    /// The number of the first request held.
+    /// Number of the first request held.
     first: u64,
     open: Open,
 }
 
 impl Matcher {
-    /// Takes the events of the kind `asked`, or of the first kind that the window has.
+    /// Takes events of the kind `asked`, or of the first kind found in the window.
     pub(super) fn new(asked: Option<Action>, window: usize) -> Self {
         Self {
             asked,
@@ -43,7 +44,8 @@ impl Matcher {
         }
     }
 
-    /// Notes an event that has been read. All events of the first window are noted before the first is taken in.
+    /// Counts an event that has been read. All events of the first window are counted before the first is
+    /// processed.
     pub(super) fn note(&mut self, row: &Row) {
         if let Some(kind) = row.event.filter(|_| row.is_of_a_request()) {
             self.seen[kind as usize] += 1;
@@ -53,13 +55,13 @@ impl Matcher {
         }
     }
 
-    /// The kind that is taken, as far as that can be said by now.
+    /// Returns the event kind in use, as far as the events read so far decide it.
     pub(super) fn choice(&self) -> Option<Action> {
         let first = KINDS.into_iter().find(|kind| self.seen[*kind as usize] > 0);
         self.taken.or(self.asked).or(first)
     }
 
-    /// Takes in the next event.
+    /// Processes the next event.
     pub(super) fn take(&mut self, row: Row) {
         self.taken = self.taken.or_else(|| self.choice());
         if row.event == self.taken && row.is_of_a_request() {
@@ -70,7 +72,7 @@ impl Matcher {
     }
 
     fn open_request(&mut self, row: Row) {
-        // There is no answer to wait for where the completion is the request.
+        // Where the completion event stands for the request, there is no later completion to wait for.
         let is_done = self.taken == Some(Action::Complete);
         if row.preflush {
             self.held.push_back((Row { op: Op::Flush, fua: false, offset: 0, size: 0, ..row }, true));
@@ -84,7 +86,7 @@ impl Matcher {
         }
     }
 
-    /// The next request that nothing more can be learnt of; `at_end`, the next of all.
+    /// Returns the next request whose record is final; with `at_end`, the next of all.
     pub(super) fn ready(&mut self, at_end: bool) -> Option<Row> {
         let (row, is_done) = self.held.front()?;
         if !(at_end || *is_done || self.held.len() > self.window) {
@@ -99,7 +101,7 @@ impl Matcher {
         Some(row)
     }
 
-    /// An error where the trace has no request: the events that it has instead.
+    /// Returns an error if the trace has no request: lists the events that it has instead.
     pub(super) fn complaint(&self, path: &Path) -> Result<()> {
         let present: Vec<&str> =
             KINDS.into_iter().filter(|kind| self.seen[*kind as usize] > 0).map(Action::name).collect();
@@ -120,7 +122,7 @@ impl Matcher {
         }
     }
 
-    /// Notes for the user: the event taken, and the events passed over.
+    /// Notes for the user: the event kind used, and the events ignored.
     pub(super) fn notes(&self) -> Vec<String> {
         let Some(taken) = self.choice().map(Action::name) else { return Vec::new() };
         let passed_over = (self.passed_over > 0).then(|| {
@@ -134,15 +136,15 @@ impl Matcher {
     }
 }
 
-/// Requests without an answer yet, by device, op and first byte. A request at the same place replaces one that was
-/// never answered.
+/// Outstanding requests by device, operation and first byte. A request to the same address replaces one that
+/// never completed.
 #[derive(Default)]
 struct Open {
     requests: BTreeMap<(u32, u8, u64), u64>,
 }
 
 impl Open {
-    /// Answers all requests that lie wholly in the completed range: merged ones share a completion.
+    /// Completes all requests that lie entirely in the completed range: merged requests share a completion.
     fn answer(&mut self, done: &Row, held: &mut VecDeque<(Row, bool)>, first: u64) {
         let key = |offset| (done.device, done.op as u8, offset);
         let end = done.offset + done.size;
@@ -164,7 +166,7 @@ impl Open {
         }
     }
 
-    /// Forgets a request that is held no longer.
+    /// Drops a request that is no longer held.
     fn forget(&mut self, row: &Row, number: u64) {
         let key = (row.device, row.op as u8, row.offset);
         if self.requests.get(&key) == Some(&number) {

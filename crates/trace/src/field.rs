@@ -1,4 +1,4 @@
-//! Reading the fields of a line: their number, whole numbers, decimal times, and bytes from units.
+//! Parsing the fields of a line: field counts, integers, decimal times, and sizes in units.
 
 use wordline_kernel::Bytes;
 
@@ -6,10 +6,10 @@ use super::input::{Bad, quoted};
 
 type Parsed<T> = std::result::Result<T, Bad>;
 
-/// The largest address or size taken, chosen so that sums of two fit a `u64`: 8 EiB.
+/// Largest address or size accepted, chosen so that a sum of two fits a `u64`: 8 EiB.
 const LARGEST: u64 = i64::MAX as u64;
 
-/// The fields of a line that has exactly `N`; `layout` names them for the message.
+/// Returns the fields of a line that has exactly `N`; `layout` names them in the message.
 pub(super) fn exactly<'a, const N: usize>(
     line: &'a str,
     fields: impl Iterator<Item = &'a str>,
@@ -19,7 +19,7 @@ pub(super) fn exactly<'a, const N: usize>(
     if count == N { Ok(values) } else { Err(wrong_count(line, count, N, layout)) }
 }
 
-/// The first `N` fields of a line that may have more.
+/// Returns the first `N` fields of a line that may have more.
 pub(super) fn at_least<'a, const N: usize>(
     line: &'a str,
     fields: impl Iterator<Item = &'a str>,
@@ -29,7 +29,7 @@ pub(super) fn at_least<'a, const N: usize>(
     if count >= N { Ok(values) } else { Err(wrong_count(line, count, N, layout)) }
 }
 
-/// The parts of a line between commas. They are short: to look at each byte takes less time than to begin a search.
+/// Splits a line at commas. Fields are short: a byte loop is faster than setting up a search.
 pub(super) fn by_commas(line: &str) -> impl Iterator<Item = &str> {
     let mut rest = Some(line);
     std::iter::from_fn(move || {
@@ -40,7 +40,7 @@ pub(super) fn by_commas(line: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// A field without surrounding spaces, and within these the character `quote`.
+/// Strips spaces around a field, then the character `quote`.
 #[inline]
 pub(super) fn bare(field: &str, quote: char) -> &str {
     let is_inside = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
@@ -65,7 +65,7 @@ fn wrong_count(line: &str, count: usize, wanted: usize, layout: &str) -> Bad {
     Bad { found: format!("{count} {noun} in {}", quoted(line)), wanted: format!("{wanted} fields: {layout}") }
 }
 
-/// A whole number of `what`, from 0.
+/// Parses an unsigned integer; `what` names it in the message.
 pub(super) fn whole(text: &str, what: &str) -> Parsed<u64> {
     text.parse().map_err(|_| Bad {
         found: format!("{what} {}", quoted(text)),
@@ -73,7 +73,7 @@ pub(super) fn whole(text: &str, what: &str) -> Parsed<u64> {
     })
 }
 
-/// A number of a device, disk or ASU.
+/// Parses the number of a device, disk or ASU.
 pub(super) fn device(text: &str) -> Parsed<u32> {
     text.parse().map_err(|_| Bad {
         found: format!("device {}", quoted(text)),
@@ -81,7 +81,7 @@ pub(super) fn device(text: &str) -> Parsed<u32> {
     })
 }
 
-/// A decimal number as picoseconds, `unit` of them for each 1; rounded to the nearest.
+/// Parses a decimal number into picoseconds, `unit` of them per 1, rounded to nearest.
 pub(super) fn decimal(text: &str, unit: i128, what: &str) -> Parsed<i128> {
     scaled(text, unit).ok_or_else(|| Bad {
         found: format!("{what} {}", quoted(text)),
@@ -89,9 +89,9 @@ pub(super) fn decimal(text: &str, unit: i128, what: &str) -> Parsed<i128> {
     })
 }
 
-/// Eighteen places each side of the point: what fits an `i128` in picoseconds.
+/// Accepts eighteen digits on each side of the point: this fits an `i128` in picoseconds.
 fn scaled(text: &str, unit: i128) -> Option<i128> {
-    // Most are whole numbers: a sum of nineteen digits fits.
+    // Most numbers are integers: a value of nineteen digits fits.
     let digits = text.as_bytes();
     if (1..=19).contains(&digits.len()) && digits.iter().all(u8::is_ascii_digit) {
         let whole = digits.iter().fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0'));
@@ -112,7 +112,7 @@ fn scaled(text: &str, unit: i128) -> Option<i128> {
     Some(sign * (whole * unit + (part * unit + tens / 2) / tens))
 }
 
-/// A count of `unit`s as bytes.
+/// Converts a count of `unit`s to bytes.
 pub(super) fn bytes(count: u64, unit: Bytes, what: &str) -> Parsed<u64> {
     count.checked_mul(unit.0).filter(|bytes| *bytes <= LARGEST).ok_or_else(|| Bad {
         found: format!("{what} {count} in units of {unit}"),
@@ -120,7 +120,7 @@ pub(super) fn bytes(count: u64, unit: Bytes, what: &str) -> Parsed<u64> {
     })
 }
 
-/// A field that is a whole number of `unit`s, as bytes.
+/// Parses a field that is an integer count of `unit`s, as bytes.
 pub(super) fn bytes_field(text: &str, unit: Bytes, what: &str) -> Parsed<u64> {
     bytes(whole(text, what)?, unit, what)
 }

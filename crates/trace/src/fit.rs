@@ -1,4 +1,4 @@
-//! Fitting a trace to a device that is smaller than the address space it was recorded on.
+//! Fits a trace to a device that is smaller than the address space on which it was recorded.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, counted};
@@ -6,29 +6,30 @@ use wordline_kernel::{Bytes, counted};
 use super::{Op, Request};
 use crate::{Error, error::Result};
 
-/// The grid on which moved requests stay as they were: an offset keeps its remainder by 4 KiB, and so by 512 B.
-/// Chosen as the largest alignment that file systems commonly keep.
+/// Alignment that is preserved when requests move: an offset keeps its remainder modulo 4 KiB, and so modulo
+/// 512 B. Chosen as the largest alignment that file systems commonly keep.
 const GRID: u64 = 4096;
 
-/// The treatment of requests that end beyond the device.
+/// Treatment of requests that end beyond the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Fit {
-    /// A request that ends beyond the device moves to its offset modulo the device's size (rounded down to 4 KiB), or
-    /// where it would still cross the end, back until it ends there. All others stay.
+    /// Moves a request that ends beyond the device to its offset modulo the device size (rounded down to 4
+    /// KiB); if it would still cross the end, moves it back until it ends there. Other requests are
+    /// unchanged.
     #[default]
     Wrap,
-    /// If any request ends beyond the device, the offsets of all shrink in proportion, rounded down to the 4 KiB grid.
-    /// Neighbours may then overlap.
+    /// If any request ends beyond the device, scales all offsets in proportion and rounds them down to the 4
+    /// KiB grid. Neighbouring requests may then overlap.
     Scale,
     /// A request beyond the device is an error.
     Refuse,
 }
 
-/// The changes made to fit a trace to a device.
+/// Changes made to fit a trace to a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct FitReport {
-    /// The end of the trace's highest request before.
+    /// End of the highest request before fitting.
     pub extent: Bytes,
     /// Requests whose offset changed.
     pub moved: u64,
@@ -37,7 +38,7 @@ pub struct FitReport {
 }
 
 impl FitReport {
-    /// A sentence for the report, if anything was done.
+    /// Sentence for the report, if requests changed.
     pub fn note(&self, fit: Fit, capacity: Bytes) -> Option<String> {
         let how = match fit {
             Fit::Wrap => "wrapped",
@@ -59,45 +60,45 @@ impl FitReport {
     }
 }
 
-/// A size as people read it, with two digits after the point.
+/// Formats a size for people, with two decimals.
 fn read(size: Bytes) -> String {
     let units = [(1_u64 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
     let unit = units.into_iter().find(|(unit, _)| size.0 >= *unit);
     unit.map_or_else(|| size.to_string(), |(unit, name)| format!("{:.2} {name}", size.0 as f64 / unit as f64))
 }
 
-/// Moves requests that come one by one so that all end within a device.
+/// Moves the requests of a stream so that all end within a device.
 #[derive(Clone, Debug)]
 pub struct Fitting {
-    /// The trace, for errors.
+    /// Name of the trace, for errors.
     name: String,
     fit: Fit,
     capacity: Bytes,
-    /// The end of the highest request of the whole trace, where it is known: scaling needs it.
+    /// End of the highest request of the whole trace, where known: scaling needs it.
     extent: Option<Bytes>,
     seen: u64,
     report: FitReport,
 }
 
 impl Fitting {
-    /// For a device of `capacity`.
+    /// Creates a fitter for a device of `capacity`.
     pub const fn new(fit: Fit, capacity: Bytes, extent: Option<Bytes>) -> Self {
         let report = FitReport { extent: Bytes(0), moved: 0, shortened: 0 };
         Self { name: String::new(), fit, capacity, extent, seen: 0, report }
     }
 
-    /// The same, with the name of the trace for its errors.
+    /// Sets the name of the trace for error messages.
     #[must_use]
     pub fn of(self, name: &str) -> Self {
         Self { name: name.to_owned(), ..self }
     }
 
-    /// The changes so far.
+    /// Returns the changes so far.
     pub const fn report(&self) -> FitReport {
         self.report
     }
 
-    /// A sentence about it for the report, if anything was done.
+    /// Sentence for the report, if requests changed.
     pub fn note(&self) -> Option<String> {
         self.report.note(self.fit, self.capacity)
     }
@@ -105,7 +106,7 @@ impl Fitting {
     /// Moves the next request.
     ///
     /// # Errors
-    /// A request beyond a device that is too small to wrap it, or where that is refused.
+    /// A request ends beyond a device that is too small for wrapping, or [`Fit::Refuse`] applies.
     #[inline]
     pub fn apply(&mut self, request: &mut Request) -> Result<()> {
         self.seen += 1;
@@ -152,8 +153,8 @@ impl Fitting {
     }
 }
 
-/// Moves the requests of a trace so that all end within `capacity`. Requests keep order, times and sizes; one longer
-/// than the whole device is shortened to it.
+/// Moves the requests of a trace so that all end within `capacity`. Requests keep their order, times and
+/// sizes; a request longer than the whole device is shortened to the device.
 pub fn fit(requests: &mut [Request], capacity: Bytes, fit: Fit) -> Result<FitReport> {
     let end = |request: &Request| request.offset.0.saturating_add(request.size.0);
     let extent = requests.iter().filter(|request| request.op != Op::Flush).map(end).max().unwrap_or(0);
@@ -162,7 +163,7 @@ pub fn fit(requests: &mut [Request], capacity: Bytes, fit: Fit) -> Result<FitRep
     Ok(fitting.report())
 }
 
-/// Moves a request that is no longer than the device as [`Fit::Wrap`] does, for requests that come one by one.
+/// Moves one request that is no longer than the device as [`Fit::Wrap`] does.
 pub fn wrap(request: &mut Request, capacity: Bytes) {
     let room = room(capacity);
     if request.offset.0.saturating_add(request.size.0) > capacity.0 {
@@ -170,19 +171,19 @@ pub fn wrap(request: &mut Request, capacity: Bytes) {
     }
 }
 
-/// The part of a device that moved requests may fill: its capacity, rounded down to the grid.
+/// Capacity available to moved requests: the device capacity, rounded down to the grid.
 fn room(capacity: Bytes) -> u64 {
     capacity.0 / GRID * GRID
 }
 
-/// The offset in proportion, on the grid point at or below, with the old remainder by the grid.
+/// Scales the offset, rounds it down to the grid and restores its remainder modulo the grid.
 fn scaled(offset: u64, size: u64, extent: u64, room: u64) -> u64 {
     let in_proportion = (u128::from(offset) * u128::from(room) / u128::from(extent)) as u64;
     within(in_proportion / GRID * GRID + offset % GRID, size, room)
 }
 
-/// The offset, or the last one with the same remainder by the grid from which `size` bytes end within `room`; from a
-/// remainder that leaves no place, zero.
+/// Returns the offset, or the last one with the same remainder modulo the grid from which `size` bytes end
+/// within `room`; zero if no offset with that remainder fits.
 fn within(offset: u64, size: u64, room: u64) -> u64 {
     if offset + size <= room {
         return offset;

@@ -1,26 +1,28 @@
-//! Which addresses of a volume were touched, and how often each was rewritten: a sparse map that costs memory
-//! only where the trace goes, up to a bound.
+//! The addresses of a volume that were touched, and how often each was rewritten: a sparse map whose memory
+//! grows with the addresses touched, up to a bound.
 //!
-//! Beyond the bound the map keeps every second chunk of the address space, by a hash of its number, then every fourth, and
-//! so on: each chunk that is kept is exact and stands for as many others. Tens of thousands are left at least, so that a
+//! Beyond the bound the map samples every second chunk of the address space, by a hash of the chunk number,
+//! then every fourth, and so on: a sampled chunk is exact and stands for as many others. At least tens of
+//! thousands of chunks remain, so that the error of a footprint is about one percent.
 //! footprint is off by about a hundredth.
 
 use std::collections::HashMap;
 
 use wordline_kernel::{Duration, Instant};
 
-/// The granule of footprints and updates, in bytes: the logical page of most file systems. Chosen, because the
-/// papers do not name theirs; a request touches every granule in which it has a byte.
+/// Granule of footprints and updates, in bytes: the logical page of most file systems. Chosen, as the papers
+/// do not name theirs; a request touches every granule in which it has a byte.
 pub const GRANULE: u64 = 4096;
 
-/// Granules of a chunk: 2 MiB of the volume. Chosen: sparse traces stay small, dense ones need few lookups.
+/// Granules per chunk: 2 MiB of the volume. Chosen: sparse traces stay small, dense ones need few lookups.
 const CHUNK: u64 = 512;
 const WORDS: usize = CHUNK as usize / 64;
 
-/// Bytes that the map may take. Chosen: enough for 120 GiB of written addresses, or 2 TiB of read ones, without a sample.
+/// Memory bound of the map in bytes. Chosen: enough for 120 GiB of written addresses, or 2 TiB of read ones,
+/// without sampling.
 const BOUND: usize = 256 << 20;
 
-/// The past of a written granule: 8 bytes, so that a volume with 150 GiB written fits into 400 MB.
+/// Write history of a granule: 8 bytes, so that a volume with 150 GiB written fits into 400 MB.
 #[derive(Clone, Copy)]
 struct Past {
     updates: u32,
@@ -36,26 +38,26 @@ struct Chunk {
     past: Vec<Past>,
 }
 
-/// The granules of a set of volumes that were read and written.
+/// Granules of a set of volumes that were read and written.
 pub(super) struct Footprint {
     bound: usize,
     used: usize,
-    /// One chunk in two to the power of this is kept.
+    /// Binary logarithm of the sampling interval: one chunk in `2^thinned` is kept.
     thinned: u32,
-    /// Looked up, never walked in its own order.
+    /// Index of a chunk in `chunks`; used for lookups only, never iterated.
     places: HashMap<(u32, u64), usize>,
     chunks: Vec<Chunk>,
     last: Option<((u32, u64), usize)>,
 }
 
-/// The effect of one write on the granules that it touched, scaled up where only some chunks are kept.
+/// Effect of one write on the granules that it touched, scaled up where chunks are sampled.
 #[derive(Default)]
 pub(super) struct Written {
     /// Granules touched.
     pub granules: u64,
-    /// Those of them that had been written before.
+    /// Granules among them that had been written before.
     pub rewritten: u64,
-    /// Whether any had been, as a count of requests.
+    /// One if any had been, as a count of requests; scaled up where chunks are sampled.
     pub updates: u64,
 }
 
@@ -65,17 +67,17 @@ impl Default for Footprint {
     }
 }
 
-/// Memory of a chunk and its entry in the table of places, in bytes, without its past.
+/// Memory of a chunk and its index entry in bytes, without the write history.
 const OF_CHUNK: usize = size_of::<Chunk>() + 2 * size_of::<((u32, u64), usize)>();
 const OF_PAST: usize = CHUNK as usize * size_of::<Past>();
 
 impl Footprint {
-    /// A map that takes about this many bytes.
+    /// Creates a map with a memory bound of `bound` bytes.
     fn within(bound: usize) -> Self {
         Self { bound, used: 0, thinned: 0, places: HashMap::new(), chunks: Vec::new(), last: None }
     }
 
-    /// How many chunks each one that is kept stands for.
+    /// Sampling interval: how many chunks each kept chunk stands for.
     pub fn one_in(&self) -> u64 {
         1 << self.thinned
     }
@@ -84,7 +86,7 @@ impl Footprint {
         self.thinned == 0 || hash(device, chunk) >> (64 - self.thinned) == 0
     }
 
-    /// Keeps half of the chunks, as long as the map is too large.
+    /// Drops half of the chunks while the map exceeds its bound.
     fn thin(&mut self) {
         while self.used > self.bound && self.thinned < 63 {
             self.thinned += 1;
@@ -108,8 +110,8 @@ impl Footprint {
         }
     }
 
-    /// Marks the granules of `size` bytes at `offset` as written at `now`, and tells each rewritten granule's
-    /// update interval.
+    /// Marks the granules of `size` bytes at `offset` as written at `now`, and reports the update interval of
+    /// each rewritten granule.
     pub fn write(
         &mut self,
         device: u32,
@@ -148,7 +150,7 @@ impl Footprint {
         outcome
     }
 
-    /// Bytes of granules read, written, and either.
+    /// Returns the bytes of granules read, written, and either.
     pub fn bytes(&self) -> (u64, u64, u64) {
         let (mut read, mut written, mut either) = (0, 0, 0);
         for chunk in &self.chunks {
@@ -162,7 +164,7 @@ impl Footprint {
         (read.saturating_mul(all), written.saturating_mul(all), either.saturating_mul(all))
     }
 
-    /// How many written granules were rewritten how often, as (updates, granules), most updates first.
+    /// Returns the number of granules by update count, as (updates, granules), most updates first.
     pub fn updates(&self) -> Vec<(u32, u64)> {
         let mut counts = std::collections::BTreeMap::new();
         for chunk in &self.chunks {
@@ -191,7 +193,7 @@ impl Footprint {
     }
 }
 
-/// A hash of a chunk's number: the last step of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+/// Hashes a chunk number: the finalizer of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
 fn hash(device: u32, chunk: u64) -> u64 {
     let mut mixed = chunk ^ u64::from(device).rotate_right(24);
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -199,7 +201,7 @@ fn hash(device: u32, chunk: u64) -> u64 {
     mixed ^ (mixed >> 31)
 }
 
-/// The parts of a request in each chunk: (chunk, first granule, granule after the last).
+/// Splits a request by chunk: (chunk, first granule, granule after the last).
 fn pieces(offset: u64, size: u64) -> impl Iterator<Item = (u64, u64, u64)> {
     let first = offset / GRANULE;
     let end = if size == 0 { first } else { offset.saturating_add(size - 1) / GRANULE + 1 };
@@ -210,7 +212,7 @@ fn pieces(offset: u64, size: u64) -> impl Iterator<Item = (u64, u64, u64)> {
     })
 }
 
-/// Sets the bits from `from` to below `to`.
+/// Sets the bits in `from..to`.
 fn set(bits: &mut [u64; WORDS], from: u64, to: u64) {
     for (word, bits) in (0u64..).zip(bits.iter_mut()) {
         let (low, high) = (from.max(word * 64), to.min(word * 64 + 64));

@@ -1,4 +1,4 @@
-//! Opening a trace: decompression as it is read, lines with their numbers, and errors that name them.
+//! Opening a trace: streaming decompression, numbered lines, and errors that name them.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -9,10 +9,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::{Error, error::Result};
 
-/// How much of a file is looked at to find its format; chosen to hold a few hundred lines of any format.
+/// Bytes of a file examined for its format; chosen to hold a few hundred lines of any format.
 const PREFIX: u64 = 64 << 10;
 
-/// The longest line that is read, chosen far above any format's: a binary file must not fill the memory.
+/// Longest line accepted, chosen far above any format's: a binary file must not fill the memory.
 const LONGEST_LINE: u64 = 1 << 20;
 
 /// An error in a line or record, without its position, which the reader adds.
@@ -23,13 +23,13 @@ pub(super) struct Bad {
 }
 
 impl Bad {
-    /// A complaint about `found`, which is quoted as it stands in the file.
+    /// Creates an error about `found`, quoted as it stands in the file.
     pub(super) fn quoting(found: &str, wanted: impl Into<String>) -> Self {
         Self { found: quoted(found), wanted: wanted.into() }
     }
 }
 
-/// A text from a file as shown to a user: in quotes, unprintable characters escaped, cut after 80 characters.
+/// Formats text from a file for the user: in quotes, unprintable characters escaped, cut after 80 characters.
 pub(super) fn quoted(text: &str) -> String {
     let mut shown: String = text.chars().take(80).flat_map(char::escape_debug).collect();
     if text.chars().nth(80).is_some() {
@@ -38,20 +38,20 @@ pub(super) fn quoted(text: &str) -> String {
     format!("\"{shown}\"")
 }
 
-/// The mark with which some editors begin a text in UTF-8.
+/// UTF-8 byte order mark, which some editors write first.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// How far the file of a trace has been read, as it lies on the disk.
+/// Read progress of a trace file, in bytes on disk (before decompression).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
     /// Bytes read so far.
     pub bytes: u64,
-    /// Bytes of the file, or of all files that are merged; `None` for a pipe. An archive is read as a whole before its
-    /// first request.
+    /// Size of the file, or of all merged files, in bytes; `None` for a pipe. An archive is read completely
+    /// before its first request.
     pub of: Option<u64>,
 }
 
-/// How far a file has been read, shared by the reader and those who ask for it.
+/// Read position of a file, shared by the reader and its observers.
 #[derive(Clone, Default)]
 pub(super) struct Position {
     read: Arc<AtomicU64>,
@@ -59,7 +59,7 @@ pub(super) struct Position {
 }
 
 impl Position {
-    /// The sum over the files of a trace.
+    /// Sums the positions of the files of a trace.
     pub(super) fn sum(files: &[Self]) -> Progress {
         let bytes = files.iter().map(|file| file.read.load(Ordering::Relaxed)).sum();
         let of = files.iter().map(|file| file.of).sum::<Option<u64>>();
@@ -67,7 +67,7 @@ impl Position {
     }
 }
 
-/// Bytes on their way from a file, counted.
+/// Counts the bytes read from a file.
 struct Counted<R> {
     inner: R,
     read: Arc<AtomicU64>,
@@ -81,27 +81,27 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// The decompressed content of a trace file, and its beginning.
+/// Decompressed content of a trace file, and its first bytes.
 pub(super) struct Input<'a> {
-    /// The file, for messages.
+    /// File name, for messages.
     pub(super) path: PathBuf,
-    /// The beginning of the content.
+    /// First bytes of the content.
     pub(super) prefix: Vec<u8>,
-    /// The content from its beginning.
+    /// The whole content, `prefix` included.
     pub(super) stream: Box<dyn BufRead + Send + 'a>,
-    /// How far the file has been read.
+    /// Read position in the file.
     pub(super) position: Position,
-    /// Whether something that is no gzip stands behind the compressed data; known at the end.
+    /// Whether bytes that are no gzip follow the compressed data; known at the end.
     junk: Arc<AtomicBool>,
 }
 
-/// Whether `path` can be opened and read as often as one likes: a file, no pipe and no device.
+/// Whether `path` can be opened and read repeatedly: a regular file, no pipe and no device.
 pub(super) fn can_be_read_again(path: &Path) -> bool {
     !is_standard(path) && std::fs::metadata(path).is_ok_and(|about| about.is_file() || about.is_dir())
 }
 
 impl Input<'_> {
-    /// Opens a file, plain, gzip or zstd; `-` is standard input.
+    /// Opens a plain, gzip or zstd file; `-` is standard input.
     pub(super) fn open(path: &Path) -> Result<Self> {
         let of = std::fs::metadata(path).ok().filter(|about| about.is_file() && !is_standard(path));
         let position = Position { of: of.map(|about| about.len()), ..Position::default() };
@@ -116,7 +116,7 @@ fn is_standard(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-/// Opens a file that a user named. A folder is refused here: the error of reading one says less.
+/// Opens a file named by the user. A directory is rejected here: the error from reading one is less clear.
 fn opened(path: &Path) -> Result<Box<dyn Read + Send>> {
     let open = || -> io::Result<Box<dyn Read + Send>> {
         if is_standard(path) {
@@ -131,7 +131,7 @@ fn opened(path: &Path) -> Result<Box<dyn Read + Send>> {
 }
 
 impl<'a> Input<'a> {
-    /// The content that `raw` holds, decompressed.
+    /// Decompresses the content of `raw`.
     pub(super) fn new(path: &Path, mut raw: impl BufRead + Send + 'a) -> Result<Self> {
         let read_error = |reason| Error::File { path: path.into(), action: "read", reason };
         let magic = raw.fill_buf().map_err(read_error)?;
@@ -160,25 +160,25 @@ impl<'a> Input<'a> {
             Ok(_) if prefix.is_empty() => return Err(empty(path)),
             Ok(_) => Box::new(again.chain(stream)),
             Err(reason) if !prefix.contains(&b'\n') => return Err(stream_error(path, 1, &reason)),
-            // The lines before the damage are read first, so that the message can say how far they go.
+            // The lines before the damage are delivered first, so that the message can name the damaged line.
             Err(reason) => Box::new(again.chain(BufReader::with_capacity(1, Broken(Some(reason))))),
         };
         Ok(Self { path: path.into(), prefix, stream, position: Position::default(), junk })
     }
 
-    /// The content as lines.
+    /// Returns the content as lines.
     pub(super) fn lines(self) -> Lines<'a> {
         let Self { path, stream, junk, .. } = self;
         Lines { path, stream, junk, number: 0, buffer: Vec::new(), unended: false }
     }
 }
 
-/// Whether these bytes are UTF-8, but for a character cut off at the end.
+/// Whether these bytes are UTF-8, except for a character cut off at the end.
 fn is_text(bytes: &[u8]) -> bool {
     std::str::from_utf8(bytes).map_or_else(|reason| reason.error_len().is_none(), |_| true)
 }
 
-/// The members of a gzip file, one after another. Other bytes behind them are passed over, as gzip does.
+/// Members of a gzip file, one after another. Other bytes after them are ignored, as gzip does.
 struct Members<R> {
     member: Option<flate2::bufread::GzDecoder<R>>,
     junk: Arc<AtomicBool>,
@@ -210,7 +210,7 @@ impl<R: BufRead> Read for Members<R> {
     }
 }
 
-/// A stream that ends in the error it was made with.
+/// A stream that fails with the given error.
 struct Broken(Option<io::Error>);
 
 impl Read for Broken {
@@ -231,7 +231,7 @@ fn foreign(path: &Path, found: &str) -> Error {
     }
 }
 
-/// Fills `record` from the stream; how many bytes there were.
+/// Fills `record` from the stream; returns the bytes read.
 pub(super) fn fill(stream: &mut impl Read, record: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while filled < record.len() {
@@ -245,7 +245,7 @@ pub(super) fn fill(stream: &mut impl Read, record: &mut [u8]) -> io::Result<usiz
     Ok(filled)
 }
 
-/// An error of reading the stream in line or record `line`.
+/// Converts an error from reading the stream at line or record `line`.
 pub(super) fn stream_error(path: &Path, line: u64, reason: &io::Error) -> Error {
     let (found, wanted) = if reason.kind() == io::ErrorKind::UnexpectedEof {
         ("an early end of the data", "the rest of them: the file is cut off")
@@ -255,9 +255,9 @@ pub(super) fn stream_error(path: &Path, line: u64, reason: &io::Error) -> Error 
     Error::Line { path: path.into(), line, found: format!("{found} ({reason})"), wanted: wanted.into() }
 }
 
-/// The lines of a trace, counted from 1.
+/// Lines of a trace, counted from 1.
 pub(super) struct Lines<'a> {
-    /// The file, for messages.
+    /// File name, for messages.
     pub(super) path: PathBuf,
     stream: Box<dyn BufRead + Send + 'a>,
     junk: Arc<AtomicBool>,
@@ -267,7 +267,7 @@ pub(super) struct Lines<'a> {
 }
 
 impl Lines<'_> {
-    /// The next line without its end, or `None` after the last.
+    /// Returns the next line without its end, or `None` after the last.
     pub(super) fn next(&mut self) -> Result<Option<Cow<'_, str>>> {
         self.buffer.clear();
         let read = self.stream.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut self.buffer);
@@ -283,12 +283,13 @@ impl Lines<'_> {
         }
         self.unended = self.buffer.pop_if(|last| *last == b'\n').is_none();
         self.buffer.pop_if(|last| *last == b'\r');
-        // Checking for UTF-8 first is faster than replacing what is not.
+        // Checking for UTF-8 first is faster than a lossy conversion.
         let text = std::str::from_utf8(&self.buffer).map(Cow::Borrowed);
         Ok(Some(text.unwrap_or_else(|_| String::from_utf8_lossy(&self.buffer))))
     }
 
-    /// The first result of `take` on the next lines. Blank lines and comments, which begin with `#`, are passed over.
+    /// Returns the first result of `take` on the next lines. Skips blank lines and comments, which begin with
+    /// `#`.
     pub(super) fn first<T>(
         &mut self,
         mut take: impl FnMut(&str) -> std::result::Result<Option<T>, Bad>,
@@ -307,31 +308,31 @@ impl Lines<'_> {
         Ok(None)
     }
 
-    /// The number of the line read last.
+    /// Number of the last line read.
     pub(super) const fn number(&self) -> u64 {
         self.number
     }
 
-    /// Whether the line read last is the last of all and has no end.
+    /// Whether the last line read is the last of the file and has no line end.
     pub(super) const fn is_unended(&self) -> bool {
         self.unended
     }
 
-    /// An error in the line read last.
+    /// Converts an error in the last line read.
     pub(super) fn wrong(&self, bad: Bad) -> Error {
         let cut =
             if self.unended { " in the last line, which has no line end (a file cut off?)" } else { "" };
         Error::Line { path: self.path.clone(), line: self.number, found: bad.found + cut, wanted: bad.wanted }
     }
 
-    /// A note about a last line without a line end, if there is one: it may be cut off and still look whole.
+    /// Note about a last line without line end, if any: it may be truncated and still parse.
     pub(super) fn unended_note(&self) -> Option<String> {
         self.unended.then(|| {
             format!("line {}, the last, has no line end: the file may be cut off there", self.number)
         })
     }
 
-    /// A note about bytes behind the compressed data, if there are any.
+    /// Note about bytes after the compressed data, if any.
     pub(super) fn junk_note(&self) -> Option<String> {
         let found = self.junk.load(Ordering::Relaxed);
         found.then(|| "what stands behind the compressed data and is no gzip was passed over".into())

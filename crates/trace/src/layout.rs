@@ -1,4 +1,4 @@
-//! Where the devices of a trace lie in one address space.
+//! Layout of several traced devices in one address space.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,17 +8,17 @@ use wordline_kernel::Bytes;
 use super::options::Devices;
 use crate::{Error, error::Result};
 
-/// Stacked devices begin at multiples of this; chosen so that no request's alignment changes.
+/// Stacked devices begin at multiples of this; chosen so that the alignment of requests does not change.
 const DEVICE_ALIGNMENT: u64 = 1 << 20;
 
-/// Devices that are told apart. Chosen: far above any recorded system's, and their table stays small.
+/// Upper bound on distinct devices. Chosen: far above any recorded system's, and the table stays small.
 const MOST_DEVICES: usize = 1 << 16;
 
-/// How far each device of a trace reaches.
+/// End of the highest request of each device of a trace.
 pub(super) struct Ends {
     devices: Devices,
     ends: BTreeMap<u32, u64>,
-    /// The device of the last request and how far it reaches, which are not in the table yet.
+    /// Device of the last request and its end, not yet in the table.
     last: Option<(u32, u64)>,
 }
 
@@ -27,7 +27,7 @@ impl Ends {
         Self { devices, ends: BTreeMap::new(), last: None }
     }
 
-    /// Takes in a request that ends there.
+    /// Adds a request that ends at `end`.
     #[inline]
     pub(super) fn add(&mut self, path: &Path, device: u32, end: u64) -> Result<()> {
         let key = if self.devices == Devices::Keep { 0 } else { device };
@@ -58,7 +58,7 @@ impl Ends {
         }
     }
 
-    /// Lays the devices one behind another in the order of their numbers, if they are to be.
+    /// Stacks the devices in order of their numbers, if the option asks for it.
     pub(super) fn layout(&self, path: &Path) -> Result<Layout> {
         let mut ends = self.ends.clone();
         if let Some((device, end)) = self.last {
@@ -83,29 +83,29 @@ impl Ends {
     }
 }
 
-/// Where each device begins.
+/// First byte of each device in the shared address space.
 #[derive(Clone)]
 pub(super) struct Layout {
     devices: Devices,
-    /// By device: its first byte, and how far its requests reach.
+    /// By device: its first byte, and the end of its requests.
     places: BTreeMap<u32, (u64, u64)>,
     extent: u64,
     all: u64,
 }
 
 impl Layout {
-    /// The byte after the last that any request touches.
+    /// Byte after the last that any request touches.
     pub(super) const fn extent(&self) -> Bytes {
         Bytes(self.extent)
     }
 
-    /// Whether requests move at all.
+    /// Whether any request is relocated.
     pub(super) fn moves(&self) -> bool {
         self.places.len() > 1
     }
 
-    /// Where a request goes that is at `offset` of `device`; `None` for a device that was not looked at, or a range beyond
-    /// what was.
+    /// Translates `offset` of `device` into the shared address space; `None` for a device that was not
+    /// surveyed, or a range beyond the surveyed requests.
     #[inline]
     pub(super) fn place(&self, device: u32, offset: u64, size: u64) -> Option<u64> {
         if self.devices == Devices::Keep {
@@ -116,7 +116,7 @@ impl Layout {
         within.then_some(begin + offset)
     }
 
-    /// A note for the user about devices that were moved, if any were.
+    /// Note for the user about devices that were relocated, if any.
     pub(super) fn note(&self) -> Option<String> {
         let count = self.places.len();
         self.moves()

@@ -1,12 +1,14 @@
-//! Block traces: the requests of a host to a disk, one after another. Nothing here knows what the disk is made of.
+//! Block traces: the requests of a host to a disk. This crate knows nothing about the inside of the disk.
 //!
-//! [`open()`] finds the format of a file by its content, decompresses as it reads, puts requests in the order of time within a
-//! window, and notes all that it had to do; [`read()`] takes a whole trace into memory. [`prepare()`] looks at what must be
-//! known before the requests go anywhere. [`Statistics`] are the numbers that papers print of a trace, [`fit()`] moves
-//! requests into a smaller address space, and [`Writing`] puts them down in another format. [`workload`] generates
-//! requests: as a pattern, or to the statistics that a paper gives of a trace which may not be passed on.
+//! [`open()`] detects the format of a file from its content, decompresses as it reads, sorts requests by time
+//! within a window, and notes every correction; [`read()`] loads a whole trace into memory. [`prepare()`]
+//! surveys a trace before the requests are used. [`Statistics`] are the numbers that papers print of a trace,
+//! [`fit()`] moves requests into a smaller address space, and [`Writing`] writes them in another format.
+//! [`workload`] generates requests: as a pattern, or from published statistics of a trace that may not be
+//! redistributed.
 //!
-//! Memory does not grow with the length of a trace, but where a function says that it takes a whole one.
+//! Memory does not grow with the length of a trace, except in functions that are documented to load a whole
+//! one.
 //!
 //! ```
 //! use wordline_trace::{Compression, Op, Options, Statistics, TargetFormat, Writing, read_bytes};
@@ -85,44 +87,44 @@ pub enum Op {
     Write,
     /// Discard, TRIM, deallocate.
     Discard,
-    /// Make everything acknowledged so far durable.
+    /// Make everything acknowledged so far durable (NVMe Flush).
     Flush,
-    /// Make the range read as zeroes.
+    /// Make the range read as zeroes (NVMe Write Zeroes).
     WriteZeroes,
     /// Compare the range with what the host holds.
     Compare,
 }
 
 impl Op {
-    /// How many kinds there are.
+    /// Number of operations.
     pub const COUNT: usize = 6;
 }
 
 /// One request of a trace or a generator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// When it arrives, counted from the first request of the trace.
+    /// Arrival time, counted from the first request of the trace.
     pub arrival: Instant,
-    /// Its operation.
+    /// Operation.
     pub op: Op,
-    /// Forced unit access: a write that is complete only once it is durable.
+    /// Forced unit access: the write completes only when its data are durable.
     pub fua: bool,
-    /// The recorded device (disk, ASU, volume), 0 where the format has none.
+    /// Recorded device (disk, ASU, volume), 0 where the format has none.
     pub device: u32,
-    /// The first byte.
+    /// First byte.
     pub offset: Bytes,
-    /// How many bytes; zero for a flush only.
+    /// Size in bytes; zero for a flush only.
     pub size: Bytes,
-    /// The response time that was recorded, where the format has one.
+    /// Recorded response time, where the format has one.
     pub response: Option<wordline_kernel::Duration>,
-    /// The recorded processor, where the format has one.
+    /// Recorded processor, where the format has one.
     pub cpu: Option<u16>,
-    /// The stream of a write, for devices that keep streams apart; 0 for none.
+    /// Stream of a write, for devices with streams; 0 for none.
     pub stream: u8,
 }
 
 impl Request {
-    /// A request at the start of a trace, to device 0, with nothing recorded beside it.
+    /// Creates a request at the start of a trace, to device 0, without recorded extras.
     pub const fn new(op: Op, offset: Bytes, size: Bytes) -> Self {
         Self {
             arrival: Instant::ZERO,

@@ -1,4 +1,4 @@
-//! Options by which a user states what the file of a trace leaves open: format, units, devices, events.
+//! Options that state what a trace file does not: format, units, devices, events.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,11 +6,11 @@ use wordline_kernel::{Bytes, Duration, one_of};
 
 use crate::{Error, error::Result};
 
-/// A trace format. Its name in options is the lower-case form with hyphens.
+/// A trace format. Its name in options is lower case with hyphens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Format {
-    /// Columns named by a header line: ours.
+    /// Wordline's CSV: columns named by a header line.
     Csv,
     /// MSR Cambridge: file time, host, disk, Read or Write, offset, size, response.
     Msr,
@@ -18,17 +18,17 @@ pub enum Format {
     Spc,
     /// DiskSim ASCII: milliseconds, device, LBA, size, flags.
     Disksim,
-    /// SSDSim ASCII: nanoseconds, device, LBA, size, 1 for a read; further columns are passed over.
+    /// SSDSim ASCII: nanoseconds, device, LBA, size, 1 for a read; further columns are ignored.
     Ssdsim,
-    /// MQSim ASCII: as SSDSim, without further columns.
+    /// MQSim ASCII: like SSDSim, without further columns.
     Mqsim,
     /// The default text of blkparse.
     Blkparse,
     /// The text of the MOST tools: time, action, RWBS, sector, length, process, ... separated by tabs.
     Most,
-    /// FIU: nanoseconds, process id and name, LBA, size, R or W, major, minor, hash of the content.
+    /// FIU: nanoseconds, process ID and name, LBA, size, R or W, major, minor, content hash.
     Fiu,
-    /// Binary records of the Linux block tracer, one file a processor, in a directory or an archive.
+    /// Binary records of blktrace, one file per CPU, in a directory or an archive.
     Blktrace,
     /// fio's I/O log, version 2 or 3.
     FioIolog,
@@ -38,12 +38,12 @@ pub enum Format {
     Biotracer,
     /// hfplayer's CSV with a header line.
     Hfplayer,
-    /// The events of wiscsee: process, D or C, op, offset, size, seconds, wait, sync.
+    /// Events of wiscsee: process, D or C, op, offset, size, seconds, wait, sync.
     Wiscsee,
 }
 
 impl Format {
-    /// Every format, in the order in which their names are listed to a user.
+    /// Every format, in the order in which their names are listed.
     pub const ALL: [Self; 15] = [
         Self::Csv,
         Self::Msr,
@@ -62,7 +62,7 @@ impl Format {
         Self::Wiscsee,
     ];
 
-    /// The name in options and reports.
+    /// Name in options and reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Csv => "csv",
@@ -88,7 +88,7 @@ impl Format {
         Self::ALL.map(Self::name).join(", ")
     }
 
-    /// The units of time, address and size where options do not set them.
+    /// Units of time, address and size unless options set them.
     pub(super) const fn units(self) -> Units {
         const SECTOR: Bytes = Bytes(512);
         const BYTE: Bytes = Bytes(1);
@@ -107,18 +107,18 @@ impl Format {
         Units { time, address, size }
     }
 
-    /// Whether the format leaves its units open, so that options may set them.
+    /// Whether the format does not define its units, so that options may set them.
     pub(super) const fn has_open_units(self) -> bool {
         !matches!(self, Self::Blktrace | Self::Vscsi)
     }
 
-    /// Whether the format records several events of a request, of which one is taken.
+    /// Whether the format records several events per request, of which one is used.
     pub(super) const fn has_events(self) -> bool {
         matches!(self, Self::Blkparse | Self::Most | Self::Blktrace | Self::Wiscsee)
     }
 }
 
-/// The unit of a time column.
+/// Unit of a time column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum TimeUnit {
     /// Picoseconds.
@@ -142,7 +142,7 @@ pub enum TimeUnit {
 }
 
 impl TimeUnit {
-    /// Every unit, the smallest first.
+    /// Every unit, smallest first.
     pub(super) const ALL: [Self; 6] = [Self::Ps, Self::Ns, Self::HundredNs, Self::Us, Self::Ms, Self::S];
 
     /// The name in options and messages.
@@ -157,7 +157,7 @@ impl TimeUnit {
         }
     }
 
-    /// How many picoseconds one unit has.
+    /// Picoseconds per unit.
     pub(super) const fn ps(self) -> i128 {
         match self {
             Self::Ps => 1,
@@ -170,7 +170,7 @@ impl TimeUnit {
     }
 }
 
-/// The units of the numbers in a trace.
+/// Units of the numbers in a trace.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Units {
     pub(super) time: TimeUnit,
@@ -178,7 +178,7 @@ pub(super) struct Units {
     pub(super) size: Bytes,
 }
 
-/// Which event of a request gives its time, where a format records several.
+/// Event that gives the time of a request, where a format records several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
@@ -191,10 +191,10 @@ pub enum Action {
 }
 
 impl Action {
-    /// Every kind, in the order in which they are taken for the time of a request.
+    /// Every kind, in order of preference for the time of a request.
     pub(super) const ALL: [Self; 3] = [Self::Queue, Self::Issue, Self::Complete];
 
-    /// The word in options and messages.
+    /// Name in options and messages.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Queue => "queue",
@@ -204,20 +204,20 @@ impl Action {
     }
 }
 
-/// Where the devices of a trace with several lie in one address space.
+/// Layout of several traced devices in one address space.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Devices {
-    /// One behind another in the order of their numbers, each beginning at the next whole MiB after the last byte
-    /// that the trace touches of the one before.
+    /// One after another in the order of their numbers, each beginning at the next whole MiB after the last
+    /// byte of the previous device that the trace touches.
     #[default]
     Stack,
-    /// Offsets stay as recorded; devices differ by [`Request::device`](super::Request) only.
+    /// Offsets stay as recorded; devices differ only in [`Request::device`](super::Request).
     Keep,
 }
 
 impl Devices {
-    /// Both.
+    /// Both values.
     const ALL: [Self; 2] = [Self::Stack, Self::Keep];
 
     /// The name in options.
@@ -229,30 +229,30 @@ impl Devices {
     }
 }
 
-/// The options for reading a trace. An option that is `None` follows from the format.
+/// Options for reading a trace. An option that is `None` follows from the format.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
-    /// The format; found by content when not named.
+    /// Format; detected from the content if not given.
     pub format: Option<Format>,
-    /// The unit of time stamps.
+    /// Unit of time stamps.
     pub time_unit: Option<TimeUnit>,
-    /// The unit of addresses, such as `512B`.
+    /// Unit of addresses, such as `512B`.
     pub address_unit: Option<Bytes>,
-    /// The unit of sizes, such as `4KiB`.
+    /// Unit of sizes, such as `4KiB`.
     pub size_unit: Option<Bytes>,
-    /// The sector: the unit of addresses and sizes of formats that count in sectors, 512 B if not said.
+    /// Sector size: the unit of addresses and sizes in formats that count sectors, 512 B by default.
     pub sector: Option<Bytes>,
-    /// The only recorded device whose requests are taken.
+    /// Recorded device whose requests are kept; all others are dropped.
     pub device: Option<u32>,
-    /// Where several devices lie.
+    /// Layout of several devices in one address space.
     pub devices: Devices,
-    /// The event that gives the time; `queue` where the trace has it, else `issue`, else `complete`.
+    /// Event that gives the time; `queue` where the trace has it, else `issue`, else `complete`.
     pub action: Option<Action>,
-    /// A gap between two requests longer than this is a jump of the clock.
+    /// Gap between two requests from which on it counts as a jump of the clock.
     pub jump: Duration,
-    /// How many requests are held to put them in the order of time, from 1,000 to 16,777,216; 65,536 if not said. One that
-    /// stands farther behind a later one is an error.
+    /// Number of requests held to sort them by time, from 1,000 to 16,777,216; 65,536 by default. A request
+    /// that is further out of order is an error.
     pub window: Option<u32>,
 }
 
@@ -267,8 +267,8 @@ impl Default for Options {
             device: None,
             devices: Devices::default(),
             action: None,
-            // Chosen: longer than the week that the longest published traces last, shorter than a clock set from
-            // 1970 to the present.
+            // Chosen: longer than the week that the longest published traces last, shorter than a clock set
+            // from 1970 to the present.
             jump: Duration::from_ms(10 * 86_400_000),
             window: None,
         }
@@ -276,7 +276,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The names of the options.
+    /// Names of the options.
     const KEYS: [&str; 10] = [
         "format",
         "time_unit",
@@ -290,7 +290,7 @@ impl Options {
         "window",
     ];
 
-    /// Reads options written as `key=value`, such as `time_unit=us`; the keys are the names of the fields.
+    /// Parses options written as `key=value`, such as `time_unit=us`; the keys are the field names.
     pub fn from_pairs<'a>(pairs: impl IntoIterator<Item = &'a str>) -> Result<Self> {
         let mut options = Self::default();
         for pair in pairs {
@@ -336,7 +336,7 @@ impl Options {
         }
     }
 
-    /// How many rows are held to put them in order.
+    /// Number of rows held to sort them.
     pub(super) fn window(&self) -> Result<usize> {
         let window = self.window.unwrap_or(USUAL_WINDOW);
         if (LEAST_WINDOW..=LARGEST_WINDOW).contains(&window) {
@@ -349,7 +349,7 @@ impl Options {
         })
     }
 
-    /// The units that hold for `format`. An option that the format has no use for is refused: it would be ignored.
+    /// Returns the units that hold for `format`. An option without effect for the format is an error.
     pub(super) fn units(&self, format: Format) -> Result<Units> {
         let said = [
             ("time_unit", self.time_unit.is_some()),
@@ -385,10 +385,10 @@ impl Options {
     }
 }
 
-/// Rows held to put them in order, if the user does not say. Chosen: no public trace at hand is out of order by more than a
+/// Default number of rows held to sort them. Chosen: no public trace at hand is out of order by more than a
 /// few thousand, and this window takes 7 MB and a few milliseconds.
 const USUAL_WINDOW: u32 = 1 << 16;
-/// Chosen: the number of requests from which on a single one across a jump of the clock is a stray.
+/// Chosen: the number of requests from which a single one across a clock jump is a stray.
 const LEAST_WINDOW: u32 = 1_000;
 /// Chosen: they take less than 2 GB.
 const LARGEST_WINDOW: u32 = 1 << 24;

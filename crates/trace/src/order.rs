@@ -1,7 +1,7 @@
-//! Rows in the order of time, with jumps of the clock closed, from a window over the file.
+//! Sorts rows by time within a window and closes clock jumps.
 //!
-//! The window holds a fixed number of rows; while it is full, the earliest leaves it for each one that comes. A row
-//! that stands farther behind a later row than the window holds has missed its turn, and is an error.
+//! The window holds a fixed number of rows; when it is full, each new row evicts the earliest. A row that is
+//! out of order by more than the window holds is an error.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -11,18 +11,18 @@ use wordline_kernel::Duration;
 use super::options::Action;
 use super::row::Row;
 
-/// The length to which a gap made by a jump of the clock is closed: chosen as 1 ms, a gap that orders the requests
-/// around it and changes no statistic of a trace that lasts minutes.
+/// Length to which the gap of a clock jump is closed: chosen as 1 ms, a gap that orders the requests around
+/// it and changes no statistic of a trace that lasts minutes.
 const CLOSED_GAP_PS: i128 = 1_000_000_000;
 
-/// From this many requests on, a single one across a jump is a stray; chosen so that in a short trace, where every
-/// request counts, none is left out.
+/// Number of requests from which a single one across a clock jump is a stray; chosen so that in a short
+/// trace, where every request counts, none is dropped.
 const STRAY_FROM: u64 = 1_000;
 
-/// Jumps of the clock that are told one by one. Chosen: a trace with more is told so.
+/// Clock jumps noted one by one; for more, a note gives their number. Chosen.
 const JUMPS_TOLD: usize = 10;
 
-/// A row in the window, with its place in the file.
+/// A row in the window, with its position in the file.
 struct Held {
     row: Row,
     number: u64,
@@ -49,23 +49,24 @@ impl PartialOrd for Held {
 }
 
 impl Ord for Held {
-    /// The earliest is the greatest: a heap gives that first.
+    /// The earliest is the greatest: a heap pops it first.
     fn cmp(&self, other: &Self) -> Ordering {
         other.key().cmp(&self.key())
     }
 }
 
-/// Rows between two jumps of the clock.
+/// Rows between two clock jumps.
 #[derive(Default)]
 struct Era {
-    /// The latest time of all its rows, also of those that have left.
+    /// Latest time of all its rows, including those already emitted.
     latest: i128,
-    /// The place in the file of the first of them, and the number of requests before it: it tells which era was first.
+    /// Position in the file of its first row, and the number of requests before it: decides which era comes
+    /// first.
     first: (u64, u64),
-    /// Rows that came in order, and those that came after a later one.
+    /// Rows in order of time, and rows that arrived after a later one.
     in_order: VecDeque<Held>,
     behind: BinaryHeap<Held>,
-    /// Rows held, by the kind of event; those of no event in the last place.
+    /// Rows held, by event kind; rows without an event in the last element.
     held: [u64; 4],
 }
 
@@ -97,7 +98,7 @@ impl Era {
         self.in_order.len() + self.behind.len()
     }
 
-    /// This era and the one after it as one: the smaller goes into the larger.
+    /// Merges this era with the next: the smaller is moved into the larger.
     fn and(self, later: Self) -> Self {
         let latest = self.latest.max(later.latest);
         let first = self.first.min(later.first);
@@ -106,14 +107,14 @@ impl Era {
             std::mem::swap(&mut small, &mut large);
         }
         while let Some(held) = small.pop() {
-            // Memory that held two eras holds one, but for the steps in which vectors grow.
+            // Memory that held two eras holds one, except for the growth steps of vectors.
             large.push(held).expect("the window was taken in before");
         }
         (large.latest, large.first) = (latest, first);
         large
     }
 
-    /// The time of the row that leaves next.
+    /// Time of the row that is emitted next.
     fn next_time(&self) -> Option<i128> {
         let times = [self.in_order.front(), self.behind.peek()];
         times.into_iter().flatten().map(|held| held.row.time).min()
@@ -127,40 +128,41 @@ const fn kind_of(row: &Row) -> usize {
     }
 }
 
-/// The era whose rows are leaving. It is kept apart from the others, for most rows of most traces are of it.
+/// The era being emitted. It is kept apart from the others, as most rows of most traces belong to it.
 struct Current {
     era: Era,
-    /// The earliest time of all its rows.
+    /// Earliest time of all its rows.
     earliest: i128,
-    /// The time of the last row that left, as recorded.
+    /// Recorded time of the last row emitted.
     left: i128,
-    /// The offset added to recorded times.
+    /// Offset added to recorded times.
     shift: i128,
 }
 
-/// Why a row cannot be put in order.
+/// Reasons why a row cannot be sorted.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Misplaced {
-    /// It stands too far behind a later one: this many picoseconds.
+    /// It is this many picoseconds earlier than a row already emitted.
     TooLate(i128),
-    /// There is no memory for the window.
+    /// Memory for the window cannot be allocated.
     NoMemory,
 }
 
-/// Puts rows in order.
+/// Sorts rows by time.
 pub(super) struct Sorter {
     window: usize,
     jump: i128,
-    /// The eras whose turn is to come, by the earliest time of all their rows. No two are as close as a jump.
+    /// Eras not yet emitted, by the earliest time of all their rows. Any two are further apart than a clock
+    /// jump.
     eras: BTreeMap<i128, Era>,
-    /// The same by the place in the file of their first rows.
+    /// The same eras by the file position of their first rows.
     turns: BTreeMap<u64, i128>,
     current: Option<Current>,
     held: usize,
     /// Rows taken in, and requests among them, by kind.
     taken: u64,
     counts: [u64; 4],
-    /// The time of the last row taken in, and that of the last that left, as recorded and from the first.
+    /// Time of the last row taken in; recorded time of the last row emitted, and its time from the first.
     before: Option<i128>,
     left: Option<i128>,
     emitted: Option<i128>,
@@ -191,12 +193,12 @@ impl Sorter {
         }
     }
 
-    /// Whether a row must leave before the next is taken in.
+    /// Whether a row must be emitted before the next is taken in.
     pub(super) const fn is_full(&self) -> bool {
         self.held >= self.window
     }
 
-    /// Takes in the next row of the file.
+    /// Adds the next row of the file.
     #[inline]
     pub(super) fn push(&mut self, row: Row) -> Result<(), Misplaced> {
         let time = row.time;
@@ -223,7 +225,7 @@ impl Sorter {
         era.push(held).map_err(|_| Misplaced::NoMemory)
     }
 
-    /// Whether a time belongs to the era whose rows are leaving, and joins it to no other.
+    /// Whether a time belongs to the era being emitted, without joining it to another.
     #[inline]
     fn is_of_current(&self, time: i128) -> bool {
         let Some(Current { era, earliest, .. }) = &self.current else { return false };
@@ -234,7 +236,8 @@ impl Sorter {
         time >= *earliest && (time <= era.latest || follows())
     }
 
-    /// The era that a time belongs to, made or joined to another where it must be; the earliest time of its rows.
+    /// Finds the era that a time belongs to, creates or joins eras where needed, and returns the earliest
+    /// time of its rows.
     fn era_of(&mut self, time: i128) -> Result<i128, Misplaced> {
         let before = self.before(time);
         if let Some((earliest, latest)) = before
@@ -248,7 +251,7 @@ impl Sorter {
             (Some(before), None) => Ok(before),
             (Some(before), Some(after)) => {
                 if let Some(current) = self.current.as_ref().filter(|current| current.earliest == after) {
-                    // The rows of the earlier era have missed their turn.
+                    // The rows of the earlier era were to be emitted before.
                     return Err(Misplaced::TooLate(current.left - before));
                 }
                 let later = self.remove(after);
@@ -273,7 +276,8 @@ impl Sorter {
         }
     }
 
-    /// The era that begins at a time or before and reaches within a jump of it: its earliest and latest time.
+    /// Returns the era that begins at or before a time and extends to within a jump of it: its earliest and
+    /// latest time.
     fn before(&self, time: i128) -> Option<(i128, i128)> {
         let waiting = self.eras.range(..=time).next_back().map(|(earliest, era)| (*earliest, era.latest));
         let current = self.current.as_ref().map(|current| (current.earliest, current.era.latest));
@@ -281,7 +285,7 @@ impl Sorter {
         nearest.filter(|(_, latest)| time - latest <= self.jump)
     }
 
-    /// The earliest time of the era that begins within a jump after a time.
+    /// Returns the earliest time of the era that begins within a jump after a time.
     fn after(&self, time: i128) -> Option<i128> {
         let waiting = self.eras.range(time..).next().map(|(earliest, _)| *earliest);
         let current = self.current.as_ref().map(|current| current.earliest).filter(|begin| *begin >= time);
@@ -300,7 +304,7 @@ impl Sorter {
         era
     }
 
-    /// Joins an era to the one before it.
+    /// Joins an era to the previous one.
     fn join(&mut self, earliest: i128, later: Era) {
         if let Some(current) = self.current.as_mut().filter(|current| current.earliest == earliest) {
             let era = std::mem::take(&mut current.era);
@@ -311,8 +315,8 @@ impl Sorter {
         }
     }
 
-    /// The next row in order, with its time from the first; `None` if none is held. Of rows that record events, those of
-    /// the kind `taken` are the requests.
+    /// Returns the next row in order, with its time from the first; `None` if none is held. In formats with
+    /// events, those of kind `taken` are the requests.
     #[inline]
     pub(super) fn pop(&mut self, taken: Option<Action>) -> Option<Row> {
         loop {
@@ -329,7 +333,7 @@ impl Sorter {
         }
     }
 
-    /// Lets the era have its turn of which the file has the first row; `None` if no rows are held.
+    /// Makes the era with the earliest file position current; `None` if no rows are held.
     fn turn(&mut self, taken: Option<Action>) -> Option<()> {
         if self.held == 0 {
             return None;
@@ -346,7 +350,7 @@ impl Sorter {
         }
         let is_stray = requests == 1 && is_one_of_several && self.counts[of_kind] >= STRAY_FROM;
         if requests == 0 || is_stray {
-            // Events without a request need no answer.
+            // Events without a request need no completion.
             self.held -= era.len();
             self.strays += u64::from(is_stray);
             self.left = if is_stray { Some(time) } else { self.left };
@@ -365,12 +369,12 @@ impl Sorter {
         }
     }
 
-    /// How many requests stood after a later one, and by how much at most, in picoseconds.
+    /// Number of requests that arrived after a later one, and the greatest lag in picoseconds.
     pub(super) const fn disorder(&self) -> (u64, i128) {
         self.disorder
     }
 
-    /// Notes for the user about the jumps of the clock.
+    /// Notes for the user about clock jumps.
     pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = self.told.clone();
         let more = self.jumps - self.told.len() as u64;

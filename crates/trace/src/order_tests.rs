@@ -1,4 +1,4 @@
-//! Are rows put in the order of time, across jumps of the clock, by a window alone?
+//! Are rows sorted by time, across clock jumps, with a window alone?
 
 use proptest::prelude::*;
 

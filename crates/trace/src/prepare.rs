@@ -1,7 +1,7 @@
-//! A trace that is about to be run or written: a survey of the whole before its first request goes.
+//! Surveys a trace before its first request is run or written.
 //!
-//! A trace of up to [`HELD`] requests is read once and held. A longer one is read twice, the first time for what is
-//! asked here alone. A stream that cannot be read twice is known as far as it is held.
+//! A trace of up to [`HELD`] requests is read once and held. A longer one is read twice, the first time for
+//! the survey alone. A stream that cannot be read twice is surveyed as far as it is held.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,75 +17,76 @@ use super::{Generated, Request};
 use crate::Source;
 use crate::error::Result;
 
-/// The most requests that are held in memory, 64 MiB of them. Chosen: most traces are shorter and read once.
+/// Upper bound on requests held in memory, 64 MiB of them. Chosen: most traces are shorter and read once.
 pub const HELD: usize = 1 << 20;
 
-/// Requests that come one by one, until one cannot be had.
+/// A stream of requests; the first error ends it.
 pub type Requests = Box<dyn Iterator<Item = Result<Request>> + Send>;
 
-/// A trace's facts that a run needs before it begins.
+/// Facts about a trace that a run needs before it begins.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Survey {
-    /// Its requests.
+    /// Number of requests.
     pub requests: u64,
-    /// The byte after the last that any request but a flush touches.
+    /// Byte after the last that any request except a flush touches.
     pub extent: Bytes,
-    /// When the last request arrives.
+    /// Arrival of the last request.
     pub last: Instant,
-    /// Whether it says which processor a request came from.
+    /// Whether requests carry the processor that issued them.
     pub has_processors: bool,
     /// Whether any request has a stream.
     pub has_streams: bool,
-    /// Whether this is of the whole trace: a stream that cannot be read twice is known only as far as it was held.
+    /// Whether the survey covers the whole trace: a stream that cannot be read twice is surveyed only as far
+    /// as it was held.
     pub is_whole: bool,
 }
 
-/// Notes that are known only when all requests have come.
+/// Notes that are complete only after the last request.
 #[derive(Clone, Debug, Default)]
 pub struct LateNotes(Arc<Mutex<Vec<String>>>);
 
 impl LateNotes {
-    /// Adds some.
+    /// Adds notes.
     pub fn extend(&self, notes: impl IntoIterator<Item = String>) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(notes);
     }
 
-    /// Those there are.
+    /// Takes the notes so far.
     pub fn take(&self) -> Vec<String> {
         std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// A trace that is about to be run or written.
+/// A trace that is ready to be run or written.
 pub struct Prepared {
-    /// The name of the file without directory.
+    /// Name of the file without directory.
     pub name: String,
-    /// Its format.
+    /// Format.
     pub format: Format,
-    /// The origin of generated requests, where the file names it.
+    /// Origin of generated requests, where the file names it.
     pub generated: Option<Generated>,
     /// Notes for the user.
     pub notes: Vec<String>,
-    /// Notes that come with the last request.
+    /// Notes that are complete with the last request.
     pub late_notes: LateNotes,
-    /// The results of the survey.
+    /// Results of the survey.
     pub survey: Survey,
-    /// The requests, with their devices one behind another where they are to be.
+    /// The requests, with their devices stacked where the option asks for it.
     pub requests: Requests,
 }
 
 impl Prepared {
-    /// Where the requests come from in the end.
+    /// Returns the original source of the requests.
     pub fn source(&self) -> Source {
         source(&self.name, self.generated.as_ref())
     }
 }
 
-/// Requests after which it is told how far a trace has been read. Chosen: a few milliseconds of work.
+/// Requests between two progress reports. Chosen: a few milliseconds of work.
 pub(super) const TOLD_EVERY: u64 = 4_096;
 
-/// Prepares the first `limit` requests of a trace: a file, a directory, or `-` for standard input. Now and then `told` hears
-/// how far it has been read; a limit may be reached long before the end.
+/// Prepares the first `limit` requests of a trace: a file, a directory, or `-` for standard input. Calls
+/// `told` at intervals with the read progress; a limit may be reached long before the end.
 pub fn prepare(
     path: &Path,
     options: &Options,
@@ -95,7 +96,7 @@ pub fn prepare(
     of(&Place::Path(path.into()), options, limit, HELD, told)
 }
 
-/// Prepares the trace that the program carries.
+/// Prepares the embedded trace.
 pub fn prepare_embedded(limit: Option<u64>) -> Result<Prepared> {
     of(&embedded::place(), &Options::default(), limit, HELD, &mut |_| {})
 }
@@ -148,8 +149,8 @@ fn of(
 }
 
 impl Look {
-    /// Takes requests in up to the limit and holds them while there are no more than `most`; without any to hold, whatever
-    /// there is. Whether all are held or looked at.
+    /// Takes requests up to the limit, and holds them while there are no more than `most`; with `most` zero,
+    /// only surveys them. Returns whether all are held or surveyed.
     fn take(&mut self, limit: u64, most: usize, told: &mut dyn FnMut(Progress)) -> Result<bool> {
         while self.survey.requests < limit {
             if most > 0 && self.held.len() >= most {
@@ -172,7 +173,7 @@ impl Look {
     }
 }
 
-/// The requests after those that were looked at.
+/// The requests after the surveyed ones.
 struct Rest {
     stream: Stream<'static>,
     told: Vec<String>,

@@ -1,10 +1,10 @@
-//! The statistics that papers publish of traces, by name and unit, so that data files can name them.
+//! Trace statistics that papers publish, by name and unit, so that data files can refer to them.
 
 use serde::{Deserialize, Serialize};
 
 use super::stats::Statistics;
 
-/// A statistic that a paper's trace table prints.
+/// A statistic printed in a paper's trace table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Statistic {
@@ -24,11 +24,11 @@ pub enum Statistic {
     ReadVolume,
     /// Data written.
     WrittenVolume,
-    /// Data read at least once, each address counted once.
+    /// Footprint of reads: data read at least once, each address counted once.
     UniqueRead,
-    /// Data written at least once, each address counted once.
+    /// Footprint of writes: data written at least once, each address counted once.
     UniqueWritten,
-    /// Writes that rewrite an address, as a share of all writes.
+    /// Writes that rewrite an address (updates), as a share of all writes.
     UpdateShare,
     /// Share of the updates in the most updated fifth of the written addresses.
     HottestFifth,
@@ -44,7 +44,7 @@ pub enum Statistic {
     WriteSizesOver32,
 }
 
-/// The unit in which a statistic is published.
+/// Unit in which a statistic is published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Unit {
     /// Requests.
@@ -65,7 +65,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// One of this unit in the base unit: a request, a byte, or 1 for shares.
+    /// Size of the unit in the base unit: a request, a byte, or 1 for shares.
     pub fn size(self) -> f64 {
         match self {
             Self::Requests => 1.0,
@@ -76,7 +76,7 @@ impl Unit {
         }
     }
 
-    /// The unit as it is written in data files.
+    /// Name of the unit in data files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Requests => "requests",
@@ -109,7 +109,7 @@ impl Statistic {
         }
     }
 
-    /// The name as it is written in data files.
+    /// Name in data files.
     pub fn name(self) -> String {
         match serde_json::to_value(self) {
             Ok(serde_json::Value::String(name)) => name,
@@ -142,8 +142,8 @@ impl Statistic {
     }
 }
 
-/// The value of the statistic called `name` in the unit called `unit`, both as data files write them; `None` where
-/// there is no such statistic or it has no such unit.
+/// Returns the value of the statistic `name` in the unit `unit`, both as in data files; `None` if there is no
+/// such statistic or it has no such unit.
 pub fn statistic(stats: &Statistics, name: &str, unit: &str) -> Option<f64> {
     let read = |text: &str| serde_json::Value::String(text.to_owned());
     let statistic: Statistic = serde_json::from_value(read(name)).ok()?;

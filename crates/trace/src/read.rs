@@ -1,4 +1,4 @@
-//! Opening a trace: a file, a directory of the block tracer's files, an archive of them, or from memory.
+//! Opening a trace: a file, a directory or archive of blktrace files, or bytes in memory.
 
 use std::path::{Path, PathBuf};
 
@@ -13,29 +13,30 @@ use super::{Generated, Request, format};
 use crate::{Error, error::Result};
 use crate::{Source, SourceKind};
 
-/// A trace that lies in memory as a whole: recorded, or generated and written by this program.
+/// A whole trace in memory: recorded, or generated and written by this program.
 #[derive(Clone, Debug)]
 pub struct Trace {
-    /// The name of the file without directory.
+    /// Name of the file without directory.
     pub name: String,
-    /// Its format, as found or as named by the user.
+    /// Format, as detected or as given by the user.
     pub format: Format,
     /// The requests in the order of their arrival, the first at zero.
     pub requests: Vec<Request>,
-    /// Notes for the user: requests left out or sorted, gaps closed, values assumed.
+    /// Notes for the user: requests dropped or sorted, gaps closed, values assumed.
     pub notes: Vec<String>,
-    /// The origin of generated requests, where the file names it; only our CSV can.
+    /// Origin of generated requests, where the file names it; only Wordline's CSV can.
     pub generated: Option<Generated>,
 }
 
 impl Trace {
-    /// Where the requests come from in the end: the file, or what its requests were generated from.
+    /// Returns the original source of the requests: the file, or the profile or workload they were generated
+    /// from.
     pub fn source(&self) -> Source {
         source(&self.name, self.generated.as_ref())
     }
 }
 
-/// Where the requests of a trace come from in the end.
+/// Returns the original source of the requests of a trace.
 pub(super) fn source(name: &str, generated: Option<&Generated>) -> Source {
     match generated {
         Some(generated) => Source { name: generated.name.clone(), kind: generated.kind() },
@@ -43,12 +44,12 @@ pub(super) fn source(name: &str, generated: Option<&Generated>) -> Source {
     }
 }
 
-/// The source that a trace is read from.
+/// Input from which a trace is read.
 #[derive(Clone)]
 pub(super) enum Place<'a> {
     /// A file or directory, or `-` for standard input.
     Path(PathBuf),
-    /// A file that lies in memory, and its name.
+    /// A file in memory, and its name.
     Bytes(&'a str, &'a [u8]),
 }
 
@@ -61,7 +62,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// Begins to read; `told` hears how far an archive has been, which is read as a whole first.
+    /// Opens the trace; calls `told` with the progress through an archive, which is read completely first.
     pub(super) fn open(&self, options: &Options, told: &mut dyn FnMut(Progress)) -> Result<Stream<'a>> {
         match self {
             Self::Path(path) if path.is_dir() => {
@@ -76,16 +77,17 @@ impl<'a> Place<'a> {
     }
 }
 
-/// Opens a trace file, plain or compressed, a directory that holds the files of the block tracer, or `-` for standard
-/// input. Its requests come one by one; those of several devices have their offsets as recorded.
+/// Opens a trace file, plain or compressed, a directory of blktrace files, or `-` for standard input. Yields
+/// requests one by one; offsets of several devices stay as recorded.
 pub fn open(path: impl AsRef<Path>, options: &Options) -> Result<Stream<'static>> {
     open_told(path, options, &mut |_| {})
 }
 
-/// The same; now and then `told` hears how far an archive has been read, which is read as a whole first.
+/// Like [`open`]; calls `told` at intervals with the progress through an archive, which is read completely
+/// first.
 ///
 /// # Errors
-/// Those of [`open`].
+/// As [`open`].
 pub fn open_told(
     path: impl AsRef<Path>,
     options: &Options,
@@ -99,7 +101,7 @@ pub fn read(path: impl AsRef<Path>, options: &Options) -> Result<Trace> {
     open(path, options)?.whole()
 }
 
-/// Reads a trace that lies in memory, plain or compressed; `name` stands for it in messages.
+/// Reads a trace from memory, plain or compressed; `name` stands for it in messages.
 pub fn read_bytes(name: &str, bytes: &[u8], options: &Options) -> Result<Trace> {
     Place::Bytes(name, bytes).open(options, &mut |_| {})?.whole()
 }
@@ -108,7 +110,7 @@ fn from_input<'a>(input: Input<'a>, options: &Options, told: &mut dyn FnMut(Prog
     let path = input.path.clone();
     let files = vec![input.position.clone()];
     let content = match options.format {
-        // An archive of the block tracer's files is in its format, too.
+        // An archive of blktrace files has this format, too.
         Some(Format::Blktrace) => match detect(&input) {
             Ok(Content::Archive) => Content::Archive,
             _ => Content::Trace(Format::Blktrace),
@@ -134,17 +136,17 @@ fn from_input<'a>(input: Input<'a>, options: &Options, told: &mut dyn FnMut(Prog
     Ok(Stream::new(&path, format, reader, assumed, options)?.of(files))
 }
 
-/// Whether a name is that of a processor's file, `sda.blktrace.3`, compressed or not; then the processor.
+/// Returns the processor if a name is that of a per-CPU file, `sda.blktrace.3`, compressed or not.
 pub(super) fn processor(name: &str) -> Option<u32> {
     let plain = name.strip_suffix(".zst").or_else(|| name.strip_suffix(".gz")).unwrap_or(name);
     let (base, number) = plain.rsplit_once('.')?;
     base.ends_with(".blktrace").then(|| number.parse().ok()).flatten()
 }
 
-/// Readers of files that are merged.
+/// Readers of the files to merge.
 type Parts = Vec<Box<dyn Reader>>;
 
-/// The files of the block tracer in a directory, each open.
+/// Opens the blktrace files in a directory.
 fn directory_parts(path: &Path) -> Result<(Parts, Vec<Position>)> {
     let complain = |reason| Error::File { path: path.into(), action: "read", reason };
     let mut files: Vec<(u32, PathBuf)> = Vec::new();
@@ -164,7 +166,7 @@ fn directory_parts(path: &Path) -> Result<(Parts, Vec<Position>)> {
     files.sort();
     let (mut parts, mut positions) = (Parts::new(), Vec::new());
     for (_, file) in &files {
-        // The block tracer leaves an empty file for a processor that saw no request.
+        // blktrace leaves an empty file for a processor that saw no request.
         let is_empty = std::fs::metadata(file).is_ok_and(|about| about.len() == 0);
         if !is_empty {
             let input = Input::open(file)?;

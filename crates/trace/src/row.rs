@@ -1,5 +1,4 @@
-//! Rows, which the readers of all formats deliver as they stand in the file, one after another, before they are put
-//! in order.
+//! Rows, as the readers of all formats deliver them in file order, before sorting.
 
 use super::field;
 use super::input::{Bad, Lines};
@@ -7,23 +6,23 @@ use super::options::Action;
 use super::{Generated, Op};
 use crate::error::Result as Read;
 
-/// One request as a file has it, or one event of a request.
+/// One request as recorded, or one event of a request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Row {
-    /// The recorded time in picoseconds, from whatever the trace counts it from.
+    /// Recorded time in picoseconds, from the origin of the trace's clock.
     pub(super) time: i128,
     pub(super) op: Op,
     pub(super) fua: bool,
     pub(super) device: u32,
     pub(super) offset: u64,
     pub(super) size: u64,
-    /// The recorded response time in picoseconds.
+    /// Recorded response time in picoseconds.
     pub(super) response: Option<i64>,
     pub(super) cpu: Option<u16>,
     pub(super) stream: u8,
-    /// The line, or the record of a binary file, that it stands on.
+    /// Line, or record of a binary file.
     pub(super) line: u64,
-    /// Which event of a request this is, in formats that record several.
+    /// Event kind, in formats that record several per request.
     pub(super) event: Option<Action>,
     /// The device's cache is flushed before the request.
     pub(super) preflush: bool,
@@ -31,11 +30,11 @@ pub(super) struct Row {
 
 const _: () = assert!(size_of::<Row>() <= 80, "a window of rows is kept in memory");
 
-/// The largest read or write: 2^32 - 1 blocks of 512 bytes go into one command of SCSI (SBC-4, READ (16)).
+/// Largest read or write: a SCSI command covers up to 2^32 - 1 blocks of 512 bytes (SBC-4, READ (16)).
 const LARGEST_REQUEST: u64 = 2 << 40;
 
 impl Row {
-    /// A row without response time or forced unit access. The end of its range is checked.
+    /// Creates a row without response time or forced unit access. Checks the end of its range.
     pub(super) fn new(time: i128, op: Op, device: u32, offset: u64, size: u64) -> Result<Self, Bad> {
         if offset.checked_add(size).is_none_or(|end| end > i64::MAX as u64) {
             return Err(Bad {
@@ -65,14 +64,14 @@ impl Row {
         })
     }
 
-    /// Sets the recorded response time, in picoseconds; one that has no place is none that a request can have had.
+    /// Sets the recorded response time, in picoseconds; ignores a value that does not fit.
     pub(super) fn answered_after(&mut self, ps: i128) {
         self.response = i64::try_from(ps).ok();
     }
 }
 
 impl Row {
-    /// Whether it is of a request: one without data is not, but for a flush.
+    /// Whether it belongs to a request: a row without data does not, unless it is a flush.
     pub(super) fn is_of_a_request(&self) -> bool {
         self.size > 0 || self.preflush || matches!(self.op, Op::Flush)
     }
@@ -80,13 +79,13 @@ impl Row {
 
 /// Reads a file row by row.
 pub(super) trait Reader: Send {
-    /// The next row, `None` after the last.
+    /// Returns the next row, `None` after the last.
     fn next(&mut self) -> Read<Option<Row>>;
 
     /// Notes for the user on the rows read so far.
     fn notes(&self) -> Vec<String>;
 
-    /// The origin of generated requests, where the file names it.
+    /// Origin of generated requests, where the file names it.
     fn generated(&self) -> Option<&Generated> {
         None
     }
@@ -94,7 +93,7 @@ pub(super) trait Reader: Send {
 
 /// Reads the lines of a format.
 pub(super) trait LineReader: Send {
-    /// The row on a line that is neither blank nor a comment, if it has one.
+    /// Parses a line that is neither blank nor a comment; `None` if it holds no row.
     fn row(&mut self, line: &str) -> Result<Option<Row>, Bad>;
 
     /// Notes for the user on the rows read so far.
@@ -102,13 +101,13 @@ pub(super) trait LineReader: Send {
         Vec::new()
     }
 
-    /// The origin of generated requests, where the file names it.
+    /// Origin of generated requests, where the file names it.
     fn generated(&self) -> Option<&Generated> {
         None
     }
 }
 
-/// A format that has one request on each line.
+/// A format with one request per line.
 pub(super) struct OnEachLine<F>(pub(super) F);
 
 impl<F: FnMut(&str) -> Result<Row, Bad> + Send> LineReader for OnEachLine<F> {
@@ -117,7 +116,7 @@ impl<F: FnMut(&str) -> Result<Row, Bad> + Send> LineReader for OnEachLine<F> {
     }
 }
 
-/// Reads a text.
+/// Reads a text file.
 pub(super) struct Text<'a> {
     lines: Lines<'a>,
     format: Box<dyn LineReader>,
@@ -130,8 +129,8 @@ impl<'a> Text<'a> {
         Self { lines, format, in_sectors: None }
     }
 
-    /// A last line without line end may be cut inside its last number and still parse. Then the request most likely ends
-    /// inside a sector, which none before it does.
+    /// Checks a last line without line end, which may be truncated within its last number and still parse.
+    /// Then the request most likely ends inside a sector, which no earlier request does.
     fn check(&mut self, row: &Row) -> Read<()> {
         let whole = row.offset.is_multiple_of(512) && row.size.is_multiple_of(512);
         if self.lines.is_unended() && !whole && self.in_sectors == Some(true) && row.event.is_none() {
@@ -164,7 +163,7 @@ impl Reader for Text<'_> {
     }
 }
 
-/// `text` as the operation of a request: R, W, D, F, Z, C or the words for them, in any case.
+/// Parses the operation of a request: R, W, D, F, Z, C or the full words, in any case.
 pub(super) fn op(text: &str) -> Result<Op, Bad> {
     let is = |names: &[&str]| names.iter().any(|name| name.eq_ignore_ascii_case(text));
     if is(&["r", "read"]) {
@@ -187,7 +186,7 @@ pub(super) fn op(text: &str) -> Result<Op, Bad> {
     }
 }
 
-/// The two ops that most formats have.
+/// Parses a read or a write, the two operations that most formats have.
 pub(super) fn read_or_write(text: &str) -> Result<Op, Bad> {
     op(text).ok().filter(|op| matches!(op, Op::Read | Op::Write)).ok_or_else(|| Bad {
         found: format!("op {}", super::input::quoted(text)),
@@ -195,7 +194,7 @@ pub(super) fn read_or_write(text: &str) -> Result<Op, Bad> {
     })
 }
 
-/// Device numbers as Linux counts them: `major,minor`, the major in the upper 12 bits.
+/// Combines a device number as Linux does: `major,minor`, the major in the upper 12 bits.
 pub(super) fn linux_device(major: &str, minor: &str) -> Result<u32, Bad> {
     let (high, low) = (field::device(major)?, field::device(minor)?);
     if high >= 1 << 12 || low >= 1 << 20 {

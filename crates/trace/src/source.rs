@@ -1,18 +1,19 @@
-//! Where requests come from in the end, so that generated requests are not taken for a recording.
+//! Original sources of requests, so that generated requests are not mistaken for a recording.
 
 use serde::Serialize;
 
-/// Where the requests came from.
+/// Source of the requests.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct Source {
     /// Name of the trace file, the workload or the profile.
     pub name: String,
-    /// Whether it is a trace that was recorded, one of which nothing says so, a synthetic pattern, a profile fitted to a published trace, or given by a program.
+    /// Whether it is a recorded trace, a trace of unknown origin, a synthetic pattern, a profile fitted to a
+    /// published trace, or requests given by a program.
     pub kind: SourceKind,
 }
 
 impl Source {
-    /// The same where it is known that a trace was recorded, unless the trace itself says that it was generated.
+    /// Marks a trace as recorded, unless the trace itself says that it was generated.
     #[must_use]
     pub fn recorded(self) -> Self {
         let kind = if self.kind == SourceKind::Trace { SourceKind::RealTrace } else { self.kind };
@@ -20,24 +21,24 @@ impl Source {
     }
 }
 
-/// How real a workload is.
+/// Kind of a workload, from real to synthetic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SourceKind {
     /// Recorded from a real system.
     RealTrace,
-    /// Read from a trace of which nothing says whether it was recorded.
+    /// Read from a trace of unknown origin.
     Trace,
     /// A generated pattern.
     Synthetic,
-    /// Generated to the statistics that a paper gives of a trace.
+    /// Generated from published statistics of a trace.
     Profile,
     /// Given by a program, one by one or as a list.
     Given,
 }
 
 impl SourceKind {
-    /// It in words.
+    /// Returns it in words.
     pub const fn words(self) -> &'static str {
         match self {
             Self::RealTrace => "real trace",

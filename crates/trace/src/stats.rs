@@ -1,4 +1,4 @@
-//! The statistics that the trace tables of papers print, in one pass over the requests and in bounded memory.
+//! Statistics that the trace tables of papers print, in one pass over the requests and in bounded memory.
 
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
@@ -29,7 +29,7 @@ pub struct Statistics {
     pub flushes: u64,
     /// Write zeroes commands among them.
     pub write_zeroes: u64,
-    /// Comparisons among them.
+    /// Compares among them.
     pub compares: u64,
     /// Reads as a share of reads and writes, as the papers count.
     pub read_share: f64,
@@ -43,11 +43,11 @@ pub struct Statistics {
     pub written_bytes: u64,
     /// Bytes discarded.
     pub discarded_bytes: u64,
-    /// Mean bytes a read.
+    /// Mean bytes per read.
     pub mean_read_size: f64,
-    /// Mean bytes a write.
+    /// Mean bytes per write.
     pub mean_write_size: f64,
-    /// The unit of footprints and updates, in bytes: a request touches every granule in which it has a byte.
+    /// Unit of footprints and updates, in bytes: a request touches every granule in which it has a byte.
     pub granule: u64,
     /// Bytes of the granules read or written at least once.
     pub footprint: u64,
@@ -55,24 +55,24 @@ pub struct Statistics {
     pub footprint_read: u64,
     /// Bytes of the granules written at least once.
     pub footprint_written: u64,
-    /// 1 where footprints and updates are exact. A trace that touches more than the map of them holds (256 MiB: 120 GiB of
-    /// written addresses) is sampled: they then are of one in this many stretches of 2 MiB, in proportion, off by about
-    /// 1%.
+    /// Sampling interval: 1 where footprints and updates are exact. A trace that touches more than the
+    /// address map holds (256 MiB: 120 GiB of written addresses) is sampled: they are then extrapolated from
+    /// one in this many 2 MiB chunks, with an error of about 1%.
     pub sampled_one_in: u64,
-    /// The byte after the last one that any request touches.
+    /// Byte after the last that any request touches.
     pub highest_byte: u64,
     /// Writes that touch at least one granule that an earlier write of the trace touched.
     pub update_requests: u64,
-    /// Those as a share of all writes: ReSSD table 5's "U Pct" is read so.
+    /// Those as a share of all writes: the interpretation of "U Pct" in ReSSD table 5.
     pub update_share: f64,
     /// Granules rewritten as a share of granules written, each counted as often as it is written.
     pub update_volume_share: f64,
-    /// Share of all granule rewrites that falls on the most rewritten fifth of the *written* granules: the axis of
-    /// ReSSD figure 10. The last granules counted are those of the least count that is needed to fill the fifth.
+    /// Share of all granule rewrites in the most rewritten fifth of the *written* granules: the axis of ReSSD
+    /// figure 10. Ties at the boundary of the fifth count in proportion.
     pub hottest_fifth: f64,
     /// The same for the most rewritten fifth of the granules that were *rewritten* at least once.
     pub hottest_fifth_of_updated: f64,
-    /// How long ago a rewritten granule was last written.
+    /// Time since the previous write of a rewritten granule.
     pub update_interval: Intervals,
     /// Sizes of reads and writes together.
     pub sizes: Sizes,
@@ -80,16 +80,16 @@ pub struct Statistics {
     pub read_sizes: Sizes,
     /// Sizes of writes.
     pub write_sizes: Sizes,
-    /// Share of reads and writes that start at the byte where the read or write before them on the same device
+    /// Share of reads and writes that start at the byte where the previous read or write on the same device
     /// ended.
     pub sequential_share: f64,
     /// Seconds from the first arrival to the last.
     pub duration_seconds: f64,
-    /// Requests a second over that time; `None` for a trace without time.
+    /// Requests per second over that time; `None` for a trace without times.
     pub requests_per_second: Option<f64>,
 }
 
-/// The distribution of update intervals, one a rewritten granule, in seconds.
+/// Distribution of update intervals, one per rewritten granule, in seconds.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Intervals {
     /// The mean.
@@ -110,7 +110,8 @@ pub struct Sizes {
     /// Shares of requests up to 4, over 4 to 8, over 8 to 16, over 16 to 32, and over 32 KiB: the columns of
     /// FT-PASSD table 5.
     pub classes: [f64; 5],
-    /// Requests by size, each power of two from 512 bytes on with the requests up to it and above the one before.
+    /// Requests by size, in bins at powers of two from 512 bytes on; a bin counts sizes up to it and above
+    /// the previous one.
     pub powers: BTreeMap<u64, u64>,
 }
 
@@ -119,10 +120,11 @@ struct SizeCounts {
     powers: BTreeMap<u64, u64>,
 }
 
-/// Devices whose last requests are kept to detect sequential requests. Chosen: above any recorded system's.
+/// Upper bound on devices whose last requests are kept to detect sequential requests. Chosen: above any
+/// recorded system's.
 const MOST_DEVICES: usize = 1 << 16;
 
-/// Takes in requests one by one.
+/// Collects the statistics request by request.
 #[derive(Default)]
 pub struct Collector {
     counts: [u64; Op::COUNT],
@@ -141,15 +143,15 @@ pub struct Collector {
 }
 
 impl Statistics {
-    /// The statistics of `requests`, in one pass.
+    /// Computes the statistics of `requests` in one pass.
     pub fn of<R: Borrow<Request>>(requests: impl IntoIterator<Item = R>) -> Self {
         let mut collector = Collector::default();
         requests.into_iter().for_each(|request| collector.add(request.borrow()));
         collector.finish()
     }
 
-    /// The statistics of all that a stream still holds, with its devices where they come to lie. Now and then `told` hears how
-    /// far it has been read.
+    /// Computes the statistics of the rest of a stream, with its devices in their final layout. Calls `told`
+    /// at intervals with the read progress.
     ///
     /// # Errors
     /// The errors of the stream.
@@ -167,7 +169,7 @@ impl Statistics {
 }
 
 impl Collector {
-    /// Takes in the next request.
+    /// Adds the next request.
     pub fn add(&mut self, request: &Request) {
         let (op, offset, size) = (request.op as usize, request.offset.0, request.size.0);
         self.counts[op] += 1;
@@ -200,7 +202,7 @@ impl Collector {
         }
     }
 
-    /// The statistics of the requests taken in.
+    /// Returns the statistics of the requests added.
     pub fn finish(self) -> Statistics {
         let [reads, writes, discards, flushes, write_zeroes, compares] = self.counts;
         let [read_bytes, written_bytes, discarded_bytes, ..] = self.bytes;
@@ -250,12 +252,12 @@ impl Collector {
     }
 }
 
-/// `part / whole`, zero where there is nothing.
+/// Returns `part / whole`, zero if `whole` is zero.
 fn ratio(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
-/// The share of all updates that the `take` most updated granules have.
+/// Returns the share of all updates in the `take` most updated granules.
 fn hottest(updates: &[(u32, u64)], take: f64) -> f64 {
     let (mut left, mut taken, mut all) = (take, 0.0, 0.0);
     for (count, granules) in updates {
@@ -299,7 +301,7 @@ impl SizeCounts {
         Self { powers }
     }
 
-    /// The bounds of the five classes are powers of two, so that the fine counts hold the coarse ones.
+    /// The bounds of the five classes are powers of two, so they can be summed from the finer bins.
     fn finish(self) -> Sizes {
         let all = self.powers.values().sum();
         let bounds = [0, 4 << 10, 8 << 10, 16 << 10, 32 << 10, u64::MAX];
@@ -309,7 +311,7 @@ impl SizeCounts {
     }
 }
 
-/// The table for people.
+/// Table for people.
 impl fmt::Display for Statistics {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (kib, gib, percent) = (1024.0, (1u64 << 30) as f64, 100.0);

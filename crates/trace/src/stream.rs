@@ -1,4 +1,4 @@
-//! A trace as a stream: read, put in order, checked and counted, one request after another in bounded memory.
+//! A trace as a stream: read, sorted, checked and counted request by request in bounded memory.
 
 use std::path::{Path, PathBuf};
 
@@ -16,9 +16,9 @@ use super::{Generated, Op, Request, Trace};
 use crate::Source;
 use crate::{Error, error::Result};
 
-/// A trace whose requests come one by one, in the order of their arrival, the first at zero.
+/// A trace whose requests come one by one, in order of arrival, the first at zero.
 ///
-/// It holds a window of requests to put them in order, whatever the length of the trace. After an error it is at its end.
+/// It holds a window of requests to sort them, whatever the length of the trace. An error ends the stream.
 pub struct Stream<'a> {
     path: PathBuf,
     files: Vec<Position>,
@@ -30,14 +30,14 @@ pub struct Stream<'a> {
     check: Check,
     device: Option<u32>,
     jump: i128,
-    /// When the first request came, in the time of the sorter.
+    /// Arrival of the first request, in the time of the sorter.
     origin: Option<i128>,
     of_any_device: u64,
     of_device: u64,
     empty: u64,
     emitted: u64,
     ends: Ends,
-    /// Where the devices go, once that is known.
+    /// Layout of the devices, once known.
     layout: Option<Layout>,
     is_read: bool,
     is_drained: bool,
@@ -77,52 +77,52 @@ impl<'a> Stream<'a> {
         })
     }
 
-    /// The files that it is read from.
+    /// Sets the files from which it is read.
     pub(super) fn of(self, files: Vec<Position>) -> Self {
         Self { files, ..self }
     }
 
-    /// How far it has been read.
+    /// Returns the read progress.
     pub fn progress(&self) -> Progress {
         Position::sum(&self.files)
     }
 
-    /// The name of the file without directory.
+    /// Returns the name of the file without directory.
     pub fn name(&self) -> String {
         self.path.file_name().unwrap_or(self.path.as_os_str()).to_string_lossy().into_owned()
     }
 
-    /// Its format, as found or as named by the user.
+    /// Returns the format, as detected or as given by the user.
     pub const fn format(&self) -> Format {
         self.format
     }
 
-    /// The origin of generated requests, where the file names it.
+    /// Returns the origin of generated requests, where the file names it.
     pub fn generated(&self) -> Option<&Generated> {
         self.reader.generated()
     }
 
-    /// Where the requests come from in the end.
+    /// Returns the original source of the requests.
     pub fn source(&self) -> Source {
         source(&self.name(), self.generated())
     }
 
-    /// The byte after the last that any request so far touches, with the devices where they come to lie.
+    /// Returns the byte after the last that any request so far touches, with the devices in their layout.
     pub fn extent(&self) -> Result<Bytes> {
         Ok(self.layout()?.extent())
     }
 
-    /// Where the devices come to lie, by the requests so far.
+    /// Returns the layout of the devices from the requests so far.
     pub(super) fn layout(&self) -> Result<Layout> {
         self.ends.layout(&self.path)
     }
 
-    /// Lets the requests to come go to these places.
+    /// Relocates all further requests by this layout.
     pub(super) fn lay(&mut self, layout: Layout) {
         self.layout = Some(layout);
     }
 
-    /// Notes for the user on the requests read so far: those left out or sorted, gaps closed, values assumed.
+    /// Notes for the user on the requests read so far: those dropped or sorted, gaps closed, values assumed.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = self.reader.notes();
         notes.extend(self.check.notes());
@@ -146,7 +146,7 @@ impl<'a> Stream<'a> {
         notes
     }
 
-    /// The whole trace in memory, with its devices in their places.
+    /// Reads the whole trace into memory, with its devices in their layout.
     pub(super) fn whole(mut self) -> Result<Trace> {
         let mut requests = Vec::new();
         for request in self.by_ref() {
@@ -163,7 +163,7 @@ impl<'a> Stream<'a> {
         })
     }
 
-    /// Reads until the window is full or the file at its end.
+    /// Reads until the window is full or the file ends.
     fn fill(&mut self) -> Result<()> {
         while !self.is_read && !self.sorter.is_full() {
             let Some(row) = self.reader.next()? else {
@@ -181,7 +181,7 @@ impl<'a> Stream<'a> {
         Ok(())
     }
 
-    /// Whether a request is one of those that the user asked for, and has data.
+    /// Whether a request is selected by the options and has data.
     fn takes(&mut self, row: &Row) -> bool {
         self.of_any_device += 1;
         if self.device.is_some_and(|device| device != row.device) {
@@ -210,7 +210,7 @@ impl<'a> Stream<'a> {
         }
     }
 
-    /// The next row in order that is a request.
+    /// Returns the next row in order that is a request.
     fn next_row(&mut self) -> Result<Option<Row>> {
         loop {
             if let Some(events) = &mut self.events {
@@ -225,7 +225,7 @@ impl<'a> Stream<'a> {
             let taken = self.events.as_ref().and_then(Matcher::choice);
             match (self.sorter.pop(taken), &mut self.events) {
                 (Some(row), Some(events)) => events.take(row),
-                // A stretch that was left out may have been all that the window held.
+                // The window may have held nothing but a stray era that was dropped.
                 (None, _) if !self.is_read => {}
                 (None, Some(_)) => self.is_drained = true,
                 (row, None) => return Ok(row),
@@ -265,7 +265,7 @@ impl<'a> Stream<'a> {
                 layout.place(row.device, row.offset, row.size).ok_or_else(|| self.not_looked_at(row))?
             }
         };
-        // A response that is negative or as long as a jump was taken across one.
+        // A response time that is negative or as long as a jump was measured across one.
         let response = row.response.filter(|time| (0..=self.jump).contains(&i128::from(*time)));
         Ok(Request {
             arrival,
@@ -291,7 +291,7 @@ impl<'a> Stream<'a> {
         }
     }
 
-    /// Of a trace that cannot be read twice only the beginning told where its devices go.
+    /// Error for a trace that cannot be read twice, whose layout comes from its beginning alone.
     #[cold]
     fn not_looked_at(&self, row: &Row) -> Error {
         Error::Line {
@@ -330,7 +330,7 @@ pub(super) fn keep(requests: &mut Vec<Request>, request: Request) -> Result<()> 
     Ok(())
 }
 
-/// Moves requests to where their devices lie.
+/// Relocates requests by the layout of their devices.
 pub(super) fn place_all(layout: &Layout, requests: &mut [Request]) {
     if layout.moves() {
         for request in requests {

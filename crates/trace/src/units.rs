@@ -1,7 +1,8 @@
-//! Units that a trace does not say: which were assumed, and whether the requests make another far more plausible.
+//! Units that a trace does not state: which were assumed, and whether the requests make another one far more
+//! plausible.
 //!
-//! Every measure here is a count or a small table, so that a trace of any length is looked at as a whole. Nothing is
-//! changed: the user is told, and names the option.
+//! Every measure here is a count or a small table, so that a trace of any length is examined as a whole.
+//! Nothing is changed: the user gets a note that names the option.
 
 use wordline_kernel::{Bytes, Duration};
 
@@ -9,13 +10,13 @@ use super::Op;
 use super::options::{Format, Options, TimeUnit, Units};
 use super::row::Row;
 
-/// Which units were assumed, of time, address and size.
+/// Units that were assumed, for time, address and size.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Assumed {
     units: Units,
-    /// The unit was not named, so that a check may doubt it.
+    /// Whether the unit was not given, so that a check may doubt it.
     open: [bool; 3],
-    /// Not even the definition of the format fixes it, so that a note says what was assumed.
+    /// Whether not even the format defines the unit, so that a note says what was assumed.
     unsaid: [bool; 3],
 }
 
@@ -24,12 +25,12 @@ const ADDRESS: usize = 1;
 const SIZE: usize = 2;
 
 impl Assumed {
-    /// Those of a binary format: none.
+    /// Units of a binary format: none assumed.
     pub(super) const fn none() -> Self {
         Self { units: Format::Blktrace.units(), open: [false; 3], unsaid: [false; 3] }
     }
 
-    /// Those of a text in `format`.
+    /// Units of a text in `format`.
     pub(super) fn of(format: Format, units: Units, options: &Options) -> Self {
         let sector = options.sector.is_some();
         let counts = |usual: Bytes| usual == Bytes(512) && sector;
@@ -40,30 +41,30 @@ impl Assumed {
             options.size_unit.is_some() || counts(usual.size),
         ];
         let open = named.map(|named| !named && format.has_open_units());
-        // Three simulators and their users write the same five columns, each in units of their own.
+        // Three simulators and their users write the same five columns, each in its own units.
         let shared = matches!(format, Format::Disksim | Format::Mqsim | Format::Ssdsim);
         Self { units, open, unsaid: open.map(|open| open && shared) }
     }
 
-    /// The time column of a CSV: its unit, and whether its name says it.
+    /// Sets the unit of the time column of a CSV, and whether its name states it.
     pub(super) const fn set_time(&mut self, unit: TimeUnit, is_said: bool) {
         self.units.time = unit;
         self.open[TIME] &= !is_said;
         self.unsaid[TIME] = self.open[TIME];
     }
 
-    /// The columns of a CSV for address and size: their units, and whether their names say them.
+    /// Sets the units of the address and size columns of a CSV, and whether their names state them.
     pub(super) fn set_counts(&mut self, [address, size]: [(Bytes, bool); 2], sector: Option<Bytes>) {
         (self.units.address, self.units.size) = (address.0, size.0);
         for (place, (unit, is_said)) in [(ADDRESS, address), (SIZE, size)] {
             let in_sectors = unit == Bytes(512);
             self.open[place] &= !(is_said || in_sectors && sector.is_some());
-            // Columns `offset` and `size` count bytes by the definition of our CSV.
+            // Columns `offset` and `size` count bytes by the definition of Wordline's CSV.
             self.unsaid[place] = self.open[place] && in_sectors;
         }
     }
 
-    /// A note on the units that were assumed, if any were.
+    /// Note on the units that were assumed, if any.
     fn note(&self) -> Option<String> {
         let Units { time, address, size } = self.units;
         let [of_time, of_address, of_size] = self.unsaid;
@@ -89,33 +90,34 @@ impl Assumed {
     }
 }
 
-/// A trace of fewer requests is too short to be judged. Chosen: a share of a hundred is sure to a few hundredths.
+/// Minimum number of requests to judge a trace. Chosen: with a hundred, a share is known to a few hundredths.
 const FEWEST: u64 = 100;
 
-/// Requests whose rate is taken together. Chosen: enough that a burst into a host's queues, which hold a few hundred,
-/// is not taken for the rate of a device.
+/// Requests over which a rate is averaged. Chosen: enough that a burst into a host's queues, which hold a few
+/// hundred, does not count as the rate of a device.
 const BLOCK: u64 = 1_000;
 
-/// The fastest host link of one drive, in bytes a second: four lanes of PCIe 5.0 (32 GT/s each, 128b/130b) carry 15.75 GB/s.
+/// Fastest host link of one drive, in bytes per second: four lanes of PCIe 5.0 (32 GT/s each, 128b/130b)
+/// carry 15.75 GB/s.
 const FASTEST: f64 = 16e9;
 
-/// Requests a second that no drive reaches. Chosen: about three times what the fastest NVMe drives are sold with.
+/// Requests per second that no drive reaches. Chosen: about three times the rating of the fastest NVMe
+/// drives.
 const MOST_REQUESTS: f64 = 10e6;
 
-/// The dates between which a clock counted from 1970 is believed: 1995 to 2035, in seconds.
+/// Range of plausible dates for a clock counted from 1970: 1995 to 2035, in seconds.
 const DATES: std::ops::Range<i128> = 788_918_400..2_051_222_400;
 
-/// Seconds from 1601, where Windows counts from, to 1970.
+/// Seconds from 1601, the Windows epoch, to 1970.
 const WINDOWS_EPOCH: i128 = 11_644_473_600;
 
-/// The units of sizes that are tried.
+/// Candidate units of sizes.
 const SIZE_UNITS: [u64; 3] = [1, 512, 4096];
 
-/// Ends of requests that are remembered for each unit. Chosen: streams that run side by side are found, and the table
-/// stays in a cache.
+/// Request ends remembered for each unit. Chosen: finds concurrent streams, and the table fits a cache.
 const ENDS: usize = 1 << 12;
 
-/// How many requests hold what would make another unit plausible.
+/// Counts of requests with properties that would make another unit plausible.
 #[derive(Default)]
 struct Counts {
     requests: u64,
@@ -130,18 +132,18 @@ struct Counts {
     bytes: u128,
 }
 
-/// Looks at every request of a trace.
+/// Examines every request of a trace.
 pub(super) struct Check {
     assumed: Assumed,
     counts: Counts,
     first: Option<i128>,
     span: i128,
-    /// The block that is being taken in: its first time, its requests and bytes.
+    /// Current block: its first time, requests and bytes.
     block: (i128, u64, u64),
     blocks: u64,
     fast_blocks: u64,
     long_gaps: u64,
-    /// Where a request that follows on another would begin, by the unit of sizes, and how many did.
+    /// Where a successor of a request would begin, by the unit of sizes, and how many requests did.
     ends: Vec<[u64; SIZE_UNITS.len()]>,
     follows: [u64; SIZE_UNITS.len()],
 }
@@ -163,12 +165,12 @@ impl Check {
         }
     }
 
-    /// The time on the first line.
+    /// Sets the time of the first line.
     pub(super) fn begins(&mut self, time: i128) {
         self.first.get_or_insert(time);
     }
 
-    /// Takes in the next request in the order of time.
+    /// Adds the next request in order of time.
     #[inline]
     pub(super) fn add(&mut self, row: &Row) {
         if row.size == 0 || self.assumed.open == [false; 3] {
@@ -221,17 +223,17 @@ impl Check {
         }
     }
 
-    /// Notes for the user on the units: those assumed, and those more plausible.
+    /// Notes for the user on the units: those assumed, and more plausible ones.
     pub(super) fn notes(&self) -> Vec<String> {
         let judged = self.counts.requests >= FEWEST;
         let of_ranges = self.of_ranges(judged);
-        // Where sizes are in doubt, so is the rate of bytes.
+        // Where the size unit is in doubt, so is the rate of bytes.
         let of_rates = || self.of_times().filter(|_| judged && of_ranges.is_none());
         let of_times = self.of_dates().or_else(of_rates);
         self.assumed.note().into_iter().chain(of_times).chain(of_ranges).collect()
     }
 
-    /// A clock that reads as a date in another unit.
+    /// Note on a clock that would be a plausible date in another unit.
     fn of_dates(&self) -> Option<String> {
         let unit = self.assumed.units.time;
         let (first, span) = (self.first? / unit.ps(), self.span / unit.ps());
@@ -253,7 +255,7 @@ impl Check {
         })
     }
 
-    /// Rates that no drive reaches, or requests of which none follow each other within a second.
+    /// Note on rates that no drive reaches, or on requests none of which follow each other within a second.
     fn of_times(&self) -> Option<String> {
         let unit = self.assumed.units.time;
         let Counts { requests, bytes, .. } = self.counts;
@@ -281,7 +283,7 @@ impl Check {
                 unit.name()
             ));
         }
-        // Requests come in bursts: in none of the known traces are so many so far apart.
+        // Requests come in bursts: in no known trace are so many so far apart.
         let too_slow = self.long_gaps * 100 > requests * 99 && unit.ps() >= TimeUnit::Ms.ps();
         too_slow.then(|| {
             format!(
@@ -292,7 +294,7 @@ impl Check {
         })
     }
 
-    /// Sizes and alignments that fit another unit.
+    /// Note on sizes and alignments that fit another unit.
     fn of_ranges(&self, judged: bool) -> Option<String> {
         let Units { address, size, .. } = self.assumed.units;
         let [of_address, of_size] = [self.assumed.open[ADDRESS], self.assumed.open[SIZE]];
@@ -340,22 +342,24 @@ impl Check {
         })
     }
 
-    /// The unit of sizes in which requests follow on others, if that is not the one they were read in and far more do.
+    /// Returns the unit of sizes in which requests follow one another, if it differs from the one used and
+    /// far more do.
     fn unit_of_successors(&self) -> Option<Bytes> {
         let read = SIZE_UNITS.iter().position(|unit| Bytes(*unit) == self.assumed.units.size)?;
         let (unit, follows) = SIZE_UNITS.into_iter().zip(self.follows).max_by_key(|(_, follows)| *follows)?;
-        // Chosen, from the traces at hand: in the right unit a fifth and more of the requests follow on others, and no more
-        // than one and a half times as many in another unit; in the wrong one at most a tenth of those in the right one.
+        // Chosen, from the traces at hand: in the right unit at least a fifth of the requests are successors,
+        // and no more than one and a half times as many in another unit; in the wrong one at most a tenth of
+        // the right one's.
         let far_more = follows * 5 >= self.counts.requests && follows > 4 * self.follows[read];
         far_more.then_some(Bytes(unit))
     }
 }
 
-/// The largest request that is believed where it may be in another unit. Chosen: above what hosts send at once (Linux
-/// at most 1280 KiB unless told otherwise), below the 32 MiB that 64 KiB read as sectors give.
+/// Largest plausible request where it may be in another unit. Chosen: above what hosts send at once (Linux at
+/// most 1280 KiB by default), below the 32 MiB that 64 KiB read as sectors give.
 const LARGEST_BELIEVED: u64 = 16 << 20;
 
-/// `bytes / unit`, quickly for the units that there are.
+/// Computes `bytes / unit`, fast for the usual units.
 fn divided(bytes: u64, unit: u64) -> u64 {
     match unit {
         1 => bytes,
@@ -364,7 +368,7 @@ fn divided(bytes: u64, unit: u64) -> u64 {
     }
 }
 
-/// The place of an address in the table of ends.
+/// Returns the index of an address in the table of ends.
 fn place(at: u64) -> usize {
     // Fibonacci hashing: the multiplier is 2^64 divided by the golden ratio (Knuth, volume 3, section 6.4).
     (at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - ENDS.trailing_zeros())) as usize

@@ -1,4 +1,4 @@
-//! Writing a trace in another format, compressed or not, to any sink of bytes.
+//! Writing a trace in another format, compressed or not, to any byte sink.
 
 use std::collections::BTreeSet;
 use std::io::{self, BufWriter, Write};
@@ -11,11 +11,11 @@ use super::format::{CSV_COLUMNS, MORE_CSV_COLUMNS, MSR_TICK_PS};
 use super::{Generated, Op, Request};
 use crate::{Error, error::Result};
 
-/// A format that traces can be written in.
+/// A format in which traces can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TargetFormat {
-    /// Our CSV; holds everything.
+    /// Wordline's CSV; holds everything.
     Csv,
     /// MSR Cambridge CSV: reads and writes, ticks of 100 ns, host `wordline`.
     Msr,
@@ -30,10 +30,10 @@ pub enum TargetFormat {
 }
 
 impl TargetFormat {
-    /// Every target, in the order in which they are listed to a user.
+    /// Every target, in the order in which they are listed.
     pub const ALL: [Self; 6] = [Self::Csv, Self::Msr, Self::Spc, Self::Disksim, Self::Mqsim, Self::FioIolog];
 
-    /// The name in options.
+    /// Name in options.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Csv => "csv",
@@ -70,36 +70,36 @@ impl std::str::FromStr for TargetFormat {
     }
 }
 
-/// Counts of requests written, and of losses that the format forces.
+/// Counts of requests written, and of losses imposed by the format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct WriteReport {
     /// Requests written.
     pub written: u64,
-    /// Requests left out, for which the format has no word.
+    /// Requests dropped, as the format cannot express them.
     pub left_out: u64,
-    /// Requests that were widened to whole sectors of 512 B.
+    /// Requests widened to whole sectors of 512 B.
     pub widened: u64,
-    /// Whether the requests are generated and the format has no place to say so.
+    /// Whether the requests are generated and the format cannot record it.
     pub mark_lost: bool,
 }
 
-/// How a written trace is compressed.
+/// Compression of a written trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Compression {
-    /// Not at all.
+    /// No compression.
     #[default]
     Plain,
-    /// As gzip does.
+    /// gzip.
     Gzip,
-    /// As zstd does.
+    /// zstd.
     Zstd,
 }
 
 impl Compression {
-    /// The compression that the name of a file stands for: `.gz`, `.zst`, or none.
+    /// Returns the compression for the extension of a file name: `.gz`, `.zst`, or none.
     ///
     /// # Errors
-    /// [`Error::Content`] for a name that promises another compression.
+    /// [`Error::Content`] for the extension of another compression.
     pub fn of(path: &Path) -> Result<Self> {
         let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
         match extension.to_ascii_lowercase().as_str() {
@@ -115,28 +115,28 @@ impl Compression {
     }
 }
 
-/// Endings of compressed files that are not written.
+/// Extensions of compressed files that cannot be written.
 const FOREIGN: [&str; 11] = ["xz", "bz2", "zip", "lz4", "lzma", "lz", "br", "7z", "z", "tgz", "tar"];
 
-/// Why a trace is not written.
+/// Reasons why a trace cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    /// The output does not take it.
+    /// The output failed.
     #[error("{0}")]
     Output(#[from] io::Error),
-    /// The requests cannot be had, or not be written.
+    /// The requests cannot be read, or cannot be written.
     #[error("{0}")]
     Requests(Error),
 }
 
-/// How a trace is written.
+/// Options for writing a trace.
 #[derive(Clone, Copy, Debug)]
 pub struct Writing<'a> {
-    /// The format.
+    /// Format.
     pub format: TargetFormat,
-    /// How it is compressed.
+    /// Compression.
     pub compression: Compression,
-    /// The origin of generated requests; the first line names it, if the format has comments.
+    /// Origin of generated requests; the first line names it, if the format has comments.
     pub generated: Option<&'a Generated>,
     /// Whether fields that only some traces have, a processor or a stream, are written too.
     pub has_more: bool,
@@ -148,7 +148,7 @@ impl Writing<'_> {
     /// Writes requests as they come.
     ///
     /// # Errors
-    /// [`WriteError`]; part of the trace may have been written then.
+    /// [`WriteError`]; part of the trace may have been written.
     pub fn write(&self, to: impl Write, requests: impl IntoIterator<Item = Result<Request>>) -> Written {
         let (plain, requests) = (BufWriter::new(to), requests.into_iter());
         Ok(match self.compression {
@@ -159,7 +159,7 @@ impl Writing<'_> {
                 report
             }
             Compression::Zstd => {
-                // Level 0 stands for the library's default.
+                // Level 0 is the library's default.
                 let mut out = zstd::Encoder::new(plain, 0)?;
                 let report = lines(&mut out, requests, *self)?;
                 out.finish()?.flush()?;
@@ -204,7 +204,7 @@ fn lines(out: &mut impl Write, requests: impl Iterator<Item = Result<Request>>, 
     Ok(report)
 }
 
-/// Writes the lines above the requests.
+/// Writes the header lines.
 fn begin(out: &mut impl Write, how: Writing<'_>) -> io::Result<()> {
     match how.format {
         TargetFormat::Csv => {
@@ -226,7 +226,7 @@ fn too_late(number: u64, request: &Request) -> Error {
     }
 }
 
-/// The lines of an I/O log that open or close its files.
+/// Writes the lines of an I/O log that open or close its files.
 fn files(
     out: &mut impl Write,
     at: Instant,
@@ -290,7 +290,7 @@ mod tests {
 
     use super::*;
 
-    /// A disk with room for a number of bytes.
+    /// A disk with a capacity in bytes.
     struct Disk(usize);
 
     impl Write for Disk {

@@ -1,4 +1,4 @@
-//! The tests of traces from outside, as one program: each file is a module, and linked once.
+//! External tests of traces, as one program: each file is a module, and linked once.
 
 mod bursts;
 mod formats;

@@ -1,4 +1,5 @@
-//! Do recorded volumes come in the bursts that profiles can be given? Extracts that nothing was fitted on say how far.
+//! Do recorded volumes have the bursts that profiles can be given? Checked against extracts that were not
+//! used for fitting.
 
 use wordline_kernel::Seed;
 use wordline_trace::Request;

@@ -1,5 +1,5 @@
-//! Does each reader understand a few lines of its format, does detection find it, and do options set what is open?
-//! All lines here are made up.
+//! Does each reader parse a few lines of its format, does detection find it, and do options set what the
+//! format leaves open? All lines here are made up.
 
 use wordline_trace::{Format, Op, Options, Request, Trace, open_told, prepare, read, read_bytes};
 
@@ -210,7 +210,7 @@ fn recorded_responses_are_kept() {
     );
     assert_eq!(responses_ns(&parse("1,a,0,Read,0,512,30\n", &[])), [Some(3_000)]);
     assert_eq!(responses_ns(&parse("0 1 512 0 1.0 1.1 1.2 1.25\n", &[])), [Some(250_000_000)]);
-    // The two reads were merged into one command, whose completion answers both.
+    // The two reads were merged into one command, whose completion completes both.
     assert_eq!(responses_ns(&parse(BLKPARSE, &[]))[..2], [Some(103_000), Some(102_500)]);
     assert_eq!(responses_ns(&parse(BLKPARSE, &["action=issue"])), [Some(100_000)]);
 }
@@ -292,7 +292,7 @@ fn vscsi_records_of_both_versions_are_read() {
     }
 }
 
-/// A record of the block tracer with a payload of `payload` bytes.
+/// A blktrace record with a payload of `payload` bytes.
 fn blk_record(big: bool, ns: u64, sector: u64, bytes: u32, action: u32, payload: u16) -> Vec<u8> {
     let word = |value: u32| if big { value.to_be_bytes() } else { value.to_le_bytes() };
     let long = |value: u64| if big { value.to_be_bytes() } else { value.to_le_bytes() };
@@ -311,7 +311,7 @@ const ISSUE_READ: u32 = 1 << 16 | 7;
 const COMPLETE_READ: u32 = 1 << 16 | 8;
 const MESSAGE: u32 = (1 << 10) << 16 | 2;
 
-/// The files of two processors: a read from queue to completion on one, a write on the other.
+/// Files of two processors: a read from queue to completion on one, a write on the other.
 fn processors(big: bool) -> [Vec<u8>; 2] {
     [
         [
@@ -472,7 +472,7 @@ fn events_of_an_earlier_kind_that_come_after_the_first_window_are_counted() {
 
 #[test]
 fn an_answer_finds_its_request_behind_those_that_the_window_let_go() {
-    // Nothing of the first requests is answered; the last ones are, after 5 us.
+    // None of the first requests completes; the last ones do, after 5 us.
     let lost: String = (0..1_100).map(|n| event(n, "D", n * 8)).collect();
     let pair =
         |n: u64| event(2_000 + 10 * n, "D", 80_000 + n * 8) + &event(2_005 + 10 * n, "C", 80_000 + n * 8);

@@ -1,5 +1,5 @@
-//! Does every damaged trace give one error that names file, line, what was found and what was wanted, and does no
-//! input at all panic?
+//! Does every damaged trace give one error that names file, line, what was found and what was expected, and
+//! does no input panic?
 
 use proptest::prelude::*;
 use wordline_trace::{Format, Options, read, read_bytes};
@@ -119,7 +119,7 @@ const MALFORMED: &[Malformed] = &[
         &[],
         "t:2: found 4 fields in \"0,8,4096,w\", wanted 5 fields: ASU,address,size,R or W,seconds",
     ),
-    // DiskSim and its kin.
+    // DiskSim and similar.
     (
         "0.5 0 8 8 0\n0.6 0 8 8\n",
         &[],
@@ -210,7 +210,7 @@ const MALFORMED: &[Malformed] = &[
         &[],
         "t:2: found time \"/a\", wanted a decimal number, such as 12.5",
     ),
-    // Formats named wrongly, and options that do not fit.
+    // Wrong format names, and options that do not fit.
     (
         "0 0 8 8 0\n",
         &["format=msr"],
@@ -311,7 +311,7 @@ fn the_hosts_of_a_trace_are_told_apart_in_little_time() {
     assert!(message.ends_with("wanted at most 65536 hosts, with names of at most 255 bytes"), "{message}");
 }
 
-/// A header of a tar archive for a member of a kind and size, of which nothing follows.
+/// Returns a tar header for a member of a kind and size, without content.
 fn tar_header(kind: tar::EntryType, size: u64) -> Vec<u8> {
     let mut header = tar::Header::new_gnu();
     header.set_entry_type(kind);
@@ -336,7 +336,7 @@ fn a_name_of_gigabytes_in_an_archive_is_refused_unread() {
     assert!(error(&damaged, &[]).contains("the checksum of its header is wrong"));
 }
 
-/// Ten thousand rows of MQSim's format, so that the damage lies behind the part that detection looks at.
+/// Ten thousand rows of MQSim's format, so that the damage lies beyond the part that detection examines.
 fn long() -> String {
     (0..10_000).map(|n| format!("{n}000 0 {} 8 1\n", n * 37 % 4096 * 8)).collect()
 }
@@ -418,7 +418,7 @@ fn a_missing_file_and_a_folder_without_traces_are_named() {
     assert!(message.contains("found a directory without files of the block tracer"), "{message}");
 }
 
-/// Texts that look like a trace at first sight, so that the readers behind detection are reached.
+/// Texts that look like a trace at first, so that the readers after detection are reached.
 fn nearly_a_line() -> impl Strategy<Value = String> {
     let word = prop_oneof![
         Just("8,16".to_string()),

@@ -1,4 +1,4 @@
-//! Are the statistics those that one counts by hand?
+//! Are the statistics equal to counts by hand?
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ fn request(seconds: u64, op: Op, offset: u64, size: u64) -> Request {
     }
 }
 
-/// Within the three digits of the histogram.
+/// Equal within the three digits of the histogram.
 fn near(found: f64, wanted: f64) -> bool {
     (found - wanted).abs() <= wanted * 2e-3
 }
@@ -88,7 +88,7 @@ fn a_statistic_is_found_by_name_in_a_unit_that_it_has() {
     assert_eq!(statistic(&stats, "no_such_number", "%"), None);
 }
 
-/// The requests of a normalised trace, or `None` (said aloud) where the traces are not there.
+/// Returns the requests of a normalised trace, or `None` (with a message) if the traces are not available.
 pub(super) fn normalized(name: &str) -> Option<Vec<Request>> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces/normalized");
     let path = folder.join(format!("{name}.csv.zst"));
@@ -115,7 +115,7 @@ pub(super) fn normalized(name: &str) -> Option<Vec<Request>> {
     Some(text.lines().skip(1).map(read).collect())
 }
 
-/// The figures of the folders' README files: requests, write share in %, mean sizes in KiB, duration in seconds,
+/// Figures of the folders' README files: requests, write share in %, mean sizes in KiB, duration in seconds,
 /// footprint and written footprint in MiB, sequential share in %.
 #[test]
 fn real_traces_have_the_statistics_that_their_readme_states() {

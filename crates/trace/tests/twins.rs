@@ -1,5 +1,6 @@
-//! Does every reader find in a raw trace the requests that its normalised twin holds? The twins were made by other
-//! programs. The traces lie beside the repository, in `../shared/traces`; without them these tests say so and pass.
+//! Does every reader find in a raw trace the requests of its normalised twin? The twins were made by other
+//! programs. The traces are next to the repository, in `../shared/traces`; without them these tests print a
+//! note and pass.
 
 use std::path::PathBuf;
 
@@ -89,7 +90,7 @@ const TWINS: &[Twin] = &[
     twin("ycsb/ycsb_f2fs.blkparse.txt", "ycsb_f2fs.blkparse", Format::Blkparse, &[]),
 ];
 
-/// The folder of shared traces, if this machine has it.
+/// Returns the folder of shared traces, if this machine has it.
 fn shared() -> Option<PathBuf> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces");
     if !folder.is_dir() {
@@ -163,9 +164,9 @@ fn every_normalised_trace_has_a_raw_twin_here() {
     }
 }
 
-/// A twin has a response only where a completion repeats the request's range; ours are also those of requests that
-/// were merged. Where a range was written twice, merged the first time, twins take the second completion for the
-/// first request: six times in the trace of dm-crypt.
+/// A twin has a response only where a completion repeats the request's range; our reader also assigns one to
+/// merged requests. Where a range was written twice, merged the first time, twins assign the second
+/// completion to the first request: six times in the trace of dm-crypt.
 #[test]
 fn recorded_responses_agree_with_the_twins() {
     let Some(folder) = shared() else { return };
@@ -244,7 +245,7 @@ fn every_real_trace_that_is_cut_off_is_reported() {
         let message =
             read_bytes("t.zst", &packed[..packed.len() * 3 / 5], &options).expect_err(twin.raw).to_string();
         assert!(message.contains("early end of the data"), "{}: {message}", twin.raw);
-        // A cut inside the last number of a line leaves a line that is whole to all appearance: noted, not refused.
+        // A cut inside the last number of a line leaves a line that looks complete: noted, not an error.
         match read_bytes("t", &plain[..plain.len() * 3 / 5 + 3], &options) {
             Err(error) => assert!(error.to_string().contains("cut off"), "{}: {error}", twin.raw),
             Ok(trace) => {

@@ -1,5 +1,6 @@
-//! Is a trace whose units were guessed told, and one whose numbers fit another unit far better warned of? The traces lie
-//! beside the repository, in `../shared/traces`; without them that test says so and passes.
+//! Is there a note for a trace whose units were guessed, and a warning for one whose numbers fit another unit
+//! far better? The traces are next to the repository, in `../shared/traces`; without them that test prints a
+//! note and passes.
 
 use std::path::PathBuf;
 
@@ -25,7 +26,7 @@ fn mqsim(gap: u64, request: impl Fn(u64) -> (u64, u64)) -> String {
     (0..3_000).map(line).collect()
 }
 
-/// A place that is no multiple of 512 and hardly ever next to another.
+/// An address that is no multiple of 512 and hardly ever next to another.
 fn scattered(n: u64) -> u64 {
     n * 7_919 % 100_003 * 8
 }
@@ -102,8 +103,8 @@ fn plausible_requests_are_not_warned_of() {
     }
 }
 
-/// The shared traces that are warned of when they are read without options, with the option that is named. All others are in
-/// the units that their formats have.
+/// Shared traces that give a warning when read without options, with the option it names. All others use the
+/// units of their formats.
 const WARNED: &[(&str, &str)] = &[
     ("misc-unverified/desktop.trace.zst", "size_unit=4KiB"),
     ("misc-unverified/jpeg_copy.trace.zst", "size_unit=4KiB"),

@@ -1,4 +1,4 @@
-//! Does a trace that was converted read as it was?
+//! Does a converted trace read back unchanged?
 
 use std::path::Path;
 
@@ -58,7 +58,7 @@ fn a_converted_trace_reads_as_it_was() {
             let mut wanted = sample();
             wanted.retain(|request| holds_all || matches!(request.op, Op::Read | Op::Write));
             let (mut back, report) = through(compression, format, &sample());
-            // MSR has a response time always; 0 stands for none.
+            // MSR always has a response time; 0 stands for none.
             back.iter_mut().for_each(|request| request.response = None);
             assert_eq!(back, wanted, "{} {compression:?}", format.name());
             assert_eq!(report.written, wanted.len() as u64);

@@ -8,7 +8,8 @@
 >>> print(new.host.read_latency_us.p99, new.write_amplification)
 >>> wl.compare(old, new).chart("latency-tail", width=wl.COLUMN).save("tail.pdf")
 
-`Device` describes a device and `Workload` its requests, `run` runs one on the other, `Session` goes step by step, and `Study` runs many.
+`Device` describes a device and `Workload` its requests, `run` runs one on the other, `Session` advances step by step, and `Study` executes
+many runs.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -84,7 +85,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Names that need NumPy, which takes longer to import than everything else, and those of searches, are there when they are asked for."""
+    """Imports names on first use: those that need NumPy, which takes longer to import than everything else, and those
+    of searches.
+    """
     if name in ("ANSWER", "Op"):
         from . import _columns
 

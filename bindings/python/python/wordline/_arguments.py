@@ -1,4 +1,4 @@
-"""Arguments of public calls: each is checked here, and one that will not do is a `ConfigError` that names it."""
+"""Argument checks of public calls; an invalid argument raises a `ConfigError` that names it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ T = TypeVar("T")
 U64 = 2**64 - 1
 
 _LONGEST = 4_095
-# Characters of a text: as long as a path of Linux may be (PATH_MAX less its last byte), which is longer than any name.
+# Upper bound on the length of a text: the longest path of Linux (PATH_MAX minus its last byte), longer than any name.
 
 _SHOWN = 120
-"""Characters of a value that messages show. Chosen: a line."""
+"""Characters of a value shown in messages. Chosen: a line."""
 
 
 def shown(value: object) -> str:
-    """A value as messages show it, in one line that is not too long."""
+    """Formats a value for messages, in one line of limited length."""
     try:
         whole = " ".join(repr(value).split())
     except Exception:  # of any class that a value may have
@@ -29,18 +29,18 @@ def shown(value: object) -> str:
 
 
 def kind_of(value: object) -> str:
-    """The type of a value with its module, but for those of Python itself."""
+    """Type of a value with its module, except for built-in types."""
     kind = type(value)
     return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 
 
 def refuse(what: str, found: str, wanted: str, *, of: str = "") -> Never:
-    """Refuses what was found of an argument, a key, or `of` something that messages name before it."""
+    """Raises the error for an invalid argument or key; messages name `of` before it."""
     raise ConfigError(f"{of}{what}: found {found}, wanted {wanted}", [(None, None, what, found, wanted)])
 
 
 def whole(name: str, value: object, least: int, most: int = U64) -> int:
-    """A whole number; True and False are none."""
+    """Checks an integer; rejects True and False."""
     number = _plain(value)
     if isinstance(number, bool) or not isinstance(number, int) or not least <= number <= most:
         refuse(name, shown(value), f"a whole number from {least} to {most}")
@@ -48,7 +48,7 @@ def whole(name: str, value: object, least: int, most: int = U64) -> int:
 
 
 def number(name: str, value: object, least: float, most: float) -> float:
-    """A number; NaN is none."""
+    """Checks a number; rejects NaN."""
     found = _plain(value)
     if isinstance(found, bool) or not isinstance(found, int | float) or not least <= found <= most:
         refuse(name, shown(value), f"a number from {least:g} to {most:g}")
@@ -56,7 +56,9 @@ def number(name: str, value: object, least: float, most: float) -> float:
 
 
 def _plain(value: object) -> object:
-    """A scalar of NumPy as Python has it, and a member of an enumeration of numbers; anything else as it is."""
+    """Converts a NumPy scalar, or a member of an integer enumeration, to a Python value; returns anything else
+    unchanged.
+    """
     if isinstance(value, int) and not isinstance(value, bool):
         return int(value)
     if type(value).__module__ == "numpy" and getattr(value, "shape", None) == ():
@@ -66,14 +68,14 @@ def _plain(value: object) -> object:
 
 
 def flag(name: str, value: object) -> bool:
-    """True or False."""
+    """Checks a bool."""
     if not isinstance(value, bool):
         refuse(name, shown(value), "True or False")
     return value
 
 
 def text(name: str, value: object, wanted: str = "text in quotes") -> str:
-    """A text that is neither empty nor longer than any name, in characters that UTF-8 has."""
+    """Checks a text that is neither empty nor longer than any name, and can be encoded as UTF-8."""
     if not isinstance(value, str) or not 0 < len(value) <= _LONGEST or not _is_encoded(str.encode, value):
         refuse(name, shown(value), wanted)
     return value
@@ -88,7 +90,7 @@ def _is_encoded(encode: Callable[[str], bytes], value: str) -> bool:
 
 
 def one_of(name: str, value: object, among: Iterable[str]) -> str:
-    """One of some texts."""
+    """Checks that a value is one of some texts."""
     known = list(among)
     if not isinstance(value, str) or value not in known:
         refuse(name, shown(value), f"one of {', '.join(known)}")
@@ -96,7 +98,7 @@ def one_of(name: str, value: object, among: Iterable[str]) -> str:
 
 
 def path(name: str, value: object) -> str:
-    """A path: text, or an object such as `pathlib.Path`."""
+    """Checks a path: text, or an object such as `pathlib.Path`."""
     try:
         found = os.fspath(value)  # type: ignore[call-overload]
     except TypeError:
@@ -107,19 +109,19 @@ def path(name: str, value: object) -> str:
 
 
 def is_of(value: object, kinds: Any) -> bool:
-    """Whether a value is of a type, whatever its annotation says."""
+    """Whether a value has a type, regardless of its annotation."""
     return isinstance(value, kinds)
 
 
 def instance(name: str, value: object, kind: type[T], wanted: str) -> T:
-    """An object of a class."""
+    """Checks an instance of a class."""
     if not isinstance(value, kind):
         refuse(name, shown(value), wanted)
     return value
 
 
 def texts(name: str, value: object, wanted: str) -> list[str]:
-    """A list of texts."""
+    """Checks a list of texts."""
     if is_of(value, str | bytes | Mapping) or not isinstance(value, Collection):
         refuse(name, shown(value), wanted)
     found: list[Any] = list(value)  # pyright: ignore[reportUnknownArgumentType]
@@ -129,7 +131,7 @@ def texts(name: str, value: object, wanted: str) -> list[str]:
 
 
 def mapping(name: str, value: object, wanted: str) -> Mapping[Any, Any]:
-    """A mapping, such as a dict."""
+    """Checks a mapping, such as a dict."""
     if not isinstance(value, Mapping):
         refuse(name, shown(value), wanted)
     return value  # pyright: ignore[reportUnknownVariableType]

@@ -1,4 +1,4 @@
-"""Work of the native part in tasks of asyncio."""
+"""Runs work of the native part in asyncio tasks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ T = TypeVar("T")
 
 
 async def in_thread(work: Callable[[_native.Stop], T]) -> T:
-    """The result of some work in a thread of its own. Where the task is cancelled the work is told to stop, and the task ends when the thread has."""
+    """Runs some work in a thread of its own and returns its result. If the task is cancelled the work is stopped, and
+    the task ends after the thread.
+    """
     loop, stop = asyncio.get_running_loop(), _native.Stop()
     over: asyncio.Future[None] = loop.create_future()
     done: list[T] = []

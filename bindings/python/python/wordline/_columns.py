@@ -1,4 +1,4 @@
-"""Columns of requests and answers in NumPy, which is imported when first needed: with this module."""
+"""Columns of requests and completions in NumPy, which is imported on first use, with this module."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 Column: TypeAlias = "ArrayLike"
-"""An array of whole numbers, or one for all requests."""
+"""An array of integers, or one integer for all requests."""
 Operations: TypeAlias = "ArrayLike"
-"""An array of operations by their numbers, or one for all requests, by its number or name."""
+"""An array of operations by number, or one for all requests, by number or name."""
 
 
 class Op(IntEnum):
-    """The operations by their numbers."""
+    """Operations by number."""
 
     READ = 0
     WRITE = 1
@@ -41,11 +41,11 @@ ANSWER = np.dtype(
     ],
     align=True,
 )
-"""An answer: when it was given, how long it took, where, the number of its request, its operation, and whether it failed."""
+"""A completion: time, latency, first sector and sectors, number of the request, operation, and whether it failed."""
 
 
 def columns(times: Column, ops: Operations, sectors: Column, lengths: Column) -> list[NDArray[np.int64]]:
-    """The four columns as the native part takes them, of one length."""
+    """Returns the four columns for the native part, with equal lengths."""
     named = {"times": times, "ops": operations(ops), "sectors": sectors, "lengths": lengths}
     whole = [_whole(name, column) for name, column in named.items()]
     try:
@@ -56,7 +56,7 @@ def columns(times: Column, ops: Operations, sectors: Column, lengths: Column) ->
 
 
 def operations(ops: Operations) -> Any:
-    """Operations by their numbers, where they have names."""
+    """Converts operations from names to numbers."""
     array = _array("ops", ops)
     if array.dtype.kind != "U" or array.ndim > 1:
         return ops
@@ -85,5 +85,5 @@ def _whole(name: str, column: Any) -> NDArray[np.int64]:
 
 
 def answers_of(records: bytes) -> NDArray[Any]:
-    """Answers of the native part as an array, which has the bytes as they are."""
+    """Completions of the native part as an array, without a copy."""
     return np.frombuffer(records, ANSWER)

@@ -1,4 +1,4 @@
-"""Results side by side, and charts of them."""
+"""Comparison of results, and their charts."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ if TYPE_CHECKING:
     from ._run import Result
 
 COLUMN = 84 / 25.4 * 72
-"""The width of a column of a paper with two columns, in points: 84 mm, as Springer asks for. Columns of ACM (85 mm) and IEEE (89 mm) hold it.
-That of ``wordline run --charts pdf``.
+"""Width of a column of a two-column paper, in points: 84 mm, as Springer requires. It fits columns of ACM (85 mm) and
+IEEE (89 mm). Default of ``wordline run --charts pdf``.
 """
 PAGE = 174 / 25.4 * 72
-"""The width of a page of such a paper, in points: 174 mm. That of ``--charts-width page``."""
+"""Width of a page of such a paper, in points: 174 mm. That of ``--charts-width page``."""
 
 
 KINDS = ("pdf", "svg", "png", "html", "json")
-"""The endings of files of charts."""
+"""File extensions of charts."""
 
 MOST_COLUMNS = 65_535
-"""The most columns of text that a terminal has: as many as Unix counts in it (`struct winsize`)."""
+"""Maximum number of text columns of a terminal: the limit of Unix (`struct winsize`)."""
 
 _LEAST_POINTS, _MOST_POINTS = 36.0, 14_400.0
-# Half an inch, chosen: less has no room for an axis; and 200 inches, the largest page of PDF (ISO 32000-1, annex C.2).
+# Half an inch, chosen: less has no room for an axis; and 200 inches, the largest PDF page (ISO 32000-1, annex C.2).
 
 
 def _check_size(width: float | None, height: float | None) -> None:
-    """Refuses a size that no page has."""
+    """Rejects an invalid page size."""
     for name, points in (("width", width), ("height", height)):
         if points is not None:
             arguments.number(name, points, _LEAST_POINTS, _MOST_POINTS)
@@ -47,25 +47,25 @@ def _check_size(width: float | None, height: float | None) -> None:
 
 @dataclass(frozen=True)
 class Figure:
-    """A chart, as Vega-Lite. In a notebook it shows itself, where Altair is there."""
+    """A chart in Vega-Lite. A notebook displays it if Altair is installed."""
 
     name: str
-    """Its name, also that of its file in a report."""
+    """Name, also of its file in a report."""
     title: str
-    """Its title. A figure of a given width is for a page that has a caption, and is without it."""
+    """Title. A figure of a given width has none, as the page has a caption."""
     caption: str
-    """How to read it."""
+    """Caption."""
     spec: dict[str, Any]
-    """The Vega-Lite specification, with data."""
+    """Vega-Lite specification, with data."""
 
     @property
     def chart(self) -> Any:
-        """The chart of Altair, which has more ways to change and to save it."""
+        """The Altair chart, which has more ways to change and save it."""
         altair: Any = import_module("altair")  # its own types leave some of it open
         return altair.Chart.from_dict(self.spec)
 
     def save(self, path: str | PathLike[str], *, scale: float = 1, ppi: int = 300) -> None:
-        """Writes it to a file: PDF, SVG, PNG (``ppi`` pixels an inch), HTML or JSON, by its ending."""
+        """Writes it to a file: PDF, SVG, PNG (``ppi`` pixels per inch), HTML or JSON, by the file extension."""
         file = arguments.path("path", path)
         kind = Path(file).suffix.removeprefix(".")
         if kind not in KINDS:
@@ -83,7 +83,7 @@ class Figure:
 
 
 class Comparison(Sequence["Result"]):
-    """Results side by side: what the others are compared with comes first. The text of it is the table of the command line."""
+    """Results side by side; the first is the baseline. Its text is the table of the command line."""
 
     def __init__(self, results: Sequence[Result]) -> None:
         self._results = tuple(results)
@@ -105,14 +105,14 @@ class Comparison(Sequence["Result"]):
 
     @property
     def charts(self) -> list[str]:
-        """The names of the charts that there are of these results."""
+        """Names of the available charts of these results."""
         return list(self._charts)
 
     def chart(self, name: str, *, width: float | None = None, height: float | None = None) -> Figure:
-        """The chart of this name.
+        """Returns the chart of this name.
 
-        With a ``width`` in points, such as `COLUMN`, it is made for a page: as wide as that in all, with text of eight points and
-        without its title. Its ``height`` is then in points too; six tenths of the width if not given.
+        With a ``width`` in points, such as `COLUMN`, it is made for a page: this total width, eight-point text and no
+        title. Its ``height`` is then in points too; by default six tenths of the width.
         """
         found = dict(self._charts[arguments.one_of("chart", name, self._charts)])
         found["spec"] = for_a_page(found["spec"], width, height)
@@ -126,8 +126,8 @@ class Comparison(Sequence["Result"]):
         width: float | None = None,
         height: float | None = None,
     ) -> list[Path]:
-        """Writes each chart to a file of its name in a folder, which is made: ``pdf``, ``svg``, ``png``, ``html`` or ``json``. Width and
-        height are those of `chart`.
+        """Writes each chart to a file of its name in a folder, which is created: ``pdf``, ``svg``, ``png``, ``html``
+        or ``json``. Width and height as in `chart`.
         """
         into = Path(arguments.path("folder", folder))
         arguments.one_of("kind", kind, KINDS)
@@ -157,7 +157,7 @@ class Comparison(Sequence["Result"]):
 
 
 def compare(*results: Result) -> Comparison:
-    """Results side by side, in a table and in charts. The first is what the others are compared with."""
+    """Compares results in a table and in charts. The first is the baseline."""
     from ._run import Result
 
     if not results:
@@ -168,7 +168,7 @@ def compare(*results: Result) -> Comparison:
 
 
 def for_a_page(spec: dict[str, Any], width: float | None, height: float | None) -> dict[str, Any]:
-    """The chart as large as that in all, and without what the caption says; as it is where nothing is said of its size."""
+    """Scales a chart to a total size, and removes what the caption says; unchanged if no size is given."""
     _check_size(width, height)
     if width is None and height is None:
         return spec

@@ -1,4 +1,4 @@
-"""Designs in Python: research ideas beside those that are built in, for decisions that are taken seldom."""
+"""Designs in Python: research ideas beside the built-in ones, for infrequent decisions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = [
 ]  # fmt: skip
 
 Counter: TypeAlias = int
-"""A counter of a design, which results have among its metrics."""
+"""A counter of a design, listed among the metrics of results."""
 
 
 @dataclass(frozen=True)
@@ -35,17 +35,17 @@ class _Counted:
 
 
 def counter(meaning: str, *, unit: str = "count") -> Counter:
-    """A counter that begins at 0: what it counts, and in which unit (``count``, ``logical pages``, ``pages``, ``blocks``,
-    ``block sets``, ``B``). Of a run the result has, in ``others``, what was added during it.
+    """Declares a counter that starts at 0: its meaning and unit (``count``, ``logical pages``, ``pages``, ``blocks``,
+    ``block sets``, ``B``). The result of a run has its increase during the run, in ``others``.
     """
     return cast(Counter, _Counted(text("meaning", meaning), one_of("unit", unit, UNITS)))
 
 
 UNITS = ("count", "logical pages", "pages", "blocks", "block sets", "B")
-"""The units of counters."""
+"""Units of counters."""
 
 _MOST_TOLD = 2_000
-# Characters of a state that the name of a run tells in full. Chosen: a page.
+# Characters of a state that the name of a run includes in full. Chosen: a page.
 
 _METHODS = {
     "victim": "view",
@@ -59,7 +59,7 @@ _METHODS = {
 
 
 class Design:
-    """A design in Python. It looks at a view and answers; the device checks the answer.
+    """A design in Python. Its methods decide from a view; the device checks each decision.
 
     >>> class Young(wl.Design, name="young"):
     ...     weight: float = 1.0                        # a key of its configuration
@@ -70,22 +70,22 @@ class Design:
     ...         self.spared += best.age < 1000
     ...         return best
 
-    Fields with a type and a default are its configuration: numbers, text, lists, dicts and NumPy arrays. These, its counters, and whatever else an
-    object sets of itself (``self.seen = []``) are its state. Each device has a copy of the object with copies of all that, snapshots and
-    pickles hold all of it, and the name of a run in a study tells it. So it is plain data: an object of another kind is refused by its name and its type.
-    The methods that a class has say which questions it answers; the device's policies answer the others.
+    Fields with a type and a default are its configuration: numbers, text, lists, dicts and NumPy arrays. These, its counters, and any other
+    attribute that an object sets (``self.seen = []``) are its state. Each device has a deep copy of the object, snapshots and pickles
+    contain the whole state, and it is part of the name of a run in a study. So it must be plain data: any other object is rejected by its
+    name and type. The methods of a class determine the decisions that it makes; the device's policies make the others.
 
-    | method | of the class | asked |
+    | method | class argument | called |
     |---|---|---|
-    | ``victim(view, random)`` | ``looks_at=16``: blocks of each order in a view | for each block that is cleaned |
-    | ``wear(row, random)`` | | for each block that was erased, where the row has free blocks enough |
-    | ``idle(row, random)`` | ``rests_after="10ms"``: time without commands of the host | for each row then, again after each command |
+    | ``victim(view, random)`` | ``looks_at=16``: blocks of each order in a view | for each block to collect |
+    | ``wear(row, random)`` | | after each erase, if the plane group has enough free blocks |
+    | ``idle(row, random)`` | ``rests_after="10ms"``: host idle time | then for each plane group, and again after each command |
     | ``failed(failure, random)`` | | for each failure |
-    | ``relocate(page, random)`` | ``collector_streams=2`` | often: for each page that is moved |
+    | ``relocate(page, random)`` | ``collector_streams=2`` | often: for each relocated page |
     | ``stream(page, random)`` | ``streams=2`` | often: for each page that the host writes |
-    | ``admit(page, random)`` | ``in_flight="1MiB"``: how much may be on its way to flash before writes wait | often: for each page that the host writes |
+    | ``admit(page, random)`` | ``in_flight="1MiB"``: bytes in flight to flash before writes wait | often: for each page that the host writes |
 
-    ``wear`` stands for the policy ``ftl.wear.levelling``, ``admit`` for ``buffer.destage``.
+    ``wear`` replaces the policy ``ftl.wear.levelling``, ``admit`` the policy ``buffer.destage``.
     """
 
     _kind: ClassVar[_native.Kind]
@@ -105,7 +105,8 @@ class Design:
     ) -> None:
         super().__init_subclass__()
         if name is None:
-            # A class that is pickled with all that is in it is made empty, and gets that then. Another one is refused when an object is made.
+            # Unpickled classes are created empty, and filled afterwards. Any other class without a name is rejected
+            # when an object is created.
             return
         if not re.fullmatch(r"[a-z][a-z0-9-]*", text("name of a design", name)):
             refuse("name of a design", shown(name), "small letters, digits and hyphens")
@@ -139,37 +140,43 @@ class Design:
     if TYPE_CHECKING:
 
         def victim(self, view: View, random: Random) -> Block | None:
-            """The block that is cleaned next, one of those that the view shows; ``None`` for none."""
+            """Returns the block to collect next, one of those in the view; ``None`` for none."""
 
         def wear(self, row: Wearing, random: Random) -> Block | None:
-            """A block of the row whose data move now, so that it is erased though little is to be gained; ``None`` for none. Asked after each erase
-            in the row, while it has as many free blocks as cleaning goes for, and again until the answer is ``None``. In all it may name
-            as many blocks as were erased for another reason. A block whose data have nowhere to go is passed over."""
+            """Returns a block of the plane group whose data move now, so that it is erased even if that frees little
+            space; ``None`` for none. Consulted after each erase in the plane group, while it has at least the free
+            blocks that GC keeps, and again until it returns ``None``. In total it may select as many blocks as were
+            erased for other reasons. A block whose data have no destination is skipped.
+            """
 
         def relocate(self, page: Moved, random: Random) -> int:
-            """The stream of the collector that a valid page of a victim goes to, from 0. Asked for each page that is moved."""
+            """Returns the GC stream for a valid page of a victim, from 0. Consulted for each relocated page."""
             ...
 
         def stream(self, page: Written, random: Random) -> int:
-            """The write stream that a page goes to when it leaves the buffer, from 0. Asked for each page."""
+            """Returns the write stream for a page that is destaged, from 0. Consulted for each page."""
             ...
 
         def admit(self, page: Arriving, random: Random) -> bool:
-            """Whether a page that the host writes stays in the write buffer; otherwise it leaves for flash at once. Asked for each page. One that
-            stays leaves when the buffer is too full, or is flushed. While more than ``in_flight`` is on its way, writes of pages that do not stay wait."""
+            """Whether a page that the host writes stays in the write buffer; otherwise it is destaged at once.
+            Consulted for each page. A page that stays is destaged when the buffer is too full, or flushed. While more
+            than ``in_flight`` is in flight to flash, writes of pages that do not stay wait.
+            """
             ...
 
         def idle(self, row: Resting, random: Random) -> int:
-            """How many free blocks a row is to have while the host rests."""
+            """Returns the number of free blocks that a plane group should have while the host is idle."""
             ...
 
         def failed(self, failure: Failure, random: Random) -> Literal["retire", "close", "go-on"]:
-            """What becomes of a block in which something failed: it is out of use, takes nothing until it is erased, or goes on."""
+            """Returns what to do with a block after a failure: retire it, close it (no programs until it is erased),
+            or continue to use it.
+            """
             ...
 
     def __new__(cls, *_: Any, **settings: Any) -> Self:
         made = super().__new__(cls)
-        # Each object has its own of what can change, also where its class does not call this one's `__init__`.
+        # Each object has its own mutable values, also if its class does not call this `__init__`.
         for key, usual in cls._fields.items():
             if is_shared(usual):
                 made.__dict__[key] = copied(key, usual)
@@ -191,7 +198,7 @@ class Design:
             setattr(self, key, copied(key, value))
 
     def _state(self) -> dict[str, Any]:
-        """All that the object holds: its fields and counters, then whatever else was set."""
+        """Whole state of the object: its fields and counters, then all other attributes."""
         declared = {key: getattr(self, key) for key in (*self._fields, *self._counters)}
         return {**declared, **{key: value for key, value in vars(self).items() if key not in declared}}
 
@@ -204,17 +211,19 @@ class Design:
         vars(self).update(state)
 
     def _copied(self) -> Self:
-        """An object of its own with the same state."""
+        """Returns an independent object with the same state."""
         made = object.__new__(type(self))
         made._load(self._save())
         return made
 
     def _described(self) -> str:
-        """All that a run with it depends on: its state, and the source of its class and what that uses of its module."""
+        """Everything that affects a run with it: its state, and the source of its class with what that uses of its
+        module.
+        """
         cls = type(self)
         if cls._source is None or cls._source[0] is not cls:
             cls._source = cls, source_of(cls, Design, _METHODS)
-        # A state of many numbers is told by its digest: it stands in the record of each run.
+        # A large state is represented by its digest: it is part of the record of each run.
         saved = self._save()
         state = saved if len(saved) <= _MOST_TOLD else f"{len(saved)} characters, SHA-256 {hashlib.sha256(saved.encode()).hexdigest()}"
         return f"{self!r}\n{state}\n{cls._source[1]}"
@@ -225,7 +234,7 @@ class Design:
 
 
 def _declared(cls: type[Design], name: str) -> tuple[dict[str, _Counted], dict[str, Any]]:
-    """The counters and the fields of a class, those that it inherits first."""
+    """Counters and fields of a class, inherited ones first."""
     own = {key: getattr(cls, key, None) for key in inspect.get_annotations(cls) if not key.startswith("_")}
     inherited: tuple[dict[str, _Counted], dict[str, Any]] = cls._counters, cls._fields  # pyright: ignore[reportPrivateUsage]
     counted = {**inherited[0], **{key: value for key, value in own.items() if isinstance(value, _Counted)}}
@@ -247,28 +256,28 @@ def _declared(cls: type[Design], name: str) -> tuple[dict[str, _Counted], dict[s
 
 
 def contract(design: Design | type[Design]) -> None:
-    """Tries a design on small devices with writes, discards and flushes drawn at random, among them devices whose chips fail, whose power
-    is cut, and that are saved and restored: reads give back what was written, every answer is allowed. Raises `ContractError` with what does not
-    hold, the trial, the seed and the time; an exception of the design is its ``__cause__``.
+    """Tests a design on small devices with random writes, discards and flushes, also with chip failures, power cuts,
+    and save and restore: reads return what was written, and every decision is valid. Raises `ContractError` with the
+    violation, the trial, the seed and the time; an exception of the design is its ``__cause__``.
     """
     given: Any = design
     _native.check_contract(checked("design", given() if isinstance(given, type) and issubclass(given, Design) else design))
 
 
 def checked(name: str, design: object) -> Design:
-    """A copy of a design, for one caller: what is done to the design later does not reach it."""
+    """Returns a copy of a design for one caller, unaffected by later changes to the design."""
     return instance(name, design, Design, "an object of a class that is made of wordline.Design")._copied()  # pyright: ignore[reportPrivateUsage]
 
 
 def described(design: Design) -> tuple[Design, str]:
-    """A copy of a design, and all that a run with it depends on."""
+    """Returns a copy of a design, and everything that affects a run with it."""
     copy = checked("design", design)
     return copy, copy._described()  # pyright: ignore[reportPrivateUsage]
 
 
 def check_restored(design: Design, source: str) -> None:
-    """Tries once whether a design is all there after a snapshot, as runs of studies have to be equal wherever they are done: it goes on from one
-    as it does without, and changes nothing but its own state.
+    """Tests once whether a snapshot preserves a design completely, as runs of studies must be equal on any machine:
+    it continues from one as it does without, and changes nothing but its own state.
     """
     _native.check_restored(design)
     cls = type(design)
@@ -282,7 +291,7 @@ def check_restored(design: Design, source: str) -> None:
 
 
 def told(name: str, raised: BaseException) -> str:
-    """The exception of a design in a line: a sentence, or which line of it raised what."""
+    """Describes the exception of a design in a line: a sentence, or which line of it raised what."""
     if isinstance(raised, Error):
         return str(raised)
     said = "".join(traceback.format_exception_only(raised)).strip()

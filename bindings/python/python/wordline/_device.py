@@ -12,11 +12,11 @@ from ._arguments import is_of, mapping, path, refuse, shown, text
 from ._keys import DeviceKeys
 
 Described: TypeAlias = "Device | str | PathLike[str] | Mapping[str, Any]"
-"""A device, a preset by its name, a configuration file by its path, or a table of keys."""
+"""A device, the name of a preset, the path of a configuration file, or a table of keys."""
 
 
 class Device(DeviceKeys):
-    """A device as it is described: a preset, a file or a table of keys, with settings on top, all of it checked.
+    """A device description: a preset, a file or a table of keys, with settings applied, all of it checked.
 
     >>> drive = Device("nvme-tlc")
     >>> drive.ftl.over_provisioning = 0.28
@@ -24,8 +24,8 @@ class Device(DeviceKeys):
     0.28
 
     A text is the name of a preset, or the path of a file that ends in ``.toml``; a ``Path`` is a configuration file; a dict has
-    the keys of one, ``preset`` among them. ``settings`` go on top, by keys such as ``"ftl.over_provisioning"``.
-    It is not the running device: any number of runs and sessions are made of one description.
+    the keys of one, ``preset`` among them. ``settings`` override them, by keys such as ``"ftl.over_provisioning"``.
+    It is not the running device: any number of runs and sessions can use one description.
     """
 
     __slots__ = ("native",)
@@ -42,25 +42,25 @@ class Device(DeviceKeys):
 
     @classmethod
     def of(cls, described: Described) -> Device:
-        """The device itself, or that which is described."""
+        """Returns the device itself, or creates it from a description."""
         return described if isinstance(described, Device) else cls(described)
 
     def get(self, key: str) -> Any:
-        """The value of a key such as ``"ftl.gc.victim.policy"``, a default among that; items of lists are counted from 0, as in
-        ``"pools.0.part.name"``. ``None`` where there is none. The empty key is all of them.
+        """Returns the value of a key such as ``"ftl.gc.victim.policy"``, including defaults; list items are numbered
+        from 0, as in ``"pools.0.part.name"``. ``None`` if it is not set. The empty key returns all keys.
         """
         if not is_of(key, str):
             refuse("key", shown(key), "text such as ftl.over_provisioning")
         return self.native.get(key) if key else self.native.table()
 
     def update(self, settings: Mapping[str, Any]) -> Self:
-        """Sets several keys at once, which need only fit together."""
+        """Sets several keys at once; only their combination must be valid."""
         given = mapping("settings", settings, "a dict of keys, such as {\"ftl.over_provisioning\": 0.28}")
         self._become(self.native.with_keys(given))
         return self
 
     def copy(self) -> Device:
-        """The same device, to be changed by itself."""
+        """Returns an independent copy."""
         copied = Device.__new__(Device)
         super(Device, copied).__init__(copied, "")
         copied._become(self.native)
@@ -68,26 +68,26 @@ class Device(DeviceKeys):
 
     @property
     def name(self) -> str:
-        """Its name in results."""
+        """Name in results."""
         return self.native.name
 
     @property
     def description(self) -> str:
-        """Its description, in a line; may be empty."""
+        """Description, in a line; may be empty."""
         return self.native.description
 
     @property
     def capacity_bytes(self) -> int:
-        """Bytes that the host sees."""
+        """Logical capacity in bytes."""
         return self.native.capacity
 
     @property
     def toml(self) -> str:
-        """All of it as one TOML document, which loads as the same device."""
+        """Complete configuration as one TOML document, which loads as the same device."""
         return self.native.toml
 
     def explain(self) -> str:
-        """The values that follow from its configuration, each with the formula that it follows from."""
+        """Values derived from the configuration, each with its formula."""
         return self.native.explain()
 
     def __copy__(self) -> Device:

@@ -1,4 +1,4 @@
-"""Exceptions of the package. Their sentences are those of the command line."""
+"""Exceptions of the package. Their messages are those of the command line."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ if TYPE_CHECKING:
 
 
 class Finding(NamedTuple):
-    """One thing that is wrong with an input."""
+    """One mistake in an input."""
 
     file: str | None
-    """The file, the preset or the setting in which it was written, where it is known."""
+    """File, preset or setting that contains it, if known."""
     line: int | None
-    """The line of the file, counted from 1."""
+    """Line of the file, counted from 1."""
     key: str | None
-    """The key of a configuration, or the name of an argument."""
+    """Key of a configuration, or name of an argument."""
     found: str
-    """The value found."""
+    """Value found."""
     wanted: str
-    """The value that would be right."""
+    """Value expected."""
 
 
 class Error(Exception):
-    """Anything that Wordline refuses or cannot do."""
+    """Anything that Wordline rejects or cannot do."""
 
     findings: tuple[Finding, ...]
-    """Everything that is wrong with the input, one by one."""
+    """All mistakes in the input, one by one."""
     reproducer: str
-    """Where the simulation itself failed, what repeats it; else empty."""
+    """Reproducer, if the simulation itself failed; otherwise empty."""
 
     def __init__(self, message: str, findings: Iterable[tuple[object, ...]] = (), reproducer: str = "") -> None:
         super().__init__(message)
@@ -39,7 +39,7 @@ class Error(Exception):
 
 
 class ConfigError(Error):
-    """A setting of a device, a workload or a run that cannot be used."""
+    """An invalid setting of a device, a workload or a run."""
 
 
 class TraceError(Error):
@@ -47,18 +47,18 @@ class TraceError(Error):
 
 
 class DesignError(Error):
-    """A design gave an answer that is not allowed."""
+    """A design made an invalid decision."""
 
 
 class ContractError(DesignError):
-    """A design that does not keep the contract of designs. Where it raised an exception itself, that is the ``__cause__``."""
+    """A design breaks the contract of designs. If it raised an exception itself, that is the ``__cause__``."""
 
     trial: str
-    """The trial in which it was found: ``usual``, ``faults``, ``power-cuts`` or ``snapshots``."""
+    """Trial in which it was found: ``usual``, ``faults``, ``power-cuts`` or ``snapshots``."""
     seed: int
-    """The seed of the trial."""
+    """Seed of the trial."""
     time_ps: int
-    """The time on the device, in picoseconds."""
+    """Simulated time, in picoseconds."""
 
     def __init__(
         self,
@@ -74,14 +74,14 @@ class ContractError(DesignError):
 
 
 class Fault(Error):
-    """A check of the simulation failed: a bug in Wordline."""
+    """A self-check of the simulation failed: a bug in Wordline."""
 
 
 class Interrupted(KeyboardInterrupt):
     """A run that the user stopped."""
 
     result: Result | None
-    """The result of what was answered by then; `None` where that was nothing."""
+    """Result of the requests completed before the stop; `None` if there were none."""
 
     def __init__(self, result: Result | None = None) -> None:
         super().__init__("the run was stopped")

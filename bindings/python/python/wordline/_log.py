@@ -12,15 +12,15 @@ if TYPE_CHECKING:
 
 
 class Log:
-    """Every request of a run, in the order of the answers, as a table of Arrow that others take without a copy:
-    ``polars.DataFrame(log)``, ``pyarrow.table(log)``, and whatever else knows the PyCapsule interface.
+    """Every request of a run, in order of completion, as an Arrow table that other libraries import without a copy:
+    ``polars.DataFrame(log)``, ``pyarrow.table(log)``, and any other that supports the PyCapsule interface.
 
     | column | is |
     |---|---|
-    | ``submitted_ps``, ``latency_ps`` | picoseconds since the run began, and from there to the answer |
+    | ``submitted_ps``, ``latency_ps`` | picoseconds since the run began, and from there to the completion |
     | ``operation`` | ``read``, ``write``, ``discard``, ``flush``, ``write_zeroes``, ``compare`` |
     | ``sector``, ``sectors`` | the first sector of 512 bytes, and how many |
-    | ``failed`` | whether it was answered with an error |
+    | ``failed`` | whether it completed with an error |
     """
 
     __slots__ = ("_native",)
@@ -33,7 +33,7 @@ class Log:
 
     @property
     def columns(self) -> list[str]:
-        """The names of the columns."""
+        """Names of the columns."""
         return self._native.columns
 
     def __arrow_c_schema__(self) -> object:
@@ -43,13 +43,13 @@ class Log:
         return self._native.__arrow_c_stream__(requested_schema)
 
     def to_polars(self) -> polars.DataFrame:
-        """The log as a data frame of Polars."""
+        """The log as a Polars data frame."""
         import polars
 
         return polars.DataFrame(self)
 
     def to_arrow(self) -> Any:
-        """The log as a table of PyArrow."""
+        """The log as a PyArrow table."""
         pyarrow: Any = import_module("pyarrow")  # it comes without types
         return pyarrow.table(self)
 

@@ -1,4 +1,4 @@
-"""The native part of the package, as its Python part uses it."""
+"""The native part of the package, as used by its Python part."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
@@ -9,13 +9,15 @@ from ._design import Design
 _Columns: TypeAlias = "Sequence[Any]"
 
 Designs: TypeAlias = dict[str, tuple[Design, str] | None]
-"""Designs of a study by their labels, each with its source; under no label that of all runs. Nothing where no design is."""
+"""Designs of a study by label, each with its source; the empty label is a design of all runs. None where there is no
+design.
+"""
 Task: TypeAlias = tuple[str, str, tuple[str, str, str] | None]
-"""A run of a study: its name, its text, and the trace that it replays: its folder, its file and its hash."""
+"""A run of a study: its name, its text, and the trace that it replays: folder, file and hash."""
 Ended: TypeAlias = tuple[str, str | None, str | None, str | None]
-"""How one has ended: its name, its record and its windows; or the error of one that has no record."""
+"""Outcome of a run: its name, record and windows; or the error of one without a record."""
 Place: TypeAlias = Callable[[list[Task]], Iterable[Ended]]
-"""Another place than this machine, where runs are done."""
+"""An executor of runs other than this machine."""
 
 class Device:
     @staticmethod
@@ -98,132 +100,136 @@ class Kind:
     ) -> Self: ...
 
 class Block:
-    """A block that could be cleaned, or whose data may move."""
+    """A block that GC could collect, or whose data may move."""
 
     @property
     def number(self) -> int:
-        """Its number in the device."""
+        """Number in the device."""
     @property
     def valid(self) -> int:
-        """Its valid logical pages."""
+        """Valid logical pages."""
     @property
     def erases(self) -> int:
-        """How often it was erased."""
+        """Erase count."""
     @property
     def age(self) -> int:
-        """How many blocks of the device were opened since it was."""
+        """Number of blocks of the device opened since this one was."""
 
 class View:
-    """The device as a design sees it when it is asked for a victim."""
+    """The device as seen by a design that selects a victim."""
 
     @property
     def pages(self) -> int:
-        """Logical pages of a block."""
+        """Logical pages per block."""
     @property
     def row(self) -> int:
-        """The row of planes of which a block is to be cleaned."""
+        """Plane group in which a block is to be collected."""
     @property
     def free_blocks(self) -> int:
-        """Its free blocks."""
+        """Free blocks of the plane group."""
     @property
     def now_ps(self) -> int:
-        """The time, in picoseconds."""
+        """Time, in picoseconds."""
     def oldest(self, count: int) -> list[Block]:
-        """The blocks that were closed first, the oldest at the front; there may be fewer."""
+        """Blocks that were closed first, oldest first; there may be fewer."""
     def fewest(self, count: int) -> list[Block]:
-        """The blocks with the fewest valid pages, fewest first; there may be fewer."""
+        """Blocks with the fewest valid pages, fewest first; there may be fewer."""
 
 class Wearing:
-    """A row of planes when a design is asked which of its blocks lie still."""
+    """A plane group when a design selects one of its blocks with cold data."""
 
     @property
     def row(self) -> int:
-        """Its number."""
+        """Number of the plane group."""
     @property
     def blocks(self) -> int:
-        """How many blocks it has."""
+        """Number of its blocks."""
     @property
     def first(self) -> int:
-        """The number of the first of them in the device."""
+        """Number of its first block in the device."""
     @property
     def free_blocks(self) -> int:
-        """Blocks that are free."""
+        """Free blocks."""
     @property
     def pages(self) -> int:
-        """Logical pages of a block."""
+        """Logical pages per block."""
     @property
     def erases(self) -> int:
-        """How often its blocks were erased, all together."""
+        """Total erases of its blocks."""
     @property
     def most_erases(self) -> int:
-        """How often the one was that was erased most."""
+        """Greatest erase count of a block."""
     @property
     def erased(self) -> list[int]:
-        """The numbers of the blocks that were erased since the design was asked about the row before, in order."""
+        """Numbers of the blocks erased since the design was last consulted about the plane group, in order."""
     def block(self, number: int) -> Block | None:
-        """The block of a number in the device; ``None`` where its data may not move now: it is free or being written, or of another row."""
+        """The block with a number in the device; ``None`` if its data may not move now: it is free or being written,
+        or in another plane group.
+        """
     def least_erased(self, count: int) -> list[Block]:
-        """The blocks that were erased least, of those whose data may move; the lowest number wins a tie. There may be fewer."""
+        """Blocks with the lowest erase counts, of those whose data may move; the lowest number wins a tie. There may
+        be fewer.
+        """
     def oldest(self, count: int) -> list[Block]:
-        """The blocks that were opened first, of those whose data may move, the oldest at the front; there may be fewer."""
+        """Blocks that were opened first, of those whose data may move, oldest first; there may be fewer."""
 
 class Arriving:
-    """A page that the host writes, when it comes to the buffer."""
+    """A page written by the host, on arrival at the write buffer."""
 
     @property
     def logical(self) -> int:
-        """Its number."""
+        """Logical page number."""
     @property
     def now_ps(self) -> int:
-        """The time, in picoseconds."""
+        """Time, in picoseconds."""
 
 class Moved:
-    """A valid page of a block that is cleaned."""
+    """A valid page of a block being collected."""
 
     @property
     def logical(self) -> int:
-        """Its number."""
+        """Logical page number."""
     @property
     def moved_by(self) -> int | None:
-        """The collector's stream that wrote its block; none if the host did."""
+        """GC stream that wrote its block; none if the host did."""
 
 class Written:
-    """A page that leaves the buffer."""
+    """A page being destaged."""
 
     @property
     def logical(self) -> int:
-        """Its number."""
+        """Logical page number."""
     @property
     def tag(self) -> int:
-        """The stream that the host named when it wrote the page last; 0 for none."""
+        """Stream tag of the last host write of the page; 0 for none."""
     @property
     def sectors(self) -> int:
         """Sectors of it that the host wrote."""
     @property
     def request_sectors(self) -> int:
-        """Sectors of the whole write that wrote of it last."""
+        """Sectors of the whole write that last wrote to it."""
     @property
     def request_sector(self) -> int:
-        """The first sector of that write."""
+        """First sector of that write."""
 
 class Resting:
-    """A row of planes while the host rests."""
+    """A plane group while the host is idle."""
 
     @property
     def row(self) -> int:
-        """Its number."""
+        """Number of the plane group."""
     @property
     def free_blocks(self) -> int:
-        """Blocks that are free."""
+        """Free blocks."""
     @property
     def good_blocks(self) -> int:
-        """Blocks that are in use: all but the bad ones."""
+        """Blocks in use: all but the bad ones."""
     @property
     def full_blocks(self) -> int:
         """Blocks that the valid pages would fill: the others are spare."""
     @property
     def cached_blocks(self) -> int:
-        """Blocks in SLC mode, where there is a cache."""
+        """Blocks in SLC mode, if there is a cache."""
 
 class Failure:
     """An operation that failed in a block."""
@@ -233,21 +239,21 @@ class Failure:
         """The operation; ``refused`` is a program that a design did not accept."""
     @property
     def block(self) -> int:
-        """The number of the block in the device."""
+        """Number of the block in the device."""
     @property
     def times(self) -> int:
-        """How often the same failed in it, with this time."""
+        """Number of failures of this operation in it, including this one."""
     @property
     def erases(self) -> int:
-        """How often it was erased."""
+        """Erase count."""
 
 class Random:
-    """The design's own random stream: equal seeds give equal numbers."""
+    """Random stream of the design: equal seeds give equal numbers."""
 
     def below(self, bound: int) -> int:
-        """A whole number from 0 to below the bound, each equally likely."""
+        """A uniform integer from 0 to below the bound."""
     def random(self) -> float:
-        """A number from 0 to below 1."""
+        """A uniform number from 0 to below 1."""
 
 class Stop:
     def __new__(cls) -> Self: ...

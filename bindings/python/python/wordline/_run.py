@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Kept:
-    """The texts of a result that was pickled."""
+    """Texts of a result that was pickled."""
 
     line: str
     indented: str
@@ -42,12 +42,12 @@ class Kept:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Result(Summary):
-    """The result of a run. The names are those of its JSON, and the text of it is the table of the command line."""
+    """Result of a run. Names are those of its JSON, and its text is the table of the command line."""
 
     log: Log | None = None
-    """Every request, where the run was asked to log them."""
+    """Every request, if the run logged them."""
     kept: _native.Summary | Kept = field(kw_only=True)
-    """The result in the native part, or its texts where it was pickled."""
+    """The result in the native part, or its texts if it was pickled."""
 
     @classmethod
     def of(cls, native: _native.Summary | Kept, log: _native.Log | None = None) -> Result:
@@ -63,11 +63,11 @@ class Result(Summary):
         return self.kept
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Its numbers and its table; not its log, its charts and its report."""
+        """Pickles its numbers and its table, but not its log, charts and report."""
         return Result.of, (Kept(self.kept.json(), self.kept.json_indented(), self.kept.table(100)),)
 
     def json(self) -> str:
-        """The result as JSON, as the command line writes it."""
+        """The result as JSON, as written by the command line."""
         return self.kept.json_indented()
 
     def table(self, columns: int = 100) -> str:
@@ -75,7 +75,7 @@ class Result(Summary):
         return self.kept.table(whole("columns", columns, 1, 65_535))
 
     def chart(self, name: str, *, width: float | None = None, height: float | None = None) -> Figure:
-        """A chart of this result alone; see `Comparison.chart`."""
+        """Returns a chart of this result alone; see `Comparison.chart`."""
         from ._compare import compare
 
         return compare(self).chart(name, width=width, height=height)
@@ -91,7 +91,7 @@ class Result(Summary):
         return hash(self._identity())
 
     def _identity(self) -> tuple[object, ...]:
-        """The parts that tell results apart: the same run once more differs in its times on the machine alone."""
+        """The parts that distinguish results: repetitions of a run differ only in wall-clock times."""
         return self.configuration, self.workload, self.seed, self.outcome, self.digest, self.host.requests
 
     def __str__(self) -> str:
@@ -103,23 +103,28 @@ class Result(Summary):
 
 
 class Start(TypedDict, total=False):
-    """The device before the first request, and other settings of a run or a session."""
+    """Precondition, and other settings of a run or a session."""
 
     precondition: str | float
-    """``"empty"``, ``"filled"``, ``"steady-state"`` (of uniform writes), ``"steady-state:0.5"`` of a part, ``"workload"`` (aged with
-    the workload itself), ``"workload:3"`` with this many drive writes, or the fraction to fill; the workload's own if not given."""
+    """``"empty"``, ``"filled"``, ``"steady-state"`` (of uniform writes), ``"steady-state:0.5"`` over a part,
+    ``"workload"`` (aged with the workload itself), ``"workload:3"`` with this many drive writes, or the fraction to
+    fill; the workload's own if not given.
+    """
     warm_up: str | int
-    """How much of the beginning is left out of the result: a number of requests, a time such as ``"20ms"``, ``"rule"`` (until the load is
-    steady by MSER-5), or ``"none"``. Of a run, a generated workload by rule on any device but an empty one, where it is not given;
-    otherwise nothing."""
+    """Warm-up excluded from the result: a number of requests, a time such as ``"20ms"``, ``"rule"`` (until the load
+    is steady by MSER-5), or ``"none"``. If not given: the rule for a run of a generated workload on any device except
+    an empty one; otherwise none.
+    """
     until: str
-    """A column and a share, such as ``"p99:2%"``: the run ends when half of the 95 % interval of the column is this part of its mean."""
+    """A column and a fraction, such as ``"p99:2%"``: the run ends when the half-width of the 95 % interval of the
+    column is this fraction of its mean.
+    """
     from_snapshot: str | PathLike[str]
-    """The snapshot that the device is restored from, in place of a precondition."""
+    """Snapshot from which the device is restored, instead of a precondition."""
     save_snapshot: str | PathLike[str]
-    """Where the device is saved after the run."""
+    """File to which the device is saved after the run."""
     cut_power_after: int
-    """Cuts the power once this many requests are answered; the device recovers, and the run goes on."""
+    """Cuts the power after this many requests have completed; the device recovers, and the run continues."""
     cut_power_at: str
     """Cuts the power at this time of the run, such as ``"20ms"``."""
 
@@ -128,7 +133,7 @@ _START = frozenset(Start.__annotations__)
 
 
 def settings(seed: int, given: Start) -> dict[str, object]:
-    """The settings of a run as the native part takes them."""
+    """Settings of a run for the native part."""
     for key, value in given.items():
         if key not in _START:
             raise TypeError(f"got an unexpected keyword argument {key!r}; there are seed, log, {', '.join(sorted(_START))}")
@@ -148,12 +153,13 @@ def run(
     design: Design | None = None,
     **start: Unpack[Start],
 ) -> Result:
-    """Runs a workload on a device to its end. Equal device, workload and seed give an equal digest on any machine. With neither it is
-    the recorded trace that comes with Wordline; a workload alone runs on its usual device, as on the command line.
+    """Runs a workload on a device to its end. Equal device, workload and seed give an equal digest on any machine.
+    With neither it replays the embedded recorded trace; a workload alone runs on its default device, as on the
+    command line.
 
-    ``log=True`` keeps every request in `Result.log`; a path writes them to a Parquet file. Other threads go on meanwhile.
-    A ``design`` in Python answers in place of those that the device names. Ctrl-C
-    ends the run with `Interrupted`, which has the result of what was answered by then.
+    ``log=True`` keeps every request in `Result.log`; a path writes them to a Parquet file. Other threads continue
+    meanwhile. A ``design`` in Python makes decisions in place of the designs that the device names. Ctrl-C ends the
+    run with `Interrupted`, which has the result of the requests completed by then.
     """
     return result_of(*_ready(device, workload, seed, log, design, start)(None))
 
@@ -167,8 +173,8 @@ async def run_async(
     design: Design | None = None,
     **start: Unpack[Start],
 ) -> Result:
-    """Does what `run` does in a thread of its own, while other tasks of asyncio go on. Where its task is cancelled the run stops, within some
-    thousands of requests, and its thread ends before the cancellation is over.
+    """Does what `run` does in a thread of its own, while other asyncio tasks continue. If its task is cancelled the
+    run stops, within some thousands of requests, and its thread ends before the cancellation completes.
     """
     from ._async import in_thread
 
@@ -186,7 +192,7 @@ def _ready(
     design: Design | None,
     start: Start,
 ) -> Callable[[_native.Stop | None], Ran]:
-    """A run of which all arguments are checked, and that a stop ends."""
+    """Returns a run with checked arguments, which a stop flag can end."""
     given = settings(seed, start)
     if design is not None:
         given["design"] = checked("design", design)
@@ -200,7 +206,7 @@ def _ready(
 def result_of(
     native: _native.Summary | None, log: _native.Log | None = None, raised: BaseException | None = None
 ) -> Result:
-    """The result, or the exception that ended the run early."""
+    """Returns the result, or raises the exception that ended the run early."""
     result = None if native is None else Result.of(native, log)
     if result is None or isinstance(raised, KeyboardInterrupt):
         raise Interrupted(result) from None

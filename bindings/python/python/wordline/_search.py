@@ -14,7 +14,8 @@ from ._arguments import path, refuse, texts, whole
 from ._compare import Figure, for_a_page
 
 Run: TypeAlias = Callable[[Sequence[str], Sequence[Sequence[int]]], list[dict[str, Any]]]
-"""Runs of combinations, by the places of their values: the means of these columns, or why there are none."""
+"""Runs combinations, given by the indices of their values: returns the means of these columns, or why there are none.
+"""
 
 
 @dataclass(frozen=True)
@@ -22,19 +23,21 @@ class Trial:
     """A combination of the varied keys that was tried."""
 
     number: int
-    """Its number, from 0."""
+    """Number, from 0."""
     at: Mapping[str, Any]
-    """The varied keys with their values."""
+    """Varied keys with their values."""
     values: Mapping[str, float]
-    """The columns that are searched, means over the seeds; none where it is not done."""
+    """Objective columns, means over the seeds; empty unless done."""
     state: Literal["done", "impossible", "failed"]
-    """Whether it has values, does not hold together, or has runs that failed."""
+    """Whether it has values, is invalid, or has failed runs."""
     error: str
-    """Why it has no values; empty where it has some."""
+    """Reason why it has no values; empty if it has some."""
 
 
 class Search:
-    """The trials of a search. ``front`` has the best: those that no other trial is better than in one column and as good as in all."""
+    """Trials of a search. ``front`` is the Pareto front: the trials that no other one beats in one column without
+    losing in another.
+    """
 
     __slots__ = ("_again", "front", "maximise", "minimise", "title", "trials")
 
@@ -53,11 +56,11 @@ class Search:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that are searched."""
+        """Objective columns."""
         return (*self.minimise, *self.maximise)
 
     def _costs(self, trial: Trial) -> tuple[float, ...]:
-        """Its values, of which less is better."""
+        """Its values as costs: less is better."""
         return (*(trial.values[column] for column in self.minimise), *(-trial.values[column] for column in self.maximise))
 
     def _front(self) -> list[Trial]:
@@ -76,7 +79,7 @@ class Search:
         return len(self.trials)
 
     def _table(self, trials: Sequence[Trial]) -> tuple[list[str], list[list[str]]]:
-        """Heads and cells of a table of trials."""
+        """Headings and cells of a table of trials."""
         keys = list(self.trials[0].at) if self.trials else []
 
         def cells(trial: Trial) -> list[str]:
@@ -86,7 +89,7 @@ class Search:
         return ["trial", *keys, *self.columns, "state"], [cells(trial) for trial in trials]
 
     def table(self) -> str:
-        """The front as a table."""
+        """The Pareto front as a table."""
         heads, rows = self._table(self.front)
         lines = [heads[:-1], *(row[:-1] for row in rows)]
         widths = [max(len(line[column]) for line in lines) for column in range(len(heads) - 1)]
@@ -101,8 +104,8 @@ class Search:
         return f"{', '.join([f'{len(self)} trials', *others])}: {found} ({', '.join(goals)})"
 
     def chart(self, *, width: float | None = None, height: float | None = None) -> Figure:
-        """The trials and the front among them: two columns against each other, or one over the trials. With a ``width`` in points it is for
-        a page, as `Comparison.chart` says.
+        """Chart of the trials with the Pareto front: two columns against each other, or one over the trials. With a
+        ``width`` in points it is made for a page, as in `Comparison.chart`.
         """
         across, up = ("number", self.columns[0]) if len(self.columns) == 1 else self.columns[:2]
         best = {trial.number for trial in self.front}
@@ -136,8 +139,8 @@ class Search:
         return Figure("front", self.title, caption, for_a_page(spec, width, height))
 
     def report(self, folder: str | PathLike[str]) -> None:
-        """Writes ``report.html`` into a folder, a page that needs no network, and its chart: what was found, the chart, all trials, and how
-        to repeat it.
+        """Writes ``report.html`` into a folder, a page that needs no network, and its chart: what was found, the
+        chart, all trials, and how to reproduce it.
         """
         charts = [self.chart()] if any(trial.state == "done" for trial in self.trials) else []
         told = [{"name": one.name, "title": one.title, "caption": one.caption, "spec": one.spec} for one in charts]
@@ -162,12 +165,12 @@ def search(
     seed: int,
     again: tuple[str, int, str],
 ) -> Search:
-    """Tries combinations, each chosen by what those before it gave."""
+    """Tries combinations, each chosen from the results of the previous ones."""
     columns = [*minimise, *maximise]
     optuna: Any = import_module("optuna")
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     directions = ["minimize"] * len(minimise) + ["maximize"] * len(maximise)
-    # In memory: the store has the runs, and SQLite takes 43 ms a trial.
+    # In memory: the store has the runs, and SQLite takes 43 ms per trial.
     study = optuna.create_study(directions=directions, sampler=optuna.samplers.TPESampler(seed=seed))
     states = optuna.trial.TrialState
     done: list[Trial] = []
@@ -191,7 +194,7 @@ def search(
 
 
 def _choose(trial: Any, key: str, values: list[Any]) -> int:
-    """The place of a value: numbers in order have neighbours, other values have none."""
+    """Chooses the index of a value: ordered numbers as an integer range, other values as categories."""
     numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
     if len(numbers) == len(values) > 2 and numbers in (sorted(numbers), sorted(numbers, reverse=True)):
         place: int = trial.suggest_int(key, 0, len(values) - 1)
@@ -203,7 +206,7 @@ def _choose(trial: Any, key: str, values: list[Any]) -> int:
 def check(
     axes: Sequence[tuple[str, list[Any]]], minimise: object, maximise: object, trials: object, at_once: object, seed: object
 ) -> None:
-    """Refuses a search that cannot be."""
+    """Rejects an invalid search."""
     columns = [column for name, given in (("minimise", minimise), ("maximise", maximise)) for column in texts(name, given, "a list of columns")]
     if not columns:
         refuse("search", "nothing to minimise or maximise", "a column, such as minimise=[\"write_amplification\"]")

@@ -1,4 +1,4 @@
-"""Sessions: runs that go on step by step, for hosts that decide by what happened, and for other simulators."""
+"""Sessions: runs that advance step by step, for hosts that react to completions, and for other simulators."""
 
 from __future__ import annotations
 
@@ -20,39 +20,39 @@ if TYPE_CHECKING:
 
 
 class Standing(NamedTuple):
-    """Where a session stands."""
+    """State of a session."""
 
     now_ps: int
-    """The present, in picoseconds since the session began."""
+    """Current time, in picoseconds since the session began."""
     waiting: int
-    """Requests that were submitted and that the device has not taken yet."""
+    """Requests submitted that the device has not yet taken."""
     submitted: int
     """Requests that the device has taken."""
     answered: int
-    """Requests that were answered."""
+    """Completed requests."""
     outstanding: int
-    """Requests that the device has taken and that may still be answered."""
+    """Requests that the device has taken and that may still complete."""
     lost: int
-    """Requests that a power cut lost."""
+    """Requests lost in a power cut."""
     recovers: bool
-    """Whether the device recovers from a power cut, and takes nothing."""
+    """Whether the device recovers from a power cut, and takes no requests."""
 
 
 class Session:
-    """A device at work, which is given requests and goes on as far as its caller wants. Whatever the steps, equal requests give an
-    equal digest.
+    """A device in operation, which takes requests and advances as far as its caller wants. Equal requests give an equal digest,
+    whatever the steps.
 
     >>> dev = Session("tiny", seed=1)
     >>> dev.submit([0, 1_000_000], "read", [0, 8], 8)      # picoseconds, operations, first sectors, numbers of sectors
     0
-    >>> dev.advance()                                      # until all are answered
+    >>> dev.advance()                                      # until all have completed
     True
     >>> dev.answers()["latency_ps"]
     array([...])
     >>> dev.finish().host.reads
     2
 
-    Times are in picoseconds since the session began, and sectors have 512 bytes. With a ``workload`` it draws its own requests.
+    Times are in picoseconds since the session began, and sectors have 512 bytes. With a ``workload`` it generates its own requests.
     """
 
     __slots__ = ("_native",)
@@ -75,10 +75,11 @@ class Session:
         self._native = _native.Session(Device.of(device).native, requests, settings(seed, start))
 
     def submit(self, times: Column, ops: Operations, sectors: Column, lengths: Column) -> int:
-        """Submits requests, which the device takes at their times; an array each, or one value for all. Nothing happens before the
-        session goes on. Returns the number of the first one, counted from 0 in the order of submission: by that its answer can be told.
+        """Submits requests, which the device takes at their times; an array each, or one value for all. Nothing is
+        simulated before the session advances. Returns the number of the first one, counted from 0 in order of
+        submission, which identifies its completion.
 
-        A request that is refused leaves those before it submitted; the exception says how many.
+        If a request is rejected the previous ones stay submitted; the exception gives their number.
         """
         if type(times) is int and type(ops) is int and type(sectors) is int and type(lengths) is int:
             with contextlib.suppress(OverflowError):  # a number that no column takes either
@@ -93,17 +94,20 @@ class Session:
         return standing[1] + standing[2]
 
     def advance(self, until: int | None = None, *, answers: int | None = None, taken: bool = False) -> bool:
-        """Goes on to the time ``until``, in picoseconds: all that is due by then, and at that instant, has happened. Or until so many
-        more ``answers``; with ``answers=1`` no further than ``until``. Or until the device has ``taken`` every request. With nothing
-        said, until every request is answered. Returns false where it came to rest before that.
+        """Advances to the time ``until``, in picoseconds: everything due up to and including that instant has
+        happened. Or until this many more completions (``answers``); with ``answers=1`` no further than ``until``. Or
+        until the device has ``taken`` every request. With no argument, until every request has completed. Returns
+        false if the device became idle before that.
 
-        Other threads go on meanwhile. Ctrl-C raises ``KeyboardInterrupt``, and the session can go on from there.
+        Other threads continue meanwhile. Ctrl-C raises ``KeyboardInterrupt``, and the session can continue from
+        there.
         """
         return self._native.advance(*_end(until, answers, taken), None)
 
     async def advance_async(self, until: int | None = None, *, answers: int | None = None, taken: bool = False) -> bool:
-        """Does what `advance` does in a thread of its own, while other tasks of asyncio go on. Where its task is cancelled the session stops, within some
-        thousands of requests, before the cancellation is over; it can go on from there.
+        """Does what `advance` does in a thread of its own, while other asyncio tasks continue. If its task is
+        cancelled the session stops, within some thousands of requests, before the cancellation completes; it can
+        continue from there.
         """
         from ._async import in_thread
 
@@ -111,7 +115,7 @@ class Session:
         return await in_thread(lambda stop: self._native.advance(*end, stop))
 
     def answers(self) -> NDArray[Any]:
-        """The answers since they were last taken, in their order: an array of records with the fields ``time_ps``, ``latency_ps``,
+        """Completions since the last call, in order: an array of records with the fields ``time_ps``, ``latency_ps``,
         ``sector``, ``sectors``, ``number``, ``operation`` and ``failed``.
         """
         from ._columns import answers_of
@@ -120,21 +124,21 @@ class Session:
 
     @property
     def now_ps(self) -> int:
-        """The present, in picoseconds since the session began."""
+        """Current time, in picoseconds since the session began."""
         return self._native.now
 
     @property
     def standing(self) -> Standing:
-        """Where it stands: its time, and how many requests wait, are outstanding and were answered."""
+        """State: its time, and the numbers of waiting, outstanding and completed requests."""
         return Standing(*self._native.standing)
 
     def result(self) -> Result:
-        """The result so far."""
+        """Result so far."""
         return result_of(self._native.summary())
 
     def cut_power(self) -> None:
-        """Cuts the power at the present instant, and switches it on again: outstanding requests are lost, and the device recovers as
-        the session goes on.
+        """Cuts the power now, and switches it on again: outstanding requests are lost, and the device recovers as the
+        session advances.
         """
         self._native.cut_power()
 
@@ -143,13 +147,15 @@ class Session:
         self._native.save(arguments.path("path", path))
 
     def finish(self) -> Result:
-        """Goes on until every request is answered, and ends the session. Returns the result, which is that of a run."""
+        """Advances until every request has completed, and ends the session. Returns the result, equal to that of a
+        run.
+        """
         native, raised = self._native.finish()
         return result_of(native, None, raised)
 
 
 def _end(until: int | None, answers: int | None, taken: bool) -> tuple[int | None, int | None, bool]:
-    """Where a session goes on to."""
+    """Checks the end condition of a step."""
     time = None if until is None else arguments.whole("until", until, 0)
     count = None if answers is None else arguments.whole("answers", answers, 1)
     return time, count, arguments.flag("taken", taken)

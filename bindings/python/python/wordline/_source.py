@@ -1,4 +1,4 @@
-"""The source of a design: what a run with it is a function of."""
+"""Source of a design: what the result of a run with it depends on."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from ._state import digest_of, is_array
 
 
 def source_of(cls: type, base: type, methods: Iterable[str]) -> str:
-    """The text of a class and of those it is made of, up to ``base``; then functions, classes and plain values of its module that its
-    methods use, and what these use. Other modules are known by their names alone.
+    """Returns the text of a class and its bases, up to ``base``; then functions, classes and plain values of its
+    module that its methods use, and what these use. Other modules are represented by their names only.
 
-    Raises `ConfigError` where a text cannot be read, or a method uses what is around its class: equal texts may do something else then.
+    Raises `ConfigError` if a text cannot be read, or a method uses variables of an enclosing scope: equal texts may
+    behave differently then.
     """
     wanted: list[Any] = [one for one in cls.__mro__ if one not in base.__mro__]
     texts: list[str] = []
@@ -45,7 +46,7 @@ def source_of(cls: type, base: type, methods: Iterable[str]) -> str:
 
 
 def _value(cls: type, name: str, value: Any) -> list[str]:
-    """The text of a plain value, and of an array; nothing of others."""
+    """Text of a plain value, or of an array; empty for others."""
     if is_array(value):
         return [f"{name} = array, SHA-256 {digest_of(name, value)}"]
     if not _is_plain(value):
@@ -69,7 +70,7 @@ def _functions(one: Any) -> list[FunctionType]:
 
 
 def _names(code: Any) -> set[str]:
-    """The global names of a function, and of the functions in it."""
+    """Global names used by a function, and by its nested functions."""
     inner = (constant for constant in code.co_consts if hasattr(constant, "co_names"))
     return set(code.co_names).union(*(_names(one) for one in inner))
 

@@ -1,11 +1,12 @@
-"""The state of a design: plain data, which each device has copies of, and which snapshots, pickles and names of runs hold in full.
+"""State of a design: plain data, of which each device has copies, and which snapshots, pickles and names of runs
+contain in full.
 
-A state is written as JSON in which each value has one text. What JSON has is written as it is; a tuple, a dict, bytes, and an array or a number
-of NumPy are objects with one key, which says which of these it is.
+A state is written as JSON in canonical form: each value has one text. JSON values are written as they are; a tuple, a
+dict, bytes, and a NumPy array or number are objects with one key, which names the type.
 """
 
 # pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false, reportUnknownVariableType=false
-# Values of any type come here, and are told apart.
+# Accepts values of any type, and distinguishes them.
 
 from __future__ import annotations
 
@@ -22,39 +23,41 @@ from ._arguments import kind_of, refuse, shown
 from ._errors import ConfigError
 
 MOST_DEEP = 80
-"""Lists, tuples and dicts within each other, at the most: as many as in a configuration."""
+"""Maximum nesting of lists, tuples and dicts: as in a configuration."""
 
 _MOST_BITS = 8_192
-# Chosen: Python writes whole numbers of up to 4,300 digits as text, 14,284 bits.
+# Chosen: Python converts integers of up to 4,300 digits to text, 14,284 bits.
 
 _SHOWN = 60
-"""Characters of a list, a dict or an array in the text of a design, which is a cell in tables of studies. Chosen; a longer one is named by its digest."""
+"""Characters of a list, a dict or an array in the text of a design, which is a cell in tables of studies. Chosen; a
+longer one is represented by its digest.
+"""
 
 _PARTS_SHOWN = 4
-# Parts of a place that messages show. Chosen: those that say where to look.
+# Parts of a path shown in messages. Chosen: enough to locate the value.
 
 _WANTED = "None, True or False, a number, text, bytes, a list, a tuple, a dict or a NumPy array"
 
 
 def written(place: str, state: dict[str, Any]) -> str:
-    """The text of a state. Raises `ConfigError` for what is no plain data, with the field and its type."""
+    """Text of a state. Raises `ConfigError` for anything that is not plain data, with the field and its type."""
     walk = _Walk()
     return json.dumps({key: walk.coded(f"{place}.{key}", value) for key, value in state.items()}, separators=(",", ":"))
 
 
 def read(text: str) -> dict[str, Any]:
-    """The state of a text, all of it made anew."""
+    """Restores a state from its text, as new objects."""
     state: dict[str, Any] = json.loads(text)
     return {key: _decoded(value) for key, value in state.items()}
 
 
 def copied(place: str, value: Any) -> Any:
-    """A copy of a value with all that it holds."""
+    """Returns a deep copy of a value."""
     return _decoded(_Walk().coded(place, value))
 
 
 def told(value: Any) -> str:
-    """A value in the text of a design: as Python writes it, or its type, its size and a digest of its content."""
+    """Formats a value in the text of a design: as Python writes it, or its type, size and digest."""
     if value is None or isinstance(value, bool | int | float | str):
         return repr(value)
     try:
@@ -69,12 +72,14 @@ def told(value: Any) -> str:
 
 
 def digest_of(place: str, value: Any) -> str:
-    """The SHA-256 of a value."""
+    """SHA-256 of a value."""
     return hashlib.sha256(json.dumps(_Walk().coded(place, value)).encode()).hexdigest()
 
 
 def is_like(value: Any, usual: Any) -> bool:
-    """Whether a value can stand in place of another one: it has its type, and an array its kind of numbers and its dimensions."""
+    """Whether a value can replace another one: it has its type, and an array its kind of numbers and number of
+    dimensions.
+    """
     if type(value) is not type(usual):
         return False
     return not is_array(value) or (value.dtype.kind, value.ndim) == (usual.dtype.kind, usual.ndim)
@@ -84,8 +89,8 @@ _CONSTANTS: tuple[type, ...] = (bool, int, float, complex, str, bytes, range, En
 
 
 def is_constant(value: Any) -> bool:
-    """Whether a value never changes, so that all devices may have the same one: plain data without lists, dicts and arrays; what a module defines; and
-    what Python binds to an object, such as functions and properties.
+    """Whether a value is immutable, so that all devices may share it: plain data without lists, dicts and arrays;
+    definitions of a module; and what Python binds to an object, such as functions and properties.
     """
     if isinstance(value, tuple | frozenset):
         return all(is_constant(one) for one in value)
@@ -95,25 +100,25 @@ def is_constant(value: Any) -> bool:
 
 
 def is_shared(value: Any) -> bool:
-    """Whether a value can change, and would do so for all that hold it."""
+    """Whether a value is mutable, and a change would affect all that hold it."""
     return isinstance(value, list | dict | set | bytearray) or is_array(value)
 
 
 def is_array(value: Any) -> bool:
-    """Whether a value is an array of NumPy, which is imported then."""
+    """Whether a value is a NumPy array (NumPy is then imported)."""
     numpy: Any = sys.modules.get("numpy")
     return numpy is not None and isinstance(value, numpy.ndarray)
 
 
 class _Walk:
-    """A way through a state, on which each object that can change is met once."""
+    """Traversal of a state, which meets each mutable object once."""
 
     def __init__(self) -> None:
         self.met: dict[int, str] = {}
         self.around: list[int] = []
 
     def coded(self, place: str, value: Any) -> Any:
-        """A value as JSON has it."""
+        """Converts a value to JSON."""
         kind = type(value)
         if kind is int and value.bit_length() > _MOST_BITS:
             refuse(place, f"a whole number of {value.bit_length()} bits", f"at most {_MOST_BITS} bits")
@@ -129,7 +134,7 @@ class _Walk:
         refuse(place, f"an object of the type {kind_of(value)}", wanted)
 
     def meet(self, place: str, value: Any) -> None:
-        """Meets an object that can change, which is nowhere else in the state."""
+        """Checks that a mutable object occurs only once in the state."""
         before = self.met.setdefault(id(value), place)
         if before != place:
             refuse(place, f"the {type(value).__name__} that is {before}, too", "one of its own: a snapshot has two")
@@ -153,7 +158,7 @@ class _Walk:
         return {"tuple": made} if kind is tuple else made
 
     def below(self, place: str, part: str) -> str:
-        """The place of what a value holds, of which messages show the first parts."""
+        """Path of a nested value; messages show the first parts."""
         if len(self.around) <= _PARTS_SHOWN:
             return f"{place}[{part}]"
         return place if place.endswith(" ...") else f"{place} ..."

@@ -1,4 +1,4 @@
-"""Studies: a device and a workload of which some keys are varied, each combination run with several seeds."""
+"""Studies: runs of a device and a workload over varied keys, each combination with several seeds."""
 
 from __future__ import annotations
 
@@ -25,22 +25,25 @@ if TYPE_CHECKING:
 
 
 class Plan(NamedTuple):
-    """What a study has to do."""
+    """Work of a study."""
 
     runs: int
-    """Runs that are known to be wanted, those that are done among them: of the first seeds, and of further ones by what is done."""
+    """Runs known to be needed, finished ones included: of the first seeds, and of further seeds as far as the results
+    so far decide.
+    """
     done: int
-    """Runs that are done."""
+    """Finished runs."""
     failed: int
-    """Those of these that failed."""
+    """Failed runs among the finished ones."""
     seconds_left: float | None
-    """How long the others may take on one core, by the mean of those that are done; none where none is."""
+    """Estimated time of the remaining runs on one core, from the mean of the finished ones; none if none is finished.
+    """
     memory: int
-    """Bytes that the largest of the runs may take."""
+    """Memory of the largest run, in bytes."""
     at_once: int | None
-    """How many of that size go at once by the budget; none where the study has none."""
+    """Concurrent runs of that size within the budget; none if the study has none."""
     further: int
-    """The most runs that `repeat.until` may add."""
+    """Most runs that `repeat.until` may add."""
 
 
 @dataclass(frozen=True)
@@ -48,11 +51,11 @@ class Cell:
     """A column of a combination over the seeds."""
 
     mean: float | None
-    """The mean; none where no run has a value."""
+    """Mean; none if no run has a value."""
     half: float | None
-    """Half of the 95 % interval of the mean; none with a single seed."""
+    """Half-width of the 95 % interval of the mean; none with a single seed."""
     values: tuple[float, ...]
-    """The values by seed."""
+    """Values by seed."""
 
 
 @dataclass(frozen=True)
@@ -60,21 +63,21 @@ class Row:
     """A combination of the varied keys."""
 
     at: Mapping[str, Any]
-    """The varied keys with their values."""
+    """Varied keys with their values."""
     columns: Mapping[str, Cell]
-    """The columns of the study."""
+    """Columns of the study."""
     differences: Mapping[str, Cell]
-    """How much more than in the row that the study compares with, seed by seed; empty where it compares with none."""
+    """Differences to the baseline row of the study, seed by seed; empty without one."""
     seeds: int
-    """How many runs are over."""
+    """Number of finished runs."""
     errors: tuple[str, ...]
-    """The errors of those that failed."""
+    """Errors of the failed runs."""
     unknown: tuple[Unknown, ...] = ()
-    """The columns that some of its runs cannot answer, each with the reasons; their cells have no mean."""
+    """Columns without a value in some of its runs, with the reasons; their cells have no mean."""
 
 
 class StudyTable:
-    """The runs of a study that are over: a row for each combination. The text of it is the table of the command line."""
+    """Finished runs of a study: a row for each combination. Its text is the table of the command line."""
 
     __slots__ = ("_native", "axes", "missing", "notes", "rows", "title")
 
@@ -84,9 +87,9 @@ class StudyTable:
         self.title: str = whole["title"]
         self.axes: tuple[str, ...] = tuple(whole["axes"])
         self.missing: int = whole["missing"]
-        """Runs that are not over."""
+        """Runs that are not finished."""
         self.notes: tuple[tuple[str, int], ...] = tuple((note["text"], note["runs"]) for note in whole["notes"])
-        """The notes of the runs, each kind once, with how many runs say it."""
+        """Notes of the runs, each kind once, with the number of runs that have it."""
         self.rows: tuple[Row, ...] = tuple(_row(row) for row in whole["rows"])
 
     def __iter__(self) -> Iterator[Row]:
@@ -96,7 +99,7 @@ class StudyTable:
         return len(self.rows)
 
     def write_runs(self, path: str | PathLike[str]) -> None:
-        """Writes a row for each run with all of its numbers: as CSV or Parquet, by the ending of the name."""
+        """Writes a row for each run with all of its numbers: as CSV or Parquet, by the file extension."""
         self._native.write_runs(arguments.path("path", path))
 
     def table(self, columns: int = 100) -> str:
@@ -121,8 +124,8 @@ def _cells(cells: dict[str, Any]) -> dict[str, Cell]:
 
 
 class Study:
-    """Many runs over varied keys, in the words of ``wordline sweep`` (docs/studies.md): a TOML file, or a dict of its keys. A ``design``
-    answers in all runs; in a dict the key ``design`` may be varied, over designs and ``None``.
+    """Many runs over varied keys, in the format of ``wordline sweep`` (docs/studies.md): a TOML file, or a dict of its keys. A
+    ``design`` is used in all runs; in a dict the key ``design`` may be varied, over designs and ``None``.
 
     >>> study = wl.Study({
     ...     "preset": "tiny",
@@ -157,7 +160,7 @@ class Study:
 
     @property
     def title(self) -> str:
-        """Its title."""
+        """Title."""
         return self._native.title
 
     def plan(
@@ -167,7 +170,7 @@ class Study:
         seeds: int | None = None,
         traces: str | PathLike[str] | None = None,
     ) -> Plan:
-        """What there is to do, of which nothing is done."""
+        """Computes the work of the study without running anything."""
         return Plan(*self._native.plan(_settings(store, seeds, traces)))
 
     def run(
@@ -180,11 +183,11 @@ class Study:
         again: bool = False,
         traces: str | PathLike[str] | None = None,
     ) -> StudyTable:
-        """Does the runs that ``store``, a folder, does not have, side by side on all cores or ``threads`` of them; without a store all.
-        A run that fails is kept with its error and ends nothing; ``again`` does those once more. Ctrl-C ends the
-        study with `KeyboardInterrupt`; what was over by then is in the store.
+        """Executes the runs missing in ``store``, a folder, in parallel on all cores or ``threads`` of them; without
+        a store all runs. A failed run is kept with its error and does not stop the study; ``again`` repeats failed
+        runs. Ctrl-C ends the study with `KeyboardInterrupt`; runs finished by then are in the store.
 
-        With a ``client`` of Dask (``distributed.Client``) its workers do the runs; the store is here.
+        With a Dask ``client`` (``distributed.Client``) its workers execute the runs; the store is local.
         """
         given = {**_settings(store, seeds, traces), "threads": arguments.whole("threads", threads, 0, _MOST), "again": arguments.flag("again", again)}
         self._try_designs()
@@ -200,8 +203,9 @@ class Study:
         again: bool = False,
         traces: str | PathLike[str] | None = None,
     ) -> StudyTable:
-        """Does what `run` does in a thread of its own, while other tasks of asyncio go on. Where its task is cancelled the study stops, each of its runs
-        within some thousands of requests, before the cancellation is over; what was done by then is in the store.
+        """Does what `run` does in a thread of its own, while other asyncio tasks continue. If its task is cancelled
+        the study stops, each of its runs within some thousands of requests, before the cancellation completes; runs
+        finished by then are in the store.
         """
         from ._async import in_thread
 
@@ -214,7 +218,9 @@ class Study:
         return _table_of(await in_thread(work))
 
     def _try_designs(self) -> None:
-        """Tries each design once, before it runs: one that is another one after a snapshot would give other results elsewhere."""
+        """Tests each design once, before it runs: one that changes in a snapshot would give other results on other
+        machines.
+        """
         for given in () if self._is_tried else self._designs.values():
             if given is not None:
                 check_restored(*given)
@@ -234,9 +240,9 @@ class Study:
         threads: int = 0,
         traces: str | PathLike[str] | None = None,
     ) -> Search:
-        """Looks for the values of the varied keys that are best in these columns, by Optuna (the extra ``search``): ``trials`` combinations
-        in all, ``at_once`` of them side by side, each of which is chosen by what those before it gave. Runs are kept in the store and taken from it as
-        those of `run`. A combination that does not hold together is pruned. Equal ``seed`` and ``at_once`` give equal trials.
+        """Searches for the values of the varied keys that are best in these columns, with Optuna (the extra ``search``):
+        ``trials`` combinations in all, ``at_once`` of them in parallel, each chosen from the results of the previous ones. Runs are
+        stored and reused as those of `run`. An invalid combination is pruned. Equal ``seed`` and ``at_once`` give equal trials.
 
         >>> found = study.search(minimise=["host.read_latency_us.p99"], maximise=["wear.terabytes_expected"], trials=40)
         >>> for trial in found.front:
@@ -250,7 +256,7 @@ class Study:
         given: dict[str, object] = {**_settings(store, seeds, traces), "threads": arguments.whole("threads", threads, 0, _MOST)}
         self._try_designs()
         with TemporaryDirectory() as passing, _place(client, self._designs) as place:
-            # Without a store of the user's the trials share one that passes.
+            # Without a store of the user's the trials share a temporary one.
             given["store"] = given["store"] or os.path.join(passing, "runs")
 
             def run(columns: Sequence[str], places: Sequence[Sequence[int]]) -> list[dict[str, Any]]:
@@ -264,18 +270,18 @@ class Study:
 
             asked: dict[str, object] = {"minimise": list(minimise), "maximise": list(maximise), "trials": trials, "at_once": at_once, "seed": seed}
             told = ", ".join(f"{key}={value!r}" for key, value in {**asked, "seeds": seeds}.items() if value not in ([], None))
-            # The configuration of a study from a dict is told as a file.
+            # The configuration of a study from a dict is shown as a file.
             file = self._made[0] if isinstance(self._made[1], str) else "study.toml"
             again = f"wl.Study({file!r}).search({told})", seed, self._native.text
             return search(self.title, self._native.axes(), run, minimise, maximise, trials, at_once, seed, again)
 
 
 _MOST = 2**32 - 1
-# The native part has numbers of seeds and of threads in 32 bits.
+# The native part has 32-bit numbers of seeds and threads.
 
 
 def _settings(store: object, seeds: object, traces: object) -> dict[str, object]:
-    """The settings of a study as the native part takes them."""
+    """Settings of a study for the native part."""
     return {
         "store": None if store is None else arguments.path("store", store),
         "seeds": None if seeds is None else arguments.whole("seeds", seeds, 1, _MOST),
@@ -284,7 +290,7 @@ def _settings(store: object, seeds: object, traces: object) -> dict[str, object]
 
 
 def _table_of(ran: tuple[_native.StudyTable | None, BaseException | None]) -> StudyTable:
-    """The table of a study, or the exception that ended it early."""
+    """Returns the table of a study, or raises the exception that ended it early."""
     table, raised = ran
     if raised is not None:
         raise raised
@@ -304,12 +310,12 @@ def _restored(name: str, study: Mapping[str, Value] | str, designs: _native.Desi
 
 
 def _described(label: str, design: Design | None) -> _native.Designs:
-    """A design with all that a run with it depends on, by its label; nothing without one."""
+    """A design with everything that affects a run with it, by label; empty without one."""
     return {} if design is None else {label: described(design)}
 
 
 def _labelled(study: Mapping[str, Any], design: Design | None) -> tuple[dict[str, Any], _native.Designs]:
-    """The keys of a study with designs named by their text, and these by that text."""
+    """Keys of a study with designs replaced by their texts, and the designs by text."""
     keys, designs = dict(study), _described("", design)
     axes: Any = keys.get("vary", [])
     varied: list[Any] = [axis for axis in axes if _is_of_designs(axis)] if _is_list(axes) else []
@@ -354,7 +360,7 @@ def _label(design: Design | None) -> str:
 
 @contextmanager
 def _place(client: Any, designs: _native.Designs) -> Generator[_native.Place | None]:
-    """The place of a client of Dask; none for this machine."""
+    """Executor on a Dask client; none for this machine."""
     if client is None:
         yield None
         return

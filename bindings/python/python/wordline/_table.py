@@ -1,4 +1,4 @@
-"""Tables of keys: attributes are the keys of TOML, checked when they are set."""
+"""Tables of keys: attributes are TOML keys, checked when they are set."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Value: TypeAlias = "str | int | float | bool | list[Value] | tuple[Value, ...] |
 
 
 class Table:
-    """Some keys of a device. An attribute is a key; setting it checks it with all others."""
+    """Some keys of a device. Attributes are keys; setting one checks all of them together."""
 
     __slots__ = ("_device", "_path")
     _device: Device

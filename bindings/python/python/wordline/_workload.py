@@ -18,10 +18,10 @@ PathText: TypeAlias = "str | PathLike[str]"
 
 
 class Pace(TypedDict, total=False):
-    """How many requests, and at what pace. What is left out follows from where they come from."""
+    """Number and pace of requests. Defaults depend on their source."""
 
     requests: int
-    """How many: at most this many of a trace, exactly this many of a generator."""
+    """Number of requests: at most this many of a trace, exactly this many of a generator."""
     fit: Literal["wrap", "scale", "refuse"]
     """Treatment of requests beyond the device."""
     time_scale: float
@@ -31,25 +31,25 @@ class Pace(TypedDict, total=False):
     queues: int
     """Submission queues that the host uses: one with a queue depth, else all that the device has."""
     namespace: int
-    """The namespace that the requests are for, from 1."""
+    """Namespace of the requests, from 1."""
     think_time: str
-    """Time between an answer and the next request of a closed loop, such as ``"100us"``."""
+    """Time between a completion and the next request of a closed loop, such as ``"100us"``."""
     bursts: str
-    """Lets a closed loop submit requests for this time, then pause for as long, over and over, such as ``"10ms"``."""
+    """Makes a closed loop submit requests for this time, then pause for as long, repeatedly, such as ``"10ms"``."""
     times_of: PathText
-    """A trace whose times the requests take in place of their own; ``"embedded"`` is the one of the program."""
+    """A trace whose arrival times replace those of the requests; ``"embedded"`` is the embedded trace."""
     traces: PathText
-    """A folder of recorded traces, which take the place of profiles of the same name."""
+    """A folder of recorded traces, which take precedence over profiles of the same name."""
 
 
 class Workload:
-    """Which requests, and at what pace: the arguments are those of ``wordline run``.
+    """Requests and their pace: the arguments are those of ``wordline run``.
 
     >>> load = Workload("mixed-70-30", requests=1_000_000)
     >>> replay = Workload(trace="writes.csv", queue_depth=8)
 
     ``name`` is a named workload, the profile of a published trace (``"centaur/usr_1"``) or a workload file that ends in ``.toml``;
-    ``trace`` is a trace file, whose ``format`` is found out; with neither it is the recorded trace that comes with Wordline.
+    ``trace`` is a trace file, whose ``format`` is detected; with neither it is the embedded recorded trace.
     """
 
     __slots__ = ("_described", "_made", "native")
@@ -71,7 +71,7 @@ class Workload:
 
     @classmethod
     def of(cls, described: Workload | str | None) -> Workload:
-        """The workload itself, or that of a name; the embedded trace where there is none."""
+        """Returns the workload itself, or creates it by name; the embedded trace without one."""
         if not is_of(described, Workload | str | None):
             refuse("workload", shown(described), "a Workload, or the name of one")
         return described if isinstance(described, Workload) else cls(described)
@@ -80,8 +80,8 @@ class Workload:
     def given(
         cls, times: Column, ops: Operations, sectors: Column, lengths: Column, *, name: str = "given", **pace: Unpack[Pace]
     ) -> Workload:
-        """These requests: arrival in picoseconds, operation, first sector and number of sectors of 512 bytes, an array each, or one
-        value for all.
+        """Creates a workload of these requests: arrival in picoseconds, operation, first sector and number of sectors
+        of 512 bytes, an array each, or one value for all.
         """
         from ._columns import columns
 
@@ -107,7 +107,7 @@ _KEYS = frozenset(Pace.__annotations__) | {"name", "trace", "format", "trace_opt
 
 
 def known(settings: dict[str, object]) -> dict[str, object]:
-    """The settings, where each has a name that there is, and each path is one."""
+    """Checks that all settings are known, and that paths are paths."""
     for key, value in settings.items():
         if key in ("trace", "traces", "times_of") and value is not None:
             path(key, value)
@@ -119,6 +119,6 @@ def known(settings: dict[str, object]) -> dict[str, object]:
 
 
 def workloads() -> list[dict[str, Any]]:
-    """All workloads with a name, with description and kind."""
+    """All named workloads, with description and kind."""
     found: list[dict[str, Any]] = json.loads(_native.workloads())
     return found

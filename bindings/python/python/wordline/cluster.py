@@ -1,9 +1,9 @@
-"""Runs of studies on a cluster of Dask: ``Study.run(client)``, ``wordline sweep --cluster ADDRESS``, and workers that come back.
+"""Runs of studies on a Dask cluster: ``Study.run(client)``, ``wordline sweep --cluster ADDRESS``, and workers that restart.
 
-The store of the study is the truth. What is sent to the cluster and does not come back is sent again, whoever was killed: a worker, its
-machine or the scheduler. Wants the extra ``cluster`` of the package.
+The store of the study is the only record. Runs sent to the cluster that do not come back are sent again, whatever was killed: a worker,
+its machine or the scheduler. Requires the extra ``cluster`` of the package.
 
-``python -m wordline.cluster worker ADDRESS`` starts a worker of Dask, and another one whenever it ends.
+``python -m wordline.cluster worker ADDRESS`` starts a Dask worker, and restarts it whenever it ends.
 """
 
 from __future__ import annotations
@@ -32,30 +32,30 @@ if TYPE_CHECKING:
     from ._native import Designs, Ended, Task
 
 BATCH_SECONDS = 0.5
-"""Time that the runs of a batch take together, about. Chosen: a task costs Dask 4 ms, and little is lost with a worker."""
+"""Approximate total time of the runs of a batch. Chosen: a task costs Dask 4 ms, and little is lost with a worker."""
 
 _MOST_IN_A_BATCH = 200
-# Chosen: results of 67 KB each make 13 MB then.
+# Chosen: results of 67 KB each total 13 MB then.
 
 _LOOK_SECONDS = 0.01
-# Time between two looks at what has ended. Chosen: workers have another batch to go on with meanwhile.
+# Interval between two polls for finished work. Chosen: workers have another batch to continue with meanwhile.
 
 _PATIENCE_SECONDS = 600.0
-# Chosen: a job queue or an administrator starts a scheduler again in that time, or nobody does.
+# Chosen: a job queue or an administrator restarts a scheduler within that time, or nobody does.
 
 _GATHER_SECONDS = 5.0
-# Time for a result to come. Chosen: 13 MB take a second on a slow network.
+# Timeout for fetching a result. Chosen: 13 MB take a second on a slow network.
 
 _GATHER_AGAIN_SECONDS = 30.0
-# Dask gives up on a worker that does not answer after so long (`distributed.comm.timeouts.tcp`).
+# Dask gives up on an unresponsive worker after this time (`distributed.comm.timeouts.tcp`).
 
 
 class _Done(NamedTuple):
-    """A batch that is done."""
+    """A finished batch."""
 
     seconds: float
     files: list[tuple[str, str | None]]
-    """The record of each run, and its windows."""
+    """Record of each run, and its windows."""
 
 
 class _NoTrace(NamedTuple):
@@ -65,13 +65,13 @@ class _NoTrace(NamedTuple):
 
 
 class _Refused(NamedTuple):
-    """A worker is of another version, or has another trace."""
+    """A worker has another version, or another trace."""
 
     sentence: str
 
 
 class _Wrong(NamedTuple):
-    """Something went wrong that is no error of the package."""
+    """An unexpected error, not one of the package."""
 
     exception: str
 
@@ -81,12 +81,14 @@ _Told: TypeAlias = "_Done | _NoTrace | _Refused | _Wrong"
 
 
 def _is_here(folder: str, file: str) -> bool:
-    """Whether this machine has a trace where the study has it."""
+    """Whether this machine has a trace at the study's path."""
     return Path(folder, file).exists()
 
 
 def _stage(file: str, sha256: str, content: bytes | None) -> Path | None:
-    """The folder of a trace on this machine, where that of the study is not there: it is put there once. None where it is not had."""
+    """Returns the folder of a trace on this machine if the study's is missing: it is stored once. None if no content
+    was sent.
+    """
     folder = Path(tempfile.gettempdir()) / f"wordline-traces-{os.getuid()}" / sha256
     path = folder / file
     if path.is_file():
@@ -101,13 +103,15 @@ def _stage(file: str, sha256: str, content: bytes | None) -> Path | None:
 
 
 def _work(program: str, batch: _Batch, contents: dict[str, bytes], designs: Designs | None = None) -> _Told:
-    """Does the runs of a batch on a worker. What goes wrong is an answer: an exception whose traceback cannot be pickled is lost by Dask."""
+    """Executes the runs of a batch on a worker. Errors are return values: Dask loses an exception whose traceback
+    cannot be pickled.
+    """
     host = os.uname().nodename
     if _native.program() != program:
         return _Refused(f"a worker on {host} with {_native.program()}, wanted {program}, that of the study")
     began, done = time.perf_counter(), list[tuple[str, "str | None"]]()
     try:
-        # A class may come by its name alone, and have another text here.
+        # A class may be sent by name only, and have another text here.
         designs = designs and {label: given and described(given[0]) for label, given in designs.items()}
         for _, text, trace in batch:
             folder = None
@@ -124,7 +128,7 @@ def _work(program: str, batch: _Batch, contents: dict[str, bytes], designs: Desi
 
 
 class Cluster:
-    """The workers of a scheduler of Dask, as a place where runs of studies are done."""
+    """Workers of a Dask scheduler, as an executor of runs of studies."""
 
     def __init__(self, client: Any, *, patience: float = _PATIENCE_SECONDS, designs: Designs | None = None) -> None:
         self._dask: Any = import_module("distributed")
@@ -135,19 +139,19 @@ class Cluster:
         self._designs = designs
         self._flying: dict[Any, _Batch] = {}
         self._later: dict[Any, float] = {}
-        """Results that did not come, and when they are asked for again."""
+        """Results that did not arrive, and the time of their next request."""
         self._waiting: deque[Task] = deque()
         self._suspects: deque[Task] = deque()
         self._alone: Any = None
-        """That which has the cluster for itself."""
+        """The batch that has the cluster to itself."""
         self._contents: dict[str, Any] = {}
         self._seconds: float | None = None
-        """Time that a run takes, by those of late."""
+        """Time per run, from recent ones."""
         self._threads, self._counted_at = 0, float("-inf")
         self._without_workers: float | None = None
 
     def __call__(self, tasks: Iterable[Task]) -> Iterator[Ended]:
-        """Does runs, and gives out how each ended as soon as it has."""
+        """Executes runs, and yields the outcome of each as soon as it ends."""
         self._waiting.extend(tasks)
         try:
             while self._waiting or self._flying or self._suspects:
@@ -169,7 +173,7 @@ class Cluster:
             self._flying.clear()
 
     def close(self) -> None:
-        """Ends the connection, where it is one of its own."""
+        """Closes the connection, if it is its own."""
         if self._is_own:
             self._client.close(timeout=1)
 
@@ -177,7 +181,7 @@ class Cluster:
         return bool(self._client.status == "running")
 
     def _connect(self) -> None:
-        """Waits for the scheduler. A client of Dask tries for a while, and is closed then."""
+        """Waits for the scheduler. A Dask client retries for a while, and is closed then."""
         until = time.monotonic() + self._patience
         while not self._is_connected():
             if time.monotonic() > until:
@@ -193,13 +197,13 @@ class Cluster:
         self._counted_at = float("-inf")
 
     def _lose(self, futures: Iterable[Any]) -> None:
-        """What these do is done again."""
+        """Schedules the work of these futures again."""
         for future in list(futures):
             self._waiting.extendleft(reversed(self._flying.pop(future)))
             self._later.pop(future, None)
 
     def _count(self) -> int:
-        """The threads of all workers, counted once a second."""
+        """Total threads of all workers, counted once a second."""
         if time.monotonic() - self._counted_at > 1:
             self._counted_at = time.monotonic()
             with contextlib.suppress(OSError, TimeoutError):
@@ -215,15 +219,16 @@ class Cluster:
         return self._threads
 
     def _submit(self) -> None:
-        """Gives every thread a batch to work on and one to go on with."""
+        """Gives every thread a batch to work on and one to continue with."""
         threads = self._count()
         while self._waiting and len(self._flying) < 2 * threads:
-            # At the end as many batches as threads, so that none works while the others are done.
+            # At the end as many batches as threads, so that none works while the others have finished.
             share = -(-len(self._waiting) // (2 * threads))
             fits = 1 if self._seconds is None else int(BATCH_SECONDS / max(self._seconds, 1e-6))
             size = max(1, min(fits, share, _MOST_IN_A_BATCH))
             self._fly([self._waiting.popleft() for _ in range(min(size, len(self._waiting)))])
-        # Runs that were in work when four workers died are done while nothing else is, one after the other: who ends four workers then is known.
+        # Runs that were in progress when four workers died are executed alone, one after another: this identifies the
+        # run that kills workers.
         if self._suspects and threads and not self._waiting and not self._flying:
             self._alone = self._fly([self._suspects.popleft()])
 
@@ -252,7 +257,7 @@ class Cluster:
         try:
             told: _Told = future.result(timeout=_GATHER_SECONDS)
         except TimeoutError:
-            # The worker stands still.
+            # The worker does not respond.
             self._later[future] = time.monotonic() + _GATHER_AGAIN_SECONDS
             return
         except (OSError, self._dask.CancelledError):
@@ -275,7 +280,7 @@ class Cluster:
             yield name, run, windows, None
 
     def _send_traces(self, batch: _Batch, told: _NoTrace) -> None:
-        """The traces of a batch go to the machines that do not have them."""
+        """Sends the traces of a batch to the machines that do not have them."""
         for _, _, trace in batch:
             if trace is None or trace[2] in self._contents:
                 continue
@@ -299,7 +304,7 @@ class Cluster:
         yield from self._suspect(future, text)
 
     def _suspect(self, future: Any, error: str) -> Iterator[Ended]:
-        """One of a batch is no good. It is known which where a run was alone: that has failed."""
+        """Some run of a batch is faulty. It is identified if it ran alone: then it has failed."""
         batch = self._flying.pop(future)
         if future is not self._alone:
             self._suspects.extend(batch)
@@ -313,8 +318,8 @@ def _refused(found: str, wanted: str) -> Error:
 
 
 def _run(address: str) -> None:
-    """Does the runs that ``wordline sweep --cluster`` asks for on standard input, a list of them in each line."""
-    # Ctrl-C goes to both. The program that asks ends this one.
+    """Executes the runs that ``wordline sweep --cluster`` sends on standard input, a list of them per line."""
+    # Ctrl-C reaches both processes. The requesting program ends this one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     answers = sys.stdout
     sys.stdout = sys.stderr
@@ -348,7 +353,7 @@ def _run(address: str) -> None:
 
 
 def _keep_working(address: str, arguments: list[str]) -> None:
-    """Keeps a worker of Dask: where it ends another one is started, until this program is told to end."""
+    """Keeps a Dask worker running: if it ends another one is started, until this program is told to stop."""
     command = [sys.executable, "-m", "distributed.cli.dask_worker", address, *arguments]
     while True:
         worker = subprocess.Popen(command)
@@ -356,7 +361,8 @@ def _keep_working(address: str, arguments: list[str]) -> None:
         def end(number: int, _: object, worker: subprocess.Popen[bytes] = worker) -> None:
             worker.terminate()
             try:
-                # Chosen: a worker gives back what it has in a second, or its scheduler is gone and it waits for that.
+                # Chosen: a worker returns its results within a second, or its scheduler is gone and it waits for
+                # that.
                 worker.wait(5)
             except subprocess.TimeoutExpired:
                 worker.kill()
@@ -365,7 +371,7 @@ def _keep_working(address: str, arguments: list[str]) -> None:
         signal.signal(signal.SIGTERM, end)
         signal.signal(signal.SIGINT, end)
         worker.wait()
-        # Chosen: a scheduler that is not there yet is asked once a second.
+        # Chosen: a scheduler that is not yet there is tried once a second.
         time.sleep(1)
 
 
@@ -375,7 +381,7 @@ usage: python -m wordline.cluster run ADDRESS                 does the runs of w
 
 
 def main(arguments: list[str]) -> None:
-    """The program of this module."""
+    """Entry point of this module."""
     match arguments:
         case ["run", address]:
             _run(address)

@@ -1,9 +1,9 @@
-//! Malformed configurations: each gives errors that name file and line or argument, the key, what was found and what
-//! was wanted, and nothing else happens.
+//! Malformed configurations: each gives errors that name file and line or argument, the key, what was found
+//! and what was expected, and has no other effect.
 
 use crate::{Folder, wordline};
 
-/// A configuration file, the line and key that the message must name, and words that it must hold.
+/// A configuration file, the line and key that the message must name, and words that it must contain.
 type Case = (&'static str, &'static str, &'static str, &'static [&'static str]);
 
 const FILES: [Case; 19] = [
@@ -108,7 +108,8 @@ const FILES: [Case; 19] = [
     ("an unknown part", "preset = \"tiny\"\npart = \"mqsim-mcl\"\n", "2: part", &["mqsim-mcl", "mqsim-mlc"]),
 ];
 
-/// Files that are not even TOML, or not whole, and words that the message must hold beside the file's name.
+/// Files that are not even TOML, or incomplete, and words that the message must contain beside the file's
+/// name.
 const BROKEN: [(&str, &str, &[&str]); 5] = [
     ("an open bracket", "preset = \"tiny\"\n[ftl\n", &[":2"]),
     ("a key without a value", "preset = \"tiny\"\nbuffer =\n", &[":2"]),
@@ -140,7 +141,7 @@ const ARGUMENTS: [(&str, &[&str]); 8] = [
     ("=1", &["--set"]),
 ];
 
-/// Arguments `--set` on preset `centaur`: its design, and what does not go together with two pools.
+/// Arguments `--set` on preset `centaur`: its design, and settings that are incompatible with two pools.
 const OF_DESIGNS: [(&str, &[&str]); 14] = [
     ("design.name=centaurr", &["--set design.name", "centaurr", "slc-mlc-hybrid", "centaur, or another of"]),
     ("design=centaur", &["--set design", "a table with the key name"]),
@@ -161,7 +162,8 @@ const OF_DESIGNS: [(&str, &[&str]); 14] = [
     ("pools=[]", &["ftl.mapping.whole_units", "found true", "this wants [[pools]]"]),
 ];
 
-/// Pools of preset `centaur`, with the line and the key that the message must name, and words that it must hold.
+/// Pools of preset `centaur`, with the line and the key that the message must name, and words that it must
+/// contain.
 const POOLS: [Case; 9] = [
     ("no part", "", "2: pools[0].part", &["a value for part"]),
     (
@@ -252,7 +254,7 @@ fn each_malformed_argument_is_refused_with_its_name() {
     }
 }
 
-/// Settings that do not go together with what a preset has: which of them is named, and where the other is written.
+/// Settings that are incompatible with a preset: which of them is named, and where the other is defined.
 const BESIDE_A_PRESET: [(&str, &[&str], &str); 4] = [
     (
         "ressd",
@@ -284,7 +286,7 @@ fn a_setting_that_does_not_fit_its_preset_is_blamed_and_not_a_line_of_the_preset
         let refusal = wordline(&call).refusal();
         assert!(refusal.starts_with(&format!("error: {wanted}")), "{refusal}");
     }
-    // An error without the settings is not theirs.
+    // An error that occurs without the settings is not attributed to them.
     let folder = Folder::new();
     let path = folder.with("drive.toml", "preset = \"tiny\"\nbuffer.size = \"1KiB\"\n");
     let refusal =

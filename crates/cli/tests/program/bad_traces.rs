@@ -1,11 +1,11 @@
-//! Malformed traces: each gives one error that names file and line, what was found and what was wanted.
+//! Malformed traces: each gives one error that names file and line, what was found and what was expected.
 
 use crate::{Folder, wordline};
 
-/// A header and rows of MSR Cambridge, good ones.
+/// A header and valid rows of MSR Cambridge.
 const MSR: &str = "128166372003061629,usr,0,Read,7014609920,24576,41286\n128166372016382155,usr,0,Write,1317441536,8192,1963\n";
 
-/// A trace that is wrong, with the line that the message must name and what it must say.
+/// An invalid trace, with the line that the message must name and text that it must contain.
 struct Case {
     what: &'static str,
     name: &'static str,
@@ -41,7 +41,7 @@ fn cut(mut content: Vec<u8>, keep: usize) -> Vec<u8> {
     content
 }
 
-/// Good rows, many enough that half of their compressed form holds some.
+/// Valid rows, enough that half of their compressed form holds some.
 fn many_rows() -> String {
     let row = |n: u64| {
         format!(

@@ -8,7 +8,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// The names of the browser in packages of distributions.
+/// Names of the browser in packages of distributions.
 const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
 
 /// A browser with one page.
@@ -21,7 +21,7 @@ pub struct Browser {
     _profile: TempDir,
 }
 
-/// The browser: that of `WORDLINE_CHROMIUM`, or the first in the path. None, said loudly, where there is none.
+/// The browser: `WORDLINE_CHROMIUM`, or the first in the path; `None`, with a message, if there is none.
 fn found() -> Option<PathBuf> {
     if let Some(named) = std::env::var_os("WORDLINE_CHROMIUM") {
         return Some(named.into());
@@ -36,7 +36,7 @@ fn found() -> Option<PathBuf> {
 }
 
 impl Browser {
-    /// Starts it; none where there is none.
+    /// Starts it; `None` if there is none.
     pub fn start() -> Option<Self> {
         let program = found()?;
         let profile = tempfile::tempdir().expect("a temporary folder can be made");
@@ -108,7 +108,7 @@ impl Browser {
         assert_eq!(drawn, true, "charts of {} at {width}", page.display());
     }
 
-    /// The value of an expression on the page, which may be a promise.
+    /// Returns the value of an expression on the page, which may be a promise.
     pub fn ask(&mut self, expression: &str) -> Value {
         let asked = json!({ "expression": expression, "returnByValue": true, "awaitPromise": true, "userGesture": true });
         let mut answer = self.call("Runtime.evaluate", asked);
@@ -119,7 +119,7 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // It ends itself when its pipe does; this is sooner.
+        // It ends by itself when its pipe closes; this is faster.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

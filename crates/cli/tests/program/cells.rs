@@ -1,4 +1,4 @@
-//! `wordline cells`: the cells of a part by themselves.
+//! `wordline cells`: the flash cells of a part on their own.
 
 use crate::{Folder, wordline};
 

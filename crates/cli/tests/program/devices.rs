@@ -1,4 +1,4 @@
-//! `wordline devices`, and devices that are no SSDs.
+//! `wordline devices`, and devices other than SSDs.
 
 use super::{Folder, wordline};
 

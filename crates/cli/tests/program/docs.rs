@@ -1,6 +1,7 @@
-//! The commands and outputs of README.md and docs: every command works on what a clone has, every output is what the program
-//! prints. Blocks that are marked as long (`sh,long`, `text,long`) are run as they are written where `WORDLINE_LONG` is set; in other tests
-//! their commands are run small like all others, and their outputs are not looked at.
+//! The commands and outputs of README.md and docs: every command works with the files of a clone, and every
+//! output is what the program prints. Blocks marked as long (`sh,long`, `text,long`) are run as written if
+//! `WORDLINE_LONG` is set; otherwise their commands are scaled down like all others, and their outputs are
+//! not compared.
 
 use std::path::PathBuf;
 use std::process::Output;
@@ -9,18 +10,18 @@ use crate::fences::{Block, blocks, root};
 use crate::{Folder, program};
 
 impl Block {
-    /// Whether it is of a language, also where it is marked as long.
+    /// Whether it is in a language, also if marked as long.
     fn is(&self, language: &str) -> bool {
         self.info.strip_suffix(",long").unwrap_or(&self.info) == language
     }
 
-    /// Whether what it says takes long.
+    /// Whether it is marked as long.
     fn is_long(&self) -> bool {
         self.info.ends_with(",long")
     }
 }
 
-/// README.md and the pages of docs, and of its folders.
+/// README.md and the pages of docs, including subfolders.
 fn pages() -> Vec<PathBuf> {
     let mut pages = vec![root().join("README.md")];
     let mut folders = vec![root().join("docs")];
@@ -38,14 +39,14 @@ fn pages() -> Vec<PathBuf> {
     pages
 }
 
-/// Whole commands of some lines: continued lines joined, comments cut.
+/// Complete commands: continued lines joined, comments removed.
 fn commands(lines: &[String]) -> Vec<String> {
     let joined = lines.join("\n").replace("\\\n", " ");
     let cut = |line: &str| line.split(" #").next().unwrap_or_default().trim().to_owned();
     joined.lines().map(cut).filter(|line| !line.is_empty()).collect()
 }
 
-/// The words of a command as a shell reads them, and where its output goes.
+/// The words of a command as a shell parses them, and its output redirection.
 pub fn words(command: &str) -> (Vec<String>, Option<String>) {
     let (command, to) = match command.split_once(" > ") {
         Some((command, to)) => (command, Some(to.trim().to_owned())),
@@ -61,7 +62,7 @@ pub fn words(command: &str) -> (Vec<String>, Option<String>) {
     (words, to)
 }
 
-/// Commands that take too long for a test, and the test that runs what they do.
+/// Commands that take too long for a test, and the test that covers them.
 const LONG: [(&str, &str); 2] = [
     (
         "repro centaur --quick --seeds 1",
@@ -70,12 +71,12 @@ const LONG: [(&str, &str); 2] = [
     ("repro --all --quick --seeds 1", "the same"),
 ];
 
-/// Whether blocks that take long are run as they are written.
+/// Whether long blocks are run as written.
 fn is_long_run() -> bool {
     std::env::var_os("WORDLINE_LONG").is_some()
 }
 
-/// The command with a small device and few requests in place of large ones.
+/// Scales a command down to a small device and few requests.
 fn small(words: &[String]) -> Vec<String> {
     let is_study = words[0] == "sweep";
     let is_large = |word: &str| word == "bench-512g" || is_study && word == "nvme-tlc";
@@ -92,21 +93,21 @@ fn small(words: &[String]) -> Vec<String> {
     let few = (is_run || is_gen) && !names("--requests");
     let unnamed = words[0] == "run" && !names("--preset") && !names("--config") && !names("--from-snapshot");
     let is_small_study = is_study && names("tiny");
-    // Where the workload asks for a steady state, few writes bring the small device there.
+    // If the workload asks for a steady state, few writes bring the small device there.
     if few {
         words.extend(["--requests", "300"].map(String::from));
     }
     if unnamed {
         words.extend(["--preset", "tiny"].map(String::from));
     }
-    // With more blocks the small device can have as little spare space as a large one.
+    // With more blocks the small device can have as little over-provisioning as a large one.
     if is_small_study {
         words.extend(["--set", "part.geometry.blocks_per_plane=128"].map(String::from));
     }
     words
 }
 
-/// Calls the program in `folder`, which has what a clone has.
+/// Calls the program in `folder`, which has the files of a clone.
 pub fn call(folder: &Folder, words: &[String], input: Option<&str>) -> Output {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let mut command = program(&words);
@@ -118,7 +119,7 @@ pub fn call(folder: &Folder, words: &[String], input: Option<&str>) -> Output {
     command.output().expect("the program was built with this test")
 }
 
-/// A folder with the files of a clone that pages name.
+/// Creates a folder with the files of a clone that pages name.
 pub fn clone() -> Folder {
     let folder = Folder::new();
     for file in [
@@ -134,7 +135,7 @@ pub fn clone() -> Folder {
     folder
 }
 
-/// Runs a command of a page, small unless it is to be run as it is written; what is wrong with it.
+/// Runs a command of a page, scaled down unless it is to be run as written; returns what is wrong with it.
 fn wrong(folder: &Folder, command: &str, as_written: bool) -> Option<String> {
     let (input, command) = match command.split_once(" | ") {
         Some((echo, command)) => (Some(echo.trim_start_matches("echo ").trim_matches('\'')), command),
@@ -166,7 +167,7 @@ fn every_command_of_the_pages_works_on_a_clone() {
         }
         for block in blocks.iter().filter(|block| block.is("sh")) {
             let as_written = block.is_long() && is_long_run();
-            // There is no smaller experiment than the scaled-down one.
+            // The scaled-down experiment is the smallest one.
             let is_run = |line: &&String| {
                 line.contains("wordline ")
                     && (as_written || !block.is_long() || !line.contains("wordline repro "))
@@ -183,7 +184,7 @@ fn every_command_of_the_pages_works_on_a_clone() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
-/// Beginnings of commands of the pages that are not of the program, and what tries them.
+/// First words of commands of the pages that are not the program, and what tests them.
 const OTHERS: [(&str, &str); 7] = [
     ("cargo install --path crates/cli", "the build of these tests"),
     ("cargo run --release", "the tests of the examples, and those of the program without a command"),
@@ -194,7 +195,7 @@ const OTHERS: [(&str, &str); 7] = [
     ("pip install './bindings/python", "`make python`"),
 ];
 
-/// Whether a command is `make` with targets that there are.
+/// Whether a command is `make` with existing targets.
 fn is_make(command: &str, makefile: &str) -> bool {
     let is_target = |word: &str| makefile.lines().any(|line| line.starts_with(&format!("{word}: ")));
     command.strip_prefix("make ").is_some_and(|targets| targets.split_whitespace().all(is_target))
@@ -238,7 +239,7 @@ fn every_script_of_the_pages_does_what_it_expects() {
     }
 }
 
-/// A line without times of a clock on the wall, which differ from run to run, and without the spaces at its end.
+/// A line without wall-clock times, which differ from run to run, and without trailing spaces.
 fn without_wall_clock(line: &str) -> String {
     match line.split_once(" simulated in ") {
         Some((before, _)) => format!("{before} simulated"),

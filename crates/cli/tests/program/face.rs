@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use crate::{program, wordline};
 
-/// Every command that does something.
+/// Every command that has an effect.
 const COMMANDS: [&[&str]; 36] = [
     &["config", "import"],
     &["workloads", "import"],
@@ -131,7 +131,7 @@ fn a_number_that_is_none_is_answered_with_what_was_wanted() {
     }
 }
 
-/// As in `wordline config schema | head -1`: the reader goes away while there is more to write.
+/// As in `wordline config schema | head -1`: the reader closes the pipe while there is more to write.
 #[test]
 fn a_reader_that_goes_away_is_no_error() {
     let mut child = program(&["config", "schema"])

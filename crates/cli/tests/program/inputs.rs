@@ -1,11 +1,12 @@
-//! Hundreds of command lines, good and bad: each ends with 0 or 2, names what is wrong in our words, and prints nothing that a
-//! terminal would take for a command.
+//! Hundreds of command lines, valid and invalid: each ends with 0 or 2, names the mistake in the program's
+//! own words, and prints nothing that a terminal would interpret as a command.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::{Folder, program};
 
-/// A command line, with `@name` for a file of the folder, and what its refusal must name; nothing for a good one.
+/// A command line, with `@name` for a file of the folder, and text that its error must contain; empty for a
+/// valid one.
 struct Input {
     line: String,
     named: Option<String>,
@@ -240,7 +241,7 @@ const BAD: [(&str, &str); 114] = [
     ("completions bsh", "bash"),
 ];
 
-/// Options that take a whole number, and what is none.
+/// Options that take an integer, and invalid values.
 const WHOLE: [&str; 11] = [
     "run --preset tiny --requests",
     "run --preset tiny --queue-depth",
@@ -257,7 +258,7 @@ const WHOLE: [&str; 11] = [
 const NOT_WHOLE: [&str; 10] =
     ["-1", "1.5", "nan", "many", "''", "99999999999999999999999", "1e3", "0x10", "\u{ff11}", "\u{1b}[31m1"];
 
-/// Keys of preset `tiny` by what they take, and values that they refuse.
+/// Keys of preset `tiny` by type, and values that they reject.
 const KEYS: [(&[&str], &[&str]); 5] = [
     (
         &[
@@ -354,8 +355,7 @@ fn words(line: &str, folder: &Folder) -> Vec<String> {
     words.into_iter().map(file).collect()
 }
 
-/// Words that no message may hold: texts of serde and the standard library, and sequences that a terminal
-/// would carry out.
+/// Words that no message may contain: texts of serde and the standard library, and escape sequences.
 const NEVER: [&str; 12] = [
     "panicked",
     "please report it",
@@ -371,7 +371,7 @@ const NEVER: [&str; 12] = [
     "\u{9b}",
 ];
 
-/// The fault in the answer to an input.
+/// The fault in the response to an input.
 fn wrong(input: &Input, folder: &Folder) -> Option<String> {
     let words = words(&input.line, folder);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();

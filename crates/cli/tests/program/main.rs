@@ -1,4 +1,5 @@
-//! The built program, as a user calls it: exit codes, what goes to which stream, and what it says about bad input.
+//! The built program, as a user calls it: exit codes, use of the output streams, and messages about bad
+//! input.
 
 mod bad_configurations;
 mod bad_traces;
@@ -36,18 +37,18 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// The exit code and output of a call of the program.
+/// Exit code and output of a call of the program.
 struct Finished {
     code: Option<i32>,
     out: String,
     err: String,
 }
 
-/// The program with `arguments`.
+/// Returns the program with `arguments`.
 fn program(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_wordline"));
     command.args(arguments).stdin(Stdio::null());
-    // Tests say themselves how wide the terminal is, and whether there are colours.
+    // Tests set the width of the terminal and the colours themselves.
     for variable in ["COLUMNS", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
         command.env_remove(variable);
     }
@@ -61,7 +62,7 @@ fn fed(arguments: &[&str], input: &[u8]) -> Finished {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("the program was built with this test");
     let (mut pipe, input) = (child.stdin.take().expect("it was asked for"), input.to_vec());
-    // Whether the program reads all of it is the program's affair.
+    // The program may leave some of it unread.
     let writer = std::thread::spawn(move || drop(pipe.write_all(&input)));
     let output = child.wait_with_output().expect("the program ends");
     writer.join().expect("the writer ends");
@@ -81,20 +82,20 @@ impl Finished {
         Self { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
     }
 
-    /// Standard output of a call that must have succeeded.
+    /// Standard output of a call that must succeed.
     #[track_caller]
     fn success(self) -> String {
         assert_eq!(self.code, Some(0), "{}", self.err);
         self.out
     }
 
-    /// Standard output, as JSON, of a call that must have succeeded.
+    /// Standard output, as JSON, of a call that must succeed.
     #[track_caller]
     fn json(self) -> Value {
         serde_json::from_str(&self.success()).expect("standard output is JSON")
     }
 
-    /// The complaints of a call that must have been refused as bad input.
+    /// Complaints of a call that must fail on bad input.
     #[track_caller]
     fn refusal(self) -> String {
         assert_eq!(self.code, Some(2), "{}{}", self.out, self.err);
@@ -104,7 +105,7 @@ impl Finished {
     }
 }
 
-/// A folder of the test's own.
+/// A temporary folder of the test.
 struct Folder(TempDir);
 
 impl Folder {
@@ -116,7 +117,7 @@ impl Folder {
         self.0.path().join(name).to_string_lossy().into_owned()
     }
 
-    /// Puts a file there, in folders of its name; its path.
+    /// Creates a file there, with the folders in its name; returns its path.
     fn with(&self, name: &str, content: impl AsRef<[u8]>) -> String {
         let path = self.0.path().join(name);
         std::fs::create_dir_all(path.parent().expect("it is in a folder")).expect("a folder can be made");
@@ -124,7 +125,7 @@ impl Folder {
         self.path(name)
     }
 
-    /// The names of the files there.
+    /// Names of the files there.
     fn names(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.0.path()).expect("a temporary folder can be listed");
         let mut names: Vec<String> = entries
@@ -135,7 +136,7 @@ impl Folder {
     }
 }
 
-/// A recorded trace of the folder beside the repository; none, said loudly, where it is not there.
+/// A recorded trace from the folder beside the repository; `None`, with a message, if it is missing.
 fn recorded(name: &str) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces").join(name);
     if path.exists() {

@@ -1,4 +1,4 @@
-//! `wordline nand`: chips by themselves.
+//! `wordline nand`: NAND chips on their own.
 
 use serde_json::Value;
 

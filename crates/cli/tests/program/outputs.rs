@@ -1,4 +1,4 @@
-//! Where results go: files, pipes, devices, standard output, folders of reports; and what comes from standard input.
+//! Destinations of results: files, pipes, devices, standard output, report folders; and standard input.
 
 use std::fs;
 
@@ -139,7 +139,8 @@ mod special {
 
     use super::*;
 
-    /// Calls the program with a pipe as an output; what came through it, and whether it still is a pipe.
+    /// Calls the program with a pipe as an output; returns what came through it, and whether it still is a
+    /// pipe.
     #[track_caller]
     fn through_a_pipe(arguments: &dyn Fn(&str) -> Vec<String>) -> Vec<u8> {
         let folder = Folder::new();
@@ -200,7 +201,7 @@ mod special {
         assert!(refusal.contains("the file is read-only"), "{refusal}");
     }
 
-    /// A run may have taken hours. The device, behind a link of the test's own, is one on which every write fails.
+    /// A run may have taken hours. The device, behind a symbolic link, fails on every write.
     #[cfg(target_os = "linux")]
     #[test]
     fn a_result_that_cannot_be_written_is_printed_all_the_same() {
@@ -216,7 +217,7 @@ mod special {
     }
 }
 
-/// The version, and the commit in brackets where it is known.
+/// The version, and the commit in brackets if known.
 #[test]
 fn results_say_which_program_made_them_of_what() {
     let version = wordline(&["--version"]).success();

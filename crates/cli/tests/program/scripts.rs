@@ -1,11 +1,11 @@
-//! `wordline nand exec`: scripts of cycles on the pins.
+//! `wordline nand exec`: scripts of bus cycles.
 
 use std::io::Write;
 use std::process::Stdio;
 
 use crate::{Folder, program, wordline};
 
-/// A program and a read, with what the read should give.
+/// A program and a read, with the data that the read should return.
 fn script(byte: &str) -> String {
     format!("part mqsim-mlc\nprogram block=5 fill 4 A5\nread block=5\nout 4 expect fill {byte}\n")
 }

@@ -53,7 +53,8 @@ fn a_generated_trace_depends_on_its_seed_alone() {
     assert_ne!(first, make("c.csv", "8"));
 }
 
-/// The program with this many KiB of address space, on a file that a shell writes to its standard input or to `to`.
+/// The program with this many KiB of address space, on a file that a shell writes to its standard input or to
+/// `to`.
 #[cfg(target_os = "linux")]
 fn within(kib: u64, command: &str) -> std::process::Output {
     let script = format!("ulimit -v {kib}; {command}");
@@ -67,7 +68,7 @@ fn within(kib: u64, command: &str) -> std::process::Output {
 fn a_trace_longer_than_the_memory_is_made_and_read() {
     let folder = Folder::new();
     let path = folder.path("long.csv.zst");
-    // Held whole, three million requests took 170 MB as requests and 190 MB as rows.
+    // Held in memory, three million requests took 170 MB as requests and 190 MB as rows.
     for command in [
         format!("$WORDLINE trace gen randwrite-4k {path} --requests 3000000 --preset tiny"),
         format!("$WORDLINE trace info {path}"),

@@ -1,8 +1,8 @@
-//! Zoned namespaces in the program: each key does something, and a wrong one is refused.
+//! Zoned namespaces in the program: each key has an effect, and an invalid one is an error.
 
 use super::wordline;
 
-/// Preset `zns-tlc`, made small.
+/// Preset `zns-tlc`, scaled down.
 const SMALL: [&str; 6] = [
     "open_channel.part.geometry.blocks_per_plane=40",
     "open_channel.part.geometry.pages_per_block=48",
@@ -17,7 +17,7 @@ fn settings<'a>(set: &[&'a str]) -> Vec<&'a str> {
     all.chain(SMALL.iter().chain(set).flat_map(|set| ["--set", *set])).collect()
 }
 
-/// The results of a run with these settings that a key may change.
+/// Results of a run with these settings, those that a key may change.
 fn run(set: &[&str]) -> serde_json::Value {
     let work = ["--workload", "randwrite-4k", "--requests", "6000", "--precondition", "filled"];
     let mut run = wordline(&[&["run", "--json"][..], &work, &settings(set)].concat()).json();

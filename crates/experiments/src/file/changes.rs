@@ -1,4 +1,5 @@
-//! Changes of the model that must push the rows that name them outside: a band that nothing fails says nothing.
+//! Changes of the model that must move the rows that name them outside: a band that nothing fails proves
+//! nothing.
 
 use std::collections::BTreeMap;
 
@@ -14,11 +15,11 @@ use crate::printed;
 use crate::sweep::axes::Points;
 use wordline_lab::error::Result;
 
-/// The changes of an experiment, as written.
+/// Changes of an experiment, in raw form.
 pub(crate) type Changes = BTreeMap<Spanned<String>, toml::Table>;
 
-/// Refuses judged rows of the experiment `id` without a change, changes that there are not, those that no row names, and those that would
-/// explain a miss by another value than the paper prints.
+/// Rejects judged rows of the experiment `id` without a change, unknown changes, unused changes, and changes
+/// that would explain a miss by a value other than the printed one.
 pub(crate) fn check(
     id: &str,
     changes: &Changes,
@@ -37,7 +38,7 @@ pub(crate) fn check(
         if expect.explained_until.is_some() && expect.explained.is_empty() {
             wrong.add(*at, key, "a change without a reason that it takes away", "`explained` beside it");
         }
-        // A value that was derived here is none of the paper's: any change may show why it is missed.
+        // A value derived here is not the paper's: any change may show why it is missed.
         let until = expect.explained_until.as_ref().filter(|_| expect.class() != Class::ClosedForm);
         let change = until.and_then(|until| changes.iter().find(|(name, _)| name.get_ref() == until));
         if let Some(broken) = change.and_then(|(_, keys)| printed::broken_by(paper, keys)) {
@@ -71,24 +72,24 @@ pub(crate) fn check(
     }
 }
 
-/// Names in words.
+/// Lists names for a message.
 fn names<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.collect();
     format!("one of the experiment's changes: {}", names.join(", "))
 }
 
 impl Experiment {
-    /// The changes that there are, in words.
+    /// Lists the available changes for a message.
     pub(crate) fn names_of_changes(&self) -> String {
         names(self.changes.keys().map(String::as_str))
     }
 
-    /// Whether a point is run: under a change of the model only what is compared.
+    /// Whether a point is run: under a change of the model, only if it is compared.
     pub(crate) fn is_needed(&self, settings: &toml::Table, options: &Options) -> bool {
         options.change.is_empty() || self.expect.iter().any(|expect| expect.needs(settings))
     }
 
-    /// Makes every device that it runs under a change of the model.
+    /// Creates every device that it runs under a change of the model.
     pub(crate) fn check_changes(&self) -> Result<()> {
         for (name, change) in &self.changes {
             let options = Options { quick: true, change: change.clone(), ..Options::default() };
@@ -113,7 +114,7 @@ mod tests {
     use crate::{Expect, Experiment, Kind, Lab, Library, Options, Row, Verdict, run, run_changed};
     use wordline_lab::sweep::Conduct;
 
-    /// The experiments whose rows are held to their changes at all times: each takes less than a second.
+    /// Experiments whose rows are always checked against their changes: each takes less than a second.
     const CHEAP: [&str; 7] = [
         "nandflashsim/fig12",
         "nandflashsim/fig13",
@@ -124,8 +125,9 @@ mod tests {
         "validation/block-map",
     ];
 
-    /// The rows of an expected value, `changed` by its change or not, scaled down where it has points there. None if its trace is not
-    /// there: recorded traces lie beside the repository, and are taken where nothing is run without them.
+    /// Rows of an expected value, `changed` by its change or not, scaled down if it has points there. `None`
+    /// if its recorded trace is missing: recorded traces lie beside the repository, and are used by
+    /// experiments that run on nothing else.
     fn rows_of(experiment: &Experiment, expect: &Expect, lab: &Lab, changed: bool) -> Option<Vec<Row>> {
         let stop = AtomicBool::new(false);
         let conduct = Conduct { threads: 0, stop: &stop, progress: &|_, _| () };
@@ -162,8 +164,9 @@ mod tests {
         }
     }
 
-    /// Whether some row is outside that other numbers of the source do not contradict. Where they contradict all, whether the
-    /// change moves one of them from its value `without` it: nothing could bring them inside.
+    /// Whether some row is outside that other numbers of the source do not contradict. If they contradict
+    /// all, whether the change moves one of them from its value `without` it: nothing could bring them
+    /// inside.
     fn fails(rows: &[Row], without: impl FnOnce() -> Option<Vec<Row>>) -> bool {
         if !rows.iter().all(|row| row.contradicted) {
             return rows.iter().any(|row| row.verdict == Verdict::Outside && !row.contradicted);
@@ -173,8 +176,9 @@ mod tests {
         rows.iter().zip(&without).any(|(row, other)| row.ours != other.ours)
     }
 
-    /// A band that nothing fails says nothing. Whether a reason is shown is said by the verdict itself. All experiments where `WORDLINE_LONG` is set, as `make long` does; those alone whose
-    /// names have the text of `WORDLINE_EXPERIMENT` in them, where that is set.
+    /// A band that nothing fails proves nothing. The verdict itself tells whether a cause is demonstrated.
+    /// Runs all experiments if `WORDLINE_LONG` is set, as `make long` does; only those whose names contain
+    /// the text of `WORDLINE_EXPERIMENT`, if that is set.
     #[test]
     fn every_judged_row_fails_under_the_change_of_the_model_that_it_names() {
         let long = std::env::var_os("WORDLINE_LONG").is_some();

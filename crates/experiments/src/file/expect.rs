@@ -1,4 +1,4 @@
-//! An expected value as it is written, and the check that makes an [`Expect`] of it.
+//! Raw form of an expected value, and the check that turns it into an [`Expect`].
 
 use serde::Deserialize;
 use toml::Spanned;
@@ -9,7 +9,7 @@ use crate::judge::expect::{Band, Direction, Expect, Mean, Reason, Wanted};
 use crate::models::Model;
 use crate::sweep::axes::{self, Axis, check_along};
 
-/// An expected value as it is written.
+/// Raw form of an expected value.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ExpectFile {
@@ -60,7 +60,7 @@ pub(crate) struct ExpectFile {
 const ONE_OF: &str =
     "exactly one of `value`, `model`, `direction`, `text`, `shown` (a `value` may stand beside `shown`)";
 
-/// The other point that a row is compared with: one, and there where columns have means of their own.
+/// Checks the keys of the baseline point: at most one of them, and one if the mean is over columns.
 fn check_compared(file: &ExpectFile, at: usize, wrong: &mut Wrong<'_>) {
     let compared = [("over", &file.over), ("per", &file.per), ("beyond", &file.beyond)];
     let given: Vec<&str> = compared.iter().filter(|(_, at)| !at.is_empty()).map(|(name, _)| *name).collect();
@@ -72,7 +72,7 @@ fn check_compared(file: &ExpectFile, at: usize, wrong: &mut Wrong<'_>) {
     }
 }
 
-/// The expected value, or nothing when something is wrong with it.
+/// Returns the expected value, or `None` if it is invalid.
 pub(crate) fn check_expect(
     entry: Spanned<ExpectFile>,
     kind: &Kind,
@@ -140,7 +140,7 @@ pub(crate) fn check_expect(
     })
 }
 
-/// Refuses columns that a run does not have.
+/// Rejects columns that a run does not have.
 fn check_columns(file: &ExpectFile, kind: &Kind, at: usize, wrong: &mut Wrong<'_>) {
     if let Some(wanted) = kind.astray(&file.column, file.text.is_some()) {
         wrong.add(at, "expect.column", format!("`{}`", file.column), wanted);
@@ -155,7 +155,7 @@ fn check_columns(file: &ExpectFile, kind: &Kind, at: usize, wrong: &mut Wrong<'_
     }
 }
 
-/// Refuses weights and correlations with columns that a run does not have, or that say nothing.
+/// Rejects weights and correlations with columns that a run does not have, or that have no effect.
 fn check_other_columns(file: &ExpectFile, kind: &Kind, at: usize, wrong: &mut Wrong<'_>) {
     if let Some(column) = &file.weight {
         if let Some(wanted) = kind.astray(column, false) {
@@ -183,7 +183,7 @@ fn check_other_columns(file: &ExpectFile, kind: &Kind, at: usize, wrong: &mut Wr
     }
 }
 
-/// Refuses reasons that do not say which points they are of.
+/// Rejects reasons that do not select their points.
 fn check_reasons(file: &ExpectFile, at: usize, axes: &[Axis], wrong: &mut Wrong<'_>) {
     let all = [("explained", &file.explained), ("contradicted", &file.contradicted)];
     for (key, reason) in all.iter().flat_map(|(key, all)| all.iter().map(move |reason| (key, reason))) {
@@ -212,7 +212,7 @@ fn check_reasons(file: &ExpectFile, at: usize, axes: &[Axis], wrong: &mut Wrong<
     }
 }
 
-/// A reason names every varied key that the expected value leaves open, with values that this has.
+/// Checks that a reason names every varied key that the expected value leaves open, with its values.
 fn check_points(
     reason: &Reason,
     key: &str,
@@ -246,7 +246,7 @@ fn check_points(
     }
 }
 
-/// The values that a place names for a key.
+/// Values that a selection names for a key.
 fn any_of(value: &toml::Value) -> &[toml::Value] {
     value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice)
 }
@@ -283,7 +283,7 @@ fn check_wanted(file: &ExpectFile, at: usize, axes: &[Axis], wrong: &mut Wrong<'
     }
 }
 
-/// Complains about a claim that is not one of the experiment's.
+/// Checks that a claim is one of the experiment's.
 pub(crate) fn check_claim(
     claim: Option<&str>,
     at: usize,
@@ -316,7 +316,7 @@ fn check_place(place: &toml::Table, label: &str, at: usize, axes: &[Axis], wrong
     }
 }
 
-/// The band, which says how it follows from what the source leaves open, and holds the source's own value.
+/// Returns the band; checks that its derivation is given and that it contains the source's own value.
 fn check_band(file: &ExpectFile, at: usize, wrong: &mut Wrong<'_>) -> Option<Band> {
     let band = read_band(file, at, wrong);
     match (band, file.derivation.trim().is_empty()) {

@@ -1,43 +1,43 @@
-//! Varied keys that build on others: a value like another one, and an experiment over the runs of another one.
+//! Varied keys that extend others: a value based on another, and an experiment based on the runs of another.
 
 use serde::Deserialize;
 
 use crate::sweep::Sweep;
 use crate::sweep::axes::Axis;
 
-/// The key in the table of a value that names another value, whose keys it takes over.
+/// Key in the table of a value that names another value to inherit from.
 const LIKE: &str = "like";
 
-/// An error: the key, what was found and what was wanted.
+/// An error: the key, what was found and what was expected.
 type Complaint = (&'static str, String, String);
 
-/// The runs of another experiment, some of its varied keys with other values.
+/// Runs of another experiment, with other values for some of its varied keys.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Like {
     /// The other experiment.
     pub experiment: String,
-    /// Varied keys in the place of those with the same key, or beside them.
+    /// Varied keys that replace those with the same key, or are added.
     #[serde(default)]
     vary: Vec<Axis>,
-    /// The same of the scaled-down sweep, with some of their values; left out: all.
+    /// The same for the scaled-down sweep, with some of their values; all if not given.
     #[serde(default)]
     quick: Vec<Axis>,
 }
 
 impl Like {
-    /// The other experiment's sweep with these values.
+    /// Returns the other experiment's sweep with these values.
     pub(crate) fn apply(&self, sweep: Sweep) -> Result<Sweep, Complaint> {
         over(Layer { vary: &self.vary, quick: &self.quick }, sweep)
     }
 }
 
-/// A sweep with what its values take over from others.
+/// Resolves what the values of a sweep inherit.
 pub(crate) fn settled(sweep: Sweep) -> Result<Sweep, Complaint> {
     over(Layer { vary: &[], quick: &[] }, sweep)
 }
 
-/// A sweep with other varied keys over its own.
+/// Overrides varied keys of a sweep.
 fn over(layer: Layer<'_>, mut sweep: Sweep) -> Result<Sweep, Complaint> {
     let (vary, quick) = settle(&[layer, Layer::of(&sweep)])?;
     sweep.vary = vary;
@@ -47,7 +47,7 @@ fn over(layer: Layer<'_>, mut sweep: Sweep) -> Result<Sweep, Complaint> {
     Ok(sweep)
 }
 
-/// Varied keys as one file gives them.
+/// Varied keys from one file.
 struct Layer<'a> {
     vary: &'a [Axis],
     quick: &'a [Axis],
@@ -63,7 +63,7 @@ impl<'a> Layer<'a> {
     }
 }
 
-/// The varied keys of layers, of which the first takes precedence, and those of the scaled-down sweep.
+/// Merges the varied keys of layers, of which the first takes precedence, and those of the scaled-down sweep.
 fn settle(layers: &[Layer<'_>]) -> Result<(Vec<Axis>, Vec<Axis>), Complaint> {
     check(layers)?;
     let mut keys: Vec<&str> = Vec::new();
@@ -80,7 +80,8 @@ fn settle(layers: &[Layer<'_>]) -> Result<(Vec<Axis>, Vec<Axis>), Complaint> {
         let scaled: Vec<&Axis> =
             layers.iter().filter_map(|layer| of(layer.quick).map(|at| &layer.quick[at])).collect();
         vary.push(chosen(key, &whole[0].values, &whole)?);
-        // A layer that gives other values gives them to the scaled-down sweep, too, unless it says which.
+        // A layer that overrides values overrides them for the scaled-down sweep, too, unless it gives those
+        // separately.
         let first = layers.iter().find(|layer| of(layer.vary).is_some() || of(layer.quick).is_some());
         let values = first.and_then(|layer| of(layer.quick).map(|at| &layer.quick[at].values));
         if !scaled.is_empty() {
@@ -88,7 +89,7 @@ fn settle(layers: &[Layer<'_>]) -> Result<(Vec<Axis>, Vec<Axis>), Complaint> {
             quick.push(chosen(key, values.unwrap_or(&whole[0].values), &all)?);
         }
     }
-    // A key of the scaled-down sweep alone is left to be complained of.
+    // A key that only the scaled-down sweep has is kept, so that it is reported later.
     let unknown = layers
         .iter()
         .flat_map(|layer| layer.quick)
@@ -97,8 +98,8 @@ fn settle(layers: &[Layer<'_>]) -> Result<(Vec<Axis>, Vec<Axis>), Complaint> {
     Ok((vary, quick))
 }
 
-/// Every name that something is set for is a value, or what one is like; and every value sets something, or is like one
-/// that does, or does so in another layer.
+/// Checks that every name with settings is a value or a base of one, and that every value has settings,
+/// inherits some, or has some in another layer.
 fn check(layers: &[Layer<'_>]) -> Result<(), Complaint> {
     let all = || layers.iter().flat_map(Layer::axes);
     let is_liked = |name: &str| all().any(|axis| axis.sets.values().any(|keys| like(keys) == Some(name)));
@@ -118,12 +119,12 @@ fn check(layers: &[Layer<'_>]) -> Result<(), Complaint> {
     Ok(())
 }
 
-/// The value that a value's table is like.
+/// Name of the value from which a value's table inherits.
 fn like(keys: &toml::Value) -> Option<&str> {
     keys.get(LIKE)?.as_str()
 }
 
-/// The axis of some values, each with what the first of `axes` that knows it sets.
+/// Returns the axis of some values, each with the settings of the first of `axes` that has any.
 fn chosen(key: &str, values: &[toml::Value], axes: &[&Axis]) -> Result<Axis, Complaint> {
     let mut sets = toml::Table::new();
     for name in values.iter().filter_map(toml::Value::as_str) {
@@ -134,7 +135,7 @@ fn chosen(key: &str, values: &[toml::Value], axes: &[&Axis]) -> Result<Axis, Com
     Ok(Axis { key: key.to_owned(), values: values.to_vec(), sets })
 }
 
-/// The settings of a value, including those that it takes over.
+/// Settings of a value, including inherited ones.
 fn flat(name: &str, axes: &[&Axis], depth: usize) -> Result<toml::Table, Complaint> {
     let wanted = || "another value, that sets something and is not like this one".to_owned();
     let keys = axes.iter().find_map(|axis| axis.sets.get(name)).and_then(toml::Value::as_table);

@@ -1,4 +1,4 @@
-//! The file of an experiment: as it is written, and the check that makes an [`Experiment`] of it.
+//! The file of an experiment: its raw form, and the check that turns it into an [`Experiment`].
 
 mod changes;
 mod expect;
@@ -61,16 +61,16 @@ enum KindFile {
 }
 
 impl Experiment {
-    /// Reads the experiment `id` from the text of the file `path`. Others that it builds on are looked for in `folder`, and
-    /// then among the embedded ones.
+    /// Parses the experiment `id` from the text of the file `path`. Experiments that it is based on are
+    /// searched in `folder`, and then among the embedded ones.
     ///
     /// # Errors
-    /// [`Error::Config`] with everything that is wrong, each with file, line and key.
+    /// [`Error::Config`] with all mistakes, each with file, line and key.
     pub fn parse(id: &str, path: &Path, text: &str, folder: Option<&Path>) -> Result<Self> {
         Self::parse_of(&Registry::default(), id, path, text, folder)
     }
 
-    /// The same where the devices may be of any type of a registry.
+    /// The same for devices of any type of a registry.
     ///
     /// # Errors
     /// As for [`parse`](Self::parse).
@@ -86,7 +86,7 @@ impl Experiment {
         Ok(experiment)
     }
 
-    /// The same without a look at the devices that it runs: those of the embedded experiments are known to be sound, and
+    /// The same without checking its devices: those of the embedded experiments are known to be valid, and
     /// are many.
     pub(crate) fn read(
         registry: &Registry,
@@ -160,7 +160,7 @@ impl Experiment {
 
 const CLAIM: &str = "the id of a claim: three capitals, `-`, F or N, and a number, such as `CEN-N1`";
 
-/// Whether `text` is the id of a claim, such as `CEN-N1`.
+/// Whether `text` is the ID of a claim, such as `CEN-N1`.
 fn is_claim(text: &str) -> bool {
     let Some((paper, row)) = text.split_once('-') else { return false };
     let number = row.strip_prefix(['F', 'N']).unwrap_or_default();
@@ -208,10 +208,10 @@ fn check_kind(kind: KindFile, at: usize, claims: &[String], wrong: &mut Wrong<'_
     Some(kind)
 }
 
-/// How many experiments may build one on another. Chosen: more than any reader wants to follow.
+/// Longest chain of experiments based on one another. Chosen: more than any reader wants to follow.
 const MOST_LAYERS: usize = 4;
 
-/// The sweep of another experiment.
+/// Returns the sweep of another experiment.
 fn other_sweep(id: &str, at: usize, wrong: &mut Wrong<'_>) -> Option<Sweep> {
     let sweep = sweep_of(id, wrong.folder, MOST_LAYERS);
     if sweep.is_none() {

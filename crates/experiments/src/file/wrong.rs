@@ -1,15 +1,15 @@
-//! The complaints about the file of an experiment.
+//! Errors in the file of an experiment.
 
 use std::path::Path;
 
 use wordline_kernel::Complaints;
 use wordline_lab::devices::Registry;
 
-/// Collects what is wrong, each with `file:line: key`.
+/// Collects mistakes, each with `file:line: key`.
 pub(crate) struct Wrong<'a> {
     pub registry: &'a Registry,
     pub path: &'a Path,
-    /// The folder of experiments that it is in; none for an embedded one.
+    /// Folder of experiments that contains it; `None` for an embedded one.
     pub folder: Option<&'a Path>,
     pub text: &'a str,
     pub all: Complaints,

@@ -1,7 +1,7 @@
-//! Columns of what a run measured: numbers, and some texts, by their names with dots.
+//! Columns of the results of a run: numbers, and some texts, by dotted names.
 //!
-//! A name leads from an object to its key. From a list it leads to the item of that number, counted from 0 as in
-//! `pools.1.endurance_used`, or to the item of that `name` as in `time.bus.read_us`.
+//! A name leads from an object to its key. In a list it selects the item by index, from 0 as in
+//! `pools.1.endurance_used`, or the item with that `name` as in `time.bus.read_us`.
 
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -11,11 +11,11 @@ use wordline_lab::devices::Registry;
 use wordline_lab::error::{Error, Result};
 use wordline_lab::summary::Summary;
 
-/// A name that leads to nothing, or to something else than was asked for.
+/// A name that leads to nothing, or to a value of another kind.
 struct Astray {
-    /// The name or value found, and at which part of the name.
+    /// Name or value found, and at which part of the name.
     found: String,
-    /// The names or values there are in its place.
+    /// Valid names or values instead.
     wanted: String,
 }
 
@@ -29,7 +29,7 @@ impl Astray {
 type Step<'a> = std::result::Result<&'a Json, String>;
 type Walk<'a> = std::result::Result<&'a Json, Astray>;
 
-/// Where a name leads. `step` takes one key of it, or says what there is instead.
+/// Resolves a name. `step` takes one key of it, or returns the valid ones.
 fn walk<'a>(whole: &'a Json, path: &str, step: impl Fn(&'a Json, &str) -> Step<'a>) -> Walk<'a> {
     let (mut inside, mut end) = (whole, 0);
     for key in path.split('.') {
@@ -42,21 +42,21 @@ fn walk<'a>(whole: &'a Json, path: &str, step: impl Fn(&'a Json, &str) -> Step<'
     Ok(inside)
 }
 
-/// Names in words, sorted, for the order of keys depends on how `serde_json` was built; where `found` was probably meant to be one of
-/// them, that one first.
+/// Lists names for a message, sorted, as the order of keys depends on how `serde_json` was built; the closest
+/// match to `found` comes first.
 fn one_of<'a>(found: &str, names: impl Iterator<Item = &'a String>) -> String {
     let mut names: Vec<&str> = names.map(String::as_str).collect();
     names.sort_unstable();
     match names.len() {
         0 => "nothing".into(),
         1 => format!("one of {}", names[0]),
-        // Of three letters, two may be wrong there: `waf` is not `wear`.
+        // Of three letters, two may be wrong: `waf` is not `wear`.
         _ if found.len() < 4 => format!("one of {}", names.join(", ")),
         _ => wordline_kernel::one_of(found, &names),
     }
 }
 
-/// The names that can follow a value, in words, where `found` does not.
+/// Lists the names that can follow a value, as `found` cannot.
 fn parts(value: &Json, found: &str) -> String {
     match value {
         Json::Array(items) if items.is_empty() => "nothing: the list is empty".to_owned(),
@@ -79,7 +79,7 @@ fn value<'a>(values: &'a Json, path: &str) -> Walk<'a> {
     })
 }
 
-/// A value that is not of the kind that is wanted.
+/// Error for a value of the wrong kind.
 fn other(path: &str, found: &Json, wanted: &str) -> Astray {
     let (found, wanted) = match found {
         Json::Array(_) | Json::Object(_) => {
@@ -90,24 +90,24 @@ fn other(path: &str, found: &Json, wanted: &str) -> Astray {
     Astray { found, wanted }
 }
 
-/// The value that a name leads to, if there is one.
+/// Returns the value that a name leads to, if there is one.
 pub fn follow<'a>(values: &'a Json, path: &str) -> Option<&'a Json> {
     value(values, path).ok()
 }
 
-/// The number of that name.
+/// Returns the number of that name.
 pub(crate) fn number(values: &Json, path: &str) -> Result<f64> {
     let found = value(values, path).map_err(|astray| astray.of(path))?;
     found.as_f64().ok_or_else(|| other(path, found, "a number").of(path))
 }
 
-/// The text of that name.
+/// Returns the text of that name.
 pub(crate) fn text<'a>(values: &'a Json, path: &str) -> Result<&'a str> {
     let found = value(values, path).map_err(|astray| astray.of(path))?;
     found.as_str().ok_or_else(|| other(path, found, "a text").of(path))
 }
 
-/// The values wanted in place of a name that is not that of a number of `measured`, or of a text where that is wanted.
+/// Returns the valid names instead of one that is not a number in `measured`, or not a text if `is_text`.
 pub(crate) fn astray(measured: &impl Serialize, path: &str, is_text: bool) -> Option<String> {
     let measured = serde_json::to_value(measured).expect("its keys are text");
     let wanted = if is_text { "a text" } else { "a number" };
@@ -119,8 +119,8 @@ pub(crate) fn astray(measured: &impl Serialize, path: &str, is_text: bool) -> Op
     }
 }
 
-/// The values wanted in place of a name that is not that of a number of a device's summary. Any number, and where items
-/// have names any name, leads into a list: the run alone tells which items there are.
+/// Returns the valid names instead of one that is not a number in a device's summary. Any index, and any name
+/// if items have names, leads into a list: only the run determines its items.
 pub(crate) fn astray_in_summary(registry: &Registry, path: &str) -> Option<String> {
     if registry.metrics().any(|metric| metric.name == path) {
         return None;
@@ -153,7 +153,7 @@ fn is_named(root: &Json, items: &Json) -> bool {
     follow_schema(root, items).0.pointer("/properties/name").is_some()
 }
 
-/// Whether the summary of a device with this many pools has the column, as far as that depends on them.
+/// Whether the summary of a device with this many pools has the column, as far as that depends on the pools.
 pub(crate) fn is_of(path: &str, pools: usize) -> bool {
     let mut keys = path.split('.');
     match keys.next() {
@@ -166,7 +166,7 @@ pub(crate) fn is_of(path: &str, pools: usize) -> bool {
     }
 }
 
-/// The names that can follow a value described by a schema, in words, where `found` does not.
+/// Lists the names that can follow a value described by a schema, as `found` cannot.
 fn schema_parts(root: &Json, schema: &Json, found: &str) -> String {
     if let Some(items) = schema.get("items") {
         let or_name = if is_named(root, items) { ", or its name" } else { "" };

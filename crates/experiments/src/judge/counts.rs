@@ -1,4 +1,4 @@
-//! How many rows stand how, by what they are compared with.
+//! Counts of rows by verdict and class.
 
 use std::fmt;
 use std::ops::AddAssign;
@@ -8,33 +8,33 @@ use serde::Serialize;
 use crate::judge::class::Class;
 use crate::judge::outcome::{Row, Verdict};
 
-/// Counts with their words, those of nothing left out.
+/// Lists counts with their words, without zeros.
 pub(crate) fn listed(counts: &[(usize, &str)]) -> String {
     let there = counts.iter().filter(|(count, _)| *count > 0);
     there.map(|(count, words)| format!("{count} {words}")).collect::<Vec<_>>().join(", ")
 }
 
-/// How the rows of a class stand.
+/// Verdict counts of the rows of a class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Stand {
-    /// All of them that are compared with anything.
+    /// Rows that are compared with an expected value.
     pub judged: usize,
     /// In a band that spans a factor of at most [`WIDEST`](crate::judge::expect::Band::WIDEST).
     pub within: usize,
-    /// In a wider band, or of the sign or order that the source states.
+    /// In a wider band, or with the sign or order that the source states.
     pub direction: usize,
-    /// Neither, whatever the reason.
+    /// Outside, whatever the reason.
     pub outside: usize,
-    /// Of those outside: a change that keeps what the source prints brings them inside.
+    /// Outside, cause demonstrated: a change that keeps what the source prints brings them inside.
     pub explained: usize,
-    /// Of those outside: no result could meet them and other numbers of the same source.
+    /// Outside, contradicted: no result could meet them and other numbers of the same source.
     pub contradicted: usize,
-    /// Of all: the 95 % interval over seeds does not agree with the mean.
+    /// Of all rows: the verdict does not hold over the whole 95 % interval over seeds.
     pub unsure: usize,
 }
 
 impl Stand {
-    /// Those outside without a reason that was shown.
+    /// Rows outside whose cause is not demonstrated.
     pub fn unexplained(&self) -> usize {
         self.outside - self.explained - self.contradicted
     }
@@ -79,7 +79,7 @@ impl fmt::Display for Stand {
     }
 }
 
-/// How many rows stand how. Rows under a change of the model are not counted.
+/// Counts of rows by verdict and class. Rows under a change of the model are not counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// [`Class::Printed`].
@@ -94,12 +94,12 @@ pub struct Counts {
     pub identities: Stand,
     /// [`Class::Fitted`].
     pub fitted: Stand,
-    /// Compared with nothing.
+    /// Rows that are not compared.
     pub shown: usize,
 }
 
 impl Counts {
-    /// The counts of rows.
+    /// Counts rows.
     pub(crate) fn of(rows: &[Row]) -> Self {
         let mut counts = Self::default();
         for row in rows.iter().filter(|row| row.under.is_none()) {
@@ -111,7 +111,7 @@ impl Counts {
         counts
     }
 
-    /// How the rows of a class stand.
+    /// Counts of a class.
     pub fn class(&self, class: Class) -> Stand {
         let mut counts = *self;
         *counts.class_mut(class)
@@ -128,14 +128,14 @@ impl Counts {
         }
     }
 
-    /// The classes that have rows, and how these stand.
+    /// The classes that have rows, with their counts.
     pub fn by_class(&self) -> impl Iterator<Item = (Class, Stand)> + use<> {
         let counts = *self;
         let all = Class::ALL.into_iter().map(move |class| (class, counts.class(class)));
         all.filter(|(_, stand)| stand.judged > 0)
     }
 
-    /// Whether anything is compared that says something of the model.
+    /// Whether any row tests the model.
     pub fn has_judged(&self) -> bool {
         self.by_class().any(|(class, _)| class.is_judged())
     }
@@ -149,7 +149,7 @@ impl AddAssign for Counts {
 }
 
 impl fmt::Display for Counts {
-    /// As the last line of a table.
+    /// Formats the last line of a table.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (class, stand) in self.by_class() {
             write!(out, "{class}: {stand}; ")?;

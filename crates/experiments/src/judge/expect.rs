@@ -11,33 +11,33 @@ use crate::models::Model;
 use crate::sweep::axes::lies_at;
 use wordline_lab::report::three_digits;
 
-/// How far our number may lie from the paper's.
+/// Largest deviation of our number from the paper's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Band {
-    /// At most this fraction of the paper's number away from it.
+    /// At most this fraction of the paper's number.
     Relative(f64),
-    /// From the first number to the second, ends included.
+    /// An interval, ends included.
     Between(f64, f64),
 }
 
 impl Band {
-    /// The greatest factor between the ends of a band that says more than a direction: 20 % to either side of a number. Chosen: a band of
-    /// twice that would take a gain of a quarter and its absence for the same.
+    /// Largest ratio between the ends of a band that tests more than a direction: 20 % to either side of a
+    /// number. Chosen: a band of twice that width could not tell a gain of a quarter from no gain.
     pub const WIDEST: f64 = 1.5;
 
-    /// The factor between its ends around `paper`; none where these are not of one sign.
+    /// Ratio between its ends around `paper`; `None` if they differ in sign.
     pub fn factor(self, paper: f64) -> Option<f64> {
         let [least, greatest] = self.limits(paper).map(f64::abs);
         let [one, other] = self.limits(paper);
         (one * other > 0.0).then(|| least.max(greatest) / least.min(greatest))
     }
 
-    /// Whether a value in it is told from others by more than its direction. A source that prints 0 has no factor.
+    /// Whether the band tests more than a direction. A source that prints 0 gives no ratio.
     pub(crate) fn is_narrow(self, paper: f64) -> bool {
         paper == 0.0 || self.factor(paper).is_some_and(|factor| factor <= Self::WIDEST * (1.0 + 1e-9))
     }
 
-    /// Whether `ours` lies in the band around `paper`.
+    /// Whether `ours` is in the band around `paper`.
     pub fn holds(self, paper: f64, ours: f64) -> bool {
         match self {
             Self::Relative(fraction) => (ours - paper).abs() <= fraction * paper.abs(),
@@ -45,7 +45,7 @@ impl Band {
         }
     }
 
-    /// The least and the greatest value that it holds around `paper`.
+    /// Least and greatest value of the band around `paper`.
     pub(crate) fn limits(self, paper: f64) -> [f64; 2] {
         match self {
             Self::Relative(fraction) => [paper - fraction * paper.abs(), paper + fraction * paper.abs()],
@@ -57,7 +57,7 @@ impl Band {
 impl FromStr for Band {
     type Err = String;
 
-    /// Reads `"3 %"`.
+    /// Parses `"3 %"`.
     fn from_str(text: &str) -> Result<Self, String> {
         let number = text.strip_suffix('%').map(str::trim).and_then(|number| number.parse::<f64>().ok());
         match number {
@@ -73,7 +73,7 @@ impl fmt::Display for Band {
             Self::Relative(fraction) => write!(out, "within {} %", (fraction * 1e6).round() / 1e4),
             Self::Between(least, greatest) => {
                 write!(out, "from {least} to {greatest}")?;
-                // The two ends say all that there is to their factor.
+                // The two ends already give their ratio.
                 self.factor(1.0)
                     .map_or(Ok(()), |factor| write!(out, " (a factor of {})", three_digits(factor)))
             }
@@ -85,22 +85,22 @@ impl fmt::Display for Band {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Direction {
-    /// Each value is greater than the one before it along the varied key.
+    /// Each value is greater than the previous one along the varied key.
     Rising {
         /// The varied key.
         along: String,
     },
-    /// Each value is less than the one before it along the varied key.
+    /// Each value is less than the previous one along the varied key.
     Falling {
         /// The varied key.
         along: String,
     },
-    /// Greater at `at` of the expected value than at this point.
+    /// Greater at the expected value's own point than at this point.
     Above {
-        /// Values of varied keys that pick the other point.
+        /// Values of varied keys that select the other point.
         at: toml::Table,
     },
-    /// Each value is greater than a number, such as 1 beside `per`.
+    /// Each value is greater than a number, such as 1 with `per`.
     Greater {
         /// The number.
         than: f64,
@@ -110,7 +110,8 @@ pub enum Direction {
         /// The number.
         than: f64,
     },
-    /// The values and another column of the same points rise together: Spearman's rank correlation of them is greater than a number.
+    /// The values and another column of the same points rise together: their Spearman rank correlation is
+    /// greater than a number.
     Correlated {
         /// The other column.
         with: String,
@@ -120,7 +121,7 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// Whether this many values, and this many others that they are compared with, are enough to tell.
+    /// Whether this many values, and this many reference values, suffice for a verdict.
     pub(crate) fn is_decided_by(&self, ours: usize, others: usize) -> bool {
         match self {
             Self::Rising { .. } | Self::Falling { .. } => ours > 1,
@@ -130,7 +131,8 @@ impl Direction {
         }
     }
 
-    /// By how much values have it, beside others where it compares with these: all above 0 where they do.
+    /// Margins by which values have the direction, relative to others if it compares with them: all above 0
+    /// if it holds.
     pub(crate) fn margins(&self, ours: &[f64], others: &[f64]) -> Vec<f64> {
         let pairs = |margin: fn(f64, f64) -> f64| {
             ours.windows(2).map(|pair| margin(pair[0], pair[1])).collect::<Vec<f64>>()
@@ -161,11 +163,11 @@ impl fmt::Display for Direction {
     }
 }
 
-/// Spearman's rank correlation of two columns, equal values with the mean of their ranks; not a number where all values of a column are
+/// Spearman rank correlation of two columns, with mean ranks for ties; NaN if all values of a column are
 /// equal.
 pub(crate) fn rank_correlation(ours: &[f64], others: &[f64]) -> f64 {
     let (ours, others) = (ranks(ours), ranks(others));
-    // Ranks add to the same whatever is equal.
+    // The sum of ranks does not depend on ties.
     let mean = (ours.len() as f64 + 1.0) / 2.0;
     let product = |one: &[f64], other: &[f64]| {
         one.iter().zip(other).map(|(one, other)| (one - mean) * (other - mean)).sum::<f64>()
@@ -173,7 +175,7 @@ pub(crate) fn rank_correlation(ours: &[f64], others: &[f64]) -> f64 {
     product(&ours, &others) / (product(&ours, &ours) * product(&others, &others)).sqrt()
 }
 
-/// The rank of each value, from 1 for the least.
+/// Rank of each value, from 1 for the least.
 fn ranks(values: &[f64]) -> Vec<f64> {
     let rank = |value: &f64| {
         let below = values.iter().filter(|other| *other < value).count();
@@ -183,13 +185,13 @@ fn ranks(values: &[f64]) -> Vec<f64> {
     values.iter().map(rank).collect()
 }
 
-/// Values of varied keys, as text.
+/// Formats values of varied keys.
 pub(crate) fn place(at: &toml::Table) -> String {
     let parts: Vec<String> = at.iter().map(|(key, value)| format!("{key} = {}", bare(value))).collect();
     parts.join(", ")
 }
 
-/// A value without quotes; a list as what it stands for.
+/// Formats a value without quotes; a list as its alternatives.
 pub(crate) fn bare(value: &toml::Value) -> String {
     match value {
         toml::Value::String(text) => text.clone(),
@@ -198,95 +200,96 @@ pub(crate) fn bare(value: &toml::Value) -> String {
     }
 }
 
-/// One value for all points of an expected value.
+/// Kind of mean over the points of an expected value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mean {
-    /// The mean of the points' own values; where they are gains, each point weighs the same.
+    /// Mean of the points' own values; for gains, all points have the same weight.
     Values,
-    /// The gain, or ratio, of the mean column to the mean column of the other points: great columns weigh more.
+    /// Gain, or ratio, of the mean column to the mean column of the other points: large values weigh more.
     Columns,
     /// The greatest of the points' own values.
     Greatest,
 }
 
-/// The published value that ours is compared with.
+/// Published value that ours is compared with.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Wanted {
     /// A published number.
     Number(f64, Band),
-    /// The value of a published formula for the device of the point.
+    /// Value of a published formula for the device of the point.
     Model(Model, Band),
     /// A published direction.
     Direction(Direction),
     /// A published text.
     Text(String),
-    /// Nothing: our value is shown, beside a published one for information.
+    /// Nothing: our value is shown, with a published one for information.
     Shown(Option<f64>),
 }
 
 /// One expected value, or one at each point of a sweep.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expect {
-    /// Its description, in words.
+    /// Its description, as text.
     pub what: String,
-    /// The claim of the ledger that it belongs to.
+    /// Claim of the ledger that it belongs to.
     pub claim: Option<String>,
-    /// Values of varied keys that pick the points; all points where it is empty.
+    /// Values of varied keys that select the points; all points if empty.
     pub at: toml::Table,
-    /// Where it is not empty, our value is by how many percent the column lies over that of the point which has
-    /// these values instead of its own.
+    /// If not empty, our value is the excess in percent of the column over its value at the baseline point,
+    /// which has these values instead of its own.
     pub over: toml::Table,
-    /// The same, where our value is how many times the other point's column it is.
+    /// The same, but our value is the ratio to the baseline.
     pub per: toml::Table,
-    /// The same, where our value is by how much the column lies over the other point's, in its own unit.
+    /// The same, but our value is the difference to the baseline, in the column's unit.
     pub beyond: toml::Table,
-    /// The mean over all points that is compared; none where each of them is.
+    /// Mean over all points that is compared; `None` if each point is compared.
     pub mean: Option<Mean>,
-    /// A varied key, for each value of which there is a mean of its own.
+    /// Varied key for each value of which there is a separate mean.
     pub each: Option<String>,
-    /// A key of the run's summary that says how much each point weighs in the mean; all the same without one.
+    /// Column of the run's summary that weights the points in the mean; equal weights if `None`.
     pub weight: Option<String>,
-    /// The key of the run's summary that holds our value, with dots.
+    /// Column of the run's summary that holds our value, with dots.
     pub column: String,
-    /// Another key of the summary: our value is the part that the column is of it, at each point.
+    /// Another column: our value is the fraction of it that the column is, at each point.
     pub part_of: Option<String>,
-    /// Its unit.
+    /// Unit.
     pub unit: String,
     /// The published value.
     pub wanted: Wanted,
-    /// Where the expected value comes from.
+    /// Source of the expected value.
     pub source: String,
-    /// How the band follows from what the source leaves open; empty where there is none.
+    /// Derivation of the band from what the source does not give; empty without a band.
     pub derivation: String,
-    /// Why this is compared beside another reading of the source that was compared first, where it is.
+    /// For interpretation B of the source: why it is compared in addition to A.
     pub second_reading: Option<String>,
-    /// Whether ours only returns what was put in.
+    /// Whether ours only returns an input.
     pub own_input: bool,
     /// Whether ours holds by construction, whatever the model gives.
     pub identity: bool,
-    /// Whether the value that ours is compared with is derived here: the source does not print it.
+    /// Whether the expected value is derived here: the source does not print it.
     pub own_expectation: bool,
-    /// The change of the model under which it must fail, by its name in the experiment.
+    /// Change of the model under which it must fail, by its name in the experiment.
     pub fails_with: Option<String>,
-    /// In its place, where it lies outside for a reason: the change that takes the reason away, which is run beside it.
+    /// Instead of that, if it is outside for a known reason: the change that removes the reason, which is run
+    /// in addition.
     pub explained_until: Option<String>,
-    /// A note for the reader; it explains no miss.
+    /// Note for the reader; it does not explain a miss.
     pub note: String,
-    /// Why our values lie outside, where they do.
+    /// Reasons why our values are outside, if they are.
     pub explained: Vec<Reason>,
-    /// At which points no result could lie inside, by other numbers of the same source.
+    /// Points at which no result could be inside, by other numbers of the same source.
     pub contradicted: Vec<Reason>,
 }
 
-/// Why our values lie outside at some points.
+/// Reason why our values are outside at some points.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reason {
     /// The points: values of every varied key that the expected value leaves open.
     #[serde(default)]
     pub at: toml::Table,
-    /// Whether it is of the scaled-down experiment alone (`true`) or of the whole one alone; left out: of both.
+    /// Whether it applies to the scaled-down experiment only (`true`) or to the full one only; both if not given.
     pub quick: Option<bool>,
     /// The reason.
     pub because: String,

@@ -1,43 +1,43 @@
-//! A row over several seeds: what each of them gave, the mean, its interval, and the verdict that follows.
+//! A row over several seeds: the value of each, the mean, its interval, and the verdict.
 
 use crate::judge::expect::{Band, Direction, Reason};
 use crate::judge::outcome::{NO_VALUE, Row, Value, Verdict};
 use wordline_lab::student::Mean;
 
-/// A row before its verdict, with what one seed gave.
+/// A row before its verdict, with the result of one seed.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Judged {
-    /// The row as far as the expected value says of itself.
+    /// Fields of the row that follow from the expected value.
     pub base: Row,
-    /// The numbers or words that the seed gave.
+    /// Numbers or text from the seed.
     pub sample: Sample,
-    /// The points that it is of: in an order without a mean, one for each value.
+    /// Its points: for an order without a mean, one per value.
     pub points: Vec<toml::Table>,
-    /// Why it lies outside at which points.
+    /// Reasons why it is outside, with their points.
     pub explained: Vec<Reason>,
-    /// Whether a change that takes the reason away is run beside it: else the reason is a suspicion.
+    /// Whether a change that removes the reason is run in addition: otherwise the cause is not demonstrated.
     pub is_tried: bool,
-    /// At which points other numbers of the same source contradict it, and why.
+    /// Points at which other numbers of the same source contradict it, with reasons.
     pub contradicted: Vec<Reason>,
 }
 
-/// The numbers or words that one seed gave for a row.
+/// Numbers or text that one seed gave for a row.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Sample {
-    /// A number, which is not finite where there is none.
+    /// A number, not finite if there is none.
     Number {
-        /// The number that it is compared with.
+        /// Number that it is compared with.
         paper: Option<f64>,
-        /// How far it may lie from it.
+        /// Largest deviation from it.
         band: Option<Band>,
         /// Our number.
         ours: f64,
     },
-    /// Numbers in an order, or of a sign.
+    /// Numbers with an order or a sign.
     Order(Order),
-    /// Words.
+    /// Text.
     Text {
-        /// Those of the source.
+        /// Text of the source.
         paper: String,
         /// Ours.
         ours: String,
@@ -49,23 +49,23 @@ pub(crate) enum Sample {
 pub(crate) struct Order {
     /// The statement.
     pub direction: Direction,
-    /// The values, each with the place that it is of.
+    /// The values, each with its point.
     pub values: Vec<(String, f64)>,
-    /// Those that they are compared with.
+    /// Values that they are compared with.
     pub others: Vec<f64>,
-    /// The places without a value.
+    /// Points without a value.
     pub without: Vec<String>,
-    /// Whether the one value is a mean over points.
+    /// Whether the only value is a mean over points.
     pub is_mean: bool,
 }
 
 impl Order {
-    /// Whether there are enough values to tell.
+    /// Whether there are enough values for a verdict.
     pub fn is_decided(&self) -> bool {
         self.direction.is_decided_by(self.values.len(), self.others.len())
     }
 
-    /// Whether each value is compared by itself, so that those that miss can be named.
+    /// Whether each value is compared on its own, so that the missing ones can be named.
     fn is_alone(&self) -> bool {
         !self.is_mean && matches!(self.direction, Direction::Greater { .. } | Direction::Less { .. })
     }
@@ -81,7 +81,7 @@ impl Order {
     }
 }
 
-/// A row by all seeds together.
+/// A row over all seeds.
 struct Found {
     paper: Value,
     ours: Value,
@@ -89,13 +89,13 @@ struct Found {
     limits: Option<[f64; 2]>,
     interval: Option<[f64; 2]>,
     verdict: Verdict,
-    /// Whether the interval agrees with the mean.
+    /// Whether the verdict holds over the whole interval.
     sure: bool,
-    /// The points that missed, by their index; none where all of them stand for the row.
+    /// Indices of the points that missed; `None` if all of them stand for the row.
     missed: Option<Vec<usize>>,
 }
 
-/// The row of what each seed gave; there is at least one, all of the same expected value at the same points.
+/// Builds the row from the results of the seeds; at least one, all for the same expected value and points.
 pub(crate) fn row(seeds: &[&Judged]) -> Row {
     let first = seeds[0];
     let found = found(seeds);
@@ -135,12 +135,12 @@ pub(crate) fn row(seeds: &[&Judged]) -> Row {
     if is_suspected { row.suspected() } else { row }
 }
 
-/// Whether two samples are the same; two that have no number are, too.
+/// Whether two samples are equal; two without a number are, too.
 fn is_same(one: &Sample, other: &Sample) -> bool {
     one == other || format!("{one:?}") == format!("{other:?}")
 }
 
-/// Why each of the points missed; none if one of them is not covered, or there are none.
+/// Reasons that cover each point that missed; `None` if one of them is not covered, or there are none.
 fn covering<'a>(reasons: &[&'a Vec<Reason>], missed: &[&toml::Table]) -> Option<Vec<&'a str>> {
     let mut why: Vec<&str> = Vec::new();
     for point in missed {
@@ -161,7 +161,8 @@ fn found(seeds: &[&Judged]) -> Found {
     }
 }
 
-/// A number on average, beside the band around that of the source. A formula has a value for each seed: then the quotient is compared.
+/// A mean number, compared with the band of the source. A formula has a value for each seed: then the ratio
+/// is compared.
 fn number(seeds: &[&Judged]) -> Found {
     let sample = |seed: &&Judged| match seed.sample {
         Sample::Number { paper, band, ours } if ours.is_finite() => Some((paper, band, ours)),
@@ -201,13 +202,13 @@ fn number(seeds: &[&Judged]) -> Found {
     words(Value::Number(mean.mean), interval, verdict, sure)
 }
 
-/// The verdict on a mean, and whether its whole interval agrees.
+/// Verdict on a mean, and whether it holds over the whole interval.
 fn stands(band: Band, paper: f64, ours: Mean) -> (Verdict, bool) {
     let ends = ours.interval();
     if band.holds(paper, ours.mean) {
         let verdict = match band.is_narrow(paper) {
             true => Verdict::Within,
-            // A wide band that reaches over zero does not even tell the sign.
+            // A wide band that includes zero does not even test the sign.
             false if paper * ours.mean > 0.0 => Verdict::Direction,
             false => Verdict::Outside,
         };
@@ -217,7 +218,7 @@ fn stands(band: Band, paper: f64, ours: Mean) -> (Verdict, bool) {
     (Verdict::Outside, ends[1] < least || ends[0] > greatest || ours.half.is_none_or(|half| half == 0.0))
 }
 
-/// Numbers in an order: each margin by which it holds is the mean over seeds, paired by seed.
+/// Numbers in an order: each margin is the mean over seeds, paired by seed.
 fn ordered(order: &Order, seeds: &[&Judged]) -> Found {
     let orders = valued_with_all(order, seeds);
     let order = &orders[0];
@@ -254,7 +255,7 @@ fn ordered(order: &Order, seeds: &[&Judged]) -> Found {
         true => margins.iter().all(|margin| margin.interval()[0] > 0.0),
         false => margins.iter().any(|margin| margin.interval()[1] <= 0.0),
     };
-    // Values that miss by themselves are named, and explained by themselves; else all of them are.
+    // Values that miss individually are named and explained individually; otherwise all of them are.
     let missed: Option<Vec<usize>> =
         order.is_alone().then(|| (0..margins.len()).filter(|at| margins[*at].mean <= 0.0).collect());
     let mut shown = match order.direction {
@@ -268,7 +269,7 @@ fn ordered(order: &Order, seeds: &[&Judged]) -> Found {
         shown += &format!(" against {}", list(&others));
     }
     for at in missed.iter().flatten() {
-        // A row of a single point leaves nothing open that would name it.
+        // A row of a single point has no open key that would name it.
         let place = &order.values[*at].0;
         if !place.is_empty() {
             shown += &format!("; {} at {place}", with_half(values[*at]));
@@ -278,7 +279,7 @@ fn ordered(order: &Order, seeds: &[&Judged]) -> Found {
     words(shown, if holds { Verdict::Direction } else { Verdict::Outside }, sure, missed)
 }
 
-/// The orders of all seeds with the places alone that have a value with each of them.
+/// Orders of all seeds, restricted to points that have a value with each of them.
 fn valued_with_all(first: &Order, seeds: &[&Judged]) -> Vec<Order> {
     let order = |seed: &&Judged| match &seed.sample {
         Sample::Order(order) => order.clone(),
@@ -310,14 +311,14 @@ fn list(values: &[Mean]) -> String {
     values.iter().map(|mean| with_half(*mean)).collect::<Vec<_>>().join(", ")
 }
 
-/// A mean with half of its interval, where there is one.
+/// A mean with its half interval, if any.
 fn with_half(mean: Mean) -> String {
     let half = mean.half.filter(|half| *half > 0.0);
     let half = half.map(|half| format!(" ± {}", Value::Number(half))).unwrap_or_default();
     format!("{}{half}", Value::Number(mean.mean))
 }
 
-/// Words: the same with every seed, or outside.
+/// Text: equal with every seed, or outside.
 fn text(seeds: &[&Judged]) -> Found {
     let words = |seed: &&Judged| match &seed.sample {
         Sample::Text { paper, ours } => (paper.clone(), ours.clone()),

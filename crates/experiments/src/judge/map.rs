@@ -5,22 +5,22 @@ use serde::Serialize;
 /// A map with its numbers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Map {
-    /// Its title, in words.
+    /// Title, as text.
     pub title: String,
-    /// The heads of its columns.
+    /// Column headings.
     pub heads: Vec<String>,
-    /// Its lines. A number inside the band of its expected value stands between asterisks.
+    /// Lines. A number inside the band of its expected value stands between asterisks.
     pub lines: Vec<Vec<String>>,
-    /// At how many places all values are known.
+    /// Number of positions at which all values are known.
     pub places: usize,
-    /// The most expected values that are inside their bands together, and at which places.
+    /// The most expected values that are inside their bands at once, and at which positions.
     pub most: (usize, Vec<String>),
-    /// How many expected values there are.
+    /// Number of expected values.
     pub of: usize,
 }
 
 impl Map {
-    /// Where the expected values are inside their bands together, as a sentence.
+    /// Sentence that names the positions where the expected values are inside their bands at once.
     pub fn sentence(&self) -> String {
         let Self { places, of, most: (count, at), .. } = self;
         match count {

@@ -1,4 +1,4 @@
-//! Each expected value beside what the runs gave.
+//! Compares each expected value with the results of the runs.
 
 pub mod class;
 pub mod column;
@@ -17,13 +17,13 @@ use crate::sweep::Point;
 use crate::sweep::axes::lies_at;
 use wordline_lab::error::{Error, Result};
 
-/// The results at a point of a sweep.
+/// Results at a point of a sweep.
 pub(crate) struct Found<'a> {
-    /// The varied keys with their values.
+    /// Values of the varied keys.
     pub settings: toml::Table,
-    /// The measured values, as JSON.
+    /// Measured values, as JSON.
     pub values: Json,
-    /// The run of a device that it comes from, where there is one.
+    /// Run of a device that produced it, if any.
     pub point: Option<&'a Point>,
 }
 
@@ -33,7 +33,7 @@ impl Found<'_> {
         Measured { at: settings(&self.settings), values: self.values.clone() }
     }
 
-    /// Some columns for the outcome, by their whole names; those without a value are left out.
+    /// Some columns for the outcome, by full names; those without a value are left out.
     pub(crate) fn measured_of(&self, columns: &[&String]) -> Measured {
         let value =
             |column: &&String| Some(((*column).clone(), column::follow(&self.values, column)?.clone()));
@@ -41,7 +41,7 @@ impl Found<'_> {
         Measured { at: settings(&self.settings), values: values.into() }
     }
 
-    /// The number of the name `path`; not a number where the run has none, as the mean of no reads.
+    /// Returns the number at `path`; NaN if the run has none, such as the mean over no reads.
     fn number(&self, path: &str) -> Result<f64> {
         if column::follow(&self.values, path).is_some_and(Json::is_null) {
             return Ok(f64::NAN);
@@ -55,20 +55,21 @@ impl Found<'_> {
     }
 }
 
-/// The rows of a sweep with one seed, in the order of the expected values, then of the points. Points that were not run give none.
+/// Rows of a sweep with one seed, ordered by expected value, then by point. Points that were not run give
+/// none.
 pub(crate) fn judged(expects: &[Expect], found: &[Found], quick: bool) -> Result<Vec<Judged>> {
     let rows = expects.iter().map(|expect| Judge { expect, all: found, quick }.rows());
     rows.collect::<Result<Vec<Vec<Judged>>>>().map(|rows| rows.concat())
 }
 
-/// A point of a sweep and our value there, not a number where it has none.
+/// A point of a sweep and our value there, NaN if it has none.
 type Ours<'a, 'b> = (&'a Found<'b>, f64);
 
-/// An expected value beside the points of a run.
+/// An expected value with the points of a run.
 struct Judge<'a, 'b> {
     expect: &'a Expect,
     all: &'a [Found<'b>],
-    /// Whether the run is the scaled-down one.
+    /// Whether the run is scaled down.
     quick: bool,
 }
 
@@ -88,7 +89,8 @@ impl<'a, 'b> Judge<'a, 'b> {
         Ok(rows)
     }
 
-    /// The values that are compared together: all, or those with the same value of the key of `each`, and which one that is.
+    /// Groups of values that are compared together: all, or those with the same value of the key `each`, with
+    /// that value.
     fn groups(&self, ours: Vec<Ours<'a, 'b>>) -> Vec<(Option<toml::Table>, Vec<Ours<'a, 'b>>)> {
         let Some(key) = &self.expect.each else { return vec![(None, ours)] };
         let mut groups: Vec<(Option<toml::Table>, Vec<Ours>)> = Vec::new();
@@ -102,7 +104,7 @@ impl<'a, 'b> Judge<'a, 'b> {
         groups
     }
 
-    /// The column of a point, or the part that it is of another one; not a number where that is nothing.
+    /// The column of a point, or its ratio to another one; NaN if the divisor is zero.
     fn measured(&self, point: &Found) -> Result<f64> {
         let own = point.number(&self.expect.column)?;
         let Some(whole) = &self.expect.part_of else { return Ok(own) };
@@ -110,8 +112,8 @@ impl<'a, 'b> Judge<'a, 'b> {
         Ok(if whole == 0.0 { f64::NAN } else { own / whole })
     }
 
-    /// The value of a point: a column, or how it stands to another point's. None where there is no such point, or it is the
-    /// same one.
+    /// The value of a point: a column, or its relation to a baseline point. `None` if there is no baseline
+    /// point, or it is the point itself.
     fn value(&self, point: &Found) -> Result<Option<f64>> {
         let own = self.measured(point)?;
         if self.expect.aside().is_empty() {
@@ -121,13 +123,13 @@ impl<'a, 'b> Judge<'a, 'b> {
         Ok(Some(self.relative(own, self.measured(other)?)))
     }
 
-    /// The point that another one is compared with.
+    /// Returns the baseline of a point.
     fn other(&self, point: &Found) -> Option<&'a Found<'b>> {
         let other = self.expect.other(&point.settings)?;
         self.all.iter().find(|found| found.settings == other)
     }
 
-    /// How many times `other` `own` is, by how many percent it lies over it, or by how much; a part of nothing is not a number.
+    /// Ratio, excess in percent, or difference of `own` to `other`; NaN for a division by zero.
     fn relative(&self, own: f64, other: f64) -> f64 {
         if !self.expect.beyond.is_empty() {
             return own - other;
@@ -136,7 +138,7 @@ impl<'a, 'b> Judge<'a, 'b> {
         if self.expect.over.is_empty() { times } else { 100.0 * (times - 1.0) }
     }
 
-    /// The mean, or the greatest, of the points that have a value; none without points.
+    /// Mean of the points that have a value; `None` without points.
     fn mean(&self, kind: Mean, ours: &[Ours]) -> Result<Option<f64>> {
         if ours.is_empty() {
             return Ok(None);
@@ -165,7 +167,7 @@ impl<'a, 'b> Judge<'a, 'b> {
         Ok(Some(self.relative(own / count, others / count)))
     }
 
-    /// The rows of values that are compared together, which are those of `group` if they are not all.
+    /// Rows of values that are compared together; `group` selects them if they are not all.
     fn judge(&self, ours: &[Ours], group: Option<&toml::Table>) -> Result<Vec<Judged>> {
         match &self.expect.wanted {
             Wanted::Text(_) => Ok(Vec::new()),
@@ -189,7 +191,7 @@ impl<'a, 'b> Judge<'a, 'b> {
         }
     }
 
-    /// The rows of numbers: one of the mean, or one a point.
+    /// Rows of numbers: one for the mean, or one per point.
     fn numbers(
         &self,
         ours: &[Ours],
@@ -207,7 +209,7 @@ impl<'a, 'b> Judge<'a, 'b> {
         Ok(mean.map(|mean| self.number_row(group, &points, paper, mean, band)).into_iter().collect())
     }
 
-    /// The row of a number that comes from `points`.
+    /// Row of a number that comes from `points`.
     fn number_row(
         &self,
         at: Option<&toml::Table>,
@@ -220,7 +222,7 @@ impl<'a, 'b> Judge<'a, 'b> {
         self.row(at, points, Sample::Number { paper, band, ours })
     }
 
-    /// A row with what the expected value says of itself, and what was found at `points`.
+    /// A row with the fields of the expected value and the results at `points`.
     fn row(&self, at: Option<&toml::Table>, points: Vec<toml::Table>, sample: Sample) -> Judged {
         let expect = self.expect;
         let what = match at.map(|at| place(&left_open(expect, at))).unwrap_or_default() {
@@ -268,7 +270,7 @@ impl<'a, 'b> Judge<'a, 'b> {
         Ok(self.row(Some(&point.settings), vec![point.settings.clone()], sample))
     }
 
-    /// The values that a direction compares with: of a correlation those of the same points as `ours`.
+    /// Values that a direction compares with: for a correlation, at the same points as `ours`.
     fn others(&self, direction: &Direction, ours: &[Ours]) -> Result<Vec<f64>> {
         if let Direction::Correlated { with, .. } = direction {
             return ours.iter().map(|(point, _)| point.number(with)).collect();
@@ -279,8 +281,8 @@ impl<'a, 'b> Judge<'a, 'b> {
         Ok(values.collect::<Result<Vec<f64>>>()?.into_iter().filter(|value| value.is_finite()).collect())
     }
 
-    /// The row of a direction; none when fewer points are there than a direction needs. Points without a value are named
-    /// and have no part in it.
+    /// Row of a direction; `None` if there are too few points for it. Points without a value are named and
+    /// ignored.
     fn direction_row(
         &self,
         direction: &Direction,
@@ -311,7 +313,7 @@ impl<'a, 'b> Judge<'a, 'b> {
     }
 }
 
-/// Whether a point has the other column of a correlation, where the direction is one.
+/// Whether a point has the other column of a correlation, if the direction is one.
 fn has_other(direction: &Direction, point: &Found) -> bool {
     match direction {
         Direction::Correlated { with, .. } => point.number(with).is_ok_and(f64::is_finite),
@@ -319,14 +321,13 @@ fn has_other(direction: &Direction, point: &Found) -> bool {
     }
 }
 
-/// The values of a point that the expected value leaves open: those that it picks stand in its words.
+/// Values of a point that the expected value leaves open: the fixed ones are part of its description.
 fn left_open(expect: &Expect, at: &toml::Table) -> toml::Table {
     let picked = |key: &String| expect.at.get(key).is_some_and(|value| !value.is_array());
     at.iter().filter(|(key, _)| !picked(key)).map(|(key, value)| (key.clone(), value.clone())).collect()
 }
 
-/// Varied keys with their values, as charts take them.
-/// The values of a point as outcomes have them.
+/// Values of the varied keys of a point, as outcomes and charts take them.
 pub fn settings(at: &toml::Table) -> Vec<(String, Value)> {
     at.iter().map(|(key, value)| (key.clone(), chart_value(value))).collect()
 }

@@ -1,4 +1,4 @@
-//! The outcome of an experiment: rows with the paper's value beside ours.
+//! Outcome of an experiment: rows with the paper's value and ours.
 
 use std::fmt;
 
@@ -9,46 +9,47 @@ use crate::judge::counts::Counts;
 use crate::judge::map::Map;
 use wordline_lab::provenance::Provenance;
 
-/// The outcome of an experiment.
+/// Outcome of an experiment.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Outcome {
-    /// The experiment, `PAPER/NAME`.
+    /// Experiment, `PAPER/NAME`.
     pub experiment: String,
-    /// The program that repeated it.
+    /// Program that reproduced it.
     pub provenance: Provenance,
-    /// The seed of all random streams; the first one where there are several.
+    /// Seed of all random streams; the first one of several.
     pub seed: u64,
-    /// How many seeds were run, one after the other from the first one on. Where the first two give the same events, no more are.
+    /// Number of consecutive seeds that were run. If the first two give the same events, no further ones are
+    /// run.
     pub seeds: u32,
-    /// How its rows stand, once all of them are there.
+    /// Counts of its rows by verdict, once all are there.
     pub counts: Counts,
     /// Its rows.
     pub rows: Vec<Row>,
-    /// The rows of the first seed alone.
+    /// Rows of the first seed alone.
     #[serde(skip)]
     pub first: Vec<Row>,
-    /// The rows that lie outside and are not named in the list of those that do, and those that it names and that do not: the exit code
-    /// is 1 where there are some.
+    /// Rows that are outside and not listed as such, and listed ones that are inside: the exit code is 1 if
+    /// there are any.
     pub surprises: Vec<String>,
-    /// The capacity and geometry of the devices that were run, each once.
+    /// Capacity and geometry of the distinct devices.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub devices: Vec<String>,
-    /// The measured values of each point of a sweep, for charts and tables of the user's own: over logical units all
-    /// columns, over devices those of the experiment's charts, by their names with dots.
+    /// Measured values of each point of a sweep, for the user's own charts and tables: all columns of logical
+    /// units, or the columns of the experiment's charts for devices, by dotted names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub points: Vec<Measured>,
-    /// Its maps, by the first seed.
+    /// Its maps, for the first seed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub maps: Vec<Map>,
-    /// The stages of each point in the order of their beginning, where they were recorded.
+    /// Stages of each point in order of their start, if recorded.
     #[serde(skip)]
     pub traces: Vec<Trace>,
-    /// Things that the reader should know: what was scaled down, that it was interrupted.
+    /// Notes for the reader: what was scaled down, or that it was interrupted.
     pub notes: Vec<String>,
 }
 
 impl Outcome {
-    /// An outcome without rows yet.
+    /// Creates an outcome without rows.
     pub fn new(experiment: &str) -> Self {
         Self {
             experiment: experiment.to_owned(),
@@ -67,25 +68,25 @@ impl Outcome {
         }
     }
 
-    /// The same with other rows.
+    /// Replaces the rows.
     pub(crate) fn set_rows(&mut self, rows: Vec<Row>) {
         self.counts = Counts::of(&rows);
         self.rows = rows;
     }
 
-    /// The paper, or the group of checks, that it belongs to.
+    /// Paper, or group of checks, that it belongs to.
     pub fn paper(&self) -> &str {
         self.experiment.split('/').next().unwrap_or_default()
     }
 }
 
-/// The measured values of a point.
+/// Measured values of a point.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Measured {
-    /// The varied keys with their values.
+    /// Values of the varied keys.
     #[serde(serialize_with = "as_map")]
     pub at: Vec<(String, Value)>,
-    /// The columns.
+    /// Columns.
     pub values: serde_json::Value,
 }
 
@@ -93,74 +94,75 @@ fn as_map<S: serde::Serializer>(at: &[(String, Value)], to: S) -> Result<S::Ok, 
     to.collect_map(at.iter().map(|(key, value)| (key, value)))
 }
 
-/// The stages of a point.
+/// Stages of a point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
-    /// The varied keys with their values.
+    /// Values of the varied keys.
     pub at: Vec<(String, Value)>,
-    /// The stages.
+    /// Stages.
     pub spans: Vec<wordline_nand::Span>,
 }
 
-/// The paper's value beside ours.
+/// The paper's value and ours.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
-    /// The claim of the ledger; null for a check of our own.
+    /// Claim of the ledger; null for a check of our own.
     pub claim: Option<String>,
-    /// Its description.
+    /// Description.
     pub what: String,
-    /// The published value, or the published direction in words.
+    /// Published value, or the published direction as text.
     pub paper: Value,
     /// Our value, or our values along the direction.
     pub ours: Value,
-    /// The unit of both.
+    /// Unit of both.
     pub unit: String,
-    /// How far ours may lie from the paper's; empty for a direction.
+    /// Largest deviation of ours from the paper's; empty for a direction.
     pub band: String,
-    /// The least and the greatest value of the 95 % interval of ours by Student's t, where ours is a mean over seeds that differ.
+    /// Ends of the 95 % interval of ours by Student's t, if ours is a mean over seeds that differ.
     pub interval: Option<[f64; 2]>,
-    /// Our number with each seed, where it is one; null where there is no value.
+    /// Our number for each seed, if it is one; null without a value.
     pub by_seed: Vec<Option<f64>>,
-    /// Whether it is the same with all seeds, of which there are at least two.
+    /// Whether it is equal for all seeds, of which there are at least two.
     pub equal: bool,
-    /// Whether the verdict by one seed alone is not the same for all of them.
+    /// Whether the verdict for one seed alone differs between seeds.
     pub changes: bool,
-    /// The least and the greatest value in the band, where it is one of numbers.
+    /// Least and greatest value in the band, if it is numeric.
     #[serde(skip)]
     pub limits: Option<[f64; 2]>,
-    /// How the band follows from what the source leaves open; empty where there is none.
+    /// Derivation of the band from what the source does not give; empty without a band.
     pub derivation: String,
-    /// Whether it does.
+    /// Verdict.
     pub verdict: Verdict,
-    /// Whether the whole interval has that verdict; a verdict of which this is not so is written with a question mark.
+    /// Whether the verdict holds over the whole interval; otherwise it is written with a question mark.
     pub sure: bool,
-    /// Where the paper's value comes from.
+    /// Source of the paper's value.
     pub source: String,
-    /// Why this is a second reading of the source, where it is one; null else.
+    /// For interpretation B of the source: why it is compared; null otherwise.
     pub second_reading: Option<String>,
-    /// The kind of value that it is compared with.
+    /// Kind of value that it is compared with.
     pub class: Class,
-    /// An explanation, where one is needed; else empty.
+    /// An explanation, if needed; otherwise empty.
     pub note: String,
-    /// Whether it lies outside, and other numbers of the same paper contradict it there.
+    /// Whether it is outside, and other numbers of the same paper contradict it there.
     pub contradicted: bool,
-    /// Whether it lies outside at points for which the experiment has a reason, which the note says, and a change of the model that keeps what the
-    /// source prints and takes the reason away brings it inside.
+    /// Whether it is outside with a demonstrated cause: the experiment gives a reason for its points, which
+    /// the note states, and a change of the model that keeps what the source prints and removes the reason
+    /// brings it inside.
     pub explained: bool,
-    /// The change of the model under which this is the row once more, beside that without it; null for all others. It is not counted.
+    /// Change of the model under which the row was repeated; null for all others. It is not counted.
     pub under: Option<String>,
-    /// Whether the value in the place of the paper's is derived here: the source does not print it.
+    /// Whether the expected value is derived here: the source does not print it.
     pub own_expectation: bool,
-    /// Whether ours depends on the machine and what else runs on it.
+    /// Whether ours depends on the machine and its load.
     #[serde(skip)]
     pub of_the_machine: bool,
-    /// Where the row lies in its charts: names and values.
+    /// Position of the row in its charts: names and values.
     #[serde(skip)]
     pub at: Vec<(String, Value)>,
 }
 
 impl Row {
-    /// A row that nothing is known of but its description.
+    /// Creates a row with a description only.
     pub(crate) fn named(what: String) -> Self {
         Self {
             claim: None,
@@ -190,18 +192,18 @@ impl Row {
         }
     }
 
-    /// Whether it stands behind the first readings of claims.
+    /// Whether it is shown after the rows of interpretation A.
     pub(crate) fn is_folded(&self) -> bool {
         self.second_reading.is_some() || self.under.is_some()
     }
 
-    /// The same where no change of the model has shown its reason.
+    /// Marks the cause as not demonstrated.
     #[must_use]
     pub(crate) fn suspected(self) -> Self {
         Self { explained: false, note: format!("Suspected, and not shown: {}", self.note), ..self }
     }
 
-    /// The verdict in a table.
+    /// Verdict as shown in a table.
     pub fn shown_verdict(&self) -> String {
         let mark = if self.sure { "" } else { "?" };
         let verdict = self.verdict;
@@ -218,14 +220,15 @@ impl Row {
         }
     }
 
-    /// Its description, which tells whether this is a second reading of the source.
+    /// Description, marked if this is interpretation B of the source.
     pub fn shown_what(&self) -> String {
         let reading = if self.second_reading.is_some() { " (second reading)" } else { "" };
         let under = self.under.as_ref().map(|change| format!(" (under: {change})")).unwrap_or_default();
         format!("{}{reading}{under}", self.what)
     }
 
-    /// The remarks below a table: why the value lies outside, why the source is read again, how the band follows.
+    /// Remarks below a table: why the value is outside, why there is another interpretation, how the band is
+    /// derived.
     pub fn remarks(&self) -> String {
         let parts = [
             (!self.note.is_empty()).then(|| self.note.clone()),
@@ -235,7 +238,8 @@ impl Row {
         parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
     }
 
-    /// Both values as text, ours with half of its interval: three digits, or as many as the paper prints where those are more.
+    /// Both values as text, ours with its half interval: three digits, or as many as the paper prints if
+    /// more.
     pub fn shown(&self) -> [String; 2] {
         let [paper, ours] = self.values();
         let half = self.interval.map(|[least, greatest]| Value::Number((greatest - least) / 2.0));
@@ -248,7 +252,7 @@ impl Row {
             let text = paper.to_string();
             let digits = text.bytes().filter(u8::is_ascii_digit).count();
             if let Some((whole, decimals)) = text.split_once('.').filter(|_| digits > 3) {
-                // The value of a formula has no end: five digits say enough.
+                // The value of a formula has unlimited digits: five suffice.
                 let digits = decimals.len().min(5_usize.saturating_sub(whole.len()));
                 return [format!("{paper:.digits$}"), format!("{ours:.digits$}")];
             }
@@ -257,13 +261,13 @@ impl Row {
     }
 }
 
-/// A number, or words.
+/// A number, or text.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Value {
     /// A number.
     Number(f64),
-    /// Words.
+    /// Text.
     Text(String),
 }
 
@@ -276,10 +280,10 @@ impl fmt::Display for Value {
     }
 }
 
-/// The text in place of a value that does not exist: a ratio to nothing, a mean of nothing.
+/// Text in place of a value that does not exist: a ratio to zero, a mean over nothing.
 pub(crate) const NO_VALUE: &str = "no value";
 
-/// How our value stands to the paper's.
+/// Relation of our value to the paper's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
@@ -287,9 +291,9 @@ pub enum Verdict {
     Within,
     /// Outside of the stated band, or against the stated direction.
     Outside,
-    /// The source states a sign or an order, and ours is the same.
+    /// The source states a sign or an order, and ours agrees.
     Direction,
-    /// Nothing is expected: ours is shown, beside the paper's for information.
+    /// Nothing is expected: ours is shown, with the paper's for information.
     Shown,
 }
 

@@ -1,14 +1,14 @@
-//! Write amplification of a map by whole blocks. `docs/VALIDATION.md` derives it.
+//! Write amplification of block-level mapping. `docs/VALIDATION.md` derives it.
 
 use crate::sweep::Point;
 use wordline_lab::error::{Error, Result};
 
-/// Write amplification of uniform random writes of single pages where `logical` logical blocks of `pages` pages live in a
-/// row with `most` replacement blocks.
+/// Write amplification of uniform random single-page writes where `logical` logical blocks of `pages` pages
+/// share a plane group with `most` log blocks.
 ///
-/// The next write of a logical block finds its replacement block with the probability `s = most / logical`, with a correction
-/// for those that are full, and lies behind the last page with the probability `(pages - 1) / (2 pages)`. Any other write begins
-/// a block, all of which is programmed: `pages - s (pages - 1) / 2`.
+/// The next write to a logical block finds its log block with probability `s = most / logical`, corrected for
+/// full ones, and is after the last page with probability `(pages - 1) / (2 pages)`. Any other write begins a
+/// block, all of which is programmed: `pages - s (pages - 1) / 2`.
 pub fn uniform_writes(most: u32, logical: f64, pages: u32) -> f64 {
     let pages = f64::from(pages);
     let others = f64::from(most.saturating_sub(1)) * pages / (pages - 1.0).max(1.0);
@@ -16,7 +16,7 @@ pub fn uniform_writes(most: u32, logical: f64, pages: u32) -> f64 {
     pages - share * (pages - 1.0) / 2.0
 }
 
-/// The same of a run.
+/// The same for a run.
 pub(crate) fn amplification(point: &Point) -> Result<f64> {
     let config = point.config();
     let Some(map) = config.file.ftl.mapping.block else {

@@ -1,4 +1,5 @@
-//! Closed forms of queueing and of throughput, from a part's data sheet times alone. `docs/VALIDATION.md` derives them.
+//! Closed forms of queueing and throughput, from a part's data sheet timing alone. `docs/VALIDATION.md`
+//! derives them.
 
 use wordline_kernel::{Bytes, Duration};
 use wordline_nand::Part;
@@ -7,7 +8,7 @@ use crate::sweep::Point;
 use wordline_lab::error::{Error, Result};
 use wordline_lab::trace::workload::arrival::Arrival;
 
-/// Time on the bus and in the array of one page command.
+/// Bus time and array time of one page command.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Service {
     bus: Duration,
@@ -15,12 +16,13 @@ struct Service {
 }
 
 impl Service {
-    /// Bus and array one behind the other, in seconds.
+    /// Bus and array in series, in seconds.
     fn whole(self) -> f64 {
         (self.bus + self.array).seconds()
     }
 
-    /// The most commands a second over `channels` buses with `dies` arrays on each: whichever is full first.
+    /// Upper bound on commands per second over `channels` buses with `dies` arrays each: whichever saturates
+    /// first.
     fn bound(self, channels: u32, dies: u32) -> f64 {
         let buses = f64::from(channels) / self.bus.seconds();
         let arrays = f64::from(channels) * f64::from(dies) / self.whole();
@@ -28,10 +30,10 @@ impl Service {
     }
 }
 
-/// A command and five addresses, a command; then data out, or data in between.
+/// A command and five addresses, then a second command; data out follows, or data in comes between.
 const CYCLES: u64 = 7;
 
-/// A read of `size` from one page: tCS + 7 tWC + tWB, tR, tCS + tRPRE + tDQSRE, the bytes.
+/// Read of `size` from one page: tCS + 7 tWC + tWB, tR, tCS + tRPRE + tDQSRE, the bytes.
 fn read(part: &Part, size: Bytes) -> Service {
     let bus = &part.bus;
     let latches = bus.t_cs + bus.t_wc * CYCLES + bus.t_wb;
@@ -39,12 +41,12 @@ fn read(part: &Part, size: Bytes) -> Service {
     Service { bus: latches + data, array: part.read_time(0) }
 }
 
-/// The seconds that a read of `size` takes which waits for nothing.
+/// Latency of a read of `size` without queueing, in seconds.
 pub(crate) fn read_time(part: &Part, size: Bytes) -> f64 {
     read(part, size).whole()
 }
 
-/// A program of one page: tCS + 7 tWC + tADL + tWPST + tWPSTH + tWB, the bytes, tPROG.
+/// Program of one page: tCS + 7 tWC + tADL + tWPST + tWPSTH + tWB, the bytes, tPROG.
 fn program(part: &Part) -> Service {
     let bus = &part.bus;
     let latches = bus.t_cs + bus.t_wc * CYCLES + bus.t_adl + bus.t_wpst + bus.t_wpsth + bus.t_wb;
@@ -56,10 +58,10 @@ fn dies_of(point: &Point) -> (u32, u32) {
     (layout.channels, layout.packages_per_channel * layout.dies_per_package)
 }
 
-/// Mean response time in microseconds of reads that arrive independently (Poisson) and each need one die for the
-/// same time `s`: `s + rho s / (2 (1 - rho))`, where `rho` is the share of its time that a die is busy
-/// (Pollaczek and Khinchine, for a constant service time). With a bus for each die and addresses drawn evenly the
-/// arrivals at a die are Poisson again, at an equal part of the rate.
+/// Mean response time in microseconds of reads with Poisson arrivals that each need one die for the same time
+/// `s`: `s + rho s / (2 (1 - rho))`, where `rho` is the utilisation of a die (Pollaczek and Khinchine, for a
+/// constant service time). With one bus per die and uniform addresses the arrivals at each die are Poisson
+/// again, with an equal share of the rate.
 pub fn m_d_1(point: &Point) -> Result<f64> {
     let refuse = |found: String| {
         Err(Error::Argument {
@@ -82,15 +84,16 @@ pub fn m_d_1(point: &Point) -> Result<f64> {
     Ok(1e6 * (service + busy * service / (2.0 * (1.0 - busy))))
 }
 
-/// The most reads a second of the generated workload's one size: each holds a bus for command and data, and its die
-/// for these and tR.
+/// Upper bound on reads per second of the generated workload's one size: each occupies a bus for command and
+/// data, and its die for these and tR.
 pub fn reads(point: &Point) -> f64 {
     let (channels, dies) = dies_of(point);
     let size = point.generated().and_then(|workload| workload.sizes.first()).map(|share| share.size);
     read(point.config().part(), size.unwrap_or(point.config().geometry().page_size)).bound(channels, dies)
 }
 
-/// The most pages written a second: each holds a bus for command and data, and its die for these and tPROG.
+/// Upper bound on pages written per second: each occupies a bus for command and data, and its die for these
+/// and tPROG.
 pub fn writes(point: &Point) -> f64 {
     let (channels, dies) = dies_of(point);
     program(point.config().part()).bound(channels, dies)

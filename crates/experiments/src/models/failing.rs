@@ -1,4 +1,4 @@
-//! Expected failures of a rule, and the writes that a device takes until it is worn out.
+//! Expected failures of a fault rule, and the writes that a device endures.
 
 use serde_json::Value as Json;
 
@@ -6,8 +6,8 @@ use crate::judge::column;
 use crate::sweep::Point;
 use wordline_lab::error::{Error, Result};
 
-/// The mean of the binomial distribution for the run's one rule: how often it was asked (the count named `of`), multiplied by its
-/// probability, and by `times` for each failure.
+/// Mean of the binomial distribution for the run's one fault rule: the number of trials (the count named
+/// `of`), times its probability, times `times` for each failure.
 pub(crate) fn expected(point: &Point, values: &Json, of: &str, times: f64) -> Result<f64> {
     match &point.config().file.faults[..] {
         [rule] if rule.wear.is_none() && rule.nth.is_none() && rule.every.is_none() => {
@@ -21,7 +21,7 @@ pub(crate) fn expected(point: &Point, values: &Json, of: &str, times: f64) -> Re
     }
 }
 
-/// Logical capacities that the host can write until every block was erased as often as the part endures, at the write
+/// Drive writes by the host until every block has been erased as often as the part endures, at the write
 /// amplification of the run.
 pub(crate) fn lifetime(point: &Point, values: &Json) -> Result<f64> {
     let flash = point.config().geometry().capacity().0 as f64;

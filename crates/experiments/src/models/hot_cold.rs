@@ -1,35 +1,35 @@
-//! Write amplification where some pages are written more often than others, and all share the open block.
-//! `docs/VALIDATION.md` derives it.
+//! Write amplification of hot and cold pages that share the active block. `docs/VALIDATION.md` derives it.
 
 use crate::models::bisect::bisect;
 use crate::sweep::Point;
 use wordline_lab::error::{Error, Result};
 use wordline_lab::trace::workload::address::Pattern;
 
-/// Write amplification of cleaning the oldest block first, where `hot_accesses` of the writes go to `hot_addresses` of
-/// the logical pages, evenly within hot and cold ones, and hot and cold pages share blocks; `live` (above 0, below 1)
-/// is the live share of the pages.
+/// Write amplification of GC of the oldest block, where `hot_accesses` of the writes go to `hot_addresses` of
+/// the logical pages, uniformly within hot and cold ones, and hot and cold pages share blocks; `live` (above
+/// 0, below 1) is the valid share of the pages.
 ///
-/// Desnoyers (SYSTOR 2012) has hot and cold data under cleaning by age. A block is cleaned when all pages were
-/// written over once more, at the age `t` in units of the time in which the host writes as many pages as there are.
-/// A page of a kind that gets the share `a` of the writes and has the share `f` of the logical pages is by then still
-/// valid with the probability `exp(-a t / (f live))`, and is then written again: `a / (1 - exp(..))` pages of that kind
-/// for each of the host's. Their sum is the write amplification, and the pages all written over in `t` make it `1 / t`.
+/// Desnoyers (SYSTOR 2012) treats hot and cold data under GC by age. A block is collected when all pages have
+/// been overwritten once more, at age `t` in units of the time in which the host writes as many pages as
+/// there are. A page of a kind with the share `a` of the writes and the share `f` of the logical pages is
+/// then still valid with probability `exp(-a t / (f live))`, and is then rewritten: `a / (1 - exp(..))` pages
+/// of that kind per host page. Their sum is the write amplification, and since all pages are overwritten in
+/// `t` it equals `1 / t`.
 pub fn oldest_first_hot_cold(live: f64, hot_accesses: f64, hot_addresses: f64) -> f64 {
     let kinds = [(hot_accesses, hot_addresses), (1.0 - hot_accesses, 1.0 - hot_addresses)];
     let programmed = |age: f64| -> f64 {
-        // A kind that is hardly ever written is moved as a whole each time.
+        // A kind that is hardly ever written is relocated as a whole each time.
         let of_kind = |(accesses, addresses): (f64, f64)| {
             let gone = -libm::expm1(-accesses * age / (addresses * live));
             if gone > 0.0 { accesses / gone } else { addresses * live / age }
         };
         kinds.into_iter().map(of_kind).sum()
     };
-    // The age lies below 1, where nothing would be moved.
+    // The age is below 1, at which nothing would be relocated.
     1.0 / bisect(0.0, 1.0, |age| age * programmed(age) > 1.0)
 }
 
-/// [`oldest_first_hot_cold`] for the pattern of a run's workload and its live share.
+/// [`oldest_first_hot_cold`] for the pattern of a run's workload and its valid share.
 pub(crate) fn of(point: &Point, live: f64) -> Result<f64> {
     match point.generated().map(|workload| &workload.pattern) {
         Some(Pattern::HotCold { hot_accesses, hot_addresses }) => {
@@ -60,7 +60,8 @@ mod tests {
 
     #[test]
     fn cold_pages_that_are_never_written_are_moved_once_a_round() {
-        // Hot writes alone use what the cold pages leave: WA is that of the hot pages plus the cold pages a round.
+        // Hot writes alone use the space that the cold pages leave: WA is that of the hot pages plus the cold
+        // pages per round.
         let (live, hot) = (0.8, 0.25);
         let found = oldest_first_hot_cold(live, 1.0, hot);
         let age = 1.0 / found;

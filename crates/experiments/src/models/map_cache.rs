@@ -1,5 +1,4 @@
-//! Hit rate of a least-recently-used cache of the map, and the cost of writing it back. `docs/VALIDATION.md` derives
-//! it.
+//! Hit rate of an LRU mapping cache (CMT), and the cost of its write-back. `docs/VALIDATION.md` derives it.
 
 use wordline_ssd::policy::mapper::CacheSize;
 
@@ -8,10 +7,10 @@ use crate::sweep::Point;
 use wordline_lab::error::{Error, Result};
 use wordline_lab::trace::workload::address::Pattern;
 
-/// Addresses that are equally likely: how many, and how likely each of them is.
+/// A class of equally likely addresses: how many, and the probability of each.
 type Class = (f64, f64);
 
-/// The addresses of a pattern over `slots` slots, or none where one request tells of the next.
+/// Address classes of a pattern over `slots` slots, or `None` if successive requests are correlated.
 fn classes(pattern: &Pattern, slots: u64) -> Option<Vec<Class>> {
     let all = slots as f64;
     match *pattern {
@@ -32,9 +31,10 @@ fn classes(pattern: &Pattern, slots: u64) -> Option<Vec<Class>> {
     }
 }
 
-/// The requests after which an address that was not asked for again leaves a cache of `entries`: the root of
-/// `sum of (1 - exp(-p t)) = entries` over all addresses (Che, Tung and Wang, *Hierarchical Web Caching Systems: Modeling,
-/// Design and Experimental Results*, IEEE JSAC 20(7), 2002: the characteristic time).
+/// Number of requests after which an address that was not accessed again leaves a cache of `entries`: the
+/// root of `sum of (1 - exp(-p t)) = entries` over all addresses (Che, Tung and Wang, *Hierarchical Web
+/// Caching Systems: Modeling, Design and Experimental Results*, IEEE JSAC 20(7), 2002: the characteristic
+/// time).
 fn characteristic_time(classes: &[Class], entries: f64) -> f64 {
     let held = |time: f64| -> f64 { classes.iter().map(|(count, p)| -count * libm::expm1(-p * time)).sum() };
     let mut most = entries;
@@ -44,24 +44,24 @@ fn characteristic_time(classes: &[Class], entries: f64) -> f64 {
     bisect(0.0, most, |time| held(time) >= entries)
 }
 
-/// The share of requests that find their address in a least-recently-used cache of `entries`, by Che's approximation,
-/// over `requests` from an empty cache on. For uniform addresses it is the share of them that the cache holds.
+/// Hit ratio of an LRU cache of `entries`, by Che's approximation, over `requests` from an empty cache on.
+/// For uniform addresses it is the cached fraction of them.
 ///
-/// Until the cache is full nothing leaves: the `t` requests up to its characteristic time miss once for each of its
-/// entries, and those after it hit with `h = sum of p (1 - exp(-p t))`.
+/// Until the cache is full nothing is evicted: the `t` requests up to its characteristic time miss once per
+/// entry, and later ones hit with `h = sum of p (1 - exp(-p t))`.
 fn hit_ratio(classes: &[Class], entries: f64, requests: f64) -> f64 {
     let time = characteristic_time(classes, entries);
     let settled: f64 = classes.iter().map(|(count, p)| -count * p * libm::expm1(-p * time)).sum();
     settled - (entries - time * (1.0 - settled)) / requests
 }
 
-/// Translation pages programmed while the host writes `writes` pages at random into a device that has room.
+/// Translation pages programmed while the host writes `writes` pages at random to a device without GC.
 ///
-/// The first change after a translation page was written that is not followed by another of the same entry before it
-/// leaves is what has it written again. Each of its changes is such a one with the miss ratio `m`, and comes every
-/// `tables` writes; from then on it takes the characteristic time `t`. A round takes `tables / m + t` writes, and in `writes`
-/// of them there are `writes / round + (spread^2 / round^2 - 1) / 2` for each translation page, the spread being `tables / m`
-/// (the renewal theorem's second term).
+/// A translation page is rewritten because of the first change after its last write that is evicted before
+/// the same entry changes again. Each of its changes is such a one with the miss ratio `m`, and occurs every
+/// `tables` writes; from then on it takes the characteristic time `t`. A round takes `tables / m + t` writes,
+/// and `writes` of them contain `writes / round + (spread^2 / round^2 - 1) / 2` rounds per translation page,
+/// with the spread `tables / m` (second term of the renewal theorem).
 fn translation_programs(pages: f64, cache: &CacheSize, writes: f64) -> f64 {
     let time = characteristic_time(&[(pages, 1.0 / pages)], cache.entries.into());
     let misses = 1.0 - f64::from(cache.entries) / pages;
@@ -72,7 +72,7 @@ fn translation_programs(pages: f64, cache: &CacheSize, writes: f64) -> f64 {
     tables * rounds
 }
 
-/// The inputs of both models from a run: the cache, the addresses, the requests.
+/// Inputs of both models from a run: the cache, the addresses, the requests.
 fn parts(point: &Point, what: &str) -> Result<(CacheSize, Vec<Class>, f64)> {
     let refuse = |found: &str| {
         Error::Argument {
@@ -113,7 +113,7 @@ pub(crate) fn programs(point: &Point) -> Result<f64> {
     }
 }
 
-/// Pages programmed for each page of the host, if only the map is written besides.
+/// Pages programmed per host page, if only the map is written besides.
 pub(crate) fn amplification(point: &Point) -> Result<f64> {
     let (_, _, requests) = parts(point, "translation-write-amplification")?;
     Ok(1.0 + programs(point)? / requests)
@@ -128,8 +128,8 @@ mod tests {
     use super::*;
     use crate::models::tests::close;
 
-    /// A cache on a bare list: hits of all requests, and how often a table of `per_table` pages is written because a
-    /// changed page of it leaves; all its changed pages are then unchanged.
+    /// Simulates a cache on a plain list: hits of all requests, and how often a table of `per_table` pages is
+    /// written as a dirty page of it is evicted; all its dirty pages are then clean.
     fn played(
         mut draw: impl FnMut(&mut Stream) -> u64,
         entries: usize,

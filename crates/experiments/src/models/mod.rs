@@ -1,4 +1,4 @@
-//! Published closed forms that a simulation is compared with. `docs/VALIDATION.md` derives them.
+//! Published closed forms that simulations are compared with. `docs/VALIDATION.md` derives them.
 
 mod bisect;
 mod block_map;
@@ -18,58 +18,59 @@ use crate::sweep::Point;
 use bisect::bisect;
 use wordline_lab::error::{Error, Result};
 
-/// A published closed form, by the name that experiments give it.
+/// A published closed form, by its name in experiments.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Model {
-    /// Write amplification of greedy cleaning under uniform random writes, blocks of a finite number of pages:
+    /// Write amplification of greedy GC under uniform random writes, blocks of a finite number of pages:
     /// [`greedy_mean_field`].
     GreedyMeanField,
-    /// Write amplification of cleaning the oldest block under uniform random writes, the limit of greedy
-    /// cleaning for large blocks: [`oldest_first`].
+    /// Write amplification of GC of the oldest block under uniform random writes, the limit of greedy GC for
+    /// large blocks: [`oldest_first`].
     OldestFirst,
-    /// Write amplification of cleaning a random block among those with an invalid page, under uniform random writes:
-    /// [`random_victim`].
+    /// Write amplification of GC of a random block among those with an invalid page, under uniform random
+    /// writes: [`random_victim`].
     RandomVictim,
-    /// Write amplification of cleaning the emptiest of some random blocks, under uniform random writes:
-    /// [`d_choices_mean_field`].
+    /// Write amplification of GC of the block with the fewest valid pages of some random blocks, under
+    /// uniform random writes: [`d_choices_mean_field`].
     DChoicesMeanField {
-        /// Blocks that are drawn, at least one.
+        /// Blocks drawn, at least one.
         choices: u32,
     },
-    /// Write amplification of cleaning the oldest block, hot and cold writes to the same blocks:
+    /// Write amplification of GC of the oldest block, hot and cold writes to the same blocks:
     /// `hot_cold::oldest_first_hot_cold`.
     OldestFirstHotCold {},
-    /// Mean response time of a die in microseconds, reads that arrive independently: `bounds::m_d_1`.
+    /// Mean response time of a die in microseconds, reads with Poisson arrivals: `bounds::m_d_1`.
     #[serde(rename = "m-d-1")]
     MD1 {},
-    /// The most reads of a page a second that buses and arrays allow: `bounds::reads`.
+    /// Upper bound on page reads per second by buses and arrays: `bounds::reads`.
     ReadBound {},
-    /// The most writes of a page a second that buses and arrays allow: `bounds::writes`.
+    /// Upper bound on page writes per second by buses and arrays: `bounds::writes`.
     WriteBound {},
-    /// The time in microseconds within which this many reads are answered by a die that programs and erases as often as it
-    /// did in the run: `waits::Meeting::quantile`.
+    /// Latency percentile of reads in microseconds, at a die that programs and erases as often as in the run:
+    /// `waits::Meeting::quantile`.
     ReadQuantile {
         /// The percentage, below 100.
         percent: f64,
     },
-    /// Their mean: `waits::Meeting::mean`.
+    /// Mean latency of these reads: `waits::Meeting::mean`.
     ReadMean {},
-    /// The share of lookups that a least-recently-used cache of the map answers, after Che, Tung and Wang (2002).
+    /// Hit ratio of an LRU mapping cache, after Che, Tung and Wang (2002).
     LruHitRatio {},
-    /// Translation pages that a cache of the map writes back under uniform writes, without cleaning.
+    /// Translation pages that a mapping cache writes back under uniform writes, without GC.
     TranslationPrograms {},
-    /// Write amplification of uniform writes without cleaning, by the translation pages that a cache of the map writes back.
+    /// Write amplification of uniform writes without GC, from the translation pages that a mapping cache
+    /// writes back.
     TranslationWriteAmplification {},
-    /// Write amplification of uniform random writes with a map by whole blocks: `block_map::uniform_writes`.
+    /// Write amplification of uniform random writes with block-level mapping: `block_map::uniform_writes`.
     BlockMapWrites {},
-    /// Logical capacities that the host writes until a device is worn out evenly.
+    /// Drive writes until a device is worn out evenly.
     Lifetime {},
-    /// Failures to be expected of a rule with a probability.
+    /// Expected failures of a fault rule with a probability.
     Failures {
-        /// The number of the summary that says how often the rule was asked, with dots.
+        /// Metric of the summary that counts the trials of the rule, with dots.
         of: String,
-        /// The weight of each of them.
+        /// Weight of each failure.
         #[serde(default = "once")]
         times: f64,
     },
@@ -80,7 +81,7 @@ fn once() -> f64 {
 }
 
 impl Model {
-    /// The model's value for a run, whose counts are `values`.
+    /// Value of the model for a run, whose counts are `values`.
     pub(crate) fn of(&self, point: &Point, values: &Json) -> Result<f64> {
         if !point.is_of_ssd() {
             return Err(Error::Argument {
@@ -115,14 +116,14 @@ impl Model {
     }
 }
 
-/// Write amplification of greedy cleaning under uniform random writes with infinitely many blocks of `pages` pages,
-/// of which `live` (above 0, below 1) hold live data.
+/// Write amplification of greedy GC under uniform random writes with infinitely many blocks of `pages` pages,
+/// of which `live` (above 0, below 1) are valid.
 ///
-/// The mean-field model of Van Houdt (SIGMETRICS 2013, d-choices) in the limit of all blocks being looked at.
-/// Blocks start full and lose a page at a rate in proportion to their live pages, so the number of blocks with `i`
-/// live pages is `flow / i` above the least level `k`, and what is left over at `k` itself. The number of blocks
-/// and the number of live pages give two equations for `flow` and the rest; `k` is the level at which the rest is
-/// neither negative nor more than can flow off.
+/// The mean-field model of Van Houdt (SIGMETRICS 2013, d-choices) in the limit where all blocks are
+/// considered. Blocks start full and lose a page at a rate proportional to their valid pages, so the number
+/// of blocks with `i` valid pages is `flow / i` above the lowest level `k`, and a remainder at `k` itself.
+/// The number of blocks and the number of valid pages give two equations for `flow` and the remainder; `k` is
+/// the level at which the remainder is neither negative nor more than can flow off.
 pub fn greedy_mean_field(live: f64, pages: u32) -> f64 {
     let full = f64::from(pages);
     let mut above = 0.0; // the sum of 1 / i over the levels above k
@@ -139,46 +140,48 @@ pub fn greedy_mean_field(live: f64, pages: u32) -> f64 {
     flow / live
 }
 
-/// Write amplification of cleaning the oldest block first under uniform random writes; `live` (above 0, below 1) is
-/// the live share of the pages.
+/// Write amplification of GC of the oldest block under uniform random writes; `live` (above 0, below 1) is
+/// the valid share of the pages.
 ///
-/// Desnoyers (SYSTOR 2012), "LRU cleaning": `a / (a + W(-a exp(-a)))` with `a = 1 / live` and `W` the principal
-/// branch of Lambert's function. Greedy cleaning tends to it from below as blocks grow.
+/// Desnoyers (SYSTOR 2012), "LRU cleaning": `a / (a + W(-a exp(-a)))` with `a = 1 / live` and `W` the
+/// principal branch of Lambert's function. Greedy GC approaches it from below as blocks grow.
 pub fn oldest_first(live: f64) -> f64 {
     let ratio = 1.0 / live;
     ratio / (ratio + lambert_w(-ratio * libm::exp(-ratio)))
 }
 
-/// Write amplification of cleaning a random block among those with an invalid page, under uniform random writes with
-/// infinitely many blocks of `pages` pages, of which `live` (above 0, below 1) hold live data.
+/// Write amplification of GC of a random block among those with an invalid page, under uniform random writes
+/// with infinitely many blocks of `pages` pages, of which `live` (above 0, below 1) are valid.
 ///
-/// The victims have the mean of all blocks but the full ones, and a block stays full as long as it takes to lose one
-/// of its `pages`: `1 / (1 - live + live / pages)`. For large blocks that is the `1 / (1 - live)` of a draw among all.
+/// The victims have the mean of all blocks except full ones, and a block stays full until it loses one of its
+/// `pages`: `1 / (1 - live + live / pages)`. For large blocks that is the `1 / (1 - live)` of a draw among
+/// all.
 pub fn random_victim(live: f64, pages: u32) -> f64 {
     1.0 / (1.0 - live + live / f64::from(pages))
 }
 
-/// Write amplification of cleaning the block with the fewest valid pages of `choices` (at least one) random ones that
-/// have an invalid page, under uniform random writes with infinitely many blocks of `pages` pages, of which `live`
-/// (above 0, below 1) hold live data.
+/// Write amplification of GC of the block with the fewest valid pages of `choices` (at least one) random ones
+/// that have an invalid page, under uniform random writes with infinitely many blocks of `pages` pages, of
+/// which `live` (above 0, below 1) are valid.
 ///
-/// The fixed point of the mean-field model of Van Houdt (SIGMETRICS 2013). A flow of `flow` blocks a unit of time closes
-/// full, and in that time a page is overwritten once; those not cleaned at a level from `i` on pass to below `i`, so
-/// `i m(i)` is the flow times the probability that a victim has fewer than `i` valid pages. The live share rises
-/// with the flow, which is found by bisection.
+/// The fixed point of the mean-field model of Van Houdt (SIGMETRICS 2013). A flow of `flow` blocks per unit
+/// of time closes full, and in that time a page is overwritten once; those not collected at a level from `i`
+/// on pass to below `i`, so `i m(i)` is the flow times the probability that a victim has fewer than `i` valid
+/// pages. The valid share rises with the flow, which is found by bisection.
 pub fn d_choices_mean_field(live: f64, pages: u32, choices: u32) -> f64 {
     let flow =
         bisect(0.0, f64::from(pages), |flow| valid_pages(flow, pages, choices) > live * f64::from(pages));
     flow / live
 }
 
-/// Mean valid pages of a block when `flow` blocks close in a unit of time and the emptiest of `choices` is cleaned.
+/// Mean valid pages of a block when `flow` blocks close per unit of time and the emptiest of `choices` is
+/// collected.
 fn valid_pages(flow: f64, pages: u32, choices: u32) -> f64 {
     let full = flow / f64::from(pages);
     if full >= 1.0 {
         return f64::from(pages);
     }
-    // The share of blocks with at least this many valid pages, from the full ones down.
+    // Share of blocks with at least this many valid pages, from the full ones down.
     let mut share = full;
     let mut mean = share;
     for level in (1..pages).rev() {
@@ -192,11 +195,11 @@ fn valid_pages(flow: f64, pages: u32, choices: u32) -> f64 {
     mean
 }
 
-/// The principal branch of Lambert's function, `w exp(w) = x` with `w` from -1 on, for `x` from `-1/e` on: Halley's
-/// iteration (Corless et al., Advances in Computational Mathematics 1996, section 4).
+/// Principal branch of Lambert's function, `w exp(w) = x` with `w` from -1 on, for `x` from `-1/e` on:
+/// Halley's iteration (Corless et al., Advances in Computational Mathematics 1996, section 4).
 pub fn lambert_w(x: f64) -> f64 {
     let to_branch = libm::sqrt((2.0 * (std::f64::consts::E * x + 1.0)).max(0.0));
-    // The first terms of the series around the branch point, and the logarithm further out.
+    // First terms of the series around the branch point, and the logarithm further out.
     let mut w = if x < 1.0 { -1.0 + to_branch - to_branch * to_branch / 3.0 } else { libm::log(1.0 + x) };
     for _ in 0..64 {
         let power = libm::exp(w);
@@ -238,7 +241,8 @@ pub(crate) mod tests {
 
     #[test]
     fn the_oldest_block_has_the_live_share_at_which_age_and_space_agree() {
-        // With a live share x in the victim, blocks age so that live = (1 - x) / -ln x, and WA = 1 / (1 - x).
+        // With a valid share x in the victim, blocks age so that live = (1 - x) / -ln x, and WA = 1 / (1 -
+        // x).
         for victim in [0.1, 0.5, 0.8, 0.9] {
             let live = (1.0 - victim) / -libm::log(victim);
             close(oldest_first(live), 1.0 / (1.0 - victim), 1e-9);
@@ -278,13 +282,13 @@ pub(crate) mod tests {
         }
     }
 
-    /// Cleaning played out on bare counters: nothing of the simulator is in it. `pick` is given the valid pages of
-    /// each block. The blocks are first written in falling order.
+    /// Simulates GC on plain counters, independent of the simulator. `pick` gets the valid pages of each
+    /// block. The blocks are first written in descending order.
     fn play(blocks: usize, pages: usize, live: f64, pick: impl FnMut(&[usize]) -> usize) -> f64 {
         play_with(blocks, pages, live, |random, logical| random.below(logical), pick)
     }
 
-    /// The same where `draw` says which of this many logical pages is written next.
+    /// The same, where `draw` selects which of this many logical pages is written next.
     pub fn play_with(
         blocks: usize,
         pages: usize,

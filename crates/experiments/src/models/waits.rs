@@ -1,4 +1,5 @@
-//! How long reads wait for a die that programs and erases, with and without suspends. `docs/VALIDATION.md` derives it.
+//! Waiting time of reads at a die that programs and erases, with and without suspends. `docs/VALIDATION.md`
+//! derives it.
 
 use serde_json::Value as Json;
 use wordline_kernel::Duration;
@@ -11,12 +12,13 @@ use crate::sweep::Point;
 use wordline_lab::error::{Error, Result};
 use wordline_lab::trace::workload::arrival::Arrival;
 
-/// A kind of work that a read may find a die at, and what it waits for then. Times are in seconds.
+/// Work that a read may find at a die, and how long the read then waits. Times are in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Work {
-    /// It runs to its end: the read comes anywhere in it.
+    /// Runs to its end: the read arrives anywhere in it.
     Whole { time: f64 },
-    /// It is loaded over the bus, and then the array works, which `rest` brings to a rest; or it ends before.
+    /// Is loaded over the bus, and then the array works, which a suspend stops within `rest` unless it ends
+    /// before.
     Suspended { load: f64, array: f64, rest: f64 },
 }
 
@@ -28,7 +30,7 @@ impl Work {
         }
     }
 
-    /// The part of it at which a read comes that waits for longer than `wait`.
+    /// Fraction of it at which an arriving read waits longer than `wait`.
     fn longer(self, wait: f64) -> f64 {
         let part = match self {
             Self::Whole { time } => time - wait,
@@ -40,7 +42,7 @@ impl Work {
         part.max(0.0) / self.time()
     }
 
-    /// The mean wait of a read that comes during it.
+    /// Mean wait of a read that arrives during it.
     fn mean(self) -> f64 {
         match self {
             Self::Whole { time } => time / 2.0,
@@ -52,19 +54,19 @@ impl Work {
     }
 }
 
-/// The work of a die, each kind with the share of the time that it takes; the rest of the time the die is idle.
+/// Work of a die, each kind with its share of the time; otherwise the die is idle.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Meeting {
     work: Vec<(f64, Work)>,
-    /// Time of a read that waits for nothing, in seconds.
+    /// Latency of a read without waiting, in seconds.
     read: f64,
-    /// Share of the time that the die reads for the host.
+    /// Share of the time in which the die reads for the host.
     reads: f64,
 }
 
 impl Meeting {
-    /// The time in seconds within which a share `quantile` of the reads is answered, for reads so rare that they do not
-    /// meet each other's waits.
+    /// Latency in seconds within which a share `quantile` of the reads completes, for reads so rare that they
+    /// do not queue behind each other.
     pub fn quantile(&self, quantile: f64) -> f64 {
         let longer =
             |wait: f64| -> f64 { self.work.iter().map(|(share, work)| share * work.longer(wait)).sum() };
@@ -75,13 +77,14 @@ impl Meeting {
         self.read + bisect(0.0, most, |wait| longer(wait) <= 1.0 - quantile)
     }
 
-    /// The mean time in seconds: the residual work over the share of the time that is not spent on reads (Cobham 1954).
+    /// Mean latency in seconds: the residual work over the share of the time not spent on reads (Cobham
+    /// 1954).
     pub fn mean(&self) -> f64 {
         let residual: f64 = self.work.iter().map(|(share, work)| share * work.mean()).sum();
         self.read + residual / (1.0 - self.reads)
     }
 
-    /// The work of the one die of a run, from the run's counts.
+    /// Work of the single die of a run, from the run's counts.
     pub(crate) fn of(point: &Point, values: &Json) -> Result<Self> {
         let layout = &point.config().file.layout;
         let dies = layout.channels * layout.packages_per_channel * layout.dies_per_package;
@@ -116,7 +119,7 @@ impl Meeting {
     }
 }
 
-/// A program and an erase, as the settings of the scheduler have them.
+/// A program and an erase, with the scheduler's suspend settings.
 fn changes(point: &Point) -> [Work; 2] {
     let (part, scheduling) = (point.config().part(), &point.config().file.ftl.scheduling);
     let work = |load: Hold, array: Duration, suspend: Hold, rest: Duration, suspends: bool| {
@@ -142,7 +145,8 @@ mod tests {
         Meeting { work: vec![(share, work)], read: 1e-4, reads: 0.0 }
     }
 
-    /// Waits of reads that come at even distances in one piece of work, drawn on a line: nothing of the formulas.
+    /// Waits of evenly spaced reads in one piece of work, measured on a time line: independent of the
+    /// formulas.
     fn played(load: f64, array: f64, rest: Option<f64>, idle: f64) -> Vec<f64> {
         let whole = load + array + idle;
         let steps = 200_000;

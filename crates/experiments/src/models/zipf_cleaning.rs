@@ -1,12 +1,14 @@
-//! Greedy cleaning under Zipf's law on bare tables, nothing of the simulator in it, beside the published values of SSD-iq
-//! (Haas et al., PVLDB 18, 2025): its simulator's tables `plotzipf.csv`, 16 GiB of blocks of 8 MiB filled to 0.875.
+//! Greedy GC under a Zipf distribution on plain tables, independent of the simulator, compared with the
+//! published values of SSD-iq (Haas et al., PVLDB 18, 2025): its simulator's tables `plotzipf.csv`, 16 GiB of
+//! blocks of 8 MiB filled to 0.875.
 //!
-//! The rule of its `greedy` is in its code, not in its paper: a victim keeps its valid pages, and the host's next writes fill
-//! the rest of it, so that pages that are hardly ever written lie among new ones. Its `2Rgreedy` has two regions, the host's
-//! blocks and those that survivors filled. From the region that has the emptiest block it takes as many victims as are needed to gain a block,
-//! packs their valid pages together, and gives the block that is not full then to the host. A device here whose
-//! collector has a write stream keeps that block open for survivors instead, of whatever region. A buffer of 0.02 % of the
-//! logical pages, from which the least recently written page leaves, takes rewrites of the hottest ones.
+//! The rule of its `greedy` is in its code, not in its paper: a victim keeps its valid pages, and the host's
+//! next writes fill the rest of it, so that rarely written pages lie among new ones. Its `2Rgreedy` has two
+//! regions, the host's blocks and blocks filled by survivors. From the region with the emptiest block it
+//! takes as many victims as are needed to gain a block, packs their valid pages together, and gives the
+//! partly filled block to the host. A device here whose GC has a write stream keeps that block open for
+//! survivors instead, of any region. An LRU buffer of 0.02 % of the logical pages absorbs rewrites of the
+//! hottest ones.
 
 use wordline_kernel::{Seed, Stream};
 
@@ -16,26 +18,26 @@ use wordline_lab::trace::workload::zipf::Zipf;
 /// No page, or no block.
 const NONE: u32 = u32::MAX;
 
-/// Where the valid pages of a victim go.
+/// Destination of the valid pages of a victim.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Rule {
-    /// They stay, and the host's next writes fill the rest of the block: `greedy`.
+    /// The victim itself; the host's next writes fill the rest of the block: `greedy`.
     Stay,
-    /// To a block of their own, which stays open for those of the next victims.
+    /// A separate block, which stays open for those of the next victims.
     Apart,
     /// Together with those of other victims of their region: `2Rgreedy`.
     Regions,
 }
 
-/// Blocks of which one is open for the host and, where survivors are kept apart, one for them.
+/// Blocks, of which one is open for the host and, if survivors are separated, one for them.
 struct Blocks {
     pages: usize,
     rule: Rule,
     /// Whether survivors filled the block.
     cold: Vec<bool>,
-    /// The block of each logical page.
+    /// Block of each logical page.
     home: Vec<u32>,
-    /// The pages written into each block in their order, valid or not.
+    /// Pages written to each block in order, valid or not.
     inside: Vec<Vec<u32>>,
     valid: Vec<u32>,
     free: Vec<u32>,
@@ -95,7 +97,7 @@ impl Blocks {
         self.full().min_by_key(|block| self.valid[*block as usize]).expect("some block is full")
     }
 
-    /// Whether victims are taken of the survivors' blocks: where these gain a block, and the host's blocks do not
+    /// Whether victims come from the survivors' blocks: if these gain a block, and the host's blocks do not
     /// or have no emptier one.
     fn cleans_cold(&self) -> bool {
         let region = |cold| self.full().filter(move |block| self.cold[*block as usize] == cold);
@@ -105,7 +107,7 @@ impl Blocks {
         gain(true) >= self.pages && (gain(false) < self.pages || least(true) <= least(false))
     }
 
-    /// The emptiest blocks of a region, as many as gain a block.
+    /// Emptiest blocks of a region, as many as gain a block.
     fn victims(&self) -> Vec<u32> {
         let cold = self.cleans_cold();
         let mut blocks: Vec<u32> = self.full().filter(|block| self.cold[*block as usize] == cold).collect();
@@ -119,8 +121,8 @@ impl Blocks {
         blocks
     }
 
-    /// Fills each victim, the fullest first, with the valid pages of the emptier one before it. Victims that are not full then
-    /// are free.
+    /// Fills each victim, the fullest first, with the valid pages of the next emptier one. Victims that are
+    /// not full are free then.
     fn pack(&mut self) -> u32 {
         let victims = self.victims();
         for page in self.valid_in(victims[victims.len() - 1]) {
@@ -141,7 +143,7 @@ impl Blocks {
         self.free.pop().expect("a block is gained")
     }
 
-    /// The valid pages of a block.
+    /// Valid pages of a block.
     fn valid_in(&mut self, block: u32) -> Vec<u32> {
         let mut pages = std::mem::take(&mut self.inside[block as usize]);
         pages.retain(|page| self.home[*page as usize] == block);
@@ -150,7 +152,7 @@ impl Blocks {
         pages
     }
 
-    /// A victim that begins with its own valid pages.
+    /// Returns a victim that begins with its own valid pages.
     fn compact(&mut self) -> u32 {
         let victim = self.emptiest();
         for page in self.valid_in(victim) {
@@ -159,7 +161,8 @@ impl Blocks {
         victim
     }
 
-    /// A block that is empty, as its valid pages are in that of the survivors. A victim that does not fit there is the next one.
+    /// Returns an empty block, whose valid pages went to the survivors' block. A victim that does not fit
+    /// there is the next one.
     fn gain(&mut self) -> u32 {
         loop {
             if self.survivors == NONE || self.is_full(self.survivors) {
@@ -180,7 +183,7 @@ impl Blocks {
     }
 }
 
-/// Pages in the order in which they were last written, as many as fit.
+/// Pages in order of their last write, as many as fit.
 struct Lru {
     room: usize,
     clock: u64,
@@ -193,7 +196,7 @@ impl Lru {
         Self { room, clock: 0, written: vec![0; logical], order: std::collections::BTreeMap::new() }
     }
 
-    /// Takes a page in; the one that leaves for it.
+    /// Inserts a page; returns the one evicted for it.
     fn take(&mut self, page: u32) -> Option<u32> {
         self.clock += 1;
         let known = self.order.remove(&std::mem::replace(&mut self.written[page as usize], self.clock));
@@ -206,7 +209,7 @@ impl Lru {
     }
 }
 
-/// The published buffer: a part of the logical pages.
+/// The published buffer: a fraction of the logical pages.
 const BUFFER: f64 = 0.000_2;
 
 /// Write amplification over the last drive write of `fills`.
@@ -214,7 +217,8 @@ fn played(blocks: usize, pages: usize, theta: Option<f64>, rule: Rule, fills: us
     played_beside([blocks, pages], theta, rule, fills, (0, BUFFER))
 }
 
-/// The same with this many blocks more than those that are filled to 0.875, and a buffer of this part of the logical pages.
+/// The same with this many blocks beyond those that are filled to 0.875, and a buffer of this fraction of the
+/// logical pages.
 fn played_beside(
     [blocks, pages]: [usize; 2],
     theta: Option<f64>,
@@ -246,8 +250,8 @@ fn played_beside(
     (device.programmed - before) as f64 / logical as f64
 }
 
-/// 200 blocks of 512 pages have few enough hot pages in the buffer for the exponents up to 0.7 to land within 2 %; a block
-/// of survivors is then 4 % of the spare space.
+/// With 200 blocks of 512 pages few enough hot pages are in the buffer for the exponents up to 0.7 to be
+/// within 2 %; a survivors' block is then 4 % of the spare space.
 #[test]
 fn survivors_among_the_hosts_pages_are_what_was_published_as_greedy() {
     close(played(200, 512, None, Rule::Stay, 8), 4.1798, 0.02);
@@ -280,16 +284,17 @@ fn all_published_exponents_are_met_at_the_published_size() {
     }
 }
 
-/// The write amplification of the device in `validation/waf-zipf` at full size, where it differs from the
+/// Write amplification of the device in `validation/waf-zipf` at full scale, where it differs from the
 /// published one.
 ///
-/// The tables above have 3.10 there; the device, which has 3.021, has a little more of two things. Its buffer holds a ninth more pages
-/// than it is to be written out above, for with one write after another it is always full: those on their way to flash are rewritten
-/// in it, too. That takes 1.3 % off. And under full load it lets the host go on with the three blocks that it keeps free, which are
-/// left out of the physical space: 259 spare blocks for 256, another 1.2 %. With both the tables have 3.018 to 3.025.
+/// The tables above give 3.10 there; the device, which has 3.021, differs in two ways. Its buffer holds a
+/// ninth more pages than its high watermark, as it is always full with one write after another: pages in
+/// flight to flash are rewritten in it, too. That reduces it by 1.3 %. And under full load the host may use
+/// the three blocks that are kept free, which are left out of the physical space: 259 spare blocks instead of
+/// 256, another 1.2 %. With both the tables give 3.018 to 3.025.
 ///
-/// The rest is sampling. Half a drive write of the tables scatters by 0.25 %, the drive write that is measured here by 0.17 %, the 2.5
-/// of the device by 0.1 %: three times both together are 0.6 %.
+/// The rest is sampling. Half a drive write of the tables has a standard deviation of 0.25 %, the drive write
+/// that is measured here 0.17 %, the 2.5 of the device 0.1 %: three times the combined deviation is 0.6 %.
 #[test]
 fn at_an_exponent_of_1_survivors_in_a_block_of_their_own_have_the_device_s_write_amplification() {
     if std::env::var_os("WORDLINE_LONG").is_some() {

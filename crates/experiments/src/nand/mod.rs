@@ -28,26 +28,26 @@ pub use workload::{NandWorkload, OperationName};
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NandSweep {
-    /// The part, by name.
+    /// Part, by name.
     pub base: String,
-    /// Keys of the part that take other values.
+    /// Keys of the part that are overridden.
     #[serde(default)]
     pub part: toml::Table,
     /// The logical unit.
     pub unit: toml::Table,
-    /// The accesses to run.
+    /// Accesses to run.
     pub workload: toml::Table,
     /// Whether every stage is recorded, for cycle traces.
     #[serde(default)]
     pub trace: bool,
-    /// The varied keys; the last one varies fastest.
+    /// Varied keys; the last one varies fastest.
     #[serde(default)]
     pub vary: Vec<Axis>,
-    /// The scaled-down sweep; left out: it is whole.
+    /// The scaled-down sweep; if not given, it is the full one.
     pub quick: Option<Quick<toml::Table>>,
 }
 
-/// The settings of one run of a logical unit, as written.
+/// Raw settings of one run of a logical unit.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PointFile {
@@ -60,17 +60,17 @@ struct PointFile {
 /// One run of a logical unit.
 #[derive(Clone, Debug)]
 pub struct NandPoint {
-    /// The varied keys with their values here.
+    /// Values of the varied keys.
     pub settings: toml::Table,
     /// The part, checked.
     pub part: Part,
     /// The logical unit.
     pub unit: UnitFile,
-    /// The accesses to run.
+    /// Accesses to run.
     pub workload: NandWorkload,
     /// Whether every stage is recorded.
     pub trace: bool,
-    /// The seed of all random streams.
+    /// Seed of all random streams.
     pub seed: u64,
 }
 

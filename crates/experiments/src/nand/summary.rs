@@ -1,4 +1,4 @@
-//! The results of a run of a logical unit. Its field names are the columns of experiments.
+//! Results of a run of a logical unit. Its field names are the columns of experiments.
 
 use serde::Serialize;
 use wordline_kernel::{Duration, Energy};
@@ -41,47 +41,47 @@ impl<T> ByStage<T> {
     }
 }
 
-/// Lengths of the spans of one stage, in cycles of a nanosecond.
+/// Durations of the spans of one stage, in cycles of a nanosecond.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Cycles {
-    /// How many spans.
+    /// Number of spans.
     pub count: u64,
-    /// The shortest.
+    /// Shortest.
     pub least: f64,
-    /// The longest.
+    /// Longest.
     pub most: f64,
-    /// All together.
+    /// Sum.
     pub total: f64,
 }
 
-/// The results of a run of a logical unit. All but the last two are functions of the point and the seed.
+/// Results of a run of a logical unit. All but the last two are functions of the point and the seed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct NandSummary {
-    /// Accesses that ended.
+    /// Completed accesses.
     pub accesses: u64,
     /// Simulated time, in microseconds.
     pub elapsed_us: f64,
-    /// Data read and written by the host, in 10^6 bytes a second, whole pages.
+    /// Data read and written by the host, in 10^6 bytes per second, whole pages.
     pub megabytes_per_second: f64,
-    /// Accesses a second of simulated time.
+    /// Accesses per second of simulated time.
     pub accesses_per_second: f64,
-    /// Dies whose array works, on average over the simulated time.
+    /// Dies with a busy array, averaged over the simulated time.
     pub dies_busy: f64,
-    /// From entering the queue to the end, in microseconds.
+    /// Mean latency from entering the queue to completion, in microseconds.
     pub mean_latency_us: f64,
-    /// Share of CLE, ALE, TIR and TOR in the time of all stages but idle, in percent.
+    /// Share of CLE, ALE, TIR and TOR in the time of all stages except idle, in percent.
     pub bus_percent: f64,
-    /// Share of TIR and TOR alone in it: data on the move.
+    /// Share of TIR and TOR alone in it: data transfer.
     pub data_percent: f64,
     /// Share of TIN, TON and BER in it.
     pub array_percent: f64,
     /// Share of each stage in it; 0 for idle.
     pub share_percent: ByStage<f64>,
-    /// Share of the commands' time (waiting for the bus and working) in which they waited for the bus, in percent.
+    /// Share of the commands' time (waiting for the bus and working) spent waiting for the bus, in percent.
     pub contention_percent: f64,
-    /// Pages read in one read command, on average; 0 without reads.
+    /// Mean pages per read command; 0 without reads.
     pub pages_per_read: f64,
-    /// Pages programmed in one program command, on average; 0 without programs.
+    /// Mean pages per program command; 0 without programs.
     pub pages_per_program: f64,
     /// Energy of all stages, in microjoules.
     pub energy_uj: f64,
@@ -91,18 +91,18 @@ pub struct NandSummary {
     pub energy_percent: ByStage<f64>,
     /// Power drawn by data on the interface, in milliwatts.
     pub interface_mw: f64,
-    /// Limits of the part that were broken: nothing but the unit's addresses says where pages lie.
+    /// Violated limits of the part: there is no FTL, and the unit's addresses alone place the pages.
     pub broken_limits: u64,
-    /// The stages of the first command in their order; empty unless spans are recorded.
+    /// Stages of the first command in order; empty unless spans are recorded.
     pub chain: String,
     /// Spans of each stage; zeros unless spans are recorded.
     pub cycles: ByStage<Cycles>,
-    /// The spans in the order of their beginning.
+    /// Spans in order of their start.
     #[serde(skip)]
     pub spans: Vec<Span>,
-    /// Time that the run took on this machine, in seconds.
+    /// Wall-clock time of the run, in seconds.
     pub wall_seconds: f64,
-    /// Accesses simulated for each of them.
+    /// Simulated accesses per second of wall-clock time.
     pub requests_per_second: f64,
 }
 
@@ -119,7 +119,7 @@ fn microjoules(energy: Energy) -> f64 {
 }
 
 impl NandSummary {
-    /// The numbers of `report`, and of the `spans` where they were recorded.
+    /// Builds the summary from `report`, and from the `spans` if recorded.
     pub(crate) fn of(report: &UnitReport, spans: Vec<Span>) -> Self {
         let stages = &report.stages;
         let active = stages.active_ps() as f64;
@@ -154,7 +154,7 @@ impl NandSummary {
     }
 }
 
-/// The stages of the first command, in their order.
+/// Stages of the first command, in order.
 fn chain(spans: &[Span]) -> String {
     let first = spans.iter().map(|span| span.command).min();
     let names: Vec<&str> =

@@ -5,7 +5,7 @@ use crate::{Experiment, Lab, Options, Outcome, Row, Value, Verdict, charts, run,
 use wordline_lab::error::Result;
 use wordline_lab::sweep::Conduct;
 
-/// Reads of one page from a part of round times: 25 ns a byte, no waits worth speaking of.
+/// Reads of one page from a part with round times: 25 ns per byte, no significant waits.
 const READS: &str = r#"
 title = "T"
 source = "S"
@@ -116,7 +116,7 @@ fn a_mean_is_one_row() {
     };
     let mean = (gains[0] + gains[1]) / 2.0;
     assert!((of("values") - mean).abs() < 1e-9);
-    // The faster pair weighs more, and it gains less.
+    // The faster pair weighs more, and gains less.
     assert!(gains[0] < of("columns") && of("columns") < mean);
 }
 

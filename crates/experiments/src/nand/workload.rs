@@ -13,33 +13,32 @@ use wordline_lab::trace::workload::profile::Profile;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(tag = "pattern", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum NandWorkload {
-    /// Accesses of one kind and size, one behind the other from the first page on.
+    /// Accesses of one kind and size, one after another from the first page on.
     Sequential {
         /// The operation.
         operation: OperationName,
-        /// Data of an access, rounded up to whole pages; of an erase, a page for each block.
+        /// Data per access, rounded up to whole pages; for an erase, one page per block.
         size: Option<Bytes>,
-        /// Pages of an access, instead of `size`.
+        /// Pages per access, instead of `size`.
         pages: Option<u32>,
-        /// Data in all.
+        /// Total data.
         data: Bytes,
     },
-    /// The requests of a profile, each byte at its own place: page number = address / page size. No FTL stands
-    /// between. Requests of writes go where they say, whatever the part's rules; broken limits are counted.
+    /// Requests of a profile at their own addresses: page number = address / page size, without an FTL.
+    /// Writes ignore the part's program rules; violations are counted.
     Volume {
         /// The profile, `PAPER/VOLUME`.
         profile: String,
-        /// How many requests; the profile's shares and mean sizes stay.
+        /// Number of requests; the profile's shares and mean sizes stay.
         requests: u64,
     },
     /// Blocks copied page by page to erased blocks, and erased afterwards.
     Migration {
         /// Blocks to copy, over all planes and dies.
         blocks: u32,
-        /// Whether the pages stay inside the dies (copyback); else the host reads and writes them.
+        /// Whether the pages stay inside the dies (copyback); otherwise the host reads and writes them.
         internal: bool,
-        /// The buffer in the host between reading and writing, at least a page. Pages that stay inside the dies do not
-        /// pass through it.
+        /// Host buffer between reading and writing, at least a page. Copyback does not use it.
         buffer: Bytes,
     },
 }
@@ -50,17 +49,17 @@ pub enum NandWorkload {
 pub enum OperationName {
     /// Read.
     Read,
-    /// Programmed.
+    /// Program.
     Write,
-    /// Their blocks erased.
+    /// Erase their blocks.
     Erase,
 }
 
-/// The greatest number of pages that one run may touch: chosen, some seconds.
+/// Upper bound on pages that one run may touch: chosen, some seconds.
 const MOST_PAGES: u64 = 50_000_000;
 
 impl NandWorkload {
-    /// Complains about what no unit can do.
+    /// Rejects what no unit can do.
     pub(crate) fn check(&self, wrong: &mut Complaints) {
         match self {
             Self::Sequential { size, pages, data, .. } => {
@@ -92,7 +91,7 @@ impl NandWorkload {
         }
     }
 
-    /// Carries it out on `unit`, whose blocks have `pages_per_block` pages.
+    /// Executes it on `unit`, whose blocks have `pages_per_block` pages.
     pub(crate) fn run(&self, unit: &mut LogicalUnit, pages_per_block: u32, seed: Seed) -> Result<()> {
         let (page, pages) = (unit.page_size().0, unit.pages());
         let ended = match self {
@@ -100,7 +99,7 @@ impl NandWorkload {
                 let size = size.map_or(u64::from(of_access.unwrap_or(1)) * page, |size| size.0);
                 let count = fitting(size.div_ceil(page), pages)?;
                 let access = |n: u64| {
-                    // An access that does not fit behind the last one begins again at the first page.
+                    // An access that does not fit after the last one wraps around to the first page.
                     let page = (n % u64::from(pages / count)) as u32 * count;
                     match operation {
                         OperationName::Read => Access::Read { page, count },
@@ -119,7 +118,7 @@ impl NandWorkload {
                     let first = request.offset.0 / page;
                     let count = (request.offset.0 + request.size.0).div_ceil(page) - first;
                     let page = (first % u64::from(pages)) as u32;
-                    // A request over the end of the unit ends there.
+                    // A request beyond the end of the unit is truncated.
                     let count = count.min(u64::from(pages - page)) as u32;
                     match request.op {
                         Op::Read => Some(Access::Read { page, count }),
@@ -150,7 +149,7 @@ impl NandWorkload {
     }
 }
 
-/// The pages of an access, if a unit of `pages` has as many.
+/// Pages of an access, if a unit of `pages` has as many.
 fn fitting(count: u64, pages: u32) -> Result<u32> {
     let fits = u32::try_from(count).ok().filter(|count| *count <= pages);
     fits.ok_or_else(|| Error::Argument {
@@ -160,13 +159,13 @@ fn fitting(count: u64, pages: u32) -> Result<u32> {
     })
 }
 
-/// A migration: where its blocks lie.
+/// A migration: the layout of its blocks.
 struct Plan {
-    /// Planes of the unit: blocks that lie side by side.
+    /// Planes of the unit: adjacent blocks.
     side_by_side: u32,
-    /// Pages of blocks that lie side by side.
+    /// Pages of adjacent blocks.
     pages_of_row: u32,
-    /// All pages.
+    /// Total pages.
     pages: u32,
 }
 
@@ -185,7 +184,7 @@ impl Plan {
         Ok(Self { side_by_side, pages_of_row, pages })
     }
 
-    /// The destination is erased, then pages are copied in portions of `chunk`, then the source is erased.
+    /// Erases the destination, copies pages in portions of `chunk`, and erases the source.
     fn run(&self, unit: &mut LogicalUnit, internal: bool, chunk: u32) -> std::result::Result<(), UnitError> {
         let to = self.pages;
         self.erase(unit, to)?;

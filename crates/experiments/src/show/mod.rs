@@ -1,4 +1,4 @@
-//! An outcome for a reader: tables, the page of a report, and charts.
+//! Output of an outcome: tables, the page of a report, and charts.
 
 pub(crate) mod chart;
 pub(crate) mod page;

@@ -1,4 +1,4 @@
-//! The report of an experiment: a page on which each of the paper's values stands, and is drawn, beside ours.
+//! The report of an experiment: a page that shows and draws each of the paper's values with ours.
 
 use crate::experiment::Experiment;
 use crate::judge::class::Class;
@@ -12,10 +12,10 @@ use wordline_lab::report::{
     Again, Report, Section, add, escaped, list, list_of_hardware, made_by, of_tables,
 };
 
-/// The style sheet of the rows.
+/// Style sheet of the rows.
 const STYLE: &str = include_str!("../../assets/rows.css");
 
-/// Writes a report into a folder, in place of the one that is there: `report.html`, one page that needs no network,
+/// Writes a report into a folder, replacing an existing one: `report.html`, one page that needs no network,
 /// `outcome.json` and `charts/NAME.vl.json`.
 pub fn write_report(folder: ReportFolder, experiment: &Experiment, outcome: &Outcome) -> Result<()> {
     let charts = charts(experiment, outcome);
@@ -30,7 +30,7 @@ fn pretty(value: &impl serde::Serialize) -> String {
     serde_json::to_string_pretty(value).expect("keys are text and nothing refuses to be serialised") + "\n"
 }
 
-/// The page.
+/// Builds the page.
 pub(crate) fn html(experiment: &Experiment, outcome: &Outcome, charts: &[Chart]) -> String {
     let command = outcome.provenance.command_line();
     let seeds = match outcome.seeds {
@@ -61,10 +61,10 @@ pub(crate) fn html(experiment: &Experiment, outcome: &Outcome, charts: &[Chart])
     report.html()
 }
 
-/// The most rows that a verdict names. Chosen: a sentence, and not the table.
+/// Maximum number of rows named in a verdict. Chosen: a sentence, not the table.
 const NAMED: usize = 4;
 
-/// In how many rows of each class ours agrees with the paper, and which lie outside.
+/// Number of rows of each class in which ours agrees with the paper, and the rows outside.
 fn verdict(outcome: &Outcome) -> Vec<String> {
     if !outcome.counts.has_judged() {
         return vec!["Nothing is compared here: the values are only shown.".to_owned()];
@@ -102,7 +102,8 @@ fn left_open(experiment: &Experiment) -> String {
     format!("{summary}{}</details>\n", list(&experiment.left_open))
 }
 
-/// The verdicts by which rows are chosen: the name of their class, the sign that tells them apart without colour, and words.
+/// Verdicts by which rows can be filtered: name of their class, sign that distinguishes them without colour,
+/// and text.
 const CLASSES: [(&str, &str, &str); 4] = [
     ("within", "✓", "within"),
     ("direction", "↗", "direction"),
@@ -120,7 +121,8 @@ fn class(row: &Row) -> &'static str {
     }
 }
 
-/// The rows that are compared, which can be chosen by verdict; behind them second readings and rows under a change, and those that are only shown, folded.
+/// The compared rows, which can be filtered by verdict; after them interpretations B and rows under a change,
+/// and the rows only shown, folded.
 fn rows(rows: &[Row]) -> String {
     let (shown, judged): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|row| row.verdict == Verdict::Shown);
     let mut out = String::new();
@@ -142,7 +144,7 @@ fn rows(rows: &[Row]) -> String {
     out
 }
 
-/// Check boxes, one a verdict that there is. The style sheet hides the rows of those that are not checked.
+/// Check boxes, one per verdict that occurs. The style sheet hides the rows of those that are not checked.
 fn filter(rows: &[&Row]) -> String {
     let mut out = "<fieldset class=\"filter\"><legend>Rows by verdict</legend>\n".to_owned();
     for (name, sign, words) in CLASSES {
@@ -160,12 +162,12 @@ fn filter(rows: &[&Row]) -> String {
     out + "</fieldset>\n"
 }
 
-/// The key to the drawings beside the rows.
+/// Legend of the drawings in the rows.
 const KEY: &str = "<p class=\"key beside\"><span><svg viewBox=\"0 0 10 10\" aria-hidden=\"true\"><path class=\"paper\" d=\"M5 0 10 5 5 10 0 5z\"/></svg> the paper's value</span> \
      <span><svg viewBox=\"0 0 10 10\" aria-hidden=\"true\"><circle class=\"ours\" cx=\"5\" cy=\"5\" r=\"4\"/></svg> ours</span> \
      <span><svg viewBox=\"0 0 16 10\" aria-hidden=\"true\"><rect class=\"band\" width=\"16\" height=\"10\"/></svg> the band that ours should lie in</span></p>\n";
 
-/// A table of rows. On a narrow page its rows stand below each other; the roles keep it a table to screen readers.
+/// A table of rows. On a narrow page its cells are stacked; ARIA roles keep it a table for screen readers.
 fn table(name: &str, rows: &[&Row]) -> String {
     let mut out = format!(
         "<table class=\"rows\" role=\"table\" aria-label=\"{name}\"><thead role=\"rowgroup\"><tr role=\"row\">"
@@ -211,7 +213,8 @@ fn line(row: &Row) -> String {
     )
 }
 
-/// A row's description, and folded below it the remarks: why it lies outside, how the band follows, the source.
+/// A row's description, and folded below it the remarks: why it is outside, how the band is derived, the
+/// source.
 fn what(row: &Row) -> String {
     let claim = row.claim.as_ref().map(|claim| format!("<span class=\"claim\">{}</span> ", escaped(claim)));
     let outside = row.verdict == Verdict::Outside && !row.note.is_empty();
@@ -230,7 +233,8 @@ fn what(row: &Row) -> String {
 /// Length of the axis of a drawing, in its own units.
 const LENGTH: f64 = 160.0;
 
-/// The paper's value, ours and the band on one axis, where both are numbers. Our place is the row's own: rows differ in unit.
+/// The paper's value, ours and the band on one axis, if both are numbers. Each row has its own scale: rows
+/// differ in unit.
 fn drawing(row: &Row) -> String {
     let (Value::Number(paper), Value::Number(ours)) = (&row.paper, &row.ours) else { return String::new() };
     let marks = [Some([*paper, *ours]), row.limits, row.interval].into_iter().flatten().flatten();
@@ -344,7 +348,7 @@ mod tests {
             for verdict in ["within", "direction", "outside", "shown", "own"] {
                 let ink = verdicts[format!("{verdict}-ink").as_str()];
                 assert!(contrast(ink, verdicts[verdict]) >= 4.5, "{verdict}");
-                // The dot of our value lies on the paper and on the band of a drawing.
+                // The dot of our value is drawn on the paper and on the band.
                 for ground in ["paper", "line"] {
                     assert!(contrast(ink, page[ground]) >= 3.0, "{verdict} on {ground}");
                 }

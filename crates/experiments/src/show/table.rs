@@ -1,4 +1,4 @@
-//! Outcomes as text: a table for a terminal, the sum of several by paper, and Markdown.
+//! Outcomes as text: a table for a terminal, the summary of several by paper, and Markdown.
 
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, presets};
 
@@ -10,7 +10,7 @@ use crate::judge::map::Map;
 use crate::judge::outcome::{Outcome, Row, Value, Verdict};
 use crate::options::Options;
 
-/// A table for a terminal of `width` columns, whose columns of these numbers stand to the right.
+/// Formats a table for a terminal of `width` columns; the columns in `right` are right-aligned.
 pub fn grid(width: u16, heads: &[&str], rows: Vec<Vec<String>>, right: std::ops::Range<usize>) -> String {
     let mut table = Table::new();
     table.force_no_tty().load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
@@ -24,7 +24,7 @@ pub fn grid(width: u16, heads: &[&str], rows: Vec<Vec<String>>, right: std::ops:
         let columns = heads.iter().enumerate().map(|(n, head)| length(head).max(widest(n)) + 1);
         columns.sum::<usize>() <= usize::from(width)
     };
-    // As few heads as possible are broken.
+    // As few headings as possible are broken.
     let longest = heads.iter().map(|head| length(head)).max().unwrap_or(0);
     table.set_header(
         (0..=longest).rev().map(in_lines).find(|heads| fits(heads)).unwrap_or_else(|| in_lines(0)),
@@ -33,7 +33,7 @@ pub fn grid(width: u16, heads: &[&str], rows: Vec<Vec<String>>, right: std::ops:
     for (number, column) in table.column_iter_mut().enumerate() {
         column.set_padding((0, 1));
         if number == 0 {
-            // The name of a claim or a paper is what a reader looks for: it stays whole.
+            // The name of a claim or a paper is what a reader searches for: it is not broken.
             column.set_constraint(ColumnConstraint::ContentWidth);
         }
     }
@@ -45,7 +45,8 @@ pub fn grid(width: u16, heads: &[&str], rows: Vec<Vec<String>>, right: std::ops:
     table.to_string()
 }
 
-/// A head in lines of at most this many columns where its words are short enough; dots and underscores end words.
+/// Breaks a heading into lines of at most this many columns, as far as its words are short enough; dots and
+/// underscores end words.
 fn broken(head: &str, columns: usize) -> String {
     let words = || head.split_inclusive(['.', '_', ' ']);
     let most = words().map(|word| word.chars().count()).max().unwrap_or(0).max(columns);
@@ -61,7 +62,7 @@ fn broken(head: &str, columns: usize) -> String {
     text
 }
 
-/// The rows as a table for a terminal of `width` columns, what is to be said of them, and how many stand how.
+/// Formats the rows as a table for a terminal of `width` columns, with remarks, and the counts by verdict.
 pub fn table(outcome: &Outcome, width: u16) -> String {
     let derived = has_derived(&outcome.rows);
     let cells = |row: &Row| {
@@ -97,18 +98,18 @@ pub fn table(outcome: &Outcome, width: u16) -> String {
     text
 }
 
-/// The rows that stand behind the others.
+/// Heading of the rows after the others.
 pub(crate) const FOLDED: &str = "Second readings, and rows under a change of the model";
 
-/// The column of values that were derived here, which stands beside the paper's.
+/// Column of values that were derived here, next to the paper's.
 const DERIVED: &str = "expected here";
 
-/// Whether there are values to compare with that the source does not print.
+/// Whether there are expected values that the source does not print.
 fn has_derived(rows: &[Row]) -> bool {
     rows.iter().any(|row| row.own_expectation)
 }
 
-/// The cells of the value that ours is compared with: in the paper's column, or in that of those derived here, where there is one.
+/// Cells of the expected value: in the paper's column, or in the column of derived values, if there is one.
 fn expected(row: &Row, value: String, derived: bool) -> Vec<String> {
     match (derived, row.own_expectation) {
         (false, _) => vec![value],
@@ -117,8 +118,8 @@ fn expected(row: &Row, value: String, derived: bool) -> Vec<String> {
     }
 }
 
-/// The remarks below a table. Rows in a row that share a remark share a line; where a value is shown or agrees, its note
-/// is for the report and the JSON, but how its band follows is said.
+/// Remarks below a table. Consecutive rows with the same remark share a line; if a value is only shown or
+/// agrees, its note appears in the report and the JSON only, but the derivation of its band is printed.
 fn remarks(outcome: &Outcome) -> Vec<String> {
     let mut said: Vec<String> = Vec::new();
     for row in &outcome.rows {
@@ -148,8 +149,8 @@ const HEADS: [&str; 10] = [
     "with ?",
 ];
 
-/// How the rows of several experiments stand, a line for each paper and what its rows are compared with, as the columns of `HEADS`. Lines are
-/// not added up: they are not of one kind.
+/// Counts by verdict of several experiments, a line for each paper and class, as the columns of `HEADS`.
+/// Lines are not summed: they are of different kinds.
 fn by_paper(outcomes: &[Outcome]) -> Vec<Vec<String>> {
     let mut papers: Vec<(&str, Counts)> = Vec::new();
     for outcome in outcomes {
@@ -170,7 +171,8 @@ fn by_paper(outcomes: &[Outcome]) -> Vec<Vec<String>> {
     papers.iter().flat_map(lines).collect()
 }
 
-/// How the rows of several experiments stand by paper, as a table for a terminal of `width` columns.
+/// Formats the counts by verdict of several experiments by paper, as a table for a terminal of `width`
+/// columns.
 pub fn summary(outcomes: &[Outcome], width: u16) -> String {
     grid(width, &HEADS, by_paper(outcomes), 2..HEADS.len()) + "\n"
 }
@@ -189,8 +191,9 @@ fn markdown_table(heads: &[&str], rows: &[Vec<String>]) -> String {
     text
 }
 
-/// The rows as a Markdown table, for documents: the command that prints it, the digests of its rows and of those of the first seed alone,
-/// what was scaled down, and how many stand how. Values that depend on the machine are left out.
+/// Formats the rows as a Markdown table, for documents: the command that prints it, the digests of its rows
+/// and of those of the first seed alone, what was scaled down, and the counts by verdict. Values that depend
+/// on the machine are left out.
 pub fn markdown(outcome: &Outcome, options: &Options) -> String {
     let command = options.command(&outcome.experiment);
     let maps: String = outcome.maps.iter().map(markdown_map).collect();
@@ -206,12 +209,12 @@ pub fn markdown(outcome: &Outcome, options: &Options) -> String {
     )
 }
 
-/// The digest of the rows of the first seed, as a table of that seed alone has it.
+/// Digest of the rows of the first seed, as in a table of that seed alone.
 pub fn first_digest(outcome: &Outcome) -> String {
     digest(&markdown_rows(&outcome.first))
 }
 
-/// The digest of the lines of a table's rows; other lines are left out.
+/// Digest of the lines of a table's rows; other lines are left out.
 pub fn digest(rows: &str) -> String {
     let mut digest = Digest::default();
     let lines = rows.split_inclusive('\n').filter(|line| line.starts_with('|'));
@@ -243,7 +246,7 @@ fn markdown_rows(rows: &[Row]) -> String {
     format!("{}\n{summary}\n\n{}\n</details>\n", table(&first), table(&folded))
 }
 
-/// A map below the rows: its title, its table and where its values are in their bands together.
+/// A map below the rows: its title, its table and the positions where its values are in their bands at once.
 fn markdown_map(map: &Map) -> String {
     format!(
         "\n**{}**\n\n{}\n{}\n",

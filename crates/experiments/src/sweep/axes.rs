@@ -1,4 +1,4 @@
-//! The varied keys of an experiment, and the points that they span.
+//! Varied keys of an experiment, and the points that they span.
 
 use std::path::Path;
 
@@ -7,32 +7,32 @@ use serde::Deserialize;
 use crate::options::Options;
 use wordline_lab::error::Result;
 
-/// An experiment that runs once for each combination of the values of its varied keys.
+/// An experiment with one run for each combination of the values of its varied keys.
 pub trait Points {
     /// One run.
     type Point;
 
-    /// The varied keys as they are run.
+    /// Varied keys as run.
     fn varied(&self, options: &Options) -> Vec<&Axis>;
 
-    /// The run with these values of the varied keys; `path` names the file.
+    /// Returns the run with these values of the varied keys; `path` names the file.
     ///
     /// # Errors
-    /// [`wordline_lab::Error::Config`] if it does not hold together.
+    /// [`wordline_lab::Error::Config`] if it is inconsistent.
     fn point(&self, path: &Path, settings: toml::Table, options: &Options) -> Result<Self::Point>;
 
-    /// The runs, the last varied key fastest, each checked.
+    /// Returns the runs, the last varied key fastest, each checked.
     ///
     /// # Errors
-    /// Those of [`Points::point`].
+    /// The errors of [`Points::point`].
     fn points(&self, path: &Path, options: &Options) -> Result<Vec<Self::Point>> {
         self.points_where(path, options, |_| true)
     }
 
-    /// The same at some of the places alone.
+    /// The same for selected points only.
     ///
     /// # Errors
-    /// Those of [`Points::point`].
+    /// The errors of [`Points::point`].
     fn points_where(
         &self,
         path: &Path,
@@ -48,9 +48,9 @@ pub trait Points {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Axis {
-    /// The key, with dots; or a word of the experiment's own, where `sets` says what each value sets.
+    /// Key, with dots; or a name of the experiment's own, with `sets` giving the settings of each value.
     pub key: String,
-    /// Its values.
+    /// Values.
     pub values: Vec<toml::Value>,
     /// For each value, a text, the keys that it sets.
     #[serde(default)]
@@ -58,7 +58,7 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// The error in it: the key after `vary.`, what was found and what was wanted.
+    /// Its error: the key after `vary.`, what was found and what was expected.
     pub fn complaint(&self) -> Option<(&'static str, String, String)> {
         if self.values.is_empty() {
             return Some(("values", format!("nothing for `{}`", self.key), "values".into()));
@@ -66,7 +66,7 @@ impl Axis {
         self.unset(|_| false).or_else(|| self.spare(|_| false))
     }
 
-    /// A value that it sets nothing for, though it sets something for others; not one that is `known` elsewhere.
+    /// Error for a value without settings although others have some; except those `known` elsewhere.
     pub(crate) fn unset(&self, known: impl Fn(&str) -> bool) -> Option<(&'static str, String, String)> {
         let missing = |value: &&toml::Value| match value.as_str() {
             Some(name) => !self.sets.get(name).is_some_and(toml::Value::is_table) && !known(name),
@@ -76,15 +76,15 @@ impl Axis {
         Some(("sets", format!("nothing for {value}"), "a table of keys for each value".into()))
     }
 
-    /// A name that it sets something for and that is no value of it; not one that is `known` elsewhere.
+    /// Error for a name with settings that is not one of its values; except those `known` elsewhere.
     pub(crate) fn spare(&self, known: impl Fn(&str) -> bool) -> Option<(&'static str, String, String)> {
         let has = |name: &String| self.values.iter().any(|value| value.as_str() == Some(name));
         let name = self.sets.keys().find(|name| !has(name) && !known(name))?;
         Some(("sets", format!("`{name}`"), format!("one of the values of `{}`", self.key)))
     }
 
-    /// The error in it as a key of a scaled-down experiment, which has some of the values of the `whole` one: the key after
-    /// `quick.vary.`, what was found and what was wanted.
+    /// Its error as a key of a scaled-down experiment, which has some of the values of the `whole` one: the
+    /// key after `quick.vary.`, what was found and what was expected.
     pub(crate) fn quick_complaint(&self, whole: &[Self]) -> Option<(&'static str, String, String)> {
         let Some(axis) = whole.iter().find(|axis| axis.key == self.key) else {
             let keys: Vec<&str> = whole.iter().map(|axis| axis.key.as_str()).collect();
@@ -97,12 +97,12 @@ impl Axis {
         self.complaint().or(unknown)
     }
 
-    /// Sets in `table` what `value` stands for.
+    /// Applies the settings of `value` to `table`.
     pub fn apply(&self, table: &mut toml::Table, value: &toml::Value) {
         self.keys_of(value).for_each(|(key, value)| set(table, key, value.clone()));
     }
 
-    /// The keys that `value` stands for, with their values.
+    /// Keys that `value` sets, with their values.
     pub(crate) fn keys_of<'a>(
         &'a self,
         value: &'a toml::Value,
@@ -113,13 +113,13 @@ impl Axis {
     }
 }
 
-/// The varied keys in words.
+/// Lists the varied keys for a message.
 pub(crate) fn named(axes: &[Axis]) -> String {
     let keys: Vec<String> = axes.iter().map(|axis| format!("`{}`", axis.key)).collect();
     format!("a varied key: {}", if keys.is_empty() { "there is none".into() } else { keys.join(", ") })
 }
 
-/// Complains about a key that is not varied.
+/// Error for a key that is not varied.
 pub(crate) fn check_along(key: &str, axes: &[Axis]) -> Option<(String, String)> {
     let known = axes.iter().any(|axis| axis.key == key);
     (!known).then(|| (format!("`{key}`"), named(axes)))
@@ -130,7 +130,7 @@ pub(crate) fn instead<'a>(whole: &'a [Axis], quick: &'a [Axis]) -> Vec<&'a Axis>
     whole.iter().map(|axis| quick.iter().find(|other| other.key == axis.key).unwrap_or(axis)).collect()
 }
 
-/// Every combination of values, the last axis fastest.
+/// All combinations of values, the last axis fastest.
 pub(crate) fn combinations(axes: &[&Axis]) -> Vec<toml::Table> {
     let mut places = vec![toml::Table::new()];
     for axis in axes {
@@ -145,7 +145,7 @@ pub(crate) fn combinations(axes: &[&Axis]) -> Vec<toml::Table> {
     places
 }
 
-/// Whether the place `settings` has the values `at`; a list stands for any of its values.
+/// Whether the point `settings` has the values `at`; a list matches any of its values.
 pub(crate) fn lies_at(settings: &toml::Table, at: &toml::Table) -> bool {
     at.iter().all(|(key, wanted)| match (settings.get(key), wanted) {
         (Some(value), toml::Value::Array(any)) => any.contains(value),
@@ -153,7 +153,7 @@ pub(crate) fn lies_at(settings: &toml::Table, at: &toml::Table) -> bool {
     })
 }
 
-/// Sets a key with dots; tables on the way are made. A number leads to an item of a list that is there.
+/// Sets a dotted key, creating intermediate tables. A number selects an existing item of a list.
 pub(crate) fn set(table: &mut toml::Table, key: &str, value: toml::Value) {
     match key.split_once('.') {
         None => {
@@ -176,8 +176,8 @@ pub(crate) fn set(table: &mut toml::Table, key: &str, value: toml::Value) {
     }
 }
 
-/// Puts `over` on `table`, tables key by key. As in configuration files, a table that names another policy replaces
-/// the one below it, whose keys belonged to that policy.
+/// Merges `over` into `table`, tables key by key. As in configuration files, a table that names another
+/// policy replaces the one below it, whose keys belonged to that policy.
 pub(crate) fn merge(table: &mut toml::Table, over: toml::Table) {
     for (key, value) in over {
         match (table.get_mut(&key), value) {

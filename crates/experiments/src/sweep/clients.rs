@@ -1,5 +1,5 @@
-//! Several clients, each at its own pace, as what a point of a sweep asks of its device: writers at a rate beside readers that wait for
-//! their answers, for one.
+//! Several clients, each at its own pace, as the workload of a point of a sweep: for example rate-limited
+//! writers with readers in a closed loop.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Complaints, Seed};
@@ -9,15 +9,15 @@ use wordline_lab::arrivals::Incoming;
 use wordline_lab::error::{Error, Result};
 use wordline_lab::trace::workload::fio::JobFile;
 
-/// Clients in the words of fio.
+/// Clients as a fio job file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Clients {
-    /// Their description.
+    /// Description.
     pub description: String,
-    /// A job file of fio: a section for each client.
+    /// A fio job file: a section for each client.
     pub jobs: String,
-    /// Requests of all of them together.
+    /// Requests of all clients together.
     pub requests: u64,
 }
 
@@ -26,7 +26,8 @@ impl Clients {
         JobFile::parse("clients.jobs", &self.jobs)
     }
 
-    /// Their requests on a device of `capacity`, and `beside` more for a warm-up, and when they are submitted.
+    /// Returns their requests on a device of `capacity`, and `beside` more for a warm-up, and when they are
+    /// submitted.
     pub(crate) fn requests(&self, seed: Seed, capacity: Bytes, beside: u64) -> Result<(Incoming, Pace)> {
         let file = self.file().map_err(Error::Config)?;
         let most = self.requests.saturating_add(beside);

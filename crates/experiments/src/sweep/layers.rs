@@ -1,4 +1,4 @@
-//! The device of a point in layers of keys, of which a later one beats an earlier one.
+//! The device of a point in layers of keys; a later layer overrides an earlier one.
 
 use std::path::Path;
 
@@ -8,23 +8,23 @@ use wordline_lab::devices::Configured;
 use crate::sweep::axes::{self, is_other_policy};
 use wordline_lab::config;
 
-/// A layer that sets keys of a device, from the lowest up.
+/// A layer that sets keys of a device, lowest first.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Layer<'a> {
-    /// A preset that comes with the program.
+    /// A built-in preset.
     Preset,
     /// The experiment.
     Device,
     /// The change that scales an experiment down.
     Quick,
-    /// The value of a varied key.
+    /// A value of a varied key.
     Varied(&'a str),
     /// A change of the model.
     Change,
 }
 
 impl Layer<'_> {
-    /// Its place in a file where the keys of the sweep are at `sweep`, and how high up it is.
+    /// Its position in a file where the keys of the sweep are at `sweep`, and its rank.
     fn place(self, sweep: &str) -> (String, u8) {
         match self {
             Self::Preset => (format!("{sweep}preset"), 0),
@@ -36,38 +36,38 @@ impl Layer<'_> {
     }
 }
 
-/// Keys with their values, and which layer set them.
+/// Keys with their values, and the layer that set them.
 #[derive(Debug, Default)]
 pub(crate) struct Layers<'a> {
     table: toml::Table,
-    /// The keys that each layer set, in the order of the layers; a key stands for all below it.
+    /// Keys that each layer set, in layer order; a key includes all below it.
     set: Vec<(String, Layer<'a>)>,
 }
 
 impl<'a> Layers<'a> {
-    /// The keys of a preset, or none.
+    /// Starts with the keys of a preset, or none.
     pub(crate) fn of_preset(table: toml::Table) -> Self {
         Self { table, set: Vec::new() }
     }
 
-    /// Puts a table of keys on top, see [`axes::merge`].
+    /// Merges a table of keys on top, see [`axes::merge`].
     pub(crate) fn merge(&mut self, layer: Layer<'a>, over: toml::Table) {
         new_keys(&self.table, &over, "", &mut |key| self.set.push((key, layer)));
         axes::merge(&mut self.table, over);
     }
 
-    /// Sets a key with dots.
+    /// Sets a dotted key.
     pub(crate) fn set(&mut self, layer: Layer<'a>, key: &str, value: toml::Value) {
         axes::set(&mut self.table, key, value);
         self.set.push((key.to_owned(), layer));
     }
 
-    /// All keys.
+    /// Returns all keys.
     pub(crate) fn table(&self) -> &toml::Table {
         &self.table
     }
 
-    /// Takes a key out; `pools.0.frontier` is one of the first item of a list.
+    /// Removes a key; `pools.0.frontier` is a key of the first item of a list.
     pub(crate) fn take(&mut self, key: &str) -> Option<toml::Value> {
         let (tables, name) = key.rsplit_once('.').unwrap_or(("", key));
         let mut path = tables.split('.').filter(|key| !key.is_empty());
@@ -79,11 +79,11 @@ impl<'a> Layers<'a> {
         inner?.as_table_mut()?.remove(name)
     }
 
-    /// The keys that do nothing on the `device`, which was made of them: set by a layer below that which made the device
-    /// another. `path` names the file, `sweep` the place in it.
+    /// Returns the keys of a lower layer without effect on the `device` created from these keys, as a higher layer
+    /// replaced the device that they were for. `path` names the file, `sweep` the position in it.
     ///
     /// # Errors
-    /// A key that was set and has no effect, unless a later layer took its effect away: one complaint for each.
+    /// A key that was set and has no effect, unless a later layer removed its effect: one complaint for each.
     pub(crate) fn idle(
         &self,
         path: &Path,
@@ -97,7 +97,7 @@ impl<'a> Layers<'a> {
         config::idle_keys(&self.table, device, &layer_of)
     }
 
-    /// The layer that set a key last.
+    /// Layer that set a key last.
     fn layer_of(&self, key: &str) -> Layer<'a> {
         let is_in = |of: &str| {
             key.strip_prefix(of).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
@@ -105,8 +105,8 @@ impl<'a> Layers<'a> {
         self.set.iter().rev().find(|(of, _)| is_in(of)).map_or(Layer::Preset, |(_, layer)| *layer)
     }
 
-    /// The same complaints about the device of these keys, each with the place of its key: that of the varied key which set it, or else the
-    /// device.
+    /// Adds to the complaints about this device the position of each key: the varied key that set it, or else
+    /// the device.
     pub(crate) fn placed(&self, path: &Path, sweep: &str, wrong: Complaints) -> Complaints {
         let placed = |complaint: Complaint| {
             let key = &complaint.key;
@@ -122,7 +122,7 @@ impl<'a> Layers<'a> {
     }
 }
 
-/// Names each key of `over` that replaces one of `table`, or is new there.
+/// Passes each key of `over` that replaces one of `table`, or is new there, to `name`.
 fn new_keys(table: &toml::Table, over: &toml::Table, path: &str, name: &mut dyn FnMut(String)) {
     for (key, value) in over {
         let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };

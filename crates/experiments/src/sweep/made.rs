@@ -1,4 +1,4 @@
-//! The presets and devices of a sweep that were made: points share them, for each takes milliseconds.
+//! Cache of the presets and devices of a sweep: points share them, as each takes milliseconds to create.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,10 +8,12 @@ use wordline_lab::devices::Configured;
 /// A device and its text.
 type Made = (Arc<dyn Configured>, String);
 
-/// Devices that are kept. Chosen: most experiments have fewer, and a study of a million devices must not keep all of them.
+/// Maximum number of cached devices. Chosen: most experiments have fewer, and a study of a million devices
+/// must not keep all of them.
 const KEPT: usize = 256;
 
-/// The devices of a sweep by the keys that they were made of. It is no part of the sweep: copies begin with none, and all are equal.
+/// Devices of a sweep by the keys from which they were created. The cache is not part of the sweep: copies
+/// start empty, and all compare equal.
 #[derive(Debug, Default)]
 pub struct Devices {
     presets: Mutex<BTreeMap<String, toml::Table>>,
@@ -19,10 +21,10 @@ pub struct Devices {
 }
 
 impl Devices {
-    /// The keys of the preset of this name: those that were read, or what `read` gives.
+    /// Returns the keys of the preset of this name, from the cache or from `read`.
     ///
     /// # Errors
-    /// Those of `read`.
+    /// The errors of `read`.
     pub(crate) fn preset<E>(
         &self,
         name: &str,
@@ -37,10 +39,10 @@ impl Devices {
         Ok(table)
     }
 
-    /// The device of these keys: the one that was made of them, or what `make` gives.
+    /// Returns the device of these keys, from the cache or from `make`.
     ///
     /// # Errors
-    /// Those of `make`.
+    /// The errors of `make`.
     pub(crate) fn of<E>(&self, keys: String, make: impl FnOnce() -> Result<Made, E>) -> Result<Made, E> {
         if let Some(made) = self.made.lock().unwrap_or_else(PoisonError::into_inner).get(&keys) {
             return Ok(made.clone());

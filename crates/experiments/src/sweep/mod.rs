@@ -1,4 +1,4 @@
-//! Sweeps over devices: what is varied, and the runs that follow.
+//! Sweeps over devices: the varied keys, and their runs.
 
 pub(crate) mod axes;
 mod clients;
@@ -32,59 +32,61 @@ use wordline_lab::{Precondition, WarmUp};
 
 pub use space::Space;
 
-/// Keys that begin with this are those of the workload; all others are the device's.
+/// Prefix of the keys of the workload; all others are the device's.
 const WORKLOAD: &str = "workload";
 
-/// The key of the state before, where that is varied.
+/// Key of the precondition, if varied.
 const PRECONDITION: &str = "precondition";
 
-/// The key of the snapshot that the device is restored from, where that is varied.
+/// Key of the snapshot from which the device is restored, if varied.
 const SNAPSHOT: &str = "from_snapshot";
 
-/// The key of the preset that the device builds on.
+/// Key of the preset that the device builds on.
 const PRESET: &str = "preset";
 
-/// The key of the power cut, where that is varied.
+/// Key of the power cut, if varied.
 const POWER_CUT: &str = "power_cut_after";
 
 /// One run for each combination of varied keys.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sweep {
-    /// The preset that the device builds on; left out: none.
+    /// Preset that the device builds on; none if not given.
     pub preset: Option<String>,
-    /// The device, as in a configuration file, or what it changes of the preset.
+    /// Device, as in a configuration file, or its changes to the preset.
     #[serde(default)]
     pub device: toml::Table,
-    /// The workload that it runs.
+    /// Workload.
     pub workload: Workload,
-    /// Its state before; left out: a generated workload's own, and filled for a trace.
+    /// Precondition; if not given: a generated workload's own, and filled for a trace.
     pub precondition: Option<Before>,
-    /// The snapshot that it is restored from in place of a state before, which studies alone have.
+    /// Snapshot from which it is restored instead of a precondition; only in studies.
     #[serde(skip)]
     pub from_snapshot: Option<PathBuf>,
-    /// How many requests are answered when the power is cut and comes back; left out: it is not cut.
+    /// Number of completed requests after which the power is cut and restored; if not given, it is not cut.
     pub power_cut_after: Option<u64>,
-    /// How much of the beginning of the load is left out of the result. Left out: nothing in an experiment, for what is published counts it
-    /// unless it says otherwise; in a study as in a run.
+    /// Warm-up excluded from the result. If not given: none in an experiment, as published values include it
+    /// unless stated otherwise; in a study as in a run.
     #[serde(default = "all_is_measured")]
     pub warm_up: Option<WarmUp>,
-    /// Whether its results have every value as it was counted: those of an experiment, which states in which state its devices are.
+    /// Whether results report every value as counted: in experiments, which state the condition of their
+    /// devices.
     #[serde(skip, default = "is_experiment")]
     pub as_counted: bool,
-    /// The varied keys, `workload.` before those of the workload, `preset` for the preset, `precondition` for the state
-    /// before, `from_snapshot` for a snapshot and `power_cut_after` for the power cut; the last one varies fastest.
+    /// Varied keys: `workload.` before keys of the workload, `preset` for the preset, `precondition` for the
+    /// precondition, `from_snapshot` for a snapshot and `power_cut_after` for the power cut; the last one
+    /// varies fastest.
     #[serde(default)]
     pub vary: Vec<Axis>,
-    /// The scaled-down sweep; left out: it is whole.
+    /// The scaled-down sweep; if not given, it is the full one.
     pub quick: Option<Quick<Workload>>,
-    /// The types of devices that it may name.
+    /// Device types that it may name.
     #[serde(skip)]
     pub registry: Registry,
-    /// The place of its keys in the file, for errors: a path with a dot at its end, or nothing.
+    /// Prefix of its keys in the file, for errors: a path with a trailing dot, or empty.
     #[serde(skip)]
     pub place: &'static str,
-    /// Its devices that were made.
+    /// Cache of its devices.
     #[serde(skip)]
     pub devices: Devices,
 }
@@ -93,19 +95,19 @@ pub struct Sweep {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Quick<W> {
-    /// The sizes scaled down, and the cost of that.
+    /// Description of the sizes scaled down, and of the effect.
     pub says: String,
-    /// Keys, with dots, that take other values.
+    /// Dotted keys that are overridden.
     #[serde(default)]
     pub set: toml::Table,
     /// The workload instead.
     pub workload: Option<W>,
-    /// Varied keys instead of those with the same key: some of their values, which may set something else.
+    /// Varied keys that replace those with the same key: some of their values, possibly with other settings.
     #[serde(default)]
     pub vary: Vec<Axis>,
 }
 
-/// The state of a device before the first request.
+/// State of a device before the first request.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Before {
@@ -116,44 +118,46 @@ pub enum Before {
         /// The fraction.
         fraction: f64,
     },
-    /// Overwritten at random until the write amplification stood still.
+    /// Overwritten at random until the write amplification was stable.
     Steady {
-        /// The fraction of the logical pages that hold data, the first ones; left out: all.
+        /// Fraction of the logical pages that hold data, the first ones; all if not given.
         fraction: Option<f64>,
-        /// Whether all addresses of the volume hold data where these are more than the fraction, so that its reads find some.
+        /// Whether all addresses of the volume hold data if they exceed the fraction, so that its reads find
+        /// data.
         #[serde(default)]
         covers_volume: bool,
     },
 }
 
-/// The workload of a point of a sweep.
+/// Workload of a point of a sweep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Workload {
-    /// Pages written whole, each logical page equally likely.
+    /// Whole-page writes, uniform over the logical pages.
     UniformWrites {
-        /// How often the logical capacity is written.
+        /// Number of times the logical capacity is written.
         drive_writes: f64,
-        /// Requests outstanding.
+        /// Outstanding requests.
         queue_depth: u32,
     },
     /// A generated workload, with the keys of a workload file.
     Generated(Box<Generated>),
-    /// A pattern or an application that comes with the program.
+    /// A built-in pattern or application.
     Named(Named),
-    /// A recorded trace, its addresses wrapped into the device. It is not run without the user's folder of traces, and
-    /// the outcome says so.
+    /// A recorded trace, its addresses wrapped into the device. It is not run without the user's folder of
+    /// traces, which the outcome notes.
     Replayed {
-        /// The file in the folder of traces.
+        /// File in the folder of traces.
         trace: PathBuf,
-        /// Requests outstanding, whatever their times are; left out: at their own times.
+        /// Outstanding requests, ignoring recorded times; recorded times if not given.
         queue_depth: Option<u32>,
-        /// At most this many requests; left out: all.
+        /// Maximum number of requests; all if not given.
         requests: Option<u64>,
     },
     /// Several clients, each at its own pace.
     Clients(Clients),
-    /// A volume of a paper's trace table: the recorded trace where the user's folder has it, its profile elsewhere.
+    /// A volume of a paper's trace table: the recorded trace if the user's folder has it, otherwise its
+    /// profile.
     Volume(Volume),
 }
 
@@ -163,18 +167,19 @@ pub enum Workload {
 pub struct Volume {
     /// `PAPER/VOLUME`.
     pub profile: String,
-    /// Requests outstanding, whatever their times are; left out: at their own times, any number outstanding. Beside a `time_scale`: at most this
-    /// many outstanding, at their own times.
+    /// Outstanding requests, ignoring recorded times; if not given: recorded times, without a limit on
+    /// outstanding requests. With a `time_scale`: recorded times with this limit on outstanding requests.
     pub queue_depth: Option<u32>,
-    /// Factor on the times of requests: 0.5 is twice as fast; left out: 1, or no times beside a `queue_depth`.
+    /// Factor on request times: 0.5 is twice as fast; 1 if not given, or no times with a `queue_depth`.
     pub time_scale: Option<f64>,
-    /// The recording whose bursts the profile has; left out: requests know nothing of each other. A recorded trace has its own.
+    /// Recording whose bursts the profile has; independent arrivals if not given. A recorded trace has its
+    /// own.
     pub bursts: Option<String>,
-    /// The time that the whole profile takes; a recorded trace has its own.
+    /// Duration of the whole profile; a recorded trace has its own.
     #[serde(default)]
     pub duration: Lasts,
-    /// The part of the requests that is run: of a profile with the footprint in proportion, of a recorded trace the first
-    /// ones.
+    /// Fraction of the requests that is run: of a profile with the footprint in proportion, of a recorded
+    /// trace the first ones.
     #[serde(default = "whole")]
     pub scale: f64,
     /// The warm-up of the device by this volume, whose own streams and clock bring it to the state that the volume leaves; left out: none.
@@ -193,18 +198,18 @@ pub struct Settle {
     pub most: u32,
 }
 
-/// The time that a profile takes.
+/// Duration of a profile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Lasts {
     /// As the profile chooses.
     #[default]
     AsChosen,
-    /// The part of that which its requests are of the whole recording.
+    /// Shortened to the fraction that its requests are of the whole recording.
     AsExtract,
 }
 
-/// A sweep that is read from a file is one.
+/// True: a sweep read from a file is an experiment.
 fn is_experiment() -> bool {
     true
 }
@@ -220,50 +225,50 @@ fn whole() -> f64 {
 /// One run of a sweep.
 #[derive(Clone, Debug)]
 pub struct Point {
-    /// The varied keys with their values here.
+    /// Values of the varied keys.
     pub settings: toml::Table,
     /// The device, checked.
     pub device: Arc<dyn Configured>,
     /// The device as text, for a reproducer.
     pub config_text: String,
-    /// The workload that it runs.
+    /// Workload.
     pub workload: Workload,
-    /// Its state before.
+    /// Precondition.
     pub precondition: Precondition,
-    /// The snapshot that it is restored from in place of that.
+    /// Snapshot from which it is restored instead.
     pub from_snapshot: Option<PathBuf>,
-    /// Whether more than that is filled where the volume's addresses reach further.
+    /// Whether more than that is filled if the volume's addresses extend further.
     pub covers_volume: bool,
-    /// How many requests are answered when the power is cut, if it is.
+    /// Number of completed requests after which the power is cut, if it is.
     pub power_cut_after: Option<u64>,
-    /// How much of the beginning of its load is left out; none where it is as in a run.
+    /// Warm-up excluded from the result; `None` for the default of a run.
     pub warm_up: Option<WarmUp>,
-    /// Whether the result has every value as it was counted.
+    /// Whether the result reports every value as counted.
     pub as_counted: bool,
-    /// The folder of recorded traces, where there is one.
+    /// Folder of recorded traces, if any.
     pub traces: Option<PathBuf>,
-    /// The seed of all random streams.
+    /// Seed of all random streams.
     pub seed: u64,
 }
 
 impl Point {
-    /// Whether it is of an SSD, as the models of one want.
+    /// Whether it is a point of an SSD, as models require.
     pub(crate) fn is_of_ssd(&self) -> bool {
         as_ssd(&self.device).is_some()
     }
 
-    /// The configuration of its SSD.
+    /// Configuration of its SSD.
     pub(crate) fn config(&self) -> &Config {
         &as_ssd(&self.device).expect("what asks for it was told that it is an SSD").config
     }
 
-    /// Its pools of flash; a device without any has one that nothing is in.
+    /// Number of flash pools; a device without any counts as one empty pool.
     pub(crate) fn pools(&self) -> usize {
         self.device.chips().len().max(1)
     }
 
-    /// The space in which the collector works: it keeps `ftl.gc.stop_at_free_blocks` blocks of each row free. A super block
-    /// is a block with the pages of all rows.
+    /// Space available to GC, which keeps `ftl.gc.stop_at_free_blocks` blocks of each plane group free. A
+    /// superblock is one block with the pages of all plane groups.
     pub(crate) fn space(&self) -> Space {
         let config = self.config();
         let geometry = config.geometry();
@@ -280,7 +285,8 @@ impl Point {
         }
     }
 
-    /// How much of the beginning of its load is left out, and how many requests a generator has for that beside those that are measured.
+    /// Returns the warm-up excluded from the result, and the number of additional requests that a generator
+    /// gets for it.
     pub(crate) fn warm_up(&self) -> (WarmUp, u64) {
         let is_generated = match &self.workload {
             Workload::UniformWrites { .. }
@@ -294,12 +300,12 @@ impl Point {
         (warm_up, if is_generated { warm_up.beside() } else { 0 })
     }
 
-    /// The generated workload, if it is one.
+    /// Returns the generated workload, if it is one.
     pub(crate) fn generated(&self) -> Option<&Generated> {
         if let Workload::Generated(workload) = &self.workload { Some(workload) } else { None }
     }
 
-    /// The file of a recorded trace that is not there.
+    /// File of a recorded trace that is missing.
     pub fn missing_trace(&self) -> Option<&Path> {
         let Workload::Replayed { trace, .. } = &self.workload else { return None };
         let there = self.traces.as_ref().is_some_and(|folder| folder.join(trace).is_file());
@@ -386,7 +392,7 @@ impl Points for Sweep {
 }
 
 impl Sweep {
-    /// The errors in it that can be seen without a device: key, what was found, what was wanted.
+    /// Errors in it that can be found without a device: key, what was found, what was expected.
     pub fn complaints(&self) -> Vec<(String, String, String)> {
         let mut wrong = Complaints::default();
         let workloads = [
@@ -407,7 +413,7 @@ impl Sweep {
         wrong.0.into_iter().map(|complaint| (complaint.key, complaint.found, complaint.wanted)).collect()
     }
 
-    /// The state before its runs in words; none where it is varied.
+    /// Precondition of its runs as text; `None` if it is varied.
     pub fn state_in_words(&self) -> Option<String> {
         if self.vary.iter().any(|axis| [PRECONDITION, SNAPSHOT].contains(&axis.key.as_str())) {
             return None;
@@ -418,7 +424,7 @@ impl Sweep {
         })
     }
 
-    /// The columns wanted in place of one that no device of its types has.
+    /// Valid columns instead of one that no device of its types has.
     pub fn astray(&self, column: &str) -> Option<String> {
         column::astray_in_summary(&self.registry, column)
     }
@@ -436,7 +442,7 @@ impl Sweep {
         Error::Config(wrong)
     }
 
-    /// The keys of the device before any but the preset is varied.
+    /// Keys of the device before anything except the preset is varied.
     fn layers(&self, path: &Path, preset: Option<&str>) -> Result<Layers<'_>> {
         let mut layers = match preset {
             Some(name) => self
@@ -450,8 +456,8 @@ impl Sweep {
         Ok(layers)
     }
 
-    /// The device of these keys, and its text. A key that a layer set for a device which a higher layer replaced is left
-    /// out.
+    /// Returns the device of these keys, and its text. Omits keys that a layer set for a device which a
+    /// higher layer replaced.
     fn device_of(&self, path: &Path, layers: Layers<'_>) -> Result<(Arc<dyn Configured>, String)> {
         self.devices.of(format!("{layers:?}"), || self.make_device(path, layers))
     }
@@ -513,7 +519,7 @@ fn precondition(before: Option<Before>, workload: &Workload) -> Precondition {
         (Some(Before::Steady { fraction: Some(fraction), .. }), _) => Precondition::SteadyTo(fraction),
         (None, Workload::Generated(workload)) => workload.precondition.into(),
         (None, Workload::Named(named)) => named.precondition(),
-        // As wherever a trace is replayed or a job file run: reads find data.
+        // As for any replayed trace or job file: reads find data.
         (None, _) => Precondition::Filled(1.0),
     }
 }

@@ -1,4 +1,4 @@
-//! A pattern or an application by its name, as what a point of a sweep asks of its device.
+//! A built-in pattern or application by name, as the workload of a point of a sweep.
 
 use serde::{Deserialize, Serialize};
 use wordline_host::Pace;
@@ -13,36 +13,37 @@ use wordline_lab::trace::workload::one_of_all;
 use wordline_lab::workload::Generated;
 use wordline_lab::workload::recorded_times;
 
-/// A pattern or an application that comes with the program, with changes.
+/// A built-in pattern or application, with changes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Named {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// How many requests; left out: as many as it has.
+    /// Number of requests; its own if not given.
     pub requests: Option<u64>,
-    /// Requests outstanding, where those of an application wait for any answer; left out: its own, of an application one a thread.
+    /// Outstanding requests, only for applications that wait for any completion; if not given its own, one
+    /// per thread for applications.
     pub queue_depth: Option<u32>,
-    /// The answer after which a thread of an application goes on; left out: what the application says, which is its own
-    /// answer for those that come with the program.
+    /// Completion after which a thread of an application continues; if not given, as the application
+    /// specifies, which is its own completion for the built-in ones.
     pub waits_for: Option<WaitsFor>,
-    /// How long a closed loop submits requests, and how long it pauses then; left out: its own pauses, which is none for those that come
-    /// with the program.
+    /// Length of the bursts of a closed loop, and of the pauses between them; if not given its own pauses,
+    /// none for the built-in ones.
     pub bursts: Option<Duration>,
-    /// Whether the requests come at the times of the recorded trace that the program carries, stretched by `time_scale`.
+    /// Whether requests arrive at the times of the embedded recorded trace, stretched by `time_scale`.
     #[serde(default)]
     pub recorded_times: bool,
-    /// Factor on recorded times; left out: 1.
+    /// Factor on recorded times; 1 if not given.
     pub time_scale: Option<f64>,
-    /// Share of an application's data that is cached above the device, from 0 to 0.9; left out: its own.
+    /// Share of an application's data that is cached above the device, from 0 to 0.9; its own if not given.
     pub page_cache: Option<f64>,
 }
 
-/// Its requests, how many they are, and when they are submitted.
+/// Requests, their number, and when they are submitted.
 pub(crate) type NamedRequests = (Incoming, u64, Pace);
 
 impl Named {
-    /// The workload of that name, with these changes; none where there is no such name.
+    /// Returns the workload of that name, with these changes; `None` for an unknown name.
     fn generated(&self) -> Option<Generated> {
         let mut found = Generated::named(&self.name)?;
         match &mut found {
@@ -58,7 +59,7 @@ impl Named {
         Some(found)
     }
 
-    /// The state of the device that it asks for.
+    /// Precondition that it asks for.
     pub(crate) fn precondition(&self) -> Precondition {
         match self.generated() {
             Some(Generated::Pattern(pattern)) => pattern.precondition.into(),
@@ -67,7 +68,7 @@ impl Named {
         }
     }
 
-    /// The requests, on a device of `capacity`, and so many beside them for a warm-up.
+    /// Returns the requests on a device of `capacity`, and `beside` more for a warm-up.
     pub(crate) fn requests(&self, seed: Seed, capacity: Bytes, beside: u64) -> Result<NamedRequests> {
         let (requests, total, depth, bursts) = match self.generated().expect("a checked name") {
             Generated::Pattern(pattern) => {
@@ -172,7 +173,7 @@ mod tests {
             pace
         };
         let (think, on) = (Duration::ZERO, Duration::from_ms(2));
-        // The system is one more thread.
+        // The system counts as one more thread.
         assert_eq!(pace(""), Pace::Closed { depth: 17, think });
         assert_eq!(pace("waits_for = \"any-answer\""), Pace::Closed { depth: 16, think });
         assert_eq!(pace("queue_depth = 3"), Pace::Closed { depth: 3, think });

@@ -1,4 +1,4 @@
-//! Volumes of papers' trace tables as what a point of a sweep asks of its device.
+//! Volumes of papers' trace tables as the workload of a point of a sweep.
 
 use std::path::Path;
 
@@ -14,11 +14,11 @@ use wordline_lab::{Precondition, Settling};
 
 /// The requests of a volume on a device.
 pub(crate) struct VolumeRequests {
-    /// Their source.
+    /// Source.
     pub source: Source,
-    /// The requests, all within the device.
+    /// Requests, all within the device.
     pub requests: Box<dyn Iterator<Item = Request> + Send>,
-    /// How many of them are measured.
+    /// Number of measured requests.
     pub total: u64,
     /// The passes that come before these, where the volume settles its device.
     pub settling: Option<Settling>,
@@ -36,7 +36,7 @@ impl Volume {
         }
     }
 
-    /// Complains about what no device can be asked.
+    /// Rejects what no device can run.
     pub(crate) fn check(&self, wrong: &mut Complaints) {
         let Self { profile, queue_depth, time_scale, bursts, scale, duration, settle } = self;
         if let Some(Err(trace::Error::Argument { found, wanted, .. })) = bursts.as_deref().map(Bursts::named)
@@ -56,7 +56,7 @@ impl Volume {
         }
         let has_no_times = |found: &Profile| found.chosen.duration.is_none();
         match Profile::named(profile) {
-            // All requests at once would wait without bound.
+            // With all requests at once, queueing would be unbounded.
             Ok(found) if queue_depth.is_none() && has_no_times(&found) => wrong.add(
                 "volume.queue_depth",
                 "none",
@@ -90,8 +90,8 @@ impl Volume {
         }
     }
 
-    /// Its requests for a device of `capacity` logical bytes: those of the recorded trace in the folder `traces`, or else
-    /// generated.
+    /// Returns its requests for a device of `capacity` logical bytes: of the recorded trace in the folder
+    /// `traces`, or else generated.
     pub(crate) fn requests(
         &self,
         traces: Option<&Path>,
@@ -152,17 +152,17 @@ impl Volume {
     }
 }
 
-/// The requests of a volume pass after pass, each from the last request of the one before on.
+/// Requests of a volume pass after pass, each starting at the last request of the previous one.
 struct Passes<I, F> {
-    /// Those of a pass.
+    /// Creates a pass.
     pass: F,
-    /// The rest of this one.
+    /// Rest of the current pass.
     now: I,
-    /// Passes after it.
+    /// Passes left.
     left: u32,
-    /// When it began.
+    /// Start of the current pass.
     begin: Duration,
-    /// When its last request came.
+    /// Arrival of its last request.
     last: Instant,
 }
 
@@ -188,7 +188,7 @@ impl<I: Iterator<Item = Request>, F: FnMut() -> I> Iterator for Passes<I, F> {
     }
 }
 
-/// The state before, where all addresses up to `extent` are to hold data.
+/// Precondition extended so that all addresses up to `extent` hold data.
 pub(crate) fn covering(before: Precondition, extent: Bytes, capacity: Bytes) -> Precondition {
     let reached = (extent.0 as f64 / capacity.0 as f64).min(1.0);
     match before {
@@ -312,7 +312,7 @@ mod tests {
         assert!(error.contains("volume.time_scale: found 0, wanted a factor above 0"), "{error}");
     }
 
-    /// The experiments of Centaur that run devices, with their points.
+    /// Experiments of Centaur that run devices, with their points.
     fn of_centaur(quick: bool) -> Vec<(String, Vec<Point>)> {
         let library = Library::open(None).expect("well formed");
         let options = Options { quick, ..Options::default() };
@@ -324,7 +324,7 @@ mod tests {
         all.map(|experiment| (experiment.id.clone(), points(experiment))).collect()
     }
 
-    /// Requests outstanding where a point replays a volume or a trace: none at its own times.
+    /// Outstanding requests if a point replays a volume or a trace: `None` at its own times.
     fn depth(point: &Point) -> Option<Option<u32>> {
         match &point.workload {
             Workload::Volume(Volume { queue_depth, .. }) | Workload::Replayed { queue_depth, .. } => {
@@ -354,8 +354,8 @@ mod tests {
         assert_eq!(found, 2 * 15, "figures 11 to 23, section 5.4 and the recorded traces");
     }
 
-    /// Two program units of each row may be on their way from the buffer at a time, and what waits in it must not be too
-    /// little for that.
+    /// Two program units of each plane group may be in flight from the buffer at once, and the pages waiting
+    /// in it must suffice for that.
     #[test]
     fn a_scaled_down_buffer_of_centaur_holds_two_program_units_of_each_row_below_its_mark() {
         for (id, points) in of_centaur(true) {

@@ -1,4 +1,4 @@
-//! The embedded experiments against their bands.
+//! The embedded experiments checked against their bands.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
@@ -8,8 +8,9 @@ use super::docs::root;
 use super::*;
 use crate::known::{Rows, lists};
 
-/// Whether an experiment is run where `WORDLINE_LONG` is set alone, as `make long` does: those of whole SSDs that take longer than any
-/// test of `make test` may, which are the sweeps of Centaur, most of cubeFTL under applications and fifteen volumes on an array.
+/// Whether an experiment is run only if `WORDLINE_LONG` is set, as `make long` does: those of whole SSDs that
+/// exceed the time limit of `make test`, which are the sweeps of Centaur, most of cubeFTL under applications
+/// and fifteen volumes on an array.
 pub(super) fn is_long(id: &str) -> bool {
     let of_cube = ["bursts-cells", "cells", "factors", "model", "threads"];
     let is_of_cube = id.strip_prefix("cubeftl/fig17-").is_some_and(|rest| of_cube.contains(&rest));
@@ -29,14 +30,14 @@ pub(super) fn is_long(id: &str) -> bool {
         .contains(&id)
 }
 
-/// Whether documents are written anew.
+/// Whether documents are rewritten.
 pub(super) fn is_update() -> bool {
     std::env::var_os("UPDATE_DOCS").is_some()
 }
 
-/// The outcomes of all embedded experiments, scaled down, with the default seed alone; with as many seeds as the program runs, and those of
-/// long experiments, where `WORDLINE_LONG` is set. They are run once for all tests; what changes of the model give beside them only
-/// where tables are compared in whole.
+/// Outcomes of all embedded experiments, scaled down, with the default seed alone; with the program's default
+/// number of seeds, and including long experiments, if `WORDLINE_LONG` is set. They are run once for all
+/// tests; runs under changes of the model are added only where whole tables are compared.
 pub(super) fn outcomes() -> &'static [Outcome] {
     static OUTCOMES: OnceLock<Vec<Outcome>> = OnceLock::new();
     OUTCOMES.get_or_init(|| {
@@ -51,11 +52,11 @@ pub(super) fn outcomes() -> &'static [Outcome] {
     })
 }
 
-/// The file that names the rows outside.
+/// File that names the rows outside.
 const LIST: &str = "data/experiments/outside.toml";
 
-/// Writes the rows outside of all outcomes into the list, in place of those that it has of them. With one seed nothing says which verdicts
-/// change with it: those that are named as such stay.
+/// Writes the rows outside of all outcomes into the list, replacing their entries. With one seed it is
+/// unknown which verdicts change with it: entries marked as changing stay.
 fn write_list() {
     change_list(|lists| {
         for outcome in outcomes() {
@@ -70,7 +71,7 @@ fn write_list() {
     });
 }
 
-/// Changes the list on the disk, below the words at its head; one test at a time.
+/// Rewrites the list on disk, below its header comment; one test at a time.
 fn change_list(change: impl FnOnce(&mut BTreeMap<String, Known>)) {
     static ONE: Mutex<()> = Mutex::new(());
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -84,8 +85,8 @@ fn change_list(change: impl FnOnce(&mut BTreeMap<String, Known>)) {
     std::fs::write(path, format!("{head}\n{all}")).expect("the list can be written");
 }
 
-/// Shows the table of every outcome, and holds it to the list of rows outside: no other may be, and each of them is. `UPDATE_DOCS=1` writes
-/// the list anew.
+/// Prints the table of every outcome, and compares it with the list of rows outside: all of those, and no
+/// other, must be outside. `UPDATE_DOCS=1` rewrites the list.
 #[test]
 fn every_embedded_experiment_has_the_rows_outside_that_the_list_names() {
     if is_update() {
@@ -100,7 +101,8 @@ fn every_embedded_experiment_has_the_rows_outside_that_the_list_names() {
     assert!(missed.is_empty(), "{}", missed.join("\n"));
 }
 
-/// The rows outside of an experiment at full size, by its table in the documents; none where it has none at that size.
+/// Rows outside of an experiment at full scale, by its table in the documents; `None` if it has none at that
+/// scale.
 fn listed_by_tables() -> BTreeMap<String, Rows> {
     let rows = |table: &results::Table| {
         let of = |is: fn(&str) -> bool| -> Vec<String> {
@@ -115,7 +117,7 @@ fn listed_by_tables() -> BTreeMap<String, Rows> {
     tables.iter().filter(|table| table.full).map(|table| (table.id.clone(), rows(table))).collect()
 }
 
-/// The tables of results at full size are the record of what was found there: the list of rows outside follows from them.
+/// Tables of results at full scale are the record of those runs: the list of rows outside follows from them.
 #[test]
 fn the_list_names_the_rows_outside_of_the_tables_at_full_size() {
     let tables = listed_by_tables();
@@ -136,7 +138,7 @@ fn the_list_names_the_rows_outside_of_the_tables_at_full_size() {
     }
 }
 
-/// A name that no row has would stay in the list for ever.
+/// A name that no row has would stay in the list forever.
 #[test]
 fn every_row_that_the_list_names_is_there() {
     let lists = lists(None).expect("the list is well formed");
@@ -150,7 +152,7 @@ fn every_row_that_the_list_names_is_there() {
     assert!(gone.is_empty(), "{}", gone.join("\n"));
 }
 
-/// A change that takes a reason away says something only where there is one.
+/// A change that removes a reason is meaningful only if there is one.
 #[test]
 fn rows_that_are_explained_until_a_change_have_a_reason_where_they_lie_outside() {
     let library = Library::open(None).expect("well formed");

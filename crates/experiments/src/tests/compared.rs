@@ -1,4 +1,4 @@
-//! Differences from another point, means that points weigh differently in, and correlations of two columns.
+//! Differences to another point, weighted means over points, and correlations of two columns.
 
 use wordline_lab::summary::Simulator;
 
@@ -33,7 +33,7 @@ impl<F: Fn(&Point) -> [f64; 2] + Sync> Bench for Pairs<F> {
 const FIRST: &str = "at = { ssd = \"3D\" }\nper = { ssd = \"2D\" }\nmean = \"values\"";
 const GREATER: &str = "direction = { greater = { than = 2.5 } }";
 
-/// The first row of the two presets with its points, and its statement, replaced.
+/// First row of the two presets with its points and its statement replaced.
 fn row(points: &str, statement: &str, of: fn(&Point) -> [f64; 2]) -> (Verdict, String) {
     let text = TWO_PRESETS.replace(FIRST, points).replace(GREATER, statement);
     let row = outcome(&text, 1, &Pairs(of), false).expect("nothing fails").rows[0].clone();
@@ -77,7 +77,7 @@ fn a_correlation_is_of_two_columns_of_the_same_points() {
     // Ranks 4, 3, 1, 2 against 1, 3, 2, 4: 1 - 6 (9 + 0 + 1 + 4) / 60.
     assert_eq!(row("", &with(0.5), pairs), (Verdict::Outside, "-0.400 over 4 points".into()));
     assert_eq!(row("", &with(-0.5), pairs), (Verdict::Direction, "-0.400 over 4 points".into()));
-    // A point without the other column has no part in it.
+    // A point without the other column is ignored.
     let lacks = |point: &Point| match pairs(point) {
         [own, 1.0] => [own, f64::NAN],
         pair => pair,
@@ -87,7 +87,7 @@ fn a_correlation_is_of_two_columns_of_the_same_points() {
         (verdict, ours.as_str()),
         (Verdict::Outside, "0.500 over 3 points; no value at ssd = 3D, volume = a")
     );
-    // A column whose values are all the same has no order.
+    // A column with equal values has no order.
     let equal = |point: &Point| [pairs(point)[0], 7.0];
     assert_eq!(row("", &with(0.5), equal), (Verdict::Shown, "no value".into()));
 }

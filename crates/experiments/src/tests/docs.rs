@@ -1,8 +1,8 @@
-//! The tables of results in the documents, which are those that `wordline repro --markdown` prints.
+//! Tables of results in the documents, which must equal the output of `wordline repro --markdown`.
 //!
-//! Such a table stands between `<!-- repro: PAPER/NAME -->` and `<!-- /repro -->`, in which the options of the command
-//! may follow the name: `--quick`, `--seed N`, `--seeds N`. Above its rows are the command, the digest of the rows and that of the rows of the
-//! first seed alone. `UPDATE_DOCS=1` writes them anew.
+//! Such a table stands between `<!-- repro: PAPER/NAME -->` and `<!-- /repro -->`, in which the options of
+//! the command may follow the name: `--quick`, `--seed N`, `--seeds N`. Above its rows are the command, the
+//! digest of the rows and that of the rows of the first seed alone. `UPDATE_DOCS=1` rewrites them.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,13 +15,13 @@ mod tables;
 use tables::{BEGIN, with_tables};
 pub(super) use tables::{Part, parts};
 
-/// The folder of the repository.
+/// Root folder of the repository.
 pub(super) fn root() -> &'static Path {
     let mut above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
     above.find(|folder| folder.join("docs/VALIDATION.md").is_file()).expect("there are documents")
 }
 
-/// The documents that may have tables.
+/// Documents that may have tables.
 pub(super) fn documents() -> Vec<PathBuf> {
     let entries = fs::read_dir(root().join("docs/validation")).expect("there are documents");
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("a folder can be read").path()).collect();
@@ -29,7 +29,7 @@ pub(super) fn documents() -> Vec<PathBuf> {
     paths
 }
 
-/// The experiment of a mark with how it is run.
+/// The experiment of a mark, with its options.
 pub(super) fn asked(words: &str) -> (&str, Options) {
     let (id, rest) = words.split_once(' ').unwrap_or((words, ""));
     let mut options = Options::default();
@@ -45,18 +45,18 @@ pub(super) fn asked(words: &str) -> (&str, Options) {
     (id, options)
 }
 
-/// The digest after `name` above the rows of a table.
+/// Digest after `name` above the rows of a table.
 fn said<'a>(table: &'a str, name: &str) -> Option<&'a str> {
     table.split_once(&format!("{name} `"))?.1.split('`').next()
 }
 
-/// The outcome of the mark's experiment, scaled down, with the first seed of its own, if the bands are held by it.
+/// Outcome of the mark's experiment, scaled down, with its own first seed, if the tests of bands run it.
 fn known(id: &str, options: &Options) -> Option<&'static Outcome> {
     let is_usual = options.quick && options.seed == Options::default().seed;
     outcomes().iter().filter(|_| is_usual).find(|outcome| outcome.experiment == id)
 }
 
-/// The table that `wordline repro --markdown` prints for a mark, where it is known or `WORDLINE_LONG` is set.
+/// Table that `wordline repro --markdown` prints for a mark, if it is known or `WORDLINE_LONG` is set.
 fn printed(id: &str, options: &Options, lab: &Lab, library: &Library) -> Option<String> {
     let long = std::env::var_os("WORDLINE_LONG").is_some();
     let is_known = if long { options.seeds == SEEDS } else { options.seeds == 1 && is_update() };
@@ -70,7 +70,8 @@ fn printed(id: &str, options: &Options, lab: &Lab, library: &Library) -> Option<
         .then(|| markdown(&run(experiment, options, lab, &conduct).expect("it runs"), options))
 }
 
-/// How a table differs from what the program gives: in whole, or where it takes too long in the rows of the first seed.
+/// Difference between a table and the output of the program: of the whole table, or of the rows of the first
+/// seed if it takes too long.
 fn differs(id: &str, options: &Options, text: &str, whole: Option<&String>) -> bool {
     match (whole, known(id, options)) {
         (Some(whole), _) => whole != text,
@@ -79,8 +80,8 @@ fn differs(id: &str, options: &Options, text: &str, whole: Option<&String>) -> b
     }
 }
 
-/// In `make test` the scaled-down tables are held to the digest of their first seed, but for those of experiments that take long; in `make
-/// long` each table to all of its text.
+/// In `make test` scaled-down tables are compared by the digest of their first seed, except those of long
+/// experiments; in `make long` the whole text of each table is compared.
 #[test]
 fn every_table_of_results_in_the_documents_is_what_repro_prints() {
     let (lab, library) = (Lab::default(), Library::open(None).expect("well formed"));
@@ -106,7 +107,8 @@ fn every_table_of_results_in_the_documents_is_what_repro_prints() {
     assert!(update || stale.is_empty(), "not what repro prints, UPDATE_DOCS=1 writes: {}", stale.join(", "));
 }
 
-/// A table says how it was made, and its digest is that of its rows: one that was changed by hand is found without a run.
+/// A table states how it was made, and its digest is that of its rows: manual changes are found without a
+/// run.
 #[test]
 fn every_table_of_results_carries_its_command_and_the_digest_of_its_rows() {
     for path in documents() {
@@ -141,7 +143,8 @@ fn every_experiment_has_its_table_in_a_document() {
     assert_eq!(there, all);
 }
 
-/// Our values beside published ones are printed by `repro`, never typed: a typed table goes out of date in silence.
+/// Our values next to published ones are printed by `repro`, never typed: a typed table becomes outdated
+/// silently.
 #[test]
 fn no_table_in_the_documents_has_our_values_typed_by_hand() {
     let is_typed = |line: &&str| {

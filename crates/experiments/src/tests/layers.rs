@@ -1,4 +1,4 @@
-//! Which layer of an experiment a key without effect is of.
+//! Attribution of keys without effect to the layers of an experiment.
 
 use super::*;
 

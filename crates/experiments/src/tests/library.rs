@@ -1,4 +1,4 @@
-//! The experiments that there are: embedded ones, and those of a folder.
+//! Available experiments: embedded ones, and those of a folder.
 
 use super::*;
 

@@ -1,5 +1,5 @@
-//! The pages of papers: each has a table of its experiments, how their rows stand, and the document that has them; and one table says how
-//! many of the numbers that each paper prints are met.
+//! Pages of papers: each has a table of its experiments with the counts of their rows and the document that
+//! has them; one table states how many of the numbers that each paper prints are met.
 
 use super::results::{hold, tables};
 use super::*;
@@ -10,7 +10,7 @@ use crate::printed;
 const BEGIN: &str = "<!-- verdict: ";
 const END: &str = "<!-- /verdict -->\n";
 
-/// The papers that have a page, with their names.
+/// Papers that have a page, with their names.
 const PAPERS: [(&str, &str); 5] = [
     ("nandflashsim", "NANDFlashSim"),
     ("centaur", "Centaur"),
@@ -19,10 +19,10 @@ const PAPERS: [(&str, &str); 5] = [
     ("cubeftl", "cubeFTL"),
 ];
 
-/// The classes that a paper's page tells of.
+/// Classes on a paper's page.
 const SHOWN: [Class; 4] = [Class::Printed, Class::Direction, Class::ClosedForm, Class::SecondReading];
 
-/// How rows stand, in a cell.
+/// Counts of rows, in a cell.
 fn cell(stand: Stand) -> String {
     let Stand { judged, within, direction, outside, explained, contradicted, unsure } = stand;
     let how = listed(&[
@@ -36,7 +36,7 @@ fn cell(stand: Stand) -> String {
     if judged == 0 { String::new() } else { format!("{judged}: {how}") }
 }
 
-/// The table of a paper: a line for each of its tables of results, and the sums of each class.
+/// Table of a paper: a line for each of its tables of results, and the sums of each class.
 fn verdict(paper: &str, library: &Library) -> String {
     let heads: Vec<String> = SHOWN.iter().map(Class::to_string).collect();
     let mut out =
@@ -61,7 +61,7 @@ fn verdict(paper: &str, library: &Library) -> String {
     out + "\nIn all:\n\n" + &sums.join("\n") + "\n"
 }
 
-/// How many of the numbers that each paper prints are met, in the readings that were compared first.
+/// Number of printed values of each paper that are met, in interpretation A.
 fn headline() -> String {
     let mut out = String::from(
         "| paper | printed numbers judged | within | direction only | outside, shown why | contradicted by the paper | outside |\n\
@@ -80,7 +80,7 @@ fn headline() -> String {
     out
 }
 
-/// The parameters that a paper prints, and where each is held.
+/// Parameters that a paper prints, and where each is set.
 fn parameters(paper: &str) -> String {
     let mut out = String::from("| parameter | printed | where | here |\n|---|---|---|---|\n");
     for parameter in printed::all().get(paper).into_iter().flatten() {
@@ -90,7 +90,7 @@ fn parameters(paper: &str) -> String {
     out
 }
 
-/// The second readings of all experiments, by the reason for them, and how many expected values each is of.
+/// Interpretations B of all experiments, by their reason, with the number of expected values each.
 fn readings(library: &Library) -> String {
     let mut out =
         String::from("| experiment | expected values | why they are read a second time |\n|---|---|---|\n");

@@ -1,5 +1,5 @@
-//! The page that says paper by paper how the rows stand: the sum of the tables of results in the other documents. What is compared with printed
-//! numbers, with closed forms and the like is never added up.
+//! The page with counts of rows by paper: the sum of the tables of results in the other documents.
+//! Comparisons with printed numbers, with closed forms and the like are never summed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,13 +9,13 @@ use super::docs::{Part, asked, documents, parts, root};
 use crate::judge::class::Class;
 use crate::judge::counts::Stand;
 
-/// The number before `word` in a part of the last line of a table; 0 where it is not said.
+/// Number before `word` in a part of the last line of a table; 0 if absent.
 fn number(part: &str, word: &str) -> usize {
     let before = |(at, _): (usize, &str)| part[..at].trim_end().rsplit([' ', '(']).next()?.parse().ok();
     part.match_indices(word).find_map(before).unwrap_or(0)
 }
 
-/// How the rows of a class stand by the last line of a table.
+/// Counts of a class from the last line of a table.
 pub(super) fn stand(line: &str, class: Class) -> Stand {
     let part = line.split("; ").find_map(|part| part.strip_prefix(&format!("{class}: "))).unwrap_or_default();
     let of = |word: &str| number(part, word);
@@ -32,27 +32,27 @@ pub(super) fn stand(line: &str, class: Class) -> Stand {
 
 /// A table of results in the documents.
 pub(super) struct Table {
-    /// The document, by its name.
+    /// Document, by name.
     pub document: String,
-    /// The experiment.
+    /// Experiment.
     pub id: String,
-    /// Size and seeds in words.
+    /// Scale and seeds as text.
     pub how: String,
-    /// Whether it is of the whole experiment.
+    /// Whether it is of the full experiment.
     pub full: bool,
     /// Its last line.
     line: String,
-    /// Each judged row by its name, with its verdict.
+    /// Each judged row by name, with its verdict.
     pub verdicts: Vec<(String, String)>,
 }
 
 impl Table {
-    /// How its rows of a class stand.
+    /// Counts of its rows of a class.
     pub fn stand(&self, class: Class) -> Stand {
         stand(&self.line, class)
     }
 
-    /// The paper, or the group of checks.
+    /// Paper, or group of checks.
     pub fn paper(&self) -> &str {
         self.id.split('/').next().unwrap_or_default()
     }
@@ -80,7 +80,7 @@ pub(super) fn tables() -> Vec<Table> {
     tables
 }
 
-/// The names and verdicts of the rows of a table that are counted.
+/// Names and verdicts of the counted rows of a table.
 fn verdicts(text: &str) -> Vec<(String, String)> {
     let cells = |line: &str| -> Vec<String> {
         let inner = line.trim_start_matches("| ").trim_end_matches(" |").replace("\\|", "\u{0}");
@@ -93,7 +93,7 @@ fn verdicts(text: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Size and seeds of a table in words.
+/// Scale and seeds of a table as text.
 fn how(words: &str) -> String {
     let (_, options) = asked(words);
     let size = if options.quick { "scaled down" } else { "full size" };
@@ -103,7 +103,7 @@ fn how(words: &str) -> String {
     }
 }
 
-/// The sum of all tables, a line for each paper, size, seeds, and class.
+/// Sum of all tables, a line for each paper, scale, seeds, and class.
 fn sums() -> String {
     let mut all: BTreeMap<(String, Class, String), Stand> = BTreeMap::new();
     for table in tables() {
@@ -128,7 +128,7 @@ fn sums() -> String {
     out
 }
 
-/// Puts `new` between two marks of a document, or holds what is there to it.
+/// Replaces the text between two marks of a document by `new`, or compares it.
 pub(super) fn hold(path: &str, begin: &str, end: &str, new: &str) {
     let place = root().join(path);
     let text = fs::read_to_string(&place).expect("the page can be read");

@@ -1,20 +1,20 @@
-//! Words of charts: columns and keys as an engineer reads them, and what was run.
+//! Text in charts: columns and keys as an engineer reads them, and the runs.
 
 use wordline_lab::report::{Quantity, three_digits};
 
 use crate::file::Study;
 use crate::table::Table;
 
-/// Words that are written in capitals.
+/// Words written in capitals.
 const CAPITALS: [&str; 8] = ["iops", "gc", "slc", "mlc", "tlc", "qlc", "ecc", "rmw"];
 
-/// Words of keys that say little without the one before them.
+/// Words of keys that are ambiguous without the preceding word.
 const VAGUE: [&str; 9] =
     ["policy", "size", "kind", "mode", "fraction", "time", "count", "depth", "page_size"];
 
-/// The device, the workload and the state of the runs of a study.
+/// Device, workload and precondition of the runs of a study.
 pub(super) struct About {
-    /// In words, with commas between them.
+    /// Text with commas.
     pub runs: String,
     axes: Vec<String>,
 }
@@ -36,16 +36,16 @@ impl About {
         Self { runs, axes: table.axes.clone() }
     }
 
-    /// The names of a column and of the keys, as files and options have them.
+    /// Names of a column and of the keys, as in files and options.
     pub fn varied(&self, column: &str) -> String {
         format!("Drawn is {column} over {}.", self.axes.join(", "))
     }
 }
 
-/// A column in words.
+/// A column as text.
 pub(super) struct Column {
     pub words: String,
-    /// Whether it is in microseconds, which axes write in units that suit.
+    /// Whether it is in microseconds, which axes scale to suitable units.
     pub is_latency: bool,
     unit: &'static str,
 }
@@ -72,7 +72,7 @@ impl Column {
         Self { words: super::capitalised(&words.join(", ")), is_latency, unit }
     }
 
-    /// The title of its axis.
+    /// Title of its axis.
     pub fn title(&self) -> String {
         match self.unit {
             "" => self.words.clone(),
@@ -80,7 +80,7 @@ impl Column {
         }
     }
 
-    /// A value in a few characters.
+    /// Formats a value in a few characters.
     pub fn short(&self, value: f64) -> String {
         match () {
             () if self.is_latency => Quantity::Latency(value).to_string(),
@@ -91,7 +91,7 @@ impl Column {
     }
 }
 
-/// A varied key in words: its last part, with the one before where that says little alone.
+/// Describes a varied key: its last part, preceded by the part before if it is ambiguous alone.
 pub(super) fn key_in_words(key: &str) -> String {
     let parts: Vec<&str> = key.split('.').collect();
     let words = match parts.as_slice() {
@@ -103,7 +103,7 @@ pub(super) fn key_in_words(key: &str) -> String {
     words.replace("over provisioning", "over-provisioning")
 }
 
-/// A percentile as readers know it: `p999` is p99.9.
+/// Formats a percentile: `p999` is p99.9.
 fn percentile(part: &str) -> Option<String> {
     let digits = part
         .strip_prefix('p')

@@ -1,4 +1,4 @@
-//! The check of a store: every file of it is read, and what is wrong is told, or moved aside.
+//! Checks a store: reads every file, and reports damaged ones or moves them aside.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -9,38 +9,38 @@ use wordline_lab::error::Result;
 use super::folder::{self, UNFINISHED, kind_of};
 use super::{RUNS, WINDOWS, failed, filed};
 
-/// The folder of a store that damaged files are moved into.
+/// Folder of a store into which damaged files are moved.
 const DAMAGED: &str = "damaged";
 
-/// A file of a store that is not as it was written.
+/// A file of a store that is not as written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Damage {
-    /// The file, from the folder of the store.
+    /// The file, relative to the store.
     pub file: PathBuf,
     /// The reason.
     pub reason: String,
 }
 
-/// A store that was checked.
+/// Result of checking a store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Checked {
-    /// Runs that are as they were written.
+    /// Number of intact runs.
     pub runs: usize,
-    /// The damage, the files in order.
+    /// Damaged files, in order.
     pub damage: Vec<Damage>,
 }
 
-/// A file that was moved, from the folder of the store.
+/// A file that was moved, relative to the store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Moved {
-    /// Where it was.
+    /// Old path.
     pub from: PathBuf,
-    /// Where it is.
+    /// New path.
     pub to: PathBuf,
 }
 
-/// Reads every file of the store in `path`, and tells what is wrong; nothing is changed. Windows whose run is not there are no damage: a
-/// program that was killed between the two files leaves such, and they are written again with the run.
+/// Reads every file of the store in `path`, and reports damage; changes nothing. Windows without their run
+/// are not damage: a program killed between the two files leaves such, and they are rewritten with the run.
 ///
 /// # Errors
 /// [`Error::Argument`](wordline_lab::error::Error::Argument) if there is no store, and
@@ -67,10 +67,10 @@ pub fn check(path: &Path) -> Result<Checked> {
     Ok(checked)
 }
 
-/// Moves what is wrong in the store in `path` into its folder `damaged`, where nothing is written over; a study does those runs again. Of
-/// windows that are wrong the run is moved, too.
+/// Moves damaged files of the store in `path` into its folder `damaged`, without overwriting anything there;
+/// a study repeats those runs. If windows are damaged, their run is moved, too.
 ///
-/// # Errors
+/// The errors of [`check`], and [`Error::File`](wordline_lab::error::Error::File) if a file cannot be moved.
 /// Those of [`check`], and [`Error::File`](wordline_lab::error::Error::File) if a file cannot be moved.
 pub fn repair(path: &Path) -> Result<(Checked, Vec<Moved>)> {
     let checked = check(path)?;
@@ -99,7 +99,7 @@ fn move_aside(path: &Path, from: PathBuf) -> Result<Moved> {
     Ok(Moved { from, to })
 }
 
-/// The damage of the file of a run, or of the file of its windows.
+/// Damage of the file of a run, or of its windows.
 fn damage_of(path: &Path, file: &Path) -> Result<Option<Damage>> {
     let damage = |file: &Path, reason: String| Ok(Some(Damage { file: file.to_owned(), reason }));
     let place = path.join(file);
@@ -128,12 +128,12 @@ fn damage_of(path: &Path, file: &Path) -> Result<Option<Damage>> {
     }
 }
 
-/// The name of the run whose file it is.
+/// Name of the run that owns a file.
 fn name_of(file: &Path) -> Option<&str> {
     file.file_name()?.to_str()?.strip_suffix(".json")
 }
 
-/// The files of a folder of a store in order, without those that are being written.
+/// Files of a folder of a store in order, except files being written.
 fn files_of(path: &Path, part: &str) -> Result<Vec<PathBuf>> {
     let folder = path.join(part);
     let entries = std::fs::read_dir(&folder).map_err(|reason| failed(&folder, "read", reason))?;

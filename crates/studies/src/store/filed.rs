@@ -1,8 +1,9 @@
-//! The files of a run: their text, and the digests by which one that was changed or moved is known.
+//! Files of a run: their text, and the digests that detect changed or moved files.
 //!
-//! The file of a run is a JSON object whose first member is the SHA-256 of all that follows it in the file. What follows begins with the run's
-//! name, which is itself a digest of all inputs of the run, and with the SHA-256 of the file of its windows. So a file that was changed in a
-//! digit or a key, one that is cut off, and one under another run's name are each told from the file that was written.
+//! The file of a run is a JSON object whose first member is the SHA-256 of the rest of the file. The rest
+//! begins with the run's name, itself a digest of all inputs of the run, and with the SHA-256 of the file of
+//! its windows. This detects a file with a changed digit or key, a truncated file, and a file under another
+//! run's name.
 
 use serde::Deserialize;
 use serde_json::{Map, Value as Json};
@@ -11,46 +12,46 @@ use sha2::{Digest, Sha256};
 use super::{Record, WINDOWS};
 use crate::name::hex;
 
-/// The beginning of the file of a run, before its digest.
+/// First bytes of the file of a run, before its digest.
 const BEGINNING: &str = "{\"digest\":\"";
 
 /// Hexadecimal digits of a digest.
 const DIGITS: usize = 64;
 
-/// The files of a run, as a store has them.
+/// Files of a run in a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Files {
     /// Its record, with digests.
     pub run: String,
-    /// The windows of it over simulated time, if it has any.
+    /// Its time series (windows), if any.
     pub windows: Option<String>,
 }
 
-/// The parts of the file of a run beside its record.
+/// Members of the file of a run beside its record.
 #[derive(Deserialize)]
 struct Head {
     name: String,
     windows: Option<String>,
 }
 
-/// A record as its file has it.
+/// A record with the digest of its windows, as in its file.
 #[derive(Debug)]
 pub(crate) struct Filed {
     /// The record.
     pub record: Record,
-    /// The SHA-256 of the file of its windows, if it has one.
+    /// SHA-256 of the file of its windows, if any.
     pub windows: Option<String>,
 }
 
 impl Record {
-    /// The files of the run called `name`, and what is left of the record without its windows.
+    /// Returns the files of the run called `name`, and the record without its windows.
     pub(crate) fn files(mut self, name: &str) -> (Files, Self) {
         let windows =
             self.summary.as_mut().and_then(Json::as_object_mut).and_then(|members| members.remove(WINDOWS));
         let windows = windows.map(|windows| json(&windows));
         let mut head = Map::from_iter([("name".to_owned(), name.into())]);
         head.extend(windows.as_ref().map(|text| (WINDOWS.to_owned(), digest(text.as_bytes()).into())));
-        // The members of both objects in one, those of the head first.
+        // Merges the members of both objects, head first.
         let (head, record) = (json(&head), json(&self));
         let rest = format!("\",{},{}", &head[1..head.len() - 1], &record[1..]);
         let run = format!("{BEGINNING}{}{rest}", digest(rest.as_bytes()));
@@ -58,7 +59,8 @@ impl Record {
     }
 }
 
-/// The record of the run called `name` from the bytes of its file; else what was found in place of it.
+/// Parses the record of the run called `name` from the bytes of its file; the error says what was found
+/// instead.
 pub(crate) fn read(name: &str, bytes: &[u8]) -> Result<Filed, String> {
     let parts = bytes.strip_prefix(BEGINNING.as_bytes()).and_then(|rest| rest.split_at_checked(DIGITS));
     let (told, rest) = parts.ok_or("no record with a digest")?;
@@ -74,7 +76,7 @@ pub(crate) fn read(name: &str, bytes: &[u8]) -> Result<Filed, String> {
     Ok(Filed { record, windows: head.windows })
 }
 
-/// The SHA-256 of bytes, in hexadecimal digits.
+/// SHA-256 of bytes, in hexadecimal digits.
 pub(crate) fn digest(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }

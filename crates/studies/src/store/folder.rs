@@ -1,7 +1,8 @@
-//! The folder of a store: how it is made, told from other folders, and rid of what killed programs left.
+//! The folder of a store: how it is created, recognized, and cleared of the remains of killed programs.
 //!
-//! A new store is built in a folder beside and renamed into place, so that it is whole or not there. A folder that is there already and empty,
-//! which may have an owner and rights of its own, gets its parts one by one, the mark last; where that was cut short, the next start goes on.
+//! A new store is built in a sibling folder and renamed into place, so that it is complete or absent. An
+//! existing empty folder, which may have its own owner and permissions, gets its parts one by one, the mark
+//! last; if that is interrupted, the next start continues.
 
 use std::fs::{File, Metadata};
 use std::io::{ErrorKind, Write};
@@ -13,14 +14,14 @@ use wordline_lab::error::{Error, Result};
 
 use super::{LAYOUT, RUNS, WINDOWS, failed};
 
-/// The file that tells a store from other folders.
+/// File that marks a folder as a store.
 const MARK: &str = "store.json";
 
-/// The beginning of the names of files that are being written.
+/// Prefix of the names of files being written.
 pub(super) const UNFINISHED: &str = ".unfinished-";
 
-/// How often it is tried to make a store. Chosen: where another program makes the same one, the second look finds it; one more for another
-/// program that removes it meanwhile.
+/// Attempts to create a store. Chosen: if another program creates the same one, the second attempt finds it;
+/// one more in case another program removes it meanwhile.
 const TRIES: u32 = 3;
 
 #[derive(Serialize, Deserialize)]
@@ -28,18 +29,18 @@ struct Mark {
     layout: u32,
 }
 
-/// The thing at the place of a store.
+/// State of the path of a store.
 enum Standing {
-    /// A store.
+    /// A complete store.
     Whole,
     /// Nothing.
     Absent,
-    /// An empty folder, or one in which a store was begun.
+    /// An empty folder, or an incomplete store.
     Begun,
 }
 
-/// Opens the store in `path`, or makes one. While the file that it gives is open, no other program takes the files that are being written for
-/// those of a killed one.
+/// Opens or creates the store in `path`. While the returned file is open, no other program removes the files
+/// being written as remains of a killed one.
 pub(super) fn open(path: &Path) -> Result<File> {
     let mut failure = None;
     for _ in 0..TRIES {
@@ -56,7 +57,7 @@ pub(super) fn open(path: &Path) -> Result<File> {
     }
 }
 
-/// Refuses a path that has no store.
+/// Returns an error if a path has no store.
 pub(super) fn has_store(path: &Path) -> Result<()> {
     match standing(path)? {
         Standing::Whole => Ok(()),
@@ -92,7 +93,7 @@ fn standing(path: &Path) -> Result<Standing> {
     };
     match std::fs::read_dir(path).map_err(|reason| failed(path, "read", reason))?.all(is_known) {
         true => Ok(Standing::Begun),
-        // Another program may have made it, and begun to fill it, since the first look.
+        // Another program may have created it, and begun to fill it, since the first check.
         false if is_marked(path)? => Ok(Standing::Whole),
         false => Err(refused(path, "a folder with other files")),
     }
@@ -102,7 +103,7 @@ fn is_unfinished(entry: std::io::Result<std::fs::DirEntry>) -> bool {
     entry.is_ok_and(|entry| entry.file_name().as_encoded_bytes().starts_with(UNFINISHED.as_bytes()))
 }
 
-/// Whether the folder has the mark of a store, and both of its folders.
+/// Whether the folder has the mark of a store, and both of its subfolders.
 fn is_marked(path: &Path) -> Result<bool> {
     let Some(bytes) = read(&path.join(MARK))? else { return Ok(false) };
     let mark: Mark = serde_json::from_slice(&bytes)
@@ -118,7 +119,7 @@ fn is_marked(path: &Path) -> Result<bool> {
     Ok(true)
 }
 
-/// A folder of a store, if it is there.
+/// Subfolder of a store, if it exists.
 fn part_of(path: &Path, part: &str) -> Result<Option<()>> {
     match about(&path.join(part))? {
         Some(about) if !about.is_dir() => {
@@ -136,7 +137,7 @@ fn about(path: &Path) -> Result<Option<Metadata>> {
     }
 }
 
-/// The thing in the place of a file or a folder.
+/// Kind of a file-system entry, for messages.
 pub(super) fn kind_of(about: &Metadata) -> &'static str {
     #[cfg(unix)]
     {
@@ -159,7 +160,8 @@ pub(super) fn kind_of(about: &Metadata) -> &'static str {
     }
 }
 
-/// The bytes of a file of a store, if it is there. A FIFO, which nobody may ever write to, and a link are refused.
+/// Reads the bytes of a file of a store, if it exists. A FIFO, which may never get a writer, and a link are
+/// errors.
 pub(super) fn read(path: &Path) -> Result<Option<Vec<u8>>> {
     match about(path)? {
         None => Ok(None),
@@ -176,7 +178,7 @@ pub(super) fn read(path: &Path) -> Result<Option<Vec<u8>>> {
     }
 }
 
-/// Builds a store beside its place, and renames it. Where another program was first, this one's is removed.
+/// Builds a store in a sibling folder, and renames it. If another program was first, this copy is removed.
 fn build_beside(path: &Path) -> Result<()> {
     let parent = parent_of(path);
     let made = |reason| failed(path, "make", reason);
@@ -187,18 +189,18 @@ fn build_beside(path: &Path) -> Result<()> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        // Those of a folder that is made as usual, less what the user's mask takes.
+        // Default permissions of a folder, minus the user's umask.
         builder.permissions(std::fs::Permissions::from_mode(0o777));
     }
     let beside = builder.tempdir_in(parent).map_err(made)?;
     complete(beside.path())?;
     std::fs::rename(beside.path(), path).map_err(made)?;
-    // It is no longer there by that name.
+    // It no longer exists under that name.
     let _ = beside.keep();
     Ok(())
 }
 
-/// Makes the parts of a store that are not there, the mark last.
+/// Creates the missing parts of a store, the mark last.
 fn complete(path: &Path) -> Result<()> {
     for part in [RUNS, WINDOWS] {
         match std::fs::create_dir(path.join(part)) {
@@ -216,13 +218,14 @@ fn parent_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// The beginning of the names of folders in which the store `path` is built.
+/// Prefix of the names of folders in which the store `path` is built.
 fn beginning_beside(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     format!(".{name}{UNFINISHED}")
 }
 
-/// The mark of a store, held as long as it is open. Who is alone removes what killed programs left. Systems without locks leave that.
+/// Opens and locks the mark of a store. If no other program has it open, removes the remains of killed
+/// programs; skipped on systems without locks.
 fn claimed(path: &Path) -> Result<File> {
     let place = path.join(MARK);
     let mark = File::open(&place).map_err(|reason| failed(&place, "read", reason))?;
@@ -231,14 +234,14 @@ fn claimed(path: &Path) -> Result<File> {
             remove_all(&folder, UNFINISHED);
         }
         remove_all(parent_of(path), &beginning_beside(path));
-        // Without locks there is nothing to give back.
+        // Without locks there is nothing to unlock.
         let _ = mark.unlock();
     }
     let _ = mark.lock_shared();
     Ok(mark)
 }
 
-/// Removes what begins with `beginning`; what cannot be removed stays, and hurts nobody.
+/// Removes entries that begin with `beginning`; failures are harmless and ignored.
 fn remove_all(folder: &Path, beginning: &str) {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     for entry in entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(beginning)) {
@@ -248,7 +251,7 @@ fn remove_all(folder: &Path, beginning: &str) {
     }
 }
 
-/// Writes a file that is whole, or not there; one that is there stays.
+/// Creates a file atomically; an existing file stays.
 pub(super) fn write_new(path: &Path, bytes: &[u8]) -> Result<()> {
     let file = unfinished(path, bytes)?;
     match file.persist_noclobber(path) {
@@ -259,7 +262,7 @@ pub(super) fn write_new(path: &Path, bytes: &[u8]) -> Result<()> {
     }
 }
 
-/// Writes a file that is whole, in the place of one that may be there.
+/// Creates or replaces a file atomically.
 pub(super) fn write_over(path: &Path, bytes: &[u8]) -> Result<()> {
     unfinished(path, bytes)?.persist(path).map_err(|failure| failed(path, "write", failure.error)).map(drop)
 }
@@ -275,7 +278,7 @@ fn unfinished(path: &Path, bytes: &[u8]) -> Result<NamedTempFile> {
     write().map_err(|reason| failed(path, "write", reason))
 }
 
-/// The file of a run in one of the folders of a store.
+/// File of a run in one of the folders of a store.
 pub(super) fn file_of(folder: &Path, part: &str, name: &str) -> PathBuf {
     folder.join(part).join(format!("{name}.json"))
 }

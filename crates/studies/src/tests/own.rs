@@ -24,7 +24,7 @@ values = [\"none\", \"sound\", \"broken\"]
 sets = { none = {}, sound = {}, broken = {} }
 ";
 
-/// Designs that change nothing, one of which fails at once. Their source is the text, and the name of each.
+/// Designs without effect, one of which fails at once. Their source is the text, and the name of each.
 struct Named(&'static str);
 
 struct Idle {
@@ -87,14 +87,15 @@ fn a_run_is_named_by_the_source_of_its_design_and_one_that_raises_has_failed() {
     assert_eq!((table.runs(), table.failed()), (3, 1));
     let error = Some("the design broken raised an error".to_owned());
     assert_eq!(states(&path), [(State::Done, None), (State::Done, None), (State::Failed, error)]);
-    // The same source: nothing is left to do. Another one: all but the run without a design. Without designs the three are that run.
+    // Same source: nothing is left to run. Another one: everything except the run without a design. Without
+    // designs the three are that run.
     let planned = |study: &Study| plan(study, &store, "program").expect("a plan").done;
     assert_eq!((planned(&with("first")), planned(&with("second")), planned(&study(STUDY))), (3, 1, 3));
     done(&with("second"), &store);
     assert_eq!(states(&path).len(), 5);
 }
 
-/// A place whose designs have this source.
+/// An executor whose designs have this source.
 struct Beside(&'static str);
 
 impl Elsewhere for Beside {

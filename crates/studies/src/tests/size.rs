@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Keys of `steps` values each.
+/// Returns keys with `steps` values each.
 fn wide(keys: &[&str], steps: u32) -> String {
     let axis = |key: &&str| {
         format!("[[vary]]\nkey = \"{key}\"\nvalues = {{ from = 1, to = 100000, steps = {steps} }}\n")
@@ -36,7 +36,7 @@ fn a_thousand_million_seeds_are_refused_before_any_run_is_made() {
         "seeds = 2, until = { column = \"host.iops\", half_width = \"1 %\", at_most = 1_000_000_000 }";
     let until = refused(&STUDY.replace("seeds = 2", until));
     assert!(until.contains("repeat.until.at_most: found 1,000,000,000 seeds"), "{until}");
-    // Seeds that are set after it was read, as arguments do, are refused where runs are counted.
+    // Seeds set after parsing, as by arguments, are rejected when runs are counted.
     let mut late = study(STUDY);
     late.repeat.seeds = 1_000_000_000;
     let store = Store::in_memory();

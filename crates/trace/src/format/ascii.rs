@@ -10,7 +10,7 @@ use super::super::row::Row;
 
 const LAYOUT: &str = "time device address size read(1)/write(0)";
 
-/// The request on one line; `more` allows further columns, such as hashes of the content.
+/// Parses the request on one line; `more` allows further columns, such as content hashes.
 pub(super) fn row(line: &str, units: Units, more: bool) -> Result<Row, Bad> {
     let fields = line.split_ascii_whitespace();
     let [time, dev, address, size, flags] =

@@ -1,5 +1,6 @@
-//! BIOtracer on Android: address and size in sectors, size in bytes, flags (bit 0: write), and the seconds at which
-//! the request was created, processed, submitted and finished. Rows stand in the order of their finish.
+//! BIOtracer on Android: address and size in sectors, size in bytes, flags (bit 0: write), and the times in
+//! seconds at which the request was created, processed, submitted and finished. Rows are ordered by finish
+//! time.
 
 use super::super::Op;
 use super::super::field::{bytes_field, decimal, exactly, whole};
@@ -9,7 +10,8 @@ use super::super::row::Row;
 
 const LAYOUT: &str = "address sectors bytes flags created processed submitted finished";
 
-/// The request on one line. It arrives when it is created; the response lasts from there to its finish.
+/// Parses the request on one line. Its arrival is the creation time; the response time is finish minus
+/// creation.
 pub(super) fn row(line: &str, units: Units) -> Result<Row, Bad> {
     let [address, sectors, size, flags, created, _, _, finished] =
         exactly(line, line.split_ascii_whitespace(), LAYOUT)?;

@@ -1,6 +1,6 @@
 //! The default text of blkparse: `major,minor cpu sequence seconds pid action RWBS sector + sectors [process]`.
 //!
-//! Of its actions Q, D and C are read; the summary at its end, messages and headers are passed over.
+//! Reads the actions Q, D and C; ignores the summary at the end, messages and headers.
 
 use super::super::Op;
 use super::super::field::{at_least, bytes_field, decimal, whole};
@@ -10,7 +10,7 @@ use super::super::row::{LineReader, Row, linux_device};
 
 const LAYOUT: &str = "major,minor cpu sequence seconds pid action RWBS sector + sectors";
 
-/// How the lines of the summary begin that blkparse prints after the events.
+/// First words of the summary lines that blkparse prints after the events.
 const SUMMARY: [&str; 15] = [
     "CPU",
     "Total",
@@ -38,7 +38,7 @@ impl LineReader for Blkparse {
     }
 }
 
-/// Whether a line begins as an event does: `8,16 3 ...`.
+/// Whether a line begins like an event: `8,16 3 ...`.
 pub(super) fn begins_as_event(line: &str) -> bool {
     line.split_ascii_whitespace()
         .next()
@@ -46,7 +46,7 @@ pub(super) fn begins_as_event(line: &str) -> bool {
         .is_some_and(|(major, minor)| major.parse::<u32>().is_ok() && minor.parse::<u32>().is_ok())
 }
 
-/// The event on a line, if it is one of a request's.
+/// Parses the event on a line; `None` if it does not belong to a request.
 fn event(line: &str, units: Units) -> std::result::Result<Option<Row>, Bad> {
     let [device, cpu, sequence, time, pid, action] = at_least(line, line.split_ascii_whitespace(), LAYOUT)?;
     let (major, minor) =
@@ -67,9 +67,9 @@ fn event(line: &str, units: Units) -> std::result::Result<Option<Row>, Bad> {
             let count = rest.next().unwrap_or_default();
             flags.event(time, kind, device, op, (sector, count), units).map(|row| Some(Row { cpu, ..row }))
         }
-        // `sector (bytes of a command) [process]`: a command passed through, not a request of the block layer.
+        // `sector (bytes of a command) [process]`: a passthrough command, not a request of the block layer.
         Some(text) if text.starts_with('(') => Ok(None),
-        // A flush, and the end of any request without data, has no size.
+        // A flush, or the completion of a request without data, has no size.
         _ if flags.preflush || kind == Action::Complete && sector.parse::<u64>().is_ok() => {
             flags.event(time, kind, device, op, ("0", "0"), units).map(|row| Some(Row { cpu, ..row }))
         }
@@ -77,7 +77,7 @@ fn event(line: &str, units: Units) -> std::result::Result<Option<Row>, Bad> {
     }
 }
 
-/// The kind of an event from its letter; `None` for all that are not read.
+/// Returns the kind of an event from its letter; `None` for events that are ignored.
 pub(super) fn kind(letter: &str) -> Option<Action> {
     match letter {
         "Q" => Some(Action::Queue),
@@ -87,17 +87,18 @@ pub(super) fn kind(letter: &str) -> Option<Action> {
     }
 }
 
-/// The RWBS letters of blkparse: what a request does, and how.
+/// The RWBS letters of blkparse: operation and flags of a request.
 pub(super) struct Rwbs {
-    /// Read, write, discard or flush; `None` where the letters name no request of data (`N`).
+    /// Read, write, discard or flush; `None` if the letters name no data request (`N`).
     pub(super) op: Option<Op>,
-    /// An F in front of the op, or a B (barrier, of kernels before 2.6.37).
+    /// An F before the operation, or a B (barrier, kernels before 2.6.37).
     pub(super) preflush: bool,
     fua: bool,
 }
 
 impl Rwbs {
-    /// Reads letters such as `WS`, `FWFS` or `RA`. F before the op is a flush, after it forced unit access.
+    /// Parses letters such as `WS`, `FWFS` or `RA`. F before the operation is a flush, after it forced unit
+    /// access.
     pub(super) fn parse(text: &str) -> Self {
         let before = text.strip_prefix('F');
         let rest = before.unwrap_or(text);
@@ -111,7 +112,7 @@ impl Rwbs {
         Self { op, preflush: before.is_some() || barrier, fua: rest.contains('F') || barrier }
     }
 
-    /// The event of a request with these letters, at (sector, count) as texts.
+    /// Builds the event of a request with these letters, from (sector, count) as text.
     pub(super) fn event(
         &self,
         time: i128,

@@ -1,5 +1,5 @@
-//! Binary records of the Linux block tracer (`struct blk_io_trace`, linux/blktrace_api.h, version 7), one file a
-//! processor, merged by time. Either byte order is read.
+//! Binary records of blktrace (`struct blk_io_trace`, linux/blktrace_api.h, version 7), one file per CPU,
+//! merged by time. Both byte orders are read.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,13 +13,13 @@ use super::super::options::Action;
 use super::super::row::{Reader, Row};
 use crate::{Error, error::Result};
 
-/// The first four bytes of every record: the letters `eat`, and the version in the lowest byte.
+/// First four bytes of every record: the letters `eat`, and the version in the lowest byte.
 const MAGIC: u32 = 0x6561_7407;
 
-/// Bytes of a record without the payload that may follow it.
+/// Size of a record in bytes, without the payload that may follow.
 const RECORD: usize = 48;
 
-/// The categories of an event, bits of the upper half of its action word (`enum blktrace_cat`).
+/// Categories of an event, bits in the upper half of its action word (`enum blktrace_cat`).
 mod category {
     pub(super) const WRITE: u32 = 1 << 1;
     pub(super) const FLUSH: u32 = 1 << 2;
@@ -50,9 +50,9 @@ enum Order {
     Big,
 }
 
-/// Reads the events of one processor's file.
+/// Reads the events of one per-CPU file.
 pub(crate) struct PartReader<'a> {
-    /// The file, for messages; with the member's name where it is an archive.
+    /// File name for messages; with the member name for an archive.
     path: PathBuf,
     stream: Box<dyn Read + Send + 'a>,
     number: u64,
@@ -109,17 +109,17 @@ impl Reader for PartReader<'_> {
     }
 }
 
-/// The files of several processors, merged by time.
+/// Per-CPU files merged by time.
 pub(crate) struct Merged<'a> {
     parts: Vec<Box<dyn Reader + 'a>>,
     /// The next row of each part that has one.
     next: Vec<Option<Row>>,
-    /// Time of the next row, and its part: of equal times the first part has its turn.
+    /// Time of the next row, and its part: on equal times the first part wins.
     turns: BinaryHeap<Reverse<(i128, usize)>>,
 }
 
 impl<'a> Merged<'a> {
-    /// Looks at the first row of each part.
+    /// Reads the first row of each part.
     pub(crate) fn new(parts: Vec<Box<dyn Reader + 'a>>) -> Result<Self> {
         let next = parts.iter().map(|_| None).collect();
         let mut merged = Self { parts, next, turns: BinaryHeap::new() };
@@ -151,7 +151,7 @@ impl Reader for Merged<'_> {
     }
 }
 
-/// The fields that are read of a record.
+/// Fields read from a record.
 struct Record {
     time_ns: u64,
     sector: u64,
@@ -163,7 +163,7 @@ struct Record {
 }
 
 impl Record {
-    /// The fields of a record, or the number that stands where its magic number should.
+    /// Parses a record; returns the wrong magic number as error.
     fn parse(record: [u8; RECORD]) -> std::result::Result<Self, u32> {
         let magic = *record.first_chunk().expect("a record has 48 bytes");
         let order = order(magic).ok_or(u32::from_le_bytes(magic))?;
@@ -197,10 +197,10 @@ impl Record {
         })
     }
 
-    /// The event, if it is one of a request's data.
+    /// Returns the event, if it belongs to a data request.
     fn row(&self) -> std::result::Result<Option<Row>, Bad> {
         let is = |category: u32| self.action >> 16 & category != 0;
-        // The lower byte is the event (`enum blktrace_act`); the bit above it marks a control group's number.
+        // The low byte is the event (`enum blktrace_act`); the bit above it marks a cgroup ID.
         let kind = match self.action & 0xff {
             1 => Action::Queue,
             7 => Action::Issue,
@@ -219,7 +219,7 @@ impl Record {
         };
         let time = i128::from(self.time_ns) * 1_000;
         let size = u64::from(self.bytes);
-        // Events without data carry no address that means anything, at times all ones.
+        // Events without data carry no meaningful address, at times all ones.
         let offset = if size == 0 { 0 } else { bytes(self.sector, wordline_kernel::Bytes(512), "sector")? };
         Ok(Some(Row {
             event: Some(kind),

@@ -1,6 +1,7 @@
-//! Our own CSV: columns named by a header line, in any order.
+//! Wordline's own CSV: columns named by a header line, in any order.
 //!
-//! A time column says its unit in its name (`t_ns`), or is named `t`, `time` or `timestamp`; options go before names.
+//! The name of a time column gives its unit (`t_ns`), or is `t`, `time` or `timestamp`; options take
+//! precedence over names.
 
 use wordline_kernel::Bytes;
 
@@ -12,8 +13,8 @@ use super::super::units::Assumed;
 use super::super::{Generated, Op};
 use crate::error::Result;
 
-/// The columns that [`write`](fn@crate::write) puts down, in its order, and those that it adds for requests with
-/// a processor or a stream.
+/// Columns that [`write`](fn@crate::write) writes, in order, and those it adds for requests with a CPU or a
+/// stream.
 pub(crate) const COLUMNS: &str = "t_ps,op,offset,size,dev,resp_ps,fua";
 pub(crate) const MORE_COLUMNS: &str = ",cpu,stream";
 
@@ -21,7 +22,7 @@ const WANTED: &str = "a header with a time (t, time or timestamp, alone or with 
     op, offset (or offset_bytes, or lba in sectors) and size (or size_bytes, or sectors); also known are dev or device, resp_ns or \
     response_us, fua, cpu and stream";
 
-/// The field of a request that a column holds.
+/// Field of a request that a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
     Time,
@@ -39,7 +40,7 @@ const ROLES: usize = Role::Stream as usize + 1;
 
 /// Reads the lines below a header.
 pub(super) struct Csv {
-    /// The role of each column, if it is known.
+    /// Role of each column, if known.
     roles: Vec<Option<Role>>,
     time: TimeUnit,
     response: TimeUnit,
@@ -72,7 +73,7 @@ pub(super) fn reader(
     Ok(csv)
 }
 
-/// Whether a line is a header that names the columns of a trace.
+/// Whether a line is a header that names trace columns.
 pub(super) fn is_header(line: &str) -> bool {
     let has = |known: fn(&str) -> bool| names(line).any(|name| known(&name));
     has(|name| time_unit(name).is_some()) && has(is_other_column)
@@ -82,7 +83,7 @@ fn names(line: &str) -> impl Iterator<Item = String> + '_ {
     line.split(',').map(|name| name.trim().trim_matches('"').to_ascii_lowercase())
 }
 
-/// The unit that a time column's name says, the inner `None` where it says none.
+/// Returns the unit given by the name of a time column; the inner `None` if the name gives none.
 fn time_unit(name: &str) -> Option<Option<TimeUnit>> {
     match name {
         "t" | "time" | "timestamp" => Some(None),
@@ -108,7 +109,7 @@ fn response_unit(name: &str) -> Option<TimeUnit> {
     unit_suffix(name.strip_prefix("resp_").or_else(|| name.strip_prefix("response_"))?)
 }
 
-/// The role of a column of this name.
+/// Returns the role of a column with this name.
 fn role(name: &str) -> Option<Role> {
     Some(match name {
         "op" => Role::Op,
@@ -128,7 +129,7 @@ fn is_other_column(name: &str) -> bool {
     role(name).is_some_and(|role| !matches!(role, Role::Time | Role::Response))
 }
 
-/// The column of each field. Two for the same field are refused: one of them would be passed over.
+/// Finds the column of each field. Two columns for the same field are an error: one of them would be ignored.
 fn places(names: &[String]) -> std::result::Result<[Option<usize>; ROLES], Bad> {
     let mut places: [Option<usize>; ROLES] = [None; ROLES];
     for (at, name) in names.iter().enumerate() {
@@ -165,7 +166,8 @@ impl Csv {
         let named = time_unit(time).flatten();
         let time = options.time_unit.or(named).unwrap_or(units.time);
         assumed.set_time(time, named.is_some());
-        // A column in bytes keeps them unless the options give a unit; one in sectors counts 512 B or what they say.
+        // A column in bytes counts bytes unless the options give a unit; one in sectors counts 512 B or the
+        // given unit.
         let sector = options.sector.unwrap_or(Bytes(512));
         let counted = |name: &str, said: Option<Bytes>| {
             said.unwrap_or(if matches!(name, "lba" | "sectors") { sector } else { Bytes(1) })
@@ -187,7 +189,7 @@ impl Csv {
         })
     }
 
-    /// The fields of a line by their role.
+    /// Returns the fields of a line by role.
     fn cells<'a>(&self, line: &'a str) -> std::result::Result<[&'a str; ROLES], Bad> {
         let mut cells = [""; ROLES];
         let mut count = 0;
@@ -245,7 +247,7 @@ impl LineReader for Csv {
     }
 }
 
-/// A small number in a column of its own.
+/// Parses a small number in its own column.
 fn small<N: std::str::FromStr>(text: &str, what: &str) -> std::result::Result<N, Bad> {
     let most = (1_u64 << (8 * size_of::<N>())) - 1;
     text.parse().map_err(|_| Bad {

@@ -1,4 +1,4 @@
-//! Finding the format of a trace by its content.
+//! Detects the format of a trace from its content.
 
 use super::super::input::{Input, quoted};
 use super::super::options::Format;
@@ -10,14 +10,14 @@ use crate::{Error, error::Result};
 pub(crate) enum Content {
     /// A trace in this format.
     Trace(Format),
-    /// A tar archive, which should hold files of the block tracer.
+    /// A tar archive, which should hold blktrace files.
     Archive,
 }
 
-/// How many lines are looked at, chosen to pass over a header of any length that was seen.
+/// Number of lines examined, chosen to skip the longest header seen.
 const LINES: usize = 100;
 
-/// Finds the format: by magic number, by the header, or by the first line that has the shape of a format's.
+/// Detects the format: by magic number, by the header, or by the first line with the shape of a known format.
 pub(crate) fn detect(input: &Input<'_>) -> Result<Content> {
     let prefix = input.prefix.as_slice();
     if blktrace::is_blktrace(prefix) {
@@ -29,7 +29,7 @@ pub(crate) fn detect(input: &Input<'_>) -> Result<Content> {
     let text = String::from_utf8_lossy(prefix);
     let lines = || text.lines().take(LINES).map(str::trim).filter(|line| !line.is_empty());
     let rows = || lines().filter(|line| !line.starts_with('#'));
-    // The mark of a POSIX archive, at its place in the first header. FIU's samples begin with such a header, too.
+    // The POSIX archive magic, at its offset in the first header. FIU samples begin with such a header, too.
     let is_fiu = |line: &str| fiu::row(line, Format::Fiu.units()).is_ok();
     if prefix.get(257..262) == Some(b"ustar") && !lines().any(is_fiu) {
         return Ok(Content::Archive);
@@ -43,7 +43,7 @@ pub(crate) fn detect(input: &Input<'_>) -> Result<Content> {
         return Ok(Content::Trace(format));
     }
     if let Some(format) = rows().find_map(line_format) {
-        // One time with a point is enough: whole numbers of milliseconds may come first.
+        // One time with a decimal point is enough: integer milliseconds may come first.
         let points =
             lines().filter_map(|line| line.split_ascii_whitespace().next()).any(|time| time.contains('.'));
         let is_mqsim = format == Format::Mqsim;
@@ -67,7 +67,7 @@ fn header_format(line: &str) -> Option<Format> {
     }
 }
 
-/// The format whose line this is, the more peculiar ones first.
+/// Returns the format whose line this is; more distinctive formats are tried first.
 fn line_format(line: &str) -> Option<Format> {
     let words = || line.split_ascii_whitespace();
     let commas = || line.split(',').map(str::trim);

@@ -1,5 +1,6 @@
-//! fio's I/O log. Version 2: `file action [offset length]`, where time passes only by `wait` lines, whose offset is
-//! the number of microseconds since the wait before. Version 3: the same with a time stamp in front, in microseconds.
+//! fio I/O logs. Version 2: `file action [offset length]`, where time advances only by `wait` lines, whose
+//! offset is the microseconds since the previous wait. Version 3: the same with a leading time stamp in
+//! microseconds.
 
 use std::collections::BTreeMap;
 
@@ -11,16 +12,16 @@ use super::super::row::{LineReader, Row};
 use super::MOST_NAMES;
 use crate::error::Result;
 
-/// The first words of the log, before the version number and `iolog`.
+/// First words of the log, before the version number and `iolog`.
 pub(super) const HEADER: &str = "fio version ";
 
 const LAYOUT_2: &str = "file action [offset length]";
 const LAYOUT_3: &str = "time file action [offset length]";
 
-/// The longest name of a file that is kept: PATH_MAX of Linux (limits.h).
+/// Upper bound on the length of a file name: PATH_MAX of Linux (limits.h).
 const LONGEST_NAME: usize = 4096;
 
-/// Reads the log. The device of a request is the number of its file in order of appearance.
+/// Reads the log. Files are numbered as devices in order of appearance.
 pub(super) struct Log {
     stamped: bool,
     units: Units,

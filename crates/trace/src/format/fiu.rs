@@ -1,4 +1,4 @@
-//! FIU: nanoseconds, process id, process, address, sectors, R or W, major, minor, hash of the content.
+//! FIU: nanoseconds, process ID, process, address, sectors, R or W, major, minor, content hash.
 //!
 //! Published samples were cut from tar archives: lines of tar headers stand between the requests.
 
@@ -9,7 +9,7 @@ use super::super::row::{LineReader, Row, linux_device, read_or_write};
 
 const LAYOUT: &str = "time pid process address sectors R/W major minor hash";
 
-/// Reads the lines, passing over remains of tar headers.
+/// Reads the lines, ignoring remains of tar headers.
 pub(super) struct Fiu {
     units: Units,
     damaged: u64,
@@ -37,7 +37,7 @@ impl LineReader for Fiu {
     }
 }
 
-/// A line with a zero byte, a pax path, or a pax record (`28 ctime=1410563671.72`).
+/// Whether a line has a zero byte, a pax path, or a pax record (`28 ctime=1410563671.72`).
 fn is_tar_remains(line: &str) -> bool {
     let is_pax_record = line.split_once(' ').is_some_and(|(length, record)| {
         !length.is_empty()
@@ -48,7 +48,7 @@ fn is_tar_remains(line: &str) -> bool {
     line.contains('\0') || line.contains("PaxHeader") || is_pax_record
 }
 
-/// The request on one line.
+/// Parses the request on one line.
 pub(super) fn row(line: &str, units: Units) -> Result<Row, Bad> {
     let [time, _, _, address, sectors, op, major, minor, _] =
         exactly(line, line.split_ascii_whitespace(), LAYOUT)?;

@@ -1,4 +1,4 @@
-//! hfplayer's CSV: columns named by a header line, such as `ELAPSED_USECS.D`; one line a request.
+//! hfplayer CSV: columns named by a header line, such as `ELAPSED_USECS.D`; one line per request.
 
 use super::super::Op;
 use super::super::field::{bytes_field, decimal, device};
@@ -7,12 +7,12 @@ use super::super::options::Units;
 use super::super::row::{LineReader, Row};
 use crate::error::Result;
 
-/// How the header line begins.
+/// First word of the header line.
 pub(super) const HEADER: &str = "#DUMP_OFFSET";
 
 const WANTED: [&str; 5] = ["ELAPSED_USECS", "CMD", "LBA", "NBLKS", "LATENCY_USECS"];
 
-/// The column of each field.
+/// Column index of each field.
 pub(super) struct Hfplayer {
     columns: usize,
     places: [usize; WANTED.len()],

@@ -1,4 +1,4 @@
-//! The formats of traces, one file each: how a line or record becomes a row, and how the format is known.
+//! Trace formats, one file each: how a line or record is parsed into a row, and how the format is detected.
 
 mod ascii;
 mod biotracer;
@@ -26,10 +26,10 @@ use super::row::{LineReader, OnEachLine, Reader, Text};
 use super::units::Assumed;
 use crate::error::Result;
 
-/// The most names of hosts or files that a trace may hold: they are kept to tell them apart.
+/// Upper bound on host or file names in a trace: they are kept to number the devices.
 const MOST_NAMES: usize = 1 << 16;
 
-/// A reader of a file in `format`, which is not the binary of the block tracer, and which of its units are assumed.
+/// Returns a reader of a file in `format`, which is not binary blktrace, and the units that were assumed.
 pub(super) fn reader<'a>(
     format: Format,
     input: Input<'a>,

@@ -1,5 +1,5 @@
-//! The text of the MOST tools, made from the Android block trace: seconds, action, RWBS, sector, sectors, pid,
-//! process, class and at times a file, separated by tabs.
+//! Text of the MOST tools, made from Android block traces: seconds, action, RWBS, sector, sectors, pid,
+//! process, class and optionally a file, separated by tabs.
 
 use super::super::field::{at_least, decimal};
 use super::super::input::{Bad, quoted};
@@ -18,7 +18,7 @@ impl LineReader for Most {
     }
 }
 
-/// The event on a line, if it is one of a request's.
+/// Parses the event on a line; `None` if it does not belong to a request.
 pub(super) fn event(line: &str, units: Units) -> Result<Option<Row>, Bad> {
     let [time, action, rwbs, sector, count, _, _, _] = at_least(line, line.split('\t'), LAYOUT)?;
     let time = decimal(time, units.time.ps(), "time")?;

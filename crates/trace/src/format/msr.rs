@@ -1,4 +1,5 @@
-//! MSR Cambridge: a Windows file time, host, disk, Read or Write, offset, size, response time in ticks of 100 ns.
+//! MSR Cambridge: Windows file time, host, disk, Read or Write, offset, size, response time in ticks of 100
+//! ns.
 
 use std::collections::BTreeMap;
 
@@ -10,18 +11,18 @@ use super::MOST_NAMES;
 
 const LAYOUT: &str = "time,host,disk,Read or Write,offset,size,response";
 
-/// The tick of a Windows file time: 100 ns (Microsoft, structure FILETIME).
+/// Tick of a Windows file time: 100 ns (Microsoft, structure FILETIME).
 pub(crate) const TICK_PS: u64 = 100_000;
 
-/// The longest name of a host that is kept; the domain name system allows 253 (RFC 1035, section 3.1).
+/// Upper bound on the length of a host name; the domain name system allows 253 (RFC 1035, section 3.1).
 const LONGEST_HOST: usize = 255;
 
-/// Reads the lines. The disk is the device; with several hosts, the device is 65536 x the host's number in order of
-/// appearance + the disk.
+/// Reads the lines. The disk is the device; with several hosts, the device is 65536 x the host's number (in
+/// order of appearance) + the disk.
 pub(super) struct Msr {
     units: Units,
     hosts: BTreeMap<String, u32>,
-    /// The host of the line before: most traces have one alone.
+    /// Host of the previous line: most traces have only one.
     last: (String, u32),
 }
 

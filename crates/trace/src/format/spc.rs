@@ -1,5 +1,5 @@
-//! SPC, as in the UMass repository: ASU, address in 512 B blocks, size in bytes, r or w, seconds; further fields
-//! are passed over.
+//! SPC, as in the UMass repository: ASU, address in 512 B blocks, size in bytes, r or w, seconds; further
+//! fields are ignored.
 
 use super::super::field::{at_least, by_commas, bytes_field, decimal, device};
 use super::super::input::Bad;
@@ -8,7 +8,7 @@ use super::super::row::{Row, read_or_write};
 
 const LAYOUT: &str = "ASU,address,size,R or W,seconds";
 
-/// The request on one line.
+/// Parses the request on one line.
 pub(super) fn row(line: &str, units: Units) -> Result<Row, Bad> {
     let [asu, address, size, op, time] = at_least(line, by_commas(line), LAYOUT)?;
     let seconds = decimal(time, units.time.ps(), "time")?;

@@ -5,7 +5,7 @@
 //! | 1 | u32 serial, u32 bytes, u32 segments, u16 command, u16 version, u64 block, u64 microseconds |
 //! | 2 | u16 command, u16 version, u32 serial, u32 bytes, u32 segments, u64 block, u64 microseconds, u64 response |
 //!
-//! The layouts are those of libCacheSim's reader; the upper byte of the version field is the version.
+//! The layouts follow libCacheSim's reader; the upper byte of the version field is the version.
 
 use std::io::BufRead;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ use crate::{Error, error::Result};
 const BLOCK: wordline_kernel::Bytes = wordline_kernel::Bytes(512);
 const US: i128 = 1_000_000;
 
-/// Where the fields of a record lie.
+/// Offsets of the fields in a record.
 #[derive(Clone, Copy)]
 struct Layout {
     length: usize,
@@ -36,16 +36,16 @@ const LAYOUTS: [Layout; 2] = [
     Layout { length: 40, version: 2, command: 0, size: 8, block: 16, time: 24, response: Some(32) },
 ];
 
-/// Bytes of the longest record.
+/// Size of the longest record, in bytes.
 const LONGEST_RECORD: usize = 40;
 
-/// Whether the beginning of a file is made of such records.
+/// Whether the beginning of a file consists of such records.
 pub(super) fn is_vscsi(prefix: &[u8]) -> bool {
     layout_of(prefix).is_some()
 }
 
-/// The layout by which the first records, at most 16, all have its version, and at least half of them a command that
-/// is read.
+/// Returns the layout under which the first records, at most 16, all have its version, and at least half of
+/// them are supported commands.
 fn layout_of(prefix: &[u8]) -> Option<Layout> {
     LAYOUTS.into_iter().find(|layout| {
         let records = || prefix.chunks_exact(layout.length).take(16);
@@ -65,7 +65,7 @@ pub(super) struct Vscsi<'a> {
     others: u64,
 }
 
-/// Finds the layout.
+/// Detects the layout.
 pub(super) fn reader(input: Input<'_>) -> Result<Vscsi<'_>> {
     let Input { path, prefix, stream, .. } = input;
     let layout = layout_of(&prefix).ok_or_else(|| Error::Content {

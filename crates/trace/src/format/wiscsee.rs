@@ -1,5 +1,5 @@
-//! The events of wiscsee: process, D (issued) or C (completed), read, write or discard, offset, size, seconds,
-//! seconds since the event before, and whether the request is synchronous.
+//! Events of wiscsee: process, D (issued) or C (completed), read, write or discard, offset, size, seconds,
+//! seconds since the previous event, and whether the request is synchronous.
 
 use super::super::field::{at_least, bytes_field, decimal};
 use super::super::input::{Bad, quoted};
@@ -8,8 +8,8 @@ use super::super::row::{LineReader, Row, op};
 
 const LAYOUT: &str = "pid D/C op offset size seconds wait sync";
 
-/// Reads the events. A read with a negative offset, which the tool writes for a file system's own probes, is passed
-/// over.
+/// Reads the events. Reads with a negative offset, which the tool writes for a file system's own probes, are
+/// ignored.
 pub(super) struct Wiscsee {
     units: Units,
     negative: u64,

@@ -1,21 +1,21 @@
-//! Where the requests of a generated workload go.
+//! Addresses of the requests of a generated workload.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Complaints, Stream, gcd};
 
 use super::zipf::Zipf;
 
-/// The pattern of addresses.
+/// Address pattern.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Pattern {
-    /// Each request starts where the one before it ended; at the end of the region it starts over.
+    /// Each request starts where the previous one ended; at the end of the region it wraps around.
     Sequential {},
-    /// Every address of the region is equally likely.
+    /// All addresses of the region are equally likely.
     Uniform {},
-    /// A few addresses get most requests: the k-th most popular one gets a share in proportion to `k^-theta`.
+    /// Few addresses get most requests: the share of the k-th most popular one is proportional to `k^-theta`.
     Zipf {
-        /// The exponent, above 0 and at most 5; YCSB uses 0.99.
+        /// Exponent, above 0 and at most 5; YCSB uses 0.99.
         theta: f64,
     },
     /// `hot_accesses` of the requests go to `hot_addresses` of the addresses.
@@ -50,10 +50,10 @@ impl Pattern {
     }
 }
 
-/// Spreads the numbers from 0 to below `slots` over the same numbers, one to one: `n -> step * n mod slots`.
+/// Permutes the numbers below `slots`: `n -> step * n mod slots`.
 ///
-/// The step is the number nearest to `slots` divided by the golden ratio that has no divisor in common with
-/// `slots`, so that it is a bijection, and the first numbers (the most popular) lie as evenly as they can.
+/// The step is the number nearest to `slots` divided by the golden ratio that is coprime to `slots`, so that
+/// this is a bijection and the first numbers (the most popular) are spread as evenly as possible.
 #[derive(Clone, Copy, Debug)]
 pub struct Scramble {
     slots: u64,
@@ -61,14 +61,14 @@ pub struct Scramble {
 }
 
 impl Scramble {
-    /// Over `slots` numbers, at least 1.
+    /// Creates a permutation of `slots` numbers, at least 1.
     pub fn new(slots: u64) -> Self {
         let nearest = (slots as f64 * 0.618_033_988_749_894_8) as u64;
         let step = (nearest.max(1)..).find(|step| gcd(*step, slots) == 1);
         Self { slots, step: step.expect("slots + 1 has no divisor in common with slots") }
     }
 
-    /// Where `number` goes.
+    /// Returns the image of `number`.
     pub fn place(self, number: u64) -> u64 {
         (u128::from(number) * u128::from(self.step) % u128::from(self.slots)) as u64
     }
@@ -84,7 +84,7 @@ pub(super) enum Addresses {
 }
 
 impl Addresses {
-    /// The pattern over `slots` slots, at least 1.
+    /// Creates the pattern over `slots` slots, at least 1.
     pub fn new(pattern: &Pattern, slots: u64) -> Self {
         match *pattern {
             Pattern::Sequential {} => Self::Sequential { next: 0 },
@@ -99,7 +99,7 @@ impl Addresses {
         }
     }
 
-    /// The slot at which a request of `length` slots starts, out of `slots`.
+    /// Returns the start slot of a request of `length` slots, out of `slots`.
     #[inline]
     pub fn next(&mut self, slots: u64, length: u64, random: &mut Stream) -> u64 {
         match self {

@@ -1,55 +1,55 @@
-//! When the requests of a generated workload arrive.
+//! Arrival times of the requests of a generated workload.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Complaints, Duration, Instant, Stream};
 
-/// How requests arrive.
+/// Arrival process of requests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Arrival {
-    /// The host keeps `queue_depth` requests outstanding; every request has the arrival time zero.
+    /// The host keeps `queue_depth` requests outstanding; all arrival times are zero.
     Closed {
-        /// Requests outstanding, from 1 to 65,536.
+        /// Outstanding requests, from 1 to 65,536.
         queue_depth: u32,
     },
     /// One request every `interval`.
     Fixed {
-        /// Time from one request to the next.
+        /// Time between two requests.
         interval: Duration,
     },
-    /// Requests that know nothing of each other (a Poisson process).
+    /// Independent requests (a Poisson process).
     Exponential {
-        /// Mean time from one request to the next.
+        /// Mean time between two requests.
         interval: Duration,
     },
-    /// For `on` one request every `interval`, then none for `off`, and again.
+    /// Repeats: for `on` one request every `interval`, then none for `off`.
     Bursts {
         /// Length of a burst.
         on: Duration,
         /// Pause between bursts.
         off: Duration,
-        /// Time from one request of a burst to the next, at most `on`.
+        /// Time between two requests of a burst, at most `on`.
         interval: Duration,
     },
 }
 
-/// A closed loop that pauses.
+/// A closed loop with pauses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Bursts {
-    /// How long requests are submitted, from 1us to 1h.
+    /// Time for which requests are submitted, from 1us to 1h.
     pub on: Duration,
-    /// How long none is submitted then, from 1us to 1h.
+    /// Time for which none is submitted then, from 1us to 1h.
     pub off: Duration,
 }
 
 impl Bursts {
-    /// As long pauses as bursts.
+    /// Pauses as long as bursts.
     pub const fn halves(on: Duration) -> Self {
         Self { on, off: on }
     }
 
-    /// Everything that is wrong.
+    /// Checks everything.
     pub fn check(&self, complaints: &mut Complaints) {
         let times = Duration::from_us(1)..=Duration::from_ms(3_600_000);
         for (key, time) in [("bursts.on", self.on), ("bursts.off", self.off)] {
@@ -59,7 +59,7 @@ impl Bursts {
 }
 
 impl Arrival {
-    /// How many requests the host keeps outstanding; `None` where they arrive by the clock.
+    /// Number of requests that the host keeps outstanding; `None` in an open loop.
     pub fn queue_depth(&self) -> Option<u32> {
         if let Self::Closed { queue_depth } = self { Some(*queue_depth) } else { None }
     }
@@ -82,7 +82,7 @@ impl Arrival {
         complaints.require(holds, "arrival.interval", mean, "all requests within 106d");
     }
 
-    /// Picoseconds from the first of this many requests to the last; of random times the mean.
+    /// Picoseconds from the first of this many requests to the last; the mean for random times.
     fn span(&self, requests: u64) -> u128 {
         let (gaps, ps) = (u128::from(requests.saturating_sub(1)), |time: &Duration| u128::from(time.ps()));
         match self {
@@ -97,7 +97,7 @@ impl Arrival {
     }
 }
 
-/// The arrival times of one run.
+/// Arrival times of one run.
 #[derive(Clone, Debug)]
 pub(super) struct Clock {
     arrival: Arrival,
@@ -110,8 +110,8 @@ impl Clock {
         Self { arrival, next: Instant::ZERO, burst: Instant::ZERO }
     }
 
-    /// When the next request arrives; the first arrives at zero. Random times may go on beyond the limit of time, and
-    /// stand still at the end of the clock: the run refuses those beyond the limit.
+    /// Returns the arrival of the next request; the first arrives at zero. Random times may pass the time
+    /// limit and saturate at the end of the clock: the run rejects those beyond the limit.
     #[inline]
     pub fn next(&mut self, random: &mut Stream) -> Instant {
         let now = self.next;

@@ -1,4 +1,4 @@
-//! The configuration of a generated workload: its raw form in TOML and the check that makes it usable.
+//! Configuration of a generated workload: its raw form in TOML and its check.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Complaints, Duration, Seed};
@@ -13,55 +13,55 @@ use super::generator::Generator;
 pub struct Workload {
     /// One sentence for lists.
     pub description: String,
-    /// How many requests.
+    /// Number of requests.
     pub requests: u64,
-    /// Share of the requests that read, from 0 to 1; the others write where no other share says otherwise.
+    /// Share of the requests that read, from 0 to 1; what no share covers are writes.
     pub read_share: f64,
     /// Share of the requests that discard, from 0 to 1.
     #[serde(default)]
     pub discard_share: f64,
-    /// Share of the requests that make a range read as zeroes, from 0 to 1.
+    /// Share of the requests that write zeroes, from 0 to 1.
     #[serde(default)]
     pub write_zeroes_share: f64,
     /// Share of the requests that compare a range with what the host holds, from 0 to 1.
     #[serde(default)]
     pub compare_share: f64,
-    /// The sizes of requests and how likely each is.
+    /// Request sizes and their weights.
     pub sizes: Vec<SizeShare>,
-    /// Addresses are multiples of this size, and so are the sizes; the smallest size where it is not given.
+    /// Alignment of addresses and sizes; the smallest size if not given.
     pub align: Option<Bytes>,
-    /// Where requests go.
+    /// Address pattern.
     pub pattern: Pattern,
     /// Share of the device's logical capacity that is used, from its first byte on; above 0 and at most 1.
     #[serde(default = "whole")]
     pub region: f64,
-    /// When requests arrive.
+    /// Arrival process.
     pub arrival: Arrival,
-    /// The pauses of a closed loop, if it has any.
+    /// Pauses of a closed loop, if any.
     pub bursts: Option<Bursts>,
-    /// The time in a closed loop between an answer and the next request, at most 1h; none where it is not given.
+    /// Time in a closed loop between a completion and the next request, at most 1h; none if not given.
     pub think_time: Option<Duration>,
-    /// Submission queues that the host uses; in a closed loop each has `queue_depth` requests outstanding. One in a
-    /// closed loop, else all of the device, where it is not given.
+    /// Submission queues that the host uses; in a closed loop each has `queue_depth` requests outstanding. If
+    /// not given: one in a closed loop, else all queues of the device.
     pub queues: Option<u16>,
-    /// The stream that writes name, for devices that keep streams apart; 0 for none.
+    /// Stream tag of writes, for devices with streams; 0 for none.
     #[serde(default)]
     pub stream: u8,
-    /// The state in which the device should be before the first request.
+    /// State of the device before the first request.
     pub precondition: Precondition,
 }
 
-/// One size of requests.
+/// One request size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SizeShare {
-    /// The size.
+    /// Size.
     pub size: Bytes,
-    /// How likely it is, against the sum of all weights.
+    /// Weight, relative to the sum of all weights.
     pub weight: u32,
 }
 
-/// The state of a device before a run, as the workload wishes it.
+/// State of a device before a run, as requested by the workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Precondition {
@@ -71,7 +71,7 @@ pub enum Precondition {
     Filled,
     /// Filled, then overwritten at random until its pace no longer changes.
     SteadyState,
-    /// Filled, then written by the workload itself until its write amplification stands still.
+    /// Filled, then written by the workload itself until its write amplification is stable.
     Workload,
 }
 
@@ -80,15 +80,15 @@ fn whole() -> f64 {
 }
 
 impl Workload {
-    /// The size to whose multiples addresses are aligned.
+    /// Alignment of addresses.
     pub fn alignment(&self) -> Bytes {
         self.align.unwrap_or_else(|| self.sizes.iter().map(|s| s.size).min().unwrap_or(Bytes(512)))
     }
 
-    /// Everything that is wrong, all at once.
+    /// Checks everything at once.
     ///
     /// # Errors
-    /// One complaint a key.
+    /// One complaint per key.
     pub fn check(&self) -> Result<(), Complaints> {
         let mut complaints = Complaints::default();
         let c = &mut complaints;
@@ -114,7 +114,7 @@ impl Workload {
         for (n, share) in self.sizes.iter().enumerate() {
             let holds = share.size.0 > 0 && align.0 > 0 && share.size.0.is_multiple_of(align.0);
             c.require(holds, &format!("sizes[{n}].size"), share.size, format!("a multiple of {align}"));
-            // The clock of the smallest device has more than this; a request above 1 GiB is a slip of the unit.
+            // The smallest device holds more than this; a request above 1 GiB is a mistaken unit.
             let holds = share.size <= Bytes::gib(1);
             c.require(holds, &format!("sizes[{n}].size"), share.size, "at most 1GiB");
         }
@@ -140,10 +140,10 @@ impl Workload {
         complaints.or_ok(())
     }
 
-    /// The requests of this workload on a device of `capacity` logical bytes.
+    /// Returns the requests of this workload on a device of `capacity` logical bytes.
     ///
     /// # Errors
-    /// The complaints of [`check`](Self::check), and a region into which the largest request does not fit.
+    /// The complaints of [`check`](Self::check), or a region smaller than the largest request.
     pub fn generator(&self, seed: Seed, capacity: Bytes) -> Result<Generator, Complaints> {
         self.check()?;
         let region = Bytes((capacity.0 as f64 * self.region) as u64);

@@ -1,4 +1,4 @@
-//! The requests of a workload, one after the other.
+//! Requests of a workload, one by one.
 
 use wordline_kernel::{Bytes, Seed, Stream};
 
@@ -7,8 +7,8 @@ use super::arrival::Clock;
 use super::config::Workload;
 use crate::{Op, Request};
 
-/// An iterator over the requests of a [`Workload`]. Address, size, kind and time have a random stream each, so that
-/// a change of one leaves the others as they were.
+/// Iterates over the requests of a [`Workload`]. Address, size, kind and time have a random stream each, so
+/// that changing one does not affect the others.
 #[derive(Clone, Debug)]
 pub struct Generator {
     left: u64,
@@ -17,9 +17,10 @@ pub struct Generator {
     slots: u64,
     addresses: Addresses,
     clock: Clock,
-    /// Slots of a request, and the sum of the weights up to it.
+    /// Slots of a request, and the cumulative weight up to it.
     sizes: Vec<(u64, u64)>,
-    /// Draws of 53 bits below the first read, from there to below the second discard, and so on.
+    /// Thresholds for 53-bit draws: below the first a read, from there to below the second a discard, and so
+    /// on.
     read_below: f64,
     discard_below: f64,
     zero_below: f64,
@@ -60,7 +61,7 @@ impl Generator {
         }
     }
 
-    /// The same with more requests behind its own.
+    /// Adds more requests at the end.
     #[must_use]
     pub fn with_more(self, requests: u64) -> Self {
         Self { left: self.left.saturating_add(requests), ..self }
@@ -68,7 +69,7 @@ impl Generator {
 
     #[inline]
     fn op(&mut self) -> Op {
-        // Two shares that add to 1 leave no writes, whatever the rounding of the sum.
+        // Two shares that sum to 1 leave no writes, whatever the rounding of the sum.
         if self.read_below >= 1.0 {
             return Op::Read;
         }
@@ -86,7 +87,7 @@ impl Generator {
         }
     }
 
-    /// The length of the next request in slots.
+    /// Returns the length of the next request in slots.
     #[inline]
     fn length(&mut self) -> u64 {
         if let [(length, _)] = self.sizes[..] {

@@ -1,4 +1,5 @@
-//! Generated workloads: patterns, named workloads, job files of fio, and profiles fitted to published statistics.
+//! Generated workloads: patterns, named workloads, fio job files, and profiles fitted to published
+//! statistics.
 
 pub mod address;
 pub mod application;

@@ -1,4 +1,4 @@
-//! The workloads that come with the program, by name.
+//! Built-in workloads by name.
 
 use std::collections::BTreeMap;
 
@@ -14,22 +14,22 @@ fn all() -> BTreeMap<String, Workload> {
     toml::from_str(FILE).expect("a test reads the embedded file")
 }
 
-/// The names of the patterns that come with the program, in alphabetical order.
+/// Names of the built-in patterns, in alphabetical order.
 pub fn names() -> Vec<String> {
     all().into_keys().collect()
 }
 
-/// The names of all patterns, applications and profiles, and which of them `found` was probably meant to be.
+/// Lists the names of all patterns, applications and profiles, with the closest match to `found`.
 pub fn one_of_all(found: &str) -> String {
     let names = [names(), application::names(), Profile::names()].concat();
     one_of(found, &names.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
 impl Workload {
-    /// The workload called `name`.
+    /// Returns the workload called `name`.
     ///
     /// # Errors
-    /// Lists the names where there is no such workload.
+    /// Lists the names if there is no such workload.
     pub fn named(name: &str) -> Result<Self, Error> {
         let workload = all().remove(name).ok_or_else(|| Error::Argument {
             what: "workload".into(),

@@ -9,7 +9,7 @@ use crate::{Op, Request, Statistics};
 
 const MIB: u64 = 1 << 20;
 
-/// The workload of a TOML text with the fields that a test does not vary.
+/// Parses a workload, with defaults for the fields that a test does not vary.
 fn workload(extra: &str) -> Workload {
     let base = "description = \"a test\"\nprecondition = \"empty\"\n";
     let with = |key: &str, line: &str| if extra.contains(key) { String::new() } else { format!("{line}\n") };
@@ -80,7 +80,7 @@ fn hot_addresses_get_their_share_of_accesses() {
     let mut counts: Vec<u32> = hits(&w, 100 * 4096).into_values().collect();
     counts.sort_unstable_by(|a, b| b.cmp(a));
     let hot: u32 = counts[..20].iter().sum();
-    // 80,000 expected; the deviation of 100,000 draws is 126.
+    // 80,000 expected; the standard deviation of 100,000 draws is 126.
     assert!((f64::from(hot) - 8e4).abs() < 700.0, "{hot}");
 }
 
@@ -115,7 +115,7 @@ fn requests_arrive_as_configured() {
     assert_eq!(arrivals(bursts, 5), [0, 10, 120, 130, 240]);
     let last =
         *arrivals("{ kind = \"exponential\", interval = \"10us\" }", 100_000).last().expect("not empty");
-    // 10^6 us expected; the deviation of the sum is 3,162 us.
+    // 10^6 us expected; the standard deviation of the sum is 3,162 us.
     assert!(last.abs_diff(1_000_000) < 16_000, "{last}");
 }
 
@@ -178,7 +178,7 @@ fn the_requests_of_a_workload_may_take_as_long_as_the_limit_of_time() {
     assert_eq!(last(of(107, daily).expect("106 days")), Some(Instant::LIMIT));
     let refusal = of(108, daily).expect_err("107 days");
     assert!(refusal.contains("wanted all requests within 106d"), "{refusal}");
-    // A thousand requests a burst: a day of pause is not one for each of them.
+    // A thousand requests per burst: not every request has a day of pause.
     let bursts = "{ kind = \"bursts\", on = \"1s\", off = \"1d\", interval = \"1ms\" }";
     assert!(last(of(100_000, bursts).expect("a hundred bursts")).is_some_and(|last| last < Instant::LIMIT));
     assert!(of(107_001, bursts).is_err());

@@ -1,22 +1,24 @@
-//! The pace of a recorded trace, for requests that have none of their own.
+//! The pace of a recorded trace, for requests without times.
 
 use wordline_kernel::{Duration, Instant};
 
 use crate::{Request, Requests, Result};
 
-/// Arrivals that are held at most; then they begin anew. Chosen: as many as a trace holds that is read once, 8 MiB.
+/// Upper bound on arrivals held; then they repeat. Chosen: the length up to which a trace is read once, 8
+/// MiB.
 const MOST: usize = crate::HELD;
 
-/// When the requests of a trace arrived, over and over.
+/// Arrival times of a trace, repeated.
 #[derive(Clone, Debug)]
 pub struct Times {
     times: Vec<Instant>,
-    /// From one time to the next pass over them.
+    /// Time from one pass to the next.
     period: Duration,
 }
 
 impl Times {
-    /// Those of the first requests of a trace, a million at most; none of a trace of fewer than two times.
+    /// Takes the arrivals of the first requests of a trace, a million at most; `None` for a trace with fewer
+    /// than two distinct times.
     ///
     /// # Errors
     /// The errors of the trace.
@@ -38,14 +40,15 @@ impl Times {
         Ok(Some(Self { times, period }))
     }
 
-    /// When request `number` arrives. Far behind the limit of time, where no run takes it, the clock stands still.
+    /// Returns the arrival of request `number`. Far beyond the time limit, where no run accepts it, the clock
+    /// saturates.
     fn at(&self, number: u64) -> Instant {
         let (pass, within) = (number / self.times.len() as u64, number % self.times.len() as u64);
         let begin = self.period.ps().saturating_mul(pass);
         Instant::from_ps(begin.saturating_add(self.times[within as usize].ps()))
     }
 
-    /// The requests, at these times.
+    /// Gives the requests these times.
     pub fn pace(self, requests: Requests) -> Requests {
         let mut number = 0;
         Box::new(requests.map(move |request| {
@@ -82,7 +85,7 @@ mod tests {
             .pace(closed)
             .map(|request| request.expect("a generator").arrival.ps() / 1_000_000)
             .collect();
-        // 0, 10, 100 and 110 us: the mean is 36.7 us, after which the first comes again.
+        // 0, 10, 100 and 110 us: the mean is 36.7 us, after which the first repeats.
         assert_eq!(paced, [0, 10, 100, 110, 146, 156]);
     }
 

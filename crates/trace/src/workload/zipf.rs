@@ -1,24 +1,24 @@
-//! Zipf's distribution by rejection-inversion, in constant time and memory for any number of ranks.
+//! Zipf distribution by rejection-inversion, in constant time and memory for any number of ranks.
 //!
-//! W. Hörmann and G. Derflinger, "Rejection-inversion to generate variates from monotone discrete distributions",
-//! ACM TOMACS 6(3), 1996. Fewer than 1.2 tries a sample on average for every exponent.
+//! W. Hörmann and G. Derflinger, "Rejection-inversion to generate variates from monotone discrete
+//! distributions", ACM TOMACS 6(3), 1996. Fewer than 1.2 attempts per sample on average for every exponent.
 
 use wordline_kernel::Stream;
 
-/// Ranks from 0 to below a count; rank `k` has a probability in proportion to `(k + 1)^-theta`.
+/// Ranks below a count; rank `k` has a probability proportional to `(k + 1)^-theta`.
 #[derive(Clone, Debug)]
 pub struct Zipf {
     ranks: f64,
     theta: f64,
-    /// The integral of the density up to half a rank before the first and after the last.
+    /// Integral of the density up to half a rank before the first and after the last.
     first: f64,
     last: f64,
-    /// Where a rank is this close to its sample it is accepted at once.
+    /// A sample this close to a rank is accepted at once.
     shortcut: f64,
 }
 
 impl Zipf {
-    /// Over `ranks` ranks, at least 1, with exponent `theta` above 0.
+    /// Creates the distribution over `ranks` ranks, at least 1, with exponent `theta` above 0.
     pub fn new(ranks: u64, theta: f64) -> Self {
         let mut zipf = Self { ranks: ranks as f64, theta, first: 0.0, last: 0.0, shortcut: 0.0 };
         zipf.first = zipf.integral(1.5) - 1.0;
@@ -27,7 +27,7 @@ impl Zipf {
         zipf
     }
 
-    /// A rank from 0 on.
+    /// Draws a rank from 0 on.
     pub fn sample(&self, random: &mut Stream) -> u64 {
         loop {
             let u = self.last + random.unit() * (self.first - self.last);
@@ -50,7 +50,7 @@ impl Zipf {
     }
 
     fn inverse(&self, area: f64) -> f64 {
-        // Rounding can take the product below -1, where the logarithm ends.
+        // Rounding can take the product below -1, outside the domain of the logarithm.
         let t = (area * (1.0 - self.theta)).max(-1.0);
         libm::exp(log1p_ratio(t) * area)
     }

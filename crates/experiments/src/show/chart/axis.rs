@@ -1,4 +1,4 @@
-//! Axes of varied keys: numbers, sizes and times stand at their own distances, other values beside each other.
+//! Axes of varied keys: numbers, sizes and times at proportional distances, other values side by side.
 
 use serde_json::{Value as Json, json};
 use wordline_kernel::{Bytes, Duration};
@@ -6,7 +6,7 @@ use wordline_lab::report::LATENCY_LABELS;
 
 use crate::judge::outcome::Value;
 
-/// The unit of the amounts of a key.
+/// Unit of the amounts of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Measure {
     Number,
@@ -15,7 +15,7 @@ enum Measure {
     Time,
 }
 
-/// The distances of amounts on an axis.
+/// Spacing of amounts on an axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Spacing {
     Linear,
@@ -24,25 +24,28 @@ enum Spacing {
     FromZero(f64),
 }
 
-/// The axis of a key whose values are all amounts of one unit.
+/// Axis of a key whose values are all amounts of one unit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeyAxis {
     measure: Measure,
     spacing: Spacing,
-    /// The amounts, each once, rising.
+    /// Distinct amounts, ascending.
     amounts: Vec<f64>,
 }
 
-/// Amounts over more than this many times the least are logarithmic where their steps grow. Chosen: three doublings.
+/// Ratio of greatest to least amount above which an axis with growing steps is logarithmic. Chosen: three
+/// doublings.
 const LOGARITHMIC: f64 = 8.0;
 
-/// How many times the least step the greatest must be for that. Chosen: even steps differ by a digit of rounding, doublings at once by two.
+/// Ratio of the greatest to the least step required for that. Chosen: even steps differ by rounding,
+/// doublings by at least two.
 const UNEVEN: f64 = 1.9;
 
-/// The most values that each have a tick of their own. Chosen: as many as a page has room for.
+/// Maximum number of values with a tick each. Chosen: as many as fit a page.
 const OWN_TICKS: usize = 24;
 
-/// Pixels between the edge of the plot and the first and the last amount. Chosen: the half of an error bar with its mark.
+/// Pixels between the edge of the plot and the first and the last amount. Chosen: half of an error bar with
+/// its mark.
 const EDGE: u32 = 14;
 
 const SIZE_LABELS: &str = "datum.value >= 1073741824 ? format(datum.value / 1073741824, '.4~g') + ' GiB' : \
@@ -50,7 +53,7 @@ const SIZE_LABELS: &str = "datum.value >= 1073741824 ? format(datum.value / 1073
      datum.value >= 1024 ? format(datum.value / 1024, '.4~g') + ' KiB' : format(datum.value, '~g') + ' B'";
 
 impl KeyAxis {
-    /// The axis of a key with these values; none where they are no amounts, or of several units.
+    /// Creates the axis of a key with these values; `None` if they are not amounts, or have several units.
     pub fn of(values: &[Value]) -> Option<Self> {
         let all: Vec<(f64, Measure)> = values.iter().map(amount).collect::<Option<_>>()?;
         let (_, measure) = *all.first()?;
@@ -63,7 +66,7 @@ impl KeyAxis {
         Some(Self { measure, spacing: spacing(&amounts), amounts })
     }
 
-    /// How many different amounts there are.
+    /// Number of distinct amounts.
     pub fn len(&self) -> usize {
         self.amounts.len()
     }
@@ -73,12 +76,12 @@ impl KeyAxis {
         self.amounts.is_empty()
     }
 
-    /// The place of a value on the axis; none if it is no amount.
+    /// Position of a value on the axis; `None` if it is no amount.
     pub fn place(&self, value: &Value) -> Option<f64> {
         amount(value).map(|(amount, _)| amount)
     }
 
-    /// The encoding of the field of a chart that holds these places.
+    /// Encoding of the chart field that holds these positions.
     pub fn channel(&self, field: &str, title: &str) -> Json {
         let mut scale = json!({ "type": "linear", "zero": false, "nice": false, "padding": EDGE });
         match self.spacing {
@@ -100,7 +103,8 @@ impl KeyAxis {
         json!({ "field": field, "type": "quantitative", "title": title, "scale": scale, "axis": axis })
     }
 
-    /// The edges of the cells of a map, each half-way to the next amount on the axis: one more than there are amounts.
+    /// Edges of the cells of a map, each half-way to the next amount on the axis: one more than there are
+    /// amounts.
     pub fn edges(&self) -> Vec<f64> {
         let on: Vec<f64> = self.amounts.iter().map(|amount| self.stretched(*amount)).collect();
         let between = on.windows(2).map(|pair| (pair[0] + pair[1]) / 2.0);
@@ -114,14 +118,14 @@ impl KeyAxis {
         edges.into_iter().map(|edge| self.amount_at(edge)).collect()
     }
 
-    /// The width of the narrowest cell, as a part of the axis.
+    /// Width of the narrowest cell, as a fraction of the axis.
     pub fn narrowest(&self) -> f64 {
         let on: Vec<f64> = self.edges().iter().map(|edge| self.stretched(*edge)).collect();
         let all = on[on.len() - 1] - on[0];
         on.windows(2).map(|pair| (pair[1] - pair[0]) / all).fold(1.0, f64::min)
     }
 
-    /// A distance on the axis.
+    /// Position on the axis, as a distance.
     fn stretched(&self, amount: f64) -> f64 {
         match self.spacing {
             Spacing::Linear => amount,
@@ -139,7 +143,7 @@ impl KeyAxis {
     }
 }
 
-/// The amount that a value is, with its unit.
+/// The amount of a value, with its unit.
 fn amount(value: &Value) -> Option<(f64, Measure)> {
     match value {
         Value::Number(number) => number.is_finite().then_some((*number, Measure::Number)),
@@ -150,7 +154,7 @@ fn amount(value: &Value) -> Option<(f64, Measure)> {
     }
 }
 
-/// Steps that grow stand at even distances on a logarithmic axis: 1, 2, 4, 8 and 16.
+/// Growing steps are evenly spaced on a logarithmic axis: 1, 2, 4, 8 and 16.
 fn spacing(amounts: &[f64]) -> Spacing {
     let above: Vec<f64> = amounts.iter().copied().filter(|amount| *amount > 0.0).collect();
     let (Some(least), Some(most)) = (above.first(), above.last()) else { return Spacing::Linear };

@@ -1,8 +1,8 @@
-//! Values of varied keys as a reader calls them.
+//! Labels of values of varied keys.
 
 use toml::Value;
 
-/// The label of a value: a table by its words and numbers, without the signs of TOML.
+/// Label of a value: a table by its words and numbers, without TOML syntax.
 pub fn label(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -24,7 +24,7 @@ fn entry(key: &str, value: &Value) -> String {
     }
 }
 
-/// The label of a value that is kept as the text of TOML.
+/// Label of a value stored as TOML text.
 pub(super) fn of_text(text: &str) -> String {
     let is_written = text.starts_with(['{', '[']);
     let parsed = || format!("value = {text}").parse::<toml::Table>().ok()?.remove("value");

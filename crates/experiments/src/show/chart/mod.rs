@@ -1,4 +1,4 @@
-//! Charts of an experiment: the paper's values beside ours, as Vega-Lite specifications.
+//! Charts of an experiment: the paper's values and ours, as Vega-Lite specifications.
 
 use std::slice::from_ref;
 
@@ -21,71 +21,71 @@ mod points;
 pub use axis::KeyAxis;
 pub use label::label;
 
-/// A chart as an experiment names it.
+/// Raw form of a chart of an experiment.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChartFile {
-    /// Its name, also that of its file.
+    /// Name, also of its file.
     pub name: String,
-    /// Its title.
+    /// Title.
     pub title: String,
-    /// How to read it.
+    /// Caption.
     pub caption: String,
-    /// Its shape.
+    /// Shape.
     pub shape: Shape,
-    /// Values of varied keys that pick the points of a chart of points; all points where it is empty.
+    /// Values of varied keys that select the points of a chart of points; all points if empty.
     #[serde(default)]
     pub at: toml::Table,
 }
 
-/// The shape of a chart.
+/// Shape of a chart.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Shape {
     /// The paper's values as a line and ours as points over a varied key.
     Line {
-        /// The varied key.
+        /// Varied key.
         along: String,
     },
-    /// Ours divided by the paper's: a point a statistic, a line a volume.
+    /// Ours divided by the paper's: a point per statistic, a line per volume.
     Ratio {},
     /// Ours at every point of a sweep, a line for each value of another varied key.
     Curves {
-        /// The column.
+        /// Column.
         column: String,
         /// Its unit.
         unit: String,
-        /// The varied key along which it is drawn.
+        /// Varied key along which it is drawn.
         along: String,
-        /// The varied key that tells the lines apart.
+        /// Varied key that distinguishes the lines.
         by: Option<String>,
-        /// A third varied key, with a panel for each value.
+        /// Third varied key, with a panel for each value.
         panel: Option<String>,
-        /// Values of varied keys: each point is divided by the one that has these instead.
+        /// Values of varied keys: each point is divided by the baseline point, which has these instead.
         #[serde(default)]
         per: toml::Table,
     },
     /// Several columns stacked, a bar for each value of a varied key.
     Stacked {
-        /// The columns.
+        /// Columns.
         columns: Vec<String>,
         /// Their unit.
         unit: String,
-        /// The varied key, with a bar for each value.
+        /// Varied key, with a bar for each value.
         along: String,
         /// Another varied key, with a panel for each value.
         panel: Option<String>,
     },
-    /// The length of every stage in the order of their beginning, a panel for each value of a varied key. Of logical units
-    /// alone.
+    /// Duration of every stage in order of their start, a panel for each value of a varied key. Only for
+    /// logical units.
     Trace {
-        /// The varied key.
+        /// Varied key.
         panel: Option<String>,
     },
 }
 
 impl ChartFile {
-    /// The errors in it for experiments of this kind: key, what was found and what was wanted.
+    /// Errors in it for experiments of this kind: key, what was found and what was expected.
     pub(crate) fn complaints(&self, kind: &Kind) -> Vec<(&'static str, String, String)> {
         let keys: Vec<&String> = match &self.shape {
             Shape::Line { along } => vec![along],
@@ -125,7 +125,7 @@ impl ChartFile {
         all
     }
 
-    /// The columns that it shows.
+    /// Columns that it shows.
     pub(crate) fn columns(&self) -> &[String] {
         match &self.shape {
             Shape::Curves { column, .. } => from_ref(column),
@@ -135,7 +135,8 @@ impl ChartFile {
     }
 }
 
-/// The charts of an outcome, with its data; where none of the experiment's own shows the paper's values, they stand beside ours in further ones.
+/// Charts of an outcome, with its data; if none of the experiment's own shows the paper's values, further
+/// ones compare them with ours.
 pub fn charts(experiment: &Experiment, outcome: &Outcome) -> Vec<Chart> {
     let draw = |file: &ChartFile| {
         let wanted = settings(&file.at);

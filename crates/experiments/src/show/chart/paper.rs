@@ -1,4 +1,4 @@
-//! Charts of the paper's values and ours: lines over lines, or bars beside bars, with the band that ours should lie in.
+//! Charts of the paper's values and ours: lines or bars, with the band of ours.
 
 use serde_json::{Value as Json, json};
 
@@ -7,7 +7,7 @@ use crate::judge::outcome::{Row, Value, Verdict};
 use crate::show::chart::label::of_text;
 use wordline_lab::report::{Chart, SCHEMA};
 
-/// Whose a value is: a colour, a dash and a shape each, so that it is told without colour as well.
+/// Encoding of paper and ours: colour, dash and shape, so that they differ without colour as well.
 fn whose(range: Option<Json>) -> Json {
     let mut channel = json!({ "field": "whose", "type": "nominal", "title": null,
         "scale": { "domain": ["paper", "ours"] } });
@@ -30,7 +30,7 @@ fn data(row: &Row, x: &Json, at: &str) -> Vec<Json> {
     [(paper, "paper"), (ours, "ours")].into_iter().map(one).collect()
 }
 
-/// The values along a varied key: lines where it is a number, bars where it is not.
+/// Values along a varied key: lines if it is numeric, otherwise bars.
 pub(super) fn along(rows: &[Row], along: &str) -> Json {
     let (mut all, mut unit, mut are_numbers) = (Vec::new(), "", true);
     // Other varied keys make a line each.
@@ -57,7 +57,7 @@ fn shown(value: &Value) -> Json {
     }
 }
 
-/// The band that ours should lie in, from its least to its greatest, as wide as that many pixels.
+/// Band of ours, from its least to its greatest value, this many pixels wide.
 fn band(axis: &str, unit: &str, width: u32) -> Json {
     let mut encoding = json!({ "color": { "value": "#888888" }, "strokeDash": { "value": [1, 0] } });
     encoding[axis] = json!({ "field": "low", "type": "quantitative", "title": unit });
@@ -69,7 +69,7 @@ fn band(axis: &str, unit: &str, width: u32) -> Json {
     })
 }
 
-/// The points of one of both.
+/// Points of paper or ours.
 fn points(of: &str, size: u32) -> Json {
     json!({
         "transform": [{ "filter": format!("datum.whose == '{of}'") }],
@@ -96,7 +96,7 @@ fn lines(data: Vec<Json>, along: &str, unit: &str, several: bool) -> Json {
     })
 }
 
-/// Bars of both beside each other.
+/// Bars of both side by side.
 fn pairs(offset: &str) -> Json {
     let mut encoding = json!({});
     encoding[offset] = json!({ "field": "whose", "sort": ["paper", "ours"] });
@@ -117,11 +117,11 @@ fn bars(data: Vec<Json>, along: &str, unit: &str) -> Json {
     })
 }
 
-/// The fewest rows of a unit that make a chart, and the most that have a place in one. Chosen: one row is compared in the table, and more
-/// than a screen is high are.
+/// Minimum and maximum number of rows of a unit for a chart. Chosen: a single row is compared in the table,
+/// and more do not fit a screen.
 const ROWS: std::ops::RangeInclusive<usize> = 2..=40;
 
-/// The rows that are compared, by unit: bars beside bars.
+/// Charts of the compared rows, by unit: bars side by side.
 pub(super) fn beside(rows: &[Row]) -> Vec<Chart> {
     let is_drawn =
         |row: &&Row| row.verdict != Verdict::Shown && row.under.is_none() && numbers(row).is_some();
@@ -166,7 +166,7 @@ fn beside_of(n: usize, rows: &[&Row]) -> Chart {
     Chart { name, title, caption: caption.into(), spec, sums: Vec::new() }
 }
 
-/// The words that all names begin with, up to a comma.
+/// Common prefix of all names, up to a comma.
 fn beginning(names: &[String]) -> &str {
     let Some((first, others)) = names.split_first() else { return "" };
     let ends = first.match_indices(", ").map(|(at, comma)| at + comma.len());

@@ -1,4 +1,4 @@
-//! Charts of what was measured at every point.
+//! Charts of the measured values at every point.
 
 use serde_json::{Value as Json, json};
 
@@ -12,7 +12,7 @@ fn place<'a>(at: &'a [(String, Value)], key: &str) -> Option<&'a Value> {
     at.iter().find(|(name, _)| name == key).map(|(_, value)| value)
 }
 
-/// The value of a varied key as it is drawn.
+/// A value of a varied key as drawn.
 fn drawn(value: &Value) -> Value {
     match value {
         Value::Number(_) => value.clone(),
@@ -20,7 +20,7 @@ fn drawn(value: &Value) -> Value {
     }
 }
 
-/// The values of a varied key as they are drawn, each once, in the order of the experiment.
+/// Distinct values of a varied key as drawn, in the order of the experiment.
 fn values(points: &[&Measured], key: &str) -> Vec<Value> {
     let mut all = Vec::new();
     for value in points.iter().filter_map(|point| place(&point.at, key)).map(drawn) {
@@ -31,7 +31,7 @@ fn values(points: &[&Measured], key: &str) -> Vec<Value> {
     all
 }
 
-/// A field of varied values beside each other, in the order of the experiment.
+/// A field of varied values side by side, in the order of the experiment.
 fn axis(field: &str, title: &str, values: &[Value]) -> Json {
     let long = values.iter().map(|value| value.to_string().len()).max().unwrap_or_default() > 6;
     let angle = if long { -30 } else { 0 };
@@ -42,7 +42,7 @@ fn axis(field: &str, title: &str, values: &[Value]) -> Json {
     })
 }
 
-/// `spec`, once for each value of the field `panel`, whose key and values these are.
+/// `spec`, once for each value of the field `panel`, with this key and these values.
 fn panels(spec: Json, panel: Option<(&str, Vec<Value>)>, data: Vec<Json>) -> Json {
     let mut whole = json!({ "$schema": SCHEMA, "data": { "values": data } });
     let object = whole.as_object_mut().expect("it was just made one");
@@ -65,10 +65,11 @@ fn panels(spec: Json, panel: Option<(&str, Vec<Value>)>, data: Vec<Json>) -> Jso
     whole
 }
 
-/// Pixels of a panel: as wide as a chart beside another one on a page.
+/// Pixels of a panel: as wide as a chart next to another one on a page.
 const PANEL_WIDTH: u32 = 460;
 
-/// A column at a point, divided by that at the point with the values `per` instead; none where there is no such point.
+/// A column at a point, divided by its value at the baseline point with the values `per` instead; `None` if
+/// there is no such point.
 pub(crate) fn value(
     point: &Measured,
     column: &str,
@@ -85,7 +86,7 @@ pub(crate) fn value(
     (base != 0.0).then(|| own / base)
 }
 
-/// A column at a point, which has it under its whole name or part by part.
+/// A column at a point, stored under its full name or part by part.
 fn number(point: &Measured, column: &str) -> Option<f64> {
     point.values.get(column).or_else(|| follow(&point.values, column))?.as_f64()
 }
@@ -133,7 +134,7 @@ pub(crate) fn curves(
     panels(spec, panel, points.iter().filter_map(row).collect())
 }
 
-/// Columns stacked at every point, a bar for each value of `along`.
+/// Stacked columns at every point, a bar for each value of `along`.
 pub(crate) fn stacked(
     points: &[&Measured],
     columns: &[String],
@@ -177,12 +178,12 @@ pub(crate) fn stacked(
     whole
 }
 
-/// That part as a stage is written.
+/// Distinguishing part of a column's name, in the spelling of a stage.
 fn telling(column: &str, all: &[String]) -> String {
     part_of(column, all).replace('_', " ").to_uppercase()
 }
 
-/// The part of a column's name that tells it from the others.
+/// Part of a column's name that distinguishes it from the others.
 fn part_of<'a>(column: &'a str, all: &[String]) -> &'a str {
     let parts = || column.split('.').enumerate();
     let differs = |(n, part): &(usize, &str)| all.iter().any(|other| other.split('.').nth(*n) != Some(*part));
@@ -190,7 +191,7 @@ fn part_of<'a>(column: &'a str, all: &[String]) -> &'a str {
     part.trim_end_matches("_us")
 }
 
-/// The length of every stage, one behind the other.
+/// Duration of every stage, one after another.
 pub(crate) fn trace(traces: &[Trace], panel: Option<&str>) -> Json {
     let mut data = Vec::new();
     for trace in traces {

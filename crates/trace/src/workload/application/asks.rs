@@ -6,30 +6,30 @@ use wordline_kernel::Bytes;
 
 use crate::{Op, Request};
 
-/// Bytes of a block. It is that of ext4, XFS and most others, and of a page of memory.
+/// Block size in bytes: that of ext4, XFS and most other file systems, and of a memory page.
 pub const BLOCK: u64 = 4096;
 
-/// Blocks of a read at most: the read-ahead of Linux (128 KiB).
+/// Largest read in blocks: the default read-ahead of Linux (128 KiB).
 pub const MOST_READ: u32 = 32;
 
-/// Blocks of a write at most. Chosen: 512 KiB, what many NVMe drives take at once.
+/// Largest write in blocks. Chosen: 512 KiB, the transfer limit of many NVMe drives.
 pub const MOST_WRITTEN: u32 = 128;
 
 /// One request of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ask {
-    /// Its operation.
+    /// Operation.
     pub op: Op,
-    /// Whether it is to be durable when it is answered.
+    /// Whether it must be durable when it completes.
     pub fua: bool,
-    /// The first block, and how many; none for a flush.
+    /// First block; meaningless for a flush.
     pub block: u32,
-    /// How many.
+    /// Number of blocks; none for a flush.
     pub blocks: u32,
 }
 
 impl Ask {
-    /// The request.
+    /// Converts it to a request in bytes.
     pub fn request(self) -> Request {
         Request {
             fua: self.fua,
@@ -45,52 +45,52 @@ impl Ask {
 /// Deferred work of the system, such as writing metadata in place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Later {
-    /// It asks something of the device.
+    /// A request to the device.
     Ask(Ask),
-    /// From now on this many blocks from this one on are free.
+    /// Frees this many blocks from this one on.
     Free(u32, u32),
 }
 
-/// The requests of a thread, one after the other, and the deferred work after the last of them.
+/// The pending requests of a thread in order, and the deferred work after the last of them.
 #[derive(Clone, Debug, Default)]
 pub struct Asks {
     asked: VecDeque<Ask>,
-    /// Deferred work of the system, for then.
+    /// Deferred work of the system, started after the requests.
     pub later: Vec<Later>,
-    /// The file that these requests write though it is not open; no thread may read or delete it before.
+    /// File that these requests write back though it is not open; until then no thread may read or delete it.
     pub writes_back: Option<u32>,
-    /// Whether threads that wait for others may go on for what this one did.
+    /// Whether this step may unblock threads that wait for others.
     pub wakes: bool,
 }
 
 impl Asks {
-    /// The next one.
+    /// Removes the next request.
     #[inline]
     pub fn pop(&mut self) -> Option<Ask> {
         self.asked.pop_front()
     }
 
-    /// Reads blocks.
+    /// Appends reads of blocks.
     pub fn read(&mut self, block: u32, blocks: u32) {
         self.in_pieces(Op::Read, block, blocks, MOST_READ);
     }
 
-    /// Writes blocks.
+    /// Appends writes of blocks.
     pub fn write(&mut self, block: u32, blocks: u32) {
         self.in_pieces(Op::Write, block, blocks, MOST_WRITTEN);
     }
 
-    /// Writes one block that is durable when that is answered.
+    /// Appends a write of one block that is durable when it completes (FUA).
     pub fn write_through(&mut self, block: u32) {
         self.asked.push_back(Ask { op: Op::Write, fua: true, block, blocks: 1 });
     }
 
-    /// Makes everything durable that was written.
+    /// Appends a flush.
     pub fn flush(&mut self) {
         self.asked.push_back(Ask { op: Op::Flush, fua: false, block: 0, blocks: 0 });
     }
 
-    /// Frees blocks once these requests have gone, and discards them before if that is asked.
+    /// Frees blocks after these requests, and discards them first if `discard` is set.
     pub fn free_later(&mut self, block: u32, blocks: u32, discard: bool) {
         if discard {
             self.later.push(Later::Ask(Ask { op: Op::Discard, fua: false, block, blocks }));
@@ -98,12 +98,12 @@ impl Asks {
         self.later.push(Later::Free(block, blocks));
     }
 
-    /// Writes a block once these requests have gone.
+    /// Writes a block after these requests.
     pub fn write_later(&mut self, block: u32) {
         self.later.push(Later::Ask(Ask { op: Op::Write, fua: false, block, blocks: 1 }));
     }
 
-    /// Appends two rows of requests in proportion, reads before writes.
+    /// Appends two sequences of requests, interleaved in proportion, reads first.
     pub fn interleave(&mut self, reads: Self, writes: Self) {
         let (count, all) = (reads.asked.len(), writes.asked.len().max(1));
         let mut reads = reads.asked.into_iter();

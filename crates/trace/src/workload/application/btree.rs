@@ -1,5 +1,5 @@
-//! A document store as a B-tree of pages: a journal, a cache of pages, and checkpoints that write changed pages to new places. The names
-//! and defaults are those of WiredTiger under MongoDB.
+//! A document store as a B-tree of pages: a journal, a page cache, and checkpoints that write changed pages
+//! out of place. Names and defaults follow WiredTiger under MongoDB.
 
 use std::collections::VecDeque;
 
@@ -16,21 +16,24 @@ use super::space::Space;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Btree {
-    /// The clients and their operations.
+    /// Clients and their operations.
     pub clients: Clients,
-    /// Share of the region that the pages fill when the run begins, from 0.05 to 0.8.
+    /// Share of the region that pages fill at the start of the run, from 0.05 to 0.8.
     pub fill: f64,
-    /// Share of the pages that is in memory, from 0.01 to 0.9.
+    /// Share of the pages that is cached in memory, from 0.01 to 0.9.
     pub page_cache: f64,
-    /// Size of a leaf page (`leaf_page_max`), a multiple of 4 KiB up to 128 KiB. Inner pages are in memory.
+    /// Size of a leaf page (`leaf_page_max`), a multiple of 4 KiB up to 128 KiB. Inner pages are always in
+    /// memory.
     pub page: Bytes,
-    /// Bytes of the journal after which they are written, followed by a flush; a multiple of 4 KiB up to 16 MiB.
+    /// Journal bytes collected before they are written and flushed; a multiple of 4 KiB up to 16 MiB.
     pub journal_piece: Bytes,
-    /// Bytes of the journal after which a checkpoint is made; at most 1/64 of the region.
+    /// Journal bytes between two checkpoints; at most 1/64 of the region.
     pub checkpoint_every: Bytes,
-    /// Share of the pages in memory above which dirty ones are written (`eviction_dirty_target`), from 0.01 to 0.5.
+    /// Share of dirty pages in the cache above which a background thread writes them
+    /// (`eviction_dirty_target`), from 0.01 to 0.5.
     pub dirty_target: f64,
-    /// Share above which clients write them themselves (`eviction_dirty_trigger`), above `dirty_target`, at most 1.
+    /// Share of dirty pages above which clients write them themselves (`eviction_dirty_trigger`), above
+    /// `dirty_target`, at most 1.
     pub dirty_trigger: f64,
 }
 
@@ -56,16 +59,18 @@ impl Btree {
     }
 }
 
-/// Share of a page that records fill. Chosen: between a page that was just split and a full one.
+/// Fill factor of a page. Chosen: between a page that was just split and a full one.
 const FULL: f64 = 0.85;
 
-/// Bytes that an update has in the journal beside its record. Chosen: header and key, rounded up to the 128 B of WiredTiger.
+/// Bytes of an update in the journal beside its record. Chosen: header and key, rounded up to the 128 B of
+/// WiredTiger.
 const JOURNAL_HEADER: u64 = 128;
 
 /// Blocks before the data: the superblock and the roots of the last checkpoints.
 const BEFORE: u32 = 16;
 
-/// A checkpoint is made early once the pages that it frees would fill this share of the region. Chosen: a store grows otherwise.
+/// A checkpoint is made early once the pages that it would free fill this fraction (one in `FREED`) of the
+/// region. Chosen: otherwise the store would keep growing.
 const FREED: u32 = 8;
 
 /// The store.
@@ -77,9 +82,9 @@ pub struct Store {
     piece: u64,
     record: u64,
     checkpoint_every: u64,
-    /// The first block of each page as it was last written.
+    /// First block of each page as last written.
     places: Vec<u32>,
-    /// Pages that are dirty, a bit each, and the order in which they became so.
+    /// Dirty pages, one bit each, and the order in which they became dirty.
     dirty: Vec<u64>,
     in_order: VecDeque<u32>,
     dirty_count: usize,
@@ -87,35 +92,35 @@ pub struct Store {
     dirty_trigger: usize,
     cache: Cache,
     space: Space,
-    /// The journal: its first block, how many it has, and the next one.
+    /// Journal: first block and number of blocks; then the next block to write.
     journal: (u32, u32),
     journal_at: u32,
     journaled: u64,
     since_checkpoint: u64,
-    /// Places of pages that the next checkpoint frees, and those that the one under way does.
+    /// Old locations of pages that the next checkpoint frees, and those that the current one frees.
     freed: Vec<u32>,
     freeing: Vec<u32>,
     most_freed: usize,
     is_checkpoint: bool,
-    /// Pages that the checkpoint under way has yet to write.
+    /// Pages that the current checkpoint has yet to write.
     to_write: usize,
     threads: Vec<Thread>,
 }
 
-/// The state of a client, or of the thread that makes checkpoints.
+/// State of a client, or of the checkpoint thread.
 #[derive(Clone, Debug, Default)]
 struct Thread {
-    /// The page that is updated next.
+    /// The page to update next.
     updates: Option<u32>,
-    /// Pages that were written to new places: page and place.
+    /// Pages written out of place: page and new location.
     moved: Vec<(u32, u32)>,
 }
 
 impl Store {
-    /// A store that was loaded into this many blocks.
+    /// Creates a store that was loaded into this many blocks.
     ///
     /// # Errors
-    /// A region in which hardly any page has room.
+    /// A region with room for hardly any page.
     pub fn new(
         config: &Btree,
         seed: Seed,
@@ -133,7 +138,7 @@ impl Store {
         let region = u64::from(blocks) * BLOCK;
         let checkpoint_every = config.checkpoint_every.0.min(region / 64);
         let piece = config.journal_piece.0.min(checkpoint_every / BLOCK * BLOCK);
-        // The records since the last checkpoint and those that come while the next is made.
+        // Holds the records since the last checkpoint and those written during the next one.
         let journal = 2 * (checkpoint_every.div_ceil(BLOCK) as u32).max((piece / BLOCK) as u32);
         let space = Space::new(BEFORE + journal, blocks - BEFORE - journal);
         let count = u64::from(pages) * per_page;
@@ -168,7 +173,7 @@ impl Store {
         let held = store.cache.capacity() as f64;
         store.dirty_target = (held * config.dirty_target) as usize;
         store.dirty_trigger = ((held * config.dirty_trigger) as usize).max(store.dirty_target + 1);
-        // Chosen: more would take seconds, and hardly matters, for most accesses are to fewer.
+        // Chosen: more would take seconds and hardly matter, as most accesses go to fewer.
         let ranks = count.min(per_page * store.cache.capacity() as u64).min(1 << 22);
         for rank in (0..ranks).rev() {
             let page = store.page_of(store.keys.of_rank(rank));
@@ -181,28 +186,28 @@ impl Store {
         (u64::from(key) / self.per_page) as u32
     }
 
-    /// A free place for a page, in one piece: pages are the only things that are taken and given back.
+    /// Allocates a free location for a page in one piece: pages are the only unit of allocation.
     fn place(&mut self) -> Option<u32> {
         let (place, blocks) = self.space.take(self.page)?;
         if blocks < self.page {
-            // A rest at the end of the region.
+            // A remainder at the end of the region.
             self.space.give(place, blocks);
             return None;
         }
         Some(place)
     }
 
-    /// Threads: the clients and one that writes dirty pages and makes checkpoints.
+    /// Number of threads: the clients, and one that writes dirty pages and makes checkpoints.
     pub fn thread_count(&self) -> usize {
         self.threads.len()
     }
 
-    /// Blocks are free from now on.
+    /// Frees blocks.
     pub fn give(&mut self, block: u32, blocks: u32) {
         self.space.give(block, blocks);
     }
 
-    /// Lets a thread, whose requests have all gone, take its next step.
+    /// Advances a thread, whose requests have all been issued, by one step.
     pub fn step(&mut self, number: usize, asks: &mut Asks) -> Turn {
         for (page, place) in std::mem::take(&mut self.threads[number].moved) {
             self.freed.push(std::mem::replace(&mut self.places[page as usize], place));
@@ -219,7 +224,7 @@ impl Store {
         if operation.updates {
             self.threads[number].updates = Some(page);
         }
-        // A dirty page is in memory, whether or not the cache has lost it since.
+        // A dirty page is in memory, even if the cache has since evicted it.
         if !self.cache.hits(page) && !self.is_dirty(page) {
             asks.read(self.places[page as usize], self.page);
             self.cache.insert(page);
@@ -262,7 +267,7 @@ impl Store {
         Turn::Went
     }
 
-    /// Writes the page that has been dirty for longest to a new place; false if there is none, or no room.
+    /// Writes the page that has been dirty longest out of place; false if there is none, or no free location.
     fn write_oldest(&mut self, number: usize, asks: &mut Asks) -> bool {
         let Some(page) = self.in_order.front().copied() else { return false };
         let Some(place) = self.place() else { return false };
@@ -272,7 +277,7 @@ impl Store {
         asks.wakes = true;
         asks.write(place, self.page);
         self.threads[number].moved.push((page, place));
-        // It is read from memory until it is written.
+        // Reads are served from memory until it is written.
         self.cache.insert(page);
         true
     }
@@ -283,7 +288,8 @@ impl Store {
                 self.to_write -= 1;
                 return Turn::Went;
             }
-            // The root, durable after all that it leads to. The old places of the moved pages are free then.
+            // Writes the root, which becomes durable after everything it refers to. The old locations of the
+            // moved pages are free then.
             self.is_checkpoint = false;
             asks.flush();
             asks.write_through(0);
@@ -311,7 +317,7 @@ impl Store {
 
 #[cfg(test)]
 impl Store {
-    /// The blocks of all pages.
+    /// Returns the blocks of all pages, after checking that none belongs to two.
     pub fn audit(&self, on_their_way: u32) -> Vec<bool> {
         let mut held = vec![false; (self.space.first() + self.space.blocks()) as usize];
         let moved = self.threads.iter().flat_map(|thread| &thread.moved).map(|(_, place)| *place);

@@ -1,25 +1,26 @@
-//! A cache of things with a number: which of them are held. Sets of eight, the least recently used of a set goes first.
+//! A cache of numbered items: which of them are held. Set-associative with eight ways and LRU replacement.
 
-/// Things that a set holds. Chosen: a cache line of numbers lies together, and hit rates are within a point of one large set.
+/// Associativity. Chosen: one set fills half a cache line, and hit rates are within a percentage point of a
+/// fully associative cache.
 const WAYS: usize = 8;
 
 /// A cache.
 #[derive(Clone, Debug)]
 pub struct Cache {
     ways: usize,
-    /// The number of each thing held and one more, 0 for none; the most recently used of a set first.
+    /// Numbers of the items held plus one, 0 for an empty way; the most recently used of a set first.
     slots: Vec<u32>,
 }
 
 impl Cache {
-    /// Room for `capacity` things, rounded down to whole sets.
+    /// Creates a cache for `capacity` items, rounded down to whole sets.
     pub fn new(capacity: u32) -> Self {
         let ways = WAYS.min(capacity as usize);
         let sets = (capacity as usize).checked_div(ways).unwrap_or(0);
         Self { ways, slots: vec![0; sets * ways] }
     }
 
-    /// How many things have room.
+    /// Returns the capacity in items.
     pub fn capacity(&self) -> usize {
         self.slots.len()
     }
@@ -31,7 +32,7 @@ impl Cache {
         &mut self.slots[first..first + self.ways]
     }
 
-    /// Whether a thing is held; it then is the most recently used.
+    /// Whether an item is held; a hit makes it the most recently used.
     #[inline]
     pub fn hits(&mut self, number: u32) -> bool {
         if self.slots.is_empty() {
@@ -43,7 +44,7 @@ impl Cache {
         true
     }
 
-    /// Takes a thing in, as the most recently used. Returns the one evicted for it.
+    /// Inserts an item as the most recently used. Returns the item evicted for it.
     #[inline]
     pub fn insert(&mut self, number: u32) -> Option<u32> {
         if self.slots.is_empty() {
@@ -56,7 +57,7 @@ impl Cache {
         gone.checked_sub(1)
     }
 
-    /// Forgets a thing.
+    /// Removes an item.
     pub fn remove(&mut self, number: u32) {
         if self.slots.is_empty() {
             return;
@@ -69,7 +70,7 @@ impl Cache {
     }
 }
 
-/// Moves the first `at` values back by one, over the one behind them, and puts `value` first.
+/// Shifts the first `at` values back by one, overwriting the value behind them, and puts `value` first.
 #[inline]
 fn put_first(set: &mut [u32], at: usize, value: u32) {
     set.copy_within(..at, 1);
@@ -112,7 +113,7 @@ mod tests {
         };
         (0..200_000).for_each(|_| _ = access());
         let hits = (0..200_000).filter(|_| access()).count() as f64 / 2e5;
-        // Five deviations of 0.001; sets that are more in demand than others cost next to nothing when all are equally likely.
+        // Five standard deviations of 0.001; under uniform accesses uneven sets cost almost nothing.
         assert!((hits - 0.25).abs() < 0.005, "{hits}");
     }
 }

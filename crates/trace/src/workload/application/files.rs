@@ -1,4 +1,5 @@
-//! A file system over an extent allocator: files that are created, grow, are read and deleted, behind a page cache.
+//! A file system over an extent allocator: files are created, grow, are read and deleted, behind a page
+//! cache.
 
 use std::collections::VecDeque;
 
@@ -9,52 +10,53 @@ use super::cache::Cache;
 use super::journal::{Journal, Layout};
 use super::space::Space;
 
-/// No extent, no file.
+/// No extent, or no file.
 const NONE: u32 = u32::MAX;
 
-/// A file that is not there, in the place of its next extent.
+/// Marks a file that does not exist, in place of its first extent.
 const ABSENT: u32 = u32::MAX - 1;
 
-/// Nothing of a file is dirty.
+/// The file has no dirty block.
 const CLEAN: u16 = u16::MAX;
 
-/// Files that are drawn before one is taken for not there. Chosen: of files of which one in a hundred is there, one draw in
-/// 20,000 misses.
+/// Random draws before a file is taken as not existing. Chosen: if one in a hundred files exists, one pick in
+/// 20,000 fails.
 const DRAWS: usize = 1000;
 
-/// Things that are put into the page cache before the run at most. Chosen: they take two seconds.
+/// Upper bound on items put into the page cache before the run. Chosen: they take two seconds.
 const MOST_WARM: u64 = 1 << 24;
 
-/// Larger files than these are not drawn, so that the dirty part of one counts in 16 bits: 64 times the mean would be one in 10^27.
+/// Upper bound on file sizes, so that the dirty part of a file counts in 16 bits: a size of 64 times the mean
+/// has a probability of 1e-27.
 pub const LARGEST_FILE: u64 = 128 << 20;
 
-/// An extent of a file. Those of the files come first, further ones where there is room.
+/// An extent of a file. The first extents of the files come first, further ones in spare slots.
 #[derive(Clone, Copy, Debug)]
 struct Extent {
     start: u32,
-    /// Bytes that it holds; whole blocks but for the last extent of a file.
+    /// Bytes held; whole blocks except in the last extent of a file.
     bytes: u32,
     next: u32,
 }
 
-/// The size and contents of a file system.
+/// Size and contents of a file system.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
-    /// Blocks of 4 KiB, all in all.
+    /// Total blocks of 4 KiB.
     pub blocks: u32,
-    /// Files that may be there.
+    /// Number of file slots.
     pub files: u32,
-    /// Share of them that are there at first.
+    /// Share of the files that exist at first.
     pub present: f64,
-    /// Their mean size in bytes, and whether it is that of all.
+    /// Mean file size in bytes, and whether all files have this size.
     pub mean: u64,
     pub all_equal: bool,
     /// Blocks of the journal, 0 for none.
     pub journal: u32,
-    /// Share of the files that the page cache holds; of their blocks where `by_blocks`.
+    /// Share of the files that the page cache holds; share of their blocks if `by_blocks`.
     pub page_cache: f64,
     pub by_blocks: bool,
-    /// Things that the page cache holds at most.
+    /// Upper bound on items in the page cache.
     pub most_cached: u32,
     /// Whether freed blocks are discarded.
     pub discard: bool,
@@ -66,13 +68,13 @@ pub struct FileSystem {
     space: Space,
     journal: Journal,
     extents: Vec<Extent>,
-    /// The first extent that belongs to no file; the others follow as their next ones.
+    /// First unused extent; the others are linked by `next`.
     spare: u32,
     files: u32,
     absent: Vec<u32>,
     cache: Cache,
     by_blocks: bool,
-    /// The first dirty block of each file, and the files that have some in the order in which these are written.
+    /// First dirty block of each file, and the files with dirty blocks in write-back order.
     dirty_from: Vec<u16>,
     dirty: VecDeque<u32>,
     most_dirty: usize,
@@ -80,12 +82,12 @@ pub struct FileSystem {
 }
 
 impl FileSystem {
-    /// A file system that was just filled: its files lie one behind another.
+    /// Creates a freshly filled file system: its files are laid out one after another.
     pub fn new(plan: &Plan, sizes: &mut Stream, random: &mut Stream) -> Self {
         let layout = Layout::new(plan.blocks, plan.files, plan.journal);
         let data = layout.data();
         let space = Space::new(data, plan.blocks - data);
-        // One more for the log.
+        // One more for the log file.
         let all = plan.files as usize + 1;
         let absent = Extent { start: NONE, bytes: 0, next: ABSENT };
         let mut fs = Self {
@@ -122,20 +124,21 @@ impl FileSystem {
         self.journal.forget();
     }
 
-    /// The page cache, with an even part of the files in it.
+    /// Fills the page cache with evenly spaced files.
     fn warm(&mut self, plan: &Plan) {
         let blocks = u64::from(self.files) * plan.mean.div_ceil(BLOCK);
         let all = if plan.by_blocks { blocks } else { u64::from(self.files) };
         let room = (all as f64 * plan.present * plan.page_cache) as u64;
         self.cache = Cache::new(room.min(u64::from(plan.most_cached)) as u32);
         let held = self.cache.capacity() as u64;
-        // A tenth of the page cache may be dirty (vm.dirty_background_ratio of Linux); without a page cache nothing is.
+        // A tenth of the page cache may be dirty (vm.dirty_background_ratio of Linux); without a page cache
+        // nothing is dirty.
         self.most_dirty = (held / 10) as usize;
         self.dirty_from = if held == 0 { Vec::new() } else { vec![CLEAN; self.files as usize + 1] };
         if held == 0 {
             return;
         }
-        // Twice as many as have room, for some sets would else stay half empty.
+        // Twice as many items as fit, as some sets would otherwise stay half empty.
         let (given, of_file) = (all.min(2 * held).min(MOST_WARM), plan.mean.div_ceil(BLOCK));
         for number in (0..given).map(|n| n * all / given) {
             let number = match plan.by_blocks {
@@ -148,18 +151,18 @@ impl FileSystem {
         }
     }
 
-    /// A file that is there and is not among those that are `open`.
+    /// Picks an existing file that is not among the `open` ones.
     pub fn pick(&self, random: &mut Stream, open: &[u32]) -> Option<u32> {
         let draws = (0..DRAWS).map(|_| random.below(u64::from(self.files)) as u32);
         draws.into_iter().find(|file| self.is_there(*file) && !open.contains(file))
     }
 
-    /// Whether a file is there.
+    /// Whether a file exists.
     pub fn is_there(&self, file: u32) -> bool {
         self.extents[file as usize].next != ABSENT
     }
 
-    /// Bytes of a file.
+    /// Size of a file in bytes.
     pub fn size(&self, file: u32) -> u64 {
         let (mut bytes, mut at) = (0, file);
         while at < ABSENT {
@@ -169,12 +172,12 @@ impl FileSystem {
         bytes
     }
 
-    /// The number of the log, a file beside the others.
+    /// Number of the log file, which follows the other files.
     pub fn log(&self) -> u32 {
         self.files
     }
 
-    /// Creates a file that is not there; none where all are.
+    /// Creates a file that does not exist; `None` if all exist.
     pub fn create(&mut self, random: &mut Stream, asks: &mut Asks) -> Option<u32> {
         let count = self.absent.len() as u64;
         if count == 0 {
@@ -202,7 +205,7 @@ impl FileSystem {
         self.commit_if_full(asks);
     }
 
-    /// Takes all blocks from a file.
+    /// Truncates a file to zero.
     pub fn empty(&mut self, file: u32) {
         let mut at = file;
         while at < ABSENT {
@@ -222,7 +225,7 @@ impl FileSystem {
         }
     }
 
-    /// Lets a file grow, in memory; less where the file system is full.
+    /// Appends to a file, in memory; appends less if the file system is full.
     pub fn append(&mut self, file: u32, bytes: u64) {
         self.grow(file, bytes);
         self.journal.inode(file);
@@ -236,7 +239,7 @@ impl FileSystem {
         }
         let mut left = bytes;
         let extent = &mut self.extents[last as usize];
-        // The last block first, then those behind it.
+        // Fills the last block first, then the blocks after it.
         let in_tail = (BLOCK - u64::from(extent.bytes) % BLOCK) % BLOCK;
         let here = left.min(in_tail);
         extent.bytes += here as u32;
@@ -279,7 +282,7 @@ impl FileSystem {
         at
     }
 
-    /// The runs of blocks of a file from the block that holds byte `from` on.
+    /// Returns the runs of blocks of a file, starting at the block that holds byte `from`.
     fn runs(&self, file: u32, from: u64) -> impl Iterator<Item = (u32, u32)> + use<'_> {
         let (mut at, mut skip) = (file, (from / BLOCK) as u32);
         std::iter::from_fn(move || {
@@ -297,17 +300,17 @@ impl FileSystem {
         })
     }
 
-    /// A block of a file.
+    /// Returns a block of a file.
     pub fn block_of(&self, file: u32, number: u32) -> Option<u32> {
         self.runs(file, u64::from(number) * BLOCK).next().map(|(block, _)| block)
     }
 
-    /// Blocks of a file.
+    /// Number of blocks of a file.
     pub fn blocks_of(&self, file: u32) -> u32 {
         self.runs(file, 0).map(|(_, blocks)| blocks).sum()
     }
 
-    /// Reads a whole file, unless the page cache has it.
+    /// Reads a whole file, unless it is in the page cache.
     pub fn read_whole(&mut self, file: u32, asks: &mut Asks) {
         if self.is_dirty(file) || self.cache.hits(file) {
             return;
@@ -316,12 +319,12 @@ impl FileSystem {
         self.remember(file);
     }
 
-    /// Puts a block into the page cache, as a write of a whole one does.
+    /// Puts a block into the page cache, as a write of a whole block does.
     pub fn keep_block(&mut self, block: u32) {
         self.cache.insert(block);
     }
 
-    /// Reads a block, unless the page cache has it.
+    /// Reads a block, unless it is in the page cache.
     pub fn read_block(&mut self, block: u32, asks: &mut Asks) {
         if !self.cache.hits(block) {
             asks.read(block, 1);
@@ -329,7 +332,7 @@ impl FileSystem {
         }
     }
 
-    /// Writes blocks of a file, from block `number` on, durably: each request is followed by a flush.
+    /// Writes blocks of a file durably, from block `number` on: each request is followed by a flush.
     pub fn write_durably(&mut self, file: u32, number: u32, blocks: u32, asks: &mut Asks) {
         let (mut left, from) = (blocks, u64::from(number) * BLOCK);
         for (block, run) in self.runs(file, from) {
@@ -343,7 +346,7 @@ impl FileSystem {
         asks.flush();
     }
 
-    /// Makes a file durable from the byte `from` on, which is the first that was not yet.
+    /// Makes a file durable from byte `from` on, its first byte not yet written.
     pub fn fsync(&mut self, file: u32, from: u64, asks: &mut Asks) {
         let from = self.clean(file).map_or(from, |dirty| dirty.min(from));
         if from < self.size(file) {
@@ -352,8 +355,8 @@ impl FileSystem {
         self.commit(asks);
     }
 
-    /// Closes a file whose data from the byte `from` on were not written yet: that is done later, or at once where
-    /// there is no page cache.
+    /// Closes a file whose data from byte `from` on are not yet written: they are written back later, or at
+    /// once without a page cache.
     pub fn write_later(&mut self, file: u32, from: u64, asks: &mut Asks) {
         if self.most_dirty == 0 {
             self.runs(file, from).for_each(|(block, blocks)| asks.write(block, blocks));
@@ -366,7 +369,7 @@ impl FileSystem {
             self.dirty.push_back(file);
         }
         *before = from.min(*before);
-        // A file that was deleted since keeps its place until that comes up.
+        // A file that has been deleted since keeps its slot in the queue until it comes up.
         let oldest = if self.dirty.len() > self.most_dirty { self.dirty.pop_front() } else { None };
         if let Some((oldest, from)) = oldest.and_then(|file| self.clean(file).map(|from| (file, from))) {
             self.runs(oldest, from).for_each(|(block, blocks)| asks.write(block, blocks));
@@ -375,12 +378,12 @@ impl FileSystem {
         self.commit_if_full(asks);
     }
 
-    /// Blocks are free from now on.
+    /// Frees blocks.
     pub fn give(&mut self, block: u32, blocks: u32) {
         self.space.give(block, blocks);
     }
 
-    /// The first dirty byte of a file, which is clean from now on.
+    /// Returns the first dirty byte of a file, and marks the file clean.
     fn clean(&mut self, file: u32) -> Option<u64> {
         let from = std::mem::replace(self.dirty_from.get_mut(file as usize)?, CLEAN);
         (from != CLEAN).then(|| u64::from(from) * BLOCK)
@@ -390,7 +393,7 @@ impl FileSystem {
         self.dirty_from.get(file as usize).is_some_and(|from| *from != CLEAN)
     }
 
-    /// Appends to the log, which is written by whole requests, and begins anew at `limit` bytes.
+    /// Appends to the log, which is written in whole requests and restarts at `limit` bytes.
     pub fn append_to_log(&mut self, bytes: u64, limit: u64, asks: &mut Asks) {
         let log = self.log();
         let before = self.size(log);
@@ -429,7 +432,8 @@ impl FileSystem {
 
 #[cfg(test)]
 impl FileSystem {
-    /// The blocks that belong to files, each once; blocks of no file that are not free must be about to become so.
+    /// Returns the blocks that belong to files, after checking that none belongs to two; blocks of no file
+    /// that are not free must be in the process of being freed.
     pub fn audit(&self, on_their_way: u32) -> Vec<bool> {
         let mut held = vec![false; (self.space.first() + self.space.blocks()) as usize];
         let mut count = 0;
@@ -449,13 +453,13 @@ impl FileSystem {
         held
     }
 
-    /// Extents that there are or were at once.
+    /// Number of extents ever allocated at the same time.
     pub fn extent_count(&self) -> usize {
         self.extents.len()
     }
 }
 
-/// A size of the gamma distribution with shape 1.5, which Filebench draws sizes of files from.
+/// Draws a size from the gamma distribution with shape 1.5, from which Filebench draws file sizes.
 fn gamma(random: &mut Stream, mean: u64) -> u64 {
     // The sum of shape 1 and shape 1/2, half the square of a normal deviate (Box and Muller).
     let cosine = libm::cos(std::f64::consts::TAU * random.unit());

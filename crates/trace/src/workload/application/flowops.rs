@@ -1,4 +1,4 @@
-//! The loops of an application's threads over files, as data: Filebench calls their steps flowops.
+//! Loops of an application's threads over files, as data: Filebench calls their steps flowops.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Complaints, one_of};
@@ -10,54 +10,56 @@ use super::files::LARGEST_FILE;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Files {
-    /// Mean size of a file when the run begins.
+    /// Mean file size at the start of the run.
     pub mean_size: Bytes,
-    /// How sizes differ when the run begins.
+    /// Distribution of file sizes at the start of the run.
     #[serde(default)]
     pub sizes: Sizes,
-    /// Share of the files that are there when the run begins, above 0 and at most 1.
+    /// Share of the files that exist at the start of the run, above 0 and at most 1.
     #[serde(default = "whole")]
     pub present: f64,
-    /// Share of the region that files fill when the run begins, above 0 and at most 0.9. From it follows how many there are.
+    /// Share of the region that files fill at the start of the run, above 0 and at most 0.9. It determines
+    /// the number of files.
     #[serde(default = "fill")]
     pub fill: f64,
-    /// Share of the files that the page cache holds, from 0 (none: every read reaches the device, and nothing is written later) to
-    /// 0.9; of their blocks where files are read and written in parts.
+    /// Share of the files that the page cache holds, from 0 (none: every read reaches the device, and no
+    /// write is deferred) to 0.9; share of their blocks if files are read and written in parts.
     #[serde(default = "page_cache")]
     pub page_cache: f64,
-    /// Bytes of the journal of metadata, at most a sixty-fourth of the region; 0B for none: metadata are then written in place.
+    /// Size of the metadata journal, at most a sixty-fourth of the region; 0B for none: metadata are then
+    /// written in place.
     #[serde(default = "journal")]
     pub journal: Bytes,
-    /// Whether blocks are discarded when the deletion of their file is durable.
+    /// Whether the blocks of a file are discarded once its deletion is durable.
     #[serde(default = "yes")]
     pub discard: bool,
-    /// The size at which the log begins anew, at most a sixteenth of the region.
+    /// Size at which the log restarts, at most a sixteenth of the region.
     #[serde(default = "log_limit")]
     pub log_limit: Bytes,
-    /// The threads, by what they do.
+    /// Threads, in groups with the same loop.
     pub threads: Vec<Group>,
 }
 
-/// How the sizes of files differ.
+/// Distribution of file sizes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sizes {
-    /// Gamma distribution with shape 1.5, as Filebench draws them.
+    /// Gamma distribution with shape 1.5, as in Filebench.
     #[default]
     Gamma,
     /// All files have the mean size.
     Equal,
 }
 
-/// Threads that all do the same.
+/// Threads that run the same loop.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Group {
-    /// The name by which other threads refer to them.
+    /// Name by which other threads refer to the group.
     pub name: String,
-    /// How many, from 1 to 1,024 in all.
+    /// Number of threads, from 1 to 1,024 in all groups together.
     pub count: u16,
-    /// The steps of the loop that each of them repeats.
+    /// Steps of the loop that each thread repeats.
     #[serde(rename = "loop")]
     pub steps: Vec<Step>,
 }
@@ -66,60 +68,61 @@ pub struct Group {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "op", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Step {
-    /// Opens a file, each of those that are there equally likely.
+    /// Opens an existing file, drawn uniformly.
     Open {},
-    /// Creates a file that was not there, and opens it.
+    /// Creates and opens a file that did not exist.
     Create {},
-    /// Deletes a file, each of those that are there equally likely.
+    /// Deletes an existing file, drawn uniformly.
     Delete {},
-    /// Reads all of the open file.
+    /// Reads the whole open file.
     ReadWhole {},
-    /// Appends to the open file: from one byte to this many, each number equally likely.
+    /// Appends to the open file: between one byte and this many, drawn uniformly.
     Append {
-        /// The most.
+        /// Upper bound.
         up_to: Bytes,
     },
-    /// Makes the open file durable, and with it all changed metadata.
+    /// Makes the open file and all changed metadata durable.
     Fsync {},
-    /// Closes the open file. Blocks that were not made durable are written later.
+    /// Closes the open file. Blocks that are not durable are written back later.
     Close {},
-    /// Appends to the log of all threads: from one byte to this many, each number equally likely.
+    /// Appends to the log shared by all threads: between one byte and this many, drawn uniformly.
     AppendLog {
-        /// The most.
+        /// Upper bound.
         up_to: Bytes,
     },
-    /// Reads a part of a file, each equally likely.
+    /// Reads a part of a file, drawn uniformly.
     ReadPart {
-        /// Its size, at most a block of 4 KiB.
+        /// Size, at most a block of 4 KiB.
         size: Bytes,
     },
-    /// Writes a part of a file durably, each equally likely. A part of a block that is not cached is read before.
+    /// Writes a part of a file durably, drawn uniformly. A partly written block that is not cached is read
+    /// first.
     WritePart {
-        /// Its size, at most a block of 4 KiB.
+        /// Size, at most a block of 4 KiB.
         size: Bytes,
     },
-    /// Writes a part of the log durably, each equally likely.
+    /// Writes a part of the log durably, drawn uniformly.
     WriteLog {
-        /// Its size.
+        /// Size.
         size: Bytes,
     },
-    /// Goes through the last `steps` steps again, until they were done this many `times`.
+    /// Repeats the last `steps` steps until they have run `times` times.
     Again {
-        /// How many steps.
+        /// Number of steps.
         steps: u16,
-        /// How often in all, from 2 on.
+        /// Number of passes in all, from 2 on.
         times: u32,
     },
-    /// Posts once to each of some threads. Waits as long as one of them has too many posts.
+    /// Posts once to each thread of a group. Blocks while one of them has too many pending posts.
     Post {
-        /// The name of the threads.
+        /// Name of the group.
         to: String,
     },
-    /// Waits for this many posts, and takes them.
+    /// Waits for this many posts and consumes them.
     Wait {
-        /// How many.
+        /// Number of posts.
         posts: u32,
-        /// A poster waits while this many posts are pending; not given: no poster waits.
+        /// Posters block while this many posts are pending; unlimited if not given.
         high_water: Option<u32>,
     },
 }
@@ -128,17 +131,18 @@ const fn whole() -> f64 {
     1.0
 }
 
-/// Chosen: a device that holds data and has room for files to come and go.
+/// Chosen: a device that holds data and has room for files to be created and deleted.
 const fn fill() -> f64 {
     0.6
 }
 
-/// Chosen: without a page cache the loads are those of a machine that has no memory, and with a large one reads hardly reach the device.
+/// Chosen: without a page cache the load is that of a machine without memory, and with a large one reads
+/// hardly reach the device.
 const fn page_cache() -> f64 {
     0.25
 }
 
-/// The journal size that mke2fs chooses for file systems of 32 GiB and more, up to 128 GiB.
+/// Journal size chosen by mke2fs for file systems from 32 GiB up to 128 GiB.
 const fn journal() -> Bytes {
     Bytes::mib(128)
 }
@@ -147,21 +151,21 @@ const fn yes() -> bool {
     true
 }
 
-/// Chosen: a log is cut off by its age, which a generator does not know.
+/// Chosen: logs are rotated by age, which a generator does not know.
 const fn log_limit() -> Bytes {
     Bytes::mib(256)
 }
 
-/// Threads of an application at most. Chosen: five times those of Filebench's largest.
+/// Upper bound on threads of an application. Chosen: five times the threads of Filebench's largest.
 const MOST_THREADS: u32 = 1024;
 
 impl Files {
-    /// Threads of all kinds.
+    /// Total number of threads.
     pub fn thread_count(&self) -> u32 {
         self.threads.iter().map(|threads| u32::from(threads.count)).sum()
     }
 
-    /// Whether files are read and written in parts, rather than whole.
+    /// Whether files are read and written in parts rather than whole.
     pub fn has_parts(&self) -> bool {
         self.steps().any(|step| matches!(step, Step::ReadPart { .. } | Step::WritePart { .. }))
     }
@@ -202,7 +206,7 @@ impl Files {
         }
     }
 
-    /// Whether the steps of all loops go together.
+    /// Checks that the steps of all loops are compatible.
     fn check_kinds(&self, c: &mut Complaints) {
         let is_of_whole = |step: &Step| {
             matches!(step, Step::ReadWhole {} | Step::Create {} | Step::Delete {} | Step::Append { .. })

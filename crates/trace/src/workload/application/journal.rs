@@ -1,36 +1,36 @@
-//! The metadata of a file system: where they lie, and the journal that makes their changes durable.
+//! File-system metadata: their layout, and the journal that makes their changes durable.
 //!
-//! As in ext4 with its metadata in a journal (chosen): changed blocks are collected in one transaction of all threads. A thread
-//! that asks for it to be durable writes a descriptor and the blocks one behind another into the journal, flushes, and writes the
-//! commit block through. The blocks themselves are written in place later.
+//! Like ext4 with journaled metadata (chosen): changed blocks are collected in one transaction of all
+//! threads. A thread that commits it writes a descriptor and the blocks sequentially into the journal,
+//! flushes, and writes the commit block with FUA. The blocks themselves are written in place later.
 
 use wordline_kernel::Bytes;
 
 use super::asks::{Asks, BLOCK};
 use super::cache::Cache;
 
-/// Blocks of metadata that a transaction collects at most. Chosen: it stands for the five seconds after which ext4 commits
-/// by itself, for a generator knows no time.
+/// Upper bound on metadata blocks in a transaction. Chosen: it stands for the five seconds after which ext4
+/// commits by itself, as a generator has no time.
 const MOST_CHANGED: usize = 256;
 
-/// One in this many blocks of the journal may be committed and not yet written in place. Chosen: a journal cannot hold
-/// more than it has room for, and most blocks stand in it more than once.
+/// One in this many blocks of the journal may be committed and not yet written in place. Chosen: the journal
+/// cannot hold more than its size, and most blocks are in it more than once.
 const NOT_IN_PLACE: u32 = 4;
 
-/// Blocks may wait for the next commit to be free up to one in this many of all. Chosen: a file system commits before it
-/// runs out.
+/// One in this many blocks of the file system may wait for the next commit to be freed. Chosen: a file system
+/// commits before it runs out.
 const MOST_FREED: u32 = 64;
 
-/// Files whose inodes share a block: ext4's have 256 bytes.
+/// Inodes per block: ext4's have 256 bytes.
 const INODES: u32 = 16;
 
-/// Files whose names share a block of a directory. Chosen: names of some 40 bytes in blocks that are two thirds full.
+/// Directory entries per block. Chosen: names of some 40 bytes in blocks that are two thirds full.
 const NAMES: u32 = 64;
 
-/// Blocks whose state one block of the bitmap holds.
+/// Blocks covered by one block of the bitmap.
 const IN_BITMAP: u32 = 1 << 15;
 
-/// Where the metadata of this many files on this many blocks lie: journal, bitmap, inodes, directories, and then the data.
+/// Layout of the metadata on the device: journal, bitmap, inodes, directories, and then the data.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
     journal: u32,
@@ -41,16 +41,16 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// From the first block of the region on.
+    /// Lays out the metadata from the first block of the region on.
     pub fn new(blocks: u32, files: u32, journal: u32) -> Self {
-        // Block 0 is that of the boot sector and the superblock.
+        // Block 0 holds the boot sector and the superblock.
         let bitmap = 1 + journal;
         let inodes = bitmap + blocks.div_ceil(IN_BITMAP);
         let names = inodes + files.div_ceil(INODES);
         Self { journal, bitmap, inodes, names, data: names + files.div_ceil(NAMES) }
     }
 
-    /// The first block of data.
+    /// Returns the first block of data.
     pub fn data(&self) -> u32 {
         self.data
     }
@@ -60,11 +60,11 @@ impl Layout {
 #[derive(Clone, Debug)]
 pub struct Journal {
     layout: Layout,
-    /// Where the next transaction goes, counted from the first block of the journal.
+    /// Position of the next transaction, counted from the first block of the journal.
     head: u32,
-    /// Blocks that the transaction under way changes, each once.
+    /// Blocks changed by the current transaction, each once.
     changed: Vec<u32>,
-    /// Runs of blocks that are free once it is committed.
+    /// Runs of blocks that become free when it is committed.
     freed: Vec<(u32, u32)>,
     freed_blocks: u32,
     most_freed: u32,
@@ -72,29 +72,29 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// An empty one. Without blocks of its own, changes are written in place at once.
+    /// Creates an empty journal. With no journal blocks, changes are written in place at once.
     pub fn new(layout: Layout, blocks: u32) -> Self {
         let not_in_place = Cache::new(layout.journal / NOT_IN_PLACE);
         let (changed, freed, most_freed) = (Vec::new(), Vec::new(), blocks / MOST_FREED);
         Self { layout, head: 0, changed, freed, freed_blocks: 0, most_freed, not_in_place }
     }
 
-    /// The inode of a file changes.
+    /// Records a change to the inode of a file.
     pub fn inode(&mut self, file: u32) {
         self.change(self.layout.inodes + file / INODES);
     }
 
-    /// The name of a file comes or goes.
+    /// Records that the name of a file is added or removed.
     pub fn name(&mut self, file: u32) {
         self.change(self.layout.names + file / NAMES);
     }
 
-    /// A block is taken.
+    /// Records that a block is allocated.
     pub fn taken(&mut self, block: u32) {
         self.change(self.layout.bitmap + block / IN_BITMAP);
     }
 
-    /// Blocks are free from the next commit on.
+    /// Frees blocks at the next commit.
     pub fn free(&mut self, block: u32, blocks: u32) {
         self.taken(block);
         self.freed.push((block, blocks));
@@ -107,12 +107,12 @@ impl Journal {
         }
     }
 
-    /// Whether the transaction has all that one collects.
+    /// Whether the transaction is full.
     pub fn is_full(&self) -> bool {
         self.changed.len().max(self.freed.len()) >= MOST_CHANGED || self.freed_blocks > self.most_freed
     }
 
-    /// Makes everything durable that was written, and the changes of the metadata. The runs that are free then.
+    /// Makes all writes and metadata changes durable. Returns the runs that become free.
     pub fn commit(&mut self, asks: &mut Asks) -> Vec<(u32, u32)> {
         if self.changed.is_empty() {
             asks.flush();
@@ -133,12 +133,12 @@ impl Journal {
         std::mem::take(&mut self.freed)
     }
 
-    /// Forgets the transaction under way, of which everything is on the device.
+    /// Drops the current transaction, as all of it is on the device.
     pub fn forget(&mut self) {
         self.changed.clear();
     }
 
-    /// Writes this many blocks into the journal, round its end.
+    /// Writes this many blocks to the journal, wrapping around at its end.
     fn append(&mut self, blocks: u32, asks: &mut Asks) {
         let mut left = blocks;
         while left > 0 {
@@ -149,7 +149,7 @@ impl Journal {
         }
     }
 
-    /// The next blocks of the journal, which do not go round its end.
+    /// Returns the next blocks of the journal, which do not wrap around.
     fn next(&mut self, blocks: u32) -> u32 {
         let first = 1 + self.head;
         self.head = (self.head + blocks) % self.layout.journal;
@@ -159,13 +159,14 @@ impl Journal {
 
 #[cfg(test)]
 impl Journal {
-    /// Blocks that are free from the next commit on.
+    /// Blocks to be freed at the next commit.
     pub fn on_their_way(&self) -> u32 {
         self.freed.iter().map(|(_, blocks)| blocks).sum()
     }
 }
 
-/// The blocks of a journal of `asked` in a region of this many: a sixty-fourth of it at most, as mke2fs makes it of small ones.
+/// Returns the journal size in blocks for `asked` bytes in a region of this many blocks: at most a
+/// sixty-fourth of it, as mke2fs does for small ones.
 pub fn journal_blocks(asked: Bytes, blocks: u32) -> u32 {
     let asked = u32::try_from(asked.0 / BLOCK).unwrap_or(u32::MAX);
     asked.min(blocks / 64)

@@ -1,4 +1,5 @@
-//! Records that are asked for by key: how many there are, which ones, and how many different ones in a row of updates.
+//! Records accessed by key: how many there are, which ones are chosen, and the number of distinct keys in a
+//! sequence of updates.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Complaints, Seed, Stream};
@@ -6,18 +7,18 @@ use wordline_kernel::{Bytes, Complaints, Seed, Stream};
 use super::super::address::Scramble;
 use super::super::zipf::Zipf;
 
-/// A load of reads and updates by key, as YCSB makes it.
+/// A load of reads and updates by key, like YCSB's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Clients {
-    /// How many clients there are, from 1 to 1,000; each waits for its answer before it asks again.
+    /// Number of clients, from 1 to 1,000; each waits for its operation to complete before the next.
     pub threads: u16,
-    /// Share of the operations that read, from 0 to 1; the others update. YCSB-A: 0.5.
+    /// Share of reads among the operations, from 0 to 1; the others are updates. YCSB-A: 0.5.
     pub read_share: f64,
-    /// The exponent of Zipf's law that keys follow, above 0 and at most 1.5, above which hardly anything would reach the device.
-    /// YCSB: 0.99.
+    /// Exponent of the Zipf distribution of keys, above 0 and at most 1.5, beyond which hardly anything would
+    /// reach the device. YCSB: 0.99.
     pub theta: f64,
-    /// Bytes of a record, from 64 B to 64 KiB. YCSB: ten fields of 100 B.
+    /// Record size, from 64 B to 64 KiB. YCSB: ten fields of 100 B.
     pub record: Bytes,
 }
 
@@ -40,9 +41,9 @@ impl Clients {
 /// One operation of a client.
 #[derive(Clone, Copy, Debug)]
 pub struct Operation {
-    /// Its key.
+    /// Key.
     pub key: u32,
-    /// How popular it is, 0 the most.
+    /// Popularity rank of the key, 0 for the most popular.
     pub rank: u64,
     /// Whether it updates the record.
     pub updates: bool,
@@ -59,7 +60,7 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// Operations on `count` keys, at least one.
+    /// Creates operations on `count` keys, at least one.
     pub fn new(clients: &Clients, count: u64, seed: Seed) -> Self {
         Self {
             ranks: Zipf::new(count, clients.theta),
@@ -70,40 +71,40 @@ impl Keys {
         }
     }
 
-    /// The next operation.
+    /// Returns the next operation.
     pub fn next(&mut self) -> Operation {
         let rank = self.ranks.sample(&mut self.draws);
         Operation { key: self.of_rank(rank), rank, updates: self.kinds.unit() >= self.read_share }
     }
 
-    /// The key with this popularity.
+    /// Returns the key with this popularity rank.
     pub fn of_rank(&self, rank: u64) -> u32 {
         self.scramble.place(rank) as u32
     }
 }
 
-/// Ranks whose share is kept: of operations by YCSB's law on 20 million keys two thirds are on them. Chosen: 512 KiB, which stay in a
-/// processor's second cache.
+/// Ranks whose share is tabulated: with YCSB's distribution over 20 million keys, two thirds of the
+/// operations go to them. Chosen: 512 KiB, which fit the second-level cache of a processor.
 const KEPT: u64 = 1 << 16;
 
-/// Points of the curve of [`Distinct`], one each half octave.
+/// Points on the curve of [`Distinct`], two per octave.
 const POINTS: usize = 96;
 
-/// How many different keys a row of updates has: the sum over the ranks of `1 - (1 - p)^n`, on a curve through points half an
-/// octave apart.
+/// Expected number of distinct keys in a sequence of n updates: the sum over the ranks of `1 - (1 - p)^n`,
+/// interpolated on a curve with points half an octave apart.
 #[derive(Clone, Debug)]
 pub struct Distinct {
     theta: f64,
-    /// The share of the most popular key.
+    /// Share of the most popular key.
     first: f64,
     keys: f64,
     curve: Vec<f64>,
-    /// The shares of the most popular keys.
+    /// Shares of the most popular keys.
     shares: Vec<f64>,
 }
 
 impl Distinct {
-    /// Of this many keys.
+    /// Creates the curve for this many keys.
     pub fn new(keys: u64, theta: f64) -> Self {
         let kept = 0..keys.min(KEPT);
         let keys = keys as f64;
@@ -114,7 +115,7 @@ impl Distinct {
         distinct
     }
 
-    /// The share of a rank.
+    /// Share of a rank.
     #[inline]
     pub fn share(&self, rank: u64) -> f64 {
         self.shares.get(rank as usize).copied().unwrap_or_else(|| self.share_of(rank))
@@ -129,7 +130,7 @@ impl Distinct {
             .min(self.keys)
     }
 
-    /// Different keys among this many updates.
+    /// Expected number of distinct keys among this many updates.
     pub fn of(&self, updates: f64) -> f64 {
         let at = (2.0 * libm::log2(updates.max(1.0))).min((POINTS - 1) as f64);
         let (below, part) = (at as usize, at - libm::floor(at));
@@ -137,7 +138,7 @@ impl Distinct {
         self.curve[below] + (self.curve[above] - self.curve[below]) * part
     }
 
-    /// After how many updates there are this many different keys.
+    /// Number of updates after which this many distinct keys are expected.
     pub fn updates(&self, distinct: f64) -> f64 {
         let above = self.curve.partition_point(|point| *point < distinct);
         if above == 0 || above == POINTS {
@@ -148,7 +149,7 @@ impl Distinct {
         updates_at((above - 1) as f64 + part)
     }
 
-    /// How many keys lie in two sets of this many different ones, of a `part` of all keys.
+    /// Expected size of the union of two sets of this many distinct keys, from a fraction `part` of all keys.
     pub fn merged(&self, one: f64, other: f64, part: f64) -> f64 {
         let whole = |keys: f64| (keys / part).min(self.keys);
         let updates = self.updates(whole(one)) + self.updates(whole(other));
@@ -160,7 +161,8 @@ fn updates_at(point: f64) -> f64 {
     libm::exp2(point / 2.0)
 }
 
-/// The sum over the ranks from 1 to `ranks`: the first hundred one by one, the others as an integral over their logarithm.
+/// Sum over the ranks from 1 to `ranks`: the first hundred one by one, the others as an integral over their
+/// logarithm.
 fn integral(ranks: f64, term: impl Fn(f64) -> f64) -> f64 {
     let single = ranks.min(100.0) as u64;
     let sum: f64 = (1..=single).map(|rank| term(rank as f64)).sum();
@@ -168,7 +170,8 @@ fn integral(ranks: f64, term: impl Fn(f64) -> f64) -> f64 {
     if to <= from {
         return sum;
     }
-    // Simpson's rule over the logarithm. Chosen: 200 steps are right to six digits for every exponent.
+    // Simpson's rule over the logarithm. Chosen: with 200 steps it is accurate to six digits for every
+    // exponent.
     let (steps, length) = (200, libm::log(to / from));
     let at = |step: usize| {
         let rank = from * libm::exp(length * step as f64 / steps as f64);

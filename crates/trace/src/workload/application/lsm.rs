@@ -1,9 +1,9 @@
-//! A key-value store as a log-structured merge tree: a write-ahead log, memtables that are flushed, tables that are merged level by
-//! level. The levels and their defaults are RocksDB's.
+//! A key-value store as a log-structured merge tree: a write-ahead log, memtables that are flushed, and
+//! tables that are compacted level by level. Levels and defaults are RocksDB's.
 //!
-//! No record is kept: where the newest version of a key is follows from how long ago it was last updated, which is drawn from the
-//! exponential distribution with the mean that Zipf's law gives its popularity; how many records a merge leaves follows from how
-//! many different keys there are among its updates.
+//! No record is stored: the level of the newest version of a key follows from the time since its last update,
+//! drawn from the exponential distribution with the mean for its popularity under the Zipf distribution; the
+//! number of records after a compaction follows from the number of distinct keys among its updates.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Complaints, Seed, Stream};
@@ -18,27 +18,28 @@ use super::space::Space;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Lsm {
-    /// The clients and their operations.
+    /// Clients and their operations.
     pub clients: Clients,
-    /// Share of the region that the tables fill when the run begins, from 0.05 to 0.7.
+    /// Share of the region that tables fill at the start of the run, from 0.05 to 0.7.
     pub fill: f64,
-    /// Share of the data that is in memory, from 0 to 0.9.
+    /// Share of the data that is cached in memory, from 0 to 0.9.
     pub page_cache: f64,
-    /// Updates that are collected before they are flushed (`write_buffer_size`); at most 1/256 of the region.
+    /// Size of a memtable (`write_buffer_size`); at most 1/256 of the region.
     pub memtable: Bytes,
     /// Size of a table (`target_file_size_base`); at most 1/256 of the region.
     pub table: Bytes,
-    /// Size of the first level below the flushed tables at most (`max_bytes_for_level_base`); at most 1/64 of the region.
+    /// Target size of the first level below level 0 (`max_bytes_for_level_base`); at most 1/64 of the region.
     pub level: Bytes,
-    /// How many times larger each level is than the one above, from 2 to 100 (`max_bytes_for_level_multiplier`).
+    /// Size ratio of adjacent levels, from 2 to 100 (`max_bytes_for_level_multiplier`).
     pub ratio: f64,
-    /// Flushed tables that are merged into the next level (`level0_file_num_compaction_trigger`).
+    /// Flushed tables in level 0 that trigger a compaction (`level0_file_num_compaction_trigger`).
     pub merge_at: u32,
-    /// Flushed tables at which updates wait (`level0_slowdown_writes_trigger`); above `merge_at`, at most 32.
+    /// Flushed tables in level 0 at which updates stall (`level0_slowdown_writes_trigger`); above `merge_at`,
+    /// at most 32.
     pub stall_at: u32,
-    /// Whether an update is durable when it is answered; else the log is written by whole requests.
+    /// Whether an update is durable when it completes; otherwise the log is written in whole requests.
     pub sync: bool,
-    /// Whether blocks are discarded when their table is deleted.
+    /// Whether the blocks of a deleted table are discarded.
     pub discard: bool,
 }
 
@@ -61,16 +62,16 @@ impl Lsm {
     }
 }
 
-/// Bytes that a record has in the log beside itself: header, sequence number, lengths and key of some 24 B.
+/// Bytes of an update in the log beside its record: header, sequence number, lengths and a key of some 24 B.
 const LOG_HEADER: u64 = 48;
 
-/// Blocks before the data. The first of them is that of the manifest.
+/// Blocks before the data. The first of them holds the manifest.
 const BEFORE: u32 = 16;
 
 /// A sorted table.
 #[derive(Clone, Debug)]
 struct Table {
-    /// The first key, and the one after the last.
+    /// First key, and the key after the last.
     first: u64,
     end: u64,
     blocks: u32,
@@ -79,7 +80,7 @@ struct Table {
 }
 
 impl Table {
-    /// The block of a key.
+    /// Returns the block of a key.
     fn block(&self, key: u64) -> u32 {
         let mut at = ((key - self.first) * u64::from(self.blocks) / (self.end - self.first)) as u32;
         for (block, blocks) in &self.runs {
@@ -92,10 +93,10 @@ impl Table {
     }
 }
 
-/// A merge under way.
+/// A compaction in progress.
 #[derive(Clone, Debug)]
 struct Merge {
-    /// The level that tables are taken from, how many from which one on, and the same of the level below.
+    /// The upper level, the range of its tables that are compacted, and the range in the level below.
     level: usize,
     upper: std::ops::Range<usize>,
     lower: std::ops::Range<usize>,
@@ -106,7 +107,7 @@ struct Merge {
 #[derive(Clone, Debug, Default)]
 struct Log {
     runs: Vec<(u32, u32)>,
-    /// Bytes appended, and bytes of those written.
+    /// Bytes appended, and bytes of them written.
     bytes: u64,
     written: u64,
 }
@@ -119,42 +120,42 @@ pub struct Store {
     distinct: Distinct,
     record: u64,
     space: Space,
-    /// Updates of a memtable, and blocks of a table.
+    /// Updates per memtable, and blocks per table.
     memtable: u64,
     table: u32,
     merge_at: usize,
     stall_at: usize,
     sync: bool,
     discard: bool,
-    /// Flushed tables, the oldest first; then the levels by key.
+    /// Flushed tables (level 0), oldest first; then the levels by key.
     levels: Vec<Vec<Table>>,
-    /// Records that each level is to hold.
+    /// Target number of records per level.
     targets: Vec<f64>,
-    /// Where the blocks of each level begin in the numbers of the cache.
+    /// First cache number of the blocks of each level.
     cached_from: Vec<u64>,
-    /// Updates since a key of the level was updated, at most.
+    /// Upper bound of the time since the last update of the keys of a level, in updates.
     windows: Vec<f64>,
-    /// The key at which the next merge of each level begins.
+    /// Key at which the next compaction of each level begins.
     cursors: Vec<u64>,
     cache: Cache,
     updates: u64,
     log: Log,
-    /// The log of the memtable that is flushed.
+    /// Log of the memtable being flushed.
     flushed: Option<Log>,
     flush: Option<Table>,
     merge: Option<Merge>,
-    /// Runs of tables that were merged, which readers may still hold.
+    /// Runs of compacted tables, which readers may still hold.
     retired: Vec<(u32, u32)>,
-    /// Clients whose update comes next, by thread.
+    /// Whether the next operation of a client is an update, by thread.
     pending: Vec<bool>,
     ages: Stream,
 }
 
 impl Store {
-    /// A store that was loaded, with its levels as long use leaves them, in this many blocks.
+    /// Creates a store that was loaded into this many blocks, with levels as after long use.
     ///
     /// # Errors
-    /// A region in which the tables have no room.
+    /// A region without room for the tables.
     pub fn new(config: &Lsm, seed: Seed, blocks: u32, most_cached: u32) -> Result<Self, Complaints> {
         let region = u64::from(blocks) * BLOCK;
         let record = config.clients.record.0;
@@ -213,7 +214,7 @@ impl Store {
         Ok(store)
     }
 
-    /// The cache, with the most popular keys in it.
+    /// Fills the cache with the most popular keys.
     fn warm(&mut self, share: f64, most: u32) {
         let mut from = 0;
         for target in self.targets.iter().rev() {
@@ -223,7 +224,7 @@ impl Store {
         self.cached_from.reverse();
         let room = (from as f64 * share).min(f64::from(most)) as u32;
         self.cache = Cache::new(room);
-        // Chosen: more would take seconds, and hardly matters, for most accesses are to fewer.
+        // Chosen: more would take seconds and hardly matter, as most accesses go to fewer.
         let ranks = self.count.min(2 * u64::from(room)).min(1 << 22);
         let last = self.levels.len() - 1;
         for rank in (0..ranks).rev() {
@@ -236,23 +237,23 @@ impl Store {
         (records * self.record as f64 / BLOCK as f64) as u64
     }
 
-    /// The number in the cache of a key's block in a level.
+    /// Cache number of the block of a key in a level.
     fn number(&self, level: usize, key: u64) -> u32 {
         let blocks = self.blocks_of(self.targets[level]).max(1);
         (self.cached_from[level] + key * blocks / self.count) as u32
     }
 
-    /// Threads: the clients, one that flushes and one that merges.
+    /// Number of threads: the clients, one that flushes and one that compacts.
     pub fn thread_count(&self) -> usize {
         self.pending.len() + 2
     }
 
-    /// Blocks are free from now on.
+    /// Frees blocks.
     pub fn give(&mut self, block: u32, blocks: u32) {
         self.space.give(block, blocks);
     }
 
-    /// Lets a thread, whose requests have all gone, take its next step.
+    /// Advances a thread, whose requests have all been issued, by one step.
     pub fn step(&mut self, number: usize, asks: &mut Asks) -> Turn {
         let clients = self.pending.len();
         if number == clients {
@@ -290,7 +291,7 @@ impl Store {
         }
     }
 
-    /// The block of a key that was updated so long ago, if the level has it.
+    /// Returns the block of a key that was last updated `age` updates ago, if the level has it.
     fn find(&self, level: usize, key: u64, age: f64) -> Option<(usize, u32)> {
         let tables = &self.levels[level];
         let at = match level {
@@ -327,7 +328,7 @@ impl Store {
         Turn::Went
     }
 
-    /// Writes the new part of the log if it is large enough.
+    /// Writes the new part of the log if it is at least `least` bytes.
     fn write_log(&mut self, least: u64, asks: &mut Asks) {
         if self.log.bytes - self.log.written < least {
             return;
@@ -345,7 +346,7 @@ impl Store {
         }
     }
 
-    /// Blocks for the log of a memtable; none if there is no room.
+    /// Allocates blocks for the log of a memtable; empty if there is no room.
     fn run_of_log(&mut self) -> Vec<(u32, u32)> {
         let bytes = self.memtable * (self.record + LOG_HEADER);
         self.take(bytes.div_ceil(BLOCK) as u32).unwrap_or_default()
@@ -379,7 +380,7 @@ impl Store {
         }
         let Some((level, upper)) = self.choose() else { return Turn::Waits };
         let Some(merge) = self.begin(level, upper) else {
-            // There is no room: the retired tables are needed now.
+            // There is no room: the retired tables must be freed now.
             let gone = !self.retired.is_empty();
             self.give_retired(asks);
             return if gone { Turn::Went } else { Turn::Waits };
@@ -389,7 +390,7 @@ impl Store {
         Turn::Went
     }
 
-    /// The level that is fullest for its size, and its tables that are merged into the next one.
+    /// Returns the level that is fullest for its size, and its tables that are compacted into the next one.
     fn choose(&self) -> Option<(usize, std::ops::Range<usize>)> {
         let last = self.levels.len() - 1;
         let records = |level: usize| self.levels[level].iter().map(|table| table.records).sum::<f64>();
@@ -403,7 +404,7 @@ impl Store {
                 (fullest, highest) = (level, score(level));
             }
         }
-        // The flushed tables are merged when they are as many as that, a level when it has more than its share.
+        // Flushed tables are compacted when there are `merge_at` of them, a level when it exceeds its target.
         let tables = &self.levels[fullest];
         if highest < 1.0 || tables.is_empty() || fullest > 0 && highest <= 1.0 {
             return None;
@@ -416,7 +417,7 @@ impl Store {
         Some((fullest, next..next + 1))
     }
 
-    /// The tables of the next level that a merge needs, and those that it makes.
+    /// Selects the tables of the next level for a compaction, and allocates its output.
     fn begin(&mut self, level: usize, upper: std::ops::Range<usize>) -> Option<Merge> {
         let (from, to) = match level {
             0 => (0, self.count),
@@ -441,7 +442,7 @@ impl Store {
         Some(Merge { level, upper, lower, made })
     }
 
-    /// The reads and writes of a merge, interleaved in proportion.
+    /// Issues the reads and writes of a compaction, interleaved in proportion.
     fn ask_for(&self, merge: &Merge, asks: &mut Asks) {
         let (mut reads, mut writes) = (Asks::default(), Asks::default());
         let upper = &self.levels[merge.level][merge.upper.clone()];
@@ -459,7 +460,7 @@ impl Store {
 
     fn finish(&mut self, merge: Merge, asks: &mut Asks) {
         let Merge { level, upper, lower, made } = merge;
-        // Tables that the previous merge retired have no readers any more.
+        // Tables retired by the previous compaction have no readers any more.
         self.give_retired(asks);
         let mut gone: Vec<Table> = self.levels[level].drain(upper).collect();
         gone.extend(self.levels[level + 1].splice(lower, made));
@@ -474,7 +475,7 @@ impl Store {
         }
     }
 
-    /// Looks at how far back the updates go that each level holds.
+    /// Updates the age window of each level.
     fn look(&mut self) {
         let mut back = 0.0;
         self.windows.clear();
@@ -488,7 +489,7 @@ impl Store {
         }
     }
 
-    /// Tables for this many records in a range of keys; none if there is no room.
+    /// Allocates tables for this many records in a range of keys; `None` if there is no room.
     fn tables(&mut self, first: u64, end: u64, records: f64) -> Option<Vec<Table>> {
         let blocks = self.blocks_of(records).max(1);
         let count = blocks.div_ceil(u64::from(self.table)).min(end - first);
@@ -508,7 +509,7 @@ impl Store {
         Some(made)
     }
 
-    /// Takes blocks; none if there are too few.
+    /// Allocates blocks; `None` if there are too few.
     fn take(&mut self, blocks: u32) -> Option<Vec<(u32, u32)>> {
         if self.space.free() < blocks {
             return None;
@@ -523,7 +524,7 @@ impl Store {
     }
 }
 
-/// Installs new tables in the store: they are made durable, and then the manifest that names them.
+/// Installs new tables: makes them durable, and then the manifest that lists them.
 fn install(asks: &mut Asks) {
     asks.flush();
     asks.write_through(0);
@@ -531,7 +532,7 @@ fn install(asks: &mut Asks) {
 
 #[cfg(test)]
 impl Store {
-    /// Calls `each` with the blocks of all tables.
+    /// Returns the blocks of all tables, after checking that none belongs to two.
     pub fn audit(&self, on_their_way: u32) -> Vec<bool> {
         let mut held = vec![false; (self.space.first() + self.space.blocks()) as usize];
         let made = self.merge.iter().flat_map(|merge| &merge.made).chain(&self.flush);
@@ -560,7 +561,7 @@ impl Store {
         held
     }
 
-    /// Flushed tables, and the records of each level as parts of its target.
+    /// Number of flushed tables, and the records of each level as a fraction of its target.
     pub fn shape(&self) -> (usize, Vec<f64>) {
         let records = |level: &Vec<Table>| level.iter().map(|table| table.records).sum::<f64>();
         let parts =

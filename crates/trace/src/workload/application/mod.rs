@@ -1,5 +1,5 @@
-//! Applications: the requests of programs above a file system to a device. Their requests follow from what they do to files,
-//! unlike those of a pattern, which are drawn one by one.
+//! Applications: requests of programs above a file system. They follow from file operations, unlike those of
+//! a pattern, which are drawn one by one.
 
 mod asks;
 mod btree;
@@ -37,19 +37,19 @@ use work::{Threaded, Work};
 
 const FILE: &str = include_str!("../../../../../data/workloads/applications.toml");
 
-/// The smallest region that an application takes. Chosen: with less a hundred threads have no file each.
+/// Smallest region for an application. Chosen: with less, a hundred threads would not have one file each.
 const SMALLEST: Bytes = Bytes::mib(4);
 
-/// The log takes one in this many parts of the region at most. Chosen: files have room beside it.
+/// The log takes at most one in this many parts of the region. Chosen: files have room beside it.
 const OF_LOG: u32 = 16;
 
-/// Blocks that are used at most: 16 TiB, so that their numbers have 32 bits.
+/// Upper bound on blocks: 16 TiB, so that block numbers have 32 bits.
 const MOST_BLOCKS: u64 = u32::MAX as u64;
 
-/// Files that there are at most. Chosen: their records take 14 bytes each, and these 470 MB.
+/// Upper bound on files. Chosen: their records take 14 bytes each, 470 MB in all.
 const MOST_FILES: f64 = (1u64 << 25) as f64;
 
-/// Things in the page cache at most: 128 GiB of blocks. Chosen: their records take 128 MiB.
+/// Upper bound on items in the page cache: 128 GiB of blocks. Chosen: their records take 128 MiB.
 const MOST_CACHED: u32 = 1 << 25;
 
 /// An application.
@@ -58,35 +58,35 @@ const MOST_CACHED: u32 = 1 << 25;
 pub struct Application {
     /// One sentence for lists.
     pub description: String,
-    /// How many requests.
+    /// Number of requests.
     pub requests: u64,
     /// Share of the device's logical capacity that is used, from its first byte on; above 0 and at most 1.
     #[serde(default = "whole")]
     pub region: f64,
-    /// The pauses of its closed loop, if it has any.
+    /// Pauses of the closed loop, if any.
     pub bursts: Option<Bursts>,
-    /// After which answer a thread goes on, in a closed loop.
+    /// Completion after which a thread continues, in a closed loop.
     #[serde(default)]
     pub waits_for: WaitsFor,
-    /// Submission queues that the host uses; one where it is not given.
+    /// Submission queues that the host uses; one if not given.
     pub queues: Option<u16>,
-    /// The stream that writes name, for devices that keep streams apart; 0 for none.
+    /// Stream tag of writes, for devices with streams; 0 for none.
     #[serde(default)]
     pub stream: u8,
-    /// The state in which the device should be before the first request.
+    /// State of the device before the first request.
     pub precondition: Precondition,
-    /// The model of the application, which makes the requests.
+    /// Model of the application, which generates the requests.
     pub model: Model,
 }
 
-/// The answer after which a thread of an application goes on.
+/// Completion after which a thread of an application continues.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WaitsFor {
-    /// That to its own request: what the threads ask for, and in which order, depends on the device.
+    /// Its own request: which requests the threads issue, and in which order, depends on the device.
     #[default]
     OwnAnswer,
-    /// That to any request: one of each thread comes in its turn, in the same order on every device.
+    /// Any request: threads take turns, in the same order on every device.
     AnyAnswer,
 }
 
@@ -99,15 +99,15 @@ impl fmt::Display for WaitsFor {
     }
 }
 
-/// The model of an application.
+/// Model of an application.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Model {
-    /// Its threads go through loops of steps over many files.
+    /// Threads run loops of steps over many files.
     Files(Files),
-    /// Clients read and update records of a log-structured merge tree, as RocksDB is one.
+    /// Clients read and update records of a log-structured merge tree, such as RocksDB.
     Lsm(Lsm),
-    /// Clients read and update records of a B-tree, as WiredTiger has them under MongoDB.
+    /// Clients read and update records of a B-tree, such as WiredTiger under MongoDB.
     Btree(Btree),
 }
 
@@ -119,18 +119,18 @@ fn all() -> BTreeMap<String, Application> {
     toml::from_str(FILE).expect("a test reads the embedded file")
 }
 
-/// The names of the applications that come with the program, in alphabetical order.
+/// Names of the built-in applications, in alphabetical order.
 pub fn names() -> Vec<String> {
     all().into_keys().collect()
 }
 
 impl Application {
-    /// The application called `name`, if there is one.
+    /// Returns the application called `name`, if there is one.
     pub fn named(name: &str) -> Option<Self> {
         all().remove(name)
     }
 
-    /// Puts it behind a page cache of this share of its data, from 0 to 0.9.
+    /// Sets the page cache to this share of the data, from 0 to 0.9.
     pub fn set_page_cache(&mut self, share: f64) {
         match &mut self.model {
             Model::Files(files) => files.page_cache = share,
@@ -139,10 +139,10 @@ impl Application {
         }
     }
 
-    /// Everything that is wrong, all at once.
+    /// Checks everything at once.
     ///
     /// # Errors
-    /// One complaint a key.
+    /// One complaint per key.
     pub fn check(&self) -> Result<(), Complaints> {
         let mut complaints = Complaints::default();
         let c = &mut complaints;
@@ -161,7 +161,8 @@ impl Application {
         complaints.or_ok(())
     }
 
-    /// The requests of this application on a device of `capacity` logical bytes, in the order of its threads' turns.
+    /// Returns the requests of this application on a device of `capacity` logical bytes, with threads taking
+    /// turns.
     ///
     /// # Errors
     /// As for [`threads`](Self::threads).
@@ -169,10 +170,11 @@ impl Application {
         self.threads(seed, capacity).map(Threads::in_turn)
     }
 
-    /// The threads of this application on a device of `capacity` logical bytes, each of which waits for its own answers.
+    /// Returns the threads of this application on a device of `capacity` logical bytes, each of which waits
+    /// for its own completions.
     ///
     /// # Errors
-    /// The complaints of [`check`](Self::check), and a region that is too small.
+    /// The complaints of [`check`](Self::check), or a region that is too small.
     pub fn threads(&self, seed: Seed, capacity: Bytes) -> Result<Threads, Complaints> {
         self.check()?;
         let region = Bytes((capacity.0 as f64 * self.region) as u64);
@@ -196,10 +198,10 @@ impl Application {
     }
 }
 
-/// How many files have room, of how large ones, and how much their metadata leave of the region.
+/// Returns the number of files that fit, given their size and the space for their metadata.
 fn file_count(files: &Files, blocks: u32) -> Result<u32, Complaints> {
     let mean = files.mean_size.0;
-    // Sizes that differ end anywhere in their last block.
+    // Sizes that vary end anywhere in their last block.
     let whole = mean.div_ceil(BLOCK) as f64;
     let mean_blocks =
         if files.sizes == Sizes::Equal { whole } else { (mean as f64 / BLOCK as f64 + 0.5).max(1.0) };
@@ -217,17 +219,17 @@ fn file_count(files: &Files, blocks: u32) -> Result<u32, Complaints> {
     );
     complaints.clone().or_ok(())?;
     let count = room(blocks - data).min(MOST_FILES) as u32;
-    // Each thread has a file open.
+    // Each thread has one open file.
     let least = if files.has_parts() { 0 } else { files.thread_count() + 1 };
     let wanted = format!("a size of which at least {least} have room");
     complaints.require(count >= least, "model.mean_size", files.mean_size, wanted);
     complaints.or_ok(count)
 }
 
-/// The threads of a load on files, over a file system that was filled.
+/// Creates the threads of a load on files, over a filled file system.
 fn program_of(files: &Files, seed: Seed, blocks: u32) -> Result<Program, Complaints> {
     let count = file_count(files, blocks)?;
-    // Where not even one file has room whose parts are read and written, there is one that is as large as fits.
+    // If files are used in parts and not even one fits, there is one file as large as fits.
     let mean =
         if count > 0 { files.mean_size.0 } else { (files.fill * f64::from(blocks)) as u64 / 2 * BLOCK };
     let count = count.max(1);

@@ -1,4 +1,4 @@
-//! Threads that go through their loops over the files of a file system.
+//! Threads that run their loops over the files of a file system.
 
 use wordline_kernel::{Seed, Stream};
 
@@ -6,12 +6,12 @@ use super::asks::{Asks, BLOCK};
 use super::files::FileSystem;
 use super::flowops::Step;
 
-/// The outcome of a thread's turn.
+/// Outcome of a thread's step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// It went on.
+    /// The thread advanced.
     Went,
-    /// It waits for others.
+    /// The thread waits for others.
     Waits,
 }
 
@@ -22,32 +22,32 @@ const NONE: u32 = u32::MAX;
 #[derive(Clone, Debug, Default)]
 struct Thread {
     kind: u16,
-    /// The step that is next.
+    /// Index of the next step.
     at: u16,
-    /// How often the steps before an `again` were done.
+    /// Number of passes over the steps before an `again`.
     rounds: u32,
-    /// Posts that were not taken yet.
+    /// Pending posts.
     posts: u32,
-    /// The first byte of the open file that was not written.
+    /// First byte of the open file that is not written.
     from: u64,
-    /// Whether the open file is no longer needed once the requests of the thread have gone.
+    /// Whether the open file is closed once the requests of the thread have been issued.
     closes: bool,
 }
 
-/// The threads of an application and what they share.
+/// The threads of an application and their shared state.
 #[derive(Clone, Debug)]
 pub struct Program {
     fs: FileSystem,
     log_limit: u64,
     loops: Vec<Vec<Step>>,
-    /// For each kind of threads: its first thread and the one after its last.
+    /// For each group of threads: its first thread and the one after its last.
     spans: Vec<(usize, usize)>,
-    /// For each step that posts, the kind of threads that it posts to, by kind and step.
+    /// For each step that posts, the group that it posts to, by group and step.
     targets: Vec<Vec<u16>>,
-    /// Posts pending for a kind of threads at which posters wait.
+    /// Pending posts of a group at which posters block.
     high_water: Vec<u32>,
     threads: Vec<Thread>,
-    /// The files that threads have open and those that they write back.
+    /// Files that threads have open, and files that they write back.
     open: Vec<u32>,
     picks: Stream,
     lengths: Stream,
@@ -55,7 +55,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// The threads at the beginning of their loops.
+    /// Creates the threads at the beginning of their loops.
     pub fn new(fs: FileSystem, files: &super::Files, log_limit: u64, seed: Seed) -> Self {
         let kind_of = |name: &str| files.threads.iter().position(|threads| threads.name == name);
         let (mut threads, mut spans, mut targets, mut high_water) =
@@ -89,17 +89,17 @@ impl Program {
         }
     }
 
-    /// How many threads there are.
+    /// Number of threads.
     pub fn thread_count(&self) -> usize {
         self.threads.len()
     }
 
-    /// Blocks are free from now on.
+    /// Frees blocks.
     pub fn give(&mut self, block: u32, blocks: u32) {
         self.fs.give(block, blocks);
     }
 
-    /// Lets a thread, whose requests have all gone, take its next step.
+    /// Advances a thread, whose requests have all been issued, by one step.
     pub fn step(&mut self, number: usize, asks: &mut Asks) -> Turn {
         asks.writes_back = None;
         self.open[2 * number + 1] = NONE;
@@ -146,7 +146,8 @@ impl Program {
         Turn::Went
     }
 
-    /// Posts to each thread of a kind, unless one of them has too many.
+    /// Posts to each thread of a group, unless one of them has too many pending posts. Returns whether it
+    /// posted.
     fn post(&mut self, kind: usize) -> bool {
         let (first, end) = self.spans[kind];
         let threads = &mut self.threads[first..end];
@@ -209,7 +210,7 @@ impl Program {
                 let Some(file) = fs.pick(picks, &[]) else { return };
                 let blocks = u64::from(fs.blocks_of(file)).max(1);
                 let number = parts.below(blocks) as u32;
-                // A file for which there was no room has none.
+                // A file for which there was no room has no blocks.
                 let Some(block) = fs.block_of(file, number) else { return };
                 let is_whole = matches!(step, Step::WritePart { size } if size.0 == BLOCK);
                 if is_whole {

@@ -1,18 +1,18 @@
-//! The requests of an application's threads, in turn, and those of the system below them.
+//! Requests of an application's threads in turn, and of the system below them.
 
 use super::asks::Ask;
 use super::work::{Next, Work};
 use crate::Request;
 
-/// An iterator over the requests of an [`Application`](super::Application). Each thread has one request in its turn and none
-/// while it waits for others. Deferred work of the system (metadata in place, discards) goes between them, one a turn; where
-/// that is not enough, threads wait.
+/// Iterates over the requests of an [`Application`](super::Application). Each thread issues one request per
+/// turn, and none while it waits for others. Deferred work of the system (metadata in place, discards) is
+/// interleaved, one request per turn; if that is not enough, threads wait.
 #[derive(Clone, Debug)]
 pub struct Requests {
     left: u64,
     work: Work,
     turn: usize,
-    /// Whether the system is next.
+    /// Whether the next turn is the system's.
     is_systems_turn: bool,
 }
 

@@ -1,23 +1,23 @@
-//! Which blocks of a file system are free: a bitmap, and an allocator that goes round it.
+//! Free-space map of a file system: a bitmap, and a next-fit allocator.
 
-/// Runs of free blocks that are looked at for one that is long enough. Chosen: a file system with 40% free nearly always finds
-/// one among this number, and no request waits for a long search.
+/// Upper bound on free runs examined for one that is long enough. Chosen: with 40% free space one is nearly
+/// always found within this number, and no request waits for a long search.
 const LOOKS: usize = 16;
 
-/// The blocks from `first` on, some of them taken.
+/// Blocks from `first` on, some of them allocated.
 #[derive(Clone, Debug)]
 pub struct Space {
     first: u32,
     blocks: u32,
-    /// A bit for each block, set where it is taken; those beyond the last block are set, too.
+    /// One bit per block, set if allocated; bits after the last block are set, too.
     words: Vec<u64>,
-    /// Where the next search begins.
+    /// Start of the next search.
     cursor: u32,
     free: u32,
 }
 
 impl Space {
-    /// All free.
+    /// Creates a map of free blocks.
     pub fn new(first: u32, blocks: u32) -> Self {
         let mut words = vec![0; blocks.div_ceil(64) as usize];
         if let (Some(last), tail @ 1..) = (words.last_mut(), blocks % 64) {
@@ -26,25 +26,25 @@ impl Space {
         Self { first, blocks, words, cursor: 0, free: blocks }
     }
 
-    /// Blocks that are free.
+    /// Number of free blocks.
     pub fn free(&self) -> u32 {
         self.free
     }
 
-    /// Blocks in all.
+    /// Total number of blocks.
     #[cfg(test)]
     pub fn blocks(&self) -> u32 {
         self.blocks
     }
 
-    /// The number of the first.
+    /// Number of the first block.
     #[cfg(test)]
     pub fn first(&self) -> u32 {
         self.first
     }
 
-    /// Takes up to `wanted` blocks in a row: the first run that holds them after the last one taken, else the longest of the few
-    /// that were looked at. First block and number; none where nothing is free.
+    /// Allocates up to `wanted` contiguous blocks: the first long enough run after the last allocation, else
+    /// the longest of the few runs examined. Returns first block and count; `None` if nothing is free.
     pub fn take(&mut self, wanted: u32) -> Option<(u32, u32)> {
         if self.free == 0 || wanted == 0 {
             return None;
@@ -67,7 +67,7 @@ impl Space {
         Some((self.first + start, length))
     }
 
-    /// Takes up to `wanted` blocks from `block` on, as far as they are free: how many.
+    /// Allocates up to `wanted` blocks from `block` on while they are free; returns how many.
     pub fn take_at(&mut self, block: u32, wanted: u32) -> u32 {
         let start = block - self.first;
         if start >= self.blocks {
@@ -78,17 +78,17 @@ impl Space {
         length
     }
 
-    /// Gives blocks back.
+    /// Frees blocks.
     pub fn give(&mut self, block: u32, blocks: u32) {
         self.mark(block - self.first, blocks, false);
     }
 
-    /// The first free block from `from` on, round the end; there is one.
+    /// Returns the first free block from `from` on, wrapping around; one must exist.
     fn first_free(&self, from: u32) -> u32 {
         let from = if from < self.blocks { from } else { 0 };
         let mut at = from as usize / 64;
         let mut word = self.words[at] | !(u64::MAX << (from % 64));
-        // Once round, and the word of the beginning a second time.
+        // Once around, and the first word a second time.
         for _ in 0..=self.words.len() {
             if word != u64::MAX {
                 return at as u32 * 64 + word.trailing_ones();
@@ -99,7 +99,7 @@ impl Space {
         unreachable!("a block is free")
     }
 
-    /// How many blocks are free in a row from `start` on, `most` at most.
+    /// Number of contiguous free blocks from `start` on, at most `most`.
     fn run(&self, start: u32, most: u32) -> u32 {
         let mut length = 0;
         while length < most && start + length < self.blocks {

@@ -9,7 +9,7 @@ use crate::{Op, Request, Statistics};
 
 const MIB: u64 = 1 << 20;
 
-/// The named application, with keys of its model changed.
+/// Returns the named application with changed model keys.
 fn application(name: &str, keys: &str) -> Application {
     let mut table: toml::Table = toml::from_str(FILE).expect("the embedded file");
     let mut table = table.remove(name).expect("a named application");
@@ -38,7 +38,7 @@ fn of_blocks(name: &str, keys: &str) -> Application {
     application
 }
 
-/// Counts what each kind of request does.
+/// Counts requests by operation.
 fn counts(requests: impl Iterator<Item = Request>) -> [usize; 4] {
     let mut counts = [0; 4];
     requests.for_each(|request| counts[request.op as usize] += 1);
@@ -102,7 +102,7 @@ const CHANGED: [(&str, &str); 18] = [
     ("mongo", "page_cache = 0.01\npage = \"4KiB\"\njournal_piece = \"4KiB\"\ncheckpoint_every = \"4KiB\""),
 ];
 
-/// Notes in which blocks something is written after a request. Asserts that it reads no others, and returns how many it adds.
+/// Marks the blocks written after a request. Asserts that it reads no others, and returns how many it adds.
 fn note(written: &mut [bool], request: &Request, what: &dyn Fn() -> String) -> usize {
     let (first, end) = (request.offset.0 / 4096, (request.offset.0 + request.size.0) / 4096);
     let mut added = 0;
@@ -132,7 +132,7 @@ fn extents_never_overlap_and_reads_are_of_what_was_written_and_not_discarded() {
             }
         }
         assert!(reads > 1000, "{name} {keys}: {reads} reads");
-        // More than were free at first: what was freed is used again.
+        // More than were free at first: freed blocks are reused.
         let comes_back = name == "mail" && !keys.contains("discard");
         assert!(
             !comes_back || reused > 7_000,
@@ -144,14 +144,15 @@ fn extents_never_overlap_and_reads_are_of_what_was_written_and_not_discarded() {
 #[test]
 fn web_reads_ten_files_for_each_append_and_proxy_five_for_each_new_one() {
     let all = |name| counts(requests(&of_blocks(name, "page_cache = 0.0"), 5, 256 * MIB).take(300_000));
-    // Each read is of one extent. An append to the log is one write, or two where it wraps round; commits come on top.
+    // Each read covers one extent. An append to the log is one write, or two where it wraps around; commits
+    // are extra.
     let [reads, writes, discards, flushes] = all("web");
     let appends = reads as f64 / 10.0;
     assert!((0.99..1.10).contains(&(writes as f64 / appends)), "{writes} writes of {appends} appends");
     assert!(flushes < 200 && discards < 1000, "{flushes} flushes, {discards} discards");
     let [reads, _, discards, flushes] = all("proxy");
     assert!(flushes > 0 && flushes < discards / 20, "{flushes} flushes, {discards} discards");
-    // A transaction of deletions that are not durable yet, and the loops that are under way.
+    // A transaction of deletions that are not yet durable, and the loops in progress.
     let loops = reads as f64 / 5.0;
     assert!((loops - discards as f64).abs() < 600.0, "{loops} loops, {discards} deleted files");
 }
@@ -165,7 +166,7 @@ fn oltp_without_a_page_cache_reads_at_least_as_much_as_it_writes() {
     };
     let (read, written, stats) = all("page_cache = 0.0");
     assert!(read >= written, "{read} bytes read, {written} written");
-    // Ten writers write a tenth of the reads each, and read before they write a half block.
+    // Ten writers write a tenth of the reads each, and read before they write half a block.
     let share = stats.reads as f64 / stats.writes as f64;
     assert!((share - 2.0).abs() < 0.05, "{share} reads a write");
     assert!(stats.flushes.abs_diff(stats.writes) < stats.writes / 500, "each write is made durable");
@@ -189,7 +190,8 @@ fn what_is_known_of_files_does_not_grow_with_the_number_of_requests() {
 
 #[test]
 fn mail_makes_durable_twice_a_loop_and_writes_each_change_into_the_journal() {
-    // Without a page cache: two reads of whole files a loop, each of one extent or more, and a commit for each durable file.
+    // Without a page cache: two reads of whole files per loop, each of one extent or more, and a commit per
+    // durable file.
     let all = || {
         requests(&application("mail", "page_cache = 0.0\nmean_size = \"4KiB\""), 5, 256 * MIB).take(200_000)
     };
@@ -197,12 +199,13 @@ fn mail_makes_durable_twice_a_loop_and_writes_each_change_into_the_journal() {
     let commits = all().filter(|request| request.fua).count();
     assert!(flushes.abs_diff(commits) <= 16, "{flushes} flushes, {commits} commits");
     let loops = flushes as f64 / 2.0;
-    // Files begin with one block; on average one is appended to once in its life, so that some have two extents.
+    // Files begin with one block; on average each is appended to once in its life, so that some have two
+    // extents.
     let reads = reads as f64 / loops;
     assert!((2.0..2.6).contains(&reads), "{reads} reads a loop");
     let discards = discards as f64 / loops;
     assert!((1.0..1.6).contains(&discards), "{discards} discards a loop");
-    // Data and two writes of the journal for each durable file; what is written in place comes on top.
+    // Data and two journal writes per durable file; in-place writes are extra.
     assert!(writes as f64 / loops > 6.0);
 }
 
@@ -215,7 +218,7 @@ fn the_page_cache_takes_its_share_of_the_reads() {
     };
     let all = reads(0.0);
     for cache in [0.25, 0.5] {
-        // Files that are created take places of others, which are read as often.
+        // Created files reuse the slots of others, which are read as often.
         let share = reads(cache) / all;
         assert!((share - (1.0 - cache)).abs() < 0.03, "{cache}: {share}");
     }
@@ -240,10 +243,10 @@ fn the_levels_of_a_merge_tree_keep_their_sizes_and_every_update_is_written_sever
         assert!((0.5..1.6).contains(full), "level {} is {full} full: {levels:?}", number + 1);
     }
     assert!(levels.last().is_some_and(|full| (full - 1.0).abs() < 0.01), "{levels:?}");
-    // Of two operations one updates; most reads that are not of the memtable take one block.
+    // Half of the operations are updates; most reads that miss the memtable take one block.
     let updated = points as f64 * 1024.0 / 2.0;
     let amplification = written as f64 / updated;
-    // The log and the flush, and what each of three levels is rewritten by less what is updated twice.
+    // The log and the flush, and the rewrites by three levels minus what is updated twice.
     assert!((4.0..20.0).contains(&amplification), "{amplification} bytes written for each updated");
     assert!(read > written / 2, "{read} bytes read to be merged");
 }
@@ -261,7 +264,8 @@ fn a_b_tree_reads_and_writes_whole_pages_and_flushes_its_journal() {
         writes.iter().filter(|size| **size == 512).count(),
     );
     assert_eq!(pages + pieces, writes.len());
-    // An update takes 1,152 bytes of the journal; half of the operations are updates, and most of these dirty a page anew.
+    // An update takes 1,152 bytes of the journal; half of the operations are updates, and most of these dirty
+    // another page.
     let updates = pieces as f64 * 512.0 * 1024.0 / 1152.0;
     assert!(pages as f64 <= updates, "{pages} pages for {updates} updates");
     let flushes = all().filter(|request| request.op == Op::Flush).count();
@@ -354,7 +358,7 @@ fn a_device_that_is_too_small_is_refused() {
     );
 }
 
-/// The requests of each application on the device of cubeFTL's evaluation, 30.1 GiB, as a table.
+/// Requests of each application on the device of cubeFTL's evaluation, 30.1 GiB, as a table.
 fn table() -> String {
     let row = |name: String| {
         let all = requests(&Application::named(&name).expect("a name of the list"), 0, 30 << 30);

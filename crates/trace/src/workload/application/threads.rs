@@ -1,4 +1,4 @@
-//! The requests of an application's threads, each of which waits for its own answer.
+//! Requests of an application's threads, each of which waits for its own completion.
 
 use std::collections::VecDeque;
 
@@ -7,21 +7,21 @@ use super::requests::Requests;
 use super::work::{Next, Work};
 use crate::Request;
 
-/// The threads of an [`Application`](super::Application). Each has one request outstanding and goes on when that is answered. The
-/// system (metadata in place, discards) is one more thread, which always has something outstanding while there is something to do;
-/// where that is not enough, the others wait.
+/// The threads of an [`Application`](super::Application). Each has one outstanding request and continues when
+/// it completes. The system (metadata in place, discards) is one more thread, which always has a request
+/// outstanding while it has work; if that is not enough, the others wait.
 #[derive(Clone, Debug)]
 pub struct Threads {
     left: u64,
     work: Work,
-    /// Threads that may ask, in the order in which they were answered.
+    /// Threads that may issue a request, in order of completion.
     ready: VecDeque<u16>,
     /// Threads that wait for others.
     waiting: Vec<u16>,
-    /// Threads that had no request in many steps. They are asked again after the next answer, since others may have changed by then what
-    /// they find.
+    /// Threads that issued no request in many steps. They are tried again after the next completion, as other
+    /// threads may have changed their state by then.
     idle: Vec<u16>,
-    /// Threads that wait for an answer, and whether the system does.
+    /// Number of threads with an outstanding request, and whether the system has one.
     outstanding: u32,
     is_system_out: bool,
 }
@@ -33,12 +33,12 @@ impl Threads {
         Self { left: requests, work, ready, waiting, idle, outstanding: 0, is_system_out: false }
     }
 
-    /// How many there are without the system.
+    /// Number of threads, without the system.
     pub fn count(&self) -> u32 {
         self.work.thread_count() as u32
     }
 
-    /// The number of the system: that behind those of the threads.
+    /// Number of the system thread: the one after the other threads.
     fn system(&self) -> u16 {
         self.work.thread_count() as u16
     }
@@ -48,7 +48,7 @@ impl Threads {
         self.left == 0
     }
 
-    /// The next request, and the number of its thread; none while all of them wait, and at the end.
+    /// Returns the next request and the number of its thread; `None` while all threads wait, and at the end.
     pub fn ask(&mut self) -> Option<(u16, Request)> {
         if self.is_over() {
             return None;
@@ -91,7 +91,7 @@ impl Threads {
         panic!("no thread of an application that was checked has a request");
     }
 
-    /// Lets a thread go on whose request was answered.
+    /// Resumes a thread whose request completed.
     pub fn answered(&mut self, thread: u16) {
         self.outstanding -= 1;
         if thread == self.system() {
@@ -102,7 +102,8 @@ impl Threads {
         self.ready.extend(self.idle.drain(..));
     }
 
-    /// The requests that are left in an order that does not depend on answers: one of each thread in its turn.
+    /// Returns the remaining requests in an order that does not depend on completions: one of each thread in
+    /// turn.
     pub fn in_turn(self) -> Requests {
         Requests::new(self.work, self.left)
     }

@@ -1,4 +1,4 @@
-//! The threads of an application with the requests that they are about to make, and the deferred work of the system below them.
+//! Threads of an application with their pending requests, and the deferred work of the system below them.
 
 use std::collections::VecDeque;
 
@@ -6,16 +6,18 @@ use super::asks::{Ask, Asks, Later};
 use super::program::{Program, Turn};
 use super::{btree, lsm};
 
-/// Steps without a request after which another thread has its turn. Chosen: more than any loop has.
+/// Steps without a request after which another thread has its turn. Chosen: more than in any loop.
 const MOST_STEPS: usize = 4096;
 
-/// Things that the system has to do before threads wait for it. Chosen: as many as a transaction changes blocks at most.
+/// Pending work items of the system at which threads wait. Chosen: the most blocks that a transaction
+/// changes.
 const MOST_LATER: usize = 256;
 
-/// Rounds of all threads in which no thread has a request. Chosen: many more than any application needs to get on.
+/// Rounds over all threads without a request before giving up. Chosen: far more than any application needs to
+/// advance.
 const MOST_ROUNDS: usize = 1 << 16;
 
-/// Threads, and what they work on.
+/// Threads and the state they work on.
 #[derive(Clone, Debug)]
 pub(super) enum Threaded {
     Files(Program),
@@ -49,25 +51,25 @@ impl Threaded {
     }
 }
 
-/// The outcome of asking a thread for its next request.
+/// Outcome of asking a thread for its next request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
-    /// This is it.
+    /// The request.
     Asks(Ask),
-    /// None before other threads, or the system, have got on.
+    /// None before other threads, or the system, have advanced.
     Waits,
     /// None in many steps.
     Idles,
 }
 
-/// The threads, and the work that is left to be asked for.
+/// The threads, and their pending work.
 #[derive(Clone, Debug)]
 pub(super) struct Work {
     threads: Threaded,
     asks: Vec<Asks>,
     /// Deferred work of the system.
     later: VecDeque<Later>,
-    /// Whether a thread that waits may go on since it was asked last.
+    /// Whether a waiting thread may have been unblocked since the last query.
     wakes: bool,
 }
 
@@ -81,22 +83,22 @@ impl Work {
         self.asks.len()
     }
 
-    /// How often threads are asked for a request before it is certain that none will ever have one.
+    /// Upper bound on attempts to get a request before it is certain that there will be none.
     pub(super) fn most_tries(&self) -> usize {
         MOST_ROUNDS * self.asks.len()
     }
 
-    /// Whether the system has so much to do that threads wait for it.
+    /// Whether the system has so much work that threads wait for it.
     pub(super) fn is_behind(&self) -> bool {
         self.later.len() > MOST_LATER
     }
 
-    /// Whether threads that wait may go on; false from then on, until something else happens.
+    /// Whether waiting threads may have been unblocked; clears the flag.
     pub(super) fn take_wakes(&mut self) -> bool {
         std::mem::take(&mut self.wakes)
     }
 
-    /// The next request of the system, if it has one.
+    /// Returns the next request of the system, if any.
     pub(super) fn of_system(&mut self) -> Option<Ask> {
         while let Some(next) = self.later.pop_front() {
             match next {
@@ -110,7 +112,7 @@ impl Work {
         None
     }
 
-    /// The next request of a thread, whose requests so far have gone.
+    /// Returns the next request of a thread whose previous requests have been issued.
     pub(super) fn of_thread(&mut self, thread: usize) -> Next {
         let asks = &mut self.asks[thread];
         for _ in 0..MOST_STEPS {
@@ -130,7 +132,7 @@ impl Work {
 
 #[cfg(test)]
 impl Work {
-    /// The file system, and the blocks that are not given back to it yet.
+    /// Returns the file system, and the number of blocks not yet returned to it.
     pub(super) fn file_system(&self) -> (&super::files::FileSystem, u32) {
         let Threaded::Files(program) = &self.threads else { panic!("an application over files") };
         (program.file_system(), self.on_their_way())
@@ -142,7 +144,7 @@ impl Work {
         self.later.iter().chain(of_threads).map(blocks).sum()
     }
 
-    /// The blocks that may be read, after looking whether each belongs to one thing.
+    /// Returns the blocks that may be read, after checking that each belongs to one owner.
     pub(super) fn audit(&self) -> Vec<bool> {
         let on_their_way = self.on_their_way();
         match &self.threads {
@@ -152,13 +154,13 @@ impl Work {
         }
     }
 
-    /// Flushed tables, and how full each level of a merge tree is.
+    /// Number of flushed tables, and the fill of each level of a merge tree.
     pub(super) fn levels(&self) -> (usize, Vec<f64>) {
         let Threaded::Lsm(store) = &self.threads else { panic!("an application over a merge tree") };
         store.shape()
     }
 
-    /// Things that the system has to do.
+    /// Number of pending work items of the system.
     pub(super) fn later(&self) -> usize {
         self.later.len()
     }

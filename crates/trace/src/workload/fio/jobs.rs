@@ -1,4 +1,4 @@
-//! The jobs of a file side by side: whose request comes next.
+//! The concurrent jobs of a file: merges their requests.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
@@ -8,31 +8,33 @@ use wordline_kernel::{Duration, Instant};
 use super::lane::{Lane, Step};
 use crate::Request;
 
-/// The requests of all jobs. Whoever takes them says what time it is, and of which lane a request was answered.
+/// Requests of all jobs. The caller reports the current time and the completions of each lane.
 #[derive(Clone, Debug)]
 pub struct Jobs {
-    /// The names of the jobs, and the job of each lane.
+    /// Names of the jobs, and the job of each lane.
     names: Vec<String>,
     of_lane: Vec<u16>,
     lanes: Vec<Lane>,
-    /// The groups that are still to come: one begins when all jobs of the one before are over.
+    /// Groups not yet started: a group begins when all jobs of the previous one are over.
     groups: VecDeque<Range<usize>>,
-    /// Lanes that may have something to ask, in the order in which they came to.
+    /// Lanes that may issue a request, in the order in which they became ready.
     ready: VecDeque<u16>,
-    /// Lanes that have nothing before a time.
+    /// Lanes that issue nothing before a time.
     sleeping: BTreeSet<(Instant, u16)>,
-    /// Lanes that have nothing before an answer.
+    /// Lanes that issue nothing before a completion.
     is_waiting: Vec<bool>,
     now: Instant,
-    /// Lanes of the present group that may still ask, and those that have something under way or may ask.
+    /// Lanes of the current group that may still issue requests, and lanes that have outstanding requests or
+    /// may issue some.
     asking: usize,
     alive: usize,
-    /// Requests that may still come.
+    /// Requests left.
     left: u64,
 }
 
 impl Jobs {
-    /// Those of the lanes in `groups`; `names` has the name of each job, and how many lanes in a row are of it.
+    /// Creates the jobs of the lanes in `groups`; `names` has the name of each job and its number of
+    /// consecutive lanes.
     pub(super) fn new(
         lanes: Vec<Lane>,
         groups: Vec<Range<usize>>,
@@ -58,12 +60,12 @@ impl Jobs {
         jobs
     }
 
-    /// The names of the jobs, in the order of the file.
+    /// Names of the jobs, in the order of the file.
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// The job of a lane, by its place among the names.
+    /// Job of a lane, as index into the names.
     #[inline]
     pub fn job_of(&self, lane: u16) -> u16 {
         self.of_lane[usize::from(lane)]
@@ -79,7 +81,7 @@ impl Jobs {
         }
     }
 
-    /// Notes that it is `now`, since the beginning of the run.
+    /// Advances the time to `now`, counted from the beginning of the run.
     pub fn pass(&mut self, now: Instant) {
         self.now = now;
         while let Some((_, number)) = self.sleeping.first().copied().filter(|(time, _)| *time <= now) {
@@ -88,7 +90,8 @@ impl Jobs {
         }
     }
 
-    /// The next request and the number of its lane; none while there is nothing before a time or an answer, and at the end.
+    /// Returns the next request and the number of its lane; `None` until the next due time or completion, and
+    /// at the end.
     pub fn ask(&mut self) -> Option<(u16, Request)> {
         if self.left == 0 {
             return None;
@@ -120,12 +123,12 @@ impl Jobs {
         }
     }
 
-    /// When something may come next that waits for no answer.
+    /// Earliest time at which a lane becomes ready without a completion.
     pub fn due(&self) -> Option<Instant> {
         if self.left == 0 { None } else { self.sleeping.first().map(|(time, _)| *time) }
     }
 
-    /// Notes an answer to a request of this lane.
+    /// Reports a completion of this lane.
     pub fn answered(&mut self, number: u16) {
         let index = usize::from(number);
         if self.lanes[index].answered() {
@@ -140,19 +143,19 @@ impl Jobs {
         self.left == 0 || self.asking == 0 && self.groups.is_empty()
     }
 
-    /// The requests that are left in an order that does not depend on a device: that of one that answers each request 100 us after
-    /// it came.
+    /// Returns the remaining requests in an order that does not depend on a device: as if each request
+    /// completed 100 us after its submission.
     pub fn in_turn(self) -> impl Iterator<Item = Request> + Send {
         InTurn { jobs: self, under_way: VecDeque::new() }
     }
 }
 
-/// The time after which each request is answered where there is no device. Chosen: about that of a flash read.
+/// Latency of requests where there is no device. Chosen: about that of a flash read.
 const NO_DEVICE: Duration = Duration::from_us(100);
 
 struct InTurn {
     jobs: Jobs,
-    /// When what is under way is answered, and of which lane it is.
+    /// Completion time and lane of each outstanding request.
     under_way: VecDeque<(Instant, u16)>,
 }
 

@@ -1,4 +1,4 @@
-//! The keys of a job, and what they say.
+//! Keys of a job, and their values.
 
 use wordline_kernel::{Complaints, Duration};
 
@@ -6,34 +6,34 @@ use super::values::{
     AMOUNT, Amount, Each, FLAG, NUMBER, SHARES, TIME, amount, each, flag, number, shares, time,
 };
 
-/// A job as its keys describe it. Defaults are fio's.
+/// A job as described by its keys. Defaults are fio's.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Settings {
     pub mix: Mix,
-    /// The sizes of reads, writes and trims, each with its percentage.
+    /// Sizes of reads, writes and trims, each with its percentage.
     pub sizes: Sizes,
     pub queue: Queue,
     pub place: Place,
     pub total: Total,
     pub pace: Pace,
     pub times: Times,
-    /// Whether the job waits until those before it are over.
+    /// Whether the job waits until the previous ones are over.
     pub stonewall: bool,
 }
 
-/// The operations of a job.
+/// Operations of a job.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mix {
     pub ops: Ops,
     pub is_random: bool,
-    /// Percentage of reads where there are writes too.
+    /// Percentage of reads in a mixed load.
     pub reads: u64,
 }
 
-/// The operations of a job.
+/// Kinds of operations of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ops {
-    /// One kind alone: 0 for reads, 1 for writes, 2 for trims.
+    /// One kind only: 0 for reads, 1 for writes, 2 for trims.
     Only(usize),
     /// Reads and writes.
     Both,
@@ -43,18 +43,18 @@ pub enum Ops {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sizes(pub Each<Vec<(u64, f64)>>);
 
-/// Requests outstanding.
+/// Outstanding requests.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Queue {
     pub depth: u32,
-    /// Whether the engine goes on before the answer.
+    /// Whether the engine continues before the completion.
     pub is_asynchronous: bool,
     pub is_direct: bool,
-    /// How many jobs of this kind run.
+    /// Number of clones of this job.
     pub clones: u32,
 }
 
-/// Where requests go.
+/// Addresses of requests.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Place {
     pub file: Option<String>,
@@ -63,31 +63,31 @@ pub struct Place {
     pub increment: Amount,
     pub size: Option<Amount>,
     pub spread: Spread,
-    /// Whether each block is asked for once before any is again.
+    /// Whether each block is accessed once before any is accessed again.
     pub has_map: bool,
 }
 
-/// How random addresses are spread.
+/// Distribution of random addresses.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Spread {
     Uniform,
-    /// With this exponent.
+    /// Zipf with this exponent.
     Zipf(f64),
-    /// With this power.
+    /// Pareto with this power.
     Pareto(f64),
     /// Percentages of the requests, each with its percentage of the region.
     Zones(Vec<(u64, f64)>),
 }
 
-/// How much a job asks for.
+/// Amount of I/O of a job.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Total {
-    /// Bytes; those of the region where it is not given.
+    /// Bytes; the size of the region if not given.
     pub bytes: Option<Amount>,
     pub requests: Option<u64>,
 }
 
-/// A limit on what a job asks for in a second.
+/// Rate limit of a job, per second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rate {
     None,
@@ -95,30 +95,30 @@ pub enum Rate {
     Requests(u64),
 }
 
-/// How fast a job asks.
+/// Pace of a job.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pace {
     pub rates: Each<Rate>,
     pub is_poisson: bool,
     pub think: Duration,
-    /// Requests answered between two pauses of `think`.
+    /// Completed requests between two pauses of `think`.
     pub think_blocks: u64,
 }
 
 impl Pace {
-    /// Whether the job leaves a device that keeps up with it without requests at times.
+    /// Whether the job at times leaves a fast enough device without requests.
     pub fn has_pauses(&self) -> bool {
         self.think > Duration::ZERO || self.rates.iter().any(|rate| *rate != Rate::None)
     }
 }
 
-/// When a job begins and ends.
+/// Start and end of a job.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Times {
     pub delay: Duration,
     pub runtime: Option<Duration>,
     pub ramp: Duration,
-    /// Whether it goes on to the end of its runtime, however much it has asked for.
+    /// Whether it continues to the end of its runtime, whatever its amount of I/O.
     pub is_time_based: bool,
 }
 
@@ -159,20 +159,20 @@ impl Default for Times {
     }
 }
 
-/// Whether a key says something of the requests.
+/// Whether a key affects the requests.
 pub enum Meaning {
     Load,
     Nothing(&'static str),
 }
 
-/// A key or a value that cannot be used.
+/// An invalid key or value.
 pub enum Wrong {
     Key,
-    /// The text that would be right.
+    /// Text that would be valid.
     Value(&'static str),
 }
 
-/// Keys that say something of the requests.
+/// Keys that affect the requests.
 pub const KEYS: [&str; 34] = [
     "rw",
     "readwrite",
@@ -210,7 +210,8 @@ pub const KEYS: [&str; 34] = [
     "wait_for_previous",
 ];
 
-/// Keys that say nothing of the requests: names, reports, clocks, memory, processors, contents of buffers, and how files are made.
+/// Keys that do not affect the requests: names, reports, clocks, memory, processors, buffer contents, and
+/// file creation.
 const NOTHING: [&str; 49] = [
     "allow_file_create",
     "allow_mounted_write",
@@ -263,7 +264,7 @@ const NOTHING: [&str; 49] = [
     "write_lat_log",
 ];
 
-/// Keys that are asked for often and not simulated, with what to do in place of them.
+/// Keys that are often wanted and not simulated, with what to do instead.
 pub const REFUSED: [(&str, &str); 4] = [
     ("bsrange", "bssplit, which says how often each size comes"),
     ("blocksize_range", "bssplit, which says how often each size comes"),
@@ -271,7 +272,7 @@ pub const REFUSED: [(&str, &str); 4] = [
     ("loops", "io_size, the bytes of all loops together"),
 ];
 
-/// Engines that go on before the answer, and those that wait for it.
+/// Engines that continue before the completion, and those that wait for it.
 const ASYNCHRONOUS: [&str; 6] =
     ["libaio", "io_uring", "io_uring_cmd", "posixaio", "windowsaio", "solarisaio"];
 const SYNCHRONOUS: [&str; 6] = ["psync", "sync", "vsync", "pvsync", "pvsync2", "mmap"];
@@ -286,14 +287,14 @@ const SPREAD: &str = "random, zipf:1.2 with an exponent above 0 and at most 5, p
 const EACH_RATE: &str = "a number above 0, one or with commas those of reads, writes and trims";
 const PERCENT: &str = "a percentage from 0 to 100";
 
-/// Puts what was read at its place.
+/// Stores a parsed value.
 fn put<T>(to: &mut T, read: Option<T>, wanted: &'static str) -> Result<(), Wrong> {
     *to = read.ok_or(Wrong::Value(wanted))?;
     Ok(())
 }
 
 impl Settings {
-    /// Takes in a key.
+    /// Sets a key.
     pub fn set(&mut self, key: &str, value: Option<&str>) -> Result<Meaning, Wrong> {
         if let Some(known) = NOTHING.iter().find(|known| **known == key) {
             return Ok(Meaning::Nothing(known));
@@ -356,7 +357,7 @@ impl Settings {
         }
     }
 
-    /// The kinds of requests of the job.
+    /// Kinds of requests of the job.
     pub fn kinds(&self) -> &'static [usize] {
         match self.mix.ops {
             Ops::Only(0) => &[0],
@@ -366,17 +367,17 @@ impl Settings {
         }
     }
 
-    /// The sizes of the job's requests.
+    /// All sizes of the job's requests.
     fn all_sizes(&self) -> impl Iterator<Item = u64> + '_ {
         self.kinds().iter().flat_map(|kind| self.sizes.0[*kind].iter().map(|(size, _)| *size))
     }
 
-    /// The size to whose multiples addresses are aligned.
+    /// Alignment of addresses.
     pub fn alignment(&self) -> u64 {
         self.all_sizes().min().expect("a job has a size")
     }
 
-    /// The largest size of a request.
+    /// Largest request size.
     pub fn largest(&self) -> u64 {
         self.all_sizes().max().expect("a job has a size")
     }
@@ -388,7 +389,7 @@ impl Settings {
         wants_map && self.alignment() != self.largest()
     }
 
-    /// Everything that only all keys together show.
+    /// Checks constraints across keys.
     pub fn check(&self, wrong: &mut Complaints) {
         let is_endless = self.times.is_time_based && self.times.runtime.is_none();
         wrong.require(!is_endless, "time_based", "no runtime", "a runtime beside it");
@@ -399,7 +400,7 @@ impl Settings {
     }
 }
 
-/// A size of a request.
+/// Parses the size of a request.
 fn size(text: &str) -> Option<u64> {
     number(text).filter(|size| *size > 0 && size.is_multiple_of(512) && *size <= 1 << 30)
 }
@@ -444,7 +445,7 @@ impl Place {
     }
 }
 
-/// How addresses are spread, as `random_distribution` says it.
+/// Parses a distribution of addresses, as in `random_distribution`.
 fn spread(text: &str) -> Option<Spread> {
     let (kind, value) = text.split_once(':').map_or((text, None), |(kind, value)| (kind, Some(value)));
     let number = |default: f64| match value {

@@ -1,4 +1,4 @@
-//! A clone of a job: its requests, one after the other, and when the next one may come.
+//! A clone of a job: its requests in order, and when the next one may be issued.
 
 use wordline_kernel::{Bytes, Duration, Instant, Seed, Stream};
 
@@ -7,23 +7,23 @@ use super::places::Places;
 use super::values::Each;
 use crate::{Op, Request};
 
-/// The bytes that a clone goes to.
+/// Byte range that a clone accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Region {
     pub begin: u64,
     pub length: u64,
 }
 
-/// The next action of a lane.
+/// Next action of a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// It asks for this.
+    /// Issues this request.
     Asks(Request),
-    /// It has nothing before this time.
+    /// Issues nothing before this time.
     Until(Instant),
-    /// It has nothing before an answer.
+    /// Issues nothing before a completion.
     Waits,
-    /// It has nothing ever again.
+    /// Has ended.
     Over,
 }
 
@@ -32,7 +32,7 @@ pub enum Step {
 pub struct Lane {
     number: u16,
     ops: Ops,
-    /// Share of reads where there are writes too.
+    /// Share of reads in a mixed load.
     reads: f64,
     sizes: Each<Vec<(u64, f64)>>,
     region: Region,
@@ -45,7 +45,7 @@ pub struct Lane {
     flow: Flow,
 }
 
-/// The random streams of a lane; a change of one leaves the others as they were.
+/// Random streams of a lane; changing one does not affect the others.
 #[derive(Clone, Debug)]
 pub struct Random {
     place: Stream,
@@ -54,14 +54,14 @@ pub struct Random {
     rate: Stream,
 }
 
-/// The bytes and requests that a lane still asks for.
+/// Bytes and requests that a lane has left.
 #[derive(Clone, Copy, Debug)]
 pub struct Left {
     bytes: u64,
     requests: u64,
 }
 
-/// When a lane begins, pauses and ends.
+/// Start, pauses and end of a lane.
 #[derive(Clone, Debug)]
 pub struct Clock {
     /// From the start of its group to its own.
@@ -69,38 +69,38 @@ pub struct Clock {
     length: Option<Duration>,
     begin: Instant,
     end: Instant,
-    /// A pause lasts until then.
+    /// A pause lasts until this time.
     resume: Instant,
     think: Duration,
     think_blocks: u64,
-    /// Requests answered since the last pause.
+    /// Requests completed since the last pause.
     answered: u64,
     meters: Each<Meter>,
     is_poisson: bool,
 }
 
-/// A limit on the requests of a kind.
+/// Rate limit for one kind of requests.
 #[derive(Clone, Copy, Debug)]
 pub struct Meter {
     rate: Rate,
     /// Bytes, or requests, so far.
     count: u64,
-    /// When the next one may come, of random times.
+    /// Earliest time of the next one, for random times.
     next: Instant,
 }
 
-/// How many requests are under way, and whether there are more.
+/// Outstanding requests, and whether there will be more.
 #[derive(Clone, Copy, Debug)]
 pub struct Flow {
     depth: u32,
     outstanding: u32,
     is_over: bool,
-    /// The kind of the next request, which was drawn and may not come yet.
+    /// Kind of the next request, already drawn and not yet due.
     drawn: Option<usize>,
 }
 
 impl Lane {
-    /// A clone of a job, the `number`-th of all.
+    /// Creates a clone of a job, the `number`-th of all.
     pub fn new(settings: &Settings, region: Region, seed: Seed, number: u64) -> Self {
         let (align, largest) = (settings.alignment(), settings.largest());
         let slots = (region.length - largest) / align + 1;
@@ -155,7 +155,7 @@ impl Lane {
         }
     }
 
-    /// Begins, as its group begins `now`.
+    /// Starts the lane, as its group starts at `now`.
     pub fn begin(&mut self, now: Instant) {
         let clock = &mut self.clock;
         clock.begin = later(now, clock.delay);
@@ -166,7 +166,7 @@ impl Lane {
         }
     }
 
-    /// The next action, `now`.
+    /// Returns the next action at `now`.
     pub fn step(&mut self, now: Instant) -> Step {
         if now >= self.clock.end || self.left.bytes == 0 || self.left.requests == 0 {
             self.flow.is_over = true;
@@ -176,7 +176,7 @@ impl Lane {
         }
         let clock = &mut self.clock;
         if clock.think > Duration::ZERO && clock.answered >= clock.think_blocks {
-            // fio lets all be answered, and then sleeps.
+            // fio waits for all completions, and then sleeps.
             if self.flow.outstanding > 0 {
                 return Step::Waits;
             }
@@ -199,13 +199,13 @@ impl Lane {
         self.flow.drawn = Some(kind);
         let others_due = if other { self.clock.due(1 - kind) } else { due };
         if others_due <= now {
-            // A kind that is ahead of its rate lets the other go on.
+            // A kind that is ahead of its rate lets the other continue.
             return Step::Asks(self.ask(1 - kind, now));
         }
         Step::Until(due.min(others_due).min(self.clock.end))
     }
 
-    /// Notes an answer. Whether it was the last one of a lane that is over.
+    /// Reports a completion. Returns whether it was the last one of a lane that has ended.
     pub fn answered(&mut self) -> bool {
         self.flow.outstanding -= 1;
         self.clock.answered += 1;
@@ -254,7 +254,7 @@ impl Lane {
 }
 
 impl Clock {
-    /// When the next request of a kind may come.
+    /// Earliest time of the next request of a kind.
     fn due(&self, kind: usize) -> Instant {
         let meter = &self.meters[kind];
         let (per_second, count) = match meter.rate {
@@ -266,7 +266,7 @@ impl Clock {
         later(self.begin, Duration::from_ps(u64::try_from(ps).unwrap_or(u64::MAX)))
     }
 
-    /// Notes a request of a kind.
+    /// Counts a request of a kind.
     fn count(&mut self, kind: usize, size: u64, random: &mut Stream) {
         let meter = &mut self.meters[kind];
         let (rate, amount) = match meter.rate {
@@ -282,7 +282,7 @@ impl Clock {
     }
 }
 
-/// So much later, at most at the limit of time.
+/// Adds a duration, saturating at the time limit.
 fn later(time: Instant, by: Duration) -> Instant {
     Instant::from_ps(time.ps().saturating_add(by.ps())).min(Instant::LIMIT)
 }

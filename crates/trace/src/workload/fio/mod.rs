@@ -1,8 +1,9 @@
-//! Job files of fio: which requests their jobs make, and when.
+//! fio job files: the requests of their jobs, and their times.
 //!
-//! [`JobFile::parse`] reads one; a key that it does not know is refused by name. [`JobFile::jobs`] gives the requests on a
-//! device: every job, as often as `numjobs` says, is a lane that keeps up to `iodepth` requests outstanding, and
-//! [`Jobs`] serves the lanes side by side. Sizes, times and rates are read as fio reads them (its HOWTO, version 3).
+//! [`JobFile::parse`] reads one; an unknown key is an error that names it. [`JobFile::jobs`] returns the
+//! requests on a device: every job is cloned `numjobs` times, each clone is a lane that keeps up to `iodepth`
+//! requests outstanding, and [`Jobs`] serves the lanes concurrently. Sizes, times and rates are interpreted
+//! as fio does (its HOWTO, version 3).
 
 mod jobs;
 mod keys;
@@ -24,48 +25,49 @@ use keys::Settings;
 use lane::{Lane, Region};
 use values::Amount;
 
-/// The clones of all jobs together at most. Chosen: as many as a device has queues at most.
+/// Upper bound on clones of all jobs together. Chosen: the most queues that a device has.
 const MOST_LANES: u64 = 65_535;
 
-/// A job file that was read.
+/// A parsed job file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobFile {
     /// Its name in messages.
     name: String,
     jobs: Vec<Job>,
-    /// Things that the user should know of it.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 
-/// A section of a job file, the global ones before it included.
+/// A section of a job file, including the global sections before it.
 #[derive(Clone, Debug, PartialEq)]
 struct Job {
     name: String,
-    /// The line of its head.
+    /// Line of its header.
     line: usize,
-    /// The line of each of its keys, in its section or in a global one.
+    /// Line of each of its keys, in its section or in a global one.
     lines: BTreeMap<String, usize>,
     settings: Settings,
 }
 
 impl JobFile {
-    /// Reads the text of the job file called `name`.
+    /// Parses the text of the job file called `name`.
     ///
     /// # Errors
-    /// Everything that is wrong, each with file, line and key, what was found and what was wanted.
+    /// All errors, each with file, line and key, what was found and what was expected.
     pub fn parse(name: &str, text: &str) -> Result<Self, Complaints> {
         parse::parse(name, text)
     }
 
-    /// Whether all of its jobs have a rate or think, so that a device that keeps up with them has time without any request.
+    /// Whether all of its jobs have a rate or think time, so that a fast enough device is idle at times.
     pub fn has_pauses(&self) -> bool {
         self.jobs.iter().all(|job| job.settings.pace.has_pauses())
     }
 
-    /// The requests of its jobs on a device of `capacity`, at most `limit` of them if there is a limit.
+    /// Returns the requests of its jobs on a device of `capacity`, at most `limit` of them if there is a
+    /// limit.
     ///
     /// # Errors
-    /// Jobs that go beyond the device, and too many of them.
+    /// Jobs that extend beyond the device, or too many jobs.
     pub fn jobs(&self, seed: Seed, capacity: Bytes, limit: Option<u64>) -> Result<Jobs, Complaints> {
         let mut complaints = Complaints::default();
         let count: u64 = self.jobs.iter().map(|job| u64::from(job.settings.queue.clones)).sum();
@@ -102,14 +104,16 @@ impl JobFile {
 }
 
 impl Job {
-    /// Where a key stands in the file `file`, as complaints say it; a key that it does not have is missing at its head.
+    /// Position of a key in the file `file` for messages; a key that is not given is reported at the section
+    /// header.
     fn place(&self, file: &str, key: &str) -> String {
         let line = self.lines.get(key).unwrap_or(&self.line);
         format!("{file}:{line}: [{}] {key}", self.name)
     }
 
-    /// The bytes that a clone goes to. Without a file name each clone has a file of its own, one behind the other, and `files` is
-    /// where the next one begins. On failure the key, what was found and what was wanted.
+    /// Returns the byte range of a clone. Without a file name each clone has its own file, one after another,
+    /// and `files` is the start of the next. On failure returns the key, what was found and what was
+    /// expected.
     fn region(
         &self,
         clone: u32,
@@ -154,7 +158,7 @@ impl Job {
     }
 }
 
-/// The files of jobs begin at multiples of this. Chosen: a block of most file systems.
+/// Alignment of the files of jobs. Chosen: a block of most file systems.
 const FILE_ALIGN: u64 = 4096;
 
 fn shown(size: Option<Amount>) -> String {

@@ -1,4 +1,4 @@
-//! The text of a job file: sections, their keys, and what goes for all of them.
+//! Text of a job file: sections, their keys, and what applies to all of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use wordline_kernel::{Complaints, one_of};
 use super::keys::{KEYS, Meaning, REFUSED, Settings, Wrong};
 use super::{Job, JobFile};
 
-/// Reads the text of the job file called `name`.
+/// Parses the text of the job file called `name`.
 pub(super) fn parse(name: &str, text: &str) -> Result<JobFile, Complaints> {
     let mut reader = Reader { name, wrong: Complaints::default(), silent: BTreeSet::new() };
     let mut global =
@@ -65,7 +65,7 @@ pub(super) fn parse(name: &str, text: &str) -> Result<JobFile, Complaints> {
     wrong.or_ok(JobFile { name: name.into(), jobs, notes })
 }
 
-/// The section in which a line stands.
+/// Section of the current line.
 #[derive(Clone, Copy)]
 enum Inside {
     Nothing,
@@ -76,12 +76,12 @@ enum Inside {
 struct Reader<'a> {
     name: &'a str,
     wrong: Complaints,
-    /// Keys that say nothing of the requests.
+    /// Keys that do not affect the requests.
     silent: BTreeSet<&'static str>,
 }
 
 impl Reader<'_> {
-    /// Reads a line with a key.
+    /// Parses a line with a key.
     fn key(&mut self, number: usize, line: &str, job: &mut Job) {
         let (key, value) = match line.split_once('=') {
             Some((key, value)) => (key.trim(), Some(value.trim())),
@@ -114,7 +114,7 @@ impl Reader<'_> {
     }
 }
 
-/// One device is simulated, so that one file may be named.
+/// Checks that at most one file is named, as one device is simulated.
 fn check_files(name: &str, jobs: &[Job], wrong: &mut Complaints) {
     let mut named = jobs.iter().filter_map(|job| Some((job, job.settings.place.file.as_deref()?)));
     let Some((_, first)) = named.next() else { return };
@@ -127,7 +127,7 @@ fn check_files(name: &str, jobs: &[Job], wrong: &mut Complaints) {
     }
 }
 
-/// Things that the user should know of a file that was read.
+/// Returns notes for the user on a parsed file.
 fn notes(jobs: &[Job], silent: &BTreeSet<&'static str>) -> Vec<String> {
     let mut notes = Vec::new();
     let mut note_of = |is: &dyn Fn(&Settings) -> bool, text: &str| {

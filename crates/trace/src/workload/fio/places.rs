@@ -1,4 +1,4 @@
-//! Where the requests of a job go.
+//! Addresses of the requests of a job.
 
 use wordline_kernel::Stream;
 
@@ -6,15 +6,15 @@ use super::super::address::Scramble;
 use super::super::zipf::Zipf;
 use super::keys::Spread;
 
-/// Draws the place of each request, in units of the alignment.
+/// Draws the address of each request, in units of the alignment.
 #[derive(Clone, Debug)]
 pub enum Places {
-    /// Each behind the one before it of its kind.
+    /// Each after the previous one of its kind.
     InOrder {
         next: [u64; 3],
     },
     Uniform,
-    /// Each place once before any comes again.
+    /// Each address once before any is repeated.
     Once(Deck),
     Zipf {
         ranks: Zipf,
@@ -25,12 +25,12 @@ pub enum Places {
         power: f64,
         scramble: Scramble,
     },
-    /// For each zone the share of the requests up to it, its first place and how many it has.
+    /// For each zone the cumulative share of requests, its first slot and its number of slots.
     Zones(Vec<(f64, u64, u64)>),
 }
 
 impl Places {
-    /// Random places over `slots` of them, at least 1.
+    /// Creates random addresses over `slots` slots, at least 1.
     pub fn random(spread: &Spread, has_map: bool, slots: u64) -> Self {
         match spread {
             Spread::Uniform if has_map => Self::Once(Deck { slots, at: 0, keys: [0; 4] }),
@@ -56,7 +56,7 @@ impl Places {
         }
     }
 
-    /// The place of a request of `kind` and `length`, out of `slots`.
+    /// Returns the address of a request of `kind` and `length`, out of `slots`.
     pub fn next(&mut self, kind: usize, slots: u64, length: u64, random: &mut Stream) -> u64 {
         match self {
             Self::InOrder { next } => {
@@ -84,8 +84,9 @@ impl Places {
     }
 }
 
-/// All places in a random order, and then in another one: a Feistel network of four rounds over the next power of four, walked
-/// until it lies within. It takes no memory, where fio has a bit for each block.
+/// Permutes all slots, with a new permutation in each pass: a Feistel network of four rounds over the next
+/// power of four, iterated until the value is in range. It takes no memory, where fio keeps a bit for each
+/// block.
 #[derive(Clone, Debug)]
 pub struct Deck {
     slots: u64,
@@ -120,7 +121,7 @@ impl Deck {
     }
 }
 
-/// The finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+/// Finalizer of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
 const fn mixed(mut bits: u64) -> u64 {
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -1,4 +1,4 @@
-//! Job files: what is refused, and which requests come when.
+//! Job files: which errors they give, and which requests come when.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,13 +13,13 @@ fn parsed(text: &str) -> JobFile {
     JobFile::parse("job.fio", text).unwrap_or_else(|wrong| panic!("{text}\n{wrong}"))
 }
 
-/// The requests of a job file on a device of 1 GiB that answers each after 100 us.
+/// Returns the requests of a job file on a device of 1 GiB that completes each after 100 us.
 fn requests(text: &str) -> Vec<Request> {
     let jobs = parsed(text).jobs(Seed(3), DEVICE, Some(1_000_000));
     jobs.unwrap_or_else(|wrong| panic!("{text}\n{wrong}")).in_turn().collect()
 }
 
-/// The keys of a job that goes to the device by itself.
+/// Returns the requests of a single job with these keys.
 fn job(keys: &str) -> Vec<Request> {
     requests(&format!("[job]\nfilename=/dev/nvme0n1\ndirect=1\nioengine=libaio\n{keys}\n"))
 }
@@ -158,7 +158,8 @@ fn distributions_send_requests_where_they_say() {
     assert!((first - 0.6).abs() < 0.01, "{first}");
     let second = share_below("zoned:60/10:30/20:10/70", 30);
     assert!((second - 0.9).abs() < 0.01, "{second}");
-    // The most popular block of Zipf's law with 1.2 over 1,000 ranks: 1 over the sum of k^-1.2, 4.34.
+    // The most popular block of a Zipf distribution with 1.2 over 1,000 ranks: 1 over the sum of k^-1.2,
+    // 4.34.
     let all = job(&format!("rw=randread\nsize={size}\nio_size=80m\nrandom_distribution=zipf:1.2"));
     let mut counts = BTreeMap::<u64, u32>::new();
     all.iter().for_each(|request| *counts.entry(request.offset.0).or_default() += 1);
@@ -187,7 +188,7 @@ fn reads_and_writes_are_mixed_and_sized_as_the_keys_say() {
     }
 }
 
-/// The most requests of a lane that are under way at once, where each takes 100 us.
+/// Most requests of a lane that are outstanding at once, where each takes 100 us.
 fn depth_of(all: &[Request], lane: u16) -> usize {
     let of: Vec<u64> = all.iter().filter(|request| request.cpu == Some(lane)).map(us).collect();
     let under_way = |time: &u64| of.iter().filter(|begin| **begin <= *time && *time < **begin + 100).count();
@@ -212,7 +213,7 @@ fn a_rate_spaces_requests_evenly_and_lets_the_other_kind_go_on() {
     let all = job("rw=write\nbs=4k\nrate=4m\nnumber_ios=50");
     let due = |n: usize| n as u64 * 1_000_000_000_000 / 1024;
     assert!(all.iter().enumerate().all(|(n, request)| request.arrival.ps() == due(n)));
-    // 100 reads a second, and as many writes as the device answers.
+    // 100 reads a second, and as many writes as the device completes.
     let all = job("rw=randrw\nrate_iops=100,\nruntime=1s\ntime_based\niodepth=1");
     let reads = all.iter().filter(|request| request.op == Op::Read).count();
     assert_eq!(reads, 100);
@@ -234,7 +235,7 @@ fn a_job_thinks_once_all_are_answered() {
     assert_eq!(times, [0, 100, 500, 600, 1000, 1100]);
     let times: Vec<u64> = job("rw=read\nthinktime=1ms\niodepth=2\nnumber_ios=4").iter().map(us).collect();
     assert_eq!(times, [0, 0, 1100, 1100]);
-    // One that came 50 us later is answered 50 us later, and the pause begins then.
+    // One issued 50 us later completes 50 us later, and the pause begins then.
     let apart = job("rw=read\nthinktime=300\niodepth=2\nnumber_ios=3\nrate_iops=20000");
     assert_eq!(apart.iter().map(us).collect::<Vec<u64>>(), [0, 50, 450]);
 }
@@ -245,7 +246,7 @@ fn jobs_begin_and_end_by_their_times() {
     assert_eq!((us(&all[0]), us(all.last().expect("some"))), (5000, 14_900));
     let all = job("rw=read\nruntime=10ms\nramp_time=5ms\nsize=100m");
     assert_eq!((all.len(), us(all.last().expect("some"))), (150, 14_900));
-    // A rate that comes due after the end ends the job at its end, and lets the next begin then.
+    // If the next request by rate is due after the end, the job ends at its end and the next job begins then.
     let text = "[global]\nfilename=x\n[slow]\nrate_iops=1\nruntime=10ms\n[next]\nstonewall\nnumber_ios=2\n";
     let times: Vec<(u64, Option<u16>)> = requests(text).iter().map(|r| (us(r), r.cpu)).collect();
     assert_eq!(times, [(0, Some(0)), (10_000, Some(1)), (10_100, Some(1))]);

@@ -1,21 +1,22 @@
-//! Values of a job file, as fio reads them: numbers with units, and one value for each of reads, writes and trims.
+//! Values of a job file, as fio parses them: numbers with units, and one value for each of reads, writes and
+//! trims.
 
 use wordline_kernel::Duration;
 
 /// Values for reads, writes and trims.
 pub type Each<T> = [T; 3];
 
-/// A number of bytes, or a share of the device.
+/// Number of bytes, or a share of the device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Amount {
-    /// So many bytes.
+    /// Bytes.
     Bytes(u64),
-    /// So many hundredths of the device.
+    /// Percentage of the device.
     Percent(u64),
 }
 
 impl Amount {
-    /// The bytes of it on a device of so many; a share is rounded down to a multiple of `align`.
+    /// Converts it to bytes on a device of `device` bytes; a share is rounded down to a multiple of `align`.
     pub fn of(self, device: u64, align: u64) -> u64 {
         match self {
             Self::Bytes(bytes) => bytes,
@@ -27,11 +28,11 @@ impl Amount {
     }
 }
 
-/// Words for what [`number`] reads.
+/// Description of the syntax of [`number`].
 pub const NUMBER: &str = "a whole number, such as 64 or 4k (1024 times 4)";
 
-/// A number with a unit: `k`, `m`, `g`, `t` and `p` are powers of 1024, and `ki`, `mi`, ... powers of 1000, as fio has it
-/// (`kb_base=1024`).
+/// Parses a number with a unit: `k`, `m`, `g`, `t` and `p` are powers of 1024, and `ki`, `mi`, ... powers of
+/// 1000, as in fio (`kb_base=1024`).
 pub fn number(text: &str) -> Option<u64> {
     let text = text.trim().to_ascii_lowercase();
     let (digits, unit) = split(&text);
@@ -49,10 +50,10 @@ pub fn number(text: &str) -> Option<u64> {
     number.checked_mul(base.pow(power))
 }
 
-/// Words for what [`amount`] reads.
+/// Description of the syntax of [`amount`].
 pub const AMOUNT: &str = "a size, such as 16g, or a share of the device, such as 10%";
 
-/// A size, or a share of the device.
+/// Parses a size, or a share of the device.
 pub fn amount(text: &str) -> Option<Amount> {
     match text.trim().strip_suffix('%') {
         Some(percent) => percent.parse().ok().filter(|percent| *percent <= 100).map(Amount::Percent),
@@ -60,10 +61,10 @@ pub fn amount(text: &str) -> Option<Amount> {
     }
 }
 
-/// Words for what [`time`] reads.
+/// Description of the syntax of [`time`].
 pub const TIME: &str = "a time of at most 106 days, such as 90s, 5m or 100us";
 
-/// A time; without a unit a number of these many picoseconds.
+/// Parses a time; a number without unit counts in units of `without`.
 pub fn time(text: &str, without: Duration) -> Option<Duration> {
     let text = text.trim().to_ascii_lowercase();
     let (digits, unit) = split(&text);
@@ -83,10 +84,10 @@ pub fn time(text: &str, without: Duration) -> Option<Duration> {
     Some(Duration::from_ps(ps)).filter(|time| *time <= Duration::LIMIT)
 }
 
-/// Words for what [`flag`] reads.
+/// Description of the syntax of [`flag`].
 pub const FLAG: &str = "0 or 1";
 
-/// A flag; its key alone sets it.
+/// Parses a flag; the key alone sets it.
 pub fn flag(text: Option<&str>) -> Option<bool> {
     match text {
         None | Some("1" | "true") => Some(true),
@@ -95,8 +96,8 @@ pub fn flag(text: Option<&str>) -> Option<bool> {
     }
 }
 
-/// One value for each of reads, writes and trims, with commas between them. An empty one is `default`, and the last one goes for
-/// those that follow.
+/// Parses one value for each of reads, writes and trims, separated by commas. An empty one is `default`, and
+/// the last one applies to those that follow.
 pub fn each<T: Clone>(text: &str, default: &T, read: impl Fn(&str) -> Option<T>) -> Option<Each<T>> {
     let mut values = Vec::new();
     for part in text.split(',').map(str::trim) {
@@ -109,10 +110,11 @@ pub fn each<T: Clone>(text: &str, default: &T, read: impl Fn(&str) -> Option<T>)
     })
 }
 
-/// Words for what [`shares`] reads.
+/// Description of the syntax of [`shares`].
 pub const SHARES: &str = "values with their percentages, 100 in all, such as 4k/60:64k/40";
 
-/// Values with their percentages, `4k/10:64k/50:32k/40`. Those without one share what the others leave of 100.
+/// Parses values with their percentages, `4k/10:64k/50:32k/40`. Those without one divide the rest of 100
+/// among them.
 pub fn shares<T>(text: &str, read: impl Fn(&str) -> Option<T>) -> Option<Vec<(T, f64)>> {
     let mut all = Vec::new();
     for part in text.split(':') {

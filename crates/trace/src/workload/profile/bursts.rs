@@ -1,4 +1,4 @@
-//! Bursts of requests, as recorded volumes have them; a table of statistics does not tell of them.
+//! Bursts of requests, as in recorded volumes; tables of statistics do not describe them.
 
 use std::collections::BTreeMap;
 
@@ -9,29 +9,29 @@ use crate::Error;
 
 const FILE: &str = include_str!("../../../../../data/profiles/bursts.toml");
 
-/// The structure of the bursts in which requests come. Their rate is that of the profile.
+/// Structure of request bursts. Their rate comes from the profile.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bursts {
-    /// Mean length of the short bursts, in requests; lengths are geometric.
+    /// Mean length of short bursts, in requests; lengths are geometric.
     pub short: f64,
-    /// Mean length of the long ones.
+    /// Mean length of long bursts, in requests.
     pub long: f64,
-    /// Share of the bursts that are long.
+    /// Share of long bursts.
     pub long_share: f64,
     /// Mean gap between the requests of a burst, exponential.
     pub gap: Duration,
-    /// Standard deviation of the gaps between bursts by their mean, at least 1.
+    /// Standard deviation of the gaps between bursts divided by their mean, at least 1.
     pub pauses: f64,
-    /// Correlation of a request's operation with that of the one before.
+    /// Correlation between the operations of consecutive requests.
     pub kept: f64,
 }
 
 impl Bursts {
-    /// Those fitted on the recording called `name`.
+    /// Returns the bursts fitted to the recording called `name`.
     ///
     /// # Errors
-    /// Lists the names where there is none.
+    /// Lists the names if there is none.
     pub fn named(name: &str) -> Result<Self, Error> {
         let all: BTreeMap<String, Self> = toml::from_str(FILE).expect("a test reads the embedded file");
         all.get(name).copied().ok_or_else(|| Error::Argument {
@@ -47,21 +47,22 @@ impl Bursts {
     }
 }
 
-/// The gaps between requests that come in bursts.
+/// Gaps between requests that come in bursts.
 #[derive(Clone, Debug)]
 pub(super) struct Gaps {
     pub bursts: Bursts,
     /// Mean gap between bursts, in picoseconds.
     pause: f64,
-    /// Share of the pauses that are short: with half of the time each, the two kinds have the wanted deviation.
+    /// Share of short pauses: with half of the time each, short and long pauses have the wanted deviation.
     short_pauses: f64,
-    /// Requests of the present burst that are still to come.
+    /// Requests left in the current burst.
     left: u64,
     random: Stream,
 }
 
 impl Gaps {
-    /// Gaps of `interval` on average. Where bursts alone take longer than that, nothing is between them.
+    /// Creates gaps with mean `interval`. If bursts alone take longer than that, there is no pause between
+    /// them.
     pub fn new(bursts: Bursts, interval: Duration, random: Stream) -> Self {
         let within = (bursts.length() - 1.0) * bursts.gap.ps() as f64;
         let pause = (bursts.length() * interval.ps() as f64 - within).max(0.0);
@@ -72,14 +73,14 @@ impl Gaps {
         gaps
     }
 
-    /// The length of a burst.
+    /// Draws the length of a burst.
     fn length(&mut self) -> u64 {
         let is_long = self.random.unit() < self.bursts.long_share;
         let mean = if is_long { self.bursts.long } else { self.bursts.short };
         1 + (self.random.exponential() / -libm::log1p(-1.0 / mean)) as u64
     }
 
-    /// The gap before the next request.
+    /// Returns the gap before the next request.
     pub fn next(&mut self) -> Duration {
         let mean = match self.left.checked_sub(1) {
             Some(left) => {
@@ -95,7 +96,7 @@ impl Gaps {
         Duration::from_ps((mean * self.random.exponential()) as u64)
     }
 
-    /// Whether the next request is of the operation of the one before, whatever would be drawn.
+    /// Whether the next request repeats the operation of the previous one, instead of drawing it.
     pub fn keeps(&mut self) -> bool {
         self.random.unit() < self.bursts.kept
     }

@@ -1,36 +1,36 @@
-//! From published statistics to the counts that a generator deals out.
+//! Converts published statistics to the counts from which a generator draws.
 
 use wordline_kernel::{Bytes, Duration};
 
 use super::Profile;
 use crate::Statistic;
 
-/// The counts and rates by which a generator makes requests.
+/// Counts and rates for generating requests.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     pub reads: Side,
     pub writes: Side,
-    /// Mean time from one request to the next; zero in closed loop.
+    /// Mean time between two requests; zero in a closed loop.
     pub interval: Duration,
     /// Share of updates that go to the hot fifth.
     pub hot_updates: f64,
 }
 
-/// The reads or the writes.
+/// Reads or writes.
 #[derive(Clone, Debug)]
 pub(super) struct Side {
-    /// How many requests of each size, in bytes.
+    /// Number of requests of each size, in bytes.
     pub sizes: Vec<(u64, u64)>,
-    /// How much touches an address for the first time.
+    /// Part that touches an address for the first time.
     pub fresh: Fresh,
 }
 
-/// The part of requests that touches an address for the first time.
+/// Part of the requests that touches an address for the first time.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Fresh {
-    /// A share of the bytes.
+    /// Share of the bytes.
     Bytes(f64),
-    /// A share of the requests.
+    /// Share of the requests.
     Requests(f64),
 }
 
@@ -44,7 +44,7 @@ impl Side {
     }
 }
 
-/// Sizes and the shares of their classes, largest size last; one class where no distribution is published.
+/// Sizes and the shares of their classes, largest size last; one class if no distribution is published.
 type Classes = Vec<(f64, Vec<u64>)>;
 
 impl Profile {
@@ -81,7 +81,7 @@ impl Profile {
         }
     }
 
-    /// Reads and writes: as published, or volume / mean size, or the share of a chosen number.
+    /// Number of reads and writes: as published, or volume / mean size, or the share of a chosen number.
     pub(super) fn counts(&self) -> (f64, f64) {
         use Statistic as S;
         let count = |count, volume, size| {
@@ -99,8 +99,9 @@ impl Profile {
         (requests - writes, writes)
     }
 
-    /// Powers of two: from 4 KiB, the page of the file system, where the mean allows it and from a sector elsewhere,
-    /// to 64 KiB, the largest request of most recorded volumes, or as far as the mean needs.
+    /// Candidate sizes, powers of two: from 4 KiB, the page of the file system, if the mean allows it and
+    /// from a sector otherwise, to 64 KiB, the largest request of most recorded volumes, or as far as the
+    /// mean requires.
     fn palette(&self, mean: f64) -> Classes {
         let sizes = match &self.chosen.sizes {
             Some(sizes) => sizes.iter().map(|Bytes(size)| *size).collect(),
@@ -113,7 +114,7 @@ impl Profile {
         vec![(1.0, sizes)]
     }
 
-    /// The published classes of write sizes, or else the palette.
+    /// Published classes of write sizes, or else the candidate sizes.
     fn classes(&self, mean: f64) -> Classes {
         use Statistic as S;
         const KIB: u64 = 1024;
@@ -130,12 +131,13 @@ impl Profile {
     }
 }
 
-/// `count` requests with a mean size as near to `mean` as the sizes allow, the shares of the classes as given.
+/// Distributes `count` requests so that their mean size is as near to `mean` as the sizes allow, with the
+/// given class shares.
 ///
-/// Within its class a size has a probability in proportion to `exp(-tilt * size)`: of all distributions with the
-/// given mean that is the one of the greatest entropy, which supposes nothing else.
+/// Within its class a size has a probability proportional to `exp(-tilt * size)`: of all distributions with
+/// the given mean this has the greatest entropy, so it assumes nothing else.
 fn deal(count: u64, mean: f64, classes: &Classes) -> Vec<(u64, u64)> {
-    // A step of 512 bytes then changes a weight by e^50: only the least or the greatest size is left.
+    // A step of 512 bytes then changes a weight by e^50: only the smallest or the largest size is left.
     let (mut low, mut high) = (-50.0, 50.0);
     for _ in 0..100 {
         let tilt = (low + high) / 2.0;
@@ -145,12 +147,12 @@ fn deal(count: u64, mean: f64, classes: &Classes) -> Vec<(u64, u64)> {
     rounded(count, tilted(classes, (low + high) / 2.0))
 }
 
-/// The sizes and their shares at a tilt.
+/// Returns the sizes and their shares at a tilt.
 fn tilted(classes: &Classes, tilt: f64) -> Vec<(u64, f64)> {
     let all: f64 = classes.iter().map(|(share, _)| share).sum();
     let mut shares = Vec::new();
     for (share, sizes) in classes {
-        // Counted from the end that has the greatest weight, so that no weight overflows.
+        // Relative to the end with the greatest weight, so that no weight overflows.
         let (first, last) = (sizes[0] as f64, sizes[sizes.len() - 1] as f64);
         let origin = if tilt >= 0.0 { first } else { last };
         let weight = |size: u64| libm::exp(-tilt * (size as f64 - origin) / 512.0);
@@ -160,7 +162,7 @@ fn tilted(classes: &Classes, tilt: f64) -> Vec<(u64, f64)> {
     shares
 }
 
-/// Whole counts that add to `count`, by the largest remainder; the smaller size wins a tie.
+/// Rounds to integer counts that sum to `count`, by the largest remainder; the smaller size wins a tie.
 fn rounded(count: u64, shares: Vec<(u64, f64)>) -> Vec<(u64, u64)> {
     let exact: Vec<f64> = shares.iter().map(|(_, share)| share * count as f64).collect();
     let mut counts: Vec<u64> = exact.iter().map(|exact| exact.floor() as u64).collect();

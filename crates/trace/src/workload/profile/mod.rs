@@ -1,6 +1,6 @@
-//! Profiles: generators fitted to the statistics that papers publish of traces which cannot be shipped.
+//! Profiles: generators fitted to published statistics of traces that cannot be shipped.
 //!
-//! The data are in `data/profiles`, a file a paper; they are the only place where the published numbers stand.
+//! The data are in `data/profiles`, one file per paper; the published numbers are stored nowhere else.
 
 mod bursts;
 mod fit;
@@ -26,7 +26,7 @@ const FILES: [(&str, &str); 4] = [
     ("ressd", include_str!("../../../../../data/profiles/ressd.toml")),
 ];
 
-/// How far a generated trace may be from each published number, as a fraction of it.
+/// Largest deviation of a generated trace from each published number, as a fraction of it.
 pub const BAND: f64 = 0.02;
 
 #[derive(Deserialize)]
@@ -49,30 +49,30 @@ struct Volume {
     contradictions: Vec<Contradiction>,
 }
 
-/// Values that the profile chooses because a paper leaves them open; the file says why.
+/// Values that the profile chooses as a paper does not give them; the file says why.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Chosen {
-    /// Requests, where neither counts nor volumes are published.
+    /// Requests, if neither counts nor volumes are published.
     pub requests: Option<u64>,
-    /// Share of writes, where it is not published.
+    /// Share of writes, if it is not published.
     pub write_share: Option<f64>,
-    /// Time from the first request to the last; closed loop where there is none.
+    /// Time from the first request to the last; closed loop if not given.
     pub duration: Option<Duration>,
     /// Requests of the whole recording, of which the table describes an extract.
     pub recorded_requests: Option<u64>,
     /// Share of updates that go to the hot fifth of the written data.
     pub hot_updates: Option<f64>,
-    /// Share of the data read that is read for the first time, where it is not published.
+    /// Share of the data read that is read for the first time, if it is not published.
     pub fresh_reads: Option<f64>,
-    /// Share of the data written that is written for the first time, where it is not published.
+    /// Share of the data written that is written for the first time, if it is not published.
     pub fresh_writes: Option<f64>,
     /// The only sizes of requests.
     pub sizes: Option<Vec<Bytes>>,
 }
 
 impl Chosen {
-    /// `self` where it says something, `other` elsewhere.
+    /// Takes values from `self` where given, else from `other`.
     fn or(self, other: &Self) -> Self {
         Self {
             requests: self.requests.or(other.requests),
@@ -87,30 +87,30 @@ impl Chosen {
     }
 }
 
-/// A published number that no trace can have beside the others.
+/// A published number that no trace can have together with the others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Contradiction {
-    /// The number that the generator gives up.
+    /// Number that the generator does not meet.
     pub statistic: Statistic,
-    /// The arithmetic.
+    /// The arithmetic that shows it.
     pub why: String,
 }
 
-/// The published statistics of one trace, and the values that the profile chooses beside them.
+/// Published statistics of one trace, and the values that the profile chooses.
 #[derive(Clone, Debug)]
 pub struct Profile {
     /// `paper/volume`, such as `centaur/usr_1`.
     pub name: String,
     /// The table.
     pub source: String,
-    /// The entry of the validation ledger.
+    /// Entry of the validation ledger.
     pub claim: String,
-    /// The values that the paper leaves open.
+    /// Values that the paper does not give.
     pub chosen: Chosen,
     /// Numbers that contradict others.
     pub contradictions: Vec<Contradiction>,
-    /// The bursts in which its requests come; none: they know nothing of each other.
+    /// Bursts of its requests; none: arrivals are independent.
     pub bursts: Option<Bursts>,
     published: BTreeMap<Statistic, f64>,
     units: BTreeMap<Statistic, Unit>,
@@ -119,20 +119,20 @@ pub struct Profile {
 /// One published number, to be compared with a trace.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Claim {
-    /// The statistic that the number states.
+    /// Statistic.
     pub statistic: Statistic,
-    /// The number as it is printed.
+    /// Number as printed.
     pub paper: f64,
-    /// Its unit as this project reads it.
+    /// Unit, as interpreted by this project.
     pub unit: Unit,
     /// The table.
     pub source: String,
-    /// Why no trace can meet it, where that is so.
+    /// Reason why no trace can meet it, if so.
     pub contradiction: Option<String>,
 }
 
 impl Claim {
-    /// The trace's value in the claim's unit.
+    /// Returns the trace's value in the claim's unit.
     pub fn ours(&self, stats: &Statistics) -> f64 {
         self.statistic.of(stats) / self.unit.size()
     }
@@ -144,7 +144,7 @@ impl Claim {
 }
 
 impl Profile {
-    /// The names of all profiles, in alphabetical order.
+    /// Names of all profiles, in alphabetical order.
     pub fn names() -> Vec<String> {
         let of = |(paper, text): &(&str, &str)| {
             let volumes = file(text).volume.into_keys();
@@ -153,10 +153,10 @@ impl Profile {
         FILES.iter().flat_map(of).collect()
     }
 
-    /// The profile called `name`.
+    /// Returns the profile called `name`.
     ///
     /// # Errors
-    /// Lists the names where there is no such profile.
+    /// Lists the names if there is no such profile.
     pub fn named(name: &str) -> Result<Self, Error> {
         let found = name.split_once('/').and_then(|(paper, volume)| {
             let (_, text) = FILES.iter().find(|(file, _)| *file == paper)?;
@@ -180,13 +180,13 @@ impl Profile {
         })
     }
 
-    /// The volume's name without the paper's.
+    /// Name of the volume without the paper's.
     pub fn volume(&self) -> &str {
         self.name.rsplit('/').next().unwrap_or(&self.name)
     }
 
-    /// The same over the part of its duration that its requests have among those of the whole recording; as it is where that is not
-    /// known.
+    /// Shortens the duration to the fraction that its requests are of the whole recording; unchanged if that
+    /// is not known.
     #[must_use]
     pub fn as_extract(mut self) -> Self {
         let (reads, writes) = self.counts();
@@ -197,7 +197,7 @@ impl Profile {
         self
     }
 
-    /// The published numbers.
+    /// Returns the published numbers.
     pub fn claims(&self) -> Vec<Claim> {
         let claim = |(statistic, paper): (&Statistic, &f64)| Claim {
             statistic: *statistic,
@@ -213,13 +213,13 @@ impl Profile {
         self.published.iter().map(claim).collect()
     }
 
-    /// The requests of the profile. A `scale` from above 0 to 1 shrinks the number of requests and with it volumes
-    /// and footprints; shares, mean sizes and the rate stay.
+    /// Returns the requests of the profile. A `scale` from above 0 to 1 shrinks the number of requests, and
+    /// with it volumes and footprints; shares, mean sizes and the rate stay.
     pub fn generator(&self, seed: Seed, scale: f64) -> Requests {
         Requests::new(&self.fit(scale), self.bursts, seed)
     }
 
-    /// The published number in the base unit.
+    /// Returns the published number in the base unit.
     fn value(&self, statistic: Statistic) -> Option<f64> {
         Some(self.published.get(&statistic)? * self.units[&statistic].size())
     }

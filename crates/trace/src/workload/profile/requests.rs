@@ -1,5 +1,5 @@
-//! The requests of a profile: dealt out from exact counts, as from an urn, so that the published numbers are met and
-//! only the order is random.
+//! Requests of a profile: drawn without replacement from exact counts, so that the published numbers are met
+//! and only the order is random.
 
 use wordline_kernel::{Bytes, Duration, Instant, Seed, Stream};
 
@@ -8,23 +8,25 @@ use super::fit::{Fresh, Plan, Side};
 use crate::stats::GRANULE;
 use crate::{Op, Request};
 
-/// Contiguous areas in which the data of a volume lie. Chosen: as many as the files that a server writes at a time.
+/// Contiguous areas in which the data of a volume lie. Chosen: as many as the files that a server writes at a
+/// time.
 const LANES: usize = 50;
-/// Those of them that are hot: a fifth, the share of addresses that ReSSD's figure 10 speaks of.
+/// Number of hot lanes: a fifth, the share of addresses in ReSSD's figure 10.
 const HOT_LANES: usize = LANES / 5;
 
-/// An iterator over the requests of a [`Profile`](super::Profile).
+/// Iterates over the requests of a [`Profile`](super::Profile).
 ///
-/// Data lie in lanes, contiguous areas of the volume. A request that touches an address for the first time goes to
-/// the end of one of two randomly chosen lanes, the shorter one; any other request goes to a random address within
-/// what its lane holds. Reads have lengths of their own in the same lanes, so that they see written data.
+/// Data lie in lanes, contiguous areas of the volume. A request that touches an address for the first time
+/// goes to the end of the shorter of two randomly chosen lanes; any other request goes to a random address
+/// within the data of its lane. Reads and writes have separate lengths of the same lanes, so that reads see
+/// written data.
 #[derive(Clone, Debug)]
 pub struct Requests {
     reads: Urn,
     writes: Urn,
     hot_updates: f64,
     interval: Duration,
-    /// Where they come in bursts, in place of the interval, and whether the last one was a read.
+    /// Gaps that replace the interval if requests come in bursts, and whether the last request was a read.
     gaps: Option<Gaps>,
     was_read: Option<bool>,
     now: Instant,
@@ -34,19 +36,19 @@ pub struct Requests {
     time: Stream,
 }
 
-/// The reads or the writes that are still to be made.
+/// Reads or writes that are left.
 #[derive(Clone, Debug)]
 struct Urn {
     /// Requests left of each size.
     sizes: Vec<(u64, u64)>,
     requests: u64,
     bytes: u64,
-    /// The share of `bytes` or `requests` that is still to touch an address for the first time.
+    /// Share of `bytes` or `requests` that is still to touch an address for the first time.
     fresh: f64,
     by_bytes: bool,
-    /// Addresses are multiples of this.
+    /// Alignment of addresses.
     align: u64,
-    /// The length of each lane.
+    /// Length of each lane.
     lanes: [u64; LANES],
 }
 
@@ -68,7 +70,7 @@ impl Urn {
         (self.fresh * mean) as u64
     }
 
-    /// Draws a size; every request left is equally likely.
+    /// Draws a size; every remaining request is equally likely.
     fn draw(&mut self, random: &mut Stream) -> u64 {
         let mut draw = random.below(self.requests);
         for (size, left) in &mut self.sizes {
@@ -81,7 +83,7 @@ impl Urn {
         unreachable!("the counts of the sizes add to the requests left")
     }
 
-    /// Where the next request goes, and its size.
+    /// Returns the address and size of the next request.
     fn next(&mut self, hot: f64, pitch: u64, order: &mut Stream, address: &mut Stream) -> (u64, u64) {
         let left = if self.by_bytes { self.bytes } else { self.requests } as f64;
         let size = self.draw(order);
@@ -97,7 +99,7 @@ impl Urn {
         (place, size)
     }
 
-    /// An address whose data were touched before, or `None` while no lane is long enough.
+    /// Returns an address whose data were touched before, or `None` while no lane is long enough.
     fn old(&self, size: u64, hot: f64, pitch: u64, address: &mut Stream) -> Option<u64> {
         let is_hot = address.unit() < hot;
         let lanes = if is_hot { 0..HOT_LANES } else { HOT_LANES..LANES };
@@ -110,7 +112,7 @@ impl Urn {
         Some(lane as u64 * pitch + address.below(slots) * self.align)
     }
 
-    /// The end of the shorter of two lanes.
+    /// Returns the end of the shorter of two lanes.
     fn new_place(&mut self, size: u64, pitch: u64, address: &mut Stream) -> u64 {
         let mut pick = || address.below(LANES as u64) as usize;
         let (one, other) = (pick(), pick());
@@ -128,8 +130,8 @@ impl Requests {
     pub(super) fn new(plan: &Plan, bursts: Option<Bursts>, seed: Seed) -> Self {
         let (reads, writes) = (Urn::new(&plan.reads), Urn::new(&plan.writes));
         let largest = plan.reads.sizes.iter().chain(&plan.writes.sizes).map(|(size, _)| *size).max();
-        // The shortest lane is never longer than the mean, so that a twentieth and one request more are enough room
-        // for what comes first as an update but finds nothing to update.
+        // The shortest lane is never longer than the mean, so that a margin of a twentieth plus one request
+        // suffices for requests drawn as updates when there is nothing to update.
         let longest = reads.unique().max(writes.unique()) / LANES as u64;
         let pitch = (longest + longest / 20 + 4 * largest.unwrap_or(0)).next_multiple_of(1 << 20);
         Self {
@@ -147,7 +149,7 @@ impl Requests {
         }
     }
 
-    /// Whether the next one of those `left` is a read.
+    /// Whether the next of the `left` requests is a read.
     fn is_read(&mut self, left: u64) -> bool {
         if let (Some(gaps), Some(was_read)) = (&mut self.gaps, self.was_read) {
             let same = if was_read { &self.reads } else { &self.writes };
@@ -160,7 +162,7 @@ impl Requests {
         is_read
     }
 
-    /// The byte after the last one that any request can touch.
+    /// Byte after the last that any request can touch.
     pub fn span(&self) -> Bytes {
         Bytes(self.pitch * LANES as u64)
     }
@@ -175,7 +177,7 @@ impl Iterator for Requests {
             return None;
         }
         let is_read = self.is_read(left);
-        // A fifth of the reads goes to the hot fifth of the data: no published table says more of reads.
+        // A fifth of the reads goes to the hot fifth of the data: no published table says more about reads.
         let (op, urn, hot) = if is_read {
             (Op::Read, &mut self.reads, 0.2)
         } else {

@@ -1,11 +1,11 @@
-//! Real traces go before profiles.
+//! Recorded traces take precedence over profiles.
 
 use std::path::{Path, PathBuf};
 
 use super::Profile;
 use crate::Error;
 
-/// Where the requests of a published trace come from.
+/// Source of the requests of a published trace.
 #[derive(Clone, Debug)]
 pub enum RealOrProfile {
     /// A recorded trace in the user's folder.
@@ -14,13 +14,13 @@ pub enum RealOrProfile {
     Profile(Box<Profile>),
 }
 
-/// The recorded trace of the profile called `name` in the folder `traces`, or else the profile.
+/// Returns the recorded trace of the profile called `name` in the folder `traces`, or else the profile.
 ///
-/// A file is taken for the trace where its name is the volume's name followed by a dot: `hm_0.csv`,
-/// `hm_0.csv.gz`. Case does not matter. The first in alphabetical order wins.
+/// A file is the trace if its name is the volume's name followed by a dot: `hm_0.csv`, `hm_0.csv.gz`. Case
+/// does not matter. The first in alphabetical order wins.
 ///
 /// # Errors
-/// An unknown profile, and a folder that cannot be read.
+/// An unknown profile, or a folder that cannot be read.
 pub fn resolve(name: &str, traces: Option<&Path>) -> Result<RealOrProfile, Error> {
     let profile = Profile::named(name)?;
     let Some(folder) = traces else { return Ok(RealOrProfile::Profile(Box::new(profile))) };
@@ -40,7 +40,8 @@ pub fn resolve(name: &str, traces: Option<&Path>) -> Result<RealOrProfile, Error
         .map_or_else(|| RealOrProfile::Profile(Box::new(profile)), RealOrProfile::Real))
 }
 
-/// `hm_0.csv` is of `hm_0`, `hm_01.csv` is not; an excerpt says so after the first dot and is not the trace.
+/// `hm_0.csv` belongs to `hm_0`, `hm_01.csv` does not; an excerpt is marked after the first dot and is not
+/// the trace.
 fn belongs(file: &str, volume: &str) -> bool {
     let rest = file.strip_prefix(volume).and_then(|rest| rest.strip_prefix('.'));
     rest.is_some_and(|rest| !rest.starts_with("first") && !rest.starts_with("window"))

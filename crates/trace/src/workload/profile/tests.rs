@@ -79,7 +79,7 @@ fn every_published_number_has_a_unit_that_fits() {
     }
 }
 
-/// Where two tables are of the same recording.
+/// Tables of the same recording.
 #[test]
 fn the_requests_of_a_recording_are_those_of_another_table() {
     let mut compared = 0;

@@ -1,23 +1,23 @@
-//! Does each thread of an application wait for its own answers, and for nothing else?
+//! Does each thread of an application wait for its own completions, and for nothing else?
 
 use wordline_kernel::Stream;
 
 use super::*;
 
-/// The threads of the named application, with keys of its model changed, on so many MiB.
+/// Returns the threads of the named application, with changed model keys, on so many MiB.
 fn threads_of(name: &str, keys: &str, seed: u64, requests: u64, mib: u64) -> Threads {
     let application = Application { requests, ..application(name, keys) };
     application.threads(Seed(seed), Bytes(mib * MIB)).expect("it has room")
 }
 
-/// Takes all requests that the threads make now, and notes which threads wait for their answers.
+/// Takes all requests that the threads issue now, and records which threads wait for completions.
 fn ask_all(threads: &mut Threads, waiting: &mut Vec<u16>) -> Vec<(u16, Request)> {
     let asked: Vec<(u16, Request)> = std::iter::from_fn(|| threads.ask()).collect();
     waiting.extend(asked.iter().map(|(thread, _)| *thread));
     asked
 }
 
-/// All requests of the threads on a device that answers a random one of those outstanding, of which no thread has two.
+/// Runs the threads on a device that completes a random outstanding request; no thread has two.
 fn answered_at_random(mut threads: Threads, mut each: impl FnMut(u16, Request)) -> Threads {
     let (mut random, mut waiting): (Stream, _) = (Seed(5).stream("answers", 0), Vec::new());
     loop {
@@ -33,7 +33,7 @@ fn answered_at_random(mut threads: Threads, mut each: impl FnMut(u16, Request)) 
     }
 }
 
-/// Asserts that this many requests come, and returns how many each thread has; the last one is the system.
+/// Asserts that this many requests come, and returns how many each thread issued; the last one is the system.
 fn asked_by_each(threads: Threads, requests: u64, what: &str) -> Vec<u64> {
     let mut asked = vec![0; threads.count() as usize + 1];
     let mut end = answered_at_random(threads, |thread, _| asked[usize::from(thread)] += 1);
@@ -46,7 +46,7 @@ fn asked_by_each(threads: Threads, requests: u64, what: &str) -> Vec<u64> {
 fn whatever_is_answered_first_no_thread_has_two_requests_outstanding_and_all_requests_come() {
     for (name, keys) in CHANGED {
         let asked = asked_by_each(threads_of(name, keys, 7, 10_000, 64), 10_000, &format!("{name} {keys}"));
-        // The system has nothing to do without a journal and discards.
+        // Without a journal and discards the system has no work.
         let (_, of_threads) = asked.split_last().expect("a system");
         let idle = of_threads.iter().filter(|asked| **asked == 0).count();
         assert_eq!(idle, 0, "{name} {keys}: threads without a request");
@@ -56,7 +56,7 @@ fn whatever_is_answered_first_no_thread_has_two_requests_outstanding_and_all_req
 #[test]
 fn threads_that_find_nothing_to_ask_for_hold_nobody() {
     let open_and = |step| format!("loop = [{{ op = \"open\" }}, {{ op = \"{step} }}, {{ op = \"close\" }}]");
-    // Nobody deletes, so that those who append come to have no room.
+    // No thread deletes, so that those that append run out of room.
     let keys = format!(
         "fill = 0.9\npage_cache = 0.0\nthreads = [{{ name = \"a\", count = 2, {} }}, {{ name = \"b\", count = 2, {} }}]",
         open_and("append\", up_to = \"16KiB\""),
@@ -78,7 +78,7 @@ fn a_post_wakes_the_threads_that_it_names_alone() {
             { name = "reader", count = 1, loop = [{ op = "read-part", size = "2KiB" }, { op = "post", to = "writer" }] },
         ]"#;
     let asked = asked_by_each(threads_of("oltp", keys, 7, 1_000, 64), 1_000, "one that posts");
-    // The log is written once before it waits.
+    // The log is written once before its thread waits.
     assert!(asked[0] < 5 && asked[1] > 300, "{asked:?}");
 }
 
@@ -131,7 +131,7 @@ fn a_thread_without_an_answer_asks_for_nothing_and_holds_nobody_who_does_not_wai
 fn readers_wait_for_writers_that_have_no_answers() {
     let mut all = threads_of("oltp", "page_cache = 0.0", 3, 100_000, 256);
     let (mut waiting, mut reads) = (Vec::new(), 0);
-    // Thread 0 writes the log, and those from 1 to 10 a database.
+    // Thread 0 writes the log, and threads 1 to 10 a database.
     let writes = |thread: &u16| (1..=10).contains(thread);
     loop {
         let asked = ask_all(&mut all, &mut waiting);
@@ -144,6 +144,6 @@ fn readers_wait_for_writers_that_have_no_answers() {
         waiting = held;
         answered.into_iter().for_each(|thread| all.answered(thread));
     }
-    // 2,000 posts are pending at each writer, and 200 readers have their answer and cannot post.
+    // 2,000 posts are pending at each writer, and 200 readers have a completion and cannot post.
     assert_eq!(reads, 2_200);
 }
