@@ -11,7 +11,7 @@ use wordline_nand::part::{ArrayTiming, BusFile, DieGeometry, PartFile, PowerDraw
 use wordline_nand::{Interface, Pairing};
 use wordline_ssd::device::{Content, FILLED, NOTHING, Steady, ZEROES};
 use wordline_ssd::open_channel::FailuresFile;
-use wordline_ssd::open_channel::buffer::{BufferFile, Completion};
+use wordline_ssd::open_channel::buffer::{BufferFile, CompletionMode};
 use wordline_ssd::open_channel::failures::EarlyClose;
 use wordline_ssd::{BlockDevice, Command, OpenChannel, OpenChannelFile, Operation};
 
@@ -114,9 +114,9 @@ impl Kind {
         let geometry = &mut device.part.geometry;
         let (completion, is_managed) = match self {
             Self::Synchronous => return file,
-            Self::WriteThrough => (Completion::WriteThrough, false),
-            Self::Shift | Self::Copies => (Completion::WriteBack, true),
-            Self::Unreliable => (Completion::WriteBack, false),
+            Self::WriteThrough => (CompletionMode::WriteThrough, false),
+            Self::Shift | Self::Copies => (CompletionMode::WriteBack, true),
+            Self::Unreliable => (CompletionMode::WriteBack, false),
         };
         let size = Bytes(geometry.page_size.0 * u64::from(geometry.planes) * programs);
         let unreliable = self == Self::Unreliable;

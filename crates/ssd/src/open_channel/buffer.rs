@@ -19,7 +19,7 @@ use crate::physical_device::Geometry;
 /// When a write is answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Completion {
+pub enum CompletionMode {
     /// When it is in flash (synchronous).
     #[default]
     WriteThrough,
@@ -36,7 +36,7 @@ pub struct BufferFile {
     pub size: Bytes,
     /// When a write is answered.
     #[serde(default)]
-    pub completion: Completion,
+    pub completion: CompletionMode,
     /// Write-back although nothing recovers a program that fails: what was answered may be lost.
     #[serde(default)]
     pub unreliable: bool,
@@ -51,7 +51,7 @@ const LARGEST: Bytes = Bytes::mib(64);
 impl BufferFile {
     /// Whether writes are answered before they outlive a power cut.
     pub(super) fn is_volatile(&self) -> bool {
-        self.completion == Completion::WriteBack && !self.protected
+        self.completion == CompletionMode::WriteBack && !self.protected
     }
 
     /// Adds what is wrong with it; `is_managed` says whether the device recovers programs that fail.
@@ -70,7 +70,7 @@ impl BufferFile {
             geometry.mw_cunits,
             format!("at most {blocks}, what the buffer of a parallel unit holds"),
         );
-        let is_back = self.completion == Completion::WriteBack;
+        let is_back = self.completion == CompletionMode::WriteBack;
         wrong.require(
             !is_back || is_managed || self.unreliable,
             "buffer.completion",

@@ -41,7 +41,7 @@ use crate::physical_device::{
 };
 use crate::policy::failure::FailurePolicy;
 use crate::policy::tuner::Tuner;
-use buffer::{Buffers, Completion};
+use buffer::{Buffers, CompletionMode};
 use chunks::{ChunkId, Chunks};
 use hands::Repairs;
 use in_flight::{Commands, InFlight, NOWHERE, Stage};
@@ -219,7 +219,7 @@ impl OpenChannel {
 
     /// Whether a write completes when it is in the buffer. It does not where no reserve is left that recovers a failure.
     fn answers_early(&self, unit: u32) -> bool {
-        let is_back = |buffer: &buffer::BufferFile| buffer.completion == Completion::WriteBack;
+        let is_back = |buffer: &buffer::BufferFile| buffer.completion == CompletionMode::WriteBack;
         self.config.file.buffer.as_ref().is_some_and(is_back)
             && self.repairs.as_ref().is_none_or(|repairs| !repairs.manager().reserve(unit).is_empty())
     }

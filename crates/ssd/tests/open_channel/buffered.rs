@@ -5,7 +5,7 @@ use wordline_nand::chain::Hold;
 use wordline_nand::faults::{Fails, FaultFile, Numbers};
 use wordline_ssd::PhysicalDevice;
 use wordline_ssd::front::config::PcieFile;
-use wordline_ssd::open_channel::buffer::{BufferFile, Completion};
+use wordline_ssd::open_channel::buffer::{BufferFile, CompletionMode};
 use wordline_ssd::open_channel::failures::EarlyClose;
 use wordline_ssd::open_channel::{FailuresFile, OpenChannelFile};
 use wordline_ssd::physical_device::{Chunk, ChunkState, Command, Failure, Notice, Refusal};
@@ -14,7 +14,7 @@ use super::host::Host;
 use super::{FIRST, device, rule};
 
 /// A buffer of so many units of 8 KiB for each parallel unit.
-fn buffer(units: u64, completion: Completion) -> BufferFile {
+fn buffer(units: u64, completion: CompletionMode) -> BufferFile {
     BufferFile { size: Bytes::kib(8 * units), completion, unreliable: false, protected: false }
 }
 
@@ -25,7 +25,7 @@ fn manager(shift: bool) -> FailuresFile {
 
 /// An asynchronous device with a manager of failures.
 fn asynchronous(units: u64, shift: bool) -> OpenChannelFile {
-    let buffer = Some(buffer(units, Completion::WriteBack));
+    let buffer = Some(buffer(units, CompletionMode::WriteBack));
     OpenChannelFile { buffer, failures: Some(manager(shift)), ..device() }
 }
 
@@ -56,7 +56,7 @@ fn a_write_waits_for_the_space_that_it_lacks_and_for_no_more() {
         assert_eq!(write(&mut host, units), wanted, "{units} units, a buffer of {held}");
         host.read_all();
     }
-    let file = OpenChannelFile { buffer: Some(buffer(4, Completion::WriteThrough)), ..device() };
+    let file = OpenChannelFile { buffer: Some(buffer(4, CompletionMode::WriteThrough)), ..device() };
     let mut host = Host::new(file, 1);
     assert_eq!(write(&mut host, 6), program(&host) * 6);
 }
@@ -144,7 +144,7 @@ fn chunks_beyond_the_limit_stay_closed() {
 
 #[test]
 fn without_a_manager_an_answered_write_is_lost_and_counted() {
-    let lossy = BufferFile { unreliable: true, ..buffer(8, Completion::WriteBack) };
+    let lossy = BufferFile { unreliable: true, ..buffer(8, CompletionMode::WriteBack) };
     let faults = vec![nth(Fails::Program, 3)];
     let mut host = Host::new(OpenChannelFile { buffer: Some(lossy), faults, ..device() }, 1);
     write(&mut host, 6);
@@ -243,7 +243,7 @@ fn a_cut_takes_what_was_not_flushed_and_nothing_that_was() {
     for protected in [false, true] {
         let mut file = asynchronous(8, true);
         file.failures = Some(FailuresFile { volatile_tables: false, ..manager(true) });
-        file.buffer = Some(BufferFile { protected, ..buffer(8, Completion::WriteBack) });
+        file.buffer = Some(BufferFile { protected, ..buffer(8, CompletionMode::WriteBack) });
         file.faults = vec![nth(Fails::Program, 2)];
         let mut host = Host::new(file, 1);
         write(&mut host, 3);
@@ -279,7 +279,7 @@ fn keys_of_buffer_and_manager_that_do_not_fit_are_named() {
     };
     assert_eq!(failures(&keeps), ["failures.early_close"]);
     assert_eq!(keys(&|file| file.failures = None), ["buffer.completion"]);
-    assert_eq!(keys(&|file| file.buffer = Some(buffer(0, Completion::WriteBack))), ["buffer.size"]);
+    assert_eq!(keys(&|file| file.buffer = Some(buffer(0, CompletionMode::WriteBack))), ["buffer.size"]);
     assert_eq!(keys(&|file| file.mw_cunits = 17), ["mw_cunits"]);
     assert_eq!(keys(&|file| file.ws_opt = Some(3)), ["ws_opt"]);
     assert_eq!(keys(&|file| file.max_open = Some(0)), ["max_open"]);

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use wordline_kernel::snapshot::Broken;
 use wordline_kernel::{Calendar, Duration, Instant, Schedule, Seed};
 use wordline_nand::Stamp;
-use wordline_ssd::open_channel::buffer::Completion;
+use wordline_ssd::open_channel::buffer::CompletionMode;
 use wordline_ssd::open_channel::{Event, OpenChannelFile};
 use wordline_ssd::physical_device::{
     Answer, Chunk, ChunkState, Command, Descriptor, Failure, LogicalBlock, Operation, PowerCut, Refusal,
@@ -121,7 +121,7 @@ impl Host {
         let is_volatile = file
             .buffer
             .as_ref()
-            .is_some_and(|buffer| buffer.completion == Completion::WriteBack && !buffer.protected);
+            .is_some_and(|buffer| buffer.completion == CompletionMode::WriteBack && !buffer.protected);
         let config = file.check().unwrap_or_else(|wrong| panic!("{wrong}"));
         let chunks = vec![Known::default(); config.geometry.chunks() as usize];
         let device = OpenChannel::new(config, Seed(seed));

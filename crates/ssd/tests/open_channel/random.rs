@@ -7,7 +7,7 @@ use wordline_nand::faults::{Fails, FaultFile, Numbers};
 use wordline_ssd::PhysicalDevice;
 use wordline_ssd::front::config::PcieFile;
 use wordline_ssd::map::checkpoint::ProgramsAtCut;
-use wordline_ssd::open_channel::buffer::{BufferFile, Completion};
+use wordline_ssd::open_channel::buffer::{BufferFile, CompletionMode};
 use wordline_ssd::open_channel::failures::EarlyClose;
 use wordline_ssd::open_channel::{FailuresFile, OpenChannelFile};
 
@@ -42,12 +42,12 @@ fn any_managed_device() -> impl Strategy<Value = OpenChannelFile> {
         let config = file.clone().check().unwrap_or_else(|wrong| panic!("{wrong}"));
         let unit = config.geometry.block_size * u64::from(config.geometry.ws_min);
         let least = u64::from(file.mw_cunits.div_ceil(config.geometry.ws_min)).max(1);
-        let completion = if back && managed { Completion::WriteBack } else { Completion::WriteThrough };
+        let completion = if back && managed { CompletionMode::WriteBack } else { CompletionMode::WriteThrough };
         let buffer = BufferFile {
             size: unit * units.max(least),
             completion,
             unreliable: false,
-            protected: protected && completion == Completion::WriteBack,
+            protected: protected && completion == CompletionMode::WriteBack,
         };
         let early_close = if shift && units % 2 == 0 { EarlyClose::KeepList } else { EarlyClose::Pad };
         let failures = FailuresFile { block_map: true, shift, reserve: 0.3, early_close, volatile_tables };

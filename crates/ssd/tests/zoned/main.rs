@@ -13,7 +13,7 @@ use wordline_nand::faults::{Fails, FaultFile};
 use wordline_nand::geometry::Layout;
 use wordline_nand::part::PartFile;
 use wordline_ssd::config::{BufferFile, DeviceFile, FrontFile, FtlFile};
-use wordline_ssd::open_channel::buffer::{BufferFile as WriteBuffer, Completion};
+use wordline_ssd::open_channel::buffer::{BufferFile as WriteBuffer, CompletionMode};
 use wordline_ssd::open_channel::failures::EarlyClose;
 use wordline_ssd::open_channel::{FailuresFile, OpenChannelFile};
 use wordline_ssd::zoned::ZonesFile;
@@ -42,7 +42,7 @@ fn zones() -> ZonesFile {
 /// The same device with a write buffer of four programs and a manager of failures.
 fn managed(reserve: f64, protected: bool) -> OpenChannelFile {
     let buffer =
-        WriteBuffer { size: Bytes::kib(32), completion: Completion::WriteBack, unreliable: false, protected };
+        WriteBuffer { size: Bytes::kib(32), completion: CompletionMode::WriteBack, unreliable: false, protected };
     let failures = FailuresFile {
         block_map: true,
         shift: true,

@@ -6,7 +6,7 @@ use wordline_nand::faults::{Fails, FaultFile};
 use wordline_ssd::PhysicalDevice;
 use wordline_ssd::map::checkpoint::ProgramsAtCut;
 use wordline_ssd::open_channel::OpenChannelFile;
-use wordline_ssd::open_channel::buffer::{BufferFile, Completion};
+use wordline_ssd::open_channel::buffer::{BufferFile, CompletionMode};
 use wordline_ssd::zoned::ZonesFile;
 
 use super::host::{Host, Step, step};
@@ -16,7 +16,7 @@ fn any_device() -> impl Strategy<Value = OpenChannelFile> {
     (0u8..4, any::<bool>(), any::<bool>(), 1u64..6).prop_map(|(kind, tied, finished, programs)| {
         let through = BufferFile {
             size: Bytes::kib(8 * programs),
-            completion: Completion::WriteThrough,
+            completion: CompletionMode::WriteThrough,
             unreliable: false,
             protected: false,
         };
