@@ -60,7 +60,7 @@ pub(super) struct Hand {
     pub(super) action: Option<Action>,
     /// Changes that wait, in order of arrival.
     pub(super) again: VecDeque<Again>,
-    /// The change that is being recorded, and pages of the record that are not programmed yet.
+    /// The change that is being recorded, and the pages of its record that are still to be programmed.
     pub(super) recorded: Option<Recorded>,
     pub(super) records: u32,
     pub(super) journal: Option<Journal>,

@@ -113,7 +113,7 @@ impl InFlight {
 /// All commands in flight, by ascending number.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Commands {
-    /// Those from the oldest one on that is in flight; none at the place of one that is over.
+    /// The commands from the oldest one in flight on; none in place of one that has completed.
     window: VecDeque<Option<InFlight>>,
     /// The number of the next one.
     next: u32,
@@ -128,7 +128,7 @@ pub(super) struct Commands {
 }
 
 impl Commands {
-    /// Takes a command; its number.
+    /// Adds a command and returns its number.
     pub(super) fn add(&mut self, command: InFlight) -> u32 {
         let number = self.next;
         self.next = number.wrapping_add(1);
