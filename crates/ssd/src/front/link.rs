@@ -55,7 +55,7 @@ const SATA: SataSizes = SataSizes {
 struct SataSizes {
     /// Register, host to device.
     command: u64,
-    /// Register, device to host: the bus is free for other commands.
+    /// Register, device to host: frees the bus for other commands.
     release: u64,
     /// First-party DMA setup.
     setup: u64,

@@ -27,15 +27,15 @@ const STEPS: u64 = 8;
 /// Stages of a request in a layer above its device, as in an array of devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Above {
-    /// It waited for its turn, or for steps of others.
+    /// Waits for its turn, or for steps of others.
     Wait,
-    /// Devices read what the rest of its work follows from.
+    /// Waits for reads of devices on which its further work depends.
     Reads,
-    /// A log was written.
+    /// Waits for the write of a log.
     Log,
-    /// It was held by a rate limiter, which keeps room for garbage collection.
+    /// Held by a rate limiter, which reserves capacity for garbage collection.
     Limiter,
-    /// It waited for a line or a chunk to be made ready.
+    /// Waits for a line or a chunk to be prepared.
     Line,
 }
 
