@@ -79,8 +79,8 @@ pub struct FtlFile {
     /// Fraction of the physical capacity, without `reserved_blocks`, that is hidden from the host.
     #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1.0))]
     pub over_provisioning: f64,
-    /// Further hidden blocks in each plane group. GC needs as many free and open blocks in a small plane group
-    /// as in a large one: with these reserved, a scaled device has the write amplification of the full one.
+    /// Further hidden blocks in each plane group. GC needs as many free and open blocks in a small plane
+    /// group as in a large one: with these, a scaled device has the write amplification of the full one.
     pub reserved_blocks: u32,
     /// Factory bad blocks, as a fraction, drawn from the seed.
     #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 0.5))]
@@ -95,7 +95,7 @@ pub struct FtlFile {
     pub frontier: FrontierKind,
     /// Work stealing of idle plane groups from others. Requires a placement with static allocation.
     pub balancer: BalancerKind,
-    /// Blocks for host writes in SLC mode. Requires the router `slc-cache`, or a custom design in its place.
+    /// Blocks for host writes in SLC mode. Requires the router `slc-cache` or a custom design in its place.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slc_cache: Option<SlcCacheFile>,
     /// Blocks in MLC mode, with two bits a cell, for streams of a design in this mode.
@@ -155,7 +155,7 @@ impl Default for FtlFile {
 }
 
 impl Default for ReadRetryFile {
-    /// Set Features takes under a microsecond (cubeFTL, section 5.1). Chosen: seven sets beside the nominal one.
+    /// Set Features takes under 1 us (cubeFTL, section 5.1). Chosen: seven sets beside the nominal one.
     fn default() -> Self {
         Self { levels: 7, time: Duration::from_us(1), decoder: Decoder::default() }
     }

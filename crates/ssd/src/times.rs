@@ -139,8 +139,8 @@ impl CommandTimes {
     }
 }
 
-/// Times of the commands that write pages of the host back from the buffer to a pool, by which writes wait
-/// for space in the buffer.
+/// Times of the commands that write host pages back from the buffer to a pool. They determine how long writes
+/// wait for space in the buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WriteBack {
     /// RMW reads from the pool: of the rest of a page, or of a unit that is programmed as a whole.
