@@ -27,8 +27,8 @@ pub const MARK: Content = Content(1 << 98);
 /// from one. It is not the parity of other contents.
 pub const NOTHING: Content = Content(1 << 127);
 
-/// The coefficients below x^32 of x^32 + x^7 + x^3 + x^2 + 1, which is irreducible over the field of two elements (Seroussi, Table of
-/// low-weight binary irreducible polynomials, 1998; a test checks it).
+/// The coefficients below x^32 of x^32 + x^7 + x^3 + x^2 + 1, which is irreducible over the field of two
+/// elements (Seroussi, Table of low-weight binary irreducible polynomials, 1998; a test checks it).
 const MODULUS: u32 = 0b1000_1101;
 
 /// The product of two elements of GF(2^32).
@@ -104,7 +104,8 @@ mod tests {
 
     #[test]
     fn the_modulus_is_irreducible() {
-        // Rabin's test: x^(2^32) = x, and x^(2^16) - x has no factor in common with it, 2 being the only prime factor of 32.
+        // Rabin's test: x^(2^32) = x, and x^(2^16) - x has no factor in common with it, 2 being the only
+        // prime factor of 32.
         assert_eq!(x_to_the_power_of_two_to(32), 2);
         let (mut a, mut b) = (1 << 32 | u64::from(MODULUS), u64::from(x_to_the_power_of_two_to(16) ^ 2));
         while b != 0 {

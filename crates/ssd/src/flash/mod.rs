@@ -410,8 +410,8 @@ impl Flash {
         self.chips.prefetch(location);
     }
 
-    /// Cuts the power at `now`. Calls `f` for each task that waited or was in progress, with the chips in the state
-    /// in which they will be found; then drops all tasks.
+    /// Cuts the power at `now`. Calls `f` for each task that waited or was in progress, with the chips in the
+    /// state in which they will be found; then drops all tasks.
     pub fn cut_power(&mut self, now: Instant, at_cut: AtCut, mut f: impl FnMut(&Task, &Chips)) -> TornBy {
         self.served_ps += self.chips.unfinished_ps(now - Instant::ZERO);
         let torn = self.chips.cut_power(now, at_cut);

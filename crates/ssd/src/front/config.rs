@@ -166,9 +166,9 @@ impl Default for NvmeFile {
 }
 
 impl Default for PcieFile {
-    /// Four lanes of generation 3, as client drives have since 2015; 256 B a packet and 512 B a read request, as
-    /// current hosts set them. A quarter of a microsecond one way, so that a read of the host's memory takes half of
-    /// one. Chosen.
+    /// Four lanes of generation 3, as client drives have since 2015; 256 B a packet and 512 B a read request,
+    /// as current hosts set them. A quarter of a microsecond one way, so that a read of the host's memory
+    /// takes half of one. Chosen.
     fn default() -> Self {
         Self {
             generation: 3,

@@ -17,8 +17,8 @@ pub enum Way {
     ToHost,
 }
 
-/// Bytes on the wire around the data of a PCI Express packet: four of framing and sequence number and four of check
-/// sum, in every generation (PCI Express Base Specification, sections 3.6 and 4.2).
+/// Bytes on the wire around the data of a PCI Express packet: four of framing and sequence number and four of
+/// check sum, in every generation (PCI Express Base Specification, sections 3.6 and 4.2).
 const PCIE_PACKET: u64 = 8;
 
 /// Header of a memory request with an address of 64 bits (PCI Express Base Specification, section 2.2.4.1).
@@ -27,8 +27,8 @@ const PCIE_REQUEST: u64 = PCIE_PACKET + 16;
 /// Header of the completion that answers a read request (PCI Express Base Specification, section 2.2.9).
 const PCIE_ANSWER: u64 = PCIE_PACKET + 12;
 
-/// Bytes of a submission queue entry, of a completion queue entry, of a doorbell and of an interrupt message (NVM
-/// Express Base Specification, sections on queue entries, doorbell registers and MSI-X).
+/// Bytes of a submission queue entry, of a completion queue entry, of a doorbell and of an interrupt message
+/// (NVM Express Base Specification, sections on queue entries, doorbell registers and MSI-X).
 const NVME: NvmeSizes = NvmeSizes { entry: 64, completion: 16, doorbell: 4, interrupt: 4 };
 
 struct NvmeSizes {
@@ -70,7 +70,8 @@ struct SataSizes {
 /// Most data in a Serial ATA frame (Serial ATA specification, data frame).
 const SATA_PAYLOAD: u64 = 8192;
 
-/// Data of a turn on a PCI Express link. Chosen: a flash page's worth, far above a packet and far below a long request.
+/// Data of a turn on a PCI Express link. Chosen: a flash page's worth, far above a packet and far below a
+/// long request.
 const PCIE_TURN: u64 = 16_384;
 
 /// Rate of a wire: picoseconds for each byte, as a ratio.
@@ -81,7 +82,8 @@ struct Wire {
 }
 
 impl Wire {
-    /// Generations 1 and 2 send ten bits for eight, later ones 130 for 128 (PCI Express Base Specification, chapter 4).
+    /// Generations 1 and 2 send ten bits for eight, later ones 130 for 128 (PCI Express Base Specification,
+    /// chapter 4).
     fn pcie(link: &PcieFile) -> Self {
         let lanes = u64::from(link.lanes);
         match link.generation {

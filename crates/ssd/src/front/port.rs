@@ -12,8 +12,8 @@ use crate::command::{Command, Operation, RequestId, SECTOR};
 /// Tags of native command queuing (Serial ATA specification).
 const SATA_TAGS: u32 = 32;
 
-/// The range of a discard, which the device fetches: 16 bytes in NVM Express (dataset management), a block of 512 in
-/// ATA (DATA SET MANAGEMENT).
+/// The range of a discard, which the device fetches: 16 bytes in NVM Express (dataset management), a block of
+/// 512 in ATA (DATA SET MANAGEMENT).
 const RANGE: [u64; 2] = [16, 512];
 
 /// Progress of a command on the link and in the device.

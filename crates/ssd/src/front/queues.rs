@@ -238,7 +238,8 @@ mod tests {
         Arbitration::WeightedRoundRobin { burst, priorities: priorities.into(), high, medium, low }
     }
 
-    /// The queues of the first `count` commands taken, each queue holding plenty: the id of a request is its queue's number.
+    /// The queues of the first `count` commands taken, each queue holding plenty: the id of a request is its
+    /// queue's number.
     fn order(queues: u32, arbitration: &Arbitration, count: usize) -> Vec<u32> {
         let mut all = SubmissionQueues::new(queues, arbitration);
         for queue in 0..queues {

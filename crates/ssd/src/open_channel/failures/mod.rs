@@ -1,4 +1,5 @@
-//! The program failure manager: block map, shift table and open block lists (FT-PASSD, section IV, figures 9 to 12).
+//! The program failure manager: block map, shift table and open block lists (FT-PASSD, section IV, figures 9
+//! to 12).
 //!
 //! It recovers program failures, so that a write can complete before it is in flash. A page here is one
 //! program. A chunk is mapped to a block; its page `p` is page `(p + shift) mod N` of the block. When a
