@@ -20,7 +20,7 @@ pub enum Ticket {
     Prefetch(EntryId),
     /// A read of the translation page with this number.
     Table(u32),
-    /// A program of the host's group of a plane group.
+    /// A program of the host's program unit of a plane group.
     HostUnit(RowId),
     /// A program of translation pages or discard records of a plane group.
     TableUnit(RowId),

@@ -13,8 +13,8 @@ use crate::policy::failure::Failed;
 use crate::writer::{Group, Writer};
 
 impl Writer {
-    /// The program of the host's group of a plane group is done: its pages are mapped to their new locations,
-    /// except pages that were written or discarded meanwhile.
+    /// The program of the host's program unit of a plane group is done: its pages are mapped to their new
+    /// locations, except pages that were written or discarded meanwhile.
     pub(crate) fn host_programmed(
         &mut self,
         row: RowId,
@@ -105,8 +105,8 @@ impl Writer {
         self.rows.note(row, &core.base, &core.reclaim);
     }
 
-    /// The program of the host's group of a plane group failed: its pages, which the buffer still has, go
-    /// elsewhere at once.
+    /// The program of the host's program unit of a plane group failed: its pages, which the buffer still has,
+    /// go elsewhere at once.
     fn host_program_failed(&mut self, failed: Failed, row: RowId, first: Location, core: &mut Core) {
         let group = self.rows.take(row);
         core.base.space.program_done(first);
@@ -131,7 +131,7 @@ impl Writer {
         core.reclaim.program_failed(failed, first, &mut core.base, &mut core.map);
     }
 
-    /// Relocated pages in a group that go to another pool were not programmed: they wait again.
+    /// Relocated pages in a program unit that go to another pool were not programmed: they wait again.
     fn moved_come_back(&mut self, row: RowId, group: &Group, core: &mut Core) {
         core.base.space.note_on_their_way(core.base.config.pools.number_of_row(row), group.moved(), false);
         for stamp in group.moved_stamps() {

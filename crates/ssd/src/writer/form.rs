@@ -72,7 +72,7 @@ impl Writer {
         self.nothing_moves(core)
     }
 
-    /// The host's group of a plane group goes to flash with the buffered contents of its pages.
+    /// The host's program unit of a plane group goes to flash with the buffered contents of its pages.
     #[cold]
     fn note_sent(&self, row: RowId, core: &mut Core) {
         let Some(contents) = &mut core.base.contents else { return };
@@ -210,7 +210,7 @@ impl Writer {
         if stream == first || beside > 0 && goes() { (first, beside) } else { (stream, 0) }
     }
 
-    /// Queues the program of the host's group of a plane group, padded to a whole one.
+    /// Queues the program of the host's program unit of a plane group, padded to a whole one.
     fn send(&mut self, row: RowId, stream: StreamId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let places = core.base.space.unit(row, stream);
         let Counted { host, carried, .. } = self.rows.group(row).counted();
@@ -236,7 +236,7 @@ impl Writer {
         leaves
     }
 
-    /// Queues the program of the group of `row`.
+    /// Queues the program of the program unit of `row`.
     fn queue_unit(
         &mut self,
         row: RowId,

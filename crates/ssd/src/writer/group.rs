@@ -1,5 +1,5 @@
-//! A group: the pages of one program of a plane group. Some are in the buffer; where a unit is written as a
-//! whole, the others were read from wherever they are. Groups of table pages have data tags only.
+//! A program unit: the pages of one program of a plane group. Some are in the buffer; where a unit is written
+//! as a whole, the others were read from wherever they are. Units of table pages have data tags only.
 
 use serde::{Deserialize, Serialize};
 use wordline_nand::{Location, Stamp};
@@ -9,7 +9,7 @@ use crate::cache::buffer::{EntryId, NONE};
 /// The pages of one program of a plane group.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Group {
-    /// The buffer entry of each page of the group, up to the last page that has one.
+    /// The buffer entry of each page of the program unit, up to the last page that has one.
     entries: Vec<EntryId>,
     /// The data tag of each page.
     pub(super) stamps: Vec<Stamp>,
@@ -20,7 +20,7 @@ pub(crate) struct Group {
     pub(super) kept: Vec<(Location, Stamp)>,
 }
 
-/// Counts of pages in a group.
+/// Counts of pages in a program unit.
 pub(crate) struct Counted {
     /// Host pages.
     pub(crate) host: u64,
@@ -43,25 +43,25 @@ impl Group {
         self.push(NONE, stamp);
     }
 
-    /// Pads the group to this many pages.
+    /// Pads the program unit to this many pages.
     pub(super) fn pad(&mut self, places: usize) {
         debug_assert!(self.stamps.len() <= places, "{} pages in {places} places", self.stamps.len());
         self.stamps.resize(places, Stamp::PADDING);
     }
 
-    /// The buffer entries in the group.
+    /// The buffer entries in the program unit.
     #[inline]
     pub(crate) fn entries(&self) -> impl Iterator<Item = EntryId> + '_ {
         self.entries.iter().copied().filter(|id| *id != NONE)
     }
 
-    /// The entries in the group with the versions that are written.
+    /// The entries in the program unit with the versions that are written.
     pub(crate) fn versions(&self) -> impl Iterator<Item = (EntryId, u32)> + '_ {
         let written = self.entries.iter().copied().zip(self.stamps.iter().map(|stamp| stamp.version));
         written.filter(|(id, _)| *id != NONE)
     }
 
-    /// Number of entries in the group.
+    /// Number of entries in the program unit.
     #[inline]
     pub(super) fn brought(&self) -> u32 {
         self.entries().count() as u32
@@ -75,8 +75,8 @@ impl Group {
         stamp.is_data().then_some((stamp, id))
     }
 
-    /// Whether a loaded group is possible: its entries are `programmed`, no entry belongs to an unwritten
-    /// page, and all pages are among the first `pages`.
+    /// Whether a loaded program unit is possible: its entries are `programmed`, no entry belongs to an
+    /// unwritten page, and all pages are among the first `pages`.
     pub(super) fn is_possible(&self, programmed: impl Fn(EntryId) -> bool, pages: u32) -> bool {
         let stamps = self.stamps.iter().chain(self.kept.iter().map(|(_, stamp)| stamp));
         self.entries.len() <= self.stamps.len()
@@ -97,7 +97,8 @@ impl Group {
         Counted { host, carried: data - host, data }
     }
 
-    /// Relocated pages in the group that go to another pool: they have no entry and are not part of a unit.
+    /// Relocated pages in the program unit that go to another pool: they have no entry and are not part of a
+    /// unit.
     pub(super) fn moved_stamps(&self) -> impl Iterator<Item = Stamp> + '_ {
         let alone = self.entries.iter().zip(&self.stamps).filter(|(id, _)| **id == NONE);
         alone.filter(|_| self.extent.is_none()).map(|(_, stamp)| *stamp)
@@ -108,7 +109,7 @@ impl Group {
         self.moved_stamps().count() as u32
     }
 
-    /// Clears the group after its program.
+    /// Clears the program unit after its program.
     pub(super) fn clear(&mut self) {
         self.entries.clear();
         self.stamps.clear();

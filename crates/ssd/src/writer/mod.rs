@@ -36,7 +36,7 @@ use rows::Rows;
 pub struct Writer {
     /// Pages on their way to a program unit.
     queue: WriteQueue,
-    /// The streams that each plane group accepts, and the group that is programmed there.
+    /// The streams that each plane group accepts, and the program unit that is programmed there.
     rows: Rows,
     /// Program units that wait for a plane group and may go to another.
     balance: Balance,
@@ -85,7 +85,7 @@ impl Writer {
         self.rows.of(stream)
     }
 
-    /// The group that is programmed in a plane group.
+    /// The program unit that is programmed in a plane group.
     pub(crate) fn group(&self, row: RowId) -> &Group {
         self.rows.group(row)
     }

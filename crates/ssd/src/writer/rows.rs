@@ -1,4 +1,4 @@
-//! The plane groups: which accept a program unit of the host, of which streams, and the group that is
+//! The plane groups: which accept a program unit of the host, of which streams, and the program unit that is
 //! programmed in each. The result for a plane group is computed when its state changes, and cached.
 
 use wordline_kernel::{Column, state};
@@ -18,7 +18,7 @@ use crate::writer::Group;
 pub(crate) struct Rows {
     /// The plane groups that accept a program unit now, for each stream.
     accepting: Vec<RowSet>,
-    /// The group of each plane group, and whether its program is in progress.
+    /// The program unit of each plane group, and whether its program is in progress.
     groups: Column<RowId, Group>,
     is_busy: Column<RowId, bool>,
     /// Buffer entries that are being programmed.
@@ -104,28 +104,28 @@ impl Rows {
         &self.accepting
     }
 
-    /// The group of a plane group.
+    /// The program unit of a plane group.
     #[inline]
     pub fn group(&self, row: RowId) -> &Group {
         &self.groups[row]
     }
 
-    /// The group of a plane group without a program in progress, to be filled.
+    /// The program unit of a plane group without a program in progress, to be filled.
     #[inline]
     pub fn group_to_fill(&mut self, row: RowId) -> &mut Group {
         &mut self.groups[row]
     }
 
-    /// Begins the program of a plane group's group, which has `brought` entries and is padded to `places`
-    /// pages.
+    /// Begins the program of a plane group's program unit, which has `brought` entries and is padded to
+    /// `places` pages.
     pub fn begin(&mut self, row: RowId, brought: u32, places: u32) {
         self.programming += brought;
         self.groups[row].pad(places as usize);
         self.is_busy[row] = true;
     }
 
-    /// Takes the group of a plane group whose program has ended, to be returned to [`end`](Self::end) when
-    /// its pages are handled.
+    /// Takes the program unit of a plane group whose program has ended, to be returned to [`end`](Self::end)
+    /// when its pages are handled.
     #[inline]
     pub fn take(&mut self, row: RowId) -> Group {
         let group = std::mem::take(&mut self.groups[row]);
@@ -133,7 +133,7 @@ impl Rows {
         group
     }
 
-    /// Takes back the group of a plane group whose program has ended.
+    /// Takes back the program unit of a plane group whose program has ended.
     #[inline]
     pub fn end(&mut self, row: RowId, mut group: Group) {
         group.clear();
@@ -141,7 +141,7 @@ impl Rows {
         self.is_busy[row] = false;
     }
 
-    /// Whether the group of a plane group is being programmed.
+    /// Whether the program unit of a plane group is being programmed.
     #[inline]
     pub fn is_busy(&self, row: RowId) -> bool {
         self.is_busy[row]

@@ -243,8 +243,8 @@ impl WriteQueue {
         }
     }
 
-    /// Moves pages of a list into a group, up to a number. Pages that were discarded meanwhile are left out:
-    /// with sub-requests, they are returned for [`pages_over`](Self::pages_over).
+    /// Moves pages of a list into a program unit, up to a number. Pages that were discarded meanwhile are
+    /// left out: with sub-requests, they are returned for [`pages_over`](Self::pages_over).
     #[inline]
     pub fn fill(
         &mut self,

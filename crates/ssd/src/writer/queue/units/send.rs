@@ -324,8 +324,8 @@ impl WriteQueue {
         }
     }
 
-    /// Puts the next sub-request of a stream into a group, as a whole unit with its carried pages; returns
-    /// the sub-request.
+    /// Puts the next sub-request of a stream into a program unit, as a whole unit with its carried pages;
+    /// returns the sub-request.
     pub fn fill_whole_unit(&mut self, stream: usize, places: u32, group: &mut Group, core: &mut Core) -> u32 {
         let subs = self.units();
         let sub = subs.ready[stream].pop_front().expect("the caller knows that one waits");

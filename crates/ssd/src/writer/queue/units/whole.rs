@@ -1,5 +1,5 @@
-//! Sub-requests that are programmed as whole units: put into a group, programmed, and audited against the
-//! counts of their pools.
+//! Sub-requests that are programmed as whole units: put into a program unit, programmed, and audited against
+//! the counts of their pools.
 
 use std::ops::Range;
 
@@ -12,9 +12,9 @@ use crate::map::LogicalPage;
 use crate::writer::Group;
 
 impl SubRequests {
-    /// Puts the pages of a sub-request into a group, with the carried pages that are still valid in flash. Of
-    /// pages that move to a page-mapped pool, `places` fit, and the others go with the next sub-request of
-    /// the unit.
+    /// Puts the pages of a sub-request into a program unit, with the carried pages that are still valid in
+    /// flash. Of pages that move to a page-mapped pool, `places` fit, and the others go with the next
+    /// sub-request of the unit.
     pub(super) fn fill(&mut self, sub: u32, places: u32, group: &mut Group, core: &mut Core) {
         group.extent = Some(sub);
         let SubRequest { entries, carried, whole, migrates, .. } = self.get(sub);
