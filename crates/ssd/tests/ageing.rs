@@ -1,4 +1,4 @@
-//! Is a device that was aged with the clock off what it would be after a run of the same commands?
+//! Does a device that was aged with the clock stopped equal one after a run of the same commands?
 
 use wordline_kernel::{Duration, Instant, Seed, Stream};
 use wordline_ssd::block_device::{BlockDevice, Programmed};
@@ -6,7 +6,8 @@ use wordline_ssd::{Command, DeviceFile, Operation};
 
 use crate::common::{Rig, small};
 
-/// A device of 1,024 blocks a row, large enough for means to mean something: 4 rows of 256 blocks of 64 pages a plane.
+/// A device of 1,024 blocks in a plane group, large enough for meaningful means: 4 plane groups of 256 blocks
+/// of 64 pages in a plane.
 fn device() -> DeviceFile {
     let mut file = small();
     (file.part.geometry.blocks_per_plane, file.part.geometry.pages_per_block) = (256, 64);

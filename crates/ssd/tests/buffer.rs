@@ -1,4 +1,5 @@
-//! Does the buffer do what its settings say: what leaves it and when, what is answered from it, what the read cache holds?
+//! Does the buffer do what its settings say: which pages are destaged and when, which reads it serves, what
+//! the read cache has?
 
 use wordline_kernel::{Bytes, Duration, Energy, Instant, Seed};
 use wordline_ssd::config::{BufferMode, BufferSpace, Protection};
@@ -30,7 +31,7 @@ fn read(rig: &mut Rig, page: u64) -> Duration {
     rig.alone(Operation::Read, false, page * 8, 8)
 }
 
-/// Pages of which the newest version is not in flash.
+/// Pages whose latest version is not in flash.
 fn waiting(rig: &Rig) -> usize {
     let pages = (0..rig.device.config().logical_pages).map(LogicalPage);
     pages.filter(|page| rig.device.version(*page) != rig.device.version_in_flash(*page)).count()
@@ -49,7 +50,7 @@ fn writing_out_goes_on_to_the_low_mark_and_begins_above_the_high_one() {
     assert_eq!(waiting(&rig), 64, "the high mark is not passed");
     write(&mut rig, 64);
     rig.settle();
-    // Pages that left the list before the mark was reached go too: up to two program units of the row.
+    // Pages destaged before the watermark was reached go too: up to two program units of the plane group.
     assert!((28..=32).contains(&waiting(&rig)), "{} pages wait", waiting(&rig));
     let left = waiting(&rig);
     (65..90).for_each(|page| {
@@ -87,7 +88,8 @@ fn a_page_is_in_flash_soon_after_the_interval_and_not_before() {
     assert!(after > Duration::from_us(250) && after < Duration::from_us(280), "{after}");
 }
 
-/// Pages leave as soon as they are written, unless they are hot; at most `in_flight` may be under way.
+/// Pages are destaged as soon as they are written, unless they are hot; at most `in_flight` may be on their
+/// way.
 fn eager(window: Duration, in_flight: Bytes) -> DeviceFile {
     let mut file = one_die();
     file.buffer.destage = DestageKind::UnlessHot { window, in_flight };
@@ -224,7 +226,7 @@ fn a_flush_that_the_host_waits_for_does_not_stand_behind_the_clock() {
     let mut rig = Rig::new(file, 1);
     rig.device.fill(1.0);
     write_in_part(&mut rig, 60);
-    // The clock has begun to write the pages out, and would go on for 20 ms.
+    // The flush timer has begun to write the pages out, and would continue for 20 ms.
     rig.rest(Duration::from_ms(20));
     assert!(waiting(&rig) > 40, "{} pages wait", waiting(&rig));
     let flush = rig.alone(Operation::Flush, false, 0, 0);
@@ -269,7 +271,7 @@ fn a_buffer_larger_than_the_device_costs_no_more_than_one_as_large_and_is_as_ful
         rig.alone(Operation::Read, false, 0, 4_800);
         (rig.device.digest(), waiting(&rig))
     };
-    // 64 GiB in units of a sector would be 134 million places of a hundred bytes, twice.
+    // 64 GiB in units of a sector would be 134 million entries of a hundred bytes, twice.
     assert_eq!(run(65_536), run(64));
 }
 
@@ -285,7 +287,7 @@ fn with_the_buffer_off_writes_of_a_page_do_not_merge_but_those_of_a_command_shar
         (rig.device.totals().host_programs, rig.device.totals().coalesced_writes, rig.device.totals().padding)
     };
     assert_eq!(programs(BufferMode::Off), (6, 0, 0));
-    // The second write finds the first being programmed, the third merges with the second.
+    // The second write finds the first being programmed, the third coalesces with the second.
     assert_eq!(programs(BufferMode::WriteThrough), (4, 4, 0));
 }
 
@@ -485,7 +487,7 @@ fn every_wrong_key_of_the_buffer_is_named() {
 fn a_page_in_the_read_cache_needs_no_place_in_flash() {
     let mut file = one_die();
     file.buffer.read_cache = Bytes::kib(64);
-    // Two entries of the map.
+    // Two map entries.
     file.ftl.mapping.cache = Some(Bytes(16));
     file.ftl.gc.start_below_free_blocks = 4;
     file.ftl.gc.stop_at_free_blocks = 4;
@@ -505,7 +507,7 @@ fn any_number_of_commands_may_wait_for_one_page() {
     file.front.queue_depth = 10_000;
     file.buffer.mode = BufferMode::WriteThrough;
     let mut rig = Rig::new(file, 1);
-    // Each answer lets another of them begin.
+    // Each completion lets another of them begin.
     for _ in 0..20_000 {
         rig.submit(Operation::Write, false, 0, 8);
     }

@@ -232,7 +232,7 @@ fn a_chunk_without_a_block_to_go_on_in_is_offline_and_can_be_read() {
     assert_eq!(host.answers.last().expect("it was answered").failure, Some(Failure::NotFlushed));
     let offline = Refusal::State { chunk: FIRST, state: ChunkState::Offline };
     assert_eq!(host.reset(&[FIRST]), Err(offline));
-    // Without a reserve writes are synchronous again.
+    // Without a reserve writes are write-through again.
     let other = Chunk { chunk: 1, ..FIRST };
     host.write(&[(other, 1)]).expect("it is free");
     host.run_down();

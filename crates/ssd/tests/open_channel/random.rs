@@ -1,4 +1,4 @@
-//! Devices and runs drawn at random: oracle, faults, power cuts, snapshots.
+//! Random devices and runs: oracle, faults, power cuts, snapshots.
 
 use proptest::prelude::*;
 use wordline_kernel::{Bytes, Duration};
