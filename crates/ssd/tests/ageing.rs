@@ -35,7 +35,8 @@ fn amplification(from: Programmed, to: Programmed) -> f64 {
     (host + (to.other - from.other) as f64) / host
 }
 
-/// Ages a filled device with this many drive writes. Returns the write amplification over the last half of a drive write.
+/// Ages a filled device with this many drive writes. Returns the write amplification over the last half of a
+/// drive write.
 fn aged(rig: &mut Rig, drives: f64, hot: (f64, f64), depth: Option<u32>) -> f64 {
     rig.device.fill(1.0);
     let pages = u64::from(rig.device.config().logical_pages);
@@ -57,8 +58,8 @@ fn aged(rig: &mut Rig, drives: f64, hot: (f64, f64), depth: Option<u32>) -> f64 
     amplification(from, to)
 }
 
-/// Runs this many drive writes on a device, with this many commands outstanding. Returns the write amplification over the last half
-/// of a drive write.
+/// Runs this many drive writes on a device, with this many commands outstanding. Returns the write
+/// amplification over the last half of a drive write.
 fn run(rig: &mut Rig, drives: f64, hot: (f64, f64), depth: usize) -> f64 {
     let pages = u64::from(rig.device.config().logical_pages);
     let mut command = writes(pages, Seed(6).stream("test.run", 0), hot);

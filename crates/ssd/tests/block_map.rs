@@ -171,8 +171,9 @@ fn a_device_whose_blocks_all_fail_goes_read_only() {
     rig.audit();
 }
 
-/// A write of a block's last page copies the 15 before it, and after a failure all 16 go to a new block first: with every
-/// 25th program failing the second of two such writes never ends, however many failures a block survives.
+/// A write of a block's last page copies the 15 before it, and after a failure all 16 go to a new block
+/// first: with every 25th program failing the second of two such writes never ends, however many failures a
+/// block survives.
 #[test]
 fn a_row_in_which_every_try_fails_gives_up() {
     let mut file = mapped(4);

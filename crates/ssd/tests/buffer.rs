@@ -12,7 +12,8 @@ use crate::common::{Rig, small};
 
 const ACCESS: Duration = Duration::from_us(1);
 
-/// One die of two tied planes, so that a program unit is two pages of 4 KiB; 128 pages of buffer; no flushes by time.
+/// One die of two tied planes, so that a program unit is two pages of 4 KiB; 128 pages of buffer; no flushes
+/// by time.
 fn one_die() -> DeviceFile {
     let mut file = small();
     file.layout.channels = 1;
@@ -215,7 +216,8 @@ fn reads_of_the_host_go_before_what_completes_pages_for_a_flush_by_the_clock() {
         (0..500).map(|n| read(&mut rig, 200 + n)).max().expect("there are reads")
     };
     let alone = longest(false);
-    // At the worst the read meets a program of 250 us and its data on the bus; before, it met 60 other reads as well.
+    // At the worst the read meets a program of 250 us and its data on the bus; before, it met 60 other reads
+    // as well.
     assert!(longest(true) < alone + Duration::from_us(350), "{} and {alone}", longest(true));
 }
 
@@ -313,8 +315,8 @@ fn a_protected_buffer_answers_flushes_and_forced_writes_at_once() {
 fn no_more_pages_wait_than_the_capacitors_bring_to_flash() {
     let mut file = one_die();
     file.buffer.power_loss_protection = Protection::Capacitors;
-    // 66 mW for 250 us and 25 us, and 16.5 mW for 2 x 8 KiB at 400 MT/s, which take 40.96 us: 18.8 uJ for two pages,
-    // charged twice. A millijoule is for 26 of them.
+    // 66 mW for 250 us and 25 us, and 16.5 mW for 2 x 8 KiB at 400 MT/s, which take 40.96 us: 18.8 uJ for two
+    // pages, charged twice. A millijoule is for 26 of them.
     file.buffer.capacitors = Energy(1_000_000_000_000);
     let mut rig = Rig::new(file, 1);
     assert_eq!(rig.device.base().protected_pages(), 52);

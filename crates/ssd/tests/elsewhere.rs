@@ -85,7 +85,8 @@ fn pages_that_a_design_names_leave_the_pool_of_their_victim() {
     let (there, totals) = (in_second(&rig), rig.device.totals());
     assert!(there.len() > 50, "{} pages in the second pool", there.len());
     assert!(there.iter().all(|page| page.is_multiple_of(3)));
-    // The host writes nothing there, so that each of its units came whole from the first pool, two pages a program.
+    // The host writes nothing there, so that each of its units came whole from the first pool, two pages a
+    // program.
     let sent = totals.unit_programs;
     assert!(sent >= there.len() as u64 && sent.is_multiple_of(2), "{sent} pages were sent");
     assert!(totals.gc_programs > 0, "the others stay");

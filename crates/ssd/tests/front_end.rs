@@ -11,7 +11,8 @@ use wordline_ssd::{BlockDevice, Command, DeviceFile, Operation};
 
 use crate::common::{Rig, small};
 
-/// Pages of 4 KiB on four channels of eight dies: far more flash than a link carries. A buffer access takes no time.
+/// Pages of 4 KiB on four channels of eight dies: far more flash than a link carries. A buffer access takes
+/// no time.
 fn file(interface: Interface) -> DeviceFile {
     let mut file = small();
     file.layout.channels = 4;
@@ -26,12 +27,14 @@ fn file(interface: Interface) -> DeviceFile {
 /// A read of 4 KiB from an idle chip: see `closed_form.rs`.
 const FLASH_READ: Duration = Duration::from_ns(295 + 25_000 + 50 + 10_240);
 
-/// Bytes on a link of generation 3 with four lanes, rounded up once a message: 32 bits a nanosecond, 130 for 128.
+/// Bytes on a link of generation 3 with four lanes, rounded up once a message: 32 bits a nanosecond, 130 for
+/// 128.
 fn pcie(bytes: u64) -> Duration {
     Duration::from_ps((bytes * 8 * 130 * 1_000).div_ceil(128 * 32))
 }
 
-/// A Serial ATA frame of this many bytes with start, check sum and end, at 6 Gb/s with ten bits a byte, and its handshake.
+/// A Serial ATA frame of this many bytes with start, check sum and end, at 6 Gb/s with ten bits a byte, and
+/// its handshake.
 fn frame(bytes: u64) -> Duration {
     Duration::from_ps(((bytes + 12) * 10_000).div_ceil(6)) + Duration::from_ns(100)
 }
@@ -90,7 +93,8 @@ fn an_unloaded_read_over_sata_takes_its_frames() {
     assert_eq!(rig.alone(Operation::Read, false, 0, 8), frames + FLASH_READ);
 }
 
-/// Reads or writes `sectors` at a time with `depth` outstanding: the time of `count` of them once the pipe is full.
+/// Reads or writes `sectors` at a time with `depth` outstanding: the time of `count` of them once the pipe is
+/// full.
 fn steady(rig: &mut Rig, operation: Operation, sectors: u64, depth: usize, count: u64) -> Duration {
     let places = u64::from(rig.device.config().logical_pages) * 8 / sectors;
     let warm = 4 * depth as u64;
@@ -120,8 +124,8 @@ fn sequential_reads_are_bound_by_the_pcie_link() {
     let mut rig = Rig::new(file, 1);
     rig.device.fill(1.0);
     let time = steady(&mut rig, Operation::Read, 256, 32, 500);
-    // To the host go 512 packets of 256 B with 24 B around them, the fetch of 24 B and the 68 B of completion and
-    // interrupt, at 4 ns a byte.
+    // To the host go 512 packets of 256 B with 24 B around them, the fetch of 24 B and the 68 B of completion
+    // and interrupt, at 4 ns a byte.
     let wanted = Duration::from_ns((512 * 280 + 24 + 68) * 4) * 500;
     let ratio = time.ps() as f64 / wanted.ps() as f64;
     assert!((ratio - 1.0).abs() < 0.01, "{time} for {wanted}");

@@ -59,8 +59,8 @@ fn scan_of(file: DeviceFile) -> (f64, u64, u64) {
     (recovery.time.ps() as f64 / 1e6, most, most_in_channel)
 }
 
-/// The bus of a channel for a read of `spare` bytes of each of two planes, in microseconds, from a device where nothing
-/// else takes time.
+/// The bus of a channel for a read of `spare` bytes of each of two planes, in microseconds, from a device
+/// where nothing else takes time.
 fn bus_of(spare: u64) -> f64 {
     let mut file = large(1, spare);
     file.part

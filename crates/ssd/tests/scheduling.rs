@@ -22,7 +22,8 @@ fn file() -> DeviceFile {
     file
 }
 
-/// A durable write of a page and, at the same instant, a read of another: the latencies of the read and of the write.
+/// A durable write of a page and, at the same instant, a read of another: the latencies of the read and of
+/// the write.
 fn read_and_write(file: DeviceFile) -> (Duration, Duration) {
     let mut rig = Rig::new(file, 1);
     rig.device.fill(1.0);

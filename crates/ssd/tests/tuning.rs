@@ -126,8 +126,8 @@ fn the_mean_latency_of_reads_is_that_of_their_senses() {
         let (reads, retries) = (2 * u64::from(pages), retries(&rig));
         assert_eq!(all, next * (reads + retries) + SETTING * (retries + set));
         match tuner {
-            // 0.6 (1 + 2 + 3 + 4 + 5) / 5 retries a read, with a standard deviation of 1.83 for each of 144 layers or more:
-            // three of the mean's.
+            // 0.6 (1 + 2 + 3 + 4 + 5) / 5 retries a read, with a standard deviation of 1.83 for each of 144
+            // layers or more: three of the mean's.
             TunerKind::Nominal {} => {
                 assert_eq!(set, 0);
                 let mean = retries as f64 / reads as f64;

@@ -59,7 +59,8 @@ impl Start {
     }
 }
 
-/// Ages a device with writes and reads of some sectors and some flushes, half of them in a quarter of the device: once its size.
+/// Ages a device with writes and reads of some sectors and some flushes, half of them in a quarter of the
+/// device: once its size.
 fn age(rig: &mut Rig, depth: Option<u32>) {
     let sectors: u64 = rig.device.config().capacity().0 / 512;
     let mut random = Seed(7).stream("test.age", 0);

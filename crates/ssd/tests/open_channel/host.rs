@@ -206,7 +206,8 @@ impl Host {
             let number = self.number(block.chunk);
             match operation {
                 Operation::Write => {
-                    // A chunk that takes a write is reset, also while another chunk of the same command is not.
+                    // A chunk that takes a write is reset, also while another chunk of the same command is
+                    // not.
                     self.chunks[number].clear();
                     self.chunks[number].written.push(command.stamps[at]);
                 }

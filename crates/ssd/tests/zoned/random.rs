@@ -142,7 +142,8 @@ proptest! {
     }
 }
 
-/// A short history that has some of everything: writes, appends, a flush, a zone that fills, a reset, all in flight together.
+/// A short history that has some of everything: writes, appends, a flush, a zone that fills, a reset, all in
+/// flight together.
 fn history() -> Vec<Step> {
     let rest = [Step::Flush, Step::GoOn(3), Step::Append(2, 9), Step::Manage(1, 1), Step::Write(0, 23)];
     let again = [Step::Manage(3, 0), Step::GoOn(2), Step::Write(0, 5), Step::Flush, Step::Append(1, 7)];
