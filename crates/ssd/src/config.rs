@@ -1,4 +1,4 @@
-//! The configuration of a device: raw structs as they are written, and the check that makes a [`Config`] of them.
+//! The configuration of a device: raw structs as in the file, and the check that makes a [`Config`] of them.
 
 mod chips;
 mod decoder;
@@ -39,19 +39,19 @@ pub use crate::cache::protection::Protection;
 pub use crate::front::config::{FrontFile, Interface, NamespaceFile};
 pub use decoder::Decoder;
 
-/// A device as it is written.
+/// Configuration of a device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeviceFile {
     /// The NAND part.
     pub part: PartFile,
-    /// How many dies there are, and on how many channels.
+    /// Number of dies and channels.
     pub layout: Layout,
-    /// Dies of other parts beside these, each with blocks, spare space and garbage collection of its own. Wants a router that
-    /// tells the pools apart. An empty list is none, as if it were left out.
+    /// Further pools of dies of other parts, each with blocks, over-provisioning and garbage collection of
+    /// its own. Requires a router that distinguishes pools. An empty list is the same as none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pools: Vec<PoolFile>,
-    /// Between the host and the buffer.
+    /// Front end, between the host and the buffer.
     #[serde(default)]
     pub front: FrontFile,
     /// The DRAM buffer.
@@ -60,14 +60,14 @@ pub struct DeviceFile {
     /// The flash translation layer.
     #[serde(default)]
     pub ftl: FtlFile,
-    /// Failures and their times: a table `[[faults]]` for each rule. A command fails if one of them says so.
+    /// Failures and their times: a table `[[faults]]` for each rule. A command fails if any rule says so.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<FaultFile>,
-    /// Parts of the logical capacity with addresses of their own, in the order of their numbers; without any, or with an
-    /// empty list, there is one of everything. The rest is spare space.
+    /// Namespaces: parts of the logical capacity with addresses of their own, by number. Without any, or with
+    /// an empty list, one has all of it. The rest is spare.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub namespaces: Vec<NamespaceFile>,
-    /// The streams that the policies and designs of the device tell apart, where these are others than it names itself.
+    /// The streams of the device's policies and designs, if they differ from its configured policies.
     #[serde(skip)]
     pub demands: Option<Demands>,
 }
@@ -76,58 +76,57 @@ pub struct DeviceFile {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FtlFile {
-    /// Fraction of the physical capacity, without `reserved_blocks`, that the host does not see.
+    /// Fraction of the physical capacity, without `reserved_blocks`, that is hidden from the host.
     #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1.0))]
     pub over_provisioning: f64,
-    /// Blocks of each row of planes that the host does not see beside those. The collector needs as many free and open
-    /// blocks in a row of few as in a row of many: with these set aside a device with fewer blocks amplifies writes as a whole one does.
+    /// Further hidden blocks in each plane group. GC needs as many free and open blocks in a small plane
+    /// group as in a large one: with these, a scaled device has the write amplification of the full one.
     pub reserved_blocks: u32,
-    /// Blocks that are bad from the factory, as a fraction, drawn from the seed.
+    /// Factory bad blocks, as a fraction, drawn from the seed.
     #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 0.5))]
     pub factory_bad_blocks: f64,
-    /// The map: its unit, and where it is kept.
+    /// The L2P map: its unit, and where it is kept.
     pub mapping: MappingFile,
-    /// Which of the host's write streams a page goes to.
+    /// The host write stream of a page.
     pub router: RouterKind,
-    /// Which channel, package, die and row a write goes to.
+    /// The channel, package, die and plane group of a write.
     pub placement: PlacementKind,
-    /// Which word line of an open block is programmed next.
+    /// The word line of an open block that is programmed next.
     pub frontier: FrontierKind,
-    /// Pages that an idle row takes over from others. Wants a placement that gives pages homes.
+    /// Work stealing of idle plane groups from others. Requires a placement with static allocation.
     pub balancer: BalancerKind,
-    /// Blocks that take what the host writes in SLC mode. Wants the router `slc-cache`, which a design of one's own may replace.
+    /// Blocks for host writes in SLC mode. Requires the router `slc-cache` or a custom design in its place.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slc_cache: Option<SlcCacheFile>,
-    /// Blocks that hold two bits a cell, for streams of a design in this mode.
+    /// Blocks in MLC mode, with two bits a cell, for streams of a design in this mode.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub two_bit: Option<TwoBitFile>,
     /// Garbage collection.
     pub gc: GcFile,
-    /// Protection against power cuts, and the scan after one.
+    /// Protection against power cuts, and power-loss recovery.
     pub recovery: RecoveryFile,
-    /// Treatment of a block in which an operation failed.
+    /// Treatment of a block after an operation failed in it.
     pub failure: FailureKind,
-    /// Pages that could not be read are sensed again.
+    /// Read retry of pages that could not be read.
     pub read_retry: ReadRetryFile,
-    /// Read levels with which pages are sensed; asked only where a rule of `faults` makes pages need a set of
-    /// read levels.
+    /// Read reference voltages of reads; queried only where `faults` make pages need a set of read levels.
     pub tuner: TunerKind,
-    /// Levelling of the blocks' wear.
+    /// Wear levelling.
     pub wear: WearFile,
-    /// Order of the commands of a die, and suspends.
+    /// Scheduling of the commands of a die, and suspends.
     pub scheduling: SchedulingFile,
 }
 
-/// Sensing pages again, with other read levels, that could not be read.
+/// Read retry: sensing unreadable pages again with other read reference voltages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ReadRetryFile {
-    /// How often a page is sensed again before it is given up: the sets of read levels beside the nominal one.
+    /// Most retries of a page: the sets of read levels beside the nominal one.
     pub levels: u8,
-    /// Time to set other read levels before each retry; where rules say which levels a page needs, before each sense with others
-    /// than the nominal ones.
+    /// Time to set other read levels before each retry; if rules determine the levels of a page, before each
+    /// sense with other than nominal ones.
     pub time: Duration,
-    /// The decoders of the error correction, which take the times that the cells of a part name.
+    /// The ECC decoders, which take the times of the part's cells.
     pub decoder: Decoder,
 }
 
@@ -156,35 +155,35 @@ impl Default for FtlFile {
 }
 
 impl Default for ReadRetryFile {
-    /// Set Features takes less than a microsecond (cubeFTL, section 5.1). Chosen: seven sets of levels beside the usual one.
+    /// Set Features takes under 1 us (cubeFTL, section 5.1). Chosen: seven sets beside the nominal one.
     fn default() -> Self {
         Self { levels: 7, time: Duration::from_us(1), decoder: Decoder::default() }
     }
 }
 
-/// A device whose numbers fit each other.
+/// A checked configuration of a device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// As it was written.
+    /// The configuration as given.
     pub file: DeviceFile,
-    /// Its chips, and how their pages are divided into what is mapped as one.
+    /// The chips, and the division of their pages into mapping units.
     pub pools: Pools,
-    /// The unit of the map: a logical page.
+    /// The mapping unit: a logical page.
     pub unit: Bytes,
-    /// Its namespaces.
+    /// The namespaces.
     pub namespaces: Vec<Namespace>,
-    /// Logical pages that the host sees: mapping units.
+    /// Logical pages visible to the host: mapping units.
     pub logical_pages: u32,
-    /// Logical pages that the buffer holds at the most.
+    /// Most logical pages of the buffer.
     pub buffer_pages: u32,
-    /// Logical pages that the read cache holds.
+    /// Logical pages of the read cache.
     pub cache_pages: u32,
     /// Failures and their times.
     pub faults: Vec<Fault>,
 }
 
 impl DeviceFile {
-    /// The device, or everything that is wrong with it.
+    /// Checks the configuration; the error has all complaints.
     pub fn check(self) -> Result<Config, Complaints> {
         let mut wrong = Complaints::default();
         let nest = |wrong: &mut Complaints, key, inner| wrong.nest(key, inner);
@@ -303,7 +302,7 @@ impl DeviceFile {
         ftl.scheduling.check("ftl.scheduling", wrong);
     }
 
-    /// The channels of each pool are alike where pages have homes.
+    /// With static allocation the channels of a pool have to be alike.
     fn check_channels(&self, wrong: &mut Complaints) {
         let dynamic = self.ftl.placement == PlacementKind::Dynamic {};
         let others = self.pools.iter().enumerate();
@@ -321,47 +320,47 @@ impl DeviceFile {
         self.faults.iter().enumerate().filter_map(check).collect()
     }
 
-    /// Whether the router, or the design in its place, or the collector has a stream for blocks in SLC mode.
+    /// Whether the router, or a design in its place, or the collector has a stream for blocks in SLC mode.
     pub fn uses_slc_cache(&self) -> bool {
         let of_router = matches!(self.ftl.router, RouterKind::SlcCache { .. });
         self.demands.map_or(of_router, |_| self.writes_in(0, CellMode::Slc))
     }
 
-    /// Packages on a channel of each pool.
+    /// Packages on a channel, by pool.
     pub fn packages(&self) -> Vec<u32> {
         let layouts = std::iter::once(&self.layout).chain(self.pools.iter().map(|pool| &pool.layout));
         layouts.map(|layout| layout.packages_per_channel).collect()
     }
 
-    /// The blocks of a pool for streams in SLC mode.
+    /// Blocks of a pool for streams in SLC mode.
     pub fn slc_cache_of(&self, pool: usize) -> Option<SlcCacheFile> {
         pool.checked_sub(1).map_or(self.ftl.slc_cache, |n| self.pools[n].slc_cache)
     }
 
-    /// Blocks of each row of a pool that are spare for other modes than the native one.
+    /// Spare blocks of each plane group of a pool for other modes than the native one.
     fn blocks_for_modes(&self, pool: usize) -> u32 {
         let slc = self.slc_cache_of(pool).map_or(0, |cache| cache.blocks);
         slc.saturating_add(self.two_bit_of(pool).map_or(0, |two_bit| two_bit.blocks))
     }
 
-    /// Whether some pool has blocks for streams in other modes than the native one.
+    /// Whether any pool has blocks for streams in other modes than the native one.
     pub fn has_modes(&self) -> bool {
         self.has_slc_cache() || (0..=self.pools.len()).any(|pool| self.two_bit_of(pool).is_some())
     }
 
-    /// Whether some pool has blocks for streams in SLC mode.
+    /// Whether any pool has blocks for streams in SLC mode.
     pub fn has_slc_cache(&self) -> bool {
         (0..=self.pools.len()).any(|pool| self.slc_cache_of(pool).is_some())
     }
 
-    /// The write streams of each row with this many of the router's and the relocator's, and those that `streams_of_map` adds on each side.
+    /// Write streams of a plane group: `host` and `gc`, each with those of `streams_of_map` added.
     pub fn streams_beside(&self, host: u8, gc: u8) -> Streams {
         let of_map = self.streams_of_map();
         Streams { host: host.saturating_add(of_map), gc: gc.saturating_add(of_map), ..Streams::ONE_EACH }
     }
 
-    /// The streams for pages that hold no data of the host, on each side: one where translation pages are in flash, and
-    /// where pages that tell of discards must not go to blocks in another mode than the native one, or to another pool than that of tables.
+    /// Streams for pages without host data, on each side: one if translation pages are in flash, or if
+    /// discard records must be kept apart from blocks in other modes, or from pools without tables.
     fn streams_of_map(&self) -> u8 {
         let kept = self.ftl.recovery.discards == DiscardsAtCut::Kept;
         let written = kept && self.buffer.power_loss_protection == Protection::None;
@@ -369,11 +368,11 @@ impl DeviceFile {
         u8::from(self.ftl.mapping.cache.is_some() || apart)
     }
 
-    /// Logical pages that the host sees. Each row must keep its working blocks beside its share of them.
+    /// Logical pages visible to the host. Each plane group must keep its working blocks beside its share.
     fn logical_pages(&self, pools: &Pools, unit: Bytes, faults: &[Fault], wrong: &mut Complaints) -> u32 {
         let all = spare::counted(self.ftl.reserved_blocks, pools, wrong);
         let logical = (all * (1.0 - self.ftl.over_provisioning.clamp(0.0, 1.0))) as u32;
-        // One more than the blocks at work makes cleaning worth while.
+        // GC needs one block more than the active ones.
         let streams = self.streams();
         let at_work = Streams { suspended: 0, ..streams }.blocks_at_work() + 1;
         let working_beside =
@@ -390,14 +389,14 @@ impl DeviceFile {
             let blocks = pool.geometry.blocks_per_plane.saturating_sub(kept);
             u64::from(blocks * pool.locations.per_block()) * u64::from(pool.geometry.rows())
         };
-        // The first of several pools takes whatever finds no room in the others, and the last one translation pages.
+        // The first of several pools takes what finds no space in the others, the last one translation pages.
         let most: u64 = usable(pools.first(), working);
         let geometry = &pools.first().geometry;
         let bad = bad_of(geometry);
         let of_map = self.ftl.mapping.translation_pages(unit, logical);
         let mut tables = of_map + self.discard_pages(pools, unit, logical);
         if self.ftl.mapping.block.is_some() && tables > 0 {
-            // They are logical blocks of their own, behind the last one of the host, which need not be full.
+            // They are logical blocks of their own, behind the host's last one, which need not be full.
             let per_block = pools.first().locations.per_block();
             tables = (tables.div_ceil(per_block) + 1) * per_block;
         }
@@ -409,7 +408,7 @@ impl DeviceFile {
         }
         let (all_here, tables) =
             (shares.in_pool(pools::EVERYTHING_IN), shares.tables_in(pools::EVERYTHING_IN));
-        // So many logical pages fill the room together with their translation pages.
+        // This many logical pages fill the space together with their translation pages.
         let seen = most as f64 * f64::from(logical) / (all_here as f64).max(1.0);
         let least = 1.0 - seen / all;
         wrong.require(
@@ -439,33 +438,33 @@ impl DeviceFile {
 }
 
 impl Config {
-    /// The part of the first pool: of most devices the only one.
+    /// The part of the first pool, which most devices have alone.
     pub fn part(&self) -> &Part {
         &self.pools.first().part
     }
 
-    /// The dies and channels of the first pool.
+    /// Dies and channels of the first pool.
     pub fn geometry(&self) -> &Geometry {
         &self.pools.first().geometry
     }
 
-    /// The locations of the first pool.
+    /// Locations of the first pool.
     pub fn locations(&self) -> &Locations {
         &self.pools.first().locations
     }
 
-    /// Logical pages of a unit that leave the buffer together in a device with several pools.
+    /// Logical pages of a unit that leave the buffer together, in a device with several pools.
     pub fn pages_of_a_sub_request(&self) -> u32 {
         let pages = |bytes: Bytes| (bytes.0 / self.unit.0) as u32;
         self.file.ftl.mapping.sub_request.map_or(self.pools.first().locations.per_program, pages)
     }
 
-    /// The pool that is mapped by whole program units, if one is.
+    /// The pool with coarse-grained mapping by whole program units, if there is one.
     pub fn pool_of_whole_units(&self) -> Option<usize> {
         self.file.ftl.mapping.whole_units.then_some(0)
     }
 
-    /// Free blocks of a row of a pool below which cleaning starts, and at which it stops.
+    /// GC watermarks of a plane group of a pool: free blocks below which GC starts, and at which it stops.
     pub fn cleaning_marks(&self, pool: usize) -> [u32; 2] {
         let gc = &self.file.ftl.gc;
         let own = pool.checked_sub(1).map(|n| &self.file.pools[n]);
@@ -474,39 +473,40 @@ impl Config {
         [start, if own.is_some() { stop.max(start) } else { stop }]
     }
 
-    /// Units of logical pages that the first pool is mapped by; none if it is mapped by page.
+    /// Mapping units of the first pool with coarse-grained mapping; none if it is mapped by page.
     pub fn mapped_units(&self) -> Option<u32> {
         let units = || self.logical_pages.div_ceil(self.pages_of_a_sub_request());
         self.file.ftl.mapping.whole_units.then(units)
     }
 
-    /// Whether the lower pages of a word line are safe from a power cut while its upper ones are programmed.
+    /// Whether the lower pages of a word line survive a power cut during the program of its upper ones.
     pub fn backs_up_lower_pages(&self) -> bool {
         self.file.ftl.recovery.lower_pages == LowerPages::BackedUp
     }
 
-    /// Bytes that the host sees.
+    /// Bytes visible to the host.
     pub fn capacity(&self) -> Bytes {
         self.unit * u64::from(self.logical_pages)
     }
 
-    /// Translation pages: the map in flash. None if it is in memory.
+    /// Translation pages: the map in flash; 0 if it is in memory.
     pub fn translation_pages(&self) -> u32 {
         self.file.ftl.mapping.translation_pages(self.unit, self.logical_pages)
     }
 
-    /// Pages that hold no data of the host: translation pages, and those that tell of discards or, in a checkpoint, of translation pages.
+    /// Pages without host data: translation pages, and discard records or a checkpoint's records of
+    /// translation pages.
     pub fn table_pages(&self) -> u32 {
         self.translation_pages() + self.file.discard_pages(&self.pools, self.unit, self.logical_pages)
     }
 
-    /// The logical pages that each pool must have room for.
+    /// Logical pages for which each pool must have space.
     pub fn shares(&self) -> pools::Shares {
         pools::Shares::of(&self.pools, self.logical_pages, self.table_pages())
     }
 
-    /// DRAM that the device needs for its map: all of it, or the cache and where each translation page is, or the place of
-    /// each logical block; and the place of each unit, where the first pool is mapped by them.
+    /// DRAM for the map: all of it, or its cache and the location of each translation page, or the location
+    /// of each logical block; plus the location of each unit, if the first pool is mapped by units.
     pub fn map_memory(&self) -> Bytes {
         let mapping = &self.file.ftl.mapping;
         match mapping.block {
@@ -515,12 +515,12 @@ impl Config {
         }
     }
 
-    /// The cache of the map; none if all of it is in memory.
+    /// The cached mapping table; none if the whole map is in memory.
     pub fn map_cache(&self) -> Option<CacheSize> {
         self.file.ftl.mapping.cache_size(self.unit, self.logical_pages)
     }
 
-    /// The blocks of a pool that may be in a mode, for these streams.
+    /// Blocks of a pool that may be in a mode, for these streams.
     fn mode_share(&self, pool: usize, mode: CellMode, streams: ModeStreams) -> Option<ModeShare> {
         let (blocks, spare) = match mode {
             CellMode::Slc => self.file.slc_cache_of(pool).map(|cache| (cache.blocks, Some(cache.spare))),

@@ -1,31 +1,34 @@
-//! The content of a sector: a stamp that stands for its data, and that parity is computed on.
+//! The content of a sector: a tag that stands for its data, and on which parity is computed.
 //!
-//! A content is a vector over the field of two elements, and the parity of two is their sum, as it is of the data for which they
-//! stand. The content of tag `t` is the column (1, t, t^3, t^5) over GF(2^32), which is a column of the parity-check matrix of an extended BCH
-//! code of distance 8: as a Vandermonde matrix has full rank, up to seven different tags are independent. So
-//! the parity of up to three tags differs from that of any other four, and no parity of two to six tags is the content of another.
+//! A content is a vector over the field of two elements, and the parity of two contents is their sum, as for
+//! the data. The content of tag `t` is the column (1, t, t^3, t^5) over GF(2^32), a column of the
+//! parity-check matrix of an extended BCH code of distance 8: as a Vandermonde matrix has full rank, up to
+//! seven different tags are independent. So the parity of up to three tags differs from the parity of any
+//! other four, and no parity of two to six tags is the content of another.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The content of a sector: that of the tag of the command that wrote it or what the command carried for it, or one of [`ZEROES`],
+/// The content of a sector: of the command's tag or what the command carried, or one of [`ZEROES`],
 /// [`FILLED`] and [`NOTHING`]; or the [`parity`] of such contents.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Content(u128);
 
-/// Zeroes: never written, discarded, or made to read so. The parity of something with zeroes is itself.
+/// Zeroes: never written, discarded, or written as zeroes. The parity of a content with zeroes is the
+/// content.
 pub const ZEROES: Content = Content(0);
-/// The content with which the device was filled before its first command.
+/// The content with which a device is filled before its first command.
 pub const FILLED: Content = Content(1 << 97);
-/// A mark for a layer above devices: its parity with a content says that the layer wrote the sector for itself. No tag has it.
+/// A mark for a layer above devices: its parity with a content says that the layer wrote the sector for
+/// itself. No tag has it.
 pub const MARK: Content = Content(1 << 98);
-/// The content of a part of a page that was programmed without having been read, and of all that is computed from one. It is
-/// no parity of others.
+/// The content of a part of a page that was programmed without having been read, and of everything computed
+/// from one. It is not the parity of other contents.
 pub const NOTHING: Content = Content(1 << 127);
 
-/// The coefficients below x^32 of x^32 + x^7 + x^3 + x^2 + 1, which is irreducible over the field of two elements (Seroussi, Table of
-/// low-weight binary irreducible polynomials, 1998; a test checks it).
+/// The coefficients below x^32 of x^32 + x^7 + x^3 + x^2 + 1, which is irreducible over the field of two
+/// elements (Seroussi, Table of low-weight binary irreducible polynomials, 1998; a test checks it).
 const MODULUS: u32 = 0b1000_1101;
 
 /// The product of two elements of GF(2^32).
@@ -51,7 +54,7 @@ impl Content {
         Self(1 << 96 | (fifth as u128) << 64 | (cube as u128) << 32 | tag as u128)
     }
 
-    /// The tag of which it is the content, if it is that of one.
+    /// The tag of this content, if it is the content of a tag.
     pub const fn tag(self) -> Option<u32> {
         let tag = self.0 as u32;
         if Self::of(tag).0 == self.0 { Some(tag) } else { None }
@@ -63,7 +66,7 @@ pub const fn parity(a: Content, b: Content) -> Content {
     if a.0 == NOTHING.0 || b.0 == NOTHING.0 { NOTHING } else { Content(a.0 ^ b.0) }
 }
 
-/// The parity of any number of contents; zeroes if there is none.
+/// The parity of any number of contents; zeroes for none.
 pub fn parity_of(contents: impl IntoIterator<Item = Content>) -> Content {
     contents.into_iter().fold(ZEROES, parity)
 }
@@ -101,7 +104,8 @@ mod tests {
 
     #[test]
     fn the_modulus_is_irreducible() {
-        // Rabin's test: x^(2^32) = x, and x^(2^16) - x has no factor in common with it, 2 being the only prime factor of 32.
+        // Rabin's test: x^(2^32) = x, and x^(2^16) - x has no factor in common with it, 2 being the only
+        // prime factor of 32.
         assert_eq!(x_to_the_power_of_two_to(32), 2);
         let (mut a, mut b) = (1 << 32 | u64::from(MODULUS), u64::from(x_to_the_power_of_two_to(16) ^ 2));
         while b != 0 {
@@ -127,7 +131,7 @@ mod tests {
         prop::collection::vec(one, 1..5).prop_map(parity_of)
     }
 
-    /// Distinct tags, small ones among them more often than not: those of a short test.
+    /// Distinct tags, mostly with small ones among them: the tags of a short test.
     fn tags() -> impl Strategy<Value = BTreeSet<u32>> {
         let tag = prop_oneof![0..16_u32, any::<u32>()];
         prop::collection::btree_set(tag, 1..=7)

@@ -1,9 +1,11 @@
-//! The contents of the sectors of a device. Each is what the command that wrote the sector carried for it, or else its tag. A device follows them only
-//! when it is asked to, from any time on, so that a host can compare every sector of an answer with what it wrote; data that were written before
-//! are [`FILLED`]. Nothing that the device does depends on them.
+//! Contents of the sectors of a device, for data verification. A content is what the command that wrote the
+//! sector carried for it, or the command's tag. A device follows contents only on request, from any time on,
+//! so that a host can compare every sector of a completion with what it wrote; data written before are
+//! [`FILLED`]. Following contents changes no result.
 //!
-//! Contents are followed where data go: from a command into the buffer, from flash into what the buffer lacks of a page,
-//! with a program to flash, and from both into an answer. Copies in flash keep their stamp, and so their contents.
+//! Contents are followed along the data path: from a command into the buffer, from flash into the rest of a
+//! buffered page (RMW), with a program to flash, and from both into a completion. Copies in flash keep their
+//! data tag, and so their contents.
 
 use std::collections::BTreeMap;
 
@@ -12,27 +14,27 @@ use crate::command::{Command, Operation, RequestId};
 use crate::content::{Content, FILLED, NOTHING, ZEROES};
 use crate::map::LogicalPage;
 
-/// Deliberate faults, which a checker of devices must find. They can be switched on where debug assertions are.
+/// Deliberate faults that a checker of devices must find. They require debug assertions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mutant {
-    /// The rest of a partly written page is never read.
+    /// The RMW read of a partly written page is never done.
     RestNotRead,
-    /// A loss of data is not noted.
+    /// Data loss is not recorded.
     LossNotNoted,
-    /// Forced unit access is ignored.
+    /// FUA is ignored.
     FuaIgnored,
-    /// After a power cut the oldest of a page's copies counts.
+    /// At power-loss recovery the oldest copy of a page wins.
     OldestAtRecovery,
     /// A command that makes sectors read as zeroes does nothing.
     ZeroesIgnored,
-    /// The other pages of a unit are not carried along by its program.
+    /// A program of a unit does not carry its other pages along.
     UnitNotCarried,
-    /// A checkpoint does not write the translation pages of which something changed.
+    /// A checkpoint does not write translation pages with changes.
     ChangesNotWritten,
 }
 
 impl Mutant {
-    /// All of them.
+    /// All faults.
     pub const ALL: [Self; 7] = [
         Self::RestNotRead,
         Self::LossNotNoted,
@@ -47,43 +49,43 @@ impl Mutant {
 /// The contents of the sectors of a device.
 #[derive(Clone, Debug, Default)]
 pub struct Contents {
-    /// Sectors of a logical page, set by the device that follows them.
+    /// Sectors of a logical page, set by the device.
     pub(crate) per_page: u64,
-    /// Of pages that were in the buffer: what it has of them.
+    /// Buffered contents of pages that were in the buffer.
     buffered: BTreeMap<LogicalPage, Vec<Option<Content>>>,
-    /// Of versions of pages that were sent to flash.
+    /// Contents of page versions that were sent to flash.
     flash: BTreeMap<(LogicalPage, u32), Vec<Content>>,
-    /// Contents of the commands in flight, sector by sector, by their tags.
+    /// Contents of the commands in flight, sector by sector, by tag.
     carried: BTreeMap<u32, Vec<Content>>,
-    /// Contents that reads in flight have found so far, by their requests.
+    /// Contents that reads in flight have found so far, by request.
     found: BTreeMap<RequestId, Vec<Content>>,
-    /// Contents found by reads that were answered, by their tags.
+    /// Contents found by completed reads, by tag.
     answered: BTreeMap<u32, Vec<Content>>,
     mutant: Option<Mutant>,
 }
 
 impl Contents {
-    /// With a deliberate fault, if there is one.
+    /// Contents with a deliberate fault, if given.
     pub fn new(mutant: Option<Mutant>) -> Self {
         Self { mutant, ..Self::default() }
     }
 
-    /// The command with this tag, which comes next, writes these contents.
+    /// Sets the contents that the next command, with this tag, writes.
     pub fn carry(&mut self, tag: u32, contents: &[Content]) {
         self.carried.insert(tag, contents.to_vec());
     }
 
-    /// The contents that the read with this tag found, sector by sector; returned once.
+    /// Takes the contents that the completed read with this tag found, sector by sector.
     pub fn take_answer(&mut self, tag: u32) -> Option<Vec<Content>> {
         self.answered.remove(&tag)
     }
 
-    /// The content of a sector in a version of a page in flash.
+    /// Content of a sector in a version of a page in flash.
     pub(crate) fn in_flash(&self, page: LogicalPage, version: u32, sector: u32) -> Content {
         self.flash.get(&(page, version)).map_or(FILLED, |sectors| sectors[sector as usize])
     }
 
-    /// The content of a sector of a page in the buffer.
+    /// Content of a sector of a page in the buffer.
     pub(crate) fn in_buffer(&self, page: LogicalPage, sector: u32) -> Content {
         self.buffered.get(&page).map_or(FILLED, |sectors| sectors[sector as usize].unwrap_or(NOTHING))
     }
@@ -93,13 +95,12 @@ impl Contents {
         self.buffered.entry(page).or_insert_with(|| vec![None; per_page])
     }
 
-    /// Whether a deliberate fault is switched on.
+    /// Whether a deliberate fault is on.
     pub(crate) fn has(&self, mutant: Mutant) -> bool {
         self.mutant == Some(mutant)
     }
 
-    /// A command writes a piece of a page into the buffer, which has nothing of the page yet if that
-    /// `is_new`.
+    /// A command writes a piece of a page into the buffer, which has nothing of the page yet if it `is_new`.
     #[cold]
     pub(crate) fn wrote(&mut self, command: &Command, piece: &Piece, is_new: bool) {
         let Self { carried, buffered, per_page, .. } = self;
@@ -123,7 +124,7 @@ impl Contents {
         self.buffered(page).fill(Some(ZEROES));
     }
 
-    /// A version of a page was read from flash to complete what the buffer has of it.
+    /// A version of a page was read from flash to complete the buffered page (RMW).
     #[cold]
     pub(crate) fn filled(&mut self, page: LogicalPage, version: u32) {
         let found: Vec<Content> =
@@ -132,17 +133,17 @@ impl Contents {
         held.iter_mut().zip(found).for_each(|(held, found)| *held = held.or(Some(found)));
     }
 
-    /// A page of which flash has nothing counts as complete in the buffer: the rest of it is zeroes.
+    /// A page that is not in flash becomes complete in the buffer: the rest of it is zeroes.
     #[cold]
     pub(crate) fn completed(&mut self, page: LogicalPage) {
         let held = self.buffered(page);
         held.iter_mut().for_each(|held| *held = held.or(Some(ZEROES)));
     }
 
-    /// A version of a page goes to flash with what the buffer has of it.
+    /// The buffered contents of a page go to flash as a version.
     #[cold]
     pub(crate) fn sent(&mut self, page: LogicalPage, version: u32) {
-        // A page that was in the buffer before contents were followed is as unknown as those in flash then.
+        // A page that was buffered before contents were followed is as unknown as pages in flash then.
         let Some(held) = self.buffered.get(&page) else { return };
         let sectors = held.iter().map(|held| held.unwrap_or(NOTHING)).collect();
         self.flash.insert((page, version), sectors);
@@ -160,7 +161,7 @@ impl Contents {
         found.for_each(|(at, content)| all[at] = content);
     }
 
-    /// A command with this tag is answered: what it found goes with it.
+    /// A command with this tag completes, with the contents that it found.
     #[cold]
     pub(crate) fn answered(&mut self, id: RequestId, tag: u32) {
         self.carried.remove(&tag);
@@ -169,7 +170,7 @@ impl Contents {
         }
     }
 
-    /// The power is cut; what is in the buffer outlives that if it is protected.
+    /// The power is cut; buffered contents survive if the buffer is protected.
     pub(crate) fn forget(&mut self, is_protected: bool) {
         self.carried.clear();
         self.found.clear();

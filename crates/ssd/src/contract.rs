@@ -1,4 +1,4 @@
-//! The contract of every design, tested on one from any crate in one line of a test:
+//! The contract of every design, tested from any crate in one line of a test:
 //!
 //! ```no_run
 //! # use wordline_ssd::{Config, Design, contract};
@@ -6,9 +6,10 @@
 //! contract::check(&contract::small(), my_design);
 //! ```
 //!
-//! Devices with the design take writes, discards and flushes drawn at random. Reads give back the data written; every answer is one
-//! of those allowed; the invariants of the device hold; no flushed data are lost by a power cut; programs and erases may fail; and
-//! a device that is saved and restored between any two events goes on as one that was not.
+//! Devices with the design take random writes, discards and flushes. Reads return the data written; every
+//! decision of the design is valid; the invariants of the device hold; no flushed data are lost in a power
+//! cut; programs and erases may fail; and a device that is saved and restored between any two events
+//! continues as one that was not.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -27,20 +28,22 @@ use crate::{BlockDevice, Command, Config, Design, Device, DeviceFile, Event, Ope
 include!("../tests/common/small.rs");
 include!("../tests/common/two_modes.rs");
 
-/// Devices of each kind. Chosen: a second or so in all for a small device, in a program without optimisation.
+/// Devices for each trial. Chosen: about a second in all for a small device, in an unoptimised program.
 const SEEDS: u64 = 3;
-/// Rounds of commands for a device. Chosen: enough for the collector to clean each block of [`small`] several times.
+/// Rounds of commands for a device. Chosen: enough for GC to collect each block of [`small`] several times.
 const ROUNDS: u32 = 700;
 /// Commands of a round, which are outstanding at once and do not overlap.
 const COMMANDS: u64 = 6;
-/// Rounds for which a restored device goes on beside the saved one. Chosen: long enough to write and clean by what was counted before.
+/// Rounds for which a restored device runs beside the saved one. Chosen: long enough to write and collect by
+/// earlier counts.
 const ROUNDS_RESTORED: u32 = 20;
 /// The device is read as a whole after this many rounds. Chosen.
 const READ_EVERY: u32 = 100;
-/// How long a command may stand still: ten times what a small device takes to erase all of its blocks.
+/// The longest time for which a command may make no progress: ten times what a small device takes to erase
+/// all of its blocks.
 const PATIENCE: Duration = Duration::from_ms(10_000);
 
-/// The disturbance that a device is put to while it works.
+/// The disturbance to which a device is subjected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trial {
     /// Nothing.
@@ -49,15 +52,15 @@ pub enum Trial {
     Faults,
     /// The power is cut between two events, and comes back.
     PowerCuts,
-    /// It is saved between two events, restored with another seed, and compared.
+    /// The device is saved between two events, restored with another seed, and compared.
     Snapshots,
 }
 
 impl Trial {
-    /// All of them.
+    /// All trials.
     pub const ALL: [Self; 4] = [Self::Usual, Self::Faults, Self::PowerCuts, Self::Snapshots];
 
-    /// Its name.
+    /// Name of the trial.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Usual => "usual",
@@ -75,7 +78,7 @@ pub struct Failure {
     pub trial: Trial,
     /// The seed of the device and of its host.
     pub seed: u64,
-    /// The time on the device.
+    /// Simulated time of the device.
     pub at: Duration,
     /// The rule that does not hold.
     pub what: String,
@@ -88,32 +91,32 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Tries a design on `device`, with its other policies as the configuration names them.
+/// Tests a design on `device`, with its other policies as configured.
 ///
 /// # Panics
-/// With what does not hold, the trial and the seed.
+/// With the broken rule, the trial and the seed.
 pub fn check(device: &DeviceFile, design: impl Fn(&Config) -> Box<dyn Design>) {
     check_all(device, |config| Combination::of(vec![design(config)]));
 }
 
-/// The same with several designs.
+/// The same for several designs.
 ///
 /// # Panics
-/// With what does not hold, the trial and the seed.
+/// With the broken rule, the trial and the seed.
 pub fn check_all(device: &DeviceFile, designs: impl Fn(&Config) -> Combination) {
     check_parts(device, |config| Parts { designs: designs(config), ..Parts::of(config) });
 }
 
-/// The same with policies of one's own, and with designs.
+/// The same for custom policies and designs.
 ///
 /// # Panics
-/// With what does not hold, the trial and the seed.
+/// With the broken rule, the trial and the seed.
 pub fn check_parts(device: &DeviceFile, parts: impl Fn(&Config) -> Parts) {
     try_parts(device, parts, || false).unwrap_or_else(|failure| panic!("{failure}"));
 }
 
-/// Does what [`check_parts`] does without a panic that leaves it: those of the device on the way are caught. A design that may fail by itself
-/// says by `has_failed` whether it has, and is asked after each event.
+/// Like [`check_parts`], but returns failures: panics of the device are caught. A design that may fail by
+/// itself reports it by `has_failed`, which is called after each event.
 ///
 /// # Errors
 /// The first [`Failure`].
@@ -165,13 +168,13 @@ pub fn try_once(
     })
 }
 
-/// Failures that a device with little spare space survives.
+/// Failures that a device with little over-provisioning survives.
 fn failing() -> Vec<FaultFile> {
     let rule = |fails, nth| FaultFile { nth: Some(nth), ..FaultFile::new(fails) };
     vec![rule(Fails::Program, 40), rule(Fails::Program, 900), rule(Fails::Erase, 7), rule(Fails::Erase, 60)]
 }
 
-/// A host that knows what each page may hold.
+/// A host that knows the allowed contents of each page.
 struct Host<'a> {
     device: Device,
     has_failed: &'a dyn Fn() -> bool,
@@ -182,9 +185,11 @@ struct Host<'a> {
     tag: u32,
     /// Sectors of a page.
     page: u64,
-    /// By page: what the last flush made durable, or a later command wrote; the last one is what a read has to find.
+    /// By page: the contents made durable by the last flush, or written later; a read has to find the last
+    /// one.
     may_hold: Vec<Vec<Content>>,
-    /// By page: all that was ever written, which may come back of a page that was discarded where discards do not outlive the power.
+    /// By page: all contents ever written, which may come back in a discarded page if discards do not survive
+    /// a power cut.
     written: Vec<Vec<Content>>,
 }
 
@@ -235,7 +240,8 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// Draws commands on pages of their own, with their first page and number of pages: a few pages are read and written again and again.
+    /// Draws commands on disjoint pages, with their first page and number of pages: a few pages are read and
+    /// written repeatedly.
     fn draw_round(&mut self) -> [(Operation, u64, u64); COMMANDS as usize] {
         let of_each = self.may_hold.len() as u64 / COMMANDS;
         std::array::from_fn(|place| {
@@ -269,7 +275,7 @@ impl<'a> Host<'a> {
         command
     }
 
-    /// Fails with the answer of a design that is not one of those allowed.
+    /// Fails on an invalid decision of a design.
     fn check_answers(&self) {
         if let Some(wrong) = self.device.wrong_answer() {
             fail(&wrong.to_string());
@@ -279,7 +285,7 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// Goes on until all is answered.
+    /// Runs until all commands have completed.
     fn go_on(&mut self) {
         let mut watchdog = Watchdog::with_limit(PATIENCE, self.calendar.now());
         while self.device.outstanding() > 0 {
@@ -298,7 +304,7 @@ impl<'a> Host<'a> {
         self.check_answers();
     }
 
-    /// Flushes: the data written last are durable, and discards where the device keeps them.
+    /// Flushes: the data written last are durable, and so are discards if the device keeps them.
     fn flush(&mut self) {
         self.submit(Operation::Flush, 0, 0);
         self.go_on();
@@ -310,7 +316,7 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// Whether a page may hold this after a power cut.
+    /// Whether a page may have this content after a power cut.
     fn may_be_held(&self, page: usize, content: Content) -> bool {
         let may_hold = &self.may_hold[page];
         let comes_back = || may_hold.contains(&ZEROES) && self.device.config().brings_back();
@@ -336,7 +342,7 @@ impl<'a> Host<'a> {
         self.device.take_contents(self.tag).expect("contents are followed")
     }
 
-    /// Cuts the power after some events. Each page holds then what was flushed, or what was written later.
+    /// Cuts the power after some events. Each page then has its flushed content, or a later one.
     fn cut_power(&mut self) {
         for _ in 0..self.random.below(60) {
             if self.device.outstanding() > 0 {
@@ -358,11 +364,12 @@ impl<'a> Host<'a> {
             }
             self.may_hold[page] = vec![found[0]];
         }
-        // The data now in the cells have to stay there.
+        // The data now in flash have to stay there.
         self.flush();
     }
 
-    /// Saves the device after some events and restores it with another seed: given the same commands, both do the same from then on.
+    /// Saves the device after some events and restores it with another seed: given the same commands, both
+    /// behave identically from then on.
     fn save_and_restore(&mut self, made: &impl Fn(u64) -> Device) {
         for _ in 0..self.random.below(60) {
             if self.device.outstanding() > 0 {
@@ -400,7 +407,7 @@ impl<'a> Host<'a> {
     }
 }
 
-/// Ends a trial; [`try_once`] says which.
+/// Ends a trial; [`try_once`] adds which one.
 fn fail(what: &str) -> ! {
     panic!("{what}")
 }

@@ -1,5 +1,5 @@
-//! The smallest device: it answers each command after the same time, and holds nothing unless it is asked to. For tests of what stands above a device,
-//! and the least that a run can take.
+//! The smallest device: it completes each command after the same time, and stores nothing unless asked to.
+//! For tests of the layers above a device, and as the lower bound of a run's time.
 
 mod volatile;
 
@@ -18,11 +18,11 @@ use crate::metrics::Detail;
 use crate::snapshot::Agenda;
 use volatile::Volatile;
 
-/// A device that answers each command after the same time, however many there are.
+/// A device that completes each command after the same time, however many are outstanding.
 pub struct FixedLatency {
     capacity: Bytes,
     latency: Duration,
-    /// Commands under way, and when they came, by their numbers.
+    /// Commands in flight and their submission times, by number.
     under_way: BTreeMap<u32, (Command, Instant)>,
     next: u32,
     digest: Digest,
@@ -30,14 +30,14 @@ pub struct FixedLatency {
     answers: Vec<Answer>,
     /// Sectors that cannot be read.
     unreadable: BTreeSet<u64>,
-    /// The contents of written sectors, where they are followed.
+    /// Contents of written sectors, if they are followed.
     contents: Option<BTreeMap<u64, Content>>,
-    /// The contents of writes in flight, and those that reads found, by their tags.
+    /// Contents of writes in flight, and contents that reads found, by tag.
     carried: BTreeMap<u32, Vec<Content>>,
     found: BTreeMap<u32, Vec<Content>>,
     /// The operation of which the next command fails.
     failing: Option<Operation>,
-    /// None where all that was answered outlives a power cut.
+    /// None if all completed writes survive a power cut.
     volatile: Option<Volatile>,
 }
 
@@ -46,12 +46,12 @@ state!(FixedLatency {
     fixed { capacity, latency, failing, volatile }
 });
 
-/// A command is done: its number.
+/// A command has ended, with this number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Done(u32);
 
 impl FixedLatency {
-    /// A device of this many bytes, a multiple of a sector, that takes so long for a command.
+    /// A device with this capacity, a multiple of a sector, and this latency.
     pub fn new(capacity: Bytes, latency: Duration) -> Self {
         assert!(capacity.0.is_multiple_of(SECTOR.0), "a device of whole sectors");
         Self {
@@ -71,24 +71,25 @@ impl FixedLatency {
         }
     }
 
-    /// The same with a volatile cache: where contents are followed, a power cut leaves of each sector one of the versions since the last flush that
-    /// covers it, drawn at random. A flush does not make discards durable. A snapshot does not hold the cache.
+    /// The same device with a volatile cache: if contents are followed, a power cut leaves in each sector a
+    /// random version since the last flush that covers it. A flush does not make discards durable. A snapshot
+    /// does not include the cache.
     #[must_use]
     pub fn with_volatile_cache(self, seed: Seed) -> Self {
         Self { volatile: Some(Volatile::new(seed)), ..self }
     }
 
-    /// From now on reads of these sectors fail, until they are written, for tests of layers that can do without them.
+    /// Makes reads of these sectors fail until they are written, to test layers that can handle it.
     pub fn spoil(&mut self, sectors: Range<u64>) {
         self.unreadable.extend(sectors);
     }
 
-    /// The next command of this kind fails, for tests of layers that can do without it.
+    /// Makes the next command with this operation fail, to test layers that can handle it.
     pub fn fail_next(&mut self, operation: Operation) {
         self.failing = Some(operation);
     }
 
-    /// Whether a command that is done failed because of sectors that cannot be read; a write of them makes them readable.
+    /// Whether an ended command failed because of unreadable sectors; a write makes its sectors readable.
     fn fails(&mut self, command: &Command) -> bool {
         let sectors = command.sector..command.sector + command.sectors;
         match command.operation {
@@ -101,7 +102,7 @@ impl FixedLatency {
         }
     }
 
-    /// Notes what a command that is done wrote or found.
+    /// Records what an ended command wrote or found.
     #[cold]
     fn note_contents(&mut self, number: u32, command: &Command) {
         if let Some(volatile) = &mut self.volatile {
@@ -132,7 +133,7 @@ impl FixedLatency {
         }
     }
 
-    /// A command writes those of its sectors that it `reaches`.
+    /// Writes the sectors of a command that it `reaches`.
     fn write(&mut self, command: &Command, mut reaches: impl FnMut(&mut Option<Volatile>) -> bool) {
         let Self { contents: Some(contents), carried, volatile, .. } = self else { return };
         let carried = carried.get(&command.tag);
@@ -153,7 +154,8 @@ impl FixedLatency {
         }
     }
 
-    /// The power is cut: what was in flight may have reached its sectors, and what no flush covers may be gone.
+    /// The power is cut: writes in flight may have reached their sectors, and writes not covered by a flush
+    /// may be lost.
     fn lose(&mut self, in_flight: &[Command]) {
         for command in in_flight {
             if matches!(command.operation, Operation::Write | Operation::WriteZeroes | Operation::Discard) {
@@ -195,7 +197,7 @@ impl BlockDevice for FixedLatency {
         calendar.after(self.latency, Done(number));
     }
 
-    /// Its latency is that of a controller.
+    /// Its latency counts as controller time.
     fn change_times(&mut self, factors: &TimeFactors) -> Result<(), Unchanged> {
         let TimeFactors { controller, read, program, erase, bus, gc, link } = *factors;
         self.latency = controller.of(self.latency);
@@ -315,7 +317,7 @@ impl BlockDevice for FixedLatency {
     }
 }
 
-/// It has no flash: nothing of it ages.
+/// It has no flash, and does not age.
 impl Ages for FixedLatency {
     fn is_timer(_: &Self::Event) -> bool {
         false

@@ -1,4 +1,5 @@
-//! The metrics of a device since some time: its counters, and values that follow from them and from the state of its flash.
+//! The metrics of a device since a mark: its counters, and values derived from them and from the state of its
+//! flash.
 
 mod detail;
 
@@ -18,12 +19,12 @@ use crate::front::Front;
 use crate::lifetime::{Worn, write_amplification};
 use crate::writer::Writer;
 
-/// The counts of a device at some time.
+/// Counts of a device at a point in time.
 #[derive(Clone, Debug)]
 pub struct Mark {
     totals: Totals,
     flash: Counts,
-    /// Of each pool.
+    /// By pool.
     energy: Vec<EnergyReport>,
     worn: Vec<Worn>,
     /// Pages programmed in each pool.
@@ -35,15 +36,15 @@ pub struct Mark {
     arrays: Vec<Duration>,
     dies: Vec<DieTimes>,
     bus_waits: Duration,
-    /// Those of designs.
+    /// Metrics of designs.
     designs: Vec<(&'static Metric, Value)>,
-    /// Their charts, and the time.
+    /// Charts of designs, and the time.
     charts: Vec<(&'static str, Drawn)>,
     at: Instant,
 }
 
 impl Mark {
-    /// The counts of a device of these engines at `now`.
+    /// The counts of a device with these engines at `now`.
     pub(crate) fn of(base: &Base, writer: &Writer, front: &Front, now: Instant) -> Self {
         let chips = base.flash.chips();
         Self {
@@ -71,13 +72,13 @@ fn programs(base: &Base) -> Vec<u64> {
     base.flash.chips().counts_of_pools().iter().map(|counts| counts.pages_programmed).collect()
 }
 
-/// The energy of the flash of each pool from a mark to `now`.
+/// Flash energy of each pool from a mark to `now`.
 fn energy(base: &Base, mark: &Mark, now: Instant) -> Vec<EnergyReport> {
     let pools = base.flash.chips().energy_of_pools(now - Instant::ZERO).zip(&mark.energy);
     pools.map(|(now, before)| now.since(before)).collect()
 }
 
-/// The counts of a device between a mark and another time.
+/// Counts of a device between a mark and another time.
 struct Since<'a> {
     base: &'a Base,
     totals: Totals,
@@ -107,13 +108,13 @@ impl<'a> Since<'a> {
         Value::Count(pages * self.base.config.unit.0)
     }
 
-    /// Logical pages programmed, for whatever reason.
+    /// Logical pages programmed, for any reason.
     fn programmed(&self) -> u64 {
         let t = &self.totals;
         t.host_programs + t.unit_programs + t.gc_programs + t.translation_programs + t.padding
     }
 
-    /// Pages programmed. Those of several pools are of different sizes, and counted by the chips.
+    /// Pages programmed. With several pools, whose pages differ in size, the chips count them.
     fn pages_programmed(&self) -> u64 {
         let config = &self.base.config;
         match config.pools.count() {
@@ -122,7 +123,7 @@ impl<'a> Since<'a> {
         }
     }
 
-    /// Blocks erased, those of each plane for itself.
+    /// Blocks erased, counted in each plane.
     fn blocks_erased(&self) -> u64 {
         let config = &self.base.config;
         let planes = || config.pools.iter().map(|pool| u64::from(pool.geometry.planes_per_row));
@@ -132,35 +133,35 @@ impl<'a> Since<'a> {
         }
     }
 
-    /// Blocks that went out of use. With several pools those of the planes of a row count as one.
+    /// Blocks that were retired. With several pools a multi-plane block counts as one.
     fn grown_bad_blocks(&self) -> u64 {
         let config = &self.base.config;
         let planes = if config.pools.count() == 1 { config.geometry().planes_per_row } else { 1 };
         self.totals.grown_bad_blocks * u64::from(planes)
     }
 
-    /// So much for each lookup of the map; none without any.
+    /// A count for each lookup of the map; none without lookups.
     fn per_look_up(&self, count: u64) -> Value {
         let look_ups = self.totals.map_hits + self.totals.map_misses;
         (look_ups > 0).then(|| count as f64 / look_ups as f64).into()
     }
 
-    /// The mean size of what was sent to the first pool, or to the others; none without any.
+    /// Mean size of the sub-requests sent to the first pool, or to the others; none without any.
     fn mean_sent(&self, pool: usize) -> Value {
         let (count, bytes) = (self.sent.sent[pool], self.sent.sent_bytes[pool]);
         (count > 0).then(|| bytes as f64 / count as f64).into()
     }
 }
 
-/// A metric, and how it follows from the rest.
+/// A metric, and its derivation.
 type Derived = (Metric, fn(&Since) -> Value);
 
-/// A metric that follows from the rest.
+/// A derived metric.
 const fn derived(name: &'static str, unit: Unit, meaning: &'static str, of: fn(&Since) -> Value) -> Derived {
     (Metric::new(name, unit, meaning), of)
 }
 
-/// The metrics of every device that are no counters.
+/// The metrics of every device that are not counters.
 const DERIVED: &[Derived] = &[
     derived("flash.reads", Unit::LogicalPages, "Pages read, for whatever reason.", |d| {
         let t = &d.totals;
@@ -264,8 +265,8 @@ const DERIVED: &[Derived] = &[
     }),
 ];
 
-/// The metrics of devices with several pools: what became of what was written of a unit of consecutive pages, and left the
-/// buffer together.
+/// The metrics of devices with several pools: sub-requests, the pages of a unit of consecutive pages that
+/// left the buffer together.
 const OF_POOLS: &[Derived] = &[
     derived("sub_requests.to_first", Unit::Count, "Sent to the first pool by the router.", |d| {
         d.sent.sent[0].into()
@@ -326,7 +327,7 @@ pub fn all() -> impl Iterator<Item = &'static Metric> {
     Totals::METRICS.iter().chain(Counts::METRICS).chain(derived)
 }
 
-/// The metric that devices may have of this name.
+/// The metric with this name.
 ///
 /// # Panics
 /// If there is none.
@@ -338,7 +339,7 @@ pub fn of_name(name: &str) -> Metric {
 pub(crate) const ENERGY_OF_POOL: Metric =
     Metric::new("energy_joules", Unit::Joules, "Energy of its flash, operations and idle time.");
 
-/// The metrics of each pool that are no fields of [`PoolDetail`].
+/// The metrics of each pool that are not fields of [`PoolDetail`].
 pub fn of_pool() -> impl Iterator<Item = &'static Metric> {
     Faults::METRICS.iter().chain([&ENERGY_OF_POOL])
 }
@@ -358,7 +359,7 @@ pub(crate) fn since(base: &Base, writer: &Writer, mark: &Mark, now: Instant) -> 
     metrics
 }
 
-/// The charts that designs draw of the time since `mark`.
+/// The charts of designs for the time since `mark`.
 pub(crate) fn charts_since(base: &Base, mark: &Mark) -> Vec<(&'static str, Drawn)> {
     let before = |design: &str, drawn: &Drawn| {
         let of_before = |(other, before): &&(&str, Drawn)| *other == design && before.chart == drawn.chart;
@@ -371,7 +372,7 @@ pub(crate) fn charts_since(base: &Base, mark: &Mark) -> Vec<(&'static str, Drawn
     base.policies.designs.charts().map(since).collect()
 }
 
-/// Of a count what was added, of another number what it is now.
+/// Difference of a count; current value of any other number.
 fn added(before: Option<Value>, now: Value) -> Value {
     match (before, now) {
         (Some(Value::Count(before)), Value::Count(now)) => Value::Count(now.saturating_sub(before)),

@@ -1,4 +1,4 @@
-//! Pools of other parts beside the first one, as they are written.
+//! Configuration of further pools, of other parts than the first one.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,57 +18,59 @@ use crate::policy::router::RouterKind;
 use crate::space::slc_cache::SlcCacheFile;
 use crate::space::two_bit::TwoBitFile;
 
-/// A pool of dies beside the first one.
+/// Configuration of a pool of dies beside the first one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PoolFile {
     /// The NAND part.
     pub part: PartFile,
-    /// How many dies there are, and on how many channels.
+    /// Number of dies and channels.
     pub layout: Layout,
-    /// Which channels these are.
+    /// The channels of these dies.
     #[serde(default)]
     pub channels: ChannelsFile,
-    /// A row of the pool is cleaned when it has fewer free blocks than this. Left out: as in the first pool.
+    /// GC of a plane group of the pool starts below this many free blocks. Left out: as in the first pool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_below_free_blocks: Option<u32>,
-    /// Cleaning goes on until a row has this many free blocks. Left out: as in the first pool.
+    /// GC of a plane group stops at this many free blocks. Left out: as in the first pool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_at_free_blocks: Option<u32>,
-    /// Which word line of an open block of the pool is programmed next; `ftl.frontier` says that for the first pool.
+    /// The word line of an open block of the pool that is programmed next; for the first pool see
+    /// `ftl.frontier`.
     #[serde(default, skip_serializing_if = "FrontierKind::is_in_order")]
     pub frontier: FrontierKind,
-    /// Blocks of the pool that are written in SLC mode, by a stream of a design; `ftl.slc_cache` says that for the first pool.
+    /// Blocks of the pool in SLC mode, for a stream of a design; for the first pool see `ftl.slc_cache`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slc_cache: Option<SlcCacheFile>,
-    /// Blocks of the pool that hold two bits a cell, for streams of a design in this mode; `ftl.two_bit` says that for the first pool.
+    /// Blocks of the pool in MLC mode, with two bits a cell, for streams of a design in this mode; for the
+    /// first pool see `ftl.two_bit`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub two_bit: Option<TwoBitFile>,
 }
 
-/// The state of a pool that policies see.
+/// State of a pool, for policies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolState {
-    /// How worn it is.
+    /// Wear.
     pub worn: Worn,
-    /// How full it is, in logical pages.
+    /// Valid data, in logical pages.
     pub fullness: Fullness,
 }
 
 impl PoolState {
-    /// The part of its lifetime that is spent (Centaur, equation 1).
+    /// Endurance used, as a fraction (Centaur, equation 1).
     pub fn spent(&self) -> f64 {
         self.worn.spent()
     }
 
-    /// The part of its pages that is valid (Centaur, equation 2).
+    /// Fraction of its pages that is valid (Centaur, equation 2).
     pub fn valid_share(&self) -> f64 {
         self.fullness.share()
     }
 }
 
 impl PoolFile {
-    /// A pool on the channels of the first one, with nothing set for itself.
+    /// A pool on the channels of the first one, with defaults for everything else.
     pub fn new(part: PartFile, layout: Layout) -> Self {
         Self {
             part,
@@ -87,14 +89,14 @@ impl PoolFile {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ChannelsFile {
-    /// Those of the first pool, from the first one on.
+    /// The channels of the first pool, from its first one on.
     #[default]
     Shared,
     /// Channels of its own.
     Dedicated,
 }
 
-/// The pools with those of `files`; none if something is wrong with one of them.
+/// Adds the pools of `files`; none if any of them is wrong.
 pub fn add(files: &[PoolFile], mut pools: Pools, unit: Bytes, wrong: &mut Complaints) -> Option<Pools> {
     let mut sound = true;
     for (n, file) in files.iter().enumerate() {
@@ -119,7 +121,7 @@ pub fn add(files: &[PoolFile], mut pools: Pools, unit: Bytes, wrong: &mut Compla
     (sound && locations < 1 << 31).then_some(pools)
 }
 
-/// A pool that is not numbered yet, beside those that are there.
+/// A pool that is not numbered yet, beside the existing ones.
 fn one(file: &PoolFile, pools: &Pools, unit: Bytes) -> Result<Pool, Complaints> {
     let mut wrong = Complaints::default();
     let part = file.part.clone().check().map_err(|inner| wrong.nest("part", inner)).ok();
@@ -147,7 +149,7 @@ fn one(file: &PoolFile, pools: &Pools, unit: Bytes) -> Result<Pool, Complaints> 
     wrong.or_ok(Pool { part, geometry, locations })
 }
 
-/// Complaints about features that exclude several pools, or require them.
+/// Adds complaints about features that exclude several pools, or require them.
 pub fn check(file: &DeviceFile, pools: &Pools, unit: Bytes, wrong: &mut Complaints) {
     let ftl = &file.ftl;
     let several = pools.count() > 1;
@@ -192,7 +194,7 @@ pub fn check(file: &DeviceFile, pools: &Pools, unit: Bytes, wrong: &mut Complain
     wrong.require(pools.iter().all(of_pages), "ftl.mapping.unit", unit, "at most a page of each pool");
 }
 
-/// The blocks in other modes than the native one of the pool `n` of the file.
+/// Checks the blocks in other modes than the native one of the file's pool `n`.
 fn check_modes(file: &DeviceFile, n: usize, pool: &Pool, wrong: &mut Complaints) {
     let Pool { part, geometry, locations } = pool;
     let key = format!("pools[{n}].slc_cache");
@@ -217,7 +219,7 @@ fn check_modes(file: &DeviceFile, n: usize, pool: &Pool, wrong: &mut Complaints)
     }
 }
 
-/// Complaints about features that exclude several pools.
+/// Adds complaints about features that exclude several pools.
 fn check_beside(file: &DeviceFile, wrong: &mut Complaints) {
     let ftl = &file.ftl;
     wrong.require(
@@ -257,8 +259,8 @@ fn check_beside(file: &DeviceFile, wrong: &mut Complaints) {
     }
 }
 
-/// Pages that pools must have room for, when a device is new as at the end of its life. One of them takes whatever finds no
-/// room in the others, and one holds the pages of tables; a single pool is both.
+/// Pages for which pools must have space, from the beginning to the end of a device's life. One pool takes
+/// all pages for which the others have no space, and one has the table pages; a single pool is both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shares {
     logical: u64,
@@ -266,36 +268,36 @@ pub struct Shares {
     tables_in: usize,
 }
 
-/// The pool that takes whatever finds no room in the others.
+/// The pool that takes all pages for which the others have no space.
 pub const EVERYTHING_IN: usize = 0;
 
 impl Shares {
-    /// Those of this many logical pages and pages of tables.
+    /// The shares of this many logical pages and table pages.
     pub fn of(pools: &Pools, logical: u32, tables: u32) -> Self {
         Self { logical: logical.into(), tables: tables.into(), tables_in: pools.count() - 1 }
     }
 
-    /// The pool that holds pages of tables.
+    /// The pool that has the table pages.
     pub fn pool_of_tables(&self) -> usize {
         self.tables_in
     }
 
-    /// Pages of tables that a pool must have room for.
+    /// Table pages for which a pool must have space.
     pub fn tables_in(&self, pool: usize) -> u64 {
         if pool == self.tables_in { self.tables } else { 0 }
     }
 
-    /// Pages that a pool must have room for.
+    /// Pages for which a pool must have space.
     pub fn in_pool(&self, pool: usize) -> u64 {
         self.tables_in(pool) + if pool == EVERYTHING_IN { self.logical } else { 0 }
     }
 
-    /// Whether pools with this room hold them.
+    /// Whether pools with this space are sufficient.
     pub fn fit(&self, rooms: impl Iterator<Item = u64>) -> bool {
         rooms.enumerate().all(|(pool, room)| self.in_pool(pool) <= room)
     }
 
-    /// Complains if pool `n` of the file has room for fewer.
+    /// Complains if the file's pool `n` has too little space.
     pub fn check(&self, n: usize, room: u64, wrong: &mut Complaints) {
         let wanted = self.in_pool(n + 1);
         wrong.require(
@@ -307,7 +309,7 @@ impl Shares {
     }
 }
 
-/// When cleaning starts and stops in the pool `n` of the file.
+/// Checks the GC watermarks of the file's pool `n`.
 fn check_collection(file: &DeviceFile, n: usize, pool: &Pool, wrong: &mut Complaints) {
     let (own, gc, streams) = (&file.pools[n], &file.ftl.gc, file.streams());
     let [at_start, at_stop] = ["start_below", "stop_at"].map(|key| format!("pools[{n}].{key}_free_blocks"));
@@ -332,7 +334,8 @@ fn check_collection(file: &DeviceFile, n: usize, pool: &Pool, wrong: &mut Compla
         format!("at least {least}: the collector opens blocks in another mode while more are free than those kept for it"),
     );
     let blocks = pool.geometry.blocks_per_plane;
-    // As in the first pool: two blocks are at work beside those that are kept free, and a block must be left for data.
+    // As in the first pool: two blocks are active beside those that are kept free, and one must be left for
+    // data.
     let most = blocks.saturating_sub(3);
     let key = if own.stop_at_free_blocks.is_some() { at_stop } else { at_start };
     let wanted = format!("at most {most}, of the {blocks} blocks of a row of planes");

@@ -1,39 +1,39 @@
-//! Where the time of commands goes.
+//! Latency breakdown.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::Duration;
 
-/// How many components there are.
+/// Number of components.
 pub(crate) const COMPONENTS: usize = 11;
 
-/// How many of them are outside of flash: the first ones.
+/// Number of components outside of flash: the first ones.
 pub(crate) const OUTSIDE: usize = 4;
 
-/// Where the time of a command goes.
+/// Components of the time of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Component {
-    /// In the queue, because the device works on as many commands as it can.
+    /// In the queue, because the device executes as many commands as it can.
     Queue,
     /// On the link to the host, and waiting for it.
     Link,
     /// Firmware.
     Controller,
-    /// In the buffer: waiting for room, for a program unit to fill, and the access itself.
+    /// In the buffer: waiting for space, for a program unit to fill, and the access itself.
     Buffer,
-    /// Looking up where the page is. Zero while the whole map is in memory.
+    /// L2P lookup of the page. Zero while the whole map is in memory.
     Mapping,
-    /// Waiting for a die that collects garbage.
+    /// Waiting for a die at garbage collection.
     GcWait,
-    /// Waiting for a die that does something else.
+    /// Waiting for a die at other work.
     DieWait,
     /// Waiting for the channel's bus, and on it.
     Bus,
-    /// While the array senses or programs.
+    /// Array time of a sense or program.
     Array,
-    /// Waiting for the decoder of the error correction, and in it.
+    /// Waiting for the ECC decoder, and in it.
     Decoding,
-    /// Earlier tries of a read that could not be read: on the bus and in the array, and until the next try could begin.
+    /// Earlier tries of a read retry: on the bus and in the array, and until the next try could begin.
     Retries,
 }
 
@@ -53,7 +53,7 @@ impl Component {
         Self::Retries,
     ];
 
-    /// Its name in results.
+    /// Name in results.
     pub fn name(self) -> &'static str {
         [
             "queue",
@@ -71,7 +71,7 @@ impl Component {
     }
 }
 
-/// The time that one command spent on flash and waiting for it, by component: from [`Component::Mapping`] on.
+/// Time that one command spent on flash and waiting for it, by component: from [`Component::Mapping`] on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spent([u64; COMPONENTS - OUTSIDE]);
 
@@ -82,13 +82,14 @@ impl Spent {
         self.0[component as usize - OUTSIDE] = time.ps();
     }
 
-    /// All components together.
+    /// Sum of all components.
     #[inline]
     pub fn total(&self) -> Duration {
         Duration::from_ps(self.0.iter().sum())
     }
 
-    /// Every component of a command, with the time of those outside of flash: queue, link, controller and buffer.
+    /// All components of a command, with the given times outside of flash: queue, link, controller and
+    /// buffer.
     pub fn with(&self, outside: [Duration; OUTSIDE]) -> [Duration; COMPONENTS] {
         std::array::from_fn(|part| match part.checked_sub(OUTSIDE) {
             None => outside[part],
@@ -96,7 +97,8 @@ impl Spent {
         })
     }
 
-    /// Adds it to the sums of all components, with the time of the others: queue, link, controller and buffer.
+    /// Adds the command to the sums of all components, with the given times outside of flash: queue, link,
+    /// controller and buffer.
     #[inline]
     pub fn add_to(&self, sums: &mut [u128; COMPONENTS], outside: [Duration; OUTSIDE]) {
         let (outer, of_flash) = sums.split_at_mut(OUTSIDE);
@@ -105,10 +107,10 @@ impl Spent {
     }
 }
 
-/// Commands of the chips, and where their time went since they were queued.
+/// Times of chip commands since they were queued.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandTimes {
-    /// How many there were.
+    /// Number of commands.
     pub commands: u64,
     spent: [u128; COMPONENTS - OUTSIDE],
 }
@@ -121,13 +123,13 @@ impl CommandTimes {
         self.spent.iter_mut().zip(spent.0).for_each(|(sum, ps)| *sum += u128::from(ps));
     }
 
-    /// The mean of a component, in microseconds; 0 without any command, and of those outside of flash.
+    /// Mean of a component, in microseconds; 0 without commands, and for components outside of flash.
     pub fn mean_us(&self, component: Component) -> f64 {
         let sum = (component as usize).checked_sub(OUTSIDE).map_or(0, |part| self.spent[part]);
         sum as f64 / 1e6 / self.commands.max(1) as f64
     }
 
-    /// The times since `earlier`.
+    /// Times since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -137,25 +139,25 @@ impl CommandTimes {
     }
 }
 
-/// The commands that bring pages of the host from the buffer to a pool. With it goes the time that writes wait for room
-/// in the buffer.
+/// Times of the commands that write host pages back from the buffer to a pool. They determine how long writes
+/// wait for space in the buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WriteBack {
-    /// Reads from the pool of the rest of a page, or of a unit that is programmed as a whole.
+    /// RMW reads from the pool: of the rest of a page, or of a unit that is programmed as a whole.
     pub fills: CommandTimes,
     /// Programs in the pool.
     pub programs: CommandTimes,
 }
 
-/// Where the time of commands went.
+/// Latency breakdown of commands.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Times {
-    /// Picoseconds of reads and of writes by component.
+    /// Time of reads and of writes by component, in picoseconds.
     pub spent: [[u128; COMPONENTS]; 2],
 }
 
 impl Times {
-    /// The times since `earlier`.
+    /// Times since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let component = |kind: usize, part: usize| self.spent[kind][part] - earlier.spent[kind][part];

@@ -1,4 +1,4 @@
-//! Is a device that was aged with the clock off what it would be after a run of the same commands?
+//! Does a device that was aged with the clock stopped equal one after a run of the same commands?
 
 use wordline_kernel::{Duration, Instant, Seed, Stream};
 use wordline_ssd::block_device::{BlockDevice, Programmed};
@@ -6,7 +6,8 @@ use wordline_ssd::{Command, DeviceFile, Operation};
 
 use crate::common::{Rig, small};
 
-/// A device of 1,024 blocks a row, large enough for means to mean something: 4 rows of 256 blocks of 64 pages a plane.
+/// A device of 1,024 blocks in a plane group, large enough for meaningful means: 4 plane groups of 256 blocks
+/// of 64 pages in a plane.
 fn device() -> DeviceFile {
     let mut file = small();
     (file.part.geometry.blocks_per_plane, file.part.geometry.pages_per_block) = (256, 64);
@@ -34,7 +35,8 @@ fn amplification(from: Programmed, to: Programmed) -> f64 {
     (host + (to.other - from.other) as f64) / host
 }
 
-/// Ages a filled device with this many drive writes. Returns the write amplification over the last half of a drive write.
+/// Ages a filled device with this many drive writes. Returns the write amplification over the last half of a
+/// drive write.
 fn aged(rig: &mut Rig, drives: f64, hot: (f64, f64), depth: Option<u32>) -> f64 {
     rig.device.fill(1.0);
     let pages = u64::from(rig.device.config().logical_pages);
@@ -56,8 +58,8 @@ fn aged(rig: &mut Rig, drives: f64, hot: (f64, f64), depth: Option<u32>) -> f64 
     amplification(from, to)
 }
 
-/// Runs this many drive writes on a device, with this many commands outstanding. Returns the write amplification over the last half
-/// of a drive write.
+/// Runs this many drive writes on a device, with this many commands outstanding. Returns the write
+/// amplification over the last half of a drive write.
 fn run(rig: &mut Rig, drives: f64, hot: (f64, f64), depth: usize) -> f64 {
     let pages = u64::from(rig.device.config().logical_pages);
     let mut command = writes(pages, Seed(6).stream("test.run", 0), hot);

@@ -1,4 +1,5 @@
-//! Does a device that the check of its configuration accepts take writes, with as little spare space as that allows?
+//! Does a device that the check of its configuration accepts take writes, with the least over-provisioning
+//! that it allows?
 
 use proptest::prelude::*;
 use wordline_ssd::{BlockDevice, DeviceFile, Operation};
@@ -7,7 +8,7 @@ use crate::common::Rig;
 use crate::common::devices::{block_mapped, device, tight};
 use crate::common::failing::faults;
 
-/// A new device is not read-only, holds all of its pages, and takes one more write of each.
+/// A new device is not read-only, has space for all of its pages, and takes one more write of each.
 fn lives(file: DeviceFile) {
     let mut rig = Rig::new(file, 1);
     assert!(!rig.device.is_read_only(), "read-only from birth");

@@ -1,4 +1,4 @@
-//! The block map: what it costs, by closed forms, and what it refuses.
+//! Block-level mapping: its cost, by closed forms, and what it rejects.
 
 use wordline_kernel::{Bytes, Duration, Schedule, Seed};
 use wordline_nand::faults::{Fails, FaultFile};
@@ -26,10 +26,11 @@ const PAGE: u64 = 16;
 /// Pages of a block.
 const BLOCK: u32 = 16;
 
-/// Rows, and so the distance of logical blocks that live in the same one.
+/// Plane groups, and so the distance of logical blocks in the same one.
 const ROWS: u32 = 4;
 
-/// The small device with a block map: pages of 8 KiB, a pair in two planes, 16 of them a block, 18 logical blocks in a row.
+/// The small device with block-level mapping: pages of 8 KiB, a pair in two planes, 16 in each block, 18
+/// logical blocks in a plane group.
 fn mapped(replacements: u32) -> DeviceFile {
     let mut file = small();
     file.ftl.mapping.unit = Some(Bytes::kib(8));
@@ -45,7 +46,7 @@ fn filled(file: DeviceFile) -> Rig {
     rig
 }
 
-/// The programs that writing these pages one after the other causes: pages of the host, copies, and padding.
+/// The programs caused by writing these pages one after the other: host pages, copies, and padding.
 fn programs(rig: &mut Rig, pages: impl IntoIterator<Item = u32>) -> [u64; 3] {
     let before = rig.device.totals().clone();
     for page in pages {
@@ -60,11 +61,12 @@ fn amplification([host, copies, padding]: [u64; 3]) -> f64 {
     (host + copies + padding) as f64 / host as f64
 }
 
-/// The write amplification of uniform random writes of single pages: with `most` replacement blocks for `logical` logical blocks
-/// of `pages` pages. Replacement blocks are those of the logical blocks written last, so a logical block is written again
-/// while it has one with the probability s = `most / logical`, whatever was written before; a little more, as one write in
-/// `pages` fills a replacement block and leaves its place to others. Of two random pages the second lies behind the first
-/// with the probability `(pages - 1) / (2 pages)`. Any other write begins a block, all of which is programmed.
+/// The write amplification of uniform random writes of single pages: with `most` log blocks for `logical`
+/// logical blocks of `pages` pages. Log blocks belong to the logical blocks written last, so a logical block
+/// is written again while it has one with the probability s = `most / logical`, whatever was written before;
+/// a little more, as one write in `pages` fills a log block and frees it for others. Of two random pages the
+/// second is behind the first with the probability `(pages - 1) / (2 pages)`. Any other write begins a block,
+/// all of which is programmed.
 fn uniform_model(most: u32, logical: u32, pages: u32) -> f64 {
     let pages = f64::from(pages);
     let others = f64::from(most - 1) * pages / (pages - 1.0);
@@ -169,8 +171,9 @@ fn a_device_whose_blocks_all_fail_goes_read_only() {
     rig.audit();
 }
 
-/// A write of a block's last page copies the 15 before it, and after a failure all 16 go to a new block first: with every
-/// 25th program failing the second of two such writes never ends, however many failures a block survives.
+/// A write of a block's last page copies the 15 before it, and after a failure all 16 go to a new block
+/// first: with every 25th program failing the second of two such writes never ends, however many failures a
+/// block survives.
 #[test]
 fn a_row_in_which_every_try_fails_gives_up() {
     let mut file = mapped(4);
@@ -189,7 +192,8 @@ fn a_row_in_which_every_try_fails_gives_up() {
 /// An event that no device has, for the instant of a cut.
 const CUT: Event = Event::Begin(RequestId(u32::MAX));
 
-/// Cuts the power after some time and waits for the recovery; how many programs the cut tore.
+/// Cuts the power after some time and waits for the recovery; returns the number of programs that were
+/// interrupted.
 fn cut_power(rig: &mut Rig, after: Duration) -> u64 {
     rig.calendar.after(after, CUT);
     while let Some(event) = rig.calendar.advance().filter(|event| *event != CUT) {
@@ -225,7 +229,7 @@ fn a_merge_that_the_power_cut_is_gone_on_with() {
     assert_eq!((host, copies, padding), (1, if torn == 1 { 16 + 1 } else { 14 - before + 1 }, 0));
 }
 
-/// Erases of the blocks of the first row, the fewest first.
+/// Erases of the blocks of the first plane group, in ascending order.
 fn erases_of_first_row(rig: &Rig) -> Vec<u32> {
     let config = rig.device.config();
     let blocks = config.geometry().blocks_per_plane as usize;
@@ -243,8 +247,8 @@ fn overwritten(file: DeviceFile, times: u32) -> Rig {
     rig
 }
 
-/// Each overwrite of a logical block in order costs an erase. Without levelling these go round the blocks that are free, and the block that
-/// was left; with a table of erases each block of the row is among them.
+/// Each sequential overwrite of a logical block costs an erase. Without levelling these rotate among the free
+/// blocks and the block that was left; with a table of erases each block of the plane group is among them.
 #[test]
 fn wear_levelling_moves_logical_blocks_that_lie_still() {
     let plain = overwritten(mapped(4), 300);
@@ -263,7 +267,7 @@ fn wear_levelling_moves_logical_blocks_that_lie_still() {
         assert!(levelled[0] > 0, "{levelled:?}");
         let (most, most_of_plain) = (levelled[levelled.len() - 1], of_plain[of_plain.len() - 1]);
         assert!(most * 2 < most_of_plain, "{most} erases of a block, {most_of_plain} without levelling");
-        // The host's erases are there, and one for each block that was moved.
+        // The host's erases are there, and one for each relocated block.
         assert_eq!(u64::from(levelled.iter().sum::<u32>()), 300 + copies / u64::from(BLOCK));
         let pages = u64::from(rig.device.config().logical_pages);
         rig.alone(Operation::Read, false, 0, pages * PAGE);
@@ -280,7 +284,7 @@ fn a_move_for_the_sake_of_wear_that_the_power_cuts_is_gone_on_with() {
         programs(&mut rig, 0..BLOCK);
         passes += 1;
         assert!(passes < 20, "after two erases for each block that saw one a block is moved");
-        // The last write of a pass lets the old block be erased, and the move begin after it.
+        // The last write of a pass lets the old block be erased, and the relocation begin after it.
         rig.rest(Duration::from_ms(4));
     }
     assert!((1..u64::from(BLOCK)).contains(&rig.device.totals().gc_programs), "the move is under way");
@@ -290,8 +294,8 @@ fn a_move_for_the_sake_of_wear_that_the_power_cuts_is_gone_on_with() {
     programs(&mut rig, (0..4).flat_map(|_| 0..BLOCK));
 }
 
-/// A device that merges while the host is idle until `until_free` blocks of a row are free, of which two logical blocks are begun again: 4 of
-/// the 24 blocks of their row are free.
+/// A device that merges while the host is idle until `until_free` blocks of a plane group are free, of which
+/// two logical blocks are begun again: 4 of the 24 blocks of their plane group are free.
 fn begun_anew(until_free: u32) -> Rig {
     let mut file = mapped(4);
     file.ftl.gc.background =
@@ -351,8 +355,8 @@ fn copyback_moves_what_is_copied_inside_the_chip() {
     rig.alone(Operation::Read, false, 0, pages * PAGE);
 }
 
-/// The table of discards is a logical block behind those of the host: a flush writes its page, and a merge of that block is all that this
-/// costs beside.
+/// The discard table is a logical block behind the host's: a flush writes its page, and a merge of that block
+/// is the only further cost.
 #[test]
 fn the_table_of_discards_has_a_logical_block_of_its_own() {
     let mut file = mapped(4);

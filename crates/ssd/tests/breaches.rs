@@ -11,7 +11,7 @@ use wordline_ssd::{Config, Design, Parts};
 
 use crate::common::small;
 
-/// Takes the first candidate, or a block that there is not.
+/// Takes the first candidate, or a block that does not exist.
 struct First {
     is_wrong: bool,
 }

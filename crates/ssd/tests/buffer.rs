@@ -1,4 +1,5 @@
-//! Does the buffer do what its settings say: what leaves it and when, what is answered from it, what the read cache holds?
+//! Does the buffer do what its settings say: which pages are destaged and when, which reads it serves, what
+//! the read cache has?
 
 use wordline_kernel::{Bytes, Duration, Energy, Instant, Seed};
 use wordline_ssd::config::{BufferMode, BufferSpace, Protection};
@@ -11,7 +12,8 @@ use crate::common::{Rig, small};
 
 const ACCESS: Duration = Duration::from_us(1);
 
-/// One die of two tied planes, so that a program unit is two pages of 4 KiB; 128 pages of buffer; no flushes by time.
+/// One die of two tied planes, so that a program unit is two pages of 4 KiB; 128 pages of buffer; no flushes
+/// by time.
 fn one_die() -> DeviceFile {
     let mut file = small();
     file.layout.channels = 1;
@@ -30,7 +32,7 @@ fn read(rig: &mut Rig, page: u64) -> Duration {
     rig.alone(Operation::Read, false, page * 8, 8)
 }
 
-/// Pages of which the newest version is not in flash.
+/// Pages whose latest version is not in flash.
 fn waiting(rig: &Rig) -> usize {
     let pages = (0..rig.device.config().logical_pages).map(LogicalPage);
     pages.filter(|page| rig.device.version(*page) != rig.device.version_in_flash(*page)).count()
@@ -49,7 +51,7 @@ fn writing_out_goes_on_to_the_low_mark_and_begins_above_the_high_one() {
     assert_eq!(waiting(&rig), 64, "the high mark is not passed");
     write(&mut rig, 64);
     rig.settle();
-    // Pages that left the list before the mark was reached go too: up to two program units of the row.
+    // Pages destaged before the watermark was reached go too: up to two program units of the plane group.
     assert!((28..=32).contains(&waiting(&rig)), "{} pages wait", waiting(&rig));
     let left = waiting(&rig);
     (65..90).for_each(|page| {
@@ -87,7 +89,8 @@ fn a_page_is_in_flash_soon_after_the_interval_and_not_before() {
     assert!(after > Duration::from_us(250) && after < Duration::from_us(280), "{after}");
 }
 
-/// Pages leave as soon as they are written, unless they are hot; at most `in_flight` may be under way.
+/// Pages are destaged as soon as they are written, unless they are hot; at most `in_flight` may be on their
+/// way.
 fn eager(window: Duration, in_flight: Bytes) -> DeviceFile {
     let mut file = one_die();
     file.buffer.destage = DestageKind::UnlessHot { window, in_flight };
@@ -213,7 +216,8 @@ fn reads_of_the_host_go_before_what_completes_pages_for_a_flush_by_the_clock() {
         (0..500).map(|n| read(&mut rig, 200 + n)).max().expect("there are reads")
     };
     let alone = longest(false);
-    // At the worst the read meets a program of 250 us and its data on the bus; before, it met 60 other reads as well.
+    // At the worst the read meets a program of 250 us and its data on the bus; before, it met 60 other reads
+    // as well.
     assert!(longest(true) < alone + Duration::from_us(350), "{} and {alone}", longest(true));
 }
 
@@ -224,7 +228,7 @@ fn a_flush_that_the_host_waits_for_does_not_stand_behind_the_clock() {
     let mut rig = Rig::new(file, 1);
     rig.device.fill(1.0);
     write_in_part(&mut rig, 60);
-    // The clock has begun to write the pages out, and would go on for 20 ms.
+    // The flush timer has begun to write the pages out, and would continue for 20 ms.
     rig.rest(Duration::from_ms(20));
     assert!(waiting(&rig) > 40, "{} pages wait", waiting(&rig));
     let flush = rig.alone(Operation::Flush, false, 0, 0);
@@ -269,7 +273,7 @@ fn a_buffer_larger_than_the_device_costs_no_more_than_one_as_large_and_is_as_ful
         rig.alone(Operation::Read, false, 0, 4_800);
         (rig.device.digest(), waiting(&rig))
     };
-    // 64 GiB in units of a sector would be 134 million places of a hundred bytes, twice.
+    // 64 GiB in units of a sector would be 134 million entries of a hundred bytes, twice.
     assert_eq!(run(65_536), run(64));
 }
 
@@ -285,7 +289,7 @@ fn with_the_buffer_off_writes_of_a_page_do_not_merge_but_those_of_a_command_shar
         (rig.device.totals().host_programs, rig.device.totals().coalesced_writes, rig.device.totals().padding)
     };
     assert_eq!(programs(BufferMode::Off), (6, 0, 0));
-    // The second write finds the first being programmed, the third merges with the second.
+    // The second write finds the first being programmed, the third coalesces with the second.
     assert_eq!(programs(BufferMode::WriteThrough), (4, 4, 0));
 }
 
@@ -311,8 +315,8 @@ fn a_protected_buffer_answers_flushes_and_forced_writes_at_once() {
 fn no_more_pages_wait_than_the_capacitors_bring_to_flash() {
     let mut file = one_die();
     file.buffer.power_loss_protection = Protection::Capacitors;
-    // 66 mW for 250 us and 25 us, and 16.5 mW for 2 x 8 KiB at 400 MT/s, which take 40.96 us: 18.8 uJ for two pages,
-    // charged twice. A millijoule is for 26 of them.
+    // 66 mW for 250 us and 25 us, and 16.5 mW for 2 x 8 KiB at 400 MT/s, which take 40.96 us: 18.8 uJ for two
+    // pages, charged twice. A millijoule is for 26 of them.
     file.buffer.capacitors = Energy(1_000_000_000_000);
     let mut rig = Rig::new(file, 1);
     assert_eq!(rig.device.base().protected_pages(), 52);
@@ -485,7 +489,7 @@ fn every_wrong_key_of_the_buffer_is_named() {
 fn a_page_in_the_read_cache_needs_no_place_in_flash() {
     let mut file = one_die();
     file.buffer.read_cache = Bytes::kib(64);
-    // Two entries of the map.
+    // Two map entries.
     file.ftl.mapping.cache = Some(Bytes(16));
     file.ftl.gc.start_below_free_blocks = 4;
     file.ftl.gc.stop_at_free_blocks = 4;
@@ -505,7 +509,7 @@ fn any_number_of_commands_may_wait_for_one_page() {
     file.front.queue_depth = 10_000;
     file.buffer.mode = BufferMode::WriteThrough;
     let mut rig = Rig::new(file, 1);
-    // Each answer lets another of them begin.
+    // Each completion lets another of them begin.
     for _ in 0..20_000 {
         rig.submit(Operation::Write, false, 0, 8);
     }

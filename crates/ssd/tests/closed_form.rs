@@ -1,4 +1,5 @@
-//! Do unloaded latencies and bounds of throughput meet their formulas, to the picosecond where nothing is random?
+//! Do unloaded latencies and throughput limits match their formulas, to the picosecond where nothing is
+//! random?
 
 use wordline_kernel::{Bytes, Duration, Instant};
 use wordline_nand::chain::Hold;
@@ -24,8 +25,8 @@ fn an_unloaded_read_takes_command_sensing_and_transfer() {
     rig.device.fill(1.0);
     // tCS + 7 tWC + tWB = 295 ns; tR = 25 us; tCS + tRPRE + tDQSRE = 50 ns; 4096 B at 400 MT/s = 10.24 us.
     assert_eq!(rig.alone(Operation::Read, false, 0, 8), Duration::from_ns(295 + 25_000 + 50 + 10_240));
-    // A sector of the page moves a sector's bytes: 512 B = 1.28 us. Right after data out a latch waits for tRHW = 100 ns
-    // instead of tCS.
+    // A sector of the page transfers a sector's bytes: 512 B = 1.28 us. Right after data out a latch waits
+    // for tRHW = 100 ns instead of tCS.
     assert_eq!(rig.alone(Operation::Read, false, 3, 1), Duration::from_ns(375 + 25_000 + 50 + 1_280));
 }
 
@@ -105,7 +106,7 @@ fn throughput_of_many_dies_is_bound_by_the_bus() {
         // Every command is latched after data out.
         let turnaround = part.bus.t_rhw - part.bus.t_cs;
         let on_bus = turnaround + Hold::Read.total(&part, 1) + Hold::DataOut.total(&part, 1);
-        // 25 us of sensing is hidden behind the 10.585 us that each of the other dies holds the bus.
+        // 25 us of sensing is hidden behind the 10.585 us for which each of the other dies occupies the bus.
         assert_eq!(steady_reads(&mut rig, 4 * dies as usize, 1_000), on_bus * 1_000, "{dies} dies");
     }
 }
@@ -122,7 +123,7 @@ fn channels_add_up() {
     assert!((ratio - 4.0).abs() < 0.02, "four channels read {ratio} times as fast as one");
 }
 
-/// A filled device of which this many entries of the map are in memory, after reads at random have warmed the cache.
+/// A filled device with this many map entries in memory, after random reads have warmed the cache.
 fn warmed(entries: u64) -> (Rig, wordline_kernel::Stream) {
     let mut file = file(1, 1);
     file.ftl.mapping.cache = Some(Bytes(8 * entries));
@@ -153,7 +154,8 @@ fn uniform_reads_find_the_cached_share_of_the_map_and_read_the_rest() {
         let reads = 20_000;
         read_at_random(&mut rig, &mut random, reads);
         let now = rig.device.totals();
-        // Under independent references that are all equally likely, LRU holds any C of N entries: it hits C / N.
+        // With independent and equally likely references, LRU keeps any C of N entries: its hit ratio is C /
+        // N.
         let expected = entries as f64 / f64::from(rig.device.config().logical_pages);
         let hits = (now.map_hits - before.map_hits) as f64 / reads as f64;
         // Three standard deviations of this many draws.

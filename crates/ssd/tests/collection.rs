@@ -1,5 +1,5 @@
-//! Does garbage collection do what its settings say: inside the chip, in idle time, aside of the host, a few steps at a
-//! time?
+//! Does garbage collection do what its settings say: copyback, in idle time, yielding to the host, a few
+//! steps at a time?
 
 use wordline_kernel::{Duration, Seed};
 use wordline_nand::Operation as Flash;
@@ -66,7 +66,7 @@ fn every_way_to_collect_survives_twenty_drive_writes_at_seven_percent() {
         for placement in [PlacementKind::Dynamic {}, PlacementKind::Fixed { order: "CWDP".into() }] {
             let mut file = with(gc.clone());
             file.layout.dies_per_package = 1;
-            // 6 of 86 blocks are at work, and 7 % are spare: the least that a row can do with.
+            // 6 of 86 blocks are active, and 7 % are over-provisioning: the minimum of a plane group.
             file.part.geometry.blocks_per_plane = 86;
             file.part.geometry.pages_per_block = 8;
             file.ftl.over_provisioning = 0.07;
@@ -85,8 +85,8 @@ fn every_way_to_collect_survives_twenty_drive_writes_at_seven_percent() {
     }
 }
 
-/// Pages programmed for each one of the host in a device of four rows that is overwritten once at random, and the
-/// share of its erases that came with a super block.
+/// Write amplification in a device of four plane groups that is overwritten once at random, and the share of
+/// its erases that came with a superblock.
 fn random_writes(scope: Scope, victim: VictimKind) -> (f64, f64) {
     let mut file = with(GcFile { scope, victim, ..GcFile::default() });
     file.part.geometry.blocks_per_plane = 200;
@@ -112,15 +112,15 @@ fn super_blocks_make_no_difference_to_cleaning_by_age_and_some_to_greedy() {
         assert!(share > 0.95, "{share} of the erases are of super blocks");
         together / alone
     });
-    // The blocks of a super block are equally old, but not equally empty.
+    // The blocks of a superblock are equally old, but not equally empty.
     assert!((by_age - 1.0).abs() < 0.01, "{by_age} times the pages programmed by age");
     assert!((1.005..1.08).contains(&greedy), "{greedy} times the pages programmed by greedy cleaning");
 }
 
 #[test]
 fn copyback_spares_the_bus() {
-    // Half of each program unit's pages would still go over the bus if units were not looked at as wholes: the host
-    // writes whole units here.
+    // Half of each program unit's pages would still go over the bus if units were not treated as wholes: the
+    // host writes whole units here.
     let run = |copyback| {
         let mut rig = Rig::new(with(GcFile { copyback, ..GcFile::default() }), 1);
         rig.device.fill(1.0);
@@ -195,8 +195,8 @@ fn discards_give_the_background_more_to_free() {
     assert!(with >= without + 4 * 4, "{with} erases after a discard of half, {without} without");
 }
 
-/// A full device of which cleaning is due from the first block on, and a burst of `units` program units that fits into
-/// its free blocks; how long the burst takes.
+/// A full device in which GC is due from the first block on, and a burst of `units` program units that fits
+/// into its free blocks; returns the time of the burst.
 fn burst(preemptible: bool, units: u64) -> Duration {
     let mut file =
         with(GcFile { preemptible, start_below_free_blocks: 5, stop_at_free_blocks: 5, ..GcFile::default() });

@@ -1,4 +1,4 @@
-//! Designs: which one is asked, the events that they observe, and the treatment of an answer that is not allowed.
+//! Designs: which one is queried, the events that they observe, and the treatment of an invalid decision.
 
 use wordline_kernel::metrics::{Unit, Value};
 use wordline_kernel::{Bytes, Calendar, Duration, Instant, Metric, Seed, state};
@@ -54,7 +54,7 @@ static TOLD: [Metric; 13] = [
     count("probe.slowest_ps"),
 ];
 
-/// Answers as the policies do, or wrongly, and counts what it is told.
+/// Decides as the policies do, or invalidly, and counts its notifications.
 #[derive(Clone)]
 struct Probe {
     name: &'static str,
@@ -175,7 +175,7 @@ fn told(rig: &Rig) -> Vec<u64> {
     told_until(rig, rig.calendar_now())
 }
 
-/// The same of a device that has come so far.
+/// The same for a device in progress.
 fn told_until(rig: &Rig, now: Instant) -> Vec<u64> {
     let new = Rig::new(small(), 1).device.mark(Instant::ZERO);
     let metrics = rig.device.metrics(&new, now);
@@ -198,7 +198,7 @@ fn overwrite(rig: &mut Rig, writes: u64) {
     rig.audit();
 }
 
-/// Overwrites pages at random until an answer is not allowed.
+/// Overwrites pages at random until a decision is invalid.
 fn overwrite_until_wrong(rig: &mut Rig) {
     let page = 8;
     let pages = u64::from(rig.device.config().logical_pages);
@@ -249,7 +249,7 @@ fn a_design_is_told_of_what_it_observes_and_no_more() {
     assert!(told[OF_COLLECTOR] >= totals.gc_programs && totals.gc_programs > 0);
     let open = told[OPENED] - told[CLOSED];
     assert!(told[CLOSED] >= told[ERASED] && open <= 8, "{open} open in four rows of two streams");
-    // Each programmed page was valid, but for pages that were written again before the program was over.
+    // Each programmed page was valid, except pages that were written again before the program ended.
     let (data, valid) = (totals.host_programs + totals.gc_programs, rig.device.base().fullness().valid);
     let was_valid = told[INVALIDATED] + valid;
     assert!((data * 9 / 10..=data).contains(&was_valid), "{was_valid} of {data}");
@@ -262,7 +262,8 @@ fn a_design_is_told_of_what_it_observes_and_no_more() {
 fn a_design_that_is_asked_in_the_midst_of_an_event_hears_of_each_change_of_the_level() {
     let levels = |answers: &[Seam]| {
         let probe = Probe { observes: Observes::BUFFER, ..Probe::new("watches", answers) };
-        // A page that comes in leaves in the same event, so that the design is asked about it with the level that is new.
+        // A page that comes in is destaged in the same event, so that the design is queried about it with the
+        // new occupancy.
         let mut file = small();
         file.buffer.mode = BufferMode::WriteThrough;
         let mut rig = rig(&file, Combination::of(vec![probe.boxed()]));
@@ -305,7 +306,7 @@ fn an_answer_that_is_not_allowed_is_kept_with_the_design_and_what_was_allowed() 
         let text = wrong.to_string();
         assert!(text.starts_with(&format!("the design wrong answered `{seam}` wrongly: found ")), "{text}");
         assert!(wrong.answer.contains(answer) && wrong.allowed.contains(allowed), "{text}");
-        // The device went on with another answer, so that its books are in order.
+        // The device continued with another decision, so that its books are in order.
         rig.audit();
     }
 }
@@ -429,7 +430,7 @@ fn a_state_is_taken_over_by_a_design_of_the_same_name_alone() {
 
 #[test]
 fn a_policy_of_the_device_is_checked_as_a_design_is() {
-    /// A policy that names a block which does not exist.
+    /// A policy that chooses a block which does not exist.
     struct Nothing;
     state!(Nothing {});
     impl wordline_ssd::policy::victim::VictimPolicy for Nothing {
@@ -470,7 +471,7 @@ fn the_contract_names_an_answer_that_is_not_allowed() {
 #[test]
 #[should_panic(expected = "a restored device")]
 fn the_contract_finds_state_that_is_not_saved() {
-    /// Takes another row each time, and forgets in a snapshot how far it is.
+    /// Takes another plane group each time, and forgets its progress in a snapshot.
     struct Forgets {
         next: u32,
     }
@@ -493,7 +494,7 @@ fn the_contract_finds_state_that_is_not_saved() {
 #[test]
 #[should_panic(expected = "a restored device")]
 fn the_contract_finds_reads_that_are_not_saved() {
-    /// Takes a row by the number of reads, which it forgets in a snapshot.
+    /// Takes a plane group by the number of reads, which it forgets in a snapshot.
     struct ForgetsReads {
         reads: u32,
     }
@@ -516,10 +517,10 @@ fn the_contract_finds_reads_that_are_not_saved() {
     contract::check(&small(), |_| Box::new(ForgetsReads { reads: 0 }));
 }
 
-/// Draws which open block of a stream is next, and which word line of it.
+/// Draws the open block of a stream that is next, and its word line.
 struct Draws {
     open_blocks: u8,
-    /// The most open blocks that it chose among.
+    /// The most open blocks among which it chose.
     most: u64,
 }
 
@@ -557,7 +558,7 @@ impl Design for Draws {
     }
 }
 
-/// A device with room for this many open blocks of each stream.
+/// A device with this many open blocks of each stream.
 fn with_open_blocks(open_blocks: u8) -> (DeviceFile, impl Fn(&Config) -> Combination + Copy) {
     let mut file = contract::small();
     file.part.geometry.blocks_per_plane += 8 * (1 + u32::from(open_blocks));

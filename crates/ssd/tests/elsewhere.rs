@@ -1,4 +1,4 @@
-//! Pages of victims that go to another pool alone, where a design says so.
+//! Relocated pages that go to another pool, where a design decides so.
 
 use wordline_kernel::{Bytes, Calendar, Seed, state};
 use wordline_ssd::design::{Combination, Needs, Seam, View, WriteStream};
@@ -9,11 +9,11 @@ use wordline_ssd::{BlockDevice, Design, Device, DeviceFile, Operation, Parts, co
 
 use crate::common::{self, Rig};
 
-/// Sends one page in `every` of a pool's victims to another one.
+/// Sends one page in `every` of a pool's victims to another pool.
 #[derive(Clone, Copy)]
 struct Sends {
     every: u32,
-    /// Where those of each pool go.
+    /// The target of each pool.
     to: [Option<Elsewhere>; 2],
 }
 
@@ -37,8 +37,8 @@ impl Design for Sends {
 const FIRST: Elsewhere = Elsewhere { pool: 0, stream: 0 };
 const SECOND: Elsewhere = Elsewhere { pool: 1, stream: 0 };
 
-/// Two pools that are mapped by pages, of which the host writes pieces of at least `least` bytes to the first. The second has `blocks` blocks in
-/// each row.
+/// Two page-mapped pools; host writes of at least `least` bytes go to the first. The second has `blocks`
+/// blocks in each plane group.
 fn two_pools(least: u64, blocks: u32) -> DeviceFile {
     let mut file = common::two_pools(least);
     file.pools[0].part.geometry.blocks_per_plane = blocks;
@@ -85,7 +85,8 @@ fn pages_that_a_design_names_leave_the_pool_of_their_victim() {
     let (there, totals) = (in_second(&rig), rig.device.totals());
     assert!(there.len() > 50, "{} pages in the second pool", there.len());
     assert!(there.iter().all(|page| page.is_multiple_of(3)));
-    // The host writes nothing there, so that each of its units came whole from the first pool, two pages a program.
+    // The host writes nothing there, so that each of its units came whole from the first pool, two pages a
+    // program.
     let sent = totals.unit_programs;
     assert!(sent >= there.len() as u64 && sent.is_multiple_of(2), "{sent} pages were sent");
     assert!(totals.gc_programs > 0, "the others stay");
@@ -96,7 +97,7 @@ fn what_the_other_pool_has_no_room_for_stays() {
     let mut rig = rig(&two_pools(0, 6), Sends { every: 1, to: [Some(SECOND), None] });
     overwrite(&mut rig, 5_000);
     let there = in_second(&rig).len();
-    // Four rows of six blocks of 32 pages, of which three are at work.
+    // Four plane groups of six blocks of 32 pages, of which three are active.
     assert!((1..=4 * 3 * 32).contains(&there), "{there} pages in the second pool");
     assert!(rig.device.totals().gc_programs > 0, "the others stay");
     assert!(!rig.device.is_read_only());
@@ -143,7 +144,7 @@ fn a_pool_that_pages_cannot_go_to_alone_is_named() {
     }
 }
 
-/// Answers `relocate`, and declares no stream of the collector.
+/// Decides `relocate`, and declares no GC stream.
 struct Undeclared;
 
 state!(Undeclared {});

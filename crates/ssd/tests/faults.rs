@@ -1,4 +1,5 @@
-//! A device with chips that fail: each kind of fault, each way to say when, and which commands and policies are told.
+//! A device with failing chips: each kind of fault, each way to time it, and which commands and policies are
+//! notified.
 
 use wordline_kernel::{Bytes, Duration};
 use wordline_nand::faults::{Fails, FaultFile, WearFile};
@@ -16,7 +17,7 @@ use crate::common::{Rig, small};
 /// Sectors of a page.
 const PAGE: u64 = 8;
 
-/// The small device with half of its space spare, and these rules.
+/// The small device with half of its capacity as over-provisioning, and these rules.
 fn device(rules: &[FaultFile]) -> DeviceFile {
     let mut file = small();
     file.ftl.over_provisioning = 0.5;
@@ -28,12 +29,12 @@ fn rule(fails: Fails) -> FaultFile {
     FaultFile::new(fails)
 }
 
-/// How many of the answers failed.
+/// The number of failed completions.
 fn failed(rig: &Rig) -> usize {
     rig.answers.iter().filter(|(_, answer)| answer.failed).count()
 }
 
-/// Reads each page alone; the numbers of those that could not be read.
+/// Reads each page alone; returns the numbers of unreadable pages.
 fn unread(rig: &mut Rig) -> Vec<u32> {
     let pages = rig.device.config().logical_pages;
     let fails = |page: &u32| {
@@ -161,7 +162,7 @@ fn a_page_that_retries_read_costs_time_alone() {
     let (usual, ..) = time(&[]);
     let (three, retries, refused) = time(&[rule(3)]);
     assert_eq!((retries, refused), (3, 0));
-    // Each retry: a microsecond to set the levels, and the whole read but for the access of the buffer.
+    // Each retry: a microsecond to set the levels, and the whole read except the buffer access.
     assert_eq!(three, usual * 4 + Duration::from_us(3));
 }
 
@@ -199,7 +200,7 @@ fn what_the_collector_cannot_read_is_lost_and_told_to_who_reads_it() {
     let mut rig = Rig::new(file, 1);
     rig.device.fill(1.0);
     let pages = rig.device.config().logical_pages;
-    // Every other page is written, so that the collector moves those in between.
+    // Every other page is written, so that GC relocates those in between.
     for n in 0..u64::from(pages) * 3 {
         rig.run_down_to(7);
         rig.submit(Operation::Write, false, n * 7919 % u64::from(pages / 2) * 2 * PAGE, PAGE);

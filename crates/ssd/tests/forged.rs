@@ -1,5 +1,5 @@
-//! A state with a bit changed, as a forged file with right checksums has it: it is refused, or the device goes on with it and
-//! comes to no contradiction.
+//! A state with a flipped bit, as in a forged file with right checksums: it is rejected, or the device
+//! continues with it without a contradiction.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,7 +15,7 @@ use wordline_ssd::{BlockDevice, Command, Device, DeviceFile, Event, Operation};
 
 use crate::common::{Rig, small, two_pools, with_cells};
 
-/// How long commands of a small device may take. Chosen: ten times what the slowest of them do.
+/// Limit of the time of commands on a small device. Chosen: ten times the slowest of them.
 const PATIENCE: Duration = Duration::from_ms(10_000);
 
 fn dftl() -> DeviceFile {
@@ -69,7 +69,7 @@ fn devices() -> [(&'static str, DeviceFile); 6] {
     ]
 }
 
-/// A device that has worked, with nothing under way, as the program saves it.
+/// A device that has worked, without commands in flight, as the program saves it.
 fn worked(file: &DeviceFile) -> Vec<u8> {
     let mut rig = Rig::new(file.clone(), 1);
     rig.device.fill(0.8);
@@ -100,7 +100,8 @@ fn command(n: u64, sectors: u64) -> (Operation, u64) {
     (operation, n * 7_919 % sectors / 8 * 8 % (sectors - 8))
 }
 
-/// The device goes on with some hundred commands. What it answers is not looked at: data that the bit stood for are changed.
+/// The device executes some hundred more commands. Its completions are not checked: data for which the bit
+/// stood are changed.
 fn go_on(device: Device, agenda: &Agenda) {
     let mut device = device;
     let mut calendar: Calendar<Event> = agenda.calendar(|event| event);
@@ -120,7 +121,8 @@ fn go_on(device: Device, agenda: &Agenda) {
     settle(&mut device, &mut calendar);
 }
 
-/// Until all is answered, or no longer than is sensible: a clock that was changed may say that a die works for a century.
+/// Runs until all commands have completed, or for a limited time: a changed clock may say that a die works
+/// for a century.
 fn settle(device: &mut Device, calendar: &mut Calendar<Event>) {
     let end = Instant::from_ps(calendar.now().ps().saturating_add(PATIENCE.ps()));
     while device.outstanding() > 0 && calendar.now() < end {
@@ -135,7 +137,7 @@ fn settle(device: &mut Device, calendar: &mut Calendar<Event>) {
     }
 }
 
-/// The fate of the state with a bit changed: whether it is taken and goes on, or the words of a panic.
+/// The fate of the state with a flipped bit: whether it is accepted and continues, or the text of a panic.
 fn fate(file: &DeviceFile, state: &[u8]) -> Result<bool, String> {
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         let config = file.clone().check().expect("the device is sound");
@@ -154,7 +156,7 @@ fn fate(file: &DeviceFile, state: &[u8]) -> Result<bool, String> {
     })
 }
 
-/// The name of the field that a byte of a state is in, as near as the names tell.
+/// The name of the field of a byte of a state, as near as the names tell.
 fn field(state: &[u8], at: usize) -> String {
     let is_name = |byte: &u8| byte.is_ascii_lowercase() || *byte == b'_' || byte.is_ascii_digit();
     let named = (0..at).rev().find_map(|begin| {
@@ -165,9 +167,9 @@ fn field(state: &[u8], at: usize) -> String {
     named.unwrap_or_default()
 }
 
-/// Bits of each device that are changed, and how many of all may end in a panic: a second's worth, or with `WORDLINE_LONG` some forty
-/// seconds. The one that is left of 30,000 makes the chips count other programmed pages of a block than its write point says. It may only
-/// become less.
+/// Flipped bits of each device, and how many of all may end in a panic: a second's worth, or with
+/// `WORDLINE_LONG` some forty seconds. The remaining one of 30,000 makes the chips count other programmed
+/// pages of a block than its write point has. The number may only decrease.
 const BITS: [(u32, usize); 2] = [(60, 0), (5_000, 1)];
 
 #[test]
@@ -190,7 +192,7 @@ fn a_state_with_a_bit_changed_is_refused_or_goes_on() {
     assert!(wrong.values().sum::<usize>() <= may_be_left, "{wrong:#?}");
 }
 
-/// With commands under way, and while the device recovers from a power cut.
+/// With commands in flight, and while the device recovers from a power cut.
 #[test]
 fn a_state_of_a_sound_device_is_taken_at_any_instant() {
     for (name, file) in devices() {

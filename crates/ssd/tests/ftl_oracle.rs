@@ -15,7 +15,7 @@ use crate::common::devices::{block_mapped, device, suspending};
 use crate::common::failing::faults;
 use crate::common::steps::{Start, Step, start, step};
 
-/// Versions as the host counts them.
+/// Versions counted by the host.
 #[derive(Default)]
 struct Model {
     written: BTreeMap<u32, u32>,
@@ -29,7 +29,7 @@ impl Model {
         self.present.insert(page, *version);
     }
 
-    /// Sectors from `from` to `to` read as zeroes: a whole page is forgotten, a part of one is written.
+    /// Sectors from `from` to `to` read as zeroes: a whole page is discarded, a part of one is written.
     fn zero(&mut self, page: u32, (from, to): (u64, u64), per_page: u64) {
         let start = u64::from(page) * per_page;
         if start >= from && start + per_page <= to {
@@ -66,8 +66,8 @@ fn play_on(mut rig: Rig, steps: &[Step], depth: usize, start: Start) {
         match step.kind {
             0..=9 => {
                 rig.submit(Operation::Write, step.fua, sector, count);
-                // Commands of one page that are under way at once may be carried out in any order, but the device
-                // begins them in the order of submission when it does not hold them back: its versions count.
+                // Concurrent commands of one page may be executed in any order, but the device begins them in
+                // the order of submission if it does not hold them: its versions count.
                 (first..=last).for_each(|page| model.write(page));
             }
             10..=16 => rig.submit(Operation::Read, false, sector, count),
@@ -106,7 +106,7 @@ fn play_on(mut rig: Rig, steps: &[Step], depth: usize, start: Start) {
     hold_against(&mut rig, &model);
 }
 
-/// Each of so many answers is explained, and the parts of its time are its time.
+/// Each of this many completions has a breakdown, and its parts add up to the latency.
 fn check_explained(rig: &Rig, answers: usize) {
     let slowest = rig.device.tail().expect("requests are explained").slowest();
     assert_eq!(slowest.len(), answers);
@@ -117,8 +117,9 @@ fn check_explained(rig: &Rig, answers: usize) {
     }
 }
 
-/// Cuts the power after a flush, while only the collector and what is kept of tables are at work: what was flushed is
-/// there again. False if the device is at the end of its life, so that a flush means nothing any more.
+/// Cuts the power after a flush, while only the collector and the writes of tables are in progress: flushed
+/// data are there again. False if the device is at the end of its life, so that a flush means nothing any
+/// more.
 fn cut_power(rig: &mut Rig, model: &mut Model) -> bool {
     let pages = rig.device.config().logical_pages;
     let per_page = rig.device.config().unit.0 / 512;
@@ -148,7 +149,7 @@ fn keeps_discards(rig: &Rig) -> bool {
     protected || file.ftl.recovery.discards == DiscardsAtCut::Kept
 }
 
-/// Holds the device against the map: what is in it, what reached flash, and what a read of everything finds.
+/// Checks the device against the map: its contents, what reached flash, and what a read of everything finds.
 fn hold_against(rig: &mut Rig, model: &Model) {
     let pages = rig.device.config().logical_pages;
     let per_page = rig.device.config().unit.0 / 512;
@@ -190,7 +191,7 @@ fn failed_last(rig: &Rig) -> bool {
 struct Failing {
     /// Whether pages may be lost.
     loses: bool,
-    /// How many writes of a page were refused: those at the end of the device's life.
+    /// The number of rejected writes of a page: those at the end of the device's life.
     refused: BTreeMap<u32, u32>,
 }
 
@@ -208,7 +209,7 @@ impl Failing {
         Self { loses: totals.unreadable_pages > 0 || totals.failed_dies > 0, refused }
     }
 
-    /// The device has the version that the model has, or has lost it by a fault, or has refused the last writes.
+    /// The device has the version of the model, or has lost it by a fault, or has rejected the last writes.
     fn explain(&self, rig: &Rig, page: u32, found: Option<u32>, model: &Model) -> bool {
         let wanted = model.present.get(&page).copied();
         if found == wanted {
@@ -222,7 +223,8 @@ impl Failing {
         refused > 0 && found.is_none_or(|version| version + refused >= all && version <= all)
     }
 
-    /// Checks which commands fail: reads of lost pages, which the rig sees to, and all else at the end of the device's life.
+    /// Checks which commands fail: reads of lost pages, which the rig checks, and everything else at the end
+    /// of the device's life.
     fn check_answers(rig: &Rig) {
         let read_only = rig.device.is_read_only();
         let totals = rig.device.totals();
@@ -235,7 +237,7 @@ impl Failing {
     }
 }
 
-/// Steps, how many commands are under way at once, and what the device holds before.
+/// Steps, the number of commands outstanding at once, and the contents of the device before.
 fn run() -> impl Strategy<Value = (Vec<Step>, usize, Start)> {
     (prop::collection::vec(step(24, 0.1), 1..600), 1usize..12, start())
 }

@@ -1,4 +1,4 @@
-//! Do all commands end, whatever the device is set to and whatever fails?
+//! Do all commands complete, with any settings and any failures?
 
 use proptest::prelude::*;
 use wordline_kernel::{Bytes, Duration, Energy, Instant};
@@ -18,7 +18,7 @@ use crate::common::devices::{device, tight};
 use crate::common::steps::{Start, Step, start, step};
 use crate::common::{Rig, small};
 
-/// A die that is lost, by the count of its commands or by time.
+/// A die that fails, by the count of its commands or by time.
 fn lost_die() -> impl Strategy<Value = FaultFile> {
     prop_oneof![
         (1u64..=2_000).prop_map(|n| FaultFile { nth: Some(n), ..FaultFile::new(Fails::Die) }),
@@ -53,7 +53,8 @@ fn play(file: DeviceFile, steps: &[Step], depth: usize, start: Start) {
     rig.audit();
 }
 
-/// Pages with homes that idle rows take from each other, and a collector that steps aside wherever it may.
+/// Statically allocated pages that idle plane groups steal from each other, and GC that yields to the host
+/// wherever it may.
 fn that_steals(file: DeviceFile, reach: Reach, fault: FaultFile) -> DeviceFile {
     let mut file = file;
     file.pools.clear();
@@ -88,7 +89,7 @@ fn a_command_that_gets_nowhere_is_noticed_and_told() {
         [const { Ok(()) }; 2],
         "it was not there before"
     );
-    // Nothing happens, for no event is handled.
+    // Nothing happens, because no event is handled.
     let told = watchdog.look(&rig.device, ms(5)).expect_err("it gets nowhere");
     for part in [
         "no progress in 1ms of simulated time",
@@ -105,7 +106,8 @@ fn a_command_that_gets_nowhere_is_noticed_and_told() {
     assert_eq!(watchdog.look(&rig.device, ms(7)), Ok(()));
 }
 
-/// Two rows of blocks of four units each, of which super blocks are cleaned that are chosen at random.
+/// Two plane groups with blocks of four units each, of which superblocks are collected that are chosen at
+/// random.
 fn super_blocks_at_random() -> DeviceFile {
     let mut file = small();
     (file.part.geometry.bits_per_cell, file.part.geometry.pages_per_block) = (2, 8);

@@ -1,4 +1,4 @@
-//! How full designs see the write buffer: as a whole, and the part of it that belongs to each pool.
+//! The buffer occupancy that designs see: in total, and the part of each pool.
 
 use wordline_kernel::metrics::{Unit, Value};
 use wordline_kernel::{Bytes, Metric, state};
@@ -14,7 +14,7 @@ const fn most(name: &'static str) -> Metric {
 
 static MOST: [Metric; 2] = [most("watch.first"), most("watch.second")];
 
-/// Watches a buffer with room for this many pages, and checks that its pools have all of it between them.
+/// Watches a buffer of this many pages, and checks that the parts of its pools add up to all of it.
 struct Watch {
     room: u32,
     most: [u32; 2],
@@ -46,7 +46,8 @@ impl Design for Watch {
     }
 }
 
-/// The most pages of the first and of the second pool in the buffer while writes of this many sectors follow each other.
+/// The most pages of the first and of the second pool in the buffer during consecutive writes of this many
+/// sectors.
 fn most_of(file: &DeviceFile, sectors: u64) -> [u64; 2] {
     let unit = file.ftl.mapping.unit.unwrap_or(file.part.geometry.page_size);
     let room = (file.buffer.size.0 / unit.0) as u32;

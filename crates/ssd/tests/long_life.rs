@@ -1,4 +1,4 @@
-//! Does a device live through what wears it: full, overwritten, with bad blocks, to its end?
+//! Does a device survive what wears it: full, overwritten, with bad blocks, to the end of its life?
 
 use wordline_kernel::{Bytes, Duration, Seed};
 use wordline_nand::geometry::Layout;
@@ -10,7 +10,7 @@ use wordline_ssd::{BlockDevice, DeviceFile, Operation};
 
 use crate::common::{Rig, small};
 
-/// The devices that the tests below put to work: placements, rows of one plane and of two, one-shot units.
+/// The devices of the tests below: placements, plane groups of one plane and of two, one-shot units.
 fn devices() -> Vec<DeviceFile> {
     let fixed = PlacementKind::Fixed { order: "PDWC".into() };
     let mut all = Vec::new();
@@ -30,7 +30,7 @@ fn devices() -> Vec<DeviceFile> {
     all
 }
 
-/// Overwrites whole pages at random until `pages` are written or the device refuses.
+/// Overwrites whole pages at random until `pages` are written or the device rejects a write.
 fn overwrite(rig: &mut Rig, pages: u64) {
     let logical = rig.device.config().capacity().0 / 4096;
     let mut random = Seed(3).stream("test.overwrite", 0);
@@ -74,7 +74,7 @@ fn every_victim_policy_and_placement_survives_twenty_drive_writes_at_seven_perce
             let mut file = small();
             file.ftl.gc.scope = scope;
             file.layout.dies_per_package = 1;
-            // 5 of 80 blocks are at work, and 7 % are spare: the least that a row can do with.
+            // 5 of 80 blocks are active, and 7 % are over-provisioning: the minimum of a plane group.
             file.part.geometry.blocks_per_plane = 80;
             file.part.geometry.pages_per_block = 8;
             file.ftl.over_provisioning = 0.07;
@@ -92,7 +92,7 @@ fn every_victim_policy_and_placement_survives_twenty_drive_writes_at_seven_perce
     }
 }
 
-/// The same device with only this many entries of its map in memory.
+/// The same device with only this many map entries in memory.
 fn cached(mut file: DeviceFile, entries: u64) -> DeviceFile {
     file.ftl.mapping.cache = Some(Bytes(8 * entries));
     file.ftl.gc.start_below_free_blocks += 1;
@@ -106,7 +106,7 @@ fn a_device_with_most_of_its_map_in_flash_survives_twenty_drive_writes() {
         [2, 700].into_iter().flat_map(|entries| devices().into_iter().map(move |file| (entries, file)))
     {
         let mut file = cached(file, entries);
-        // Three more blocks of 24 are at work, and a translation page holds no more than 128 places.
+        // Three more blocks of 24 are active, and a translation page has at most 128 entries.
         file.ftl.mapping.unit = Some(Bytes(512));
         file.ftl.over_provisioning = 0.36;
         let mut rig = Rig::new(file, 1);
@@ -173,7 +173,7 @@ fn discarded_pages_are_not_moved() {
         rig.device.fill(1.0);
         let pages = u64::from(rig.device.config().logical_pages);
         if discard {
-            // The upper half is never overwritten below: only a discard makes room of it.
+            // The upper half is never overwritten below: only a discard frees its pages.
             rig.alone(Operation::Discard, false, pages / 2 * 8, pages / 2 * 8);
         }
         let mut random = Seed(9).stream("test.half", 0);
@@ -224,7 +224,7 @@ fn the_buffer_is_written_out_on_time() {
     }
 }
 
-/// Pages programmed for each page of the host: as preconditioning says, and as measured while half of its pages are overwritten.
+/// Write amplification: of preconditioning, and as measured while half of the device's pages are overwritten.
 fn steady(mut file: DeviceFile) -> [f64; 2] {
     file.part.geometry.blocks_per_plane = 200;
     file.part.geometry.pages_per_block = 64;
@@ -265,11 +265,11 @@ fn a_device_that_is_steady_with_half_of_its_pages_cleans_at_once_and_holds_no_mo
     assert_eq!(erases, 0, "a device that is half full has blocks enough");
     let (erases, share) = rig(&|rig| _ = rig.device.fill_steady_to(Seed(1), 0.5));
     assert!(erases > 0, "{erases} erases");
-    // Some of what is overwritten lies beyond the half that was full.
+    // Some of the overwritten pages are beyond the half that was full.
     assert!((0.375..0.5).contains(&share), "{share} of the flash is valid");
 }
 
-/// Overwrites whole pages at random; pages programmed meanwhile for each that was programmed for the host.
+/// Overwrites whole pages at random; returns the write amplification meanwhile.
 fn amplification(rig: &mut Rig, random: &mut wordline_kernel::Stream, pages: u64) -> f64 {
     let before = rig.device.totals().clone();
     for _ in 0..pages {
@@ -313,7 +313,8 @@ fn the_first_writes_to_a_steady_device_cost_what_all_later_ones_do() {
 #[test]
 fn a_steady_device_stays_steady_with_most_of_its_map_in_flash() {
     let [amplification, measured] = steady(cached(small(), 2_000));
-    // How many changes of a translation page are written together depends on time, which preconditioning has not.
+    // The number of changes of a translation page that are written together depends on time, which
+    // preconditioning has not.
     let off = (measured / amplification - 1.0).abs();
     assert!(off < 0.15, "preconditioned to {amplification}, then {measured}");
 }
@@ -334,7 +335,7 @@ fn a_device_at_its_end_answers_durable_writes_and_flushes() {
             rig.submit(Operation::Write, submitted % 3 == 0, page * 8, 8 * (1 + submitted % 4));
             submitted += 1;
         }
-        // Flushes, reads and refused writes meet what is left in the buffer.
+        // Flushes, reads and rejected writes meet the pages left in the buffer.
         for n in 0..40 {
             match n % 4 {
                 0 => rig.submit(Operation::Flush, false, 0, 0),

@@ -1,4 +1,4 @@
-//! Write streams that a design names with a cell mode: of the host, and of the collector.
+//! Write streams that a design declares with a cell mode: of the host, and of GC.
 
 use wordline_kernel::{Bytes, Calendar, Duration, Seed, state};
 use wordline_nand::CellMode;
@@ -11,13 +11,13 @@ use wordline_ssd::{Config, Design, Device, DeviceFile, Operation, Parts, contrac
 
 use crate::common::Rig;
 
-/// Sends the pages below a number to blocks in another mode: what the host writes of them, what is moved, or both.
+/// Sends the pages below a number to blocks in another mode: host writes, relocations, or both.
 struct Sorts {
     name: &'static str,
     below: u32,
     streams: Vec<WriteStream>,
     of_collector: Vec<WriteStream>,
-    /// Programs of the collector in blocks in that mode.
+    /// GC programs in blocks in that mode.
     moved_there: u64,
 }
 
@@ -41,7 +41,7 @@ impl Sorts {
         Self { name: "sorts", below: 100, streams, of_collector, moved_there: 0 }
     }
 
-    /// Those of the collector alone.
+    /// The GC streams alone.
     fn moved() -> Self {
         Self::new(Vec::new(), both())
     }
@@ -134,7 +134,7 @@ fn a_read_of_a_page_that_was_relocated_there_takes_the_time_of_the_mode() {
     let times: Vec<Duration> = (0..100).map(|page| rig.alone(Operation::Read, false, page * 8, 8)).collect();
     let (least, most) = (times.iter().min().expect("some"), times.iter().max().expect("some"));
     let saved = most.ps() - least.ps();
-    // How long the address of a row takes differs by a cycle.
+    // The time of a row address differs by a cycle.
     assert!((5_000_000..5_200_000).contains(&saved), "25 us of the part, 20 us in SLC mode: {saved} ps");
 }
 
@@ -222,7 +222,7 @@ fn more_streams_than_a_device_can_tell_apart_are_refused() {
     let mut file = two_pools();
     file.pools[0].slc_cache = None;
     let config = file.check().expect("the device is sound");
-    // One design for each pool; that of the second answers for no other.
+    // One design for each pool; the one of the second pool decides for no other.
     let both = |first, second| {
         let other: Box<dyn Design> = Box::new(Sorts { name: "others", ..many(1, second) });
         let of_first: Box<dyn Design> = Box::new(many(0, first));

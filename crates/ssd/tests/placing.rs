@@ -1,4 +1,4 @@
-//! Where what the host writes goes: away from its home, and apart from what is not of its kind.
+//! Where host pages go: away from their home, and apart from pages of another kind.
 
 use wordline_kernel::{Duration, Instant, Seed};
 use wordline_ssd::policy::balancer::{BalancerKind, Reach};
@@ -17,7 +17,7 @@ fn at_home(balancer: BalancerKind) -> DeviceFile {
     file
 }
 
-/// Writes `count` pages of the first of four rows, eight commands at a time; how long that takes.
+/// Writes `count` pages of the first of four plane groups, eight commands at a time; returns the time.
 fn write_to_one_row(rig: &mut Rig, count: u64) -> Duration {
     let start = rig.calendar_now();
     for page in 0..count {
@@ -73,7 +73,8 @@ fn what_was_discarded_comes_to_flash_though_the_only_row_with_room_beside_its_ho
     use wordline_ssd::map::checkpoint::DiscardsAtCut;
     let mut file = at_home(BalancerKind::Stealing { reach: Reach::Device, least: 1 });
     file.layout.dies_per_package = 1;
-    // Just room for what has its home there is left in the second row, where four blocks fail of 21 that hold data.
+    // The second plane group has just space for the pages that have their home there: four of its 21 blocks
+    // with data fail.
     file.ftl.over_provisioning = 1.0 - 17.0 / 24.0;
     file.ftl.recovery.discards = DiscardsAtCut::Kept;
     file.faults = vec![FaultFile {
@@ -88,7 +89,7 @@ fn what_was_discarded_comes_to_flash_though_the_only_row_with_room_beside_its_ho
     }
     for n in 0..2 * pages {
         rig.run_down_to(7);
-        // The first row takes of it, since it does nothing else, until it is full.
+        // The first plane group takes some of it, since it is idle, until it is full.
         rig.submit(Operation::Write, true, (2 * n + 1) % pages * 8, 8);
         if n % 16 == 0 {
             rig.alone(Operation::Discard, false, (2 * n + 1) % pages * 8, 8);
@@ -100,7 +101,7 @@ fn what_was_discarded_comes_to_flash_though_the_only_row_with_room_beside_its_ho
     rig.audit();
 }
 
-/// Pages that the collector moves for each page of the host where one in sixteen pages gets nine writes in ten.
+/// GC write amplification where one in sixteen pages gets nine writes in ten.
 fn moved(streams: u8, start: u32) -> f64 {
     let mut file = small();
     file.ftl.over_provisioning = 0.4;
@@ -143,8 +144,8 @@ fn streams_stay_apart_in_a_row_that_lives_on_its_last_blocks() {
     assert!(apart < 0.9 * together, "{apart:.3} pages moved a write in streams, {together:.3} without");
 }
 
-/// The write amplification of the collector under uniform writes to a part of the logical pages, where the others are
-/// discarded, and the effective spare space.
+/// The GC write amplification under uniform writes to a part of the logical pages, where the others are
+/// discarded, and the effective over-provisioning.
 fn amplification(over_provisioning: f64, kept: f64) -> (f64, f64) {
     let mut file = small();
     file.part.geometry.blocks_per_plane = 64;

@@ -26,12 +26,12 @@ use wordline_ssd::space::{Space, State, Streams};
 
 use crate::common::small;
 
-/// Is not asked where word lines go by their numbers.
+/// Is not queried where word lines go by their numbers.
 fn by_number(_: &[OpenBlock<'_>], _: &Space) -> (usize, u32) {
     unreachable!("word lines go by their numbers")
 }
 
-/// A new policy that goes on with what `policy` knows: as good as the old one wherever it takes its place.
+/// A new policy that continues with the state of `policy`: it behaves like the old one from any point on.
 fn restored<P: Snapshot + ?Sized>(policy: &P, mut fresh: Box<P>) -> Box<P> {
     let mut bytes = Vec::new();
     policy.save_state(&mut Writer::new(&mut bytes)).expect("a list takes everything");
@@ -153,7 +153,7 @@ proptest! {
     }
 }
 
-/// Every frontier, the word lines in the order in which it has them programmed in a block of this shape.
+/// Every frontier, with the word lines of a block of this shape in its program order.
 fn word_lines(kind: &FrontierKind, shape: WordLines) -> Vec<u32> {
     let mut frontier = kind.build();
     let mut programmed = vec![0; shape.count().div_ceil(64) as usize];
@@ -194,7 +194,7 @@ fn word_lines_go_as_in_the_figure() {
     assert_eq!(order(FrontierKind::Mixed { layers: Some(3) }), [0, 3, 6, 1, 2, 4, 5, 7, 8, 9, 10, 11]);
 }
 
-/// Every failure policy, from the most wary to one that hardly ever minds.
+/// Every failure policy, from the strictest to a very tolerant one.
 fn failures() -> Vec<FailureKind> {
     let tolerant = [(1, 0), (3, 2), (200, 1)];
     let tolerant = tolerant.map(|(programs, reads)| FailureKind::Tolerate { programs, reads });
@@ -240,11 +240,11 @@ fn victims() -> Vec<VictimKind> {
     others.into_iter().chain(drawn).chain(windows).collect()
 }
 
-/// The blocks of a row by a plain account of what happened to them: its time is the number of pages that were lost.
+/// The blocks of a plane group in a plain model: its time is the number of pages that became invalid.
 #[derive(Default)]
 struct Account {
     lost: u64,
-    /// By closing: the block, and when it last lost a page.
+    /// By closing: the block, and when a page of it last became invalid.
     closed: Vec<(BlockSetId, u64)>,
 }
 
@@ -254,7 +254,7 @@ impl Account {
         self.closed.iter().filter(|(block, _)| blocks.valid(*block) < full).copied().collect()
     }
 
-    /// Whether a scan over all candidates finds nothing that the policy should rather have taken.
+    /// Whether a scan over all candidates finds none that the policy should have preferred.
     fn agrees(&self, kind: &VictimKind, blocks: &Space, victim: BlockSetId) -> bool {
         let candidates = self.candidates(blocks);
         let fewest = |most: usize| candidates.iter().take(most).map(|(block, _)| blocks.valid(*block)).min();
@@ -281,7 +281,7 @@ impl Account {
     }
 }
 
-/// Lets a policy clean a row that is written and overwritten as the numbers of `script` say.
+/// Lets a policy collect a plane group that is written and overwritten as the numbers of `script` say.
 fn clean(kind: &VictimKind, config: &Config, script: &[u64]) {
     let locations = config.locations();
     let mut blocks = Space::new(&config.pools, Streams::ONE_EACH, |_| false);
@@ -331,7 +331,7 @@ fn clean(kind: &VictimKind, config: &Config, script: &[u64]) {
                 // A block at a time, so that the lists get long.
                 for _ in 0..locations.per_block() {
                     let page = blocks.take(RowId(0), stream, 1, &mut by_number);
-                    // In some blocks pages hold nothing, as when a program unit is padded.
+                    // In some blocks pages have no data, as when a program unit is padded.
                     if !place.is_multiple_of(3) || !page.index().is_multiple_of(5) {
                         blocks.validate(page);
                         live.push(page);
@@ -482,8 +482,8 @@ fn random_policies_reach_every_candidate() {
     }
 }
 
-/// The answers allowed to a mapper, by a plain account: pages that came in since they were last missed, and those of
-/// them that changed since their translation page was written.
+/// The decisions allowed to a mapper, by a plain model: pages that came in since they were last missed, and
+/// those of them that changed since their translation page was written.
 #[derive(Default)]
 struct Cached {
     inside: BTreeSet<u32>,
@@ -504,7 +504,7 @@ proptest! {
         for (kind, page) in script {
             let (page, table) = (LogicalPage(page), page / per_table);
             mapper = restored(&*mapper, Box::new(Dftl::new(&size)));
-            // A page that changed and is not in the cache must be in a translation page that is to be written.
+            // A changed page that is not in the cache must be in a translation page that is to be written.
             let mut to_write = None;
             match kind {
                 0..=2 => {

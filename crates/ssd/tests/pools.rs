@@ -1,4 +1,5 @@
-//! Two pools in one device: a small one with a page a program beside one of which a program writes a whole unit of pages.
+//! Two pools in one device: a small one with a page in each program beside one that programs whole units of
+//! pages.
 
 use wordline_kernel::{Bytes, Calendar, Duration, Energy, Schedule, Seed, state};
 use wordline_nand::faults::{Fails, FaultFile};
@@ -19,8 +20,9 @@ use wordline_ssd::{BlockDevice, Design, Device, DeviceFile, Operation, Parts, co
 use crate::common::homes::{away, with_homes};
 use crate::common::{self, Rig};
 
-/// TLC programmed by word lines of two planes, six pages of 4 KiB, mapped by such units, beside SLC of which the planes work by themselves.
-/// Pieces of a unit of at least `least` bytes go to the first.
+/// TLC programmed by word lines of two planes, six pages of 4 KiB, with coarse-grained mapping of these
+/// units, beside SLC whose planes work independently. Pieces of a unit of at least `least` bytes go to the
+/// first pool.
 fn two_pools(least: u64) -> DeviceFile {
     let mut file = common::two_pools(least);
     file.ftl.mapping.whole_units = true;
@@ -104,8 +106,8 @@ fn a_page_whose_home_is_full_goes_to_another_row_of_the_pool_or_to_the_first_poo
     assert!(elsewhere > 0 && held[0] > 0 && held[1] > held[0], "{elsewhere} of {held:?}");
 }
 
-/// Pages leave the buffer as soon as a number of a unit wait, together with the others, and pages of the second pool go along or do
-/// not.
+/// Pages are destaged as soon as a number of pages of a unit wait, together with the others, and pages of the
+/// second pool are carried along or not.
 #[derive(Clone, Copy)]
 struct Gathers {
     enough: u32,
@@ -138,7 +140,7 @@ impl Design for Gathers {
     }
 }
 
-/// Two pools with a design that says what leaves the buffer together.
+/// Two pools with a design that chooses the pages to destage together.
 fn gathering(design: Gathers) -> Rig {
     let mut file = two_pools(12_288);
     file.buffer.flush_interval = Duration::ZERO;
@@ -247,7 +249,7 @@ fn what_waits_of_a_unit_is_sent_together() {
 #[test]
 fn the_balancer_takes_what_waits_and_the_relocator_empties_victims() {
     let mut file = two_pools(16_384);
-    // The first pool is fuller than the second: it is the one that is taken from.
+    // The first pool is fuller than the second: it is the one from which units are stolen.
     file.ftl.balancer = BalancerKind::ValidShare {};
     let rig = overwrite(file.clone(), 5_000);
     let counts = rig.device.writer().sub_requests().expect("there are two pools");
@@ -281,7 +283,7 @@ fn with_the_buffer_off_nothing_of_a_unit_merges() {
     }
 }
 
-/// The same two pools with room for the places of four pages in memory.
+/// The same two pools with map entries for four pages in memory.
 fn with_map_in_flash(least: u64) -> DeviceFile {
     let mut file = two_pools(least);
     file.ftl.mapping.cache = Some(Bytes(4 * 8));
@@ -312,7 +314,7 @@ fn translation_pages_tell_of_the_pool_that_is_mapped_by_page_and_are_in_it() {
         rig.device.chips().counts_of_pools().iter().map(|pool| pool.pages_programmed).collect::<Vec<_>>()
     };
     assert_eq!(written(&large)[1], 0, "neither pages of the host nor of the map");
-    // Reads find the places of their pages again.
+    // Reads locate their pages again.
     (0..40).for_each(|n| {
         small.alone(Operation::Read, false, n * 7 * PAGE, PAGE);
     });
@@ -418,7 +420,7 @@ fn faults_and_energy_of_each_pool_add_up_to_those_of_the_device() {
     assert!(of(0, "faults.read_retries") > 0 && of(1, "faults.read_retries") > 0);
 }
 
-/// Several thousand writes, a power cut, and everything is what it was.
+/// Several thousand writes, a power cut, and all data are as before.
 fn outlives_the_power(file: DeviceFile) -> Rig {
     let mut rig = overwrite(file, 4_000);
     let pages = rig.device.config().logical_pages;
@@ -501,14 +503,14 @@ fn a_pool_of_tables_that_a_power_cut_crowds_gives_pages_to_the_first() {
     file.buffer.flush_interval = Duration::ZERO;
     let mut rig = Rig::new(file, 1);
     let pages = u64::from(rig.device.config().logical_pages);
-    // Small pieces fill the second pool, and the first takes what is too much.
+    // Small pieces fill the second pool, and the first takes the rest.
     for page in 0..pages {
         rig.run_down_to(3);
         rig.submit(Operation::Write, false, page * PAGE, PAGE);
     }
     rig.alone(Operation::Flush, false, 0, 0);
     let [_, full] = valid(&rig);
-    // Discards there make room for others, and discarded data return where no flush followed.
+    // Discards there free space for others, and discarded data return if no flush followed.
     let in_second = |page: &u64| {
         let location = rig.device.map().get(LogicalPage(*page as u32));
         location.is_some_and(|location| rig.device.config().pools.number_of_location(location) == 1)

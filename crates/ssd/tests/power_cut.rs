@@ -1,4 +1,4 @@
-//! The power is cut after any event: is everything flushed still there, and nothing that was never written?
+//! The power is cut after any event: are all flushed data still there, and nothing that was never written?
 
 use std::collections::BTreeMap;
 
@@ -37,7 +37,7 @@ impl Held {
     }
 }
 
-/// All that a page may hold after a cut: from the last state that must not be lost to the newest.
+/// All contents that a page may have after a cut: from the last state that must not be lost to the latest.
 #[derive(Clone, Debug)]
 struct Page {
     versions: u32,
@@ -70,7 +70,7 @@ impl Page {
             Held::Nothing | Held::Discarded => held == Held::Nothing,
         });
         let older = found.is_none_or(|version| version <= self.versions);
-        // Of a discard that is not flushed the collector may have erased the last version, and not the one before.
+        // Of an unflushed discard the collector may have erased the last version, and not the one before.
         let is_flushed = self.states[0] == Held::Discarded;
         let comes_back =
             self.states.contains(&Held::Discarded) && (promises == Promises::Writes || !is_flushed);
@@ -78,10 +78,10 @@ impl Page {
     }
 }
 
-/// The data that a device keeps through a cut, once it is flushed.
+/// The data that a device keeps through a cut, once they are flushed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Promises {
-    /// Nothing: a torn program takes others with it.
+    /// Nothing: an interrupted program corrupts other pages.
     Nothing,
     /// Written data, but not discards.
     Writes,
@@ -104,7 +104,7 @@ impl Promises {
     }
 }
 
-/// The contents that a submitted command makes safe when it is answered, and those that then count as answered.
+/// The contents that a command makes safe when it completes, and those that then count as completed.
 #[derive(Clone, Debug, Default)]
 struct Pending {
     written: Vec<(u32, Held)>,
@@ -216,7 +216,7 @@ impl Play {
         }
     }
 
-    /// Lets one thing happen; then the power may be cut.
+    /// Handles one event; then the power may be cut.
     fn advance(&mut self) {
         let Some(event) = self.rig.calendar.advance() else {
             let waits = self.rig.device.what_waits(self.rig.calendar_now());
@@ -239,7 +239,7 @@ impl Play {
         }
     }
 
-    /// Goes on until this many commands are outstanding, or the device refuses commands.
+    /// Runs until this many commands are outstanding, or the device rejects commands.
     fn run_down_to(&mut self, outstanding: usize) {
         while (self.rig.device.outstanding() > outstanding && !self.is_worn()) || !self.rig.device.is_ready()
         {
@@ -261,10 +261,10 @@ impl Play {
         self.rig.audit();
     }
 
-    /// Holds every page against what it may hold; what it does hold is safe from then on.
+    /// Checks every page against its allowed contents; what it has is safe from then on.
     fn check(&mut self) {
         let loses = self.loses();
-        // Where a page that tells of discards is lost, they are known again with the next flush.
+        // If a discard record is lost, its discards are known again with the next flush.
         let promises = if loses { self.promises.min(Promises::Writes) } else { self.promises };
         for n in 0..self.pages.len() as u32 {
             let (held, logical) = (self.held(n), LogicalPage(n));
@@ -292,7 +292,7 @@ impl Play {
         totals.unreadable_pages > 0 || totals.failed_dies > 0
     }
 
-    /// Whether the device is at the end of its life, as only faults can bring it about here.
+    /// Whether the device is at the end of its life, which only faults can cause here.
     fn is_worn(&self) -> bool {
         let totals = self.rig.device.totals();
         let worn = totals.grown_bad_blocks > 0 || totals.program_failures > 0;
@@ -343,7 +343,7 @@ impl Play {
     }
 }
 
-/// Plays the steps with these cuts: the times of the events, and what was torn.
+/// Plays the steps with these cuts: returns the times of the events, and what was interrupted.
 fn play(
     file: &DeviceFile,
     steps: &[Step],
@@ -362,7 +362,7 @@ fn play(
     (play.times, play.torn)
 }
 
-/// A device so small that its garbage is collected after a few dozen commands.
+/// A device so small that GC starts after a few dozen commands.
 fn tiny(change: impl FnOnce(&mut DeviceFile)) -> DeviceFile {
     let mut file = small();
     file.layout.channels = 1;
@@ -376,7 +376,7 @@ fn tiny(change: impl FnOnce(&mut DeviceFile)) -> DeviceFile {
     file
 }
 
-/// Cuts the power of a device after every single event of a run, and between it and the next; what that tore.
+/// Cuts the power after every single event of a run, and between events; returns what was interrupted.
 fn cut_everywhere(file: &DeviceFile, steps: &[Step], depth: usize, start: Start) -> TornBy {
     let (times, mut torn) = play(file, steps, depth, start, &[]);
     assert!(times.len() > 2 * steps.len(), "{} events are too few to mean much", times.len());
@@ -441,7 +441,7 @@ fn what_is_flushed_as_discarded_stays_so_after_a_cut_after_any_event() {
     }
 }
 
-/// Few of the places of a device's pages are in memory, and a checkpoint is made every 64 KiB.
+/// Few map entries of a device's pages are in memory, and a checkpoint is made every 64 KiB.
 fn map_in_flash(file: &mut DeviceFile) {
     (file.part.geometry.blocks_per_plane, file.ftl.over_provisioning) = (12, 0.75);
     file.ftl.mapping.unit = Some(Bytes(1024));
@@ -526,7 +526,7 @@ fn cuts(gaps: &[(usize, u64)]) -> Vec<Cut> {
     gaps.iter().map(&mut cut).collect()
 }
 
-/// Devices with what is done about torn programs; whether there are discards and checkpoints in flash is the device's.
+/// Devices with their protection against torn programs; discards and checkpoints are drawn with the device.
 fn torn(device: impl Strategy<Value = DeviceFile>) -> impl Strategy<Value = DeviceFile> {
     let programs = prop_oneof![Just(ProgramsAtCut::Torn), Just(ProgramsAtCut::Finished)];
     let lower = prop_oneof![Just(LowerPages::Exposed), Just(LowerPages::BackedUp)];
@@ -536,7 +536,7 @@ fn torn(device: impl Strategy<Value = DeviceFile>) -> impl Strategy<Value = Devi
     })
 }
 
-/// Steps, how many commands are under way at once, what the device holds before, and when the power is cut.
+/// Steps, the most commands outstanding, the contents of the device before, and when the power is cut.
 fn run() -> impl Strategy<Value = (Vec<Step>, usize, Start, Vec<Cut>)> {
     let gaps = prop::collection::vec((1usize..1200, 0u64..400), 1..6);
     let steps = prop::collection::vec(step(20, 0.2), 1..300);

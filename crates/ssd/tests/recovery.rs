@@ -1,5 +1,5 @@
-//! How long a device takes to put its tables together after a power cut, against closed forms, and what faults and cuts
-//! do to each other, one by one.
+//! The time that a device takes to rebuild its tables after a power cut, against closed forms, and how faults
+//! and cuts interact, one by one.
 
 use wordline_kernel::{Bytes, Duration, Seed};
 use wordline_nand::BlockSetId;
@@ -23,7 +23,7 @@ fn cut_and_recover(rig: &mut Rig) -> Recovered {
     rig.device.recovery().expect("the scan is over")
 }
 
-/// Reads of the scan of each die, in the order of dies: the pages of each block that are programmed, and one more.
+/// Reads of the scan of each die, in order of dies: the programmed pages of each block, and one more.
 fn reads(rig: &Rig) -> Vec<u64> {
     let config = rig.device.config();
     let geometry = config.geometry();
@@ -59,8 +59,8 @@ fn scan_of(file: DeviceFile) -> (f64, u64, u64) {
     (recovery.time.ps() as f64 / 1e6, most, most_in_channel)
 }
 
-/// The bus of a channel for a read of `spare` bytes of each of two planes, in microseconds, from a device where nothing
-/// else takes time.
+/// The bus of a channel for a read of `spare` bytes of each of two planes, in microseconds, from a device
+/// where nothing else takes time.
 fn bus_of(spare: u64) -> f64 {
     let mut file = large(1, spare);
     file.part
@@ -129,8 +129,8 @@ fn a_discard_that_was_flushed_is_kept_or_forgotten_as_the_configuration_says() {
     }
 }
 
-/// A device with a map in flash that is filled and then overwritten here and there, with a checkpoint after this many bytes each or without:
-/// its recovery after a cut, and the versions that are there then.
+/// A device with a map in flash that is filled and then overwritten here and there, with a checkpoint after
+/// this many bytes each or without: its recovery after a cut, and the versions after it.
 fn overwritten_with_a_map_in_flash(checkpoint: Option<Bytes>) -> (Recovered, Vec<Option<u32>>) {
     let mut file = large(8, 128);
     file.ftl.over_provisioning = 0.4;
@@ -174,7 +174,7 @@ fn a_checkpoint_of_a_map_in_flash_finds_the_same_with_fewer_reads() {
     assert!(4 * part.pages_read < all.pages_read && 2.0 * ms(&part) < ms(&all), "{part:?} {all:?}");
 }
 
-/// Half of the space is spare, and these rules hold.
+/// Half of the capacity is over-provisioning, with these rules.
 fn failing(rules: &[FaultFile]) -> Rig {
     let mut file = small();
     file.ftl.over_provisioning = 0.5;
@@ -241,7 +241,7 @@ fn what_a_fault_took_does_not_give_way_to_an_older_copy_after_a_cut() {
         rig.alone(Operation::Read, false, 0, PAGE);
         assert!(last_failed(&rig) && rig.device.map().is_lost(page));
     }
-    // The data of this write are in the buffer alone, and lost with it.
+    // The data of this write are only in the buffer, and lost with it.
     rig.alone(Operation::Write, false, 0, PAGE);
     assert!(!rig.device.map().is_lost(page));
     cut_and_recover(&mut rig);
@@ -273,7 +273,8 @@ fn backups_of_lower_pages_cost_their_copies() {
         file.part.geometry.bits_per_cell = 2;
         file.ftl.recovery.lower_pages = lower_pages;
         let mut rig = Rig::new(file, 1);
-        // The first program of each row is of a lower page, the second of the upper one of the same word line.
+        // The first program of each plane group is of a lower page, the second of the upper one of the same
+        // word line.
         let rows = u64::from(rig.device.config().pools.rows());
         let unit = u64::from(rig.device.config().locations().per_program);
         rig.alone(Operation::Write, true, 0, rows * unit * PAGE);
@@ -309,7 +310,7 @@ fn what_the_collector_has_copied_is_not_copied_again_after_a_cut() {
     let ((without, rows), (with, _)) = (copied(0), copied(10));
     eprintln!("{without} {with} {rows}");
     assert!(without > 10 * rows, "the cuts fall into work of the collector: {without} pages");
-    // Each row programs two pages at once.
+    // Each plane group programs two pages at once.
     let torn = 10 * 2 * rows;
     assert!(
         with <= without + torn,

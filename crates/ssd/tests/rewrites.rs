@@ -1,4 +1,4 @@
-//! Word lines with two bits a cell that are programmed again: pages of a stream that says so replace those that are not valid.
+//! Reprogrammed word lines in MLC mode: pages of a stream with reprogramming replace invalid ones.
 
 use wordline_kernel::{Seed, state};
 use wordline_nand::faults::{Fails, FaultFile, Numbers};
@@ -14,13 +14,14 @@ use wordline_ssd::{Config, Design, Operation, Parts, contract};
 use crate::common::Rig;
 use crate::mode_streams::rig;
 
-/// Sends the pages below a number to blocks of which word lines are programmed again.
+/// Sends the pages below a number to blocks whose word lines are reprogrammed.
 struct Again {
     below: u32,
     times: u8,
-    /// Whether it names word lines itself: the last that can be programmed again before any that is not programmed.
+    /// Whether it selects word lines itself: the last one that can be reprogrammed before any unprogrammed
+    /// one.
     names: bool,
-    /// A word line of each block of which all programs fail.
+    /// A word line of each block at which all programs fail.
     bad: Option<u32>,
     asked: u64,
 }
@@ -178,7 +179,7 @@ fn a_word_line_of_which_programs_failed_is_not_programmed_again() {
     assert!(totals.program_failures > 10 && totals.reprogrammed > 100, "{totals:?}");
 }
 
-/// Moves pages to blocks of which word lines would be programmed again.
+/// Relocates pages to blocks whose word lines would be reprogrammed.
 struct Moves;
 
 state!(Moves {});

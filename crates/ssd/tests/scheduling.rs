@@ -10,7 +10,7 @@ use crate::common::{Rig, small};
 const PROGRAM: Duration = Duration::from_us(250);
 const REST: Duration = Duration::from_us(20);
 
-/// One die that rests 20 us after a suspend, 50 us while it erases.
+/// One die with a rest of 20 us after a suspend, 50 us during an erase.
 fn file() -> DeviceFile {
     let mut file = small();
     file.layout.channels = 1;
@@ -22,7 +22,8 @@ fn file() -> DeviceFile {
     file
 }
 
-/// A durable write of a page and, at the same instant, a read of another: the latencies of the read and of the write.
+/// A durable write of a page and, at the same instant, a read of another: the latencies of the read and of
+/// the write.
 fn read_and_write(file: DeviceFile) -> (Duration, Duration) {
     let mut rig = Rig::new(file, 1);
     rig.device.fill(1.0);
@@ -105,7 +106,7 @@ fn no_read_waits_for_an_erase_that_is_suspended() {
     let mut suspends = file();
     suspends.ftl.scheduling.suspend_erases = true;
     suspends.ftl.scheduling.max_suspends = 1_000;
-    // At the worst the read meets a program, whose data are to be moved in before.
+    // In the worst case the read meets a program, whose data are to be transferred before.
     let longest = longest_read(suspends.clone());
     assert!(longest < PROGRAM * 2, "{longest}");
     suspends.ftl.scheduling.suspend_programs = true;
@@ -133,8 +134,8 @@ fn the_oldest_goes_first_where_reads_have_no_priority() {
     assert_eq!(ends(false), [Operation::Read, Operation::Write, Operation::Read]);
 }
 
-/// Overwrites at random with reads among them on one die whose collector goes before the host's commands, reads included:
-/// pages that the collector copied, and the longest latency of a read.
+/// Overwrites at random with reads among them on one die whose GC goes before host commands, reads included:
+/// returns the pages that GC copied, and the maximum latency of a read.
 fn collector_first(priority: GcPriority, age_limit: Duration) -> (u64, Duration) {
     let mut file = file();
     file.ftl.scheduling.read_priority = false;
@@ -161,7 +162,7 @@ fn a_collector_that_goes_first_waits_for_the_reads_of_its_victims_and_copies_no_
     for age_limit in [Duration::ZERO, Duration::from_ms(20)] {
         let (high, longest) = collector_first(GcPriority::High, age_limit);
         assert!(high < copied * 2, "{high} pages copied, and {copied} by a collector that takes its turn");
-        // Sixteen commands wait at the most, each for the cleaning of a block of 16 pages.
+        // At most sixteen commands wait, each for the GC of a block of 16 pages.
         assert!(longest < Duration::from_ms(16 * 16), "{longest}");
     }
 }
@@ -172,12 +173,12 @@ fn what_several_reads_want_of_a_page_goes_over_the_bus_once() {
     rig.device.fill(1.0);
     let alone = rig.alone(Operation::Read, false, 160, 8);
     rig.submit(Operation::Read, false, 80, 8);
-    // They wait for the first, and go together.
+    // They wait for the first, and are merged.
     (0..3).for_each(|_| rig.submit(Operation::Read, false, 160, 8));
     rig.run_down_to(0);
     rig.audit();
     let latencies: Vec<Duration> = rig.answers[1..].iter().map(|(_, answer)| answer.latency).collect();
-    // The bus turns round after the read before.
+    // The bus turns around for the read before.
     assert!(latencies[0] >= alone && latencies[0] < alone + Duration::from_ns(200), "{latencies:?}");
     assert_eq!(latencies[1..], [latencies[0] * 2; 3]);
 }

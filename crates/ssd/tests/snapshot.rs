@@ -54,12 +54,12 @@ fn saved(rig: &Rig) -> Vec<u8> {
     bytes
 }
 
-/// A device with another seed that takes over `bytes`.
+/// A device with another seed that loads `bytes`.
 fn restored(file: &DeviceFile, bytes: &[u8]) -> Result<Rig, Broken> {
     restored_in(Rig::new(file.clone(), 999), bytes)
 }
 
-/// A new device that takes over `bytes`.
+/// A new device that loads `bytes`.
 fn restored_in(rig: Rig, mut bytes: &[u8]) -> Result<Rig, Broken> {
     let mut device = rig.device;
     let agenda = device.load(&mut bytes)?;
@@ -67,7 +67,7 @@ fn restored_in(rig: Rig, mut bytes: &[u8]) -> Result<Rig, Broken> {
     Ok(Rig::of(device, agenda.calendar(|event| event)))
 }
 
-/// Goes on for a number of events.
+/// Handles a number of events.
 fn go_on(rig: &mut Rig, events: usize) {
     for _ in 0..events {
         let Some(event) = rig.calendar.advance() else { return };
@@ -75,7 +75,8 @@ fn go_on(rig: &mut Rig, events: usize) {
     }
 }
 
-/// How a run goes: this many steps of the host and then this many events, save and restore, and the rest.
+/// The course of a run: this many steps of the host and then this many events, save and restore, and the
+/// rest.
 #[derive(Clone, Debug)]
 struct Run {
     steps: Vec<Step>,
@@ -102,12 +103,14 @@ fn run() -> impl Strategy<Value = Run> {
         })
 }
 
-/// Whether a run with a save and a restore in it is one without them, to the last byte of what is saved at its end.
+/// Whether a run with a save and a restore in it equals one without them, to the last byte of what is saved
+/// at its end.
 fn is_one_run(file: &DeviceFile, run: &Run) {
     is_one_run_of(|seed| Rig::new(file.clone(), seed), run);
 }
 
-/// Plays a run on devices that `made` makes of a seed, with a save and a restore in it and without, and compares what is saved at the end.
+/// Plays a run on devices that `made` makes of a seed, with a save and a restore in it and without, and
+/// compares the states saved at the end.
 fn is_one_run_of(made: impl Fn(u64) -> Rig, run: &Run) {
     let mut one = made(1);
     match run.state {
@@ -199,7 +202,7 @@ proptest! {
         assert!(saved(&one) == saved(&two), "the devices are equal in the end");
     }
 
-    /// A checksum keeps such bytes from a device; whatever comes through all the same must not end in a panic here.
+    /// A checksum keeps such bytes from a device; bytes that pass it must not cause a panic here.
     #[test]
     fn bytes_that_were_cut_or_changed_never_panic(at in any::<prop::sample::Index>(), bit in 0u8..8, cut in any::<bool>()) {
         let mut rig = Rig::new(small(), 1);
@@ -227,8 +230,9 @@ proptest! {
     }
 }
 
-/// The layout that `LAYOUT` names, as a digest of a device that was saved with some of everything in it. Where only what
-/// a device does has changed, and not what its components write, the digest alone is to be renewed.
+/// The layout that `LAYOUT` names, as a digest of a device that was saved with some of everything in it. If
+/// only the behaviour of a device has changed, and not what its components write, only the digest is to be
+/// renewed.
 #[test]
 fn another_layout_of_the_bytes_has_another_number() {
     let mut file = small();
@@ -285,7 +289,8 @@ fn a_device_can_be_copied_by_way_of_a_list_of_bytes() {
     assert_eq!(digests, [rig.device.digest(); 2]);
 }
 
-/// Watching begins while commands are on their way, on a device that has worked before; what is written after that is known.
+/// Following begins while commands are in flight, on a device that has worked before; data written after that
+/// are known.
 #[test]
 fn contents_are_followed_from_any_time_on() {
     let mut before = Rig::new(small(), 1);

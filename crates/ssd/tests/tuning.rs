@@ -1,4 +1,4 @@
-//! The cost of read levels, against closed forms, and the questions and reports to tuners.
+//! The cost of read levels, against closed forms, and the queries and notifications of tuners.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -49,7 +49,7 @@ fn read(rig: &mut Rig, page: u32) -> Duration {
     time
 }
 
-/// Reads each page alone; how many there are.
+/// Reads each page alone; returns the number of pages.
 fn read_all(rig: &mut Rig) -> u32 {
     let pages = rig.device.config().logical_pages;
     (0..pages).for_each(|page| _ = read(rig, page));
@@ -60,7 +60,7 @@ fn retries(rig: &Rig) -> u64 {
     rig.device.base().flash.counts().read_retries
 }
 
-/// The first read and the next one where no levels are needed: the bus has to turn round for the next.
+/// The first read and the next one where no levels are needed: the bus has to turn around for the next.
 fn usual() -> (Duration, Duration) {
     let mut rig = filled(device(&TunerKind::Nominal {}, &[]));
     (read(&mut rig, 0), read(&mut rig, 0))
@@ -116,7 +116,7 @@ fn the_mean_latency_of_reads_is_that_of_their_senses() {
         for page in (0..pages).chain(0..pages) {
             let before = retries(&rig);
             let time = read(&mut rig, page) + std::mem::take(&mut turn);
-            // Each try but one with the nominal levels sets them: the first of a read alone may be that.
+            // Each try except one at the nominal levels sets them: the first of a read alone may be that.
             let tries = retries(&rig) - before + 1;
             let settings = [tries - 1, tries].map(|settings| next * tries + SETTING * settings);
             assert!(settings.contains(&time), "{tuner:?}: {time} for {tries} tries");
@@ -126,8 +126,8 @@ fn the_mean_latency_of_reads_is_that_of_their_senses() {
         let (reads, retries) = (2 * u64::from(pages), retries(&rig));
         assert_eq!(all, next * (reads + retries) + SETTING * (retries + set));
         match tuner {
-            // 0.6 (1 + 2 + 3 + 4 + 5) / 5 retries a read, with a standard deviation of 1.83 for each of 144 layers or more:
-            // three of the mean's.
+            // 0.6 (1 + 2 + 3 + 4 + 5) / 5 retries a read, with a standard deviation of 1.83 for each of 144
+            // layers or more: three of the mean's.
             TunerKind::Nominal {} => {
                 assert_eq!(set, 0);
                 let mean = retries as f64 / reads as f64;
@@ -176,7 +176,7 @@ fn a_device_whose_layers_need_levels_collects_garbage_without_losing_anything() 
     }
 }
 
-/// The reports to a tuner.
+/// The notifications of a tuner.
 #[derive(Default)]
 struct Told {
     outcomes: Vec<(SensedPage, ReadOutcome)>,
@@ -184,7 +184,7 @@ struct Told {
     forgot: u32,
 }
 
-/// Tells what it is told.
+/// Records its notifications.
 struct Recorder {
     inner: LastGood,
     told: Arc<Mutex<Told>>,
@@ -219,7 +219,7 @@ impl Tuner for Recorder {
     }
 }
 
-/// A filled device of layers that need level 2, with a tuner that tells.
+/// A filled device with layers that need level 2, and a recording tuner.
 fn recorded() -> (Rig, Arc<Mutex<Told>>) {
     let config = device(&TunerKind::Nominal {}, &[needs("2")]).check().expect("the device is sound");
     let told = Arc::<Mutex<Told>>::default();
@@ -249,7 +249,7 @@ fn a_tuner_is_told_of_every_page_that_was_read_and_every_block_that_was_erased()
     let told = told.lock().expect("nobody panicked with it");
     let totals = rig.device.totals();
     assert_eq!(told.erased.len() as u64, totals.erases);
-    // Each plane of a read of the collector is a page.
+    // Each plane of a GC read is a page.
     assert_eq!(told.outcomes.len() as u64, u64::from(pages) + totals.gc_reads);
     assert!(totals.erases > 10 && totals.gc_reads > 100);
 }
@@ -264,8 +264,8 @@ fn what_was_learnt_is_gone_after_a_power_cut() {
     assert_eq!(read(&mut rig, 0), usual().1 * 3 + SETTING * 2);
 }
 
-/// A device over cells, full of data that were held for this many hours, of which each page is read: retries a read, and the share of pages that
-/// were lost.
+/// A device over cells, full of data with this retention time, of which each page is read: retries a read,
+/// and the share of lost pages.
 fn retries_after(hours: f64, tuner: &TunerKind) -> (f64, f64) {
     let mut file = common::with_cells(hours);
     file.ftl.tuner = tuner.clone();
@@ -283,7 +283,7 @@ fn retries_on(file: DeviceFile) -> (f64, f64) {
     (retries(&rig) as f64 / reads, rig.device.totals().unreadable_pages as f64 / reads)
 }
 
-/// Retries a read by the model itself, over the layers of a block, and the share of pages that nothing corrects.
+/// Retries a read by the model itself, over the layers of a block, and the share of uncorrectable pages.
 fn retries_of_the_model(hours: f64) -> (f64, f64) {
     let part = common::with_cells(hours).part.check().expect("the part is sound");
     let cells = part.aged_cells().expect("it names cells");
@@ -325,7 +325,7 @@ fn decoded(decoder: Decoder) -> Rig {
     filled(file)
 }
 
-/// The time that reads were decoded, and waited for that.
+/// Time in decoders, and waiting for them.
 fn decoding(rig: &Rig) -> Duration {
     Duration::from_ps(rig.device.totals().times.spent[0][Component::Decoding as usize] as u64)
 }
@@ -367,14 +367,15 @@ fn retries_of(rig: &mut Rig, pages: std::ops::Range<u32>) -> f64 {
     (retries(rig) - before) as f64 / reads
 }
 
-/// Nothing happens for a while.
+/// Idles for a while.
 fn idle(rig: &mut Rig, time: Duration) {
     rig.settle();
     rig.calendar.after(time, Event::Idle);
     assert_eq!(rig.calendar.advance(), Some(Event::Idle));
 }
 
-/// A device over worn cells whose data grow older with time, full of data that are as old as they say; every eighth page is written anew.
+/// A device over worn cells whose retention time grows, full of data with the given age; every eighth page is
+/// rewritten.
 fn passing(hours: f64) -> (Rig, u32) {
     let mut file = common::with_cells(hours);
     file.part.cells.as_mut().expect("it has cells").retention_passes = true;
@@ -409,7 +410,7 @@ fn data_that_grow_older_outlive_faults_cuts_and_snapshots() {
     contract::check_all(&file, |_| Combination::default());
 }
 
-/// New cells, but for a share of the blocks, which are worn and hold their data for so long.
+/// New cells, except for a share of worn blocks whose data have this retention time.
 fn partly_aged(share: f64, hours: f64) -> DeviceFile {
     let mut file = common::with_cells(0.0);
     let cells = file.part.cells.as_mut().expect("it has cells");

@@ -1,4 +1,4 @@
-//! How long does a device live, and what makes it live longer?
+//! How long does a device live, and what extends its life?
 
 use wordline_kernel::{Bytes, Duration, Seed};
 use wordline_ssd::config::WearFile;
@@ -21,8 +21,8 @@ fn frail(endurance: u32) -> DeviceFile {
     file
 }
 
-/// Overwrites whole pages until the device refuses: of each ten writes, `hot` go to the first tenth of the pages. The
-/// pages that the host wrote by then.
+/// Overwrites whole pages until the device rejects a write: of each ten writes, `hot` go to the first tenth
+/// of the pages. Returns the pages that the host wrote by then.
 fn run_to_death(rig: &mut Rig, hot: u64) -> u64 {
     rig.device.fill(1.0);
     let pages = u64::from(rig.device.config().logical_pages);
@@ -52,9 +52,9 @@ fn a_device_writes_its_capacity_times_its_endurance_over_its_write_amplification
     let totals = rig.device.totals();
     let programmed = totals.host_programs + totals.gc_programs + totals.padding;
     let amplification = programmed as f64 / totals.host_programs as f64;
-    // Each page can be programmed once more than its block can be erased, but what filled the device at first is not
-    // counted. A device dies when the spare blocks of a row are gone, the others still have erases left: with uniform
-    // writes and dynamic levelling at most a fifth of them all.
+    // Each page can be programmed once more than its block can be erased, but the data that filled the device
+    // at first are not counted. A device dies when the spare blocks of a plane group are gone, while the
+    // others still have erases left: with uniform writes and dynamic levelling at most a fifth of them all.
     let pages = f64::from(rig.device.config().locations().count());
     let most = pages * f64::from(endurance) / amplification;
     let share = written as f64 / most;
@@ -120,7 +120,7 @@ fn hot_pages_apart_from_cold_ones_make_cleaning_cheaper() {
         let mut random = Seed(3).stream("test.hot", 0);
         for n in 0..20 * pages {
             rig.run_down_to(7);
-            // Streams share blocks in a row that has run down to those kept for the collector.
+            // Streams share blocks in a plane group that has run down to those kept for the collector.
             if n % 16 == 0 {
                 rig.rest(Duration::from_ms(50));
             }

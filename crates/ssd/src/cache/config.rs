@@ -11,27 +11,28 @@ use crate::command::SECTOR;
 use crate::policy::destage::DestageKind;
 use crate::policy::eviction::EvictionKind;
 
-/// When a write is answered, and what the buffer does for it.
+/// When a write completes, and whether writes coalesce.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BufferMode {
-    /// Answered once its data are in the buffer.
+    /// Completes once its data are in the buffer.
     WriteBack,
-    /// Answered once its data are in flash. Until a page's program begins, later writes merge with it.
+    /// Completes once its data are in flash. Later writes to a page coalesce with it until its program
+    /// begins.
     WriteThrough,
-    /// Answered once its data are in flash. Nothing merges: a write to a page that is on its way, or with `pools` to a
-    /// unit of pages, waits until that is done, and so do the writes behind it.
+    /// Completes once its data are in flash. Nothing coalesces: a write to a page, or with `pools` to a unit
+    /// of pages, that is on its way to flash waits until that has ended, and so do the writes behind it.
     Off,
 }
 
-/// The room that a page takes in the buffer.
+/// Occupancy of a page in the buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BufferSpace {
-    /// The whole page, however little of it was written.
+    /// The whole page, even if it was written in part.
     WholePages,
-    /// The sectors written, 4 KiB at least. The rest of the page, which is read before it is programmed, goes by the
-    /// chips' registers.
+    /// The written sectors, at least 4 KiB. The rest of the page, which is read before the program, stays in
+    /// the chips' registers.
     Written,
 }
 
@@ -39,46 +40,46 @@ pub enum BufferSpace {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BufferFile {
-    /// When a write is answered, and what the buffer does for it.
+    /// When a write completes, and whether writes coalesce.
     pub mode: BufferMode,
-    /// Its size: pages that wait to be programmed or are being programmed.
+    /// Capacity: pages that wait to be programmed or are being programmed.
     pub size: Bytes,
-    /// The room that a page takes in it.
+    /// Occupancy of a page.
     pub space: BufferSpace,
-    /// Time that the pages of a command take into the buffer or from there, side by side.
+    /// Access time of the buffer for all pages of a command, in parallel.
     pub access_time: Duration,
-    /// Pages are written out while the buffer is fuller than this fraction; with 0 (or -0, which is the same number) as soon as there is one.
+    /// High watermark: pages are destaged while the occupancy is above this fraction; with 0 (or -0, which is
+    /// the same number) as soon as there is one.
     pub flush_above: f64,
-    /// Once pages are written out because the buffer is too full, this goes on until it is no fuller than this
-    /// fraction. Left out: `flush_above`.
+    /// Low watermark: destaging that began above `flush_above` continues down to this occupancy. Left out:
+    /// `flush_above`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flush_to: Option<f64>,
-    /// Everything in the buffer is written out this often, a program unit at a time over the next interval, so that a page
-    /// stays for two of them at the most; `0` for never.
+    /// Interval at which the whole buffer is destaged, a program unit at a time spread over the next
+    /// interval, so that a page stays for at most two intervals; `0` for never.
     pub flush_interval: Duration,
-    /// Which pages are written out as soon as they are written, with `mode = "write-back"`.
+    /// Pages that are destaged as soon as they are written, with `mode = "write-back"`.
     pub destage: DestageKind,
-    /// Which page is written out next when the buffer is too full. A flush goes by age.
+    /// The page that is destaged next above the watermark. A flush goes by age.
     pub eviction: EvictionKind,
-    /// Whether a page that leaves takes those before and after it along that wait too, within the program unit of
-    /// consecutive pages to which it belongs.
+    /// Whether a destaged page takes adjacent dirty pages of its program unit of consecutive pages along.
     pub coalesce: bool,
-    /// Whether written pages in the buffer outlive the power.
+    /// Whether written pages in the buffer survive a power cut.
     pub power_loss_protection: Protection,
-    /// Charge of the capacitors, for `power_loss_protection = "capacitors"`. A program unit takes twice what programming
-    /// it, moving its data and reading the rest of its pages draw in the part's power table.
+    /// Energy of the capacitors, for `power_loss_protection = "capacitors"`. A program unit takes twice the
+    /// energy of its program, data transfer and RMW reads in the part's power table.
     pub capacitors: Energy,
-    /// Size of the read cache, where pages are kept after they were read or programmed; `0` for none.
+    /// Size of the read cache, which keeps pages that were read or programmed; `0` for none.
     pub read_cache: Bytes,
-    /// Which page leaves the read cache when another comes in.
+    /// The page that is evicted from the read cache for another.
     pub read_eviction: EvictionKind,
-    /// Logical pages that are fetched into the read cache ahead of reads that follow each other; 0 for none.
+    /// Logical pages that are read ahead into the read cache after sequential reads; 0 for none.
     pub read_ahead: u32,
 }
 
 impl Default for BufferFile {
-    /// 64 MiB flushed every 30 s as in Centaur (table 2 and section 6.2.4). Chosen: a microsecond an access, and
-    /// half of the room kept for bursts.
+    /// 64 MiB flushed every 30 s as in Centaur (table 2 and section 6.2.4). Chosen: a microsecond per access,
+    /// and half of the capacity reserved for bursts.
     fn default() -> Self {
         Self {
             mode: BufferMode::WriteBack,
@@ -100,16 +101,16 @@ impl Default for BufferFile {
     }
 }
 
-/// The least that a page takes where what was written of it is counted.
+/// The smallest occupancy of a page if written sectors are counted.
 const LEAST: Bytes = Bytes(SECTOR.0 * LEAST_WEIGHT as u64);
 
 impl BufferFile {
-    /// Sectors that it holds, where these are counted.
+    /// Capacity in sectors, if sectors are counted.
     pub fn room(&self) -> Option<u32> {
         (self.space == BufferSpace::Written).then_some((self.size.0 / SECTOR.0) as u32)
     }
 
-    /// Adds what is wrong with single keys.
+    /// Adds complaints about single keys.
     pub fn check(&self, wrong: &mut Complaints) {
         let time = self.access_time;
         wrong.require(time <= Duration::from_ms(10_000), "buffer.access_time", time, "at most 10s");
@@ -141,7 +142,7 @@ impl BufferFile {
         }
     }
 
-    /// Logical pages that it holds at the most, no more than its protection allows; complains if these are too few or too many.
+    /// Capacity in logical pages, as far as its protection allows; complains if it is too small or too large.
     pub fn pages(&self, pools: &Pools, unit: Bytes, wrong: &mut Complaints) -> u32 {
         let pages = (self.size.0 / unit.0) as u32;
         let counted = if self.space == BufferSpace::Written { unit.min(LEAST) } else { unit };
@@ -171,7 +172,7 @@ impl BufferFile {
         pages.min(protected)
     }
 
-    /// Logical pages that the read cache holds; complains if these are too few for the read-ahead.
+    /// Capacity of the read cache in logical pages; complains if it is too small for the read-ahead.
     pub fn cache_pages(&self, unit: Bytes, wrong: &mut Complaints) -> u32 {
         let pages = (self.read_cache.0 / unit.0) as u32;
         wrong.require(

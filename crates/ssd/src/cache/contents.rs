@@ -1,4 +1,4 @@
-//! The contents of sectors as a read would find them, where the host follows them.
+//! Contents of sectors as a read would find them, if the host verifies data.
 
 use crate::base::Base;
 use crate::cache::Cache;
@@ -7,12 +7,12 @@ use crate::map::{LogicalPage, Map};
 use crate::sectors::Sectors;
 
 impl Cache {
-    /// The contents of a page, sector by sector, where none is lost: those that a read would find.
+    /// Contents of a page that a read would find, sector by sector, if none is lost.
     pub(crate) fn contents_of(&self, page: LogicalPage, base: &Base, map: &Map) -> Vec<Content> {
         (0..base.sectors_per_page() as u32).map(|sector| self.content_at(page, sector, base, map)).collect()
     }
 
-    /// The content that a read would find at a sector of a page, in the buffer or in flash.
+    /// Content of a sector of a page that a read would find, in the buffer or in flash.
     pub(crate) fn content_at(&self, page: LogicalPage, sector: u32, base: &Base, map: &Map) -> Content {
         let Some(contents) = &base.contents else { return NOTHING };
         if let Some(entry) = self.buffer.find(page).map(|id| self.buffer.get(id)) {

@@ -1,6 +1,6 @@
-//! Destaging: pages that the destage policy lets leave the buffer as soon as they are written, and a write-out of everything
-//! from time to time. The pages then in the buffer leave it a program unit at a time, spread over the interval, so that the
-//! host does not meet all of them at once.
+//! Destaging: pages that the destage policy lets leave the buffer as soon as they are written, and the
+//! periodic flush. A flush round destages the pages then in the buffer a program unit at a time, spread over
+//! the interval, so that the host is not delayed by all of them at once.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Duration, Instant, state};
@@ -13,23 +13,24 @@ use crate::config::{BufferMode, Config};
 use crate::map::LogicalPage;
 use crate::policy::destage::Destage;
 
-/// Steps of a round at the most. Chosen: in a thousandth of the interval the host hardly notices what a step writes, and a
-/// step is an event.
+/// Most steps of a round. Chosen: within a thousandth of the interval the host hardly notices the writes of a
+/// step, and a step is an event.
 const MOST_STEPS: u64 = 1_000;
 
-/// The pages to write out in the present interval.
+/// A flush round: the pages to destage in the current interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Round {
     pub begun: Instant,
-    /// Pages of this flush epoch and of older ones belong to it.
+    /// The round covers pages of this flush epoch and of older ones.
     pub epoch: u64,
-    /// Pages that leave the buffer at each step, and the time between two of them.
+    /// Pages to destage at each step, and the time between two steps.
     pub pages: u32,
     pub every: Duration,
 }
 
 impl Round {
-    /// A round that writes out the present pages of the buffer over the next interval; none if there are none.
+    /// Begins a round that destages the current pages of the buffer over the next interval; none if it is
+    /// empty.
     pub(super) fn begin(buffer: &mut Buffer, now: Instant, base: &Base) -> Option<Self> {
         let epoch = buffer.end_epoch()?;
         let rows = base.config.pools.all_rows();
@@ -41,19 +42,19 @@ impl Round {
     }
 }
 
-/// Pages leave the buffer as soon as they are written.
+/// Destaging of pages as soon as they are written.
 pub(crate) struct Destaging {
     policy: Box<dyn Destage>,
     /// Pages of the device.
     pages: u32,
-    /// Pages, or sectors where these are counted, that may be on their way to flash before writes wait.
+    /// Limit of pages, or sectors if these are counted, on their way to flash before writes wait.
     most: u32,
 }
 
 state!(Destaging { parts { policy } fixed { pages, most } });
 
 impl Destaging {
-    /// The destaging that `policy` wants; none if no page ever leaves so, or all do that by the mode of the buffer.
+    /// The destaging by `policy`; none if it never destages so, or the buffer mode destages all pages.
     pub fn of(config: &Config, mut policy: Box<dyn Destage>) -> Option<Box<Self>> {
         let in_flight = policy.in_flight().filter(|_| config.file.buffer.mode == BufferMode::WriteBack)?;
         let counted = if config.file.buffer.room().is_some() { SECTOR } else { config.unit };
@@ -62,28 +63,29 @@ impl Destaging {
         Some(Box::new(Self { policy, pages: config.logical_pages, most }))
     }
 
-    /// The host wrote a page: whether it leaves now.
+    /// The host wrote a page; returns whether it is destaged now.
     pub fn written(&mut self, page: LogicalPage, now: Instant) -> bool {
         let leaves = self.policy.leaves(page, now);
         self.policy.written(page, now);
         leaves
     }
 
-    /// Forgets everything, as when the power is cut.
+    /// Drops everything, in a power cut.
     pub fn forget(&mut self) {
         self.policy.prepare(self.pages);
     }
 }
 
 impl Cache {
-    /// Whether a write of `page` waits because it would leave at once, and as much is on its way as may be.
+    /// Whether a write of `page` has to wait, because it would be destaged at once and the limit on the way
+    /// is reached.
     #[inline(never)]
     pub(crate) fn waits_to_leave(&self, page: LogicalPage, now: Instant) -> bool {
         let at_once = self.destage.as_ref().filter(|at_once| self.buffer.on_the_way() >= at_once.most);
         at_once.is_some_and(|at_once| at_once.policy.leaves(page, now))
     }
 
-    /// Whether some pages leave the buffer as soon as they are written.
+    /// Whether some pages are destaged as soon as they are written.
     #[inline]
     pub(crate) fn destages_at_once(&self) -> bool {
         self.destage.is_some()

@@ -1,4 +1,4 @@
-//! Entries of the write buffer, and their steps on the way to flash, which the writer reports.
+//! Entries of the write buffer and their progress towards flash, which the writer reports.
 
 use wordline_kernel::Instant;
 use wordline_nand::Stamp;
@@ -10,7 +10,7 @@ use crate::command::RequestId;
 use crate::map::LogicalPage;
 use crate::sectors::Sectors;
 
-/// A page that is complete and waits for its program unit.
+/// A complete page that waits for its program unit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ready {
     pub(crate) page: LogicalPage,
@@ -23,9 +23,9 @@ pub(crate) struct Ready {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Begun {
     pub(crate) page: LogicalPage,
-    /// The stamp to program; none if the page was discarded meanwhile: its entry is dropped then.
+    /// The data tag to program; none if the page was discarded meanwhile: its entry is freed then.
     pub(crate) stamp: Option<Stamp>,
-    /// Whether it could not wait for others.
+    /// Whether it had to be programmed without waiting for others.
     pub(crate) was_urgent: bool,
 }
 
@@ -54,96 +54,96 @@ impl Cache {
         self.buffer.in_use()
     }
 
-    /// Entries that have not begun to leave.
+    /// Dirty entries.
     #[inline]
     pub(crate) fn dirty(&self) -> u32 {
         self.buffer.dirty()
     }
 
-    /// Entries that wait for something before they are complete; they are counted.
+    /// Entries that wait for data or a lookup before they are complete, counted one by one.
     pub(crate) fn filling(&self) -> u32 {
         self.buffer.used().filter(|entry| entry.state == EntryState::Filling).count() as u32
     }
 
-    /// Whether another page finds room.
+    /// Whether there is space for another page.
     #[inline]
     pub(crate) fn has_room(&self) -> bool {
         self.buffer.has_room()
     }
 
-    /// The entry that became dirty first of those that have not begun to leave.
+    /// The entry that became dirty first, among the dirty ones.
     #[inline]
     pub(crate) fn oldest(&self) -> Option<EntryId> {
         self.buffer.oldest()
     }
 
-    /// The entry that leaves next by the eviction policy; there is one.
+    /// The entry that the eviction policy destages next; there is one.
     #[inline]
     pub(crate) fn next_out(&mut self) -> EntryId {
         self.buffer.next_out()
     }
 
-    /// An entry begins to leave.
+    /// Begins to destage an entry.
     #[inline]
     pub(crate) fn unlink(&mut self, id: EntryId) {
         self.buffer.unlink(id);
     }
 
-    /// The host read an entry.
+    /// Notes that the host read an entry.
     #[inline]
     pub(crate) fn touch(&mut self, id: EntryId) {
         self.buffer.touch(id);
     }
 
-    /// A request waits until an entry is in flash as it is now.
+    /// Lets a request wait until the current version of an entry is in flash.
     #[inline]
     pub(crate) fn wait(&mut self, id: EntryId, request: RequestId) {
         self.buffer.wait(id, request);
     }
 
-    /// Tells of the requests that wait for this version of an entry, or an older one.
+    /// Calls `f` for each request that waits for this version of an entry, or an older one.
     #[inline]
     pub(crate) fn each_waiter(&self, id: EntryId, version: u32, f: impl FnMut(RequestId)) {
         self.buffer.each_waiter(id, version, f);
     }
 
-    /// This version of an entry is in flash: its waiters wake. Whether the entry is dirty again, for it was written
-    /// meanwhile; else it is gone.
+    /// This version of an entry is in flash: its waiters wake. Returns whether the entry is dirty again,
+    /// because it was written meanwhile; otherwise it is freed.
     #[inline]
     pub(crate) fn programmed(&mut self, id: EntryId, version: u32) -> bool {
         self.buffer.programmed(id, version, &mut self.wake)
     }
 
-    /// The program of an entry failed: it is as it was before.
+    /// The program of an entry failed: it is as before.
     pub(crate) fn program_failed(&mut self, id: EntryId) {
         self.buffer.program_failed(id);
     }
 
-    /// An entry that was discarded leaves: its waiters wake.
+    /// Frees a discarded entry: its waiters wake.
     #[inline]
     pub(crate) fn drop_entry(&mut self, id: EntryId) {
         self.buffer.drop_entry(id, &mut self.wake);
     }
 
-    /// Asks for what is looked up of a page.
+    /// Prefetches the lookup of a page.
     #[inline]
     pub(crate) fn prefetch(&self, page: LogicalPage) {
         self.buffer.prefetch(page);
     }
 
-    /// Begins the next flush epoch for later writes. Returns the epoch that ends, unless nothing of it or of older ones
-    /// is left.
+    /// Begins the next flush epoch for later writes. Returns the ended epoch, unless nothing of it or of
+    /// older ones is left.
     pub(crate) fn end_epoch(&mut self) -> Option<u64> {
         self.buffer.end_epoch()
     }
 
-    /// Begins a round that writes out the present pages of the buffer; none if there are none.
+    /// Begins a round that destages the current pages of the buffer; none if it is empty.
     pub(crate) fn begin_round(&mut self, now: Instant, base: &Base) -> Option<Round> {
         Round::begin(&mut self.buffer, now, base)
     }
 
-    /// Whether more is in the buffer than may stay there, where this many entries are being programmed, and no more is
-    /// on its way to a program unit than may be.
+    /// Whether the occupancy is above the watermark, with this many entries being programmed, and the limit
+    /// of pages on their way to a program unit is not reached.
     #[inline]
     pub(crate) fn is_too_full(&mut self, programming: u32) -> bool {
         let not_programming = self.buffer.in_use() - programming;
@@ -152,26 +152,26 @@ impl Cache {
         self.marks.are_passed(full) && on_the_way < self.marks.most
     }
 
-    /// An entry must not stay in the buffer. Whether that was known.
+    /// Makes an entry urgent; returns whether it was already.
     #[inline]
     pub(crate) fn urge(&mut self, id: EntryId) -> bool {
         std::mem::replace(&mut self.buffer.get_mut(id).urgent, true)
     }
 
-    /// An entry waits for something before it is complete: for the place of its page, the rest of the page, or other pages of
-    /// its unit.
+    /// An entry begins to wait before it is complete: for the location of its page, its RMW read, or other
+    /// pages of its unit.
     #[inline]
     pub(crate) fn begin_completing(&mut self, id: EntryId) {
         self.buffer.get_mut(id).state = EntryState::Filling;
     }
 
-    /// This many reads of the rest of its page are queued.
+    /// This many RMW reads of its page are queued.
     #[inline]
     pub(crate) fn await_reads(&mut self, id: EntryId, reads: u32) {
         self.buffer.get_mut(id).fills = reads as u8;
     }
 
-    /// One of them is over; whether it was the last.
+    /// One of them has ended; whether it was the last.
     #[inline]
     pub(crate) fn read_over(&mut self, id: EntryId) -> bool {
         let entry = self.buffer.get_mut(id);
@@ -179,7 +179,7 @@ impl Cache {
         entry.fills == 0
     }
 
-    /// The write stream that an entry goes to.
+    /// Sets the write stream of an entry.
     #[inline]
     pub(crate) fn send_to(&mut self, id: EntryId, stream: u8) {
         self.buffer.get_mut(id).stream = stream;
@@ -196,13 +196,13 @@ impl Cache {
         Ready { page: entry.logical, stream: entry.stream, urgent: entry.urgent }
     }
 
-    /// An entry that was complete is ready again for another program unit.
+    /// A complete entry is ready again for another program unit.
     #[inline]
     pub(crate) fn ready_again(&mut self, id: EntryId) {
         self.buffer.get_mut(id).state = EntryState::Ready;
     }
 
-    /// An entry begins to be programmed.
+    /// Begins the program of an entry.
     #[inline]
     pub(crate) fn begin_program(&mut self, id: EntryId) -> Begun {
         let entry = self.buffer.get_mut(id);
@@ -216,8 +216,8 @@ impl Cache {
         Begun { page, stamp: Some(Stamp { logical: page.0, version }), was_urgent }
     }
 
-    /// The program of this version of an entry is done; whether its page is there from now on, for it was not discarded since
-    /// the program began.
+    /// The program of this version of an entry is done; returns whether its page is mapped there now, because
+    /// it was not discarded since the program began.
     #[inline]
     pub(crate) fn is_there(&mut self, id: EntryId, version: u32) -> bool {
         let entry = self.buffer.get_mut(id);

@@ -1,17 +1,17 @@
-//! How full the write buffer may be.
+//! Watermarks of the write buffer.
 
 use wordline_kernel::state;
 
 use crate::config::Config;
 
-/// How full the buffer may be before pages leave it: in pages, or in written sectors where these are counted.
+/// Watermarks of the buffer: in pages, or in written sectors if these are counted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Marks {
     high: u32,
     low: u32,
-    /// Pages that may be on their way to a program unit.
+    /// Limit of pages on their way to a program unit.
     pub(crate) most: u32,
-    /// Writing out has begun and did not come to the low mark yet.
+    /// Whether destaging has begun and not reached the low watermark yet.
     begun: bool,
 }
 
@@ -23,13 +23,14 @@ impl Marks {
         let room = f64::from(file.room().unwrap_or(config.buffer_pages));
         let (high, low) = (file.flush_above, file.flush_to.unwrap_or(file.flush_above));
         let (high, low) = ((room * high) as u32, (room * low) as u32);
-        // Two program units a row keep every die busy while the next pages are read and gathered.
+        // Two program units for each plane group keep every die busy while the next pages are read and
+        // gathered.
         let rows = config.pools.all_rows();
         let most = 2 * rows.map(|row| config.pools.per_program(row)).sum::<u32>();
         Self { high, low, most, begun: false }
     }
 
-    /// Whether pages leave when this much of the buffer is not being programmed.
+    /// Whether pages are destaged when this much of the buffer is occupied and not being programmed.
     #[inline]
     pub fn are_passed(&mut self, full: u32) -> bool {
         self.begun = full > if self.begun { self.low } else { self.high };

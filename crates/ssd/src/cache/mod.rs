@@ -1,4 +1,4 @@
-//! The cache: the write buffer, the read cache, and the requests that wait for either.
+//! The buffer module: write buffer, read cache, and the requests that wait for either.
 
 pub mod buffer;
 pub mod config;
@@ -41,7 +41,7 @@ pub(crate) use destage::Round;
 pub(crate) use entries::{Begun, Ready};
 pub(crate) use reads::Cached;
 
-/// A page of the buffer that outlived a power cut.
+/// A page of the buffer that survived a power cut.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Saved {
     logical: LogicalPage,
@@ -49,24 +49,25 @@ pub(crate) struct Saved {
     sectors: Sectors,
 }
 
-/// The host's data in DRAM: written pages that are not in flash yet, pages that were read, and the requests that wait for either.
+/// Host data in DRAM: written pages that are not in flash yet, pages that were read, and the requests that
+/// wait for either.
 pub(crate) struct Cache {
     buffer: Buffer,
     sectors_per_page: u32,
     marks: Marks,
-    /// None if no page leaves the buffer as soon as it is written.
+    /// None if no page is destaged as soon as it is written.
     destage: Option<Box<Destaging>>,
     read: ReadCache,
     ahead: ReadAhead,
-    /// Writes that wait for room in the buffer.
+    /// Stalled writes, which wait for space in the buffer.
     stalled: VecDeque<RequestId>,
-    /// Flush commands that wait for the entries of an epoch.
+    /// Flush commands, which wait for the entries of an epoch.
     flushes: VecDeque<(u64, RequestId)>,
-    /// Requests of which a part is done; the front end ends these parts before the event is over.
+    /// Requests of which a part has ended; the front end ends these parts before the event is over.
     wake: Vec<RequestId>,
-    /// Entries of this epoch and of older ones leave the buffer at once.
+    /// Entries of this epoch and of older ones are destaged at once.
     drain: Option<u64>,
-    /// The pages of the buffer that survived the last power cut.
+    /// Pages of the buffer that survived the last power cut.
     saved: Vec<Saved>,
 }
 
@@ -77,7 +78,7 @@ state!(Cache {
 });
 
 impl Cache {
-    /// Nothing is in it.
+    /// Empty buffers.
     pub(crate) fn new(config: &Config, policies: [Box<dyn Eviction>; 2], destage: Box<dyn Destage>) -> Self {
         let [eviction, read_eviction] = policies;
         Self {
@@ -95,7 +96,7 @@ impl Cache {
         }
     }
 
-    /// Forgets everything, as when the power is cut.
+    /// Drops everything, in a power cut.
     pub(crate) fn forget(&mut self, config: &Config) {
         self.buffer.forget();
         self.read.forget_all();
@@ -110,8 +111,8 @@ impl Cache {
         self.drain = None;
     }
 
-    /// The version of a logical page that a read would find now, counted from 1 with each write of the host; `None`
-    /// if there is nothing to be found.
+    /// The version of a logical page that a read would find now, counted from 1 with each host write; `None`
+    /// if there is none.
     pub(crate) fn version(&self, page: LogicalPage, base: &Base, map: &Map) -> Option<u32> {
         match self.buffer.find(page) {
             Some(id) => Some(self.buffer.get(id)).filter(|entry| !entry.discarded).map(|entry| entry.version),
@@ -119,15 +120,15 @@ impl Cache {
         }
     }
 
-    /// Whether the buffer holds all of a page, or flash nothing of it.
+    /// Whether the buffer has all of a page, or flash nothing of it.
     #[inline]
     pub(crate) fn is_complete(&self, id: EntryId, base: &Base, map: &Map) -> bool {
         let entry = self.buffer.get(id);
         entry.sectors == base.full_page() || map.get(entry.logical).is_none()
     }
 
-    /// Asks for what is looked up when the pages leave that became dirty first: of the second one where it is in flash, of
-    /// the first one what is there, if the rest of it must be read.
+    /// Prefetches the lookups for the next pages to leave: for the second one its location, for the first one
+    /// its data tag if the rest of it must be read.
     #[inline]
     pub(crate) fn foresee_leaving(&self, base: &Base, map: &Map) {
         let Some(first) = self.buffer.oldest() else { return };
@@ -140,13 +141,13 @@ impl Cache {
         }
     }
 
-    /// The entry of a page that waits in the list.
+    /// The entry of a page, if it is dirty.
     pub(crate) fn dirty_entry(&self, page: u32) -> Option<EntryId> {
         let id = self.buffer.find(LogicalPage(page))?;
         (self.buffer.get(id).state == EntryState::Dirty).then_some(id)
     }
 
-    /// How full the write buffer is.
+    /// Occupancy of the write buffer.
     #[inline]
     pub(crate) fn level(&self) -> Level {
         match self.buffer.sectors() {
@@ -157,79 +158,80 @@ impl Cache {
         }
     }
 
-    /// Pages of the host in the write buffer, those on their way to flash among them.
+    /// Host pages in the write buffer, including those on their way to flash.
     pub(crate) fn buffered(&self) -> u32 {
         self.buffer.in_use()
     }
 
-    /// Pages that the write buffer has entries for.
+    /// Number of entries of the write buffer.
     pub(crate) fn entries(&self) -> u32 {
         self.buffer.pages()
     }
 
-    /// Whether a flush wants the entry in flash.
+    /// Whether a flush covers the entry.
     pub(crate) fn is_drained(&self, id: EntryId) -> bool {
         self.drain.is_some_and(|epoch| self.buffer.epoch(id) <= epoch)
     }
 
-    /// Whether a request waits no longer.
+    /// Whether a request has been woken.
     #[inline]
     pub(crate) fn has_woken(&self) -> bool {
         !self.wake.is_empty()
     }
 
-    /// Whether writes wait for room in the buffer.
+    /// Whether writes are stalled for space in the buffer.
     #[inline]
     pub(crate) fn stalls(&self) -> bool {
         !self.stalled.is_empty()
     }
 
-    /// How many writes wait for room.
+    /// Number of stalled writes.
     #[inline]
     pub(crate) fn stalled(&self) -> usize {
         self.stalled.len()
     }
 
-    /// Whether a write waits for room.
+    /// Whether a write is stalled.
     pub(crate) fn is_stalled(&self, id: RequestId) -> bool {
         self.stalled.contains(&id)
     }
 
-    /// The write that has waited for room for longest.
+    /// The write that has been stalled for the longest time.
     #[inline]
     pub(crate) fn first_stalled(&self) -> Option<RequestId> {
         self.stalled.front().copied()
     }
 
-    /// A write waits for room.
+    /// Stalls a write for space.
     pub(crate) fn stall(&mut self, id: RequestId) {
         self.stalled.push_back(id);
     }
 
-    /// The write that has waited for longest waits no more.
+    /// Ends the stall of the first write.
     pub(crate) fn end_first_stall(&mut self) {
         self.stalled.pop_front();
     }
 
-    /// A flush command waits until all entries of an epoch and of older ones are in flash: they leave at once.
+    /// A flush command waits until all entries of an epoch and of older ones are in flash: they are destaged
+    /// at once.
     pub(crate) fn flush(&mut self, epoch: u64, id: RequestId) {
         self.drain = Some(epoch);
         self.flushes.push_back((epoch, id));
     }
 
-    /// Entries of an epoch and of older ones leave at once.
+    /// Entries of an epoch and of older ones are destaged at once.
     pub(crate) fn drain_to(&mut self, epoch: u64) {
         self.drain = self.drain.max(Some(epoch));
     }
 
-    /// No request waits for an entry of the buffer any more.
+    /// Clears all requests that wait for buffer entries.
     pub(crate) fn forget_waiters(&mut self) {
         self.buffer.forget_waiters();
         self.stalled.clear();
         self.flushes.clear();
     }
 
-    /// How full it is, and what waits for it, in words.
+    /// Report of its occupancy, and of what waits for it.
     pub(crate) fn tell(&self, base: &Base) -> String {
         format!(
             "buffer: {} of {} pages in use, {} in the list; {} writes stalled; drains to {:?}, flush commands wait for {:?}\n",
@@ -242,7 +244,7 @@ impl Cache {
         )
     }
 
-    /// Checks that no page is in it twice, and that it holds what was written last; a bug if not.
+    /// Checks that no page is in it twice, and that it has the latest version of each page; panics if not.
     pub(crate) fn audit(&self, map: &Map) {
         for page in self.kept_pages() {
             let (logical, version) = (page.logical, Some(page.version));
@@ -251,12 +253,12 @@ impl Cache {
         }
     }
 
-    /// The lengths of the lists whose lengths follow from the configuration.
+    /// Lengths of the lists whose lengths follow from the configuration.
     pub(crate) fn shape(&self) -> [usize; 2] {
         self.buffer.shape()
     }
 
-    /// Checks what was loaded: the pages are those of the map, and the requests that wait are `known`.
+    /// Checks a loaded state: the pages agree with the map, and the waiting requests are `known`.
     pub(crate) fn check_loaded(
         &self,
         map: &Map,
@@ -277,8 +279,8 @@ impl Cache {
         ensure(waiting.all(|id| known(*id)), || "the buffer makes requests wait that are not there".into())
     }
 
-    /// Checks, once the map is known, that a read will find the version that it asks for: the one that the host wrote last, or where a
-    /// newer one is in the buffer the one that its entry says.
+    /// Checks, once the map is known, that a read will find the expected version: the latest host write or,
+    /// if a newer version is in the buffer, the one in its entry.
     pub(crate) fn check_versions(&self, base: &Base, map: &Map) -> Result<(), String> {
         for page in (0..base.config.logical_pages).map(LogicalPage) {
             let (written, entry) = (map.last_written(page), self.buffer.find(page));
@@ -295,13 +297,13 @@ impl Cache {
         Ok(())
     }
 
-    /// Whether there may be a request that waits no longer.
+    /// Whether a request may have been woken.
     #[inline]
     pub(crate) fn is_any_awake(&self) -> bool {
         !self.wake.is_empty() || !self.flushes.is_empty()
     }
 
-    /// A request that waits no longer.
+    /// The next woken request.
     pub(crate) fn next_awake(&mut self) -> Option<RequestId> {
         if let Some(id) = self.wake.pop() {
             return Some(id);
@@ -313,8 +315,8 @@ impl Cache {
         })
     }
 
-    /// The command that the host submits next and the one after it: what is looked up of their first pages is fetched into
-    /// the processor's cache, of the later one where the page is, of the next one what is there. Changes nothing.
+    /// Prefetches the lookups of the first pages of the next host commands into the processor's cache: for
+    /// the later one the location, for the next one its data tag. Changes nothing.
     #[inline]
     pub(crate) fn foresee(&self, [next, later]: [Option<&Command>; 2], base: &Base, map: &Map) {
         if let Some(command) = later {
@@ -330,20 +332,20 @@ impl Cache {
         }
     }
 
-    /// Whether a command of the host waits until the entry is in flash.
+    /// Whether a host command waits until the entry is in flash.
     pub(crate) fn is_waited_for(&self, id: EntryId) -> bool {
         !self.stalled.is_empty()
             || self.buffer.has_waiters(id)
             || self.flushes.back().is_some_and(|(epoch, _)| self.buffer.epoch(id) <= *epoch)
     }
 
-    /// The class of reads for an entry that leaves the buffer.
+    /// The class of the reads for an entry that is being destaged.
     #[inline]
     pub(crate) fn class_of_reads_for(&self, id: EntryId) -> Class {
         if self.is_waited_for(id) { Class::Read } else { Class::Background }
     }
 
-    /// The host waits for an entry that is being completed.
+    /// Promotes the reads of an entry being completed, as the host waits for it.
     #[inline]
     pub(crate) fn hurry_fill(
         &self,
@@ -359,12 +361,12 @@ impl Cache {
         }
     }
 
-    /// The host wrote a page: whether it leaves at once.
+    /// Whether a page that the host wrote is destaged at once.
     pub(crate) fn leaves_at_once(&mut self, page: LogicalPage, now: Instant) -> bool {
         self.destage.as_mut().is_some_and(|at_once| at_once.written(page, now))
     }
 
-    /// With protection from power loss, what the host wrote into the buffer is kept.
+    /// Saves the host's data in the buffer, if it is protected against power loss.
     pub(crate) fn save_buffer(&mut self, base: &Base) {
         if base.is_protected() {
             let written = self.buffer.used().filter(|entry| !entry.discarded);
@@ -376,7 +378,7 @@ impl Cache {
         }
     }
 
-    /// Restores the saved entries of the buffer, unless they had come to flash. Returns the number of pages.
+    /// Restores the saved entries of the buffer, unless they had reached flash. Returns the number of pages.
     pub(crate) fn restore_buffer(&mut self, base: &Base, map: &mut Map) -> u64 {
         let mut restored = 0;
         for Saved { logical, version, sectors } in std::mem::take(&mut self.saved) {
@@ -390,7 +392,7 @@ impl Cache {
         restored
     }
 
-    /// Some pages of a read, a bit each, could not be read however often it was tried: they are lost.
+    /// Loses pages of a read, a bit each in `unread`, which could not be read after all retries.
     pub(crate) fn lose_unread(&mut self, task: &Task, unread: u32, base: &mut Base, map: &mut Map) {
         let block = base.config.pools.block_of_page(task.page);
         for n in (0..task.planes).filter(|n| unread >> n & 1 != 0) {
@@ -400,7 +402,7 @@ impl Cache {
         }
     }
 
-    /// Every location of a page is lost.
+    /// Loses every location of a page.
     fn lose_page(&mut self, page: PageId, base: &mut Base, map: &mut Map) {
         let locations = base.config.pools.of_page(page).locations;
         let first = locations.location_of(page).0;
@@ -412,12 +414,14 @@ impl Cache {
         }
     }
 
-    /// Unmaps the page of a location that is valid no more, and notes it as lost but for the sectors in the buffer.
+    /// Unmaps the page of a location that is no longer valid, and records its data as lost, except for
+    /// sectors in the buffer.
     pub(crate) fn lose_location(&mut self, location: Location, base: &mut Base, map: &mut Map) {
         self.lose_stamped(location, base.flash.stamp(location), base, map);
     }
 
-    /// A program of the word line of a location failed, which held what `stamp` says: it is lost if it is still valid and cannot be read.
+    /// A program on the word line of a location with data tag `stamp` failed: its data are lost if it is
+    /// still valid and unreadable.
     pub(crate) fn lose_beside(&mut self, location: Location, stamp: Stamp, base: &mut Base, map: &mut Map) {
         if base.space.is_valid(location) && base.flash.stamp(location) != stamp {
             base.space.invalidate(location);
@@ -425,7 +429,7 @@ impl Cache {
         }
     }
 
-    /// The same of a location that held what `stamp` says.
+    /// The same for a location with data tag `stamp`.
     fn lose_stamped(&mut self, location: Location, stamp: Stamp, base: &mut Base, map: &mut Map) {
         let Stamp { logical, version } = stamp;
         let page = LogicalPage(logical);
@@ -439,7 +443,7 @@ impl Cache {
         self.read.forget(page);
         let kept = self.buffer.find(page).map(|id| self.buffer.get(id)).filter(|entry| !entry.discarded);
         let gone = base.full_page().without(kept.map_or(Sectors::NONE, |entry| entry.sectors));
-        // The next version of the page in flash has all sectors that the buffer has of it now.
+        // The next version of the page in flash will have all sectors that the buffer has of it now.
         let next = kept.map(|_| (version + 1, gone));
         if !gone.is_empty() {
             base.totals.lost_pages += 1;
@@ -451,7 +455,7 @@ impl Cache {
     }
 }
 
-/// The buffer. No more pages than there are wait at once, however large it is.
+/// Makes the buffer. No more pages than the device has can wait at once, however large it is.
 fn new_buffer(config: &Config, eviction: Box<dyn Eviction>) -> Buffer {
     Buffer::with_room(config.buffer_pages.min(config.logical_pages), config.file.buffer.room(), eviction)
 }

@@ -1,28 +1,28 @@
-//! Protection of the buffer from a power failure: how many of its pages the charge of capacitors brings to flash.
+//! Power-loss protection of the buffer: how many of its pages the energy of the capacitors brings to flash.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Energy, Power};
 use wordline_nand::{Pool, Pools};
 
-/// Whether written pages in the buffer outlive the power.
+/// Whether written pages in the buffer survive a power cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Protection {
-    /// They do not: a flush and a forced unit access wait for flash.
+    /// They do not: flushes and FUA writes wait for flash.
     None,
-    /// All of them do, so that flushes and forced unit accesses are answered from the buffer at once.
+    /// All of them do: flushes and FUA writes complete from the buffer at once.
     Full,
-    /// The buffer holds no more written pages than `buffer.capacitors` can bring to flash; the rest is as with `full`.
+    /// The buffer has no more written pages than `buffer.capacitors` can bring to flash; otherwise as `full`.
     Capacitors,
 }
 
-/// Charge for each joule that flash takes. Chosen: half is left for controller and memory, which the power table does
-/// not know, and for capacitors that age.
+/// Energy stored for each joule that flash takes. Chosen: half is left for controller and memory, which the
+/// power table does not include, and for ageing of the capacitors.
 const SAFETY: u128 = 2;
 
-/// Energy that brings a program unit from the buffer to flash, and the reads that complete its pages if only parts of
-/// them were written, at the longest times of the part.
+/// Energy that brings a program unit from the buffer to flash, with the RMW reads of its pages if they were
+/// written in part, at the part's longest times.
 pub fn energy_of_unit(pool: &Pool) -> Energy {
     let Pool { part, geometry, locations } = pool;
     let draw = &part.power;
@@ -37,7 +37,7 @@ pub fn energy_of_unit(pool: &Pool) -> Energy {
         + draw.interface.over(bus)
 }
 
-/// Logical pages that this charge brings to flash, in whole program units, to whichever pool.
+/// Logical pages that this energy brings to flash, in whole program units, to any pool.
 pub fn pages_for(charge: Energy, pools: &Pools) -> u32 {
     let pages = |pool: &Pool| {
         let unit = energy_of_unit(pool).0.max(1) * SAFETY;
@@ -47,7 +47,7 @@ pub fn pages_for(charge: Energy, pools: &Pools) -> u32 {
     pools.iter().map(pages).min().unwrap_or(0)
 }
 
-/// The least charge that brings this many logical pages to flash, to whichever pool.
+/// The smallest energy that brings this many logical pages to flash, to any pool.
 pub fn charge_for(pages: u32, pools: &Pools) -> Energy {
     let charge = |pool: &Pool| {
         energy_of_unit(pool).0 * SAFETY * u128::from(pages.div_ceil(pool.locations.per_program))

@@ -1,29 +1,30 @@
-//! Read-ahead: finds reads that follow each other, and says which pages to fetch before they are asked for.
+//! Read-ahead: detects sequential reads, and chooses the pages to fetch before they are requested.
 
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-/// Sequences of reads that are followed at once. Chosen: more than the few files that a host reads from end to end at a
-/// time, and few enough to be compared one by one.
+/// Sequential streams that are followed at once. Chosen: more than the few files that a host reads
+/// sequentially at a time, and few enough to compare one by one.
 const SEQUENCES: usize = 8;
 
-/// Reads of a sequence from which on pages are fetched ahead. Chosen: the first that begins where another ended.
+/// Reads of a sequence from which on pages are read ahead. Chosen: the first read that begins where another
+/// ended.
 const READS: u32 = 2;
 
-/// Reads of which each began where the one before it ended.
+/// A sequence of reads, each beginning where the one before it ended.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Sequence {
-    /// The sector at which it goes on.
+    /// The sector at which it continues.
     next: u64,
     reads: u32,
-    /// One beyond the last page that was fetched for it.
+    /// One past the last page that was fetched for it.
     fetched: u32,
-    /// When it went on last, in reads.
+    /// When it continued last, in reads.
     at: u64,
 }
 
-/// Follows sequences of reads.
+/// Detects sequential reads.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ReadAhead {
     pages: u32,
@@ -32,20 +33,20 @@ pub struct ReadAhead {
 }
 
 impl ReadAhead {
-    /// Fetches up to `pages` pages ahead, 0 for none.
+    /// Reads up to `pages` pages ahead, 0 for none.
     pub fn new(pages: u32) -> Self {
         let nothing = Sequence { next: u64::MAX, reads: 0, fetched: 0, at: 0 };
         Self { pages, sequences: [nothing; SEQUENCES], reads: 0 }
     }
 
-    /// Whether anything is fetched ahead.
+    /// Whether read-ahead is on.
     #[inline]
     pub fn is_on(&self) -> bool {
         self.pages > 0
     }
 
-    /// Notes a read of the sectors from `sector` to one before `end`, where pages have `per_page` sectors; the pages
-    /// that are to be fetched now.
+    /// Notes a read of the sectors from `sector` to one before `end`, with `per_page` sectors in a page;
+    /// returns the pages to fetch now.
     pub fn note(&mut self, sector: u64, end: u64, per_page: u64) -> Range<u32> {
         self.reads += 1;
         let at = self.reads;
@@ -58,7 +59,7 @@ impl ReadAhead {
         if found.reads < READS {
             return 0..0;
         }
-        // A page of which the read ends in the middle is wanted next.
+        // The page in the middle of which the read ends is wanted next.
         let first = (end / per_page) as u32;
         let from = first.max(found.fetched);
         found.fetched = first.saturating_add(self.pages).max(from);

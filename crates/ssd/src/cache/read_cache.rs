@@ -1,4 +1,4 @@
-//! The read cache: pages as they are in flash, kept after they were read or programmed, and fetched ahead of reads.
+//! The read cache: copies of flash pages, kept after they were read or programmed, or read ahead.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{LookupTable, state};
@@ -14,27 +14,27 @@ use crate::policy::eviction::{Eviction, Fifo};
 /// A page in the read cache.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Cached {
-    /// Which page.
+    /// The logical page.
     pub logical: LogicalPage,
-    /// The version of it, which is the one that the host wrote last.
+    /// Its version, which is the latest one of the host.
     pub version: u32,
-    /// The sectors that are here; all of those that will be, while it is being fetched.
+    /// Cached sectors; while it is being fetched, all sectors that will be cached.
     pub sectors: Sectors,
-    /// Reads of flash under way that fetch it ahead of the host; none once it is here.
+    /// Flash reads in progress that read it ahead; 0 once it is cached.
     reads: u8,
-    /// Fetched ahead, and not asked for yet.
+    /// Whether it was read ahead and not requested yet.
     ahead: bool,
-    /// Written or discarded while it was being fetched: of use only to the reads that wait for it.
+    /// Whether it was written or discarded during its fetch: only the reads that wait for it use it.
     stale: bool,
     waiters: u32,
 }
 
-/// The read cache. A page that waits in the write buffer is never in it.
+/// The read cache. A page in the write buffer is never in it.
 pub struct ReadCache {
     entries: Vec<Cached>,
     free: Vec<EntryId>,
     index: LookupTable,
-    /// Pages that are here, in the order in which they came.
+    /// Cached pages, in order of arrival.
     here: EntryList,
     eviction: Box<dyn Eviction>,
     waiters: Waiters,
@@ -68,7 +68,7 @@ impl ReadCache {
         }
     }
 
-    /// Forgets everything, as when the power is cut.
+    /// Drops everything, in a power cut.
     pub fn forget_all(&mut self) {
         let eviction = std::mem::replace(&mut self.eviction, Box::new(Fifo));
         *self = Self::new(self.entries.len() as u32, eviction);
@@ -80,13 +80,13 @@ impl ReadCache {
         !self.entries.is_empty()
     }
 
-    /// The entry of a page, which is here or being fetched.
+    /// The entry of a page that is cached or being fetched.
     #[inline]
     pub fn find(&self, logical: LogicalPage) -> Option<EntryId> {
         self.index.get(logical.0).map(EntryId)
     }
 
-    /// Whether these sectors of a page are here or being fetched.
+    /// Whether these sectors of a page are cached or being fetched.
     #[inline]
     pub fn covers(&self, logical: LogicalPage, sectors: Sectors) -> bool {
         self.find(logical).is_some_and(|id| self.get(id).sectors.covers(sectors))
@@ -104,7 +104,8 @@ impl ReadCache {
         self.entries[id.0 as usize].reads > 0
     }
 
-    /// The host asks for a page that is here or coming; true if it was fetched ahead and is asked for the first time.
+    /// Notes a host read of a page that is cached or being fetched; true if it was read ahead and this is its
+    /// first request.
     #[inline]
     pub fn touch(&mut self, id: EntryId) -> bool {
         let entry = &mut self.entries[id.0 as usize];
@@ -128,8 +129,8 @@ impl ReadCache {
         self.arrive(id);
     }
 
-    /// Makes room for a page that `reads` reads of flash fetch whole, to be ended with [`fetched`](Self::fetched); none if
-    /// everything in the cache is being fetched.
+    /// Takes an entry for a page that is fetched whole, by reads that end with [`fetched`](Self::fetched);
+    /// none if everything in the cache is being fetched.
     pub fn fetch(&mut self, logical: LogicalPage, version: u32, whole: Sectors) -> Option<EntryId> {
         let id = self.take()?;
         self.enter(
@@ -139,13 +140,13 @@ impl ReadCache {
         Some(id)
     }
 
-    /// How many reads of flash fetch the entry.
+    /// Sets the number of flash reads that fetch the entry.
     pub fn set_reads(&mut self, id: EntryId, reads: u32) {
         self.entries[id.0 as usize].reads = reads as u8;
     }
 
-    /// One of the reads that fetch the entry is done. With the last one the page is here, and the reads that waited for
-    /// it go to `wake`.
+    /// Ends one of the reads that fetch the entry. After the last one the page is cached, and the reads that
+    /// waited for it go to `wake`.
     pub fn fetched(&mut self, id: EntryId, wake: &mut Vec<RequestId>) {
         let entry = &mut self.entries[id.0 as usize];
         entry.reads -= 1;
@@ -171,7 +172,7 @@ impl ReadCache {
         self.waiters.each(self.entries[id.0 as usize].waiters, u32::MAX, f);
     }
 
-    /// Drops a page whose cached copy is not the host's last version any more.
+    /// Drops a page whose cached copy is no longer the latest version.
     #[inline]
     pub fn forget(&mut self, logical: LogicalPage) {
         if !self.is_on() {
@@ -188,8 +189,9 @@ impl ReadCache {
         }
     }
 
-    /// Checks what was loaded: entries are free, here or being fetched, and those that are not stale are found by their pages, of which
-    /// there are `pages`; `is_last` says whether a version of a page is the last one that the host wrote.
+    /// Checks a loaded state: entries are free, cached or being fetched, and those that are not stale are
+    /// found by their pages, which are among the first `pages`; `is_last` says whether a version of a page is
+    /// the latest one of the host.
     pub(super) fn check_loaded(
         &self,
         pages: u32,
@@ -220,12 +222,12 @@ impl ReadCache {
         ensure(self.waiters.are_in(heads, known), || "requests wait for what is not fetched".into())
     }
 
-    /// All pages that are here, for checks.
+    /// All cached pages, for checks.
     pub fn pages(&self) -> impl Iterator<Item = &Cached> {
         self.here.iter().map(|id| self.get(id))
     }
 
-    /// An unused entry, if need be that of the page which the eviction policy lets go.
+    /// An unused entry, if necessary by eviction of a page.
     fn take(&mut self) -> Option<EntryId> {
         if let Some(id) = self.free.pop() {
             return Some(id);

@@ -1,4 +1,4 @@
-//! The read cache at work: what reads find in it, what is kept, and what is fetched ahead.
+//! Operation of the read cache: hits, pages to keep, and read-ahead.
 
 use wordline_kernel::{Duration, Schedule};
 use wordline_nand::{PageId, Pool};
@@ -13,11 +13,11 @@ use crate::flash::{Class, Task, Ticket};
 use crate::map::{LogicalPage, Map};
 use crate::sectors::Sectors;
 
-/// Where the read cache has a piece of a page.
+/// Result of a read cache lookup for a piece of a page.
 pub(crate) enum Cached {
-    /// It is there.
+    /// It is cached.
     Here,
-    /// It is being fetched: the request that asked waits for it.
+    /// It is being fetched: the request waits for it.
     Coming,
 }
 
@@ -28,24 +28,24 @@ impl Cache {
         self.read.is_on()
     }
 
-    /// Whether pages are fetched ahead of reads.
+    /// Whether read-ahead is on.
     #[inline]
     pub(crate) fn reads_ahead(&self) -> bool {
         self.ahead.is_on()
     }
 
-    /// The pages that are kept or being fetched.
+    /// The cached pages.
     pub(crate) fn kept_pages(&self) -> impl Iterator<Item = &read_cache::Cached> {
         self.read.pages()
     }
 
-    /// Tells of the requests that wait for a page that is being fetched.
+    /// Calls `f` for each request that waits for a page being fetched.
     pub(crate) fn each_waiter_for_prefetch(&self, id: EntryId, f: impl FnMut(RequestId)) {
         self.read.each_waiter(id, f);
     }
 
-    /// Looks for a piece of a page that is not in the write buffer. If the cache has all of it, it comes without a read
-    /// of its own: at once, or if the request waits for it, once the page is fetched.
+    /// Looks for a piece of a page that is not in the write buffer. If the cache has all of it, the request
+    /// needs no read of its own: it gets the data at once or, if it waits, when the page has been fetched.
     #[inline]
     pub(crate) fn cache_has(
         &mut self,
@@ -74,7 +74,7 @@ impl Cache {
         Some(Cached::Coming)
     }
 
-    /// Checks that a page read to complete a buffer entry is the host's last version, unless that was discarded
+    /// Checks that the page of an RMW read is the latest version of the host, unless that was discarded
     /// meanwhile.
     #[inline]
     pub(crate) fn check_fill(&self, id: EntryId, read: &Task, base: &mut Base) {
@@ -87,7 +87,7 @@ impl Cache {
         }
     }
 
-    /// Keeps what the host read from flash, unless it was written or discarded meanwhile.
+    /// Keeps data that the host read from flash, unless they were written or discarded meanwhile.
     pub(crate) fn keep_read(&mut self, command: &Command, read: &Task, base: &Base, map: &Map) {
         let logical = LogicalPage(read.wanted.logical);
         let is_last = map.last_written(logical) == Some(read.wanted.version);
@@ -104,7 +104,7 @@ impl Cache {
         }
     }
 
-    /// Fetches the pages that reads will ask for next if they go on as they did.
+    /// Fetches the pages that reads will request next if they continue sequentially.
     #[inline(never)]
     pub(crate) fn read_ahead(
         &mut self,
@@ -122,7 +122,7 @@ impl Cache {
         }
     }
 
-    /// Fetches a page into the read cache if it is only in flash; false if there is no room.
+    /// Fetches a page into the read cache if it is only in flash; false if the cache has no space.
     fn fetch_ahead(
         &mut self,
         logical: LogicalPage,
@@ -141,7 +141,7 @@ impl Cache {
         let (Some(location), Some(version), None) = (location, version, self.buffer.find(logical)) else {
             return true;
         };
-        // Translation pages are not read for requests that have not come yet.
+        // Translation pages are not read for requests that have not arrived yet.
         if !map.has_in_memory(logical) {
             return true;
         }
@@ -156,14 +156,14 @@ impl Cache {
         true
     }
 
-    /// A read ahead of the host is done.
+    /// Ends a flash read of the read-ahead.
     #[inline(never)]
     pub(crate) fn fetched_ahead(&mut self, id: EntryId, base: &mut Base) {
         base.totals.read_ahead_reads += 1;
         self.read.fetched(id, &mut self.wake);
     }
 
-    /// Whether a read of the piece needs no place: the buffer or the read cache has all of it.
+    /// Whether a read of the piece needs no flash location: the buffer or the read cache has all of it.
     pub(crate) fn buffer_answers(&self, piece: Piece) -> bool {
         let Some(id) = self.buffer.find(piece.page) else {
             return self.read.covers(piece.page, piece.sectors());
@@ -173,7 +173,7 @@ impl Cache {
     }
 }
 
-/// The sectors of a piece that the read of one page moved out of the chip.
+/// The sectors of a piece that the read of one page transferred out of the chip.
 fn sectors_read(piece: Piece, page: PageId, read: &Task, base: &Base) -> Sectors {
     let Pool { geometry, locations, .. } = base.config.pools.of_page(page);
     if locations.pages() == 1 {

@@ -1,4 +1,5 @@
-//! Requirements of a device on its chips: planes that are read together, and pages that divide into mapping units.
+//! Requirements on the chips of a device: planes that are read together, and pages that divide into mapping
+//! units.
 
 use wordline_kernel::Complaints;
 use wordline_nand::{Geometry, Locations};
@@ -8,7 +9,7 @@ use crate::command::SECTOR;
 use crate::sectors::Sectors;
 
 impl DeviceFile {
-    /// No controller asks the planes of a die to sense by themselves.
+    /// Rejects independent plane reads: no controller here uses them.
     pub(super) fn check_reads(&self, wrong: &mut Complaints) {
         let pools = self.pools.iter().enumerate().map(|(n, pool)| (format!("pools[{n}].part"), &pool.part));
         for (table, part) in std::iter::once(("part".to_owned(), &self.part)).chain(pools) {
@@ -21,7 +22,7 @@ impl DeviceFile {
         }
     }
 
-    /// How the pages are divided into mapping units.
+    /// The division of pages into mapping units.
     pub(super) fn check_unit(&self, geometry: &Geometry, wrong: &mut Complaints) -> Option<Locations> {
         let page = geometry.page_size;
         let unit = self.ftl.mapping.unit.unwrap_or(page);

@@ -1,4 +1,4 @@
-//! The write streams of a device, and the marks of cleaning that follow from them.
+//! The write streams of a device, and the GC watermarks that depend on them.
 
 use wordline_kernel::Complaints;
 use wordline_nand::CellMode;
@@ -8,7 +8,7 @@ use crate::policy::demands::Demands;
 use crate::space::{ModeShare, ModeStreams, Streams};
 
 impl DeviceFile {
-    /// The write streams of each row: those of the policies, and those that `streams_of_map` adds on each side.
+    /// Write streams of a plane group: of the policies, plus those of `streams_of_map` on each side.
     pub fn streams(&self) -> Streams {
         let named = || self.streams_beside(self.ftl.router.streams(), self.ftl.gc.relocator.streams());
         self.demands.map_or_else(named, |Demands { host, gc, open_blocks, suspended, .. }| Streams {
@@ -18,20 +18,20 @@ impl DeviceFile {
         })
     }
 
-    /// The host's streams that the router, or the design in its place, tells apart.
+    /// The host streams that the router, or a design in its place, distinguishes.
     pub fn routed_streams(&self) -> u8 {
         self.demands.map_or_else(|| self.ftl.router.streams(), |demands| demands.host)
     }
 
-    /// Free blocks up to which rows are cleaned at the least: beyond those kept for the collector, where it writes blocks in another mode than the native one, for
-    /// it opens none of the kept ones for that.
-    /// `pools` has a bit for each pool that this is asked for.
+    /// The smallest watermark at which GC stops, in free blocks: beyond those kept for the collector, if it
+    /// writes blocks in another mode than the native one, as it opens none of the kept ones for that. `pools`
+    /// has a bit for each pool considered.
     pub(crate) fn least_stop(&self, pools: u16) -> u32 {
         let changes_mode = self.demands.is_some_and(|demands| demands.by_gc & pools != 0);
         self.streams().kept_blocks() as u32 + 1 + u32::from(changes_mode)
     }
 
-    /// Raises the marks of cleaning that the configuration leaves out to the needs of the streams.
+    /// Raises the GC watermarks that the configuration leaves out to the needs of the streams.
     pub fn raise_marks(&mut self, [start_is_chosen, stop_is_chosen]: [bool; 2]) {
         let (streams, least) = (self.streams(), self.least_stop(u16::MAX));
         let gc = &mut self.ftl.gc;
@@ -41,22 +41,23 @@ impl DeviceFile {
         }
     }
 
-    /// Whether a stream of the host or of the collector is for blocks of a pool in a mode, as far as designs were asked.
+    /// Whether a host or GC stream uses blocks of a pool in a mode, as far as designs were queried.
     pub fn writes_in(&self, pool: usize, mode: CellMode) -> bool {
         self.demands.is_some_and(|demands| demands.pools_in(mode) >> pool & 1 != 0)
     }
 
-    /// How often a word line with two bits a cell may be programmed again, in blocks of some stream of the host.
+    /// Most reprogram passes of a word line in MLC mode, in blocks of any host stream.
     pub fn again(&self) -> u8 {
         self.demands.map_or(0, |demands| demands.again)
     }
 
-    /// The blocks of a pool for streams in the two-bit mode.
+    /// Blocks of a pool for streams in MLC mode.
     pub fn two_bit_of(&self, pool: usize) -> Option<TwoBitFile> {
         pool.checked_sub(1).map_or(self.ftl.two_bit, |n| self.pools[n].two_bit)
     }
 
-    /// Complains if a design has streams in the two-bit mode in the first pool, and no blocks are for them.
+    /// Complains if a design has streams in MLC mode in the first pool, and no blocks are configured for
+    /// them.
     pub(super) fn check_two_bit(&self, wrong: &mut Complaints) {
         wrong.require(
             self.ftl.two_bit.is_some() || !self.writes_in(0, CellMode::TwoBit),
@@ -68,7 +69,7 @@ impl DeviceFile {
 }
 
 impl Config {
-    /// The blocks of each pool that may be in other modes than the native one, where streams are for them.
+    /// Blocks of each pool that may be in other modes than the native one, if streams use them.
     pub(crate) fn mode_shares(
         &self,
         streams: impl Fn(usize, CellMode) -> ModeStreams,

@@ -1,4 +1,4 @@
-//! The face of the device as a block device.
+//! `BlockDevice` for the SSD.
 
 use wordline_kernel::chart::Drawn;
 use wordline_kernel::{Digest, Duration, Id, Instant, Metrics, Schedule, Seed};

@@ -1,7 +1,7 @@
-//! A conventional SSD: the engines of the controller put together, and the loop that carries events to them.
+//! A conventional SSD: assembles the engines of the controller, and dispatches events to them.
 //!
-//! `service` gives the tasks that the dies finish or fail to the engine that issued them. Each engine states its own invariants,
-//! pending work, and the check of a state that was read; `block_device` asks them.
+//! `service` passes the tasks that dies finish or fail to the engine that issued them. Each engine has its
+//! own invariants, its report of pending work, and its check of a loaded state; `block_device` calls them.
 
 mod block_device;
 mod service;
@@ -45,13 +45,13 @@ pub struct Device {
 state!(Device { parts { core, writer, recovery, front } });
 
 impl Device {
-    /// A new device, with nothing written and the policies that its configuration names.
+    /// An empty device with the policies named in its configuration.
     pub fn new(config: Config, seed: Seed) -> Self {
         let parts = Parts::of(&config);
         Self::with(config, parts, seed)
     }
 
-    /// A new device, with nothing written and these policies.
+    /// An empty device with these policies.
     pub fn with(config: Config, parts: Parts, seed: Seed) -> Self {
         let (policies, parts) = parts.with_homes(&config).split(&config, seed);
         let mut base = Base::new(config, policies, parts.victim.needs(), seed);
@@ -67,7 +67,7 @@ impl Device {
         Self { core, writer, recovery: Recovery::default(), front }
     }
 
-    /// At the end of an event designs hear of what is left to be told.
+    /// Notifies designs of pending events at the end of an event.
     #[inline(always)]
     fn tell_designs(&mut self) {
         let level = self.core.cache.level();
@@ -76,7 +76,7 @@ impl Device {
         }
     }
 
-    /// An event other than one of the chips.
+    /// Handles an event other than the chips'.
     #[inline(never)]
     fn handle_own(&mut self, event: Event, calendar: &mut impl Schedule<Event>) {
         match event {
@@ -93,7 +93,7 @@ impl Device {
         }
     }
 
-    /// The scan of a die goes on; when that of all is over, the device does.
+    /// Continues the scan of a die; after the last one the device resumes.
     fn scan_on(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
         if self.recovery.scan_on(die, &mut self.core, calendar) {
             self.front.resume(&mut self.core, &mut self.writer, calendar);
@@ -101,7 +101,7 @@ impl Device {
     }
 }
 
-/// Questions to a device beyond those to every block device: most of them return an engine.
+/// Accessors beyond those of every block device: most of them return an engine.
 impl Device {
     /// The configuration.
     pub fn config(&self) -> &Config {
@@ -113,17 +113,17 @@ impl Device {
         self.core.base.flash.chips()
     }
 
-    /// The counts of the device.
+    /// Counts of the device.
     pub fn totals(&self) -> &Totals {
         &self.core.base.totals
     }
 
-    /// Flash, block table, and what follows from both.
+    /// Flash, block table, and everything derived from both.
     pub fn base(&self) -> &Base {
         &self.core.base
     }
 
-    /// The map.
+    /// The L2P map.
     pub fn map(&self) -> &Map {
         &self.core.map
     }
@@ -138,8 +138,8 @@ impl Device {
         &self.front
     }
 
-    /// The version of a logical page that a read would find now, counted from 1 with each write of the host; `None`
-    /// if there is nothing to be found.
+    /// The version of a logical page that a read would find now, counted from 1 with each host write; `None`
+    /// if there is none.
     pub fn version(&self, page: LogicalPage) -> Option<u32> {
         self.core.cache.version(page, &self.core.base, &self.core.map)
     }
@@ -149,23 +149,23 @@ impl Device {
         self.core.map.version_in_flash(page, &self.core.base)
     }
 
-    /// The contents of a page, sector by sector, where none is lost: those that a read would find.
+    /// Contents of a page that a read would find, sector by sector, if none is lost.
     pub fn contents_of(&self, page: LogicalPage) -> Vec<Content> {
         self.core.cache.contents_of(page, &self.core.base, &self.core.map)
     }
 
-    /// From now on the device knows what its sectors hold.
+    /// Follows the contents of the sectors from now on, for data verification.
     pub fn keep_contents(&mut self, contents: Contents) {
         self.core.base.keep_contents(contents);
         self.core.map.watch_tables();
     }
 
-    /// The contents of its sectors, if the device follows them.
+    /// The contents of the sectors, if the device follows them.
     pub fn contents(&mut self) -> Option<&mut Contents> {
         self.core.base.contents.as_deref_mut()
     }
 
-    /// The answers that were neither taken nor forgotten, moved to the end of `into`.
+    /// Moves the completions that were neither taken nor cleared to the end of `into`.
     #[inline]
     pub fn take_answers(&mut self, into: &mut Vec<Answer>) {
         self.front.take_answers(into);

@@ -1,4 +1,4 @@
-//! Gives each finished task to the engine that its ticket names.
+//! Passes each finished task to the engine of its ticket.
 
 use wordline_kernel::Schedule;
 use wordline_nand::Done;
@@ -9,7 +9,7 @@ use crate::flash::{Outcome, Task, Ticket};
 use crate::policy::failure::Failed;
 
 impl Device {
-    /// A die has finished a command.
+    /// Handles a command that a die has finished.
     pub(crate) fn command_done(&mut self, done: &Done, calendar: &mut impl Schedule<Event>) {
         let now = calendar.now();
         self.core.base.digest(now.ps() ^ u64::from(done.die.0) << 48);

@@ -1,4 +1,5 @@
-//! The volatile cache of a device with a fixed latency: what a power cut leaves of the writes that no flush covers is drawn at random.
+//! The volatile cache of a device with a fixed latency: what a power cut leaves of writes not covered by a
+//! flush is random.
 
 use std::collections::BTreeMap;
 
@@ -6,23 +7,23 @@ use wordline_kernel::{Seed, Stream};
 
 use crate::device::Content;
 
-/// A content that a sector may hold after a power cut: nothing stands for zeroes.
+/// A content that a sector may have after a power cut; none stands for zeroes.
 #[derive(Clone, Copy, Debug)]
 struct Version {
     content: Option<Content>,
-    /// The number of commands that had completed when it was written.
+    /// Number of completed commands when it was written.
     written: u64,
-    /// A flush does not make a discard durable.
+    /// Whether it is a discard, which a flush does not make durable.
     is_discard: bool,
 }
 
-/// The versions of sectors that a power cut may leave, and how many commands have completed.
+/// The versions of sectors that a power cut may leave, and the number of completed commands.
 pub(super) struct Volatile {
     random: Stream,
-    /// By sector, the one that is durable first.
+    /// By sector, the durable version first.
     versions: BTreeMap<u64, Vec<Version>>,
     completed: u64,
-    /// By the number of a flush in flight: how many commands had completed when it was submitted.
+    /// By the number of a flush in flight: completed commands at its submission.
     flushes: BTreeMap<u32, u64>,
 }
 
@@ -32,12 +33,12 @@ impl Volatile {
         Self { random, versions: BTreeMap::new(), completed: 0, flushes: BTreeMap::new() }
     }
 
-    /// A command completes.
+    /// Notes a completed command.
     pub(super) fn complete(&mut self) {
         self.completed += 1;
     }
 
-    /// A sector that held `before` is written, or discarded.
+    /// A sector that had `before` is written, or discarded.
     pub(super) fn write(
         &mut self,
         sector: u64,
@@ -51,7 +52,7 @@ impl Volatile {
         versions.push(Version { content, written, is_discard });
     }
 
-    /// A sector was written with forced unit access: nothing else can be there any more.
+    /// A sector was written with FUA: only this version can remain.
     pub(super) fn force(&mut self, sector: u64) {
         self.versions.remove(&sector);
     }
@@ -60,7 +61,8 @@ impl Volatile {
         self.flushes.insert(number, self.completed);
     }
 
-    /// A flush completes: of what had completed when it was submitted, the newest version of each sector is durable.
+    /// A flush completes: among the commands completed before its submission, the latest version of each
+    /// sector is durable.
     pub(super) fn flush_over(&mut self, number: u32) {
         let Some(before) = self.flushes.remove(&number) else { return };
         self.versions.retain(|_, versions| {
@@ -71,7 +73,7 @@ impl Volatile {
         });
     }
 
-    /// The power is cut: the sectors that hold something else than before it, each with what it holds.
+    /// The power is cut: the sectors whose content changes, each with its new content.
     pub(super) fn cut(&mut self) -> Vec<(u64, Option<Content>)> {
         self.flushes.clear();
         let Self { random, versions, .. } = self;
@@ -81,7 +83,7 @@ impl Volatile {
         std::mem::take(versions).into_iter().map(drawn).collect()
     }
 
-    /// Whether a command in flight reached a sector before the power went.
+    /// Whether a command in flight reached a sector before the power cut.
     pub(super) fn reached(&mut self) -> bool {
         self.random.below(2) == 0
     }

@@ -1,5 +1,6 @@
-//! Commands that take no time, while the clock of the flash is off: each changes its pages as it is taken from the queue of its die,
-//! and is reported as any other command. Such commands cause no wear, never fail, and are in no count of the chips.
+//! Commands that take no time, while the clock of the flash is stopped: each changes its pages as it is taken
+//! from the queue of its die, and is reported as any other command. Such commands cause no wear, never fail,
+//! and are not counted by the chips.
 
 use std::collections::VecDeque;
 
@@ -8,15 +9,15 @@ use wordline_nand::{Command, DieId, Done, Location, Operation};
 
 use super::Flash;
 
-/// The state of the flash while the clock is off.
+/// State of the flash while the clock is stopped.
 #[derive(Debug, Default)]
 pub(super) struct AtOnce {
-    /// Commands that are over, in the order in which they were taken.
+    /// Commands that have ended, in order of execution.
     over: VecDeque<Done>,
 }
 
 impl Flash {
-    /// From now on commands take no time. Every die has to be idle.
+    /// Stops the clock: commands take no time from now on. Every die has to be idle.
     pub fn stop_clock(&mut self) {
         assert!(self.chips.pools().all_dies().all(|die| self.is_at_rest(die)), "a die is at work");
         self.at_once = Some(Box::default());
@@ -27,7 +28,7 @@ impl Flash {
         self.at_once.is_some()
     }
 
-    /// From now on commands take their time.
+    /// Starts the clock again.
     pub fn start_clock(&mut self) {
         let at_once = self.at_once.take();
         assert!(
@@ -42,17 +43,17 @@ impl Flash {
         self.at_once.is_none()
     }
 
-    /// The next command that is over, of those that took no time.
+    /// The next ended command among those that took no time.
     pub fn next_over(&mut self) -> Option<Done> {
         self.at_once.as_mut()?.over.pop_front()
     }
 
-    /// Locations programmed while the clock was off, padding included.
+    /// Locations programmed while the clock was stopped, padding included.
     pub fn laid(&self) -> u64 {
         self.laid
     }
 
-    /// Carries out the first command of a die's queue.
+    /// Executes the first command of a die's queue.
     #[cold]
     #[inline(never)]
     pub(super) fn carry_out_at_once(&mut self, die: DieId, command: Command) {

@@ -1,7 +1,8 @@
-//! The decoders of the error correction: the data of a read are decoded before its task is over.
+//! The ECC decoders: the data of a read are decoded before its task ends.
 //!
-//! A decoder takes commands in the order in which their data come, one after the other. It begins with a command when the last byte
-//! has come, and the bus moves out the next data meanwhile: decoding limits a channel where it takes longer than data out.
+//! A decoder takes commands in the order in which their data arrive, one after another. It begins with a
+//! command when its last byte has arrived, and the bus transfers the next data meanwhile: decoding limits a
+//! channel if it takes longer than data out.
 
 use std::collections::VecDeque;
 
@@ -18,19 +19,19 @@ id!(
     DecoderId
 );
 
-/// The times to decode data of the part of a pool.
+/// Decoding times of the part of a pool.
 #[derive(Clone, Copy, Debug)]
 struct Code {
-    /// Of a page.
+    /// Hard and soft decoding time of a page.
     hard: Duration,
     soft: Duration,
-    /// Bits of a code word, and how many a page has.
+    /// Bits of a code word, and code words of a page.
     frame: u64,
     frames: u64,
 }
 
 impl Code {
-    /// The times of a pool's part; none where it names no error correction, or one that takes no time.
+    /// The times of a pool's part; none if it has no error correction, or decoding takes no time.
     fn of(pool: &Pool) -> Option<Self> {
         let ecc = pool.part.ecc().filter(|ecc| ecc.takes_time())?;
         let frame = u64::from(ecc.frame);
@@ -38,7 +39,7 @@ impl Code {
         Some(Self { hard: ecc.hard, soft: ecc.soft, frame, frames })
     }
 
-    /// The time to decode the code words of `bytes`.
+    /// Time to decode the code words of `bytes`.
     fn time(&self, bytes: Bytes, softly: bool) -> Duration {
         let soft = if softly { self.soft } else { Duration::ZERO };
         let words = (bytes.0 * 8).div_ceil(self.frame);
@@ -46,18 +47,18 @@ impl Code {
     }
 }
 
-/// A command whose data are decoded, or wait for that.
+/// A command whose data are being decoded, or wait for it.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Decoding {
     done: Done,
-    /// The first of its tasks.
+    /// Its first task.
     first: TaskId,
     since: Instant,
-    /// How long its die had been cleaning by then, in picoseconds.
+    /// GC time of its die by then, in picoseconds.
     cleaned: u64,
 }
 
-/// A decoder: the commands in it and behind it, the oldest first.
+/// A decoder with its commands, the oldest first.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Queue {
     free_at: Instant,
@@ -71,14 +72,14 @@ pub(super) struct Decoders {
     /// By pool.
     codes: Vec<Option<Code>>,
     queues: Vec<Queue>,
-    /// The first task of the command that a decoder has just finished, until it is asked for.
+    /// The first task of the command that a decoder has just finished, until it is taken.
     over: Option<TaskId>,
 }
 
 state!(Decoders { values { queues } fixed { each, codes, over } });
 
 impl Decoders {
-    /// None where decoding takes no time.
+    /// None if decoding takes no time.
     pub fn of(setup: &Setup<'_>) -> Option<Box<Self>> {
         let (each, pools) = (setup.read_retry.decoder, setup.pools);
         let codes: Vec<Option<Code>> = pools.iter().map(Code::of).collect();
@@ -91,14 +92,14 @@ impl Decoders {
         codes.iter().any(Option::is_some).then(|| Box::new(Self { each, codes, queues, over: None }))
     }
 
-    /// From now on decoding takes its time with this factor.
+    /// Scales the decoding times by this factor from now on.
     pub fn change_times(&mut self, factor: Factor) {
         for code in self.codes.iter_mut().flatten() {
             (code.hard, code.soft) = (factor.of(code.hard), factor.of(code.soft));
         }
     }
 
-    /// How many there are.
+    /// Number of decoders.
     pub fn count(&self) -> usize {
         self.queues.len()
     }
@@ -119,14 +120,14 @@ impl Decoders {
         self.queues.iter().flat_map(|queue| &queue.waiting).map(|one| one.first).for_each(f);
     }
 
-    /// Whether the data of a command are decoded, which takes time.
+    /// Whether the data of a command need decoding, which takes time.
     pub fn decodes(&self, done: &Done, pools: &Pools) -> bool {
         let is_read = done.command.operation == Operation::Read && done.command.bytes > Bytes(0);
         is_read && self.code(done, pools).is_some()
     }
 
-    /// Takes the data of a command with this first task, whose die had been cleaning for `cleaned` picoseconds by `now`: the decoder,
-    /// and when it will have finished them.
+    /// Takes the data of a command with this first task, whose die had a GC time of `cleaned` picoseconds by
+    /// `now`. Returns the decoder, and when it will have finished.
     pub fn take(
         &mut self,
         (done, first): (&Done, TaskId),
@@ -143,8 +144,8 @@ impl Decoders {
         (id, queue.free_at)
     }
 
-    /// The command that a decoder has finished, the first of its tasks, since when the decoder had it, and how long its die had been
-    /// cleaning by then.
+    /// The command that a decoder has finished, its first task, when the decoder got it, and the GC time of
+    /// its die by then.
     pub fn finished(&mut self, id: DecoderId) -> Option<(Done, TaskId, Instant, u64)> {
         let Decoding { done, first, since, cleaned } =
             self.queues.get_mut(id.0 as usize)?.waiting.pop_front()?;
@@ -152,12 +153,12 @@ impl Decoders {
         Some((done, first, since, cleaned))
     }
 
-    /// The first task of the command that a decoder has just finished.
+    /// Takes the first task of the command that a decoder has just finished.
     pub fn take_over(&mut self) -> Option<TaskId> {
         self.over.take()
     }
 
-    /// Forgets everything, as when the power is cut.
+    /// Drops everything, in a power cut.
     pub fn forget(&mut self) {
         self.queues.fill(Queue::default());
         self.over = None;

@@ -1,4 +1,4 @@
-//! The recent commands of each die, kept while latencies are explained: what a task waited behind.
+//! The recent commands of each die, kept for tail attribution: the work behind which a task waited.
 
 use serde::Serialize;
 use wordline_kernel::{Column, Duration, Instant};
@@ -9,44 +9,45 @@ use super::task::Task;
 use super::ticket::{Purpose, Ticket};
 use crate::command::RequestId;
 
-/// How many kinds of work there are.
+/// Number of kinds of work.
 pub(crate) const WORKS: usize = DieWork::ALL.len();
 
-/// Commands that are kept of a die. Chosen: 24 KiB, and more commands than ever wait for one die on the presets.
+/// Commands kept for each die. Chosen: 24 KiB, and more commands than ever wait for one die on the presets.
 const KEPT: usize = 1024;
 
-/// The kind of a die's work.
+/// Kind of work of a die.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum DieWork {
-    /// A read of the host.
+    /// A host read.
     HostRead,
-    /// The program of what the host wrote.
+    /// A program of host data.
     HostProgram,
-    /// A read of the rest of a page that the host wrote in part, or of the rest of a unit that is programmed as a whole.
+    /// An RMW read: of the rest of a page that the host wrote in part, or of a unit that is programmed as a
+    /// whole.
     FillRead,
-    /// A read before the host wants it.
+    /// A read-ahead.
     Prefetch,
-    /// A read of the map.
+    /// A read of the L2P map.
     MapRead,
-    /// A program of the map.
+    /// A program of the L2P map.
     MapProgram,
-    /// A read of the collector, which wants free blocks.
+    /// A GC read, to gain free blocks.
     CleaningRead,
-    /// A program or a copyback of the collector.
+    /// A GC program or copyback.
     CleaningProgram,
     /// A read of a block of the SLC cache that is folded.
     FoldingRead,
-    /// A program of what is folded.
+    /// A program of folded data.
     FoldingProgram,
     /// A read for wear levelling.
     LevellingRead,
-    /// A program or a copyback for wear levelling.
+    /// A program or copyback for wear levelling.
     LevellingProgram,
-    /// A read of pages that leave a block that failed or is vacated, or their pool.
+    /// A read of pages that leave a failed or reclaimed block, or their pool.
     VacatingRead,
-    /// A program or a copyback of such pages.
+    /// A program or copyback of such pages.
     VacatingProgram,
     /// An erase.
     Erase,
@@ -55,7 +56,7 @@ pub enum DieWork {
 }
 
 impl DieWork {
-    /// All of them, in the order of their numbers.
+    /// All kinds, in order of their numbers.
     pub const ALL: [Self; 16] = [
         Self::HostRead,
         Self::HostProgram,
@@ -75,7 +76,7 @@ impl DieWork {
         Self::Scan,
     ];
 
-    /// Its name in results.
+    /// Name in results.
     pub fn name(self) -> &'static str {
         [
             "host_read",
@@ -97,7 +98,7 @@ impl DieWork {
         ][self as usize]
     }
 
-    /// The kind of a task.
+    /// The work of a task.
     fn of(task: &Task) -> Self {
         let is_read = task.operation == Operation::Read;
         match task.ticket {
@@ -123,10 +124,10 @@ impl DieWork {
     }
 }
 
-/// Times of dies by their work.
+/// Times of dies by work.
 pub type ByWork = [Duration; WORKS];
 
-/// A time in which a die worked on one command; one that is suspended has several.
+/// An interval in which a die worked on one command; a suspended command has several.
 #[derive(Clone, Copy, Debug)]
 struct Stint {
     from: Instant,
@@ -145,9 +146,9 @@ impl Stint {
 /// The recent commands of a die.
 #[derive(Clone, Debug)]
 struct Recent {
-    /// When it took its present command, or resumed it.
+    /// When the die took its current command, or resumed it.
     began: Instant,
-    /// How many it has worked on; the last ones are kept, the first of all at the first place.
+    /// Number of commands so far; the last ones are kept, in a ring.
     count: usize,
     stints: Box<[Stint; KEPT]>,
 }
@@ -162,7 +163,7 @@ impl Recent {
         self.count += 1;
     }
 
-    /// Those that are kept, the last one first.
+    /// The kept intervals, the last one first.
     fn back(&self) -> impl Iterator<Item = &Stint> {
         let kept = self.count.saturating_sub(KEPT)..self.count;
         kept.rev().map(|n| &self.stints[n % KEPT])
@@ -174,32 +175,32 @@ impl Recent {
 pub(super) struct History {
     dies: Column<DieId, Recent>,
     done: ByWork,
-    /// Every command from some time on; none where they are not recorded.
+    /// Every command since recording began; none without recording.
     recorded: Option<Vec<DieCommand>>,
 }
 
-/// A command of a die as a time line shows it; one that is suspended is several.
+/// A command of a die for a timeline; a suspended command is several.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DieCommand {
     /// The die.
     pub die: DieId,
-    /// When the die began to work on it, the wait for its bus among that.
+    /// When the die began to work on it, including the wait for its bus.
     pub from: Instant,
-    /// When the die was done with it, or suspended it.
+    /// When the die finished or suspended it.
     pub to: Instant,
-    /// Its kind.
+    /// Its work.
     pub work: DieWork,
     /// The channel of the die.
     pub channel: u32,
     /// The block of its first page, one of each plane.
     pub block: BlockSetId,
-    /// Planes that took part.
+    /// Planes taking part.
     pub planes: u8,
-    /// The requests that it reads for.
+    /// The requests for which it reads.
     pub requests: Vec<RequestId>,
 }
 
-/// A task for a request that is over, as far as its wait has to be explained.
+/// An ended task of a request, as far as tail attribution needs it.
 #[derive(Clone, Copy, Debug)]
 pub struct Waited {
     die: DieId,
@@ -209,19 +210,19 @@ pub struct Waited {
     was_tried: bool,
 }
 
-/// The commands that a task waited behind.
+/// The commands behind which a task waited.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Behind {
     /// The die.
     pub die: DieId,
-    /// How long it was at each kind of work meanwhile.
+    /// Time at each kind of work meanwhile.
     pub by_work: ByWork,
-    /// The longest command of these: its work, its block, and its time.
+    /// The longest of these commands: its work, its block, and its time.
     pub longest: Option<(DieWork, BlockSetId, Duration)>,
 }
 
 impl Waited {
-    /// The wait of a task of this die.
+    /// The wait of a task at this die.
     #[inline]
     pub fn of(die: DieId, task: &Task) -> Self {
         let is_read = task.operation == Operation::Read;
@@ -235,7 +236,7 @@ impl Waited {
 }
 
 impl History {
-    /// Nothing yet, of so many dies.
+    /// An empty history of this many dies.
     pub fn new(dies: u32) -> Self {
         let recent = |_| Recent { began: Instant::ZERO, count: 0, stints: Box::new([Recent::NONE; KEPT]) };
         Self { dies: Column::from_fn(dies as usize, recent), done: ByWork::default(), recorded: None }
@@ -247,7 +248,7 @@ impl History {
         self.dies[die].began = now;
     }
 
-    /// A die is done with a command, or suspends it: the first of its tasks, and how many planes take part.
+    /// A die finishes or suspends a command on this many planes; the current chain has its tasks.
     #[inline]
     pub fn end(&mut self, die: DieId, now: Instant, (queues, pools): (&Queues, &Pools), planes: u32) {
         let task = queues.current(die);
@@ -283,22 +284,22 @@ impl History {
         self.recorded.get_or_insert_default().push(command);
     }
 
-    /// Records every command from now on, or none any more.
+    /// Starts or stops recording every command.
     pub fn record(&mut self, on: bool) {
         self.recorded = on.then(Vec::new);
     }
 
-    /// The commands recorded so far, in the order of their ends.
+    /// The commands recorded so far, in order of their ends.
     pub fn take_recorded(&mut self) -> Vec<DieCommand> {
         self.recorded.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// The time of all dies by their work, of commands that are over.
+    /// Time of all dies by work, in commands that have ended.
     pub fn done(&self) -> &ByWork {
         &self.done
     }
 
-    /// The commands that a task waited behind that is over; none where its command is not kept any more.
+    /// The commands behind which an ended task waited; none if its own command is not kept any more.
     pub fn behind(&self, waited: &Waited, pools: &Pools) -> Behind {
         let Waited { die, queued, page, is_read, was_tried } = *waited;
         let work = if is_read { DieWork::HostRead } else { DieWork::HostProgram };
@@ -307,7 +308,7 @@ impl History {
         let Some(own) = stints.find(|stint| stint.is_of(work, page)) else { return behind };
         let mut until = own.from;
         for stint in stints.take_while(|stint| stint.to > queued) {
-            // Other commands that work on its page are its own where it was tried before, or may have been suspended.
+            // Other commands on its page are its own if it was retried, or may have been suspended.
             if (was_tried || !is_read) && stint.is_of(work, page) {
                 continue;
             }
@@ -321,7 +322,7 @@ impl History {
         behind
     }
 
-    /// Forgets all commands, as when the power is cut.
+    /// Drops all commands, in a power cut.
     pub fn forget(&mut self) {
         self.dies.iter_mut().for_each(|recent| recent.count = 0);
     }

@@ -1,4 +1,5 @@
-//! The read levels that pages are sensed with, where rules make them need some: what the tuner names, and what it is told.
+//! The read reference voltages of page reads, where fault rules or cells need them: queries and notifications
+//! of the tuner.
 
 use wordline_kernel::{Duration, state};
 use wordline_nand::{Chips, DieId, Done, Fault, Layers, Operation, PageId};
@@ -8,7 +9,7 @@ use super::task::Task;
 use super::{Flash, Setup};
 use crate::policy::tuner::{ReadOutcome, ReadParameters, SensedPage, Tuner};
 
-/// The inputs of the tuner.
+/// Inputs of the tuner.
 pub(super) struct Levels {
     layers: Layers,
     /// The highest set of read levels.
@@ -20,7 +21,7 @@ pub(super) struct Levels {
 state!(Levels { fixed { layers, highest, time } });
 
 impl Levels {
-    /// None where all levels read every page alike.
+    /// None if all levels read every page alike.
     pub fn of(setup: &Setup<'_>) -> Option<Box<Self>> {
         let retry = setup.read_retry;
         let layers = || Layers::of(setup.pools);
@@ -41,7 +42,7 @@ impl Levels {
         }
     }
 
-    /// The set of levels that a read is to be sensed with.
+    /// The set of levels for a read.
     fn level_of(&self, read: &Task, chips: &Chips, tuner: &dyn Tuner) -> u8 {
         match read.tries {
             0 => tuner.read(&self.page(read.page, chips)).level,
@@ -54,14 +55,15 @@ impl Levels {
         self.level_of(before, chips, tuner) == self.level_of(next, chips, tuner)
     }
 
-    /// The set of levels for the next try of a read of `page` that failed `senses` times, the last one with `level`.
+    /// The set of levels for the next retry of a read of `page`, which has failed `senses` times, the last
+    /// time with `level`.
     pub fn again(&self, page: PageId, senses: u32, level: u8, chips: &Chips, tuner: &dyn Tuner) -> u8 {
         let so_far = ReadOutcome { parameters: ReadParameters { level }, senses, is_read: false };
         tuner.read_again(&self.page(page, chips), &so_far).level
     }
 
-    /// Has an idle die sense with the levels that its next command wants, if it is a read. A copyback senses with the nominal
-    /// ones.
+    /// Sets the read levels of an idle die for its next command, if that is a read. A copyback senses with
+    /// the nominal levels.
     #[cold]
     pub fn choose(
         &self,
@@ -81,7 +83,7 @@ impl Levels {
 }
 
 impl Flash {
-    /// Tells the tuner of the pages of a read that this command has read, and the ones before it have not.
+    /// Notifies the tuner of the pages that this command of a read has read, and earlier ones have not.
     #[cold]
     pub(super) fn learn(&self, read: &Task, done: &Done, tuner: &mut dyn Tuner) {
         let now = super::outcome::unread_by(read, done);
@@ -89,8 +91,8 @@ impl Flash {
         self.tell_tuner(read, done.level, (before & !now, true), tuner);
     }
 
-    /// Tells the tuner that the read of some pages, one bit each, is over, with which levels the last time, and whether they were
-    /// read.
+    /// Notifies the tuner of the end of a read of some pages, one bit each: the last levels, and whether the
+    /// pages were read.
     pub(super) fn tell_tuner(
         &self,
         read: &Task,

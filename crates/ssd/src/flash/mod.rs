@@ -1,8 +1,8 @@
-//! Flash: the chips, the queues of their dies, and reads that are tried again.
+//! Flash: the chips, the queues of their dies, and read retries.
 //!
-//! An engine that wants a die to do something queues a [`Task`] with a [`Ticket`] and a [`Class`], and [starts](Flash::start) the
-//! die. When a command is finished, its tasks are given back one by one, each with its [`Outcome`]. `Flash` knows places and not
-//! what they mean: it has no map, no buffer and no garbage collection.
+//! An engine that needs a die queues a [`Task`] with a [`Ticket`] and a [`Class`], and [starts](Flash::start)
+//! the die. When a command has ended, its tasks are returned one by one, each with its [`Outcome`]. `Flash`
+//! knows locations and not their meaning: it has no map, no buffer and no garbage collection.
 
 mod at_once;
 mod decoder;
@@ -48,48 +48,48 @@ use queue::Queues;
 /// Events of the flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event {
-    /// Something in the chips.
+    /// An event of the chips.
     Chips(wordline_nand::Event),
-    /// A die is ready to sense pages again that could not be read.
+    /// A die is ready for a read retry.
     Retry(TaskId),
     /// A decoder has finished the data of a read.
     Decoded(DecoderId),
 }
 
 counters! {
-    /// The counts of the flash since it was made.
+    /// Counts of the flash since it was made.
     pub struct Counts {
         read_retries: "faults.read_retries", Count, "Reads that were tried again because pages could not be read.";
         overdue: "flash.overdue", Count, "Commands that a die took before others because they had waited as long as they may: `ftl.scheduling.age_limit`.";
     }
     beside {
-        /// The same of each pool.
+        /// The same for each pool.
         faults: OfPools;
     }
 }
 
-/// The chips of a device and what waits for them.
+/// The chips of a device, and the queues of their dies.
 pub struct Flash {
     chips: Chips,
     queues: Queues,
     payloads: Payloads,
-    /// None where every page reads alike with all read levels.
+    /// None if every page reads alike with all read levels.
     levels: Option<Box<Levels>>,
     retry: ReadRetryFile,
-    /// None where decoding takes no time.
+    /// None if decoding takes no time.
     decoders: Option<Box<Decoders>>,
-    /// The most times that one program or erase is suspended.
+    /// Most suspensions of one program or erase.
     max_suspends: u32,
     counts: Counts,
-    /// Picoseconds that finished commands spent on the bus and in the array.
+    /// Time that finished commands spent on the bus and in the array, in picoseconds.
     served_ps: u128,
-    /// The state while the clock is off; none while it runs.
+    /// State while the clock is stopped; none while it runs.
     at_once: Option<Box<AtOnce>>,
-    /// Locations programmed while the clock was off.
+    /// Locations programmed while the clock was stopped.
     laid: u64,
-    /// Whether the tuner is asked for the parameters of programs.
+    /// Whether the tuner is queried for the parameters of programs.
     tunes_programs: bool,
-    /// None where latencies are not explained.
+    /// None without tail attribution or recording.
     history: Option<Box<History>>,
 }
 
@@ -100,12 +100,12 @@ state!(Flash {
 });
 
 impl Flash {
-    /// The flash of a device with an FTL, with nothing written.
+    /// The empty flash of a device with an FTL.
     pub fn new(config: &Config, seed: Seed) -> Self {
         Self::of(&Setup::from(config), seed)
     }
 
-    /// The flash of any device, with nothing written.
+    /// The empty flash of any device.
     pub fn of(setup: &Setup<'_>, seed: Seed) -> Self {
         let Setup { pools, faults, read_retry, scheduling, backs_up_lower_pages } = *setup;
         let mut chips = Chips::new(pools.clone());
@@ -134,27 +134,27 @@ impl Flash {
         }
     }
 
-    /// Lets blocks be written in a mode; false if no part has it.
+    /// Allows blocks to be opened in a cell mode; false if no part has it.
     pub fn offer_mode(&mut self, mode: CellMode) -> bool {
         self.chips.offer_mode(mode)
     }
 
-    /// Has the tuner asked for the parameters of each program from now on, or not.
+    /// Whether the tuner is queried for the parameters of each program from now on.
     pub(crate) fn tune_programs(&mut self, asked: bool) {
         self.tunes_programs = asked;
         if asked {
-            // Sets of parameters are there from the beginning, or never.
+            // Sets of parameters exist from the beginning, or never.
             self.chips.set_parameters(1, Parameters::DATA_SHEET);
         }
     }
 
-    /// From the next commands on chips and decoders take their times with these factors.
+    /// Scales the times of chips and decoders by these factors, from the next commands on.
     pub(crate) fn change_times(&mut self, factors: &TimeFactors) {
         self.chips.change_times(&factors.of_chips());
         self.decoders.iter_mut().for_each(|decoders| decoders.change_times(factors.controller));
     }
 
-    /// Lets the word lines of a block be programmed in any order.
+    /// Allows the word lines of a block to be programmed in any order.
     pub fn program_in_any_order(&mut self) {
         self.chips.program_in_any_order();
     }
@@ -165,36 +165,36 @@ impl Flash {
         &self.chips
     }
 
-    /// The stamp at a location.
+    /// The data tag at a location.
     #[inline]
     pub fn stamp(&self, location: Location) -> Stamp {
         self.chips.stamp(location)
     }
 
-    /// The counts of the flash.
+    /// Counts of the flash.
     pub fn counts(&self) -> &Counts {
         &self.counts
     }
 
-    /// Picoseconds that commands spent on the bus and in the array until `now`, those that are under way with what they spent so
-    /// far.
+    /// Time that commands spent on the bus and in the array until `now`, in picoseconds, including the time
+    /// so far of commands in progress.
     pub fn served_ps(&self, now: Duration) -> u128 {
         self.served_ps + self.chips.unfinished_ps(now)
     }
 
-    /// From now on the recent commands of each die are kept, so that waits can be explained.
+    /// Keeps the recent commands of each die from now on, for tail attribution.
     pub(crate) fn keep_history(&mut self) {
         self.history = Some(Box::new(History::new(self.chips.pools().dies())));
     }
 
-    /// Records every command of the dies and its stages from now on, or none any more.
+    /// Starts or stops recording every command of the dies and its stages.
     pub(crate) fn record(&mut self, on: bool) {
         let dies = self.chips.pools().dies();
         self.history.get_or_insert_with(|| Box::new(History::new(dies))).record(on);
         if on { self.chips.record() } else { self.chips.record_no_longer() }
     }
 
-    /// The commands recorded so far, and their stages, each with the channel of its die.
+    /// The commands and stages recorded so far, each with the channel of its die.
     pub(crate) fn take_recorded(&mut self) -> Recorded {
         let commands = self.history.as_mut().map(|history| history.take_recorded());
         let spans = self.chips.take_spans();
@@ -208,22 +208,22 @@ impl Flash {
         }
     }
 
-    /// The time of all dies by their work since their commands are kept, of those that are over.
+    /// Time of all dies by work since their commands are kept, of commands that have ended.
     pub(crate) fn worked(&self) -> ByWork {
         self.history.as_ref().map_or_else(ByWork::default, |history| *history.done())
     }
 
-    /// The commands that a task waited behind that is over.
+    /// The commands behind which an ended task waited.
     pub(crate) fn behind(&self, waited: &Waited) -> Option<Behind> {
         self.history.as_ref().map(|history| history.behind(waited, self.chips.pools()))
     }
 
-    /// Whether the tuner is asked what pages are sensed with.
+    /// Whether the tuner is queried for the read levels of pages.
     pub fn asks_tuner(&self) -> bool {
         self.levels.is_some()
     }
 
-    /// Queues a read of a page for its die; the caller says how much of it, and what it must find.
+    /// Queues a read of a page for its die; the caller sets its size and the data that it must find.
     #[inline]
     pub fn read(
         &mut self,
@@ -237,8 +237,8 @@ impl Flash {
         task
     }
 
-    /// Queues the program of a unit of `count` locations from `first` on, with padding in it: what the caller puts there instead is
-    /// written.
+    /// Queues the program of a unit of `count` locations from `first` on. The returned data tags are padding,
+    /// which the caller replaces.
     pub fn program(
         &mut self,
         now: Instant,
@@ -249,7 +249,8 @@ impl Flash {
         self.program_again(now, by, (first, count), 0)
     }
 
-    /// The same, in the place of a page of a word line that is programmed again for the `times`-th time; 0 where it is not.
+    /// The same for a page of a word line that is reprogrammed for the `times`-th time; 0 for an ordinary
+    /// program.
     #[inline]
     pub fn program_again(
         &mut self,
@@ -268,7 +269,7 @@ impl Flash {
         (die, stamps)
     }
 
-    /// Queues a copyback of the program unit at `from` to that at `to`, in the same planes.
+    /// Queues a copyback of the program unit at `from` to the one at `to`, in the same planes.
     pub fn copyback(
         &mut self,
         now: Instant,
@@ -283,13 +284,13 @@ impl Flash {
         die
     }
 
-    /// Queues the move of a location inside its planes, the ends of which a map gives.
+    /// Queues the relocation of a location within its planes; both ends come from a map.
     #[inline]
     pub fn move_inside(&mut self, now: Instant, by: (Ticket, Class), from: Location, to: Location) -> DieId {
         self.copyback(now, by, from, to)
     }
 
-    /// Queues the erase of a block set.
+    /// Queues the erase of a multi-plane block.
     pub fn erase(&mut self, now: Instant, (ticket, class): (Ticket, Class), block: BlockSetId) -> DieId {
         let geometry = &self.chips.pools().of_block(block).geometry;
         let (die, page) = (geometry.die_of(block), geometry.page(block, 0));
@@ -298,7 +299,7 @@ impl Flash {
         die
     }
 
-    /// Promotes background reads with these tickets: they go as reads of the host do.
+    /// Promotes background reads with these tickets to host reads.
     #[inline]
     pub fn promote(&mut self, tickets: &[Ticket], tuner: &dyn Tuner, calendar: &mut impl Schedule<Event>) {
         if self.queues.has_background() {
@@ -306,7 +307,7 @@ impl Flash {
         }
     }
 
-    /// Promotes all background reads.
+    /// Promotes all background reads to host reads.
     #[inline]
     pub fn promote_all(&mut self, tuner: &dyn Tuner, calendar: &mut impl Schedule<Event>) {
         if self.queues.has_background() {
@@ -336,51 +337,51 @@ impl Flash {
         }
     }
 
-    /// Whether cleaning goes before reads that its erases may wait for.
+    /// Whether GC goes before reads for which its erases may wait.
     #[inline]
     pub fn cleaning_passes_reads(&self) -> bool {
         self.queues.cleaning_passes_reads()
     }
 
-    /// The erase of a block waits for its readers: they go as cleaning does.
+    /// The erase of a block waits for its readers: they get the priority of GC.
     pub fn raise_readers(&mut self, block: BlockSetId) {
         let Self { queues, chips, .. } = self;
         let pools = chips.pools();
         queues.inherit(pools.die_of_block(block), |read| pools.block_of_page(read.page) == block);
     }
 
-    /// Whether a die works on anything but cleaning, or that waits for it.
+    /// Whether a die works on anything but GC, or such a task waits for it.
     pub fn serves_host(&self, die: DieId) -> bool {
         self.queues.serves_host(die)
     }
 
-    /// Whether a die has nothing to do and nothing waits for it.
+    /// Whether a die is idle and no task waits for it.
     pub fn is_at_rest(&self, die: DieId) -> bool {
         self.chips.is_idle(die) && !self.queues.has_work(die)
     }
 
-    /// The tasks that wait for `die`, by rank: its name, how many, and the first.
+    /// The tasks that wait for `die`, by rank: name, number, and the first one.
     pub fn waiting(&self, die: DieId) -> Vec<(&'static str, usize, &Task)> {
         self.queues.waiting(die)
     }
 
-    /// Tasks that wait for a die, or that it is at; they are counted.
+    /// Tasks at a die or waiting for it, counted one by one.
     pub fn queue_length(&self, die: DieId) -> u32 {
         self.queues.length(die)
     }
 
-    /// Tasks that wait or are under way.
+    /// Tasks waiting or in progress.
     pub fn outstanding(&self) -> usize {
         self.queues.outstanding()
     }
 
-    /// A page is programmed in no time, before the run.
+    /// Programs a page in no time, before the run.
     #[inline]
     pub fn put(&mut self, location: Location, stamp: Stamp) {
         self.chips.put(location, stamp);
     }
 
-    /// A block is erased in no time, before the run, which does not wear it.
+    /// Erases a block in no time and without wear, before the run.
     pub fn wipe(&mut self, block: BlockSetId) {
         let erases = self.chips.erases()[block];
         self.chips.wipe(block);
@@ -388,29 +389,29 @@ impl Flash {
         self.chips.set_mode(block, CellMode::Native);
     }
 
-    /// Sets the mode in which an erased block is written.
+    /// Sets the cell mode of an erased block.
     pub fn set_mode(&mut self, block: BlockSetId, mode: CellMode) {
         self.chips.set_mode(block, mode);
     }
 
-    /// Leaves locations of an open block unprogrammed, because what shares their cells is torn.
+    /// Leaves locations of an open block unprogrammed, because their cells share a word line with torn pages.
     pub fn skip(&mut self, block: BlockSetId, locations: u32) {
         self.chips.skip(block, locations);
     }
 
-    /// Makes a programmed location unreadable: what was copied to it could not be read.
+    /// Marks a programmed location as corrupted: the data copied to it could not be read.
     pub(crate) fn spoil(&mut self, location: Location) {
         self.chips.spoil(location);
     }
 
-    /// Asks for what the location holds.
+    /// Prefetches the data tag of a location.
     #[inline]
     pub fn prefetch(&self, location: Location) {
         self.chips.prefetch(location);
     }
 
-    /// The power is cut at `now`. Calls `f` for each task that waited or was under way, when the chips are as they are found
-    /// again; then all are forgotten.
+    /// Cuts the power at `now`. Calls `f` for each task that waited or was in progress, with the chips in the
+    /// state in which they will be found; then drops all tasks.
     pub fn cut_power(&mut self, now: Instant, at_cut: AtCut, mut f: impl FnMut(&Task, &Chips)) -> TornBy {
         self.served_ps += self.chips.unfinished_ps(now - Instant::ZERO);
         let torn = self.chips.cut_power(now, at_cut);
@@ -428,14 +429,14 @@ impl Flash {
         torn
     }
 
-    /// The lengths of the lists whose lengths follow from the configuration.
+    /// Lengths of the lists whose lengths follow from the configuration.
     pub(crate) fn shape(&self) -> [usize; 3] {
         let decoders = self.decoders.as_ref().map_or(0, |decoders| decoders.count());
         [self.queues.shape(), self.payloads.size(), decoders]
     }
 
-    /// Checks what was loaded: every task waits in one place at the most, and is about one of the locations that there are.
-    /// The chips are at work, at `now`, where their queues say so.
+    /// Checks a loaded state: every task waits in at most one list, and concerns an existing location. At
+    /// `now` the chips work where their queues say so.
     pub(crate) fn check_loaded(&self, now: Instant) -> Result<(), String> {
         self.chips.check_loaded(now)?;
         let mut decoded = Vec::new();
@@ -443,7 +444,7 @@ impl Flash {
         self.queues.check_loaded(&self.chips, now, &self.payloads, &decoded)
     }
 
-    /// Checks that the pending events that were loaded are those that the dies wait for.
+    /// Checks that the loaded pending events are the ones that the dies wait for.
     pub(crate) fn check_pending(&self, events: impl Iterator<Item = Event>) -> Result<(), String> {
         self.chips.check_pending(events.filter_map(|event| match event {
             Event::Chips(event) => Some(event),
@@ -451,7 +452,7 @@ impl Flash {
         }))
     }
 
-    /// Whether an event that was loaded is about something that is there.
+    /// Checks that a loaded event concerns something that exists.
     pub(crate) fn check_event(&self, event: Event) -> Result<(), String> {
         use wordline_nand::Event as Chip;
         let (number, end) = match event {
@@ -470,7 +471,7 @@ impl Flash {
         ensure(number < end, || format!("{event:?} of something that is not there"))
     }
 
-    /// Checks that the time in stages, which is priced, is that of the commands.
+    /// Checks that the time in stages, which is priced, equals the time of the commands.
     pub fn audit(&self, elapsed: Duration) {
         let stages = self.chips.stages(elapsed);
         let all = u128::from(elapsed.ps()) * u128::from(self.chips.pools().dies());

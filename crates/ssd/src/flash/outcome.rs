@@ -1,4 +1,4 @@
-//! The outcome of a task. A read that failed is tried again as often as is allowed.
+//! The outcome of a task. A failed read is retried as often as allowed.
 
 use wordline_kernel::{Duration, Instant, Schedule};
 use wordline_nand::{DieId, Done, Location, Operation, PageId, Stamp};
@@ -11,15 +11,15 @@ use crate::times::{Component, Spent};
 /// The outcome of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It is done.
+    /// The task is done.
     Done,
-    /// It is tried again: its issuer goes on waiting.
+    /// The read is retried: its issuer continues to wait.
     Again,
-    /// A read is over, and some of its pages could not be read: one bit each, the lowest for the first.
+    /// The read has ended, and some of its pages could not be read: one bit each, the lowest for the first.
     Unread(u32),
-    /// A program or an erase failed.
+    /// The program or erase failed.
     Failed,
-    /// A program is over, and a design does not accept its outcome: its pages cannot be read any more.
+    /// The program has ended, and a design rejects its outcome: its pages cannot be read any more.
     Refused,
 }
 
@@ -29,7 +29,7 @@ pub(super) fn unread_by(read: &Task, done: &Done) -> u32 {
 }
 
 impl Flash {
-    /// The outcome of a task whose command is done.
+    /// The outcome of a task whose command has ended.
     #[inline(always)]
     pub fn outcome(
         &mut self,
@@ -53,7 +53,7 @@ impl Flash {
         Outcome::Done
     }
 
-    /// Whether the design that asked for the outcome of a program does not accept it.
+    /// Whether the tuner that set the parameters of a program rejects its outcome.
     #[inline(never)]
     fn is_refused(&self, done: &Done, tuner: &dyn Tuner) -> bool {
         let outcome = self.chips.outcome(done);
@@ -111,7 +111,7 @@ impl Flash {
         }
     }
 
-    /// The die of a read is ready to sense its pages again.
+    /// Retries a read whose die is ready.
     #[cold]
     pub fn retry(&mut self, id: TaskId, tuner: &dyn Tuner, calendar: &mut impl Schedule<Event>) {
         let pools = self.chips.pools();
@@ -120,7 +120,7 @@ impl Flash {
         self.start(die, tuner, calendar);
     }
 
-    /// A read that could not be read is queued once more, of another place that holds the same page by now.
+    /// Queues an unreadable read once more, at another location that has the same page by now.
     pub fn read_elsewhere(&mut self, task: &Task, location: Location, page: PageId, now: Instant) -> DieId {
         let pools = self.chips.pools();
         let die = pools.die_of(location);
@@ -132,13 +132,13 @@ impl Flash {
         die
     }
 
-    /// Where the time of a task went since it was queued.
+    /// Breaks down the time of a task since it was queued.
     #[inline]
     pub fn spent(&self, task: &Task, done: &Done, now: Instant) -> Spent {
         let mut spent = Spent::default();
         let elapsed = now - task.queued - task.decoding;
         let on_bus = done.bus + done.bus_wait;
-        // The array works while a suspend is latched: time that is counted once.
+        // The array works while a suspend is latched: this time is counted once.
         let array = done.array.min(elapsed.saturating_sub(on_bus));
         let mut waited = elapsed.saturating_sub(on_bus + array);
         if task.tries > 0 {

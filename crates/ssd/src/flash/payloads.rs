@@ -1,26 +1,26 @@
-//! The payloads of programs that wait for their die.
+//! Payloads of programs that wait for their die.
 
 use crate::ensure;
 use serde::{Deserialize, Serialize};
 use wordline_nand::Stamp;
 
-/// Program units that wait to be moved into a die: places of one size, so that none is allocated once as many wait as ever
-/// do.
+/// Program units that wait for transfer to a die: slots of one size, so that none is allocated beyond the
+/// largest number that ever waits.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Payloads {
-    /// Stamps that a place has room for.
+    /// Data tags of a slot.
     size: usize,
     stamps: Vec<Stamp>,
     free: Vec<u32>,
 }
 
 impl Payloads {
-    /// None so far, of at most `size` stamps each.
+    /// No slots so far, of at most `size` data tags each.
     pub fn new(size: u32) -> Self {
         Self { size: size as usize, ..Self::default() }
     }
 
-    /// A place, which holds anything.
+    /// Takes a slot, with arbitrary contents.
     pub fn take(&mut self) -> u32 {
         self.free.pop().unwrap_or_else(|| {
             let places = self.stamps.len() / self.size;
@@ -29,7 +29,7 @@ impl Payloads {
         })
     }
 
-    /// The first `count` stamps of a place.
+    /// The first `count` data tags of a slot.
     pub fn get(&self, place: u32, count: u32) -> &[Stamp] {
         &self.stamps[place as usize * self.size..][..count as usize]
     }
@@ -39,30 +39,30 @@ impl Payloads {
         &mut self.stamps[place as usize * self.size..][..count as usize]
     }
 
-    /// Gives a place back.
+    /// Returns a slot.
     pub fn release(&mut self, place: u32) {
         self.free.push(place);
     }
 
-    /// Forgets everything.
+    /// Drops everything.
     pub fn forget(&mut self) {
         self.stamps.clear();
         self.free.clear();
     }
 
-    /// The size of a place, which follows from the configuration.
+    /// Size of a slot, which follows from the configuration.
     pub fn size(&self) -> usize {
         self.size
     }
 
-    /// Whether places that were loaded are free once at the most.
+    /// Whether loaded slots are free at most once.
     pub fn is_sound(&self) -> bool {
         let mut seen = vec![false; self.stamps.len() / self.size.max(1)];
         let mut take = |place: u32| ensure::is_first(&mut seen, place as usize);
         self.free.iter().all(|place| take(*place))
     }
 
-    /// Whether there is a place of this number.
+    /// Whether a slot has this number.
     pub fn has(&self, place: u32) -> bool {
         (place as usize) < self.stamps.len() / self.size
     }

@@ -1,8 +1,8 @@
-//! The queues of the dies: tasks that wait for their die, and which of them is next.
+//! The queues of the dies: tasks that wait for their die, and the order in which the die takes them.
 //!
-//! The order is set by [`SchedulingFile`]. By default reads go before programs and erases, but not more than so
-//! many of them while one of those waits; the others go in the order in which they came. Each die has three lists, one
-//! for each rank; which rank a class has is worked out once. A task that becomes urgent while it waits is `promoted`.
+//! The order is set by [`SchedulingFile`]. By default reads go before programs and erases, up to a limit
+//! while one of those waits; the others go in order of arrival. Each die has three lists, one for each rank;
+//! the rank of a class is computed once. A task that becomes urgent while it waits is `promoted`.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Column, Duration, Id, Instant, state};
@@ -20,18 +20,18 @@ struct List {
 
 const EMPTY: List = List { first: NO_TASK, last: NO_TASK };
 
-/// The tasks that wait for a die, and those that it works on.
+/// The tasks that wait for a die, and those that it executes.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct DieQueue {
-    /// By rank, and a bit for each rank at which something waits.
+    /// By rank, and a bit for each rank with waiting tasks.
     lists: [List; RANKS],
     waiting: u8,
-    /// Reads that overtook what waits or is suspended.
+    /// Reads that overtook a waiting or suspended task.
     in_a_row: u32,
-    /// The chains that the die works on, and that is suspended meanwhile.
+    /// The chain of tasks that the die executes, and the suspended one.
     current: TaskId,
     suspended: TaskId,
-    /// Time that the die was cleaning, in picoseconds, and since when it does.
+    /// GC time of the die, in picoseconds, and since when it has been at GC.
     cleaned_ps: u64,
     cleaning_since: Option<Instant>,
     /// Background reads, waiting or not.
@@ -39,7 +39,7 @@ struct DieQueue {
 }
 
 impl List {
-    /// Takes the first task, and the reads of the host that can go with it.
+    /// Takes the first task, with the host reads that can be merged with it.
     #[inline(never)]
     fn take(&mut self, pool: &mut [Task], merge: impl Fn(&Task, &Task) -> bool) {
         let (mut last, mut next) = (self.first, pool[self.first.index()].next);
@@ -71,8 +71,8 @@ impl DieQueue {
         if is_overdue { (SECOND, second) } else { (FIRST, first) }
     }
 
-    /// The rank that goes next, where others than reads that go first may wait. `overdue` counts what goes before others because it has
-    /// waited as long as it may.
+    /// The rank that goes next, where other tasks than prioritised reads may wait. `overdue` counts tasks
+    /// that go first because they have reached their age limit.
     fn choose(&mut self, pool: &[Task], rules: &Rules, now: Instant, overdue: &mut u64) -> Option<usize> {
         let (rank, waits) = match self.suspended {
             NO_TASK => self.first_of_others(pool, rules, now),
@@ -94,7 +94,7 @@ impl DieQueue {
         }
     }
 
-    /// The die is not cleaning any more.
+    /// The die is no longer at GC.
     #[inline]
     fn cleaning_over(&mut self, now: Instant) {
         if let Some(since) = self.cleaning_since.take() {
@@ -103,22 +103,22 @@ impl DieQueue {
     }
 }
 
-/// The ranks: reads that go first, and two of what has to wait for them.
+/// The ranks: prioritised reads, and two for the tasks behind them.
 const READS: usize = 0;
 const FIRST: usize = 1;
 const SECOND: usize = 2;
 
-/// How many there are.
+/// Number of ranks.
 const RANKS: usize = 3;
 
-/// The configured order, ready for use.
+/// The configured order, prepared for use.
 #[derive(Clone, Copy, Debug)]
 struct Rules {
     rank_of_reads: usize,
     rank_of_programs: usize,
     rank_of_cleaning: usize,
     reads_in_a_row: u32,
-    /// No limit where it is left out.
+    /// No limit if it is left out.
     age_limit: Option<Duration>,
     /// How long the second rank waits for the first.
     deadline: Duration,
@@ -155,13 +155,13 @@ impl Rules {
         }
     }
 
-    /// Whether a task has waited longer than it may.
+    /// Whether a task has reached its age limit.
     #[inline]
     fn is_aged(&self, task: &Task, now: Instant) -> bool {
         self.age_limit.is_some_and(|limit| now - task.queued >= limit)
     }
 
-    /// Whether a command that does this is suspended for a read.
+    /// Whether a command with this operation is suspended for a read.
     fn suspends(&self, operation: Operation) -> bool {
         match operation {
             Operation::Program | Operation::ProgramCache => self.suspend_programs,
@@ -178,7 +178,7 @@ pub(super) struct Queues {
     pool: Vec<Task>,
     free: Vec<TaskId>,
     dies: Column<DieId, DieQueue>,
-    /// Dies with background reads, in their order.
+    /// Dies with background reads, in order.
     behind: Vec<DieId>,
 }
 
@@ -214,7 +214,7 @@ impl Queues {
     #[inline]
     pub fn push(&mut self, die: DieId, now: Instant, ticket: Ticket, class: Class) -> &mut Task {
         let cleaning_before = self.cleaning_time(die, now);
-        // Where they have the rank of programs, background reads and awaited ones are one class.
+        // If reads have the rank of programs, background reads and awaited ones are one class.
         let class = match class {
             Class::Background if self.rules.rank_of_reads == self.rules.rank_of_programs => Class::Read,
             class => class,
@@ -228,7 +228,7 @@ impl Queues {
         &mut self.pool[id.index()]
     }
 
-    /// Keeps a task of a die that is to be queued later.
+    /// Keeps a task of a die, to be queued later.
     #[inline]
     pub fn keep(&mut self, die: DieId, task: Task) -> TaskId {
         if task.class == Class::Background {
@@ -239,7 +239,7 @@ impl Queues {
         id
     }
 
-    /// A place for a task, which holds another one still.
+    /// A slot for a task, which still has an old one.
     #[inline]
     fn place(&mut self) -> TaskId {
         self.free.pop().unwrap_or_else(|| self.grow())
@@ -251,12 +251,12 @@ impl Queues {
         TaskId(self.pool.len() as u32 - 1)
     }
 
-    /// A task that waits, is kept, or is under way.
+    /// A task that waits, is kept, or is in progress.
     pub fn get(&self, id: TaskId) -> &Task {
         &self.pool[id.index()]
     }
 
-    /// Queues a task that was kept.
+    /// Queues a kept task.
     #[inline]
     pub fn queue_kept(&mut self, die: DieId, id: TaskId) {
         let task = &mut self.pool[id.index()];
@@ -265,7 +265,7 @@ impl Queues {
         self.append(die, rank, id);
     }
 
-    /// A task goes to the end of the list of its rank.
+    /// Appends a task to the list of its rank.
     #[inline]
     fn append(&mut self, die: DieId, rank: usize, id: TaskId) {
         let queue = &mut self.dies[die];
@@ -279,20 +279,21 @@ impl Queues {
         }
     }
 
-    /// Whether anything waits for `die`.
+    /// Whether any task waits for `die`.
     #[inline]
     pub fn has_work(&self, die: DieId) -> bool {
         self.dies[die].waiting != 0
     }
 
-    /// Whether a die is at work on a task.
+    /// Whether a die executes a task.
     pub fn is_at_work(&self, die: DieId) -> bool {
         self.dies[die].current != NO_TASK
     }
 
-    /// Takes the next task of an idle die; `merge` says whether a read of the host can go with the one before it in
-    /// one multi-plane command. The chain is remembered as the die's present work. While something is suspended, only
-    /// reads that go first are taken. `overdue` counts the tasks that go before others because they have waited as long as they may.
+    /// Takes the next task of an idle die; `merge` says whether a host read can join the one before it in one
+    /// multi-plane command. The chain becomes the die's current work. While a task is suspended, only
+    /// prioritised reads are taken. `overdue` counts the tasks that go first because they have reached their
+    /// age limit.
     #[inline]
     pub fn next(
         &mut self,
@@ -325,7 +326,7 @@ impl Queues {
         Some(task)
     }
 
-    /// Whether the die's present command is to be suspended for a read that waits, as far as the queue knows.
+    /// Whether the die's current command should be suspended for a waiting read, as far as the queue knows.
     #[inline]
     pub fn wants_suspend(&self, die: DieId, now: Instant) -> bool {
         let Rules { suspend_programs, suspend_erases, .. } = self.rules;
@@ -340,7 +341,7 @@ impl Queues {
         waits && self.rules.suspends(current.operation) && !self.rules.is_aged(current, now)
     }
 
-    /// The die's present work is suspended: it takes reads meanwhile.
+    /// The die's current work is suspended: it takes reads meanwhile.
     pub fn park(&mut self, die: DieId, now: Instant) {
         let queue = &mut self.dies[die];
         queue.cleaning_over(now);
@@ -348,7 +349,7 @@ impl Queues {
         queue.suspended = std::mem::replace(&mut queue.current, NO_TASK);
     }
 
-    /// Makes the suspended task the die's present work again.
+    /// Makes the suspended task the die's current work again.
     pub fn unpark(&mut self, die: DieId, now: Instant) {
         let queue = &mut self.dies[die];
         queue.in_a_row = 0;
@@ -356,14 +357,13 @@ impl Queues {
         queue.cleaning_since = self.pool[queue.current.index()].is_reclaim().then_some(now);
     }
 
-    /// The first task of the die's present work, of which there has to be some.
+    /// The first task of the die's current work, which has to exist.
     pub fn current(&self, die: DieId) -> &Task {
         &self.pool[self.dies[die].current.index()]
     }
 
-    /// How many planes the die's present command reads from, whose reads are of pages side by side, and the bytes of
-    /// all these reads together. The data that several reads want of a page go over the bus once: no more than all
-    /// of it.
+    /// Number of planes that the die's current command reads, whose pages are adjacent, and the bytes of all
+    /// its reads. Data that several reads want of a page go over the bus once: at most the whole page.
     #[inline]
     pub fn current_reads(&self, die: DieId, page_size: Bytes) -> (u32, u64) {
         let mut at = self.dies[die].current;
@@ -379,7 +379,7 @@ impl Queues {
         (last - first + 1, bytes + of_page)
     }
 
-    /// The die's work is over: its chain of tasks, to be gone through with [`release`](Self::release).
+    /// Ends the die's current work: its chain of tasks is to be [released](Self::release).
     pub fn finish(&mut self, die: DieId, now: Instant) -> Option<TaskId> {
         let queue = &mut self.dies[die];
         queue.cleaning_over(now);
@@ -387,7 +387,7 @@ impl Queues {
         (current != NO_TASK).then_some(current)
     }
 
-    /// Gives back a finished task of a die: what it was.
+    /// Releases a finished task of a die, and returns it.
     #[inline]
     pub fn release(&mut self, die: DieId, id: TaskId) -> Task {
         self.free.push(id);
@@ -398,11 +398,11 @@ impl Queues {
         task
     }
 
-    /// Whether the die works on anything but cleaning, or that waits for it.
+    /// Whether the die works on anything but GC, or such a task waits for it.
     pub fn serves_host(&self, die: DieId) -> bool {
         let queue = &self.dies[die];
         let is_host = |id: TaskId| !self.pool[id.index()].is_reclaim();
-        // A row has one program unit of the host and one step of the collector waiting at the most, reads end the search.
+        // A plane group has at most one host program and one GC step waiting; reads end the search.
         let waits = |list: &List| {
             let next = |id: &TaskId| Some(self.pool[id.index()].next).filter(|next| *next != NO_TASK);
             std::iter::successors(Some(list.first).filter(|first| *first != NO_TASK), next).any(is_host)
@@ -411,14 +411,14 @@ impl Queues {
             || queue.lists.iter().any(waits)
     }
 
-    /// How long the die was cleaning so far, in picoseconds.
+    /// GC time of the die so far, in picoseconds.
     #[inline]
     pub fn cleaning_time(&self, die: DieId, now: Instant) -> u64 {
         let queue = &self.dies[die];
         queue.cleaned_ps + queue.cleaning_since.map_or(0, |since| (now - since).ps())
     }
 
-    /// Calls `f` for each task that waits for `die` or is its present work.
+    /// Calls `f` for each task that waits for `die` or is its current work.
     pub fn each(&self, die: DieId, mut f: impl FnMut(&Task)) {
         let queue = &self.dies[die];
         let waiting = queue.lists.iter().map(|list| list.first);
@@ -427,7 +427,7 @@ impl Queues {
         }
     }
 
-    /// Calls `f` for each task that a die works on.
+    /// Calls `f` for each task that a die executes.
     pub fn each_current(&self, die: DieId, f: impl FnMut(&Task)) {
         self.each_of(self.dies[die].current, f);
     }
@@ -440,30 +440,31 @@ impl Queues {
         }
     }
 
-    /// Notes that the data of a chain of tasks were in a decoder for `time`, while their die cleaned for `meanwhile` picoseconds.
+    /// Records that the data of a chain of tasks were in a decoder for `time`, while their die was at GC for
+    /// `meanwhile` picoseconds.
     pub fn note_decoding(&mut self, mut at: TaskId, time: Duration, meanwhile: u64) {
         while at != NO_TASK {
             let task = &mut self.pool[at.index()];
             task.decoding += time;
-            // The tasks did not wait for this cleaning.
+            // The tasks did not wait for this GC.
             task.cleaning_before += meanwhile;
             at = task.next;
         }
     }
 
-    /// Tasks that wait for a die, or that it is at.
+    /// Tasks at a die or waiting for it.
     pub fn length(&self, die: DieId) -> u32 {
         let mut length = 0;
         self.each(die, |_| length += 1);
         length
     }
 
-    /// Forgets everything, as when the power is cut.
+    /// Drops everything, in a power cut.
     pub fn forget(&mut self) {
         *self = Self::of(self.rules, self.dies.len() as u32);
     }
 
-    /// Tasks that wait or are under way.
+    /// Tasks waiting or in progress.
     pub fn outstanding(&self) -> usize {
         self.pool.len() - self.free.len()
     }

@@ -1,4 +1,4 @@
-//! The service of the dies: what they do next, and what is suspended for it.
+//! The service of the dies: their next commands, and suspensions.
 
 use wordline_kernel::{Bytes, Instant, Schedule};
 use wordline_nand::{CellMode, Command, DieId, Done, Geometry, Operation, PageId, Parameters};
@@ -10,8 +10,8 @@ use super::{Event, Flash};
 use crate::policy::tuner::{ProgrammedPage, Tuner};
 
 impl Flash {
-    /// Lets time go on to an event of the chips; the command that a die has finished, if any. It is over unless its data
-    /// [go to a decoder](Self::goes_to_decoder).
+    /// Handles an event of the chips; returns the command that a die has finished, if any. It has ended
+    /// unless its data [go to a decoder](Self::goes_to_decoder).
     #[inline(always)]
     pub fn handle(
         &mut self,
@@ -28,8 +28,8 @@ impl Flash {
         done
     }
 
-    /// Hands the data of a finished command to their decoder, if there is one for them; the command is over when that has
-    /// [finished](Self::handle_own).
+    /// Hands the data of a finished command to their decoder, if they need one; the command ends when the
+    /// decoder has [finished](Self::handle_own).
     #[inline(always)]
     pub fn goes_to_decoder(
         &mut self,
@@ -40,7 +40,7 @@ impl Flash {
         self.decoders.is_some() && self.decode(done, tuner, calendar)
     }
 
-    /// An event other than one of the chips; the command whose data a decoder has finished, if any.
+    /// Handles an event other than the chips'; returns the command whose data a decoder has finished, if any.
     pub fn handle_own(
         &mut self,
         event: Event,
@@ -55,7 +55,8 @@ impl Flash {
         None
     }
 
-    /// Hands the data of a finished read to their decoder, and gives the die its next command; false for a command without such data.
+    /// Hands the data of a finished read to their decoder, and gives the die its next command; false for a
+    /// command without such data.
     #[inline(never)]
     fn decode(&mut self, done: &Done, tuner: &dyn Tuner, calendar: &mut impl Schedule<Event>) -> bool {
         let (now, is_running) = (calendar.now(), self.takes_time());
@@ -74,7 +75,7 @@ impl Flash {
         true
     }
 
-    /// The oldest command in a decoder is over.
+    /// The oldest command in a decoder has ended.
     fn decoded(&mut self, id: DecoderId, now: Instant) -> Option<Done> {
         let (done, first, since, cleaned) = self.decoders.as_deref_mut()?.finished(id)?;
         let meanwhile = self.queues.cleaning_time(done.die, now) - cleaned;
@@ -96,7 +97,7 @@ impl Flash {
 
     #[inline(never)]
     fn start_next(&mut self, die: DieId, tuner: &dyn Tuner, calendar: &mut impl Schedule<Event>) {
-        // With the clock off a die is idle, and yet at work until its command was heard of.
+        // With the clock stopped a die is idle, and yet at work until its command is reported.
         if !self.takes_time() && self.queues.is_at_work(die) {
             return;
         }
@@ -143,7 +144,7 @@ impl Flash {
         self.chips.begin(die, command, &mut calendar.within(Event::Chips));
     }
 
-    /// A program with the parameters that the tuner says, which stand in a set of the die's own.
+    /// A program with the parameters that the tuner chooses, in a parameter set of the die.
     #[inline(never)]
     fn tuned(&mut self, die: DieId, program: Command, tuner: &dyn Tuner) -> Command {
         let (pools, asked) = (self.chips.pools(), self.programmed_page(program.page));
@@ -155,13 +156,13 @@ impl Flash {
             tuner.refused(&asked, found, allowed);
             return program;
         }
-        // Set 0 is that of the data sheet.
+        // Set 0 has the data sheet's parameters.
         let set = die.0 as u16 + 1;
         self.chips.set_parameters(set, parameters);
         program.with(set)
     }
 
-    /// The first page of a program as a tuner sees it.
+    /// The first page of a program, for a tuner.
     pub(super) fn programmed_page(&self, page: PageId) -> ProgrammedPage {
         let pools = self.chips.pools();
         let block = pools.block_of_page(page);
@@ -175,7 +176,7 @@ impl Flash {
         }
     }
 
-    /// Moves what a program writes into the registers of its die.
+    /// Copies the data of a program to the registers of its die.
     #[inline(never)]
     fn fill_registers(&mut self, die: DieId) {
         let task = self.queues.current(die);
@@ -185,7 +186,7 @@ impl Flash {
         }
     }
 
-    /// Resumes the suspended operation of a die for which no other task waits that it can take.
+    /// Resumes the suspended operation of a die for which no other eligible task waits.
     #[inline(never)]
     fn resume(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
         if self.chips.is_suspended(die) {
@@ -199,7 +200,7 @@ impl Flash {
         }
     }
 
-    /// Suspends the program or erase that a die works on, if it can be and was not too often.
+    /// Suspends the current program or erase of a die, if it can be suspended and was not too often.
     #[cold]
     #[inline(never)]
     fn suspend(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
@@ -208,7 +209,7 @@ impl Flash {
         }
     }
 
-    /// A die takes reads, because what it worked on is suspended.
+    /// A die takes reads, because its work is suspended.
     #[cold]
     #[inline(never)]
     fn rested(&mut self, die: DieId, tuner: &dyn Tuner, calendar: &mut impl Schedule<Event>) {
@@ -219,7 +220,8 @@ impl Flash {
         self.start(die, tuner, calendar);
     }
 
-    /// A die has finished a command: the first of its tasks, each of which is to be [released](Self::release).
+    /// A die has finished a command; returns the first of its tasks, each of which is to be
+    /// [released](Self::release).
     #[inline]
     pub fn finish(&mut self, done: &Done, now: Instant) -> Option<TaskId> {
         let decoded = self.decoders.as_deref_mut().and_then(Decoders::take_over);
@@ -235,7 +237,7 @@ impl Flash {
         self.queues.finish(done.die, now)
     }
 
-    /// Gives back a task of a die that is over: what it was.
+    /// Releases an ended task of a die, and returns it.
     #[inline]
     pub fn release(&mut self, die: DieId, id: TaskId) -> Task {
         let task = self.queues.release(die, id);
@@ -246,7 +248,7 @@ impl Flash {
     }
 }
 
-/// Whether a page and the same or the next one are read by one command: parts of a page, or pages side by side in the planes.
+/// Whether two pages are read by one command: parts of a page, or adjacent pages of several planes.
 #[inline(never)]
 fn are_side_by_side(geometry: &Geometry, page: PageId, next: PageId) -> bool {
     let (block, offset) = geometry.split(page);

@@ -1,4 +1,4 @@
-//! The setup of `Flash`: the part of a device's configuration that it reads.
+//! The setup of `Flash`: the part of a device's configuration that it uses.
 
 use wordline_nand::{Fault, Pools};
 
@@ -6,24 +6,24 @@ use crate::Config;
 use crate::config::ReadRetryFile;
 use crate::scheduling::SchedulingFile;
 
-/// The setup of a [`Flash`](super::Flash).
+/// Setup of a [`Flash`](super::Flash).
 #[derive(Clone, Copy, Debug)]
 pub struct Setup<'a> {
-    /// Its chips, and how their pages are divided into locations.
+    /// The chips, and the division of their pages into locations.
     pub pools: &'a Pools,
     /// Failures and their times.
     pub faults: &'a [Fault],
-    /// How pages that could not be read are sensed again.
+    /// Read retry of pages that could not be read.
     pub read_retry: &'a ReadRetryFile,
-    /// The order of the queue of a die.
+    /// Scheduling of a die's queue.
     pub scheduling: &'a SchedulingFile,
     /// Whether pages are copied before their cells are programmed again.
     pub backs_up_lower_pages: bool,
 }
 
 impl Setup<'_> {
-    /// The sets of read levels beside the nominal one: where cells say which pages are tried again, those of their table; where
-    /// rules do so too, whichever are more.
+    /// Sets of read levels beside the nominal one: if cells determine which pages need a retry, the sets of
+    /// their table; if fault rules do so too, the larger number.
     pub fn read_levels(&self) -> u8 {
         let of_cells = self.pools.iter().filter_map(|pool| pool.part.read_levels()).max();
         let of_rules = self.faults.iter().any(Fault::is_of_reads).then_some(self.read_retry.levels);

@@ -7,20 +7,20 @@ use wordline_nand::{Location, Operation, PageId, Stamp};
 use super::ticket::{Class, Ticket};
 
 id!(
-    /// A task that waits for its die, or is under way.
+    /// A task that waits for its die, or is in progress.
     TaskId
 );
 
 /// No task.
 pub(super) const NO_TASK: TaskId = TaskId(u32::MAX);
 
-/// A task of a die: a read, program or erase, for an engine. Reads of a page, or of pages side by side in the planes, are
-/// carried out by one command.
+/// A task of a die: a read, program or erase, for an engine. Reads of a page, or of adjacent pages of several
+/// planes, are executed by one command.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Task {
     /// The engine that issued it.
     pub ticket: Ticket,
-    /// How urgent it is.
+    /// Its urgency.
     pub class: Class,
     /// Its operation.
     pub operation: Operation,
@@ -28,33 +28,33 @@ pub struct Task {
     pub page: PageId,
     /// The first location that it reads or writes.
     pub location: Location,
-    /// How many locations it reads or writes, from the first one on.
+    /// Number of locations that it reads or writes.
     pub locations: u32,
-    /// Planes that take part.
+    /// Planes taking part.
     pub planes: u32,
-    /// Bytes that a read moves out of the chip.
+    /// Bytes that a read transfers out of the chip.
     pub bytes: u32,
-    /// The stamp that a read must find.
+    /// The data tag that a read must find.
     pub wanted: Stamp,
-    /// How long its request waited for the place of the page before the task was queued.
+    /// Time for which its request waited for the location of the page, before the task was queued.
     pub looked_up: Duration,
-    /// How often its word line is programmed again with it, of a program that replaces a page; else 0.
+    /// For a program of a word line that is reprogrammed: how many times, with this program; otherwise 0.
     pub again: u8,
-    /// Whether a read that fails is tried again.
+    /// Whether a failed read is retried.
     pub retried: bool,
-    /// How often its pages were sensed again because they could not be read.
+    /// Number of read retries of its pages.
     pub tries: u8,
-    /// The set of read levels of the next try.
+    /// The set of read levels of the next retry.
     pub(super) level: u8,
-    /// Which of its pages could not be read so far, the lowest bit for the first.
+    /// The pages that could not be read so far, the lowest bit for the first.
     pub(super) unread: u16,
     /// When it was queued.
     pub(super) queued: Instant,
-    /// How long the die had been cleaning by then, in picoseconds.
+    /// GC time of the die by then, in picoseconds.
     pub(super) cleaning_before: u64,
-    /// The time in decoders, and waiting for them, of all commands of the task so far.
+    /// Time of all commands of the task so far in decoders, and waiting for them.
     pub(super) decoding: Duration,
-    /// The time of earlier tries, and of the waits before the next ones.
+    /// Time of earlier tries, and of the waits before retries.
     pub(super) tried: Duration,
     /// The payload of a program.
     pub(super) payload: u32,
@@ -62,7 +62,7 @@ pub struct Task {
 }
 
 impl Task {
-    /// A blank task, for the fields that its caller leaves out: a read of one page, without an issuer.
+    /// A blank task, for the fields that its caller does not set: a read of one page, without an issuer.
     pub(super) const NONE: Self = Self {
         ticket: Ticket::Table(u32::MAX),
         class: Class::Read,
@@ -87,19 +87,19 @@ impl Task {
         next: NO_TASK,
     };
 
-    /// The next of the tasks that one command carried out.
+    /// The next task of the chain that one command executed.
     #[inline]
     pub fn following(&self) -> Option<TaskId> {
         (self.next != NO_TASK).then_some(self.next)
     }
 
-    /// Whether it is a step of cleaning.
+    /// Whether it is a GC step.
     #[inline]
     pub fn is_reclaim(&self) -> bool {
         self.class == Class::Reclaim
     }
 
-    /// Whether pages in the buffer may go on when it is over.
+    /// Whether pages in the buffer may move on after it.
     #[inline]
     pub(crate) fn moves_writes_on(&self) -> bool {
         match self.ticket {
@@ -113,7 +113,7 @@ impl Task {
         }
     }
 
-    /// Whether other reads may go with it in one command.
+    /// Whether other reads may be merged with it into one command.
     #[inline]
     pub(super) fn merges(&self) -> bool {
         self.operation == Operation::Read && !self.is_reclaim()

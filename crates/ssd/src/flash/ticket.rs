@@ -1,4 +1,4 @@
-//! Tickets: the issuer of a command, and how urgent it is.
+//! Tickets: the issuer of a command, and its urgency.
 
 use serde::{Deserialize, Serialize};
 use wordline_nand::{DieId, RowId};
@@ -6,53 +6,54 @@ use wordline_nand::{DieId, RowId};
 use crate::cache::buffer::EntryId;
 use crate::command::RequestId;
 
-/// The issuer of a command, and the number by which it knows the command. `Flash` gives the ticket back with the outcome of
-/// the command, and does not look at it.
+/// The issuer of a command, and its number for the command. `Flash` returns the ticket with the outcome of
+/// the command, and does not interpret it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ticket {
-    /// A read for a request of the host; on a device without an FTL whatever a command of its host needs.
+    /// A read for a host request; on a device without an FTL any work for a command.
     Request(RequestId),
-    /// A read of the rest of a partly written page, for its entry in the write buffer.
+    /// An RMW read of the rest of a partly written page, for its entry in the write buffer.
     Fill(EntryId),
     /// A read of a page that is programmed because others of its unit are, for the sub-request.
     UnitFill(u32),
-    /// A read ahead of the host, for its entry in the read cache.
+    /// A read-ahead, for its entry in the read cache.
     Prefetch(EntryId),
-    /// A read of the translation page of this number.
+    /// A read of the translation page with this number.
     Table(u32),
-    /// The program of the host's unit of a row.
+    /// A program of the host's program unit of a plane group.
     HostUnit(RowId),
-    /// The program of a row's unit of translation pages, or of pages that tell of discards.
+    /// A program of translation pages or discard records of a plane group.
     TableUnit(RowId),
-    /// A step of cleaning in a row, for this purpose.
+    /// A GC step in a plane group, for this purpose.
     Reclaim(RowId, Purpose),
-    /// A read of the scan of a die after a power cut.
+    /// A read of the scan after a power cut, in this die.
     Scan(DieId),
 }
 
-/// The reason for which pages are moved and blocks erased.
+/// Reason for which pages are relocated and blocks erased.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Purpose {
-    /// Free blocks are wanted.
+    /// To gain free blocks.
     #[default]
     Cleaning,
-    /// Blocks of the SLC cache are folded.
+    /// To fold blocks of the SLC cache.
     Folding,
-    /// Wear is levelled.
+    /// To level wear.
     Levelling,
-    /// Pages leave a block that failed or is vacated, or their pool.
+    /// To move pages out of a failed or reclaimed block, or out of their pool.
     Vacating,
 }
 
-/// How urgent a task is. The configuration sets the order of the classes.
+/// Urgency of a task. The configuration sets the order of the classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Class {
-    /// A read that a command of the host waits for.
+    /// A read for which a host command waits.
     Read,
-    /// A program for the host.
+    /// A host program.
     Write,
-    /// A step of cleaning.
+    /// A GC step.
     Reclaim,
-    /// A read that no command waits for: it goes as programs do until it is [promoted](super::Flash::promote).
+    /// A read for which no command waits: it has the priority of programs until it is
+    /// [promoted](super::Flash::promote).
     Background,
 }

@@ -1,4 +1,4 @@
-//! When a command is answered: soon, or once what it wrote is in flash.
+//! When a command completes: after a buffer access, or once its data are in flash.
 
 use wordline_kernel::Schedule;
 
@@ -8,12 +8,12 @@ use crate::config::BufferMode;
 use crate::contents::Mutant;
 use crate::event::Event;
 
-/// Answers a command without flash after the time of a buffer access.
+/// Completes a command without flash work after the time of a buffer access.
 pub(super) fn answer_soon(id: RequestId, base: &Base, calendar: &mut impl Schedule<Event>) {
     calendar.after(base.config.file.buffer.access_time, Event::Answer(id));
 }
 
-/// Whether a write is answered only once it is in flash.
+/// Whether a write completes only when it is in flash.
 pub(super) fn is_durable(command: &Command, base: &Base) -> bool {
     (command.fua && !base.is_protected() && !base.has(Mutant::FuaIgnored))
         || base.config.file.buffer.mode != BufferMode::WriteBack

@@ -1,4 +1,4 @@
-//! The commands of a device: taken in, begun, and answered.
+//! Commands of a device: accepted, started and completed.
 
 use std::collections::VecDeque;
 use std::fmt::{self, Write};
@@ -18,20 +18,20 @@ use crate::ensure::ensure;
 use crate::event::Event;
 use crate::timeline::{AnsweredRequest, Levels};
 
-/// Commands that wait, commands that the device has taken up, and answers.
+/// Waiting and started commands, and completions.
 #[derive(Clone, Debug)]
 pub(super) struct Commands {
-    /// All commands that are not answered.
+    /// All outstanding commands.
     pub(super) requests: Requests,
-    /// Commands of a direct interface that wait until the device takes them up.
+    /// Commands of a direct interface that wait until the device starts them.
     waiting: VecDeque<RequestId>,
-    /// Commands that the device has taken up and not answered.
+    /// Commands that were started and have not completed.
     pub(super) started: u32,
-    /// The link, where there is one.
+    /// The link, if there is one.
     pub(super) port: Option<Box<Port>>,
     namespaces: Vec<Namespace>,
     answers: Vec<Answer>,
-    /// None where latencies are not explained.
+    /// None without tail attribution.
     pub(super) tail: Option<Box<Tail>>,
     /// None where requests are not recorded.
     pub(super) recorded: Option<Box<(Vec<AnsweredRequest>, Vec<Levels>)>>,
@@ -40,7 +40,7 @@ pub(super) struct Commands {
 state!(Commands { values { requests, waiting, started, answers } parts { port } fixed { namespaces, tail, recorded } });
 
 impl Commands {
-    /// None.
+    /// No commands.
     pub fn new(config: &Config) -> Self {
         Self {
             requests: Requests::default(),
@@ -54,7 +54,7 @@ impl Commands {
         }
     }
 
-    /// Forgets all commands, as the power is cut at `now`; which they were.
+    /// Drops all commands in a power cut at `now`; returns them.
     pub fn forget(&mut self, config: &Config, now: Instant) -> Vec<Command> {
         let ids: Vec<RequestId> = self.requests.ids().collect();
         let mut command_of = |id| {
@@ -74,7 +74,7 @@ impl Commands {
         commands
     }
 
-    /// Checks what was loaded at `now`: what waits is there, and is counted. Which requests are in use.
+    /// Checks a state loaded at `now`: waiting commands exist and are counted. Returns the requests in use.
     pub fn check_loaded(&self, now: Instant) -> Result<Vec<bool>, String> {
         let in_use = self.requests.in_use()?;
         let is_in_use = |id: RequestId| in_use.get(id.index()) == Some(&true);
@@ -95,7 +95,8 @@ impl Commands {
         Ok(in_use)
     }
 
-    /// Takes in a command, and takes it up if it can; its id if the work on it begins at once. A bug if it goes beyond its namespace.
+    /// Accepts a command, and starts it if possible; returns its id if it begins at once. Panics if it
+    /// exceeds its namespace.
     #[inline]
     pub fn submit(
         &mut self,
@@ -115,7 +116,7 @@ impl Commands {
         None
     }
 
-    /// Takes in a command; its id. A bug if it goes beyond its namespace.
+    /// Accepts a command and returns its id. Panics if it exceeds its namespace.
     #[inline]
     fn take_in(&mut self, command: Command, now: Instant) -> RequestId {
         let namespace = self.namespaces.get(usize::from(command.namespace));
@@ -128,19 +129,19 @@ impl Commands {
         id
     }
 
-    /// Turns a command of a request into what the host submitted.
+    /// Converts the command of a request back to what the host submitted.
     #[inline]
     fn as_submitted(&self, command: &mut Command) {
         command.sector -= self.namespaces[usize::from(command.namespace)].base;
     }
 
-    /// The answers that were given and neither taken nor forgotten, in the order in which they were given.
+    /// Completions that were neither taken nor cleared, in order.
     #[inline]
     pub fn answers(&self) -> &[Answer] {
         &self.answers
     }
 
-    /// The answers so far are of interest no more.
+    /// Clears the completions.
     #[inline]
     pub fn forget_answers(&mut self) {
         self.answers.clear();
@@ -149,7 +150,7 @@ impl Commands {
         }
     }
 
-    /// The answers that were neither taken nor forgotten, moved to the end of `into`.
+    /// Moves the completions that were neither taken nor cleared to the end of `into`.
     #[inline]
     pub fn take_answers(&mut self, into: &mut Vec<Answer>) {
         if !self.answers.is_empty() {
@@ -157,7 +158,7 @@ impl Commands {
         }
     }
 
-    /// Takes up a command of a direct interface; it, if the work on it begins at once.
+    /// Starts a command of a direct interface; returns its id if it begins at once.
     #[inline]
     fn start(
         &mut self,
@@ -176,13 +177,13 @@ impl Commands {
         None
     }
 
-    /// Refuses a command: the device is at the end of its life.
+    /// Rejects a command: the device has reached the end of its life.
     pub fn refuse(&mut self, id: RequestId, core: &Core, calendar: &mut impl Schedule<Event>) {
         self.requests.get(id).failed = true;
         answer_soon(id, &core.base, calendar);
     }
 
-    /// The work on a command is done: its answer goes to the host. The command that begins at once in its place, if one does.
+    /// Completes a command whose work is done. Returns the command that begins at once in its place, if any.
     #[inline]
     pub fn answer(
         &mut self,
@@ -195,12 +196,12 @@ impl Commands {
             return None;
         }
         self.give_answer(id, Duration::ZERO, core, calendar);
-        // The command that waits for longest is taken up.
+        // The oldest waiting command is started.
         let next = self.waiting.pop_front()?;
         self.start(next, core, calendar)
     }
 
-    /// A command is answered: what it found goes with it.
+    /// Keeps the data that a completed command found.
     #[cold]
     fn note_answer(&mut self, id: RequestId, core: &mut Core) {
         let tag = self.requests.get(id).command.tag;
@@ -209,7 +210,7 @@ impl Commands {
         }
     }
 
-    /// The host has the answer of a command, of whose time `on_link` was on the link.
+    /// Delivers the completion of a command to the host; `on_link` is its time on the link.
     #[inline(always)]
     pub(super) fn give_answer(
         &mut self,
@@ -264,7 +265,7 @@ impl Commands {
         levels.push(Levels { at, buffered: core.cache.in_use(), free });
     }
 
-    /// A command was answered: perhaps the last one for some time.
+    /// A command completed: the device may be idle now.
     #[inline]
     pub fn note_rest(&self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         if self.requests.outstanding() > 0 {
@@ -275,14 +276,14 @@ impl Commands {
         }
     }
 
-    /// The request that was submitted first; those that were taken up go before those that wait.
+    /// The request that was submitted first; started ones go before waiting ones.
     pub fn oldest(&self) -> Option<&Request> {
         let requests = self.requests.ids().map(|id| (!self.is_taken_up(id), self.requests.look(id)));
         let first = requests.min_by_key(|(waits, request)| (*waits, request.submitted, request.command.tag));
         first.map(|(_, request)| request)
     }
 
-    /// Whether the work on a command has begun.
+    /// Whether the device has started a command.
     pub fn is_taken_up(&self, id: RequestId) -> bool {
         match &self.port {
             Some(port) => port.stage(id) == Stage::Working,
@@ -290,7 +291,7 @@ impl Commands {
         }
     }
 
-    /// The commands that are not answered, in words; a write may be stalled.
+    /// Writes a report of the outstanding commands; a write may be stalled.
     pub fn tell(
         &self,
         now: Instant,
@@ -322,7 +323,7 @@ impl Commands {
     }
 }
 
-/// The caller submitted a command to a namespace that is missing, or beyond the end of it.
+/// Panics: a command to a missing namespace, or beyond its end.
 #[cold]
 #[inline(never)]
 fn out_of_place(command: &Command) -> ! {

@@ -1,25 +1,24 @@
-//! The front end as it is written, and what is wrong with it.
+//! The configuration of the front end, and its check.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Complaints, Duration};
 
-/// Between the host and the buffer.
+/// Configuration of the front end, between the host and the buffer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FrontFile {
-    /// Commands that the device works on at once; more wait in the queue.
+    /// Commands that the device executes at once; more wait in the queue.
     pub queue_depth: u32,
-    /// Firmware time of every command, before anything else happens to it. With a direct interface it stands for the
-    /// link as well.
+    /// Firmware time of every command, before its other work. With a direct interface it includes the link.
     pub command_time: Duration,
     /// How commands and data reach the device.
     pub interface: Interface,
-    /// The sector of the host: addresses and sizes of commands are whole ones.
+    /// Sector size of the host: addresses and sizes of commands are whole sectors.
     pub sector_size: Bytes,
-    /// The settings of the interface `nvme`.
+    /// Settings of the interface `nvme`.
     pub nvme: NvmeFile,
-    /// The settings of the interface `sata`.
+    /// Settings of the interface `sata`.
     pub sata: SataFile,
 }
 
@@ -27,7 +26,7 @@ pub struct FrontFile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Interface {
-    /// At no cost, from one queue without end.
+    /// At no cost, from one unlimited queue.
     Direct,
     /// From many submission queues, over a PCI Express link.
     Nvme,
@@ -39,30 +38,30 @@ pub enum Interface {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct NvmeFile {
-    /// Submission queues; a command names one by its number, modulo this.
+    /// Submission queues; a command names its queue by number, modulo this.
     pub queues: u32,
     /// Entries of a submission queue. One stays empty; further commands wait in the host.
     #[schemars(range(min = 2, max = 65_536))]
     pub entries: u32,
-    /// Which submission queue the device takes the next command from.
+    /// Arbitration: the submission queue from which the device takes the next command.
     pub arbitration: Arbitration,
     /// The link.
     pub link: PcieFile,
 }
 
-/// Which submission queue the device takes the next command from.
+/// Arbitration: the submission queue from which the device takes the next command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "policy", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Arbitration {
     /// From all queues in turn.
     RoundRobin {
-        /// Commands taken from a queue before it is the next one's turn; 0 for all that it has.
+        /// Commands taken from a queue in its turn; 0 for all that it has.
         #[serde(default = "one")]
         burst: u32,
     },
     /// From urgent queues first, in turn; then from those of high, medium and low priority by their weights.
     WeightedRoundRobin {
-        /// Commands taken from a queue before it is the next one's turn; 0 for all that it may.
+        /// Commands taken from a queue in its turn; 0 for all that its weight allows.
         #[serde(default = "one")]
         burst: u32,
         /// The priorities of the queues, in turn: letters U, H, M and L.
@@ -108,11 +107,11 @@ pub struct PcieFile {
     pub generation: u32,
     /// Lanes.
     pub lanes: u32,
-    /// The most data in a packet.
+    /// Largest data payload of a packet (MPS).
     pub max_payload: Bytes,
-    /// The most data that the device asks the host's memory for at once.
+    /// Largest read request of the device to host memory (MRRS).
     pub max_read_request: Bytes,
-    /// Time of a packet from one end to the other beside its own length: bridges, and the host's memory.
+    /// One-way latency of a packet beyond its transmission time: bridges, and host memory.
     pub latency: Duration,
 }
 
@@ -122,7 +121,7 @@ pub struct PcieFile {
 pub struct SataFile {
     /// Generation: 1 for 1.5 Gb/s, 2 for 3 Gb/s, 3 for 6 Gb/s.
     pub generation: u32,
-    /// Time for which a frame takes the link beside its bytes: the two ends agree before it and confirm after it.
+    /// Link time of a frame beyond its bytes: handshake before it and acknowledgement after it.
     pub handshake: Duration,
 }
 
@@ -130,16 +129,17 @@ pub struct SataFile {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NamespaceFile {
-    /// Its size, a multiple of 1 MiB. Either this or `fraction`.
+    /// Size, a multiple of 1 MiB. Either this or `fraction`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<Bytes>,
-    /// Its part of the logical capacity, rounded down to 1 MiB. Either this or `size`.
+    /// Fraction of the logical capacity, rounded down to 1 MiB. Either this or `size`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fraction: Option<f64>,
 }
 
 impl Default for FrontFile {
-    /// 256 commands, no time, no link: the closed forms of the flash alone. Chosen; presets say what their drive has.
+    /// 256 commands, no time, no link: the closed forms of the flash alone. Chosen; presets have the values
+    /// of their drives.
     fn default() -> Self {
         Self {
             queue_depth: 256,
@@ -153,8 +153,8 @@ impl Default for FrontFile {
 }
 
 impl Default for NvmeFile {
-    /// Eight queues, one a processor of a desktop computer, of 1,024 entries, as many as Linux asks for
-    /// (`io_queue_depth` of its nvme driver). Chosen.
+    /// Eight queues, one for each processor of a desktop computer, with 1,024 entries, as many as Linux
+    /// requests (`io_queue_depth` of its nvme driver). Chosen.
     fn default() -> Self {
         Self {
             queues: 8,
@@ -166,9 +166,9 @@ impl Default for NvmeFile {
 }
 
 impl Default for PcieFile {
-    /// Four lanes of generation 3, as client drives have since 2015; 256 B a packet and 512 B a read request, as
-    /// current hosts set them. A quarter of a microsecond one way, so that a read of the host's memory takes half of
-    /// one. Chosen.
+    /// Four lanes of generation 3, as client drives have since 2015; 256 B a packet and 512 B a read request,
+    /// as current hosts set them. A quarter of a microsecond one way, so that a read of the host's memory
+    /// takes half of one. Chosen.
     fn default() -> Self {
         Self {
             generation: 3,
@@ -181,17 +181,18 @@ impl Default for PcieFile {
 }
 
 impl Default for SataFile {
-    /// 6 Gb/s, as drives have since 2009, and a tenth of a microsecond for the handshakes of a frame. Chosen.
+    /// 6 Gb/s, as drives have had since 2009, and 0.1 µs for the handshake of a frame. Chosen.
     fn default() -> Self {
         Self { generation: 3, handshake: Duration::from_ns(100) }
     }
 }
 
-/// Submission queues of a device at the most. Chosen: above the processors of any host, and a word has a bit for each 64 of them.
+/// Most submission queues of a device. Chosen: above the processors of any host, and a word has a bit for
+/// each 64 of them.
 pub const MOST_QUEUES: u32 = 4096;
 
 impl FrontFile {
-    /// Adds what is wrong with it, under keys that begin with `front`.
+    /// Adds its complaints, under keys that begin with `front`.
     pub fn check(&self, wrong: &mut Complaints) {
         let mut inner = Complaints::default();
         let depth = self.queue_depth;
@@ -221,7 +222,7 @@ impl NvmeFile {
 }
 
 impl PcieFile {
-    /// Everything that is wrong with it.
+    /// All complaints.
     pub(crate) fn complaints(&self) -> Complaints {
         let mut wrong = Complaints::default();
         let Self { generation, lanes, max_payload, max_read_request, latency } = *self;

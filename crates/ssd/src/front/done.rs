@@ -1,4 +1,4 @@
-//! The reads and programs of the host are done, or were in vain: who waited for them goes on.
+//! Handles host reads and programs that are done or have failed: their waiters continue.
 
 use wordline_kernel::Schedule;
 use wordline_nand::{Done, RowId};
@@ -13,7 +13,7 @@ use crate::map::translation::Then;
 use crate::writer::Writer;
 
 impl Front {
-    /// Pages that tell of discards are in flash: the flushes that waited for them go on.
+    /// Discard records are in flash: the flushes that waited for them continue.
     #[cold]
     pub(crate) fn discards_written(
         &mut self,
@@ -29,7 +29,8 @@ impl Front {
         }
     }
 
-    /// A program for the host is over: the requests that waited for its pages go on, and so does its row.
+    /// A host program has ended: the requests that waited for its pages continue, and so does its plane
+    /// group.
     #[inline]
     pub(crate) fn host_programmed(
         &mut self,
@@ -53,7 +54,7 @@ impl Front {
         writer.collect(row, core, calendar);
     }
 
-    /// A command for a request is over: the last one explains where its time went.
+    /// Records a flash command of a request; the last one explains where the time went.
     #[inline]
     fn note_waited(&mut self, id: RequestId, task: &Task, done: &Done) {
         if let Some(tail) = &mut self.commands.tail {
@@ -61,7 +62,7 @@ impl Front {
         }
     }
 
-    /// One part of a command is done; the last one answers it.
+    /// Ends a part of a command; the last one completes it.
     #[inline(always)]
     pub(super) fn part_done(
         &mut self,
@@ -99,7 +100,7 @@ impl Front {
         self.part_done(id, core, writer, calendar);
     }
 
-    /// A read is over without having found anything.
+    /// Ends a read that found nothing.
     pub(crate) fn read_in_vain(
         &mut self,
         task: &Task,
@@ -127,7 +128,7 @@ impl Front {
         }
     }
 
-    /// The read of a translation page is over: its waiters go on.
+    /// The read of a translation page has ended: its waiters continue.
     pub(crate) fn table_read(
         &mut self,
         table: u32,
@@ -141,7 +142,7 @@ impl Front {
         writer.read_over(task.page, core, calendar);
     }
 
-    /// A read ahead of the host is over: the reads that wait for its page go on.
+    /// A read-ahead has ended: the reads that wait for its page continue.
     pub(crate) fn fetched_ahead(
         &mut self,
         entry: EntryId,
@@ -155,7 +156,7 @@ impl Front {
         self.wake_waiters(core, writer, calendar);
     }
 
-    /// All waiters for the entries of a translation page go on, if it is in memory.
+    /// All waiters for the entries of a translation page continue, if it is in memory.
     pub(crate) fn go_on_located(
         &mut self,
         table: u32,
@@ -169,7 +170,7 @@ impl Front {
                 Then::Read(id) => {
                     let requests = &mut self.commands.requests;
                     requests.go_on_reading(id, waiter.page, waiter.since, core, calendar);
-                    // The waiting was a part.
+                    // The wait was a part.
                     self.part_done(id, core, writer, calendar);
                 }
                 Then::Prepare(_) | Then::Carry(_) => writer.go_on_located(&waiter, core, calendar),

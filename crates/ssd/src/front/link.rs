@@ -1,7 +1,7 @@
-//! The link between host and device: what each step of a command puts on it, and which steps wait for it.
+//! The link between host and device: what each step of a command transfers, and which steps wait for it.
 //!
-//! A direction of the link carries one thing at a time. Data go in turns, so that a long transfer does not keep a short
-//! one waiting; transfers that wait for their turn are served in the order in which they asked.
+//! A direction of the link carries one transfer at a time. Data are split into turns, so that a long transfer
+//! does not delay a short one; waiting transfers are served in order of request.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Duration, Factor, Instant, state};
@@ -11,24 +11,24 @@ use super::config::{FrontFile, Interface, PcieFile, SataFile};
 /// A direction of transfers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Way {
-    /// From the host to the device: what is written.
+    /// From the host to the device: written data.
     ToDevice,
-    /// From the device to the host: what is read.
+    /// From the device to the host: read data.
     ToHost,
 }
 
-/// Bytes on the wire around the data of a PCI Express packet: four of framing and sequence number and four of check
-/// sum, in every generation (PCI Express Base Specification, sections 3.6 and 4.2).
+/// Bytes on the wire around the data of a PCI Express packet: four of framing and sequence number and four of
+/// check sum, in every generation (PCI Express Base Specification, sections 3.6 and 4.2).
 const PCIE_PACKET: u64 = 8;
 
 /// Header of a memory request with an address of 64 bits (PCI Express Base Specification, section 2.2.4.1).
 const PCIE_REQUEST: u64 = PCIE_PACKET + 16;
 
-/// Header of the completion that carries what a read request asked for (PCI Express Base Specification, section 2.2.9).
+/// Header of the completion that answers a read request (PCI Express Base Specification, section 2.2.9).
 const PCIE_ANSWER: u64 = PCIE_PACKET + 12;
 
-/// Bytes of a submission queue entry, of a completion queue entry, of a doorbell and of an interrupt message (NVM
-/// Express Base Specification, sections on queue entries, doorbell registers and MSI-X).
+/// Bytes of a submission queue entry, of a completion queue entry, of a doorbell and of an interrupt message
+/// (NVM Express Base Specification, sections on queue entries, doorbell registers and MSI-X).
 const NVME: NvmeSizes = NvmeSizes { entry: 64, completion: 16, doorbell: 4, interrupt: 4 };
 
 struct NvmeSizes {
@@ -41,7 +41,8 @@ struct NvmeSizes {
 /// Start, check sum and end of a Serial ATA frame, four bytes each (Serial ATA specification, link layer).
 const SATA_FRAME: u64 = 12;
 
-/// Frames of native command queuing with what surrounds them, in bytes (Serial ATA specification, transport layer).
+/// Frames of native command queuing with their overhead, in bytes (Serial ATA specification, transport
+/// layer).
 const SATA: SataSizes = SataSizes {
     command: SATA_FRAME + 20,
     release: SATA_FRAME + 20,
@@ -54,7 +55,7 @@ const SATA: SataSizes = SataSizes {
 struct SataSizes {
     /// Register, host to device.
     command: u64,
-    /// Register, device to host: the bus is free for other commands.
+    /// Register, device to host: frees the bus for other commands.
     release: u64,
     /// First-party DMA setup.
     setup: u64,
@@ -66,13 +67,14 @@ struct SataSizes {
     done: u64,
 }
 
-/// Data of a Serial ATA frame at the most (Serial ATA specification, data frame).
+/// Most data in a Serial ATA frame (Serial ATA specification, data frame).
 const SATA_PAYLOAD: u64 = 8192;
 
-/// Data of a turn on a PCI Express link. Chosen: a flash page's worth, far above a packet and far below a long request.
+/// Data of a turn on a PCI Express link. Chosen: a flash page's worth, far above a packet and far below a
+/// long request.
 const PCIE_TURN: u64 = 16_384;
 
-/// The rate of a wire: picoseconds a byte as a ratio.
+/// Rate of a wire: picoseconds for each byte, as a ratio.
 #[derive(Clone, Copy, Debug)]
 struct Wire {
     ps: u64,
@@ -80,7 +82,8 @@ struct Wire {
 }
 
 impl Wire {
-    /// Generations 1 and 2 send ten bits for eight, later ones 130 for 128 (PCI Express Base Specification, chapter 4).
+    /// Generations 1 and 2 send ten bits for eight, later ones 130 for 128 (PCI Express Base Specification,
+    /// chapter 4).
     fn pcie(link: &PcieFile) -> Self {
         let lanes = u64::from(link.lanes);
         match link.generation {
@@ -105,37 +108,37 @@ impl Wire {
     }
 }
 
-/// The cost of a step of a command on the link, beside data.
+/// Link cost of a step of a command, without data.
 #[derive(Clone, Copy, Debug, Default)]
 struct Message {
-    /// Time on the wire each way: to the device, to the host.
+    /// Time on the wire in each direction: to the device, to the host.
     on_wire: [Duration; 2],
-    /// Delays on the way, while the wire is free for others.
+    /// Delays on the way, during which the wire is free.
     delay: Duration,
 }
 
-/// The cost of data of one direction.
+/// Link cost of data in one direction.
 #[derive(Clone, Copy, Debug)]
 struct Data {
-    /// Data in a packet at the most.
+    /// Most data in a packet.
     payload: u64,
-    /// Bytes around the data of a packet, and time beside its bytes.
+    /// Overhead bytes of a packet, and its time beyond its bytes.
     around: u64,
     beside: Duration,
-    /// Bytes of data for which one packet in the other direction asks.
+    /// Data requested by one packet in the other direction, and the time of that packet.
     asked_at_once: u64,
     asking: Duration,
-    /// The time that begins a transfer.
+    /// Time that begins a transfer.
     first: Duration,
     /// Delays on the way.
     delay: Duration,
 }
 
-/// The link, and until when it is taken.
+/// The link, and the time until which it is busy.
 #[derive(Clone, Debug)]
 pub struct Link {
     wire: Wire,
-    /// One direction at a time, and short messages wait like data.
+    /// One direction at a time; short messages wait like data.
     half_duplex: bool,
     turn: u64,
     submission: Message,
@@ -226,7 +229,7 @@ impl Link {
         }
     }
 
-    /// From now on everything takes its time with this factor.
+    /// Scales all times by this factor from now on.
     pub fn change_times(&mut self, factor: Factor) {
         self.wire = self.wire.with(factor);
         for message in [&mut self.submission, &mut self.fetch, &mut self.completion] {
@@ -240,23 +243,23 @@ impl Link {
         }
     }
 
-    /// The host tells the device of a command; returns when the device knows.
+    /// Sends the submission of a command to the device; returns when it arrives.
     pub fn submit(&mut self, now: Instant) -> Instant {
         self.send(self.submission, now)
     }
 
-    /// The device fetches a command; returns when it has it.
+    /// Fetches a command; returns when the device has it.
     pub fn fetch(&mut self, now: Instant) -> Instant {
         self.send(self.fetch, now)
     }
 
-    /// The device reports a command done; returns when the host knows.
+    /// Sends the completion of a command to the host; returns when it arrives.
     pub fn complete(&mut self, now: Instant) -> Instant {
         self.send(self.completion, now)
     }
 
-    /// Between the packets of PCI Express a message does not wait for data, which have to wait for it. A frame of
-    /// Serial ATA waits like all others.
+    /// On PCI Express a message goes between packets: it does not wait for data, and data wait for it. A
+    /// frame of Serial ATA waits like all others.
     fn send(&mut self, message: Message, now: Instant) -> Instant {
         let [to_device, to_host] = message.on_wire;
         let ends = if self.half_duplex {
@@ -269,8 +272,8 @@ impl Link {
         ends + message.delay
     }
 
-    /// The next turn of a transfer, whose `left` bytes become less by it. Returns when the wire is free for the next
-    /// one, or after the last when the data are there.
+    /// Performs the next turn of a transfer, which reduces `left`. Returns when the wire is free for the next
+    /// turn or, after the last one, when the data have arrived.
     pub fn transfer(&mut self, way: Way, left: &mut u64, is_first: bool, now: Instant) -> Instant {
         let data = self.data[way as usize];
         let size = self.turn.min(*left);
@@ -294,7 +297,7 @@ impl Link {
         if self.half_duplex { 0 } else { way as usize }
     }
 
-    /// Takes a direction for `time` once it is free; returns when it is free again.
+    /// Occupies a direction for `time` once it is free; returns when it is free again.
     fn take(&mut self, way: Way, now: Instant, time: Duration) -> Instant {
         let lane = self.lane(way);
         let ends = self.taken_until[lane].max(now) + time;
@@ -303,14 +306,15 @@ impl Link {
         ends
     }
 
-    /// Takes a direction for `time` between the packets of other transfers, which go on that much later.
+    /// Occupies a direction for `time` between the packets of other transfers, which continue that much
+    /// later.
     fn put_between(&mut self, way: Way, now: Instant, time: Duration) {
         if time > Duration::ZERO {
             self.take(way, now, time);
         }
     }
 
-    /// The link after a power cut at `now`: nobody takes it, and how long it was taken until then stays.
+    /// The link after a power cut at `now`: idle, with its busy time so far.
     #[must_use]
     pub fn cut(&self, now: Instant) -> Self {
         let mut busy = [Duration::ZERO; 2];
@@ -318,11 +322,11 @@ impl Link {
         Self { taken_until: [Instant::ZERO; 2], busy, ..self.clone() }
     }
 
-    /// How long each direction was taken until `end`: to the device and to the host, or both together where only one
-    /// is possible at a time.
+    /// Busy time of each direction until `end`: to the device and to the host, or of both together on a
+    /// half-duplex link.
     pub fn busy(&self, end: Instant) -> impl Iterator<Item = Duration> + '_ {
         let lanes = if self.half_duplex { 1 } else { 2 };
-        // Time beyond `end` is taken without a pause from there.
+        // Time beyond `end` is contiguous from there.
         let so_far = move |lane: usize| {
             let beyond = self.taken_until[lane].max(end) - end;
             self.busy[lane].saturating_sub(beyond)
@@ -330,18 +334,18 @@ impl Link {
         (0..lanes).map(so_far)
     }
 
-    /// The most bytes a second of one direction, whatever the commands: full turns, one after another.
+    /// Peak bandwidth of one direction in bytes per second, whatever the commands: full turns, one after
+    /// another.
     pub fn peak(&self, way: Way) -> f64 {
         let mut idle = Self { taken_until: [Instant::ZERO; 2], ..self.clone() };
-        // Another turn follows, so that nothing is added for the end.
+        // Another turn follows, so that no delay is added for the end.
         let mut left = 3 * self.turn;
         let first = idle.transfer(way, &mut left, false, Instant::ZERO);
         let second = idle.transfer(way, &mut left, false, first);
         self.turn as f64 / (second - first).seconds()
     }
 
-    /// The time of one command with `bytes` of data in a direction, on a link without other traffic, beside what the
-    /// device does.
+    /// Link time of one command with `bytes` of data in a direction, on an idle link.
     pub fn unloaded(&self, way: Way, bytes: u64) -> Duration {
         let mut idle = Self { taken_until: [Instant::ZERO; 2], ..self.clone() };
         let mut now = idle.submit(Instant::ZERO);

@@ -1,8 +1,9 @@
-//! The front end: how commands reach the device, wait their turn, and get their answer back.
+//! The front end: how commands reach the device, wait for their turn, and complete.
 //!
-//! With a direct interface a command is there when it is submitted. Else it goes over a [`Port`]: the host tells the
-//! device of it, the device takes it from its submission queue when the arbitration says so and there is room, fetches
-//! it and its data, and sends data and answer back, each over a [`link`] that others use as well.
+//! With a direct interface a command has arrived when it is submitted. Otherwise it goes through a [`Port`]:
+//! the host rings the doorbell, the device takes the command from its submission queue when arbitration and
+//! queue depth allow, fetches it and its data, and sends data and completion back, each over a [`link`] that
+//! is shared.
 
 mod answering;
 mod commands;
@@ -42,12 +43,12 @@ pub use port::{Port, Stage};
 pub use requests::{Request, Requests};
 pub use tail::{ABOVE, Above, Explained, Interval, Tail};
 
-/// The front end: commands, and the timer of the write buffer.
+/// The front end: commands, and the flush timer of the write buffer.
 #[derive(Clone, Debug)]
 pub struct Front {
     commands: Commands,
     timer: Timer,
-    /// Whether requests of which a part is done are being ended.
+    /// Whether requests are being woken, of which a part is done.
     waking: bool,
 }
 
@@ -59,7 +60,7 @@ impl Front {
         Self { commands: Commands::new(config), timer: Timer::default(), waking: false }
     }
 
-    /// Forgets all commands, as when the power is cut; which they were.
+    /// Drops all commands in a power cut, and returns them.
     pub fn forget(&mut self, config: &Config, now: Instant) -> Vec<Command> {
         (self.timer, self.waking) = (Timer::default(), false);
         self.commands.forget(config, now)
@@ -70,12 +71,12 @@ impl Front {
         self.commands.port.as_deref().map(|port| port.link())
     }
 
-    /// Checks what was loaded at `now`; which requests are in use.
+    /// Checks a state loaded at `now`; returns the requests in use.
     pub(crate) fn check_loaded(&self, now: Instant) -> Result<Vec<bool>, String> {
         self.commands.check_loaded(now)
     }
 
-    /// Whether an event that was loaded can come to it, or to the flash, while these requests are `known`.
+    /// Whether a loaded event can reach the front end or the flash, while these requests are `known`.
     pub(crate) fn check_event(
         &self,
         event: Event,
@@ -91,22 +92,22 @@ impl Front {
         ensure(is_known, || format!("{event:?} of a command that is not there"))
     }
 
-    /// From now on requests are explained to this tail.
+    /// Attributes the latency of requests to this tail from now on.
     pub(crate) fn explain(&mut self, tail: Tail) {
         self.commands.tail = Some(Box::new(tail));
     }
 
-    /// Where the time of requests went, if they are explained.
+    /// The tail attribution, if it is on.
     pub(crate) fn tail(&self) -> Option<&Tail> {
         self.commands.tail.as_deref()
     }
 
-    /// Records requests from now on, or none any more.
+    /// Starts or stops recording requests.
     pub(crate) fn record(&mut self, on: bool) {
         self.commands.recorded = on.then(Box::default);
     }
 
-    /// The requests recorded so far in the order of their answers, and how full the device was at each.
+    /// The requests recorded so far in order of completion, and the occupancy of the device at each.
     pub(crate) fn take_recorded(&mut self) -> (Vec<AnsweredRequest>, Vec<Levels>) {
         self.commands.recorded.as_mut().map(|recorded| std::mem::take(&mut **recorded)).unwrap_or_default()
     }
@@ -119,36 +120,36 @@ impl Front {
         }
     }
 
-    /// Commands that are not answered.
+    /// Outstanding commands.
     #[inline]
     pub fn outstanding(&self) -> usize {
         self.commands.requests.outstanding()
     }
 
-    /// The answers that were given and neither taken nor forgotten, in the order in which they were given.
+    /// Completions that were neither taken nor cleared, in order.
     #[inline]
     pub(crate) fn answers(&self) -> &[Answer] {
         self.commands.answers()
     }
 
-    /// The answers so far are of interest no more.
+    /// Clears the completions.
     #[inline]
     pub(crate) fn forget_answers(&mut self) {
         self.commands.forget_answers();
     }
 
-    /// The answers that were neither taken nor forgotten, moved to the end of `into`.
+    /// Moves the completions that were neither taken nor cleared to the end of `into`.
     #[inline]
     pub(crate) fn take_answers(&mut self, into: &mut Vec<Answer>) {
         self.commands.take_answers(into);
     }
 
-    /// The request that was submitted first; those that were taken up go before those that wait.
+    /// The request that was submitted first; started ones go before waiting ones.
     pub(crate) fn oldest(&self) -> Option<&Request> {
         self.commands.oldest()
     }
 
-    /// The commands that are not answered, in words; a write may be stalled.
+    /// Writes a report of the outstanding commands; a write may be stalled.
     pub(crate) fn tell(
         &self,
         now: Instant,
@@ -159,13 +160,13 @@ impl Front {
         self.commands.tell(now, most, is_stalled, out)
     }
 
-    /// A request, to be changed.
+    /// A request, to change it.
     #[inline]
     fn get(&mut self, id: RequestId) -> &mut Request {
         self.commands.requests.get(id)
     }
 
-    /// Takes in a command. A bug if it goes beyond its namespace.
+    /// Accepts a command. Panics if it exceeds its namespace.
     pub(crate) fn submit(
         &mut self,
         command: Command,
@@ -178,10 +179,10 @@ impl Front {
         }
     }
 
-    /// From now on the link takes its times with this factor.
+    /// Scales the link's times by this factor from now on.
     ///
     /// # Errors
-    /// The reason, where it is not one and there is no link.
+    /// The reason, where the factor is not one and there is no link.
     pub(crate) fn change_link(&mut self, factor: Factor) -> Result<(), Unchanged> {
         match self.commands.port.as_deref_mut() {
             Some(port) => port.change_link(factor),
@@ -190,7 +191,7 @@ impl Front {
         Ok(())
     }
 
-    /// A step of a command on the link is over.
+    /// A step of a command on the link has ended.
     pub(crate) fn link_free(
         &mut self,
         id: RequestId,
@@ -203,7 +204,7 @@ impl Front {
         }
     }
 
-    /// The work on a command begins.
+    /// Starts the work on a command.
     pub(crate) fn begin(
         &mut self,
         id: RequestId,
@@ -220,7 +221,7 @@ impl Front {
         }
     }
 
-    /// The work begins on a command that neither reads nor writes.
+    /// Starts a command that neither reads nor writes.
     #[inline(never)]
     fn begin_other(
         &mut self,
@@ -237,7 +238,7 @@ impl Front {
         }
     }
 
-    /// The work on a command is done: its answer goes to the host, and another may begin.
+    /// Completes a command whose work is done; another may start.
     #[inline(never)]
     pub(crate) fn answer(
         &mut self,
@@ -251,8 +252,8 @@ impl Front {
         }
     }
 
-    /// Called when no event is pending though commands are: a device at the end of its life may be unable to write
-    /// what is in its buffer, and then says so. False if that is not the reason.
+    /// Called when no event is pending though commands are outstanding: a device at the end of its life may
+    /// be unable to program its buffer, and then fails these commands. False if that is not the reason.
     pub(crate) fn give_up(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
         if !core.base.life.read_only {
             return false;

@@ -5,24 +5,25 @@ use wordline_kernel::{Bytes, Complaints};
 use super::config::NamespaceFile;
 use crate::command::SECTOR;
 
-/// Where namespaces begin and end. Chosen: a multiple of every mapping unit that is a power of two; a unit of another
-/// size may hold the end of one namespace and the beginning of the next, each writing its part of it.
+/// Alignment of namespaces. Chosen: a multiple of every mapping unit that is a power of two; a unit of
+/// another size may contain the end of one namespace and the beginning of the next, each writing its part of
+/// it.
 const GRID: Bytes = Bytes::mib(1);
 
-/// Namespaces at the most. Chosen: more than any drive has.
+/// Most namespaces. Chosen: more than any drive has.
 const MOST: usize = 1024;
 
-/// Where a namespace lies, in sectors.
+/// Location of a namespace, in sectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Namespace {
-    /// Its first sector on the device.
+    /// First sector on the device.
     pub base: u64,
-    /// How many sectors it has.
+    /// Number of sectors.
     pub sectors: u64,
 }
 
-/// The namespaces of a device with room for `capacity`, one behind another; a single one of everything where none is
-/// written. Complaints go to `wrong`.
+/// The namespaces of a device with `capacity`, one behind another; a single one of the whole capacity if none
+/// is configured. Complaints go to `wrong`.
 pub fn lay_out(files: &[NamespaceFile], capacity: Bytes, wrong: &mut Complaints) -> Vec<Namespace> {
     if files.is_empty() {
         return vec![Namespace { base: 0, sectors: capacity.0 / SECTOR.0 }];
@@ -46,7 +47,7 @@ pub fn lay_out(files: &[NamespaceFile], capacity: Bytes, wrong: &mut Complaints)
     all
 }
 
-/// The bytes that namespaces have together.
+/// Total size of the namespaces.
 pub fn end(all: &[Namespace]) -> Bytes {
     all.last().map_or(Bytes(0), |last| SECTOR * (last.base + last.sectors))
 }

@@ -1,4 +1,4 @@
-//! The way of commands and data over the link, where the interface has one.
+//! Commands and data on the link, where the interface has one.
 
 use wordline_kernel::Schedule;
 
@@ -8,13 +8,14 @@ use crate::event::Event;
 use crate::front::commands::Commands;
 use crate::front::{Port, Stage, Way};
 
-/// The port, which a command on the link came through.
+/// The port, through which a command on the link came.
 fn port_of(commands: &mut Commands) -> &mut Port {
     commands.port.as_deref_mut().expect("a command on the link has a port")
 }
 
 impl Commands {
-    /// The host has a command. It tells the device if the submission queue has an entry, else it holds the command.
+    /// The host has a command. It rings the doorbell if the submission queue has an entry, else it holds the
+    /// command.
     #[inline(never)]
     pub(super) fn enter_port(
         &mut self,
@@ -32,7 +33,8 @@ impl Commands {
         calendar.at(at, Event::Link(id));
     }
 
-    /// A step of a command on the link is over: the next one. Whether the work on the command begins now.
+    /// Ends a step of a command on the link and starts the next one. Returns whether the work on the command
+    /// begins now.
     #[inline(never)]
     pub fn link_free(&mut self, id: RequestId, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
         let port = port_of(self);
@@ -59,7 +61,7 @@ impl Commands {
         false
     }
 
-    /// Takes up commands in the order of the arbitration, while there is room for them.
+    /// Fetches commands in the order of arbitration, while the device accepts more.
     fn fetch_next(&mut self, core: &Core, calendar: &mut impl Schedule<Event>) {
         let now = calendar.now();
         while self.started < core.base.config.file.front.queue_depth {
@@ -79,14 +81,15 @@ impl Commands {
         calendar.at(at, Event::Link(id));
     }
 
-    /// The work on a command is done: what it read goes to the host, and its answer.
+    /// The work on a command is done: its read data and its completion go to the host.
     pub(super) fn report(&mut self, id: RequestId, calendar: &mut impl Schedule<Event>) {
         let request = *self.requests.get(id);
         let at = port_of(self).report(id, &request.command, request.failed, calendar.now());
         calendar.at(at, Event::Link(id));
     }
 
-    /// The host has the answer: the queue has an entry for the next command, and the device room.
+    /// The completion has reached the host: the queue entry is free for the next command, and the device
+    /// accepts one more.
     fn answered(&mut self, id: RequestId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let port = port_of(self);
         let (on_link, held) = (port.on_link(id), port.leave(id));

@@ -1,4 +1,5 @@
-//! The port of a device with a link: the way of a command from its submission to the device and of its answer back.
+//! The port of a device with a link: the path of a command from submission to the device, and of its
+//! completion back.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Duration, Factor, Id, Instant, state};
@@ -8,52 +9,52 @@ use super::link::{Link, Way};
 use super::queues::SubmissionQueues;
 use crate::command::{Command, Operation, RequestId, SECTOR};
 
-/// Commands that native command queuing has tags for (Serial ATA specification).
+/// Tags of native command queuing (Serial ATA specification).
 const SATA_TAGS: u32 = 32;
 
-/// The range of a discard, which the device fetches: 16 bytes in NVM Express (dataset management), a block of 512 in
-/// ATA (DATA SET MANAGEMENT).
+/// The range of a discard, which the device fetches: 16 bytes in NVM Express (dataset management), a block of
+/// 512 in ATA (DATA SET MANAGEMENT).
 const RANGE: [u64; 2] = [16, 512];
 
-/// Where a command is on its way.
+/// Progress of a command on the link and in the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Stage {
-    /// It waits: in the host for an entry of its queue, or in the queue.
+    /// Waits: in the host for an entry of its queue, or in the queue.
     Waiting,
-    /// The host is telling the device of it.
+    /// The host is ringing the doorbell.
     Ringing,
-    /// The device is fetching it, and looks at it.
+    /// The device is fetching and decoding it.
     Fetching,
-    /// Its data are coming, or leaving.
+    /// Its data are being transferred.
     Moving(Way),
-    /// The device works on it.
+    /// The device executes it.
     Working,
-    /// Its answer is on its way.
+    /// Its completion is on its way.
     Reporting,
 }
 
-/// A command's way over the link.
+/// State of a command on the link.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Journey {
     stage: Stage,
-    /// Which submission queue it came from.
+    /// Its submission queue.
     queue: u32,
-    /// Bytes that are still to be moved.
+    /// Bytes still to be transferred.
     left: u64,
-    /// Time that it spent on the link and waiting for it.
+    /// Time on the link, and waiting for it.
     on_link: Duration,
 }
 
-/// Submission queues, link, and the commands on their way.
+/// Submission queues, the link, and the commands on it.
 #[derive(Clone, Debug)]
 pub struct Port {
     link: Link,
     queues: SubmissionQueues,
     entries: u32,
     is_sata: bool,
-    /// A command that must be alone in the device is in it.
+    /// Whether a command that must be alone in the device is in it.
     is_alone: bool,
-    /// By request.
+    /// By request id.
     journeys: Vec<Journey>,
 }
 
@@ -77,7 +78,7 @@ impl Port {
         Some(Self { link, queues, entries, is_sata, is_alone: false, journeys: Vec::new() })
     }
 
-    /// Another port takes over this link, whose commands a power cut has stopped.
+    /// Takes over the link of another port, whose commands a power cut has stopped.
     pub fn take_over(&mut self, link: Link) {
         self.link = link;
     }
@@ -87,28 +88,28 @@ impl Port {
         &self.link
     }
 
-    /// From now on the link takes its times with this factor.
+    /// Scales the link's times by this factor from now on.
     pub fn change_link(&mut self, factor: Factor) {
         self.link.change_times(factor);
     }
 
-    /// Where a command is.
+    /// Progress of a command.
     #[inline]
     pub fn stage(&self, id: RequestId) -> Stage {
         self.journeys[id.index()].stage
     }
 
-    /// Time that a command spent on the link and waiting for it.
+    /// Time of a command on the link, and waiting for it.
     #[inline]
     pub fn on_link(&self, id: RequestId) -> Duration {
         self.journeys[id.index()].on_link
     }
 
-    /// The host has a command; whether its queue has an entry for it. If not, it waits in the host.
+    /// The host has a command; whether its queue has a free entry. If not, it waits in the host.
     pub fn enter(&mut self, id: RequestId, command: &Command) -> bool {
         let queue = u32::from(command.queue) % self.queues.count();
         let journey = Journey { stage: Stage::Waiting, queue, left: 0, on_link: Duration::ZERO };
-        // Those that came while the clock was off took no journey.
+        // Commands submitted while the clock was stopped have no entry.
         if id.index() >= self.journeys.len() {
             self.journeys.resize(id.index() + 1, journey);
         }
@@ -116,21 +117,22 @@ impl Port {
         self.queues.enter(queue, id, self.entries)
     }
 
-    /// The host tells the device of a command; when the device knows.
+    /// Rings the doorbell for a command; returns when the device knows.
     pub fn ring(&mut self, id: RequestId, now: Instant) -> Instant {
         let at = self.link.submit(now);
         self.note(id, Stage::Ringing, at - now);
         at
     }
 
-    /// The device knows of a command: it waits for the arbitration.
+    /// The device knows of a command: it waits for arbitration.
     pub fn arrive(&mut self, id: RequestId) {
         let journey = &mut self.journeys[id.index()];
         journey.stage = Stage::Waiting;
         self.queues.push(journey.queue, id);
     }
 
-    /// The command that the device takes up next, while it works on `started` others; `command_of` a id is asked for.
+    /// The command that the device fetches next, while it executes `started` others; `command_of` is called
+    /// at most once.
     pub fn next(&mut self, started: u32, command_of: impl FnOnce(RequestId) -> Command) -> Option<RequestId> {
         if self.is_sata {
             let head = self.queues.head(0)?;
@@ -143,14 +145,14 @@ impl Port {
         self.queues.pop()
     }
 
-    /// The device fetches a command; when it has it.
+    /// Fetches a command; returns when the device has it.
     pub fn fetch(&mut self, id: RequestId, now: Instant) -> Instant {
         let at = self.link.fetch(now);
         self.note(id, Stage::Fetching, at - now);
         at
     }
 
-    /// Whether a command that the device has fetched brings data, which are now to be moved.
+    /// Whether a fetched command has data for the device, which are to be transferred now.
     pub fn brings_data(&mut self, id: RequestId, command: &Command) -> bool {
         let bytes = match command.operation {
             Operation::Write | Operation::Compare => command.sectors * SECTOR.0,
@@ -163,12 +165,13 @@ impl Port {
         bytes > 0
     }
 
-    /// Bytes that are still to be moved.
+    /// Bytes still to be transferred.
     pub fn left(&self, id: RequestId) -> u64 {
         self.journeys[id.index()].left
     }
 
-    /// Moves the next data of a command; when that is done, and for the last data to the host the command with it.
+    /// Transfers the next data of a command; returns when that ends, with the completion after the last data
+    /// to the host.
     pub fn send(&mut self, id: RequestId, way: Way, now: Instant) -> Instant {
         let Self { link, journeys, .. } = self;
         let journey = &mut journeys[id.index()];
@@ -183,12 +186,13 @@ impl Port {
         at
     }
 
-    /// All data of a command are there: the device works on it.
+    /// All data of a command have arrived: the device executes it.
     pub fn work(&mut self, id: RequestId) {
         self.journeys[id.index()].stage = Stage::Working;
     }
 
-    /// The device is done with a command, which failed or not; when the host knows, or the first of the data is moved.
+    /// The device has finished a command; returns when the host knows, or when the first data are
+    /// transferred.
     pub fn report(&mut self, id: RequestId, command: &Command, failed: bool, now: Instant) -> Instant {
         if command.operation == Operation::Read && command.sectors > 0 && !failed {
             self.journeys[id.index()].left = command.sectors * SECTOR.0;
@@ -199,14 +203,14 @@ impl Port {
         at
     }
 
-    /// The host knows that a command is done. The command returned has its entry now and was held back before.
+    /// The completion of a command has reached the host. Returns the held command that gets its entry.
     pub fn leave(&mut self, id: RequestId) -> Option<RequestId> {
         self.is_alone = false;
         self.queues.leave(self.journeys[id.index()].queue)
     }
 
-    /// Checks what was loaded: the requests that are `used` came from queues that there are, which count them, and what waits there is
-    /// `known`.
+    /// Checks a loaded state: the `used` requests belong to existing queues, which count them, and waiting
+    /// ones are `known`.
     pub(super) fn check_loaded(
         &self,
         used: &mut dyn Iterator<Item = RequestId>,
@@ -229,7 +233,7 @@ impl Port {
     }
 }
 
-/// Commands of ATA that have no queued form in common use: the host lets the queue run empty for each.
+/// ATA commands without a queued form in common use: the host drains the queue before each.
 fn is_not_queued(operation: Operation) -> bool {
     !matches!(operation, Operation::Read | Operation::Write)
 }

@@ -1,5 +1,5 @@
-//! Moves pages on towards flash: as far as they can and must go, from time to time, and while the host rests; and ends requests of which
-//! the last part is done.
+//! Moves pages towards flash: as far as they can and must go, periodically, and while the host is idle; and
+//! ends requests whose last part is done.
 
 use wordline_kernel::Schedule;
 use wordline_nand::DieId;
@@ -12,7 +12,7 @@ use crate::front::timer::Timer;
 use crate::writer::Writer;
 
 impl Front {
-    /// The tables are there again after a power cut: rows clean, and pages move on.
+    /// Resumes after a power cut, once the tables are rebuilt: plane groups collect, and pages move on.
     pub(crate) fn resume(
         &mut self,
         core: &mut Core,
@@ -25,7 +25,7 @@ impl Front {
             writer.collect_unless(false, row, core, calendar);
         }
         self.commands.note_rest(core, calendar);
-        // Restored pages of the buffer go to flash at once.
+        // Restored pages of the buffer are destaged at once.
         while let Some(id) = core.cache.oldest() {
             writer.urge(id, core, calendar);
         }
@@ -33,8 +33,8 @@ impl Front {
         self.pump(core, writer, calendar);
     }
 
-    /// A command of a die is over, and what it was for is noted: pages move on if that makes room for them, rows go on cleaning that
-    /// stepped aside, and requests end.
+    /// Continues after a command of a die: pages move on if that frees space, plane groups resume GC that had
+    /// yielded, and requests end.
     #[inline]
     pub(crate) fn go_on(
         &mut self,
@@ -44,7 +44,8 @@ impl Front {
         writer: &mut Writer,
         calendar: &mut impl Schedule<Event>,
     ) {
-        // Pages that wait for a pool or a row which takes none any more go elsewhere once nothing goes on there.
+        // Pages that wait for a pool or plane group which accepts none any more go elsewhere once that is
+        // idle.
         let waits = writer.has_units() || core.cache.stalls();
         let rests = waits && writer.nothing_goes_on(core);
         if makes_room || rests || writer.row_opened() {
@@ -61,21 +62,22 @@ impl Front {
         }
     }
 
-    /// Moves pages on towards flash as far as they can and must go.
+    /// Moves pages towards flash as far as they can and must go.
     pub(crate) fn pump(&mut self, core: &mut Core, writer: &mut Writer, calendar: &mut impl Schedule<Event>) {
         if core.reclaim.take_work_left() {
             writer.collect_everywhere(core, calendar);
         }
         loop {
             let formed = writer.move_on(core, calendar);
-            // A write that goes on may make room nowhere and still leave a page that must go at once, also one that it merged with.
+            // A write that continues may free nothing and still leave a page that must be destaged at once,
+            // even one that it coalesced with.
             if core.cache.is_any_awake() {
                 self.wake_waiters(core, writer, calendar);
             }
             let waits = |core: &Core| (core.cache.in_use(), core.cache.dirty(), core.cache.stalled());
             let before = waits(core);
             self.admit_stalled(core, writer, calendar);
-            // Zeroes may have taken pages out of the buffer that others waited for.
+            // Zeroes may have removed pages from the buffer for which others waited.
             if core.cache.has_woken() {
                 self.wake_waiters(core, writer, calendar);
             }
@@ -86,8 +88,8 @@ impl Front {
         }
     }
 
-    /// Ends parts of the requests whose pages are in flash, or need not be any more. An answer lets the next command begin,
-    /// which may wake others: the outermost call ends them all, so that they do not pile up on the stack.
+    /// Ends parts of the requests whose pages are in flash, or need not be any more. A completion lets the
+    /// next command start, which may wake others: the outermost call ends them all, to bound the stack.
     pub(crate) fn wake_waiters(
         &mut self,
         core: &mut Core,
@@ -103,7 +105,7 @@ impl Front {
         self.waking = false;
     }
 
-    /// The next step of a round, or the next round.
+    /// Flush timer: performs the next step of a round, or starts the next round.
     #[inline(never)]
     pub(crate) fn write_out_on_time(
         &mut self,
@@ -129,8 +131,8 @@ impl Front {
         self.timer.rest(Some(round), core, calendar);
     }
 
-    /// Sends the pages of an epoch and of older ones on at once; the last pages do not wait for others to fill a program unit
-    /// with.
+    /// Destages the pages of an epoch and of older ones at once; the last pages do not wait for others to
+    /// fill a program unit.
     fn drain(
         &mut self,
         epoch: u64,
@@ -143,7 +145,7 @@ impl Front {
         self.pump(core, writer, calendar);
     }
 
-    /// Everything in the buffer leaves at once, protected or not.
+    /// Destages the whole buffer at once, protected or not.
     pub(crate) fn write_out(
         &mut self,
         core: &mut Core,
@@ -155,12 +157,13 @@ impl Front {
         }
     }
 
-    /// No timer is set any more.
+    /// Clears the timer.
     pub(crate) fn forget_timer(&mut self) {
         self.timer = Timer::default();
     }
 
-    /// Background work begins if the host has rested for long enough; else it is looked at again when it may have.
+    /// Starts background work if the host has been idle for long enough; otherwise checks again when it may
+    /// have been.
     #[inline(never)]
     pub(crate) fn host_rests(
         &mut self,

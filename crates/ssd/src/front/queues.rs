@@ -1,8 +1,8 @@
-//! Submission queues, and the arbitration that says from which of them the device takes the next command.
+//! Submission queues, and the arbitration that chooses the queue of the next command.
 //!
-//! The arbitration is that of the NVM Express Base Specification (section 4.13 of revision 1.4): queues of a level have
-//! their turn one after another, a turn is a burst of commands; urgent queues go before all others, and the three
-//! levels below share what is left by their weights. Round robin is the case in which all queues are of one level.
+//! The arbitration follows the NVM Express Base Specification (section 4.13 of revision 1.4): queues of a
+//! level take turns, a turn is a burst of commands; urgent queues go before all others, and the three levels
+//! below share the rest by their weights. Round robin is the case in which all queues are of one level.
 
 use std::collections::VecDeque;
 
@@ -13,7 +13,7 @@ use super::config::Arbitration;
 use crate::command::RequestId;
 use crate::ensure::ensure;
 
-/// Levels of priority: urgent, high, medium, low.
+/// Priority levels: urgent, high, medium, low.
 const LEVELS: usize = 4;
 
 /// Submission queues and their arbitration.
@@ -21,11 +21,11 @@ const LEVELS: usize = 4;
 pub struct SubmissionQueues {
     queues: Vec<Queue>,
     levels: [Level; LEVELS],
-    /// Commands that each level may start in a round; the urgent one needs none.
+    /// Commands that each level may start in a round; the urgent level has no limit.
     weights: [u32; LEVELS],
     credits: [u32; LEVELS],
     burst: u32,
-    /// Commands that the device could take.
+    /// Commands that the device could fetch.
     waiting: u32,
 }
 
@@ -38,19 +38,19 @@ state!(SubmissionQueues {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Queue {
     level: u8,
-    /// Commands that the device knows of and has not taken.
+    /// Commands that the device knows of and has not fetched.
     waiting: VecDeque<RequestId>,
-    /// Commands for which the queue has no entry; the host holds them back.
+    /// Commands for which the queue has no free entry; the host holds them.
     held: VecDeque<RequestId>,
-    /// Entries in use: commands submitted and not answered.
+    /// Entries in use: commands submitted and not completed.
     used: u32,
 }
 
-/// The queues of one level that hold commands, and whose turn it is.
+/// The queues of one level that have commands, and the queue whose turn it is.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Level {
     words: Vec<u64>,
-    /// Which of the words are not zero.
+    /// Bits of the words that are not zero.
     held: u64,
     current: u32,
     left: u32,
@@ -73,7 +73,7 @@ impl Level {
         self.words[queue as usize / 64] >> (queue % 64) & 1 != 0
     }
 
-    /// The first member after `queue`, going round.
+    /// The first member after `queue`, cyclically.
     fn after(&self, queue: u32) -> Option<u32> {
         let (here, bit) = (queue / 64, queue % 64);
         let above = u64::MAX.checked_shl(bit + 1).unwrap_or(0);
@@ -90,7 +90,7 @@ impl Level {
         })
     }
 
-    /// The queue that has the next command, in a turn of at most `most` commands.
+    /// The queue of the next command, in a turn of at most `most` commands.
     fn next(&mut self, most: u32) -> Option<u32> {
         if self.left == 0 || !self.contains(self.current) {
             self.current = self.after(self.current)?;
@@ -122,12 +122,13 @@ impl SubmissionQueues {
         }
     }
 
-    /// How many there are.
+    /// Number of queues.
     pub fn count(&self) -> u32 {
         self.queues.len() as u32
     }
 
-    /// Checks what was loaded: what waits is `known`, and the queues count it and the commands that were `taken` from each.
+    /// Checks a loaded state: waiting commands are `known`, and the queues count them and the commands
+    /// `taken` from each.
     pub(super) fn check_loaded(
         &self,
         taken: &[u32],
@@ -157,8 +158,8 @@ impl SubmissionQueues {
         ensure(self.levels.iter().all(has), || "levels hold other queues than are noted".into())
     }
 
-    /// Takes an entry of a queue with `entries` of them for a command; false if none is free, and the host then holds
-    /// the command back.
+    /// Takes one of the `entries` entries of a queue for a command; false if none is free, and the host then
+    /// holds the command.
     pub fn enter(&mut self, queue: u32, id: RequestId, entries: u32) -> bool {
         let queue = &mut self.queues[queue as usize];
         let has_room = queue.used < entries;
@@ -170,7 +171,7 @@ impl SubmissionQueues {
         has_room
     }
 
-    /// A command of the queue is answered. Its entry goes to the command returned, which the host held back.
+    /// A command of the queue has completed. Its entry goes to the returned command, which the host held.
     pub fn leave(&mut self, queue: u32) -> Option<RequestId> {
         let queue = &mut self.queues[queue as usize];
         let next = queue.held.pop_front();
@@ -220,7 +221,7 @@ impl SubmissionQueues {
                     self.credits[level] -= 1;
                     return queue;
                 }
-                // A level that has nothing to start loses what it had left of the round.
+                // A level with nothing to start loses the rest of its credits in the round.
                 self.credits[level] = 0;
             }
             self.credits = self.weights;
@@ -237,7 +238,8 @@ mod tests {
         Arbitration::WeightedRoundRobin { burst, priorities: priorities.into(), high, medium, low }
     }
 
-    /// The queues of the first `count` commands taken, each queue holding plenty: the id of a request is its queue's number.
+    /// The queues of the first `count` commands taken, each queue holding plenty: the id of a request is its
+    /// queue's number.
     fn order(queues: u32, arbitration: &Arbitration, count: usize) -> Vec<u32> {
         let mut all = SubmissionQueues::new(queues, arbitration);
         for queue in 0..queues {

@@ -1,4 +1,4 @@
-//! Reads: from the buffer where it has the sectors, else from flash; and comparisons.
+//! Reads: from the buffer if it has the sectors, else from flash; and compares.
 
 use std::ops::Range;
 
@@ -18,20 +18,20 @@ use crate::front::Requests;
 use crate::map::LogicalPage;
 use crate::map::translation::Then;
 
-/// Where a piece of a page was found.
+/// Location of a piece of a page.
 #[derive(Clone, Copy, Debug)]
 enum Found {
-    /// In the buffer, or nowhere; in the read cache the request waits for it while it is coming.
+    /// In the buffer, or unwritten; in the read cache the request waits if the page is still being read.
     WithoutFlash,
-    /// Its place is being looked up: the request waits for that.
+    /// The L2P lookup is in progress: the request waits for it.
     Later,
-    /// In this die, where this many reads were queued.
+    /// In this die, with this many reads queued.
     InFlash(DieId, u32),
 }
 
 impl Requests {
-    /// A request fails if a sector that it wants of the page of a read is lost. Sectors lost in flash may be in the buffer by
-    /// now.
+    /// Fails a request if a sector that it wants of a page is lost. Sectors lost in flash may be in the
+    /// buffer by now.
     pub(super) fn note_lost(&mut self, id: RequestId, read: &Task, core: &Core) {
         let page = LogicalPage(read.wanted.logical);
         let command = self.get(id).command;
@@ -53,7 +53,7 @@ impl Requests {
         }
     }
 
-    /// Carries out a read of one page, as most are.
+    /// Executes a read of one page, the common case.
     #[inline(always)]
     fn read_page(
         &mut self,
@@ -72,7 +72,7 @@ impl Requests {
         }
     }
 
-    /// Carries out a read of several pages: all are queued before the first is read.
+    /// Executes a read of several pages: all are queued before the first is started.
     #[inline(never)]
     fn read_pages(
         &mut self,
@@ -91,7 +91,7 @@ impl Requests {
         self.all_looked_up(id, pages, core, calendar);
     }
 
-    /// All pages of a read are looked up, which takes no time, so that no part of it is done before.
+    /// All pages of a read are looked up, which takes no time, so that no part of it ends before.
     #[inline(never)]
     fn all_looked_up(
         &mut self,
@@ -110,7 +110,7 @@ impl Requests {
         }
     }
 
-    /// Looks for a piece of a page, and queues reads of flash if that must be, as soon as its place is known.
+    /// Looks for a piece of a page, and queues flash reads if needed, as soon as its location is known.
     #[inline(always)]
     fn read_piece(
         &mut self,
@@ -131,7 +131,7 @@ impl Requests {
         Found::Later
     }
 
-    /// Looks for a piece of a page of which the place is known, after having `waited` for that.
+    /// Looks for a piece of a page whose location is known, after having `waited` for that.
     #[inline(always)]
     fn read_located(
         &mut self,
@@ -197,7 +197,7 @@ impl Requests {
         Found::InFlash(die, reads)
     }
 
-    /// A read of the host finds a piece of a page now.
+    /// Keeps the data of a piece of a page for a host read.
     #[cold]
     fn note_found(&mut self, id: RequestId, piece: &Piece, core: &mut Core) {
         let Command { sector, sectors, .. } = self.get(id).command;
@@ -216,7 +216,7 @@ impl Requests {
         }
     }
 
-    /// A comparison reads, and fails if a page is not of the version that the host expects.
+    /// Executes a compare, which reads, and fails if a page does not have the version that the host expects.
     #[inline(never)]
     pub(super) fn begin_compare(
         &mut self,
@@ -235,7 +235,8 @@ impl Requests {
         self.begin_read(id, core, calendar);
     }
 
-    /// A read knows where a page is that it waited for since then: it looks for its piece, and queues reads if that must be.
+    /// Continues a read whose page has been located, which it waited for since `since`: looks for the piece,
+    /// and queues reads if needed.
     pub(super) fn go_on_reading(
         &mut self,
         id: RequestId,

@@ -1,4 +1,4 @@
-//! The commands that a device has taken in and not answered.
+//! Requests: the outstanding commands of a device.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Duration, Id, Instant};
@@ -7,26 +7,26 @@ use crate::command::{Command, RequestId};
 use crate::ensure::ensure;
 use crate::times::Spent;
 
-/// A command on its way.
+/// An outstanding command.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Request {
     /// The command, its sectors counted from the first of the device.
     pub command: Command,
     /// When the host submitted it.
     pub submitted: Instant,
-    /// How long it waited until the device took it up.
+    /// Time until the device started it.
     pub queued: Duration,
-    /// Parts that are not done: flash reads, pages to be programmed, and the admission itself.
+    /// Outstanding parts: flash reads, pages to be programmed, and the admission itself.
     pub parts: u32,
     /// The first page that a stalled write has not put into the buffer.
     pub next_page: u32,
-    /// The time of the part that was done last.
+    /// Times of the part that ended last.
     pub spent: Spent,
-    /// Whether it is to be answered as failed.
+    /// Whether it completes as failed.
     pub failed: bool,
 }
 
-/// The requests by their ids.
+/// Requests by id.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Requests {
     all: Vec<Request>,
@@ -34,7 +34,7 @@ pub struct Requests {
 }
 
 impl Requests {
-    /// Commands that are not answered.
+    /// Outstanding commands.
     pub fn outstanding(&self) -> usize {
         self.all.len() - self.free.len()
     }
@@ -46,7 +46,8 @@ impl Requests {
             self.all.push(Request::default());
             RequestId::from_index(self.all.len() - 1)
         });
-        // Field by field into its place: a request is two cache lines and more, and this is done for every command.
+        // Field by field, in place: a request is more than two cache lines, and this is done for every
+        // command.
         let request = &mut self.all[id.index()];
         request.command = command;
         request.submitted = now;
@@ -56,27 +57,27 @@ impl Requests {
         id
     }
 
-    /// A request.
+    /// A request, to change it.
     #[inline]
     pub fn get(&mut self, id: RequestId) -> &mut Request {
         &mut self.all[id.index()]
     }
 
-    /// A request, to be looked at.
+    /// A request, to read it.
     pub fn look(&self, id: RequestId) -> &Request {
         &self.all[id.index()]
     }
 
-    /// The request is answered: its id is free.
+    /// Removes a completed request: its id is free.
     #[inline]
     pub fn remove(&mut self, id: RequestId) {
         self.free.push(id);
     }
 
-    /// Which ids are in use.
+    /// The ids in use, as flags.
     ///
     /// # Errors
-    /// Ids that were loaded are free twice, or are none.
+    /// Loaded ids that are free twice, or do not exist.
     pub fn in_use(&self) -> Result<Vec<bool>, String> {
         let mut in_use = vec![true; self.all.len()];
         let mut take = |id: &RequestId| in_use.get_mut(id.index()).is_some_and(std::mem::take);

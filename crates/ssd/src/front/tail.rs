@@ -1,4 +1,4 @@
-//! Where the time of requests went, one by one: of the slowest, and of a sample of all.
+//! Latency breakdown of single requests: of the slowest, and of a sample of all.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -10,103 +10,108 @@ use crate::command::{Answer, RequestId};
 use crate::flash::{Behind, ByWork, WORKS, Waited};
 use crate::times::{COMPONENTS, Component};
 
-/// The first requests, all of which are in the sample. Chosen: what a short run has, at no cost to a long one.
+/// Number of first requests that are all in the sample. Chosen: enough for a short run, at no cost to a long
+/// one.
 const ALL_OF_THE_FIRST: u64 = 10_000;
 
-/// After those, one of so many is, a power of two: those of a sequence without a period, which no pattern of requests meets.
+/// After those, the sample has one of this many, a power of two: chosen by a sequence without a period, so
+/// that no pattern of requests matches it.
 const ONE_OF: u64 = 128;
 
-/// The step of that sequence: 2^64 over the golden ratio, whose multiples are spread evenly.
+/// Step of that sequence: 2^64 over the golden ratio, whose multiples are spread evenly.
 const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// Intervals of latency that the sample has for each factor of two. Chosen: latencies to a tenth.
+/// Latency intervals of the sample for each factor of two. Chosen: latencies to a tenth.
 const STEPS: u64 = 8;
 
-/// Parts of the time of a request in a layer above its device, as in an array of devices.
+/// Stages of a request in a layer above its device, as in an array of devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Above {
-    /// It waited for its turn, or for steps of others.
+    /// Waits for its turn, or for steps of others.
     Wait,
-    /// Devices read what the rest of its work follows from.
+    /// Waits for reads of devices on which its further work depends.
     Reads,
-    /// A log was written.
+    /// Waits for the write of a log.
     Log,
-    /// It was held by a rate limiter, which keeps room for garbage collection.
+    /// Held by a rate limiter, which reserves capacity for garbage collection.
     Limiter,
-    /// It waited for a line or a chunk to be made ready.
+    /// Waits for a line or a chunk to be prepared.
     Line,
 }
 
-/// How many [parts above a device](Above) there are.
+/// Number of [stages above a device](Above).
 pub const ABOVE: usize = Above::ALL.len();
 
 impl Above {
-    /// All of them, in the order in which they come.
+    /// All stages, in order.
     pub const ALL: [Self; 5] = [Self::Wait, Self::Reads, Self::Log, Self::Limiter, Self::Line];
 }
 
-/// A request, and where its time went.
+/// A request with its latency breakdown.
 #[derive(Clone, Debug)]
 pub struct Explained {
-    /// The request, and its latency.
+    /// The completion of the request, with its latency.
     pub answer: Answer,
-    /// When it was submitted.
+    /// Submission.
     pub submitted: Instant,
-    /// Its time in a [layer above](Above) the device.
+    /// Time in the [layer above](Above) the device.
     pub above: [Duration; ABOVE],
-    /// The device of an array that ended it; none where there is no array.
+    /// The device of an array that completed it; none without an array.
     pub device: Option<u16>,
-    /// Its time by [component](crate::times::Component), which together with that above are its latency.
+    /// Time by [component](crate::times::Component); the sum with `above` is the latency.
     pub parts: [Duration; COMPONENTS],
-    /// The commands that its last one waited behind, of the components `gc_wait` and `die_wait`; none where it waited for no die.
+    /// The commands behind which its last one waited, in the components `gc_wait` and `die_wait`; none if it
+    /// waited for no die.
     pub behind: Option<Behind>,
-    /// The work of all dies while it waited for the buffer; none where it did not.
+    /// Work of all dies while it waited for the buffer; none if it did not.
     pub meanwhile: Option<ByWork>,
-    /// The number of its answer.
+    /// Number of its completion.
     number: u64,
 }
 
-/// The requests of a sample whose latencies are alike, and sums of where their time went.
+/// Sampled requests of similar latency, and the sums of their latency breakdowns.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Interval {
-    /// How many requests it stands for.
+    /// Number of requests that it represents.
     pub requests: u64,
-    /// The sum of their latencies, in picoseconds.
+    /// Sum of their latencies, in picoseconds.
     pub latency_ps: u128,
-    /// The sums of their time above the device, in picoseconds.
+    /// Sums of their times above the device, in picoseconds.
     pub above: [u128; ABOVE],
-    /// The sums of their components, in picoseconds.
+    /// Sums of their components, in picoseconds.
     pub parts: [u128; COMPONENTS],
-    /// The sums of what they waited behind, in picoseconds.
+    /// Sums of the work behind which they waited, in picoseconds.
     pub behind: [u128; WORKS],
-    /// The sums of the time in the buffer by what the dies worked on meanwhile, in picoseconds.
+    /// Sums of their time in the buffer by the concurrent work of the dies, in picoseconds.
     pub meanwhile: [u128; WORKS],
 }
 
-/// Explains requests as they are answered.
+/// Breaks the latency of requests down as they complete.
 #[derive(Clone, Debug)]
 pub struct Tail {
     keep: usize,
     answered: u64,
-    /// The latency that a request must exceed to be among the slowest.
+    /// Latency above which a request is among the slowest.
     threshold: Duration,
     slowest: BinaryHeap<Reverse<Slow>>,
     sample: [BTreeMap<u64, Interval>; 2],
     open: Vec<Known>,
-    /// The requests answered since they were last [forgotten](Self::forget_each), in place of a sample; none unless each is asked for.
+    /// The requests completed since [the last clear](Self::forget_each), in place of a sample; none unless
+    /// every request is wanted.
     each: Option<Vec<Explained>>,
 }
 
-/// The knowledge of a request that is not answered, or of one before it with the same number: then it is from before it came.
+/// Data of an outstanding request, or of an earlier one with the same number: then they are older than its
+/// submission.
 #[derive(Clone, Copy, Debug)]
 struct Known {
     /// The last command that it waited for.
     waited: Option<Waited>,
-    /// When it came to the buffer, and the work of all dies by then.
+    /// When it entered the buffer, and the work of all dies by then.
     came: Option<(Instant, ByWork)>,
 }
 
-/// A request, ordered by latency; of two alike the later one comes first.
+/// A request, ordered by latency; of two equal ones the later comes first.
 #[derive(Clone, Debug)]
 struct Slow(Box<Explained>);
 
@@ -137,12 +142,12 @@ impl Ord for Slow {
 }
 
 impl Tail {
-    /// Explains each request for a layer above, and keeps none.
+    /// Breaks down every request for a layer above, and keeps none.
     pub fn of_each() -> Self {
         Self { each: Some(Vec::new()), ..Self::keeping(0) }
     }
 
-    /// Keeps so many of the slowest requests.
+    /// Keeps the `keep` slowest requests.
     pub fn keeping(keep: usize) -> Self {
         Self {
             keep,
@@ -155,7 +160,7 @@ impl Tail {
         }
     }
 
-    /// A command for a request is over.
+    /// Records a flash command of a request.
     #[inline]
     pub(super) fn note_waited(&mut self, id: RequestId, waited: Waited) {
         self.known(id).waited = Some(waited);
@@ -175,7 +180,7 @@ impl Tail {
         &mut self.open[id.index()]
     }
 
-    /// A request is answered, with its time by component.
+    /// A request completes, with its times by component.
     #[inline]
     pub(super) fn answered(
         &mut self,
@@ -196,7 +201,7 @@ impl Tail {
         }
     }
 
-    /// A request is answered that a layer above its devices explains.
+    /// Records a completed request that a layer above its devices breaks down.
     pub fn note(&mut self, latency: Duration, explain: impl FnOnce() -> Explained) {
         if let Some(each) = &mut self.each {
             return each.push(explain());
@@ -208,7 +213,8 @@ impl Tail {
         }
     }
 
-    /// Counts an answered request: as how many it is in the sample, and whether it is among the slowest so far.
+    /// Counts a completed request; returns its weight in the sample, and whether it is among the slowest so
+    /// far.
     #[inline]
     fn count(&mut self, latency: Duration) -> (u64, bool) {
         let number = self.answered;
@@ -223,7 +229,7 @@ impl Tail {
         (weight, latency > self.threshold || self.slowest.len() < self.keep)
     }
 
-    /// Explains a request that is answered.
+    /// Breaks down a completed request.
     #[cold]
     #[inline(never)]
     fn explain(
@@ -249,7 +255,7 @@ impl Tail {
         known.capped()
     }
 
-    /// Takes a request into the sample as so many, and among the slowest.
+    /// Adds a request to the sample with a weight, and to the slowest.
     #[cold]
     #[inline(never)]
     fn take(&mut self, explained: Explained, weight: u64, is_slow: bool) {
@@ -272,17 +278,17 @@ impl Tail {
         }
     }
 
-    /// Forgets the requests that are not answered, as when the power is cut.
+    /// Drops the outstanding requests in a power cut.
     pub(super) fn forget(&mut self) {
         self.open.clear();
     }
 
-    /// The requests answered since they were last forgotten, where each is asked for.
+    /// The requests completed since the last clear, where every request is wanted.
     pub fn each(&self) -> &[Explained] {
         self.each.as_deref().unwrap_or_default()
     }
 
-    /// They were seen.
+    /// Clears these requests.
     #[inline]
     pub fn forget_each(&mut self) {
         if let Some(each) = &mut self.each {
@@ -290,33 +296,34 @@ impl Tail {
         }
     }
 
-    /// The slowest requests, the slowest first; of two alike the one that was answered first.
+    /// The slowest requests, in descending order; of two equal ones the earlier completion comes first.
     pub fn slowest(&self) -> Vec<&Explained> {
         let mut all: Vec<&Slow> = self.slowest.iter().map(|Reverse(slow)| slow).collect();
         all.sort_unstable_by_key(|slow| Reverse(slow.key()));
         all.into_iter().map(|slow| &*slow.0).collect()
     }
 
-    /// The sample of reads, and that of writes: intervals of latency from the shortest on.
+    /// The samples of reads and of writes: intervals by ascending latency.
     pub fn sample(&self) -> [Vec<&Interval>; 2] {
         [0, 1].map(|kind| self.sample[kind].values().collect())
     }
 }
 
 impl Explained {
-    /// A request of whose time nothing is known.
+    /// A request without a breakdown.
     pub fn of(answer: Answer, submitted: Instant) -> Self {
         let (above, parts) = ([Duration::ZERO; ABOVE], [Duration::ZERO; COMPONENTS]);
         Self { answer, submitted, above, device: None, parts, behind: None, meanwhile: None, number: 0 }
     }
 
-    /// The same, with the device of an array that it is of.
+    /// The same request, with its device in an array.
     #[must_use]
     pub fn of_device(self, device: u16) -> Self {
         Self { device: Some(device), ..self }
     }
 
-    /// The same, with the rest of its latency in a component, and what it waited behind no longer than its wait. A bug if the parts exceed it.
+    /// The same request, with the rest of its latency added to a component, and `behind` capped to its wait.
+    /// Panics if the parts exceed the latency.
     #[must_use]
     pub fn rested(mut self, component: Component) -> Self {
         let known = self.above.iter().chain(&self.parts).fold(Duration::ZERO, |sum, part| sum + *part);
@@ -325,13 +332,13 @@ impl Explained {
         self.capped()
     }
 
-    /// The time that the request waited for its die.
+    /// Time that the request waited for its die.
     pub fn die_wait(&self) -> Duration {
         self.parts[Component::GcWait as usize] + self.parts[Component::DieWait as usize]
     }
 
-    /// The same, in which what it waited behind is no longer than its wait. It can be longer where a command was suspended or tried
-    /// again: then the die worked for others while the time was counted as its own.
+    /// The same request, with `behind` capped to its wait. It can exceed the wait where a command was
+    /// suspended or retried: then the die worked for others during time that counts as the command's own.
     #[must_use]
     pub fn capped(mut self) -> Self {
         let mut left = self.die_wait();
@@ -347,7 +354,7 @@ impl Explained {
         self
     }
 
-    /// The time in the buffer, shared by what the dies worked on meanwhile.
+    /// Time in the buffer, divided by the concurrent work of the dies.
     pub fn buffer_by_work(&self) -> Option<ByWork> {
         let meanwhile = self.meanwhile?;
         let all: u128 = meanwhile.iter().map(|time| u128::from(time.ps())).sum();
@@ -358,7 +365,7 @@ impl Explained {
 }
 
 impl Interval {
-    /// That of one request.
+    /// The interval of one request.
     pub fn of(explained: &Explained) -> Self {
         let mut interval = Self::default();
         interval.add(explained, 1);

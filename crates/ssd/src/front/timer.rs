@@ -1,4 +1,4 @@
-//! The timer of the write buffer: rounds in which what is in it is written out, an interval apart.
+//! The flush timer of the write buffer: rounds that write the buffer out, an interval apart.
 
 use wordline_kernel::{Duration, Schedule, state};
 
@@ -10,14 +10,14 @@ use crate::event::Event;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Timer {
     is_set: bool,
-    /// The round under way.
+    /// The round in progress.
     round: Option<Round>,
 }
 
 state!(Timer { values { is_set, round } });
 
 impl Timer {
-    /// Sets the time at which the write buffer is looked at, if it is to be written out from time to time.
+    /// Sets the timer, if the write buffer is to be written out periodically.
     #[inline]
     pub fn set(&mut self, core: &Core, calendar: &mut impl Schedule<Event>) {
         let interval = core.base.config.file.buffer.flush_interval;
@@ -27,20 +27,20 @@ impl Timer {
         }
     }
 
-    /// The time has come: the round that goes on or begins, if there is anything to write out.
+    /// The timer has expired: returns the round that continues or begins, if there is anything to write out.
     pub fn round(&mut self, core: &mut Core, calendar: &impl Schedule<Event>) -> Option<Round> {
         self.is_set = false;
         self.round.take().or_else(|| core.cache.begin_round(calendar.now(), &core.base))
     }
 
-    /// The next step of a round comes after its time.
+    /// Schedules the next step of a round.
     pub fn go_on(&mut self, round: Round, calendar: &mut impl Schedule<Event>) {
         (self.round, self.is_set) = (Some(round), true);
         calendar.after(round.every, Event::FlushTimer);
     }
 
-    /// Rounds begin an interval apart. With no die at work nothing moves by itself any more; the next write sets the timer
-    /// again.
+    /// Ends a round; rounds begin an interval apart. If no die is working, nothing moves by itself any more,
+    /// and the next write sets the timer again.
     pub fn rest(&mut self, last: Option<Round>, core: &Core, calendar: &mut impl Schedule<Event>) {
         if core.base.flash.outstanding() == 0 || self.is_set {
             return;

@@ -1,4 +1,4 @@
-//! Commands that change pages: writes on their way into the buffer, discards, and flushes of the buffer.
+//! Commands that change pages: writes into the buffer, discards, and flushes.
 
 use wordline_kernel::Schedule;
 
@@ -28,7 +28,7 @@ impl Front {
             return answer_soon(id, &core.base, calendar);
         }
         let request = self.get(id);
-        // Until all pages are in the buffer, the admission itself is one part.
+        // The admission counts as one part until all pages are in the buffer.
         request.parts = 1;
         let (first, _) = core.base.pages_of(&command);
         self.get(id).next_page = first;
@@ -97,7 +97,7 @@ impl Front {
         true
     }
 
-    /// Lets stalled writes go on as far as there is room.
+    /// Continues stalled writes while the buffer has space.
     pub(super) fn admit_stalled(
         &mut self,
         core: &mut Core,
@@ -116,7 +116,8 @@ impl Front {
         }
     }
 
-    /// Refuses a write of which some pages may be in the buffer already: the last of those that it waits for ends it.
+    /// Fails a write of which some pages may already be in the buffer: the last part that it waits for
+    /// completes it.
     fn refuse_stalled(&mut self, id: RequestId, core: &Core, calendar: &mut impl Schedule<Event>) {
         let request = self.get(id);
         request.failed = true;
@@ -126,7 +127,7 @@ impl Front {
         }
     }
 
-    /// A flush command.
+    /// Executes a flush command.
     pub(super) fn flush(
         &mut self,
         id: RequestId,
@@ -150,7 +151,7 @@ impl Front {
         }
     }
 
-    /// Forgets the pages that a discard covers as a whole.
+    /// Invalidates the pages that a discard covers entirely.
     pub(super) fn discard(
         &mut self,
         id: RequestId,

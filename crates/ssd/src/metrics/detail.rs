@@ -1,4 +1,4 @@
-//! Metrics of a device by channel, die, block and component, which do not fit into single numbers.
+//! Metrics of a device by channel, die, block and component, which are not single numbers.
 
 use wordline_kernel::{Duration, Instant, Metrics};
 use wordline_nand::{Chips, DieTimes, EnergyReport, Pool};
@@ -11,55 +11,54 @@ use crate::front::Front;
 use crate::lifetime::Worn;
 use crate::space::State;
 
-/// The metrics of a device between two times, by its parts. A device made of devices puts theirs
-/// [together](Self::join).
+/// Metrics of a device between two times, by component. A device made of devices [joins](Self::join) theirs.
 #[derive(Clone, Debug, Default)]
 pub struct Detail {
-    /// Where the time of its commands went; none where it is not known of each.
+    /// Latency breakdown of its commands; none where it is not recorded.
     pub times: Option<Times>,
-    /// The energy of its flash.
+    /// Energy of its flash.
     pub energy: EnergyReport,
-    /// The commands that wrote its buffers out, for each pool.
+    /// Commands that wrote its buffers back, by pool.
     pub written_back: Vec<WriteBack>,
-    /// For how long each direction of its links was taken.
+    /// Busy time of each direction of its links.
     pub links: Vec<Duration>,
-    /// For how long each channel's bus was busy.
+    /// Busy time of each channel's bus.
     pub buses: Vec<Duration>,
-    /// For how long each die's array was busy.
+    /// Busy time of each die's array.
     pub arrays: Vec<Duration>,
-    /// For how long each die sensed, programmed, erased and held its bus.
+    /// Times in which each die sensed, programmed, erased and occupied its bus.
     pub dies: Vec<DieTimes>,
-    /// For how long dies waited for the buses of their channels, all together.
+    /// Time that dies waited for the buses of their channels, over all dies.
     pub bus_waits: Duration,
-    /// Its pools of flash.
+    /// Its flash pools.
     pub pools: Vec<PoolDetail>,
-    /// The devices that it is made of; none where it is not.
+    /// Its member devices; empty if it has none.
     pub members: Vec<MemberDetail>,
 }
 
-/// A device that is part of another one.
+/// A device that is a member of another one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemberDetail {
-    /// Its role at the end, in words.
+    /// Its role at the end, as text.
     pub role: String,
-    /// Reads that it was sent.
+    /// Reads sent to it.
     pub reads: u64,
-    /// Bytes of these.
+    /// Bytes of these reads.
     pub read_bytes: u64,
-    /// Writes that it was sent.
+    /// Writes sent to it.
     pub writes: u64,
-    /// Bytes of these.
+    /// Bytes of these writes.
     pub written_bytes: u64,
-    /// Bytes of parity among those written.
+    /// Bytes of parity in these writes.
     pub parity_bytes: u64,
-    /// How many of the pools are its own. They follow those of the members before.
+    /// Number of its pools. They follow the pools of earlier members.
     pub pools: usize,
 }
 
-/// A pool of flash.
+/// A flash pool.
 #[derive(Clone, Debug)]
 pub struct PoolDetail {
-    /// Its NAND part.
+    /// The NAND part.
     pub part: String,
     /// Bytes of its flash.
     pub bytes: u64,
@@ -71,24 +70,23 @@ pub struct PoolDetail {
     pub programs: u64,
     /// Its wear.
     pub worn: Worn,
-    /// Valid data as a part of its flash at the end.
+    /// Valid data as a fraction of its flash at the end.
     pub valid_share: f64,
-    /// Its failures and its energy: [`of_pool`](super::of_pool) lists them.
+    /// Its failures and its energy: see [`of_pool`](super::of_pool).
     pub metrics: Metrics,
-    /// Its dies, in their order.
+    /// Its dies, in order.
     pub dies: Vec<DieDetail>,
 }
 
 /// A die.
 #[derive(Clone, Debug)]
 pub struct DieDetail {
-    /// Its blocks in their order, those that are erased together once: how often each was erased since it was new, and whether it is
-    /// out of use.
+    /// Its multi-plane blocks in order: erases since new, and whether it is retired.
     pub blocks: Vec<(u32, bool)>,
 }
 
 impl Detail {
-    /// The metrics of a device of these engines from `mark` to `now`.
+    /// Details of a device with these engines from `mark` to `now`.
     pub(crate) fn of(base: &Base, front: &Front, mark: &Mark, now: Instant) -> Self {
         let (chips, energy) = (base.flash.chips(), energy(base, mark, now));
         let written_back =
@@ -110,7 +108,7 @@ impl Detail {
         }
     }
 
-    /// The devices side by side. Their commands are not those of whoever puts them together.
+    /// Joins the details of several devices. The times of their commands are not those of the joined device.
     pub fn join(devices: impl IntoIterator<Item = Self>) -> Self {
         let mut all = Self::default();
         for device in devices {
@@ -128,12 +126,12 @@ impl Detail {
     }
 }
 
-/// For how long each direction of the link was taken; none without a link.
+/// Busy time of each direction of the link; empty without a link.
 pub(super) fn link_busy(front: &Front, now: Instant) -> Vec<Duration> {
     front.link().map_or_else(Vec::new, |link| link.busy(now).collect())
 }
 
-/// For how long dies waited for the buses, in holds that have begun.
+/// Time that dies waited for the buses, in grants that have begun.
 pub(crate) fn bus_waits(chips: &Chips) -> Duration {
     Duration::from_ps(chips.bus_waited().sum())
 }
@@ -142,7 +140,7 @@ fn since(now: Vec<Duration>, before: &[Duration]) -> Vec<Duration> {
     now.into_iter().zip(before).map(|(now, before)| now - *before).collect()
 }
 
-/// The failures in a pool from `mark` on, and this energy.
+/// The failures in a pool since `mark`, with this energy.
 fn metrics(base: &Base, mark: &Mark, pool: usize, energy: &EnergyReport) -> Metrics {
     let faults = base.totals.faults.since(&mark.totals.faults).get(pool);
     let retried = base.flash.counts().faults.since(&mark.flash.faults).get(pool);

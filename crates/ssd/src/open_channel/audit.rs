@@ -1,5 +1,5 @@
-//! Invariants: the table of chunks against the chips, and commands against what they wait for. Also the check whether a state that
-//! was read can be one of the device.
+//! Invariants: the chunk table agrees with the chips, and commands with the work that they wait for. Also
+//! checks whether a loaded state can be a state of this device.
 
 use wordline_kernel::{Duration, Instant};
 
@@ -23,8 +23,8 @@ impl OpenChannel {
         assert!(checked.is_ok(), "{checked:?}");
     }
 
-    /// Parts of commands in flight: reads and erases of dies, units, resets and flushes that wait. None if less is in flight than what is
-    /// of no command, which no device comes to.
+    /// Parts of commands in flight: queued reads and erases of dies, units, resets and flushes. None if less
+    /// is in flight than belongs to no command, which happens only in a forged state.
     fn parts_in_flight(&self) -> Option<usize> {
         let of_recovery = self.recovering.as_ref().map_or(0, |recovering| recovering.left as usize);
         let of_repairs = self.repairs.as_ref().map_or(0, |repairs| repairs.at_dies());
@@ -33,7 +33,7 @@ impl OpenChannel {
         Some(of_commands + self.buffers.awaited() + self.buffers.flushes() + self.resets.len())
     }
 
-    /// Whether the tables agree with each other and, once it has recovered, with the chips.
+    /// Whether the tables agree with each other and, once the device has recovered, with the chips.
     fn check_tables(&self) -> Result<(), String> {
         self.chunks.check_loaded()?;
         if let Some(repairs) = &self.repairs {
@@ -47,14 +47,15 @@ impl OpenChannel {
         self.chunks.iter().try_for_each(|(chunk, entry)| self.check_chunk(chunk, entry))
     }
 
-    /// Whether a chunk is what the chips say.
+    /// Whether the entry of a chunk agrees with the chips.
     fn check_chunk(&self, chunk: ChunkId, entry: &Entry) -> Result<(), String> {
         let Entry { state, next, written, programmed, .. } = *entry;
         let (unit, size) = (self.config.geometry.ws_min, self.config.geometry.blocks_per_chunk);
         let in_flash = self.chips().programmed(self.block_of(chunk));
-        // Of a chunk with a list the manager knows what is where.
+        // The manager knows where the pages of a chunk with an open block list are.
         let is_mapped = self.failures().is_none_or(|manager| manager.shift(chunk) == Some(0));
-        // A failed unit lies behind what is programmed: of a closed chunk, and while the manager has another block erased for it.
+        // A failed unit lies behind the programmed ones: in a closed chunk, and while the manager waits for
+        // an erased block.
         let is_behind_failure = in_flash == programmed + unit;
         let is_as_programmed = !is_mapped
             || entry.is_void

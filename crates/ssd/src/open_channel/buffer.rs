@@ -1,8 +1,8 @@
-//! The write buffer: for each parallel unit a queue of units, which are programmed in the order in which they came.
+//! The write buffer: a queue of units for each parallel unit, programmed in order of arrival.
 //!
-//! A *unit* is what one program writes. It waits for space, its data come, it is programmed, and its space is free for the next one. A
-//! queue has one program at its die at a time. Units of one chunk stay in order; one whose data have not come yet lets those of other
-//! chunks pass.
+//! A *unit* is the data of one program. It waits for space, its data arrive, it is programmed, and its space
+//! is freed for the next one. A queue has one program at its die at a time. Units of one chunk stay in order;
+//! a unit whose data have not arrived lets units of other chunks pass.
 
 use std::collections::VecDeque;
 
@@ -16,7 +16,7 @@ use crate::cache::buffer::epochs::Epochs;
 use crate::ensure::ensure;
 use crate::physical_device::Geometry;
 
-/// When a write is answered.
+/// When a write completes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CompletionMode {
@@ -27,20 +27,20 @@ pub enum CompletionMode {
     WriteBack,
 }
 
-/// The write buffer as it is written.
+/// Configuration of the write buffer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "UnitBufferFile")]
 pub struct BufferFile {
-    /// Its size for each parallel unit.
+    /// Size for each parallel unit.
     pub size: Bytes,
-    /// When a write is answered.
+    /// When a write completes.
     #[serde(default)]
     pub completion: CompletionMode,
     /// Write-back although nothing recovers a program that fails: what was answered may be lost.
     #[serde(default)]
     pub unreliable: bool,
-    /// Its contents outlive a power cut. Otherwise what was answered and not flushed is lost.
+    /// The contents survive a power cut. Otherwise writes that completed and were not flushed are lost.
     #[serde(default)]
     pub protected: bool,
 }
@@ -49,12 +49,12 @@ pub struct BufferFile {
 const LARGEST: Bytes = Bytes::mib(64);
 
 impl BufferFile {
-    /// Whether writes are answered before they outlive a power cut.
+    /// Whether writes complete before they would survive a power cut.
     pub(super) fn is_volatile(&self) -> bool {
         self.completion == CompletionMode::WriteBack && !self.protected
     }
 
-    /// Adds what is wrong with it; `is_managed` says whether the device recovers programs that fail.
+    /// Adds its complaints; `is_managed` says whether the device recovers program failures.
     pub(super) fn check(&self, geometry: &Geometry, is_managed: bool, wrong: &mut Complaints) {
         let least = geometry.block_size * u64::from(geometry.ws_min);
         wrong.require(
@@ -92,29 +92,29 @@ impl BufferFile {
     }
 }
 
-/// How far a unit is.
+/// Progress of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Stage {
-    /// It waits for space.
+    /// Waits for space.
     Waits,
-    /// Its data come over the link.
+    /// Its data are on the link.
     Coming,
-    /// Its data are being read, to be copied.
+    /// Its data are being read, for a copy.
     Copying,
-    /// Its data are here.
+    /// Its data have arrived.
     Here,
-    /// Its data could not be had: its chunk ends before it.
+    /// Its data could not be read: its chunk ends before it.
     Void,
-    /// Nobody wants it any more, and its data still come.
+    /// No longer needed, but its data are still on the link.
     Dropped,
 }
 
 /// The data of one program.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Unit {
-    /// The command that waits for it; none once that was answered.
+    /// The command that waits for it; none once that has completed.
     pub(super) command: Option<u32>,
-    /// Where in the list of the command its logical blocks begin.
+    /// Index in the command's list at which its logical blocks begin.
     pub(super) at: u32,
     pub(super) chunk: ChunkId,
     /// The first of its logical blocks in the chunk.
@@ -127,11 +127,11 @@ pub(super) struct Unit {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Queue {
     units: VecDeque<u32>,
-    /// How many of them, from the first on, have space.
+    /// The units that have space: this many, from the first on.
     granted: u32,
-    /// The one that is programmed.
+    /// The one that is being programmed.
     at_die: Option<u32>,
-    /// Units whose chunk is out of use: they are read from here, and keep their space.
+    /// Units whose chunk is out of use: they are read from here and keep their space.
     stranded: Vec<u32>,
 }
 
@@ -143,16 +143,16 @@ pub(super) struct Buffers {
     stamps: Vec<Stamp>,
     free: Vec<u32>,
     epochs: Epochs,
-    /// Flush commands that wait: for which epoch, and which they are.
+    /// Waiting flush commands: the epoch that each waits for, and the command's number.
     flushes: VecDeque<(u64, u32)>,
     /// Logical blocks of a unit.
     size: u32,
-    /// Units that a parallel unit has space for.
+    /// Units that fit into the space of a parallel unit.
     capacity: u32,
 }
 
 impl Buffers {
-    /// The buffers of a device; without a `size` they hold whatever comes.
+    /// The buffers of a device; without a `size` they are unlimited.
     pub(super) fn new(geometry: &Geometry, size: Option<Bytes>) -> Self {
         let unit = geometry.block_size * u64::from(geometry.ws_min);
         Self {
@@ -171,12 +171,12 @@ impl Buffers {
         &self.units[id as usize]
     }
 
-    /// The contents of a unit.
+    /// The data tags of a unit.
     pub(super) fn stamps(&self, id: u32) -> &[Stamp] {
         &self.stamps[(id * self.size) as usize..][..self.size as usize]
     }
 
-    /// Appends a unit that waits for space, with what it will hold.
+    /// Appends a unit that waits for space, with its data tags.
     pub(super) fn push(
         &mut self,
         queue: u32,
@@ -201,15 +201,15 @@ impl Buffers {
         self.queues[queue as usize].units.push_back(id);
     }
 
-    /// Sets what a unit holds.
+    /// Sets the data tags of a unit.
     pub(super) fn fill(&mut self, id: u32, stamps: &[Stamp]) {
         self.stamps[(id * self.size) as usize..][..self.size as usize].copy_from_slice(stamps);
     }
 
-    /// The next unit of a queue that gets space.
+    /// Gives space to the next unit of a queue.
     pub(super) fn grant(&mut self, queue: u32) -> Option<u32> {
         let Queue { units, granted, stranded, .. } = &mut self.queues[queue as usize];
-        // Stranded units leave space for one unit at least: else nothing could be written any more.
+        // Stranded units leave space for at least one unit: otherwise nothing could be written any more.
         let space = self.capacity.saturating_sub(stranded.len() as u32).max(1);
         let id = *units.get(*granted as usize).filter(|_| *granted < space)?;
         *granted += 1;
@@ -217,17 +217,17 @@ impl Buffers {
         Some(id)
     }
 
-    /// Sets how far a unit is that has space.
+    /// Sets the progress of a unit that has space.
     pub(super) fn set_stage(&mut self, id: u32, stage: Stage) {
         self.units[id as usize].stage = stage;
     }
 
-    /// The command of a unit is not concerned with it any more: which it was.
+    /// Detaches a unit from its command and returns the command's number.
     pub(super) fn release_command(&mut self, id: u32) -> Option<u32> {
         self.units[id as usize].command.take()
     }
 
-    /// The unit of a queue that is to be programmed next, unless one is at the die.
+    /// The unit of a queue to program next, unless one is at the die.
     pub(super) fn next(&self, queue: u32) -> Option<u32> {
         let Queue { units, granted, at_die, .. } = &self.queues[queue as usize];
         if at_die.is_some() {
@@ -247,17 +247,17 @@ impl Buffers {
         None
     }
 
-    /// A unit goes to its die.
+    /// Sends a unit to its die.
     pub(super) fn begin(&mut self, queue: u32, id: u32) {
         self.queues[queue as usize].at_die = Some(id);
     }
 
-    /// The program of a unit is over: which it was.
+    /// Ends the program of a unit and returns the unit.
     pub(super) fn end(&mut self, queue: u32) -> u32 {
         self.queues[queue as usize].at_die.take().expect("a program of it was at its die")
     }
 
-    /// The unit of a queue that is programmed.
+    /// The unit of a queue that is being programmed.
     pub(super) fn at_die(&self, queue: u32) -> Option<u32> {
         self.queues[queue as usize].at_die
     }
@@ -282,25 +282,25 @@ impl Buffers {
         *self.get(id)
     }
 
-    /// The data of a unit came that nobody wants any more.
+    /// Frees a dropped unit whose data have arrived.
     pub(super) fn forget_dropped(&mut self, id: u32) {
         self.free.push(id);
     }
 
-    /// A unit stays here for good, because its chunk takes it no more.
+    /// Keeps a unit here for good, because its chunk takes no more programs.
     pub(super) fn strand(&mut self, queue: u32, id: u32) {
         let unit = self.leave(queue, id);
         self.epochs.leave(unit.epoch);
         self.queues[queue as usize].stranded.push(id);
     }
 
-    /// How many units of a chunk are stranded.
+    /// Stranded units of a chunk.
     pub(super) fn stranded(&self, queue: u32, chunk: ChunkId) -> u32 {
         let stranded = self.queues[queue as usize].stranded.iter();
         stranded.filter(|id| self.get(**id).chunk == chunk).count() as u32
     }
 
-    /// Whether units are stranded anywhere.
+    /// Whether any queue has stranded units.
     pub(super) fn has_stranded(&self) -> bool {
         self.queues.iter().any(|queue| !queue.stranded.is_empty())
     }
@@ -317,7 +317,7 @@ impl Buffers {
         units.filter(|id| self.get(*id).command == Some(command)).collect()
     }
 
-    /// The unit of a chunk that begins with a logical block, if its data are here.
+    /// The unit of a chunk that begins with a logical block, if its data have arrived.
     pub(super) fn here_at(&self, queue: u32, chunk: ChunkId, first: u32) -> Option<u32> {
         let mut units = self.queues[queue as usize].units.iter().copied();
         units.find(|id| {
@@ -326,7 +326,7 @@ impl Buffers {
         })
     }
 
-    /// The contents of a logical block of a chunk that is in the buffer.
+    /// The data tag of a logical block of a chunk that is in the buffer.
     pub(super) fn find(&self, queue: u32, chunk: ChunkId, block: u32) -> Option<Stamp> {
         let first = block - block % self.size;
         let Queue { units, stranded, .. } = &self.queues[queue as usize];
@@ -338,7 +338,7 @@ impl Buffers {
         Some(self.stamps(*id)[(block - first) as usize])
     }
 
-    /// The part of the buffer of a parallel unit that is in use, if it has a limit.
+    /// Occupancy of the buffer of a parallel unit, as a fraction; 0 without a limit.
     pub(super) fn use_of(&self, queue: u32) -> f64 {
         let Queue { granted, stranded, .. } = &self.queues[queue as usize];
         f64::from(*granted + stranded.len() as u32) / f64::from(self.capacity)
@@ -350,7 +350,7 @@ impl Buffers {
         [units.len(), *granted as usize]
     }
 
-    /// Units that have space, those of chunks that are out of use among them.
+    /// Units that have space, stranded ones included.
     pub(super) fn held(&self) -> u32 {
         self.queues.iter().map(|queue| queue.granted + queue.stranded.len() as u32).sum()
     }
@@ -360,26 +360,27 @@ impl Buffers {
         self.queues[queue as usize].units.is_empty()
     }
 
-    /// A command waits until all that is here now is in flash, or given up; whether it is already.
+    /// Makes a command wait until all data buffered now are in flash or given up. Returns whether they are
+    /// already.
     pub(super) fn flush(&mut self, command: u32) -> bool {
         let waits = self.epochs.end();
         self.flushes.extend(waits.map(|epoch| (epoch, command)));
         waits.is_none()
     }
 
-    /// A flush that is over.
+    /// Takes a flush command that has completed.
     pub(super) fn flushed(&mut self) -> Option<u32> {
         let (epoch, command) = *self.flushes.front()?;
         self.epochs.is_over(epoch).then(|| self.flushes.pop_front())?;
         Some(command)
     }
 
-    /// Flushes that wait.
+    /// Waiting flush commands.
     pub(super) fn flushes(&self) -> usize {
         self.flushes.len()
     }
 
-    /// Programs that are at their dies.
+    /// Programs at their dies.
     pub(super) fn programs(&self) -> usize {
         self.queues.iter().filter(|queue| queue.at_die.is_some()).count()
     }
@@ -393,8 +394,8 @@ impl Buffers {
             .count()
     }
 
-    /// The power is cut: only units that were answered stay, and these only if they are `kept`. The chunks that a unit was being
-    /// programmed in, and those that lost units: the chunk, and how many units.
+    /// The power is cut: only completed units stay, and these only if they are `kept`. Returns the chunks in
+    /// which a unit was being programmed, and the chunks that lost units, one entry for each unit.
     pub(super) fn forget(&mut self, kept: bool) -> Forgotten {
         let mut forgotten = Forgotten::default();
         let Self { queues, units, free, epochs, flushes, .. } = self;
@@ -423,7 +424,7 @@ impl Buffers {
         forgotten
     }
 
-    /// After a power cut a unit of a chunk turns out to be programmed: it is of no use any more, if it was kept.
+    /// After a power cut: a unit turns out to be programmed, and a kept copy of it is dropped.
     pub(super) fn programmed_at_cut(&mut self, queue: u32, chunk: ChunkId, first: u32) {
         let id = self.of_chunk(queue, chunk).into_iter().find(|id| self.get(*id).first == first);
         if let Some(id) = id {
@@ -431,17 +432,18 @@ impl Buffers {
         }
     }
 
-    /// Whether there is a unit of this number, which may be none any more.
+    /// Whether a unit number was ever used; the unit may be free.
     pub(super) fn has(&self, id: u32) -> bool {
         (id as usize) < self.units.len()
     }
 
-    /// The length of the list whose length follows from the configuration.
+    /// Length of the list, which follows from the configuration.
     pub(super) fn len(&self) -> usize {
         self.queues.len()
     }
 
-    /// Checks what was loaded: each unit is in one place, is of a chunk of its queue, and of a command that `knows` it there.
+    /// Checks a loaded state: each unit is in one list, belongs to a chunk of its queue, and to a command
+    /// that `knows` it.
     pub(super) fn check_loaded(
         &self,
         unit_of: impl Fn(ChunkId) -> Option<u32>,
@@ -469,12 +471,12 @@ impl Buffers {
     }
 }
 
-/// The losses of the buffers with the power.
+/// Losses of the buffers in a power cut.
 #[derive(Debug, Default)]
 pub(super) struct Forgotten {
-    /// Chunks of which a unit was at its die.
+    /// Chunks of which a unit was being programmed.
     pub(super) programming: Vec<ChunkId>,
-    /// Chunks of answered units that are lost, one entry for each unit.
+    /// Chunks of completed units that are lost, one entry for each unit.
     pub(super) lost: Vec<ChunkId>,
 }
 

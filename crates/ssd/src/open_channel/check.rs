@@ -1,4 +1,5 @@
-//! The rules that a host has to keep (sections 1.2.4, Chunk Access Rules, and 3), checked before anything changes.
+//! The rules that a host has to keep (sections 1.2.4, Chunk Access Rules, and 3), checked before any state
+//! changes.
 
 use wordline_nand::Stamp;
 
@@ -49,7 +50,7 @@ impl OpenChannel {
         }
     }
 
-    /// A chunk whose state takes a command.
+    /// The entry of a chunk, if its state accepts the command.
     fn chunk_in(&self, chunk: Chunk, states: &[ChunkState]) -> Result<&Entry, Refusal> {
         let entry = self.chunks.get(self.id_of(chunk));
         if entry.is_resetting {
@@ -62,7 +63,7 @@ impl OpenChannel {
     fn check_read(&self, block: LogicalBlock) -> Result<(), Refusal> {
         use ChunkState::{Closed, Free, Offline, Open};
         let end = self.readable(self.id_of(block.chunk));
-        // Blocks of a chunk that were answered before it went offline stay readable.
+        // Completed blocks of a chunk stay readable after it goes offline.
         let states: &[ChunkState] =
             if end > 0 { &[Free, Open, Closed, Offline] } else { &[Free, Open, Closed] };
         self.chunk_in(block.chunk, states)?;
@@ -75,8 +76,8 @@ impl OpenChannel {
         at.map_or(Ok(()), |at| Err(Refusal::NoData { block: blocks[at] }))
     }
 
-    /// In each chunk a write begins at its write pointer, and so on where its list comes back to a chunk. It opens no more chunks than
-    /// may be open.
+    /// In each chunk a write begins at the write pointer, and continues there where its list returns to the
+    /// chunk. It opens no more chunks than may be open.
     fn check_write(&self, blocks: &[LogicalBlock]) -> Result<(), Refusal> {
         let unit = self.config.geometry.ws_min;
         let mut ends: Vec<LogicalBlock> = Vec::new();
@@ -103,7 +104,8 @@ impl OpenChannel {
         Ok(())
     }
 
-    /// Whether a chunk may be opened beside those that are open and those that the same command has `opened`.
+    /// Whether a chunk may be opened in addition to the open ones and those that the same command has
+    /// `opened`.
     fn check_open(&self, chunk: Chunk, opened: &mut Vec<Chunk>) -> Result<(), Refusal> {
         let Geometry { max_open, max_open_per_unit, .. } = self.config.geometry;
         let is_of_unit = |other: &&Chunk| (other.group, other.unit) == (chunk.group, chunk.unit);
@@ -131,7 +133,7 @@ impl OpenChannel {
         self.check_chunks(blocks, &[ChunkState::Open])
     }
 
-    /// Whether all chunks of a list are in one of these states, each stands there once, and nothing of them is in flight.
+    /// Whether all chunks of a list are in one of these states, appear once, and have no commands in flight.
     fn check_chunks(&self, blocks: &[LogicalBlock], states: &[ChunkState]) -> Result<(), Refusal> {
         for (n, LogicalBlock { chunk, .. }) in blocks.iter().enumerate() {
             let entry = self.chunk_in(*chunk, states)?;

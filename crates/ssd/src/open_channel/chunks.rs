@@ -1,4 +1,4 @@
-//! The table of chunks as the host knows them: their states and write pointers, and what in each is in flight.
+//! The chunk table as the host sees it: states, write pointers, and commands in flight by chunk.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, id};
@@ -7,30 +7,30 @@ use crate::ensure::ensure;
 use crate::physical_device::{ChunkState, Geometry};
 
 id!(
-    /// A chunk as the host counts them: by parallel unit, then by chunk.
+    /// A chunk in the order of the host: by parallel unit, then by chunk.
     ChunkId
 );
 
-/// A chunk.
+/// Entry of a chunk.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Entry {
     pub(super) state: ChunkState,
-    /// Where the next write has to begin, those in flight counted as done.
+    /// The write pointer, with writes in flight counted as done.
     pub(super) next: u32,
-    /// Logical blocks whose write was answered, or may be: those in flash, with write-back also those in the buffer.
+    /// Logical blocks that count as written: those in flash and, with write-back, those in the buffer.
     pub(super) written: u32,
-    /// Logical blocks that are programmed.
+    /// Logical blocks programmed.
     pub(super) programmed: u32,
-    /// Logical blocks of commands that are neither answered as written nor given up.
+    /// Logical blocks of write commands that are neither complete nor given up.
     pub(super) writing: u32,
     /// Reads in flight.
     pub(super) readers: u32,
     pub(super) is_resetting: bool,
     /// Whether its block is being erased.
     pub(super) is_erasing: bool,
-    /// Whether its block is to be retired when it is reset, because a program failed in it.
+    /// Whether its block is retired at the next reset, because a program failed in it.
     pub(super) is_bad: bool,
-    /// Whether a reset has begun that left nothing of its data where it could be found.
+    /// Whether a reset has begun after which its data cannot be found any more.
     pub(super) is_void: bool,
 }
 
@@ -48,12 +48,12 @@ impl Entry {
         is_void: false,
     };
 
-    /// Whether commands that change it are in flight.
+    /// Whether commands in flight change it.
     pub(super) fn changes(&self) -> bool {
         self.is_resetting || self.writing > 0
     }
 
-    /// Whether its programs are behind its write pointer.
+    /// Whether its programs lag behind its write pointer.
     pub(super) fn is_behind(&self) -> bool {
         self.programmed != self.next
     }
@@ -85,7 +85,7 @@ impl Chunks {
         &self.entries[chunk]
     }
 
-    /// An entry, for changes that leave its state alone.
+    /// An entry, for changes that do not touch its state.
     #[inline]
     pub(super) fn get_mut(&mut self, chunk: ChunkId) -> &mut Entry {
         &mut self.entries[chunk]
@@ -95,7 +95,7 @@ impl Chunks {
         self.entries.entries()
     }
 
-    /// How many chunks there are.
+    /// Chunks of the device.
     pub(super) fn len(&self) -> usize {
         self.entries.len()
     }
@@ -133,7 +133,7 @@ impl Chunks {
         }
     }
 
-    /// So many more logical blocks of a chunk count as written: the host may be told.
+    /// Counts this many more logical blocks of a chunk as written: their write may complete.
     pub(super) fn written(&mut self, chunk: ChunkId, blocks: u32) {
         let entry = &mut self.entries[chunk];
         entry.written += blocks;
@@ -143,14 +143,14 @@ impl Chunks {
         }
     }
 
-    /// A chunk takes no more writes: it ends with what is in flash.
+    /// Ends a chunk at what is in flash: it takes no more writes.
     pub(super) fn end(&mut self, chunk: ChunkId, state: ChunkState) {
         let entry = &mut self.entries[chunk];
         (entry.next, entry.written) = (entry.programmed, entry.programmed);
         self.set_state(chunk, state);
     }
 
-    /// The reset of a chunk is over.
+    /// The reset of a chunk has ended.
     pub(super) fn reset_over(&mut self, chunk: ChunkId, failed: bool) {
         self.set_state(chunk, ChunkState::Free);
         self.entries[chunk] = Entry::FREE;
@@ -159,7 +159,8 @@ impl Chunks {
         }
     }
 
-    /// After a power cut what is programmed of a chunk is known, and what is `kept` in the buffer of it; the rest was never written.
+    /// After a power cut: a chunk holds what is programmed and what is `kept` in the buffer; the rest was
+    /// never written.
     pub(super) fn settle(&mut self, chunk: ChunkId, kept: u32) {
         let size = self.size;
         let entry = &mut self.entries[chunk];
@@ -175,14 +176,14 @@ impl Chunks {
         self.set_state(chunk, state);
     }
 
-    /// The power is cut: nothing is in flight any more.
+    /// The power is cut: no command is in flight any more.
     pub(super) fn forget(&mut self) {
         for entry in self.entries.iter_mut() {
             (entry.writing, entry.readers) = (0, 0);
         }
     }
 
-    /// Checks what was loaded.
+    /// Checks a loaded state.
     pub(super) fn check_loaded(&self) -> Result<(), String> {
         let mut open = vec![0; self.open.len()];
         for (chunk, entry) in self.entries.entries() {

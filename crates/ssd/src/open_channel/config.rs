@@ -1,4 +1,4 @@
-//! The configuration of an open-channel device, and the check that makes its geometry of it.
+//! The configuration of an open-channel device, and the check that derives its geometry.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,83 +20,84 @@ use crate::policy::failure::FailureKind;
 use crate::policy::tuner::TunerKind;
 use crate::scheduling::SchedulingFile;
 
-/// An open-channel device as it is written.
+/// Configuration of an open-channel device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OpenChannelFile {
     /// The NAND part.
     pub part: PartFile,
-    /// How many dies there are, and on how many channels: a channel is a group, and a die a parallel unit.
+    /// Number of dies and channels: a channel is a group, and a die a parallel unit.
     pub layout: Layout,
-    /// The least that is read: a page divided by a power of two. Left out: a page.
+    /// The logical block, the smallest unit of a read: a page divided by a power of two. Left out: a page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub logical_block: Option<Bytes>,
-    /// A logical block of an open chunk can be read once more than this many after it were written. `0`: as soon as it is
-    /// programmed, which chips allow.
+    /// Cache minimum write size units: a logical block of an open chunk is readable after more than this many
+    /// later ones are written. `0`: as soon as it is programmed, which chips allow.
     #[serde(default)]
     pub mw_cunits: u32,
-    /// Writes of a multiple of this many logical blocks are said to go fastest: a multiple of what one program writes. Left out: what one
-    /// program writes.
+    /// Optimal write size reported to the host, in logical blocks: a multiple of one program. Left out: one
+    /// program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ws_opt: Option<u32>,
-    /// Chunks that may be open at a time. Left out: no limit.
+    /// Most open chunks. Left out: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_open: Option<u32>,
-    /// Chunks of a parallel unit that may be open at a time. Left out: no limit.
+    /// Most open chunks of a parallel unit. Left out: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_open_per_unit: Option<u32>,
-    /// Chunks that are free already may be reset.
+    /// Free chunks may be reset.
     #[serde(default)]
     pub multiple_resets: bool,
-    /// Chunks that are open may be reset.
+    /// Open chunks may be reset.
     #[serde(default = "yes")]
     pub early_resets: bool,
     /// The link between host and device. Left out: commands and data reach the device at no cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<PcieFile>,
-    /// The write buffer. Left out: what is written waits without limit, and is answered when it is in flash.
+    /// The write buffer. Left out: it is unlimited, and writes complete when they are in flash.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub buffer: Option<BufferFile>,
-    /// The manager of program failures. Left out: they are reported to the host.
+    /// The program failure manager. Left out: failures are reported to the host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failures: Option<FailuresFile>,
-    /// The treatment of a chunk or block in which a program or an erase failed: retired, or used again once it is erased.
+    /// Treatment of a chunk or block after a program or erase failure: retired, or used again once it is
+    /// erased.
     #[serde(default)]
     pub failure: FailureKind,
-    /// The fate of programs and erases in progress when the power is cut.
+    /// Fate of programs and erases in progress at a power cut.
     #[serde(default)]
     pub programs_at_cut: ProgramsAtCut,
-    /// Pages that could not be read are sensed again.
+    /// Read retry of pages that could not be read.
     #[serde(default)]
     pub read_retry: ReadRetryFile,
-    /// Read levels with which pages are sensed; asked only where a rule of `faults` makes pages need a set of
-    /// read levels.
+    /// Read reference voltages for page reads; queried only where a rule of `faults` makes pages need a set
+    /// of read levels.
     #[serde(default)]
     pub tuner: TunerKind,
-    /// Order of the commands of a die, and suspends.
+    /// Scheduling of the commands of a die, and suspends.
     #[serde(default)]
     pub scheduling: SchedulingFile,
-    /// Failures and their times: a table `[[faults]]` for each rule. A command fails if one of them says so.
+    /// Failures and their times: a table `[[faults]]` for each rule. A command fails if any rule says so.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<FaultFile>,
 }
 
-/// The manager of program failures as it is written.
+/// Configuration of the program failure manager.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FailuresFile {
-    /// Chunks are mapped to blocks, so that another block can take the place of one in which a program failed.
+    /// Chunks are mapped to blocks, so that another block can replace one in which a program failed.
     #[serde(default)]
     pub block_map: bool,
-    /// The host writes on at once in the other block, and pages are copied later, to where a shift of their offsets finds them. Otherwise they are copied before
-    /// the failed write is tried again.
+    /// The host continues at once in another block, and pages are copied later to where a shift of their
+    /// offsets finds them. Otherwise they are copied before the failed write is tried again.
     #[serde(default)]
     pub shift: bool,
-    /// Fraction of the blocks of each parallel unit that are kept in reserve, rounded down.
+    /// Fraction of the blocks of each parallel unit kept in reserve, rounded down.
     #[serde(default = "reserve")]
     #[schemars(range(min = 0.0, max = 0.5))]
     pub reserve: f64,
-    /// The treatment of a chunk that is closed before its end while its pages are in several blocks.
+    /// Treatment of a chunk that is closed early while its pages are in several blocks.
     #[serde(default)]
     pub early_close: EarlyClose,
     /// No journal of the tables is kept: after a power cut a page of each block is read instead.
@@ -113,21 +114,21 @@ fn yes() -> bool {
     true
 }
 
-/// An open-channel device whose numbers fit each other.
+/// A checked configuration of an open-channel device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OpenChannelConfig {
-    /// As it was written.
+    /// The configuration as given.
     pub file: OpenChannelFile,
     /// Its chips; a location is a logical block.
     pub pools: Pools,
-    /// Its geometry as its host sees it.
+    /// Geometry as the host sees it.
     pub geometry: Geometry,
     /// Failures and their times.
     pub faults: Vec<Fault>,
 }
 
 impl OpenChannelFile {
-    /// A device of this part and layout, with everything else as it is where it is left out.
+    /// A device with this part and layout, and defaults for everything else.
     pub fn of(part: PartFile, layout: Layout) -> Self {
         Self {
             part,
@@ -151,10 +152,10 @@ impl OpenChannelFile {
         }
     }
 
-    /// The device, or everything that is wrong with it.
+    /// Checks the configuration.
     ///
     /// # Errors
-    /// The keys that do not fit.
+    /// All keys that are wrong.
     pub fn check(self) -> Result<OpenChannelConfig, Complaints> {
         let mut wrong = Complaints::default();
         let part = self.part.clone().check().map_err(|inner| wrong.nest("part", inner)).ok();
@@ -193,7 +194,7 @@ impl OpenChannelFile {
         wrong.or_ok(()).map(|()| OpenChannelConfig { file: self, pools, geometry: seen, faults })
     }
 
-    /// The size of a program, and the limits that the host is told.
+    /// Checks the size of a program, and the limits reported to the host.
     fn check_units(&self, seen: &Geometry, wrong: &mut Complaints) {
         wrong.require(
             seen.ws_min as usize <= MOST_BLOCKS,
@@ -241,7 +242,7 @@ impl OpenChannelFile {
             "shift = true: without it no list lasts",
         );
         let reserve = file.blocks(blocks);
-        // Two of them are the journal.
+        // Two blocks are the journal.
         let least = if file.volatile_tables { 1 } else { 3 };
         let wanted = format!(
             "a fraction that keeps from {least} to {} of the {blocks} blocks of a parallel unit; {reserve} are too few or too many",
@@ -302,13 +303,13 @@ impl OpenChannelFile {
 }
 
 impl FailuresFile {
-    /// The reserve blocks of a parallel unit of this many blocks.
+    /// Reserve blocks of a parallel unit of this many blocks.
     fn blocks(&self, of: u32) -> u32 {
         (f64::from(of) * self.reserve.clamp(0.0, 1.0)) as u32
     }
 }
 
-/// The times of the array in the data sheet.
+/// Array times of the data sheet.
 fn times(part: &Part) -> Times {
     let reads = part.read_times();
     let mean = reads.iter().map(|time| time.ps()).sum::<u64>() / reads.len().max(1) as u64;
@@ -321,7 +322,7 @@ fn times(part: &Part) -> Times {
 }
 
 impl OpenChannelConfig {
-    /// The sizes of its manager of failures, if it has one.
+    /// Dimensions of its program failure manager, if it has one.
     pub fn shape(&self) -> Option<Shape> {
         let failures = self.file.failures.as_ref()?;
         let geometry = &self.pools.first().geometry;
@@ -334,7 +335,7 @@ impl OpenChannelConfig {
         })
     }
 
-    /// The setup of its flash.
+    /// Setup of its flash.
     pub fn setup(&self) -> Setup<'_> {
         Setup {
             pools: &self.pools,

@@ -1,13 +1,14 @@
-//! The power is cut, and comes back.
+//! Power cut and recovery.
 //!
-//! The table of chunks is kept in memory of its own that outlives the power, as real devices keep it; which is why all that is left to
-//! find out is how far the commands came that were in flight. For that the chunks that they were changing are read, the page that was
-//! programmed last in each. A unit that the cut tore closes its chunk before it; with a manager of failures the chunk goes on in another
-//! block. A chunk whose erase was torn stays closed, and
-//! nothing in it can be read: it has to be reset once more. Commands that had not begun leave no trace.
+//! The chunk table is kept in memory of its own that survives the power cut, as in real devices; so recovery
+//! only has to find out how far the commands in flight came. It reads the last programmed page of each chunk
+//! that they were changing. A unit torn by the cut closes its chunk before it; with a program failure manager
+//! the chunk continues in another block. A chunk whose erase was torn stays closed and unreadable: it has to
+//! be reset once more. Commands that had not begun leave no trace.
 //!
-//! The contents of the buffer are lost unless that is protected. The tables of the manager are read from their journals. Without journals the
-//! first page of each block is read, whose spare area says which page of which chunk it is, which is what the tables say.
+//! The contents of the buffer are lost unless it is protected. The tables of the manager are read from their
+//! journals. Without journals the first page of each block is read; its spare area has the chunk and page it
+//! belongs to, which is the same information.
 
 use wordline_kernel::{Instant, Schedule};
 use wordline_nand::{AtCut, BlockSetId, Location, Stamp};
@@ -42,7 +43,7 @@ impl OpenChannel {
             changing.chain(forgotten.lost).chain(forgotten.programming).chain(at_work).collect();
         self.chunks.forget();
         self.resets.forget();
-        // A recovery that was cut off has to find out about the chunks of before.
+        // An interrupted recovery had not yet examined these chunks.
         chunks.extend(self.recovering.take().into_iter().flat_map(|recovering| recovering.chunks));
         chunks.sort_unstable();
         chunks.dedup();
@@ -50,7 +51,8 @@ impl OpenChannel {
         PowerCut { unanswered: self.commands.forget(), torn }
     }
 
-    /// The chunks that dies worked on for the manager of failures; what is not recorded did not happen.
+    /// The chunks that dies were working on for the failure manager; changes that were not recorded are
+    /// undone.
     fn cut_repairs(&mut self) -> Vec<ChunkId> {
         let Some(repairs) = &mut self.repairs else { return Vec::new() };
         repairs.retries.forget_all();
@@ -60,7 +62,7 @@ impl OpenChannel {
             (entry.is_bad, entry.is_void, entry.is_erasing) = (is_bad, is_void, false);
             chunks.push(before.chunk());
         }
-        // Blocks that could not be read are not as the copy says, also if its program came to its end.
+        // A copy of unreadable blocks is corrupted, even if its program completed.
         for (Place { block, page }, unread) in unread {
             let first = page * self.config.geometry.ws_min;
             if self.chips().programmed(block) > first {
@@ -105,17 +107,17 @@ impl OpenChannel {
         }
     }
 
-    /// The block that a chunk is written in.
+    /// The block in which a chunk is being written.
     fn written_block(&self, chunk: ChunkId) -> BlockSetId {
         self.config.pools.block_of(self.unit_location(chunk, self.last_written(chunk)))
     }
 
-    /// The next logical block to be programmed of a chunk, or the last one.
+    /// The next logical block of a chunk to be programmed, or the last one.
     fn last_written(&self, chunk: ChunkId) -> u32 {
         self.chunks.get(chunk).programmed.min(self.config.geometry.blocks_per_chunk - 1)
     }
 
-    /// The pages that the tables of the manager of failures are read from.
+    /// The pages from which the tables of the failure manager are read.
     fn tables_to_read(&self, unit: u32) -> Vec<Location> {
         let Some(repairs) = &self.repairs else { return Vec::new() };
         match repairs.last_records() {
@@ -130,7 +132,7 @@ impl OpenChannel {
         }
     }
 
-    /// A page that the recovery needs was read.
+    /// A page read of the recovery has ended.
     pub(super) fn scan_read_over(&mut self, calendar: &mut impl Schedule<Event>) {
         let recovering = self.recovering.as_mut().expect("chunks are read after a power cut");
         recovering.left -= 1;
@@ -140,7 +142,7 @@ impl OpenChannel {
     }
 
     fn recovered(&mut self, calendar: &mut impl Schedule<Event>) {
-        // Until all chunks are known nothing is programmed.
+        // Nothing is programmed until all chunks are known.
         let recovering = self.recovering.as_mut().expect("it was under way");
         let Recovering { chunks, since, pages_read, .. } = std::mem::take(recovering);
         let time = calendar.now() - since.expect("the power is on");
@@ -164,7 +166,7 @@ impl OpenChannel {
         self.serve_idle(calendar);
     }
 
-    /// Finds out what became of a chunk that commands were changing.
+    /// Finds out how far the commands on a chunk came.
     fn settle(&mut self, chunk: ChunkId, calendar: &mut impl Schedule<Event>) {
         let entry = self.chunks.get_mut(chunk);
         if entry.is_resetting && (entry.is_void || entry.is_erasing) {
@@ -181,8 +183,8 @@ impl OpenChannel {
         let next = self.unit_location(chunk, self.last_written(chunk));
         let block = self.config.pools.block_of(next);
         let behind = self.config.pools.at(block, 0).0 + self.chips().programmed(block);
-        // Behind the last unit of a closed chunk is padding, or nothing. While pages are copied before a failed write, its place is that of
-        // the failure.
+        // Behind the last unit of a closed chunk is padding, or nothing. While pages are copied before a
+        // failed write, the page there is the failed one.
         let is_migrating = self.failures().is_some_and(|manager| manager.is_migrating(chunk));
         let is_expected = entry.is_behind() || entry.state != ChunkState::Closed;
         let is_begun = is_expected && !is_migrating && behind > next.0;
@@ -203,7 +205,7 @@ impl OpenChannel {
         self.settle_closed(chunk);
     }
 
-    /// The next unit of a chunk is torn: the chunk goes on in another block, or ends before it.
+    /// The next unit of a chunk is torn: the chunk continues in another block, or ends before it.
     fn settle_torn(&mut self, chunk: ChunkId, is_kept: bool, calendar: &mut impl Schedule<Event>) {
         let is_written = matches!(self.chunks.get(chunk).state, ChunkState::Free | ChunkState::Open);
         let goes_on = |manager: &Manager| {
@@ -219,7 +221,7 @@ impl OpenChannel {
         }
     }
 
-    /// Finds out what became of the reset of a chunk, which had begun.
+    /// Finds out how far the reset of a chunk came that had begun.
     fn settle_reset(&mut self, chunk: ChunkId) {
         let block = self.block_of(chunk);
         if self.chunks.get(chunk).is_erasing && self.chips().programmed(block) == 0 {
@@ -238,7 +240,7 @@ impl OpenChannel {
         }
     }
 
-    /// Finds out what became of the copy that the pages of a chunk were being brought together with.
+    /// Finds out how far the copy came that gathers the pages of a chunk in one block.
     fn settle_copies(&mut self, chunk: ChunkId, calendar: &mut impl Schedule<Event>) {
         let Some(repairs) = &mut self.repairs else { return };
         let is_migrating = repairs.manager().is_migrating(chunk);

@@ -1,4 +1,4 @@
-//! The work of each die for the manager of failures: what it does, what waits for it, and the journal.
+//! Work of each die for the failure manager: its current action, waiting changes, and the journal.
 
 use std::collections::VecDeque;
 
@@ -12,20 +12,21 @@ use super::failures::{Before, Manager, Place, Shape, Step};
 use super::journal::{Journal, pages_of_record};
 use super::spans::Retries;
 
-/// The work of a die for the manager.
+/// Action of a die for the manager.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) enum Action {
-    /// It reads a page that is copied; so many reads are left, and these logical blocks of it could not be read.
+    /// Reads a page to be copied; `left` reads are outstanding, and the logical blocks of `unread` could not
+    /// be read.
     Read { chunk: ChunkId, step: Step, left: u32, unread: u64 },
-    /// It programs a page of a copy or of padding.
+    /// Programs a page of a copy or of padding.
     Program { chunk: ChunkId, step: Step, unread: u64 },
-    /// It erases a block of the reserve.
+    /// Erases a reserve block.
     Erase,
-    /// It erases the block of the journal that is written next.
+    /// Erases the journal block that is written next.
     EraseJournal,
 }
 
-/// The change of the tables that is tried again when another one is recorded, or a reserve block is erased.
+/// A change of the tables that is tried again after another one is recorded, or a reserve block is erased.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) enum Again {
     Program(ChunkId, bool),
@@ -33,39 +34,39 @@ pub(super) enum Again {
     Reset(ChunkId),
 }
 
-/// How things were before a change of the tables.
+/// State before a change of the tables, to undo it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Recorded {
     pub(super) before: Before,
-    /// Whether the block of the chunk was to be retired, and whether its data were gone already.
+    /// Whether the block of the chunk was to be retired, and whether its data were already gone.
     pub(super) is_bad: bool,
     pub(super) is_void: bool,
 }
 
-/// The work of the dies when the power was cut.
+/// Work of the dies that a power cut interrupted.
 #[derive(Debug, Default)]
 pub(super) struct AtWork {
-    /// The chunks of copies, of padding, and of failures that were not dealt with.
+    /// The chunks of copies, of padding, and of failures that were not handled yet.
     pub(super) chunks: Vec<ChunkId>,
-    /// The changes that were not recorded, and are taken back.
+    /// Changes that were not recorded and are undone.
     pub(super) undone: Vec<Recorded>,
-    /// Pages that copies were programming, and which of their logical blocks could not be read.
+    /// Pages that copies were programming, and the logical blocks of each that could not be read.
     pub(super) unread: Vec<(Place, u64)>,
 }
 
-/// The work of a die for the manager.
+/// Work of a die for the manager.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Hand {
     pub(super) action: Option<Action>,
-    /// In the order in which they came up.
+    /// Changes that wait, in order of arrival.
     pub(super) again: VecDeque<Again>,
-    /// The change that is being recorded, and pages of the record that are not programmed yet.
+    /// The change that is being recorded, and the pages of its record that are still to be programmed.
     pub(super) recorded: Option<Recorded>,
     pub(super) records: u32,
     pub(super) journal: Option<Journal>,
 }
 
-/// The manager of failures, and the work of the dies for it.
+/// The failure manager, and the work of the dies for it.
 #[derive(Clone, Debug)]
 pub(super) struct Repairs {
     pub(super) manager: Manager,
@@ -80,14 +81,14 @@ state!(Repairs {
 });
 
 impl Hand {
-    /// Whether a change of the tables is under way.
+    /// Whether a change of the tables is in progress.
     pub(super) fn is_changing(&self) -> bool {
         !self.again.is_empty() || self.recorded.is_some()
     }
 }
 
 impl Repairs {
-    /// Those of a device, if it has a manager, and the chunks that are out of use because of bad blocks.
+    /// The manager of a device, if it is configured, and the chunks that are offline because of bad blocks.
     pub(super) fn of(config: &OpenChannelConfig, bad: &[BlockSetId]) -> (Option<Self>, Vec<ChunkId>) {
         let (Some(file), Some(shape)) = (&config.file.failures, config.shape()) else {
             return (None, bad.iter().map(|block| ChunkId(block.0)).collect());
@@ -120,18 +121,18 @@ impl Repairs {
         self.manager.stepped(chunk, step);
     }
 
-    /// Whether the host's programs of a die wait for the manager.
+    /// Whether host programs of a die have to wait for the manager.
     pub(super) fn holds(&self, unit: u32) -> bool {
         self.hands[unit as usize].is_changing() || self.manager.copies_first(unit)
     }
 
-    /// Whether the die of a parallel unit works for the manager, or a change of the tables is under way.
+    /// Whether the die of a parallel unit works for the manager, or a change of the tables is in progress.
     pub(super) fn is_busy(&self, unit: u32) -> bool {
         let hand = &self.hands[unit as usize];
         hand.action.is_some() || hand.is_changing()
     }
 
-    /// Tasks of dies for the manager.
+    /// Tasks queued at dies for the manager.
     pub(super) fn at_dies(&self) -> usize {
         let of_hand = |hand: &Hand| {
             let of_action = match hand.action {
@@ -144,7 +145,7 @@ impl Repairs {
         self.hands.iter().map(of_hand).sum()
     }
 
-    /// The power is cut: a change that was not recorded did not happen.
+    /// The power is cut: changes that were not recorded are undone.
     pub(super) fn cut(&mut self) -> AtWork {
         let mut at_work = AtWork::default();
         for hand in &mut self.hands {
@@ -154,7 +155,7 @@ impl Repairs {
                     at_work.unread.push((to, unread));
                 }
             }
-            // A failed program for which a block was being erased is found torn.
+            // A failed program that waited for the erase of a block is found torn.
             at_work.chunks.extend(hand.again.drain(..).filter_map(|again| match again {
                 Again::Program(chunk, _) | Again::Step(chunk, ..) => Some(chunk),
                 Again::Reset(_) => None,
@@ -168,12 +169,12 @@ impl Repairs {
         at_work
     }
 
-    /// Whether a change of the tables waits in which a block may be erased that is being read.
+    /// Whether a change of the tables waits that may erase a block which is being read.
     pub(super) fn wait_for_reads(&self) -> bool {
         !self.manager.shifts() && self.hands.iter().any(|hand| !hand.again.is_empty())
     }
 
-    /// After a power cut: the pages of the journals that are programmed count.
+    /// After a power cut: only the programmed pages of the journals count.
     pub(super) fn settle_journals(&mut self, programmed: impl Fn(BlockSetId) -> u32) {
         for hand in &mut self.hands {
             if let Some(journal) = &mut hand.journal {
@@ -182,13 +183,13 @@ impl Repairs {
         }
     }
 
-    /// The last records of the journals; none where there is no journal.
+    /// Locations of the last records of the journals; none without journals.
     pub(super) fn last_records(&self) -> Option<Vec<Place>> {
         let journals: Option<Vec<&Journal>> = self.hands.iter().map(|hand| hand.journal.as_ref()).collect();
         Some(journals?.iter().filter_map(|journal| journal.last()).collect())
     }
 
-    /// The lengths of the lists whose lengths follow from the configuration.
+    /// Lengths of the lists whose lengths follow from the configuration.
     pub(super) fn lengths(&self) -> impl Iterator<Item = usize> + use<> {
         self.manager.lengths().into_iter().chain([self.hands.len()])
     }

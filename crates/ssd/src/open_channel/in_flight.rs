@@ -1,4 +1,4 @@
-//! The commands that were taken and are not answered.
+//! Commands that were accepted and have not completed.
 
 use std::collections::VecDeque;
 
@@ -10,16 +10,16 @@ use super::spans::Spans;
 use super::telling::Teller;
 use crate::physical_device::{Answer, Command, Failure, LogicalBlock, Operation};
 
-/// Where a command is on its way over the link.
+/// Progress of a command on the link and in the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Stage {
-    /// The host is telling the device of it.
+    /// The submission is on its way to the device.
     Ringing,
     /// The device is fetching it.
     Fetching,
-    /// The device works on it.
+    /// The device executes it.
     Working,
-    /// Its answer is on its way.
+    /// Its completion is on its way to the host.
     Reporting,
 }
 
@@ -31,25 +31,26 @@ pub(super) struct InFlight {
     pub(super) submitted: Instant,
     pub(super) stage: Stage,
     pub(super) blocks: Vec<LogicalBlock>,
-    /// Where a copy goes.
+    /// Destination of a copy.
     pub(super) to: Vec<LogicalBlock>,
-    /// Where what it reads is in flash, by its place in the list; of a reset the blocks that are being erased.
+    /// Flash locations of the blocks that it reads, by index in the list; of a reset, the blocks being
+    /// erased.
     pub(super) locations: Vec<Location>,
-    /// The stamps to write, or those that were read.
+    /// Data tags to write, or those that were read.
     pub(super) stamps: Vec<Stamp>,
     failed: u64,
     failure: Option<Failure>,
-    /// The parts that it waits for: reads and erases of dies, units, resets that have not begun.
+    /// Outstanding parts: reads and erases at dies, units, resets that have not begun.
     pub(super) parts: u32,
-    /// Reads among those.
+    /// Reads among the outstanding parts.
     pub(super) reads: u32,
 }
 
-/// No place in flash: what is read is in the buffer.
+/// No location in flash: the block is read from the buffer.
 pub(super) const NOWHERE: Location = Location(u32::MAX);
 
 impl InFlight {
-    /// A command that waits for nothing so far.
+    /// A command without outstanding parts.
     pub(super) fn new(command: &Command<'_>, submitted: Instant) -> Self {
         let Command { operation, tag, blocks, to, stamps } = *command;
         let (locations, stamps) = match operation {
@@ -83,7 +84,7 @@ impl InFlight {
         }
     }
 
-    /// It failed for `count` logical blocks from that at a place of its list on.
+    /// Records the failure of `count` logical blocks from index `at` of its list on.
     pub(super) fn fails(&mut self, at: usize, count: u32, failure: Failure) {
         self.failure = Some(failure);
         for n in 0..count {
@@ -91,17 +92,17 @@ impl InFlight {
         }
     }
 
-    /// Whether some of it has failed so far.
+    /// Whether any of its blocks has failed so far.
     pub(super) fn has_failed(&self) -> bool {
         self.failure.is_some()
     }
 
-    /// Logical blocks whose data go back to the host.
+    /// Logical blocks whose data are returned to the host.
     pub(super) fn found(&self) -> usize {
         if self.operation == Operation::Read { self.blocks.len() } else { 0 }
     }
 
-    /// Its answer.
+    /// The completion of the command.
     pub(super) fn answer(self, now: Instant) -> Answer {
         let Self { operation, tag, submitted, stamps, failed, failure, .. } = self;
         let found = if operation == Operation::Read { stamps } else { Vec::new() };
@@ -109,25 +110,25 @@ impl InFlight {
     }
 }
 
-/// All commands in flight, by their numbers, which grow.
+/// All commands in flight, by ascending number.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Commands {
-    /// Those from the oldest one on that is in flight; none at the place of one that is over.
+    /// The commands from the oldest one in flight on; none in place of one that has completed.
     window: VecDeque<Option<InFlight>>,
     /// The number of the next one.
     next: u32,
-    /// From writes to their answers, where they take time.
+    /// Latencies of writes, where commands take time.
     pub(super) write_answers: Spans,
-    /// The dies that a command is started on. Between two events there are none.
+    /// Dies on which a command is being started; empty between two events.
     #[serde(skip)]
     pub(super) dies: Vec<DieId>,
-    /// None where the times of commands are not told.
+    /// None where the times of commands are not recorded.
     #[serde(skip)]
     pub(super) teller: Option<Box<Teller>>,
 }
 
 impl Commands {
-    /// Takes a command; its number.
+    /// Adds a command and returns its number.
     pub(super) fn add(&mut self, command: InFlight) -> u32 {
         let number = self.next;
         self.next = number.wrapping_add(1);
@@ -135,7 +136,7 @@ impl Commands {
         number
     }
 
-    /// The place of a number in the window, or beyond it.
+    /// Index of a number in the window, or beyond it.
     #[inline]
     fn place(&self, number: u32) -> usize {
         number.wrapping_sub(self.next.wrapping_sub(self.window.len() as u32)) as usize
@@ -158,14 +159,14 @@ impl Commands {
         command.expect("a part of it is in flight")
     }
 
-    /// A part of a command is over; whether that was the last one.
+    /// Ends a part of a command; whether it was the last one.
     pub(super) fn part_over(&mut self, number: u32) -> bool {
         let command = self.get_mut(number);
         command.parts -= 1;
         command.parts == 0
     }
 
-    /// Takes a command that is over; its answer.
+    /// Removes a command that has ended, and returns its completion.
     pub(super) fn answer(&mut self, number: u32, now: Instant, takes_time: bool) -> Answer {
         let place = self.place(number);
         let command = self.window.get_mut(place).and_then(Option::take);
@@ -179,32 +180,32 @@ impl Commands {
         answer
     }
 
-    /// How many there are.
+    /// Commands in flight.
     pub(super) fn len(&self) -> usize {
         self.iter().count()
     }
 
-    /// Whether there are none.
+    /// Whether no commands are in flight.
     pub(super) fn is_empty(&self) -> bool {
         self.window.is_empty()
     }
 
-    /// All of them, those first that came first.
+    /// All commands, in order of submission.
     pub(super) fn iter(&self) -> impl Iterator<Item = &InFlight> {
         self.window.iter().flatten()
     }
 
-    /// The one that came first.
+    /// The command that was submitted first.
     pub(super) fn oldest(&self) -> Option<&InFlight> {
         self.iter().min_by_key(|command| command.submitted)
     }
 
-    /// None are in flight any more: their tags.
+    /// Drops all commands and returns their tags.
     pub(super) fn forget(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.window).into_iter().flatten().map(|command| command.tag).collect()
     }
 
-    /// Whether, in a state that was read, the window begins with a command.
+    /// Whether the window of a loaded state begins with a command.
     pub(super) fn is_sound(&self) -> bool {
         !matches!(self.window.front(), Some(None))
     }

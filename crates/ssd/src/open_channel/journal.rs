@@ -1,8 +1,8 @@
-//! The journal of the failure manager's tables: two blocks of each parallel unit, in which each change is recorded before anything rests
-//! on it.
+//! The journal of the failure manager's tables: two blocks of each parallel unit, in which each change is
+//! recorded before anything depends on it.
 //!
-//! A record holds all that the tables say of its parallel unit, so that the last one is enough after a power cut. For 1,024 blocks of
-//! 1,536 pages these are 3 KiB, less than a page; what takes more takes several pages.
+//! A record holds all table entries of its parallel unit, so that the last record is enough after a power
+//! cut. For 1,024 blocks of 1,536 pages it takes 3 KiB, less than a page; larger tables take several pages.
 
 use serde::{Deserialize, Serialize};
 use wordline_nand::BlockSetId;
@@ -12,13 +12,13 @@ use super::failures::{Place, memory};
 /// The journal of a parallel unit.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Journal {
-    /// The block that is written, and the other one.
+    /// The current block, and the other one.
     blocks: [BlockSetId; 2],
     /// The next page.
     page: u32,
 }
 
-/// Pages of a record of the tables for so many blocks of so many pages of this many bytes.
+/// Pages of a record of the tables for this many blocks of `pages` pages of `bytes` bytes.
 pub(super) fn pages_of_record(blocks: u32, pages: u32, bytes: u64) -> u32 {
     let [map, shift] = memory(u64::from(blocks), pages);
     ((map.0 + shift.0).div_ceil(bytes) as u32).max(1)
@@ -29,28 +29,28 @@ impl Journal {
         Self { blocks, page: 0 }
     }
 
-    /// Whether its block is full, of so many pages.
+    /// Whether the current block, of `pages` pages, is full.
     pub(super) fn is_full(&self, pages: u32) -> bool {
         self.page == pages
     }
 
-    /// Whether nothing of its block is written.
+    /// Whether nothing is written to the current block.
     pub(super) fn is_new(&self) -> bool {
         self.page == 0
     }
 
-    /// Goes on in the other block.
+    /// Switches to the other block.
     pub(super) fn turn(&mut self) {
         self.blocks.swap(0, 1);
         self.page = 0;
     }
 
-    /// Its blocks.
+    /// Both blocks.
     pub(super) fn blocks(&self) -> [BlockSetId; 2] {
         self.blocks
     }
 
-    /// The block that is written.
+    /// The current block.
     pub(super) fn block(&self) -> BlockSetId {
         self.blocks[0]
     }
@@ -60,28 +60,29 @@ impl Journal {
         self.blocks[1]
     }
 
-    /// The place of the next page.
+    /// Takes the next page.
     pub(super) fn take_page(&mut self) -> Place {
         self.page += 1;
         Place { block: self.blocks[0], page: self.page - 1 }
     }
 
-    /// The page that was written last, if there is one.
+    /// The page written last, if there is one.
     pub(super) fn last(&self) -> Option<Place> {
         Some(Place { block: self.blocks[0], page: self.page.checked_sub(1)? })
     }
 
-    /// After a power cut: so many pages of its block are programmed. If it was still to be erased these are none of its.
+    /// After a power cut: at most this many pages of the current block are programmed. If the block was still
+    /// to be erased, none of them counts.
     pub(super) fn settle(&mut self, programmed: u32) {
         self.page = self.page.min(programmed);
     }
 
-    /// The block that is written is out of use: this one takes its place.
+    /// Replaces the current block, which is out of use.
     pub(super) fn replace(&mut self, block: BlockSetId) {
         (self.blocks[0], self.page) = (block, 0);
     }
 
-    /// The other block is out of use: this one takes its place.
+    /// Replaces the other block, which is out of use.
     pub(super) fn replace_other(&mut self, block: BlockSetId) {
         self.blocks[1] = block;
     }

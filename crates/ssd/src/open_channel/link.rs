@@ -1,5 +1,5 @@
-//! The link between host and device: what a command puts on it, and when it is through. A direction carries one thing at a time, in the
-//! order in which it was asked for.
+//! The link between host and device: the transfers of a command, and when each ends. A direction carries one
+//! transfer at a time, in order of request.
 
 use wordline_kernel::{Duration, Factor, Instant, state};
 
@@ -21,32 +21,32 @@ impl HostLink {
         Self { link: Link::pcie(file) }
     }
 
-    /// From now on everything takes its time with this factor.
+    /// Scales all times by this factor from now on.
     pub(super) fn change_times(&mut self, factor: Factor) {
         self.link.change_times(factor);
     }
 
-    /// For how long each direction was taken until `now`.
+    /// Time for which each direction was busy until `now`.
     pub(super) fn busy(&self, now: Instant) -> Vec<Duration> {
         self.link.busy(now).collect()
     }
 
-    /// The host tells the device of a command: when it knows.
+    /// Sends the submission of a command; returns when the device has it.
     pub(super) fn ring(&mut self, now: Instant) -> Instant {
         self.link.submit(now)
     }
 
-    /// The device fetches a command: when it has it.
+    /// Fetches a command; returns when the device has it.
     pub(super) fn fetch(&mut self, now: Instant) -> Instant {
         self.link.fetch(now)
     }
 
-    /// Data of so many bytes go to the device: when they are there.
+    /// Sends this many bytes to the device; returns when they have arrived.
     pub(super) fn bring(&mut self, bytes: u64, now: Instant) -> Instant {
         self.transfer(Way::ToDevice, bytes, now)
     }
 
-    /// An answer goes to the host, with data of so many bytes: when the host knows.
+    /// Sends a completion, with this many bytes of data, to the host; returns when it has arrived.
     pub(super) fn report(&mut self, bytes: u64, now: Instant) -> Instant {
         let at = if bytes > 0 { self.transfer(Way::ToHost, bytes, now) } else { now };
         self.link.complete(at)

@@ -1,4 +1,4 @@
-//! The metrics of the device since some time.
+//! Metrics of the device since a mark.
 
 use wordline_kernel::metrics::Unit;
 use wordline_kernel::{Duration, Instant, Metric, Metrics, counters};
@@ -16,7 +16,7 @@ use crate::metrics::{Detail, DieDetail, PoolDetail, bus_waits};
 use crate::physical_device::{ChunkState, Operation};
 
 counters! {
-    /// The counts of the device since it was made.
+    /// Counts of the device since it was made.
     pub struct Counts {
         reads: "vector.reads", Count, "Vector reads taken.";
         writes: "vector.writes", Count, "Vector writes taken.";
@@ -44,7 +44,7 @@ counters! {
 }
 
 impl Counts {
-    /// A command was taken up.
+    /// Counts a command that was started.
     pub(super) fn count(&mut self, command: &InFlight) {
         let blocks = command.blocks.len() as u64;
         match command.operation {
@@ -60,7 +60,7 @@ impl Counts {
         }
     }
 
-    /// Program commands that ended.
+    /// Program commands that have ended.
     pub(super) fn all_programs(&self) -> u64 {
         self.programs + self.repair_programs + self.journal_programs
     }
@@ -76,7 +76,7 @@ const RESERVE: Metric = Metric::new(
     Unit::Blocks,
     "Block sets in reserve at the end, over all parallel units.",
 );
-/// The memory of tables, as FT-PASSD reckons it.
+/// Memory of the tables, computed as in FT-PASSD.
 const TABLES: [Metric; 3] = [
     Metric::new(
         "failures.map_bytes",
@@ -132,19 +132,19 @@ const IN_STATE: [Metric; 4] = [
     Metric::new("chunks.offline", Unit::Count, "Chunks that are out of use at the end."),
 ];
 
-/// All metrics that the device has.
+/// All metrics of the device.
 pub fn all() -> impl Iterator<Item = &'static Metric> {
     let of_flash = [&SENSED, &PROGRAMS, &ERASES, &ENERGY, &RESERVE, &LISTS, &BUFFER_USE];
     let spans = WRITE_ANSWERS.iter().chain(&RETRIES).chain(&TABLES);
     Counts::METRICS.iter().chain(flash::Counts::METRICS).chain(of_flash).chain(spans).chain(&IN_STATE)
 }
 
-/// Those of them that SSDs do not have.
+/// The metrics that SSDs do not have.
 pub fn own() -> impl Iterator<Item = &'static Metric> {
     all().filter(|metric| crate::metrics::all().all(|known| known.name != metric.name))
 }
 
-/// The counts of the device at some time.
+/// Counts of the device at a point in time.
 #[derive(Clone, Debug)]
 pub struct Mark {
     counts: Counts,
@@ -209,7 +209,7 @@ impl OpenChannel {
         metrics
     }
 
-    /// The memory of the map of blocks, of the table of shifts, and of a map of pages.
+    /// Memory of the block map, of the shift table, and of a page map.
     fn table_bytes(&self) -> [u64; 3] {
         let geometry = &self.config.pools.first().geometry;
         let blocks = u64::from(geometry.block_sets());
@@ -259,7 +259,7 @@ impl OpenChannel {
             planes: geometry.planes_per_row,
             programs: now.chips.pages_programmed - mark.chips.pages_programmed,
             worn: now.worn.since(mark.worn),
-            // The device does not know what its host has no use for any more.
+            // The device does not know which data its host no longer needs.
             valid_share: written as f64 / f64::from(self.config.pools.locations()),
             metrics,
             dies: geometry.all_dies().map(|die| self.die_detail(die)).collect(),
@@ -278,7 +278,7 @@ impl OpenChannel {
         DieDetail { blocks: blocks.map(|block| (erases[block], is_out(block))).collect() }
     }
 
-    /// The wear of its chunks.
+    /// Wear of its chunks.
     pub fn worn(&self) -> Worn {
         let Pool { part, geometry, .. } = self.config.pools.first();
         let erases = self.chips().erases().iter().map(|erases| u64::from(*erases)).sum();

@@ -1,13 +1,16 @@
-//! An open-channel device: chips, the queues of their dies, a table of chunks, a write buffer, and a manager of program failures.
+//! An open-channel device: chips with a queue for each die, a chunk table, a write buffer, and a program
+//! failure manager.
 //!
-//! A group is a channel, a parallel unit a die, and a chunk a block set, so that one program writes `ws_min` logical blocks, in all planes that
-//! multi-plane commands tie together. A command comes over the link, if there is one. What is written waits in the queue of its parallel
-//! unit ([`buffer`]); it is answered when it is there (write-back) or when it is programmed (write-through). Firmware takes no time.
+//! A group is a channel, a parallel unit a die, and a chunk a multi-plane block, so that one program writes
+//! `ws_min` logical blocks on all planes of a plane group. A command arrives over the link, if there is one.
+//! Written data wait in the queue of their parallel unit ([`buffer`]); the write completes when they are
+//! there (write-back) or when they are programmed (write-through). Firmware takes no time.
 //! `docs/open-channel.md` describes the mechanisms and the choices.
 //!
-//! Without a manager ([`failures`]) a failure is reported in the answer and not repaired. After a failed program its chunk is closed before the failed unit, and further
-//! writes there fail too; when it is reset it goes offline, as data sheets want of such blocks, or as the policy of failures says. A chunk of which an erase failed, or
-//! that was erased as often as it stands, goes offline at once.
+//! Without a manager ([`failures`]) a failure is reported with the completion and not recovered. A failed
+//! program closes its chunk before the failed unit, and further writes there fail too; at its reset the chunk
+//! goes offline, as data sheets require of such blocks, or as the failure policy decides. A chunk goes
+//! offline at once if its erase failed or its endurance is used up.
 
 mod audit;
 pub mod buffer;
@@ -54,21 +57,21 @@ pub use metrics::{Counts, Mark, all as metrics, own as own_metrics};
 /// Events of an open-channel device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event {
-    /// Something in its flash.
+    /// An event of its flash.
     Flash(flash::Event),
-    /// A command has come one step further on the link.
+    /// A command takes its next step on the link.
     Link(u32),
-    /// The data of a unit are there.
+    /// The data of a unit have arrived.
     Unit(u32),
 }
 
-/// The policies that a device asks.
+/// The policies of a device.
 pub struct Policies {
-    /// The array parameters of commands.
+    /// Array parameters of commands.
     pub tuner: Box<dyn Tuner>,
-    /// The treatment of a chunk or block in which a program or an erase failed.
+    /// Treatment of a chunk or block after a program or erase failure.
     pub failure: Box<dyn FailurePolicy>,
-    /// Whether the tuner is asked for the parameters of programs.
+    /// Whether the tuner is queried for the parameters of programs.
     pub tunes_programs: bool,
 }
 
@@ -78,7 +81,7 @@ state!(Policies {
 });
 
 impl Policies {
-    /// The policies that a configuration names.
+    /// The policies named in a configuration.
     pub fn of(config: &OpenChannelConfig) -> Self {
         Self {
             tuner: config.file.tuner.build(|| Layers::of(&config.pools)),
@@ -102,7 +105,7 @@ pub struct OpenChannel {
     answers: Vec<Answer>,
     notifications: Vec<Notification>,
     counts: Counts,
-    /// Program commands that a power cut ended.
+    /// Program commands that a power cut interrupted.
     cut_programs: u64,
     recovering: Option<Recovering>,
     recovery: Option<Recovered>,
@@ -120,7 +123,7 @@ state!(OpenChannel {
 struct Recovering {
     /// Chunks that commands were changing.
     chunks: Vec<ChunkId>,
-    /// Reads that are under way, and all that there were.
+    /// Outstanding reads, and the reads of the whole recovery.
     left: u32,
     pages_read: u64,
     /// When the power came back; none before that.
@@ -128,13 +131,13 @@ struct Recovering {
 }
 
 impl OpenChannel {
-    /// A device with nothing written.
+    /// An empty device.
     pub fn new(config: OpenChannelConfig, seed: Seed) -> Self {
         let policies = Policies::of(&config);
         Self::with(config, seed, policies)
     }
 
-    /// A device with nothing written that asks these policies.
+    /// An empty device with these policies.
     pub fn with(config: OpenChannelConfig, seed: Seed, policies: Policies) -> Self {
         let mut flash = Flash::of(&config.setup(), seed);
         if policies.tunes_programs {
@@ -177,12 +180,12 @@ impl OpenChannel {
         self.flash.chips()
     }
 
-    /// The counts of the device.
+    /// Counts of the device.
     pub fn counts(&self) -> &Counts {
         &self.counts
     }
 
-    /// Its manager of program failures, if it has one.
+    /// Its program failure manager, if it has one.
     pub fn failures(&self) -> Option<&failures::Manager> {
         self.repairs.as_ref().map(Repairs::manager)
     }
@@ -192,7 +195,7 @@ impl OpenChannel {
         ChunkId(self.config.geometry.number(chunk))
     }
 
-    /// The place of a unit of a chunk in flash: of one that was written, or the next one to be.
+    /// Flash location of a unit of a chunk: a written one, or the next one.
     fn unit_location(&self, chunk: ChunkId, block: u32) -> Location {
         let unit = self.config.geometry.ws_min;
         match &self.repairs {
@@ -204,12 +207,12 @@ impl OpenChannel {
         }
     }
 
-    /// The place of a logical block in flash.
+    /// Flash location of a logical block.
     fn location_of(&self, chunk: ChunkId, block: u32) -> Location {
         Location(self.unit_location(chunk, block).0 + block % self.config.geometry.ws_min)
     }
 
-    /// The block set that a chunk is mapped to.
+    /// The multi-plane block that a chunk is mapped to.
     fn block_of(&self, chunk: ChunkId) -> BlockSetId {
         match &self.repairs {
             None => BlockSetId(chunk.0),
@@ -217,14 +220,15 @@ impl OpenChannel {
         }
     }
 
-    /// Whether a write completes when it is in the buffer. It does not where no reserve is left that recovers a failure.
+    /// Whether writes complete when they are in the buffer. They do not where no reserve is left to recover a
+    /// failure.
     fn answers_early(&self, unit: u32) -> bool {
         let is_back = |buffer: &buffer::BufferFile| buffer.completion == CompletionMode::WriteBack;
         self.config.file.buffer.as_ref().is_some_and(is_back)
             && self.repairs.as_ref().is_none_or(|repairs| !repairs.manager().reserve(unit).is_empty())
     }
 
-    /// Takes a command that breaks no rule.
+    /// Accepts a checked command.
     fn take(&mut self, command: &Command<'_>, calendar: &mut impl Schedule<Event>) {
         for LogicalBlock { chunk, .. } in command.written() {
             let chunk = self.id_of(*chunk);
@@ -254,7 +258,7 @@ impl OpenChannel {
         }
     }
 
-    /// A command has come one step further on the link.
+    /// Takes a command one step further on the link.
     fn on_link(&mut self, number: u32, calendar: &mut impl Schedule<Event>) {
         let link = self.link.as_mut().expect("an event of it");
         let command = self.commands.get_mut(number);
@@ -269,7 +273,7 @@ impl OpenChannel {
         }
     }
 
-    /// The device begins with a command.
+    /// Starts a command in the device.
     fn arrive(&mut self, number: u32, calendar: &mut impl Schedule<Event>) {
         let submitted = self.commands.get(number).submitted;
         if let Some(teller) = &mut self.commands.teller {
@@ -277,7 +281,7 @@ impl OpenChannel {
         }
         let command = self.commands.get_mut(number);
         command.stage = Stage::Working;
-        // Until all of its parts are known, the command itself is one.
+        // The command counts as a part itself until all of its parts are known.
         command.parts = 1;
         match command.operation {
             Operation::Read => self.begin_reads(number, calendar),
@@ -291,7 +295,7 @@ impl OpenChannel {
                 let is_over = self.buffers.flush(number);
                 self.commands.get_mut(number).parts += u32::from(!is_over);
             }
-            // Its chunks took no further writes since it was submitted.
+            // Its chunks were closed when it was submitted.
             Operation::Close => {}
         }
         self.counts.count(self.commands.get(number));
@@ -299,7 +303,7 @@ impl OpenChannel {
         self.serve_idle(calendar);
     }
 
-    /// Begins the reads of a command: of what is in the buffer at once, of other pages by a task for each.
+    /// Starts the reads of a command: buffered blocks at once, others by a task for each page.
     fn begin_reads(&mut self, number: u32, calendar: &mut impl Schedule<Event>) {
         let blocks = std::mem::take(&mut self.commands.get_mut(number).blocks);
         for (at, LogicalBlock { chunk, block }) in blocks.iter().enumerate() {
@@ -319,13 +323,13 @@ impl OpenChannel {
         self.queue_reads(number, calendar);
     }
 
-    /// A logical block of a command cannot be read.
+    /// Records that a logical block of a command cannot be read.
     fn unread(&mut self, number: u32, at: usize) {
         self.commands.get_mut(number).fails(at, 1, Failure::Unread);
         self.counts.blocks_unread += 1;
     }
 
-    /// Queues the reads of a command in flash, one for each page.
+    /// Queues the flash reads of a command, one for each page.
     fn queue_reads(&mut self, number: u32, calendar: &mut impl Schedule<Event>) {
         let Self { config, flash, policies, commands, .. } = self;
         let pools = &config.pools;
@@ -357,7 +361,7 @@ impl OpenChannel {
         commands.dies = dies;
     }
 
-    /// A die has finished a command.
+    /// Handles a command that a die has finished.
     fn command_done(&mut self, done: &Done, calendar: &mut impl Schedule<Event>) {
         let now = calendar.now();
         self.digest.add(now.ps() ^ u64::from(done.die.0) << 48);
@@ -378,7 +382,7 @@ impl OpenChannel {
         self.serve_idle(calendar);
     }
 
-    /// Tells the policies that a block was erased.
+    /// Notifies the policies of the erase of a block.
     fn note_erased(&mut self, block: BlockSetId) {
         self.policies.tuner.erased(block);
     }
@@ -408,14 +412,14 @@ impl OpenChannel {
         }
     }
 
-    /// A task that a command waits for is over.
+    /// Records the times of a task that a command waits for.
     fn note_task(&mut self, number: u32, task: &Task, done: &Done, now: Instant) {
         if let Some(teller) = &mut self.commands.teller {
             teller.task(number, self.flash.spent(task, done, now), Waited::of(done.die, task));
         }
     }
 
-    /// A part of a page was read, or could not be.
+    /// Handles the read of a part of a page, which may have failed.
     fn read_over(&mut self, number: u32, task: &Task, failed: bool, calendar: &mut impl Schedule<Event>) {
         let mut first = None;
         let mut any_failed = false;
@@ -454,7 +458,7 @@ impl OpenChannel {
         self.part_over(number, calendar);
     }
 
-    /// A part of a command is over; with the last one it is answered.
+    /// Ends a part of a command; after the last one the command completes.
     fn part_over(&mut self, number: u32, calendar: &mut impl Schedule<Event>) {
         if !self.commands.part_over(number) {
             return;
@@ -496,7 +500,7 @@ impl OpenChannel {
             ChunkState::Closed => entry.written,
             ChunkState::Open => entry.written.saturating_sub(self.config.geometry.mw_cunits),
             ChunkState::Free => 0,
-            // With a manager a chunk that went offline because the reserve is used up can be read still.
+            // With a manager, a chunk that went offline because the reserve is used up is still readable.
             ChunkState::Offline => entry.written,
         }
     }

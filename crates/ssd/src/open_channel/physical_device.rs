@@ -1,4 +1,4 @@
-//! The face of the device as a physical device.
+//! `PhysicalDevice` for the open-channel device.
 
 use wordline_kernel::{Digest, Duration, Instant, Metrics, Schedule};
 use wordline_nand::Stamp;
@@ -193,7 +193,7 @@ impl PhysicalDevice for OpenChannel {
 
     fn take_recorded(&mut self) -> Recorded {
         let mut recorded = self.flash.take_recorded();
-        // Their numbers are those of vector commands.
+        // Their numbers belong to vector commands.
         recorded.commands.iter_mut().for_each(|command| command.requests.clear());
         recorded
     }
@@ -219,7 +219,7 @@ impl PhysicalDevice for OpenChannel {
         lengths
     }
 
-    /// Chosen: 64 B for a chunk, which takes less than 40, and 16 MiB for what grows with the work.
+    /// Chosen: 64 B for a chunk, which takes less than 40, and 16 MiB for state that grows with the work.
     fn most_bytes(&self) -> u64 {
         (16 << 20) + 64 * self.chunks.len() as u64
     }

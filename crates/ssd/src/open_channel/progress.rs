@@ -1,4 +1,4 @@
-//! How far the commands are, and what waits for what.
+//! Progress of the commands, and a report of everything that waits.
 
 use std::fmt::{self, Write};
 
@@ -9,7 +9,8 @@ use super::OpenChannel;
 use crate::block_device::Oldest;
 use crate::physical_device::MOST_BLOCKS;
 
-/// Lines of each kind in a report. Chosen: what hangs is seen in a few of them, and a device may have a thousand dies.
+/// Lines of each kind in a report. Chosen: a few of them show what hangs, and a device may have a thousand
+/// dies.
 const LINES: usize = 16;
 
 impl OpenChannel {
@@ -23,9 +24,9 @@ impl OpenChannel {
         Some(Oldest { submitted, tag, done })
     }
 
-    /// How long a command may stand still with good reason: while one die does the longest things that the largest command may ask
-    /// for, each time with as many reads in between as the scheduling lets pass; a second at least. Chosen: nothing of it goes on
-    /// meanwhile only if all of that is before it.
+    /// The longest time for which a command may make no progress without a fault: one die does the longest
+    /// operations that the largest command can cause, each with as many reads in between as the scheduling
+    /// lets pass; at least a second. Chosen: a command without progress has at most all of that before it.
     pub(super) fn longest_step(&self) -> Duration {
         let times = &self.config.geometry.times;
         let scheduling = &self.config.file.scheduling;

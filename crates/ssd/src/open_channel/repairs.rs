@@ -1,8 +1,8 @@
-//! The work of dies for the manager of failures: copies of pages, erases of reserve blocks, records of the tables.
+//! Work of dies for the failure manager: copies of pages, erases of reserve blocks, records of the tables.
 //!
-//! In the background a die does one thing at a time, begun only while no command of the host is in the device and nothing is in the
-//! buffer of the die; a command waits for the one that has begun, and no more. Without shifts a failed write waits for the copies, and so does everything
-//! behind it.
+//! In the background a die does one operation at a time, started only while the device has no host command
+//! and the buffer of the die is empty; a command waits for at most one operation. Without shifts a failed
+//! write waits for the copies, and so does everything behind it.
 
 use wordline_kernel::Schedule;
 use wordline_nand::{BlockSetId, Location, Operation as Work, Stamp};
@@ -15,7 +15,7 @@ use super::{Event, OpenChannel};
 use crate::flash::{Class, Purpose, Task, Ticket};
 
 impl OpenChannel {
-    /// Whether the programs of a queue wait for the manager.
+    /// Whether host programs of a queue have to wait for the manager.
     pub(super) fn is_held(&self, queue: u32) -> bool {
         self.recovering.is_some() || self.repairs.as_ref().is_some_and(|repairs| repairs.holds(queue))
     }
@@ -28,7 +28,7 @@ impl OpenChannel {
         &mut self.repairs().hands[queue as usize]
     }
 
-    /// A program of a chunk failed: it goes on in another block.
+    /// Recovers a failed program: the chunk continues in another block.
     pub(super) fn repair_program(
         &mut self,
         chunk: ChunkId,
@@ -54,15 +54,15 @@ impl OpenChannel {
         }
     }
 
-    /// How things are before a change of the tables for a chunk.
+    /// Saves the state before a change of the tables for a chunk.
     fn before(&mut self, chunk: ChunkId) -> Recorded {
         let entry = self.chunks.get(chunk);
         let (is_bad, is_void) = (entry.is_bad, entry.is_void);
         Recorded { before: self.repairs().manager.before(chunk), is_bad, is_void }
     }
 
-    /// The block that a chunk has after its reset, which is to be erased: once the change of the tables is recorded. The change is
-    /// made when this is called first; then the reset waits and asks again.
+    /// The block of a chunk after its reset, which is to be erased once the change of the tables is recorded.
+    /// The first call makes the change; then the reset waits and calls again.
     pub(super) fn repair_reset(
         &mut self,
         chunk: ChunkId,
@@ -93,7 +93,7 @@ impl OpenChannel {
         block
     }
 
-    /// Records a change of the tables, if they are to outlive the power.
+    /// Records a change of the tables, if they survive a power cut.
     fn record(&mut self, queue: u32, before: Recorded, calendar: &mut impl Schedule<Event>) {
         let is_recorded = self.hand(queue).journal.is_some();
         if !is_recorded {
@@ -105,7 +105,8 @@ impl OpenChannel {
         self.program_record(queue, calendar);
     }
 
-    /// Programs the next page of a record; a full block of the journal leads to the other one, which is erased before if it is not.
+    /// Programs the next page of a record; when the current journal block is full, switches to the other one,
+    /// which is erased first if needed.
     fn program_record(&mut self, queue: u32, calendar: &mut impl Schedule<Event>) {
         let unit = self.config.geometry.ws_min;
         let pages = self.config.geometry.blocks_per_chunk / unit;
@@ -122,13 +123,13 @@ impl OpenChannel {
             flash.erase(calendar.now(), asked, journal.block())
         } else {
             let Place { block, page } = journal.take_page();
-            // The stamps of padding stand for the tables.
+            // Padding tags stand for the tables.
             flash.program(calendar.now(), asked, config.pools.at(block, page * unit), unit).0
         };
         self.start(die, calendar);
     }
 
-    /// A page of a record is programmed, or a block of the journal erased for it.
+    /// Handles a programmed page of a record, or the erase of a journal block for it.
     fn record_over(&mut self, queue: u32, task: &Task, failed: bool, calendar: &mut impl Schedule<Event>) {
         if task.operation == Work::Erase {
             self.counts.journal_erases += 1;
@@ -147,7 +148,8 @@ impl OpenChannel {
         self.go_on(queue, calendar);
     }
 
-    /// A block of a journal could not be erased: another one takes its place, if there is one. Else nothing is recorded any more.
+    /// Replaces a journal block that could not be erased, if the reserve has a block. Otherwise nothing is
+    /// recorded any more.
     fn replace_in_journal(&mut self, queue: u32, is_current: bool) -> bool {
         let block = self.repairs().manager.take_of(queue);
         let hand = self.hand(queue);
@@ -165,7 +167,7 @@ impl OpenChannel {
         block.is_some()
     }
 
-    /// Erases a block of the reserve at once, because something waits for it.
+    /// Erases a reserve block at once, because a change waits for it.
     fn erase_first(&mut self, queue: u32, again: Again, calendar: &mut impl Schedule<Event>) {
         self.hand(queue).again.push_back(again);
         if self.hand(queue).action.is_none() && !self.is_being_read() {
@@ -173,13 +175,14 @@ impl OpenChannel {
         }
     }
 
-    /// Whether a block of the reserve may be being read still: without shifts blocks go there while the host reads.
+    /// Whether a reserve block may still be in use by a read: without shifts blocks return to the reserve
+    /// while the host reads.
     fn is_being_read(&self) -> bool {
         let shifts = self.failures().is_some_and(|manager| manager.shifts());
         !shifts && self.commands.iter().any(|command| command.reads > 0)
     }
 
-    /// All reads in flash of a command are over.
+    /// All flash reads of a command have ended.
     pub(super) fn reads_over(&mut self, calendar: &mut impl Schedule<Event>) {
         if self.repairs.as_ref().is_some_and(Repairs::wait_for_reads) {
             (0..self.config.geometry.units()).for_each(|queue| self.go_on(queue, calendar));
@@ -203,7 +206,7 @@ impl OpenChannel {
         self.start(die, calendar);
     }
 
-    /// The work of a die for the manager is over.
+    /// Handles the end of a die's work for the manager.
     pub(super) fn repair_over(&mut self, task: &Task, failed: bool, calendar: &mut impl Schedule<Event>) {
         let block = self.config.pools.block_of_page(task.page);
         let queue = self.config.pools.die_of_block(block).0;
@@ -218,7 +221,7 @@ impl OpenChannel {
                     self.hand(queue).action = Some(action);
                     return;
                 }
-                // A command of the host came meanwhile: the page is read again when it is over.
+                // A host command arrived meanwhile: the page is read again after it.
                 if !self.commands.is_empty() && !self.repairs().manager.copies_first(queue) {
                     return self.go_on(queue, calendar);
                 }
@@ -242,7 +245,7 @@ impl OpenChannel {
         }
     }
 
-    /// Which logical blocks of a page that is copied a read of it could not read.
+    /// Bits of the logical blocks of a copied page that a read could not read.
     fn unread_of(&self, step: Step, task: &Task, failed: bool) -> u64 {
         let Step::Copy { from, .. } = step else { return 0 };
         let first = self.first_of(from).0;
@@ -255,7 +258,7 @@ impl OpenChannel {
         self.config.pools.at(place.block, place.page * self.config.geometry.ws_min)
     }
 
-    /// Takes the next step for a chunk.
+    /// Takes the next step of a migration.
     fn step(&mut self, queue: u32, chunk: ChunkId, calendar: &mut impl Schedule<Event>) {
         let step = self.repairs().manager.step(chunk);
         match step {
@@ -294,7 +297,8 @@ impl OpenChannel {
         self.start(wordline_nand::DieId(queue), calendar);
     }
 
-    /// Programs the page of a step; what could not be read of it is padding, which is spoilt afterwards.
+    /// Programs the page of a step; unreadable blocks become padding, which is marked as corrupted
+    /// afterwards.
     fn program_step(
         &mut self,
         queue: u32,
@@ -342,7 +346,7 @@ impl OpenChannel {
         self.go_on(queue, calendar);
     }
 
-    /// The program of a step failed, or was torn.
+    /// Recovers a failed or torn program of a step.
     pub(super) fn repair_step(
         &mut self,
         queue: u32,
@@ -358,7 +362,7 @@ impl OpenChannel {
         let copied_first = manager.copies_first(queue);
         match manager.step_failed(chunk, step, is_bad) {
             Ok(()) => self.record(queue, before, calendar),
-            // A full chunk stays as it is; one that the host was writing cannot go on.
+            // A full chunk stays as it is; a chunk that the host was writing cannot continue.
             Err(NoBlock::UsedUp) if copied_first => self.end_offline(chunk, calendar),
             Err(NoBlock::UsedUp) => self.record(queue, before, calendar),
             Err(NoBlock::NotErased(_)) => {
@@ -367,7 +371,7 @@ impl OpenChannel {
         }
     }
 
-    /// Tries the first change of the tables again that waits, with an erased block in reserve if there is one to be had.
+    /// Tries the first waiting change of the tables again, once the reserve has an erased block if it can.
     fn try_again(&mut self, queue: u32, calendar: &mut impl Schedule<Event>) {
         if self.repairs().manager.is_waiting_for_erase(queue) {
             if !self.is_being_read() {
@@ -386,8 +390,8 @@ impl OpenChannel {
         self.go_on(queue, calendar);
     }
 
-    /// Goes on with what a die is to do at once: changes of the tables that wait, resets, copies that a failed write waits for, then
-    /// programs of the host.
+    /// Continues with the urgent work of a die: waiting changes of the tables, resets, copies that a failed
+    /// write waits for, then host programs.
     pub(super) fn go_on(&mut self, queue: u32, calendar: &mut impl Schedule<Event>) {
         let is_recovering = self.recovering.is_some();
         let hand = self.hand(queue);
@@ -413,7 +417,7 @@ impl OpenChannel {
         self.admit(queue, calendar);
     }
 
-    /// Goes on with what dies do while nobody waits for them.
+    /// Starts background work on dies that nobody waits for.
     pub(super) fn serve_idle(&mut self, calendar: &mut impl Schedule<Event>) {
         let is_idle = self.commands.is_empty() && self.recovering.is_none() && self.flash.takes_time();
         if self.repairs.is_none() || !is_idle {

@@ -1,4 +1,4 @@
-//! Spans of time that the device measures: from a write to its answer, and from a program that failed until its data are in flash.
+//! Latency statistics: of writes, and from a failed program until its data are in flash.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -8,18 +8,18 @@ use wordline_kernel::{Duration, Instant};
 
 use super::chunks::ChunkId;
 
-/// The programs that failed and are tried again in another block.
+/// Statistics of failed programs that are retried in another block.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Retries {
-    /// Since when the data of a chunk wait for that.
+    /// When the data of a chunk began to wait for their retry.
     waiting: BTreeMap<ChunkId, Instant>,
-    /// From failures until their data were in flash.
+    /// Times from failures until the data were in flash.
     spans: Spans,
-    /// The parts of their buffers that were in use, added up, and how many there were.
+    /// Sum of the buffer occupancies at failures, and their number.
     buffer_use: (f64, u64),
 }
 
-/// The retries until some time.
+/// Retry statistics at a point in time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RetriesUntil {
     spans: Until,
@@ -27,7 +27,7 @@ pub(super) struct RetriesUntil {
 }
 
 impl Retries {
-    /// A program of a chunk failed, when this part of its buffer was in use. Its data may have waited already.
+    /// Records a failed program of a chunk and the occupancy of its buffer. Its data may already be waiting.
     pub(super) fn failed(&mut self, chunk: ChunkId, now: Instant, used: f64) {
         if let Entry::Vacant(vacant) = self.waiting.entry(chunk) {
             vacant.insert(now);
@@ -36,7 +36,7 @@ impl Retries {
         }
     }
 
-    /// The next data of a chunk are in flash.
+    /// Records that the next data of a chunk are in flash.
     #[inline]
     pub(super) fn wrote(&mut self, chunk: ChunkId, now: Instant) {
         if !self.waiting.is_empty()
@@ -46,12 +46,12 @@ impl Retries {
         }
     }
 
-    /// The data of a chunk do not wait any more.
+    /// The data of a chunk no longer wait.
     pub(super) fn forget(&mut self, chunk: ChunkId) {
         self.waiting.remove(&chunk);
     }
 
-    /// The power is cut: nothing waits.
+    /// The power is cut: nothing waits any more.
     pub(super) fn forget_all(&mut self) {
         self.waiting.clear();
     }
@@ -60,7 +60,7 @@ impl Retries {
         RetriesUntil { spans: self.spans.now(), buffer_use: self.buffer_use }
     }
 
-    /// The mean and the longest time since then, and the mean use of buffers; none without failures.
+    /// Mean and maximum time since then, and mean buffer occupancy; none without failures.
     pub(super) fn since(&self, before: RetriesUntil) -> ([Option<f64>; 2], Option<f64>) {
         let (sum, count) = self.buffer_use;
         let (sum, count) = (sum - before.buffer_use.0, count - before.buffer_use.1);
@@ -68,16 +68,17 @@ impl Retries {
     }
 }
 
-/// The spans of a kind: how many, how long together, and the longest since any of them.
+/// Statistics of time spans: count, sum, and the maximum since any point in time.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Spans {
     count: u64,
     total_ps: u128,
-    /// The spans that no later one reaches, each with its number: the first of them from some number on is the longest since then.
+    /// The spans that no later one reaches, each with its number: the first one from a number on is the
+    /// maximum since then.
     longest: Vec<(u64, Duration)>,
 }
 
-/// How many spans there were at some time, and how long they were together.
+/// Count and sum of the spans at a point in time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Until {
     count: u64,
@@ -96,7 +97,7 @@ impl Spans {
         Until { count: self.count, total_ps: self.total_ps }
     }
 
-    /// The mean and the longest of the spans since some time, in microseconds; none if there were none.
+    /// Mean and maximum of the spans since a point in time, in microseconds; none without spans.
     pub(super) fn since(&self, before: Until) -> [Option<f64>; 2] {
         let us = |ps: u128| ps as f64 / 1e6;
         let count = self.count - before.count;

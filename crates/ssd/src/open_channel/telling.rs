@@ -1,4 +1,4 @@
-//! Tells where the time of commands went: over the link, in the buffer, and in what their last task waited for.
+//! Records where the time of commands went: on the link, in the buffer, and in their last task and its waits.
 
 use std::collections::BTreeMap;
 
@@ -8,59 +8,59 @@ use crate::flash::{ByWork, Flash, Waited};
 use crate::physical_device::{Answer, Operation, Told};
 use crate::times::{Component, Spent};
 
-/// The knowledge of a command that is not answered.
+/// Record of a command that has not completed.
 #[derive(Clone, Debug)]
 struct Known {
     submitted: Instant,
-    /// When the device began with it, and when it was done with it.
+    /// When the device began to execute it, and when it had finished.
     begun: Instant,
     ended: Instant,
-    /// How long its last unit took over the link.
+    /// Link time of its last unit.
     brought: Duration,
-    /// The work of all dies when it came.
+    /// Work of all dies when the command began.
     worked: ByWork,
     /// The last task that it waited for.
     last: Option<(Spent, Waited)>,
 }
 
-/// Tells of commands as they are answered.
+/// Records the times of commands.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Teller {
     open: BTreeMap<u32, Known>,
-    /// Those that were answered and not asked for, by their tags.
+    /// Times of completed commands that were not taken yet, by tag.
     told: BTreeMap<u32, Told>,
 }
 
 impl Teller {
-    /// The device begins with a command, when its dies had worked for so long.
+    /// The device begins to execute a command; `worked` is the work of its dies so far.
     pub fn begun(&mut self, number: u32, submitted: Instant, now: Instant, worked: ByWork) {
         let known = Known { submitted, begun: now, ended: now, brought: Duration::ZERO, worked, last: None };
         self.open.insert(number, known);
     }
 
-    /// The data of a unit of a command take so long over the link.
+    /// The data of a unit of a command take this long on the link.
     pub fn brought(&mut self, number: u32, time: Duration) {
         self.open.entry(number).and_modify(|known| known.brought = time);
     }
 
-    /// A task that a command waits for is over.
+    /// A task that a command waits for has ended.
     pub fn task(&mut self, number: u32, spent: Spent, waited: Waited) {
         self.open.entry(number).and_modify(|known| known.last = Some((spent, waited)));
     }
 
-    /// The device is done with a command.
+    /// The device has finished a command.
     pub fn ended(&mut self, number: u32, now: Instant) {
         self.open.entry(number).and_modify(|known| known.ended = now);
     }
 
-    /// A command is answered.
+    /// A command completes.
     pub fn answered(&mut self, number: u32, answer: &Answer, flash: &Flash) {
         if let Some(known) = self.open.remove(&number) {
             self.told.insert(answer.tag, told(&known, answer, flash));
         }
     }
 
-    /// Where the time of the answered command of this tag went, told once.
+    /// Takes the times of the completed command with this tag.
     pub fn take(&mut self, tag: u32) -> Option<Told> {
         self.told.remove(&tag)
     }
@@ -76,7 +76,7 @@ fn told(known: &Known, answer: &Answer, flash: &Flash) -> Told {
     let mut told = Told::waited(*submitted, latency, waits);
     told.parts[waits as usize] = Duration::ZERO;
     let inside = *ended - *begun;
-    // A task that was queued for another command before says nothing of this one.
+    // A task that was queued before, for another command, does not describe this one.
     let last = last.as_ref().filter(|(spent, waited)| waited.queued() >= *begun && spent.total() <= inside);
     if let Some((spent, waited)) = last {
         told.parts = spent.with(Default::default());

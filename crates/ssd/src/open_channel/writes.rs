@@ -1,4 +1,4 @@
-//! The changes of chunks: writes, copies, resets, closes, and what follows if their programs and erases fail.
+//! Changes of chunks: writes, copies, resets, closes, and the handling of failed programs and erases.
 
 use wordline_kernel::{Instant, Schedule};
 use wordline_nand::BlockSetId;
@@ -14,7 +14,7 @@ use crate::physical_device::{ChunkState, Failure, LogicalBlock, Notice, Notifica
 use crate::policy::failure::{After, Failed, Failure as Seen, MOST_FAILURES};
 
 impl OpenChannel {
-    /// Queues the units of a write or of a copy; those of a chunk that has ended meanwhile fail.
+    /// Queues the units of a write or copy; units of a chunk that has ended meanwhile fail.
     pub(super) fn begin_writes(&mut self, number: u32, calendar: &mut impl Schedule<Event>) {
         let unit = self.config.geometry.ws_min;
         let command = self.commands.get(number);
@@ -41,7 +41,7 @@ impl OpenChannel {
         }
     }
 
-    /// Gives space to the units of a queue, as far as there is some, and has the next one programmed.
+    /// Gives space to the units of a queue while there is some, and starts its next program.
     pub(super) fn admit(&mut self, queue: u32, calendar: &mut impl Schedule<Event>) {
         while let Some(id) = self.buffers.grant(queue) {
             let number = self.buffers.get(id).command.expect("its command waits for it");
@@ -68,7 +68,7 @@ impl OpenChannel {
         self.program_next(queue, calendar);
     }
 
-    /// The data of a unit came over the link.
+    /// The data of a unit have arrived over the link.
     pub(super) fn unit_came(&mut self, id: u32, calendar: &mut impl Schedule<Event>) {
         if self.buffers.get(id).stage == Stage::Dropped {
             return self.buffers.forget_dropped(id);
@@ -78,7 +78,7 @@ impl OpenChannel {
         self.program_next(queue, calendar);
     }
 
-    /// All that a copy reads was read.
+    /// All reads of a copy have ended.
     pub(super) fn copy_read(&mut self, number: u32, calendar: &mut impl Schedule<Event>) {
         let to = self.commands.get(number).to.iter();
         let mut queues: Vec<u32> = to.map(|block| self.chunks.unit_of(self.id_of(block.chunk))).collect();
@@ -94,7 +94,7 @@ impl OpenChannel {
         }
     }
 
-    /// The contents of a unit of a copy were read; if some of it could not be, nothing of the copy is written.
+    /// The data of a unit of a copy were read; if any could not be, nothing of the copy is written.
     fn copied(&mut self, id: u32, calendar: &mut impl Schedule<Event>) {
         let (number, at) =
             (self.buffers.get(id).command.expect("its copy waits for it"), self.buffers.get(id).at);
@@ -107,7 +107,8 @@ impl OpenChannel {
         self.unit_here(id, calendar);
     }
 
-    /// A unit is in the buffer: it is answered once all that is before it in its chunk is, which a copy may still have to read.
+    /// A unit is in the buffer. With write-back it completes once all units before it in its chunk are there,
+    /// which a copy may still have to read.
     fn unit_here(&mut self, id: u32, calendar: &mut impl Schedule<Event>) {
         self.buffers.set_stage(id, Stage::Here);
         let chunk = self.buffers.get(id).chunk;
@@ -125,7 +126,8 @@ impl OpenChannel {
         }
     }
 
-    /// Has the next unit of a queue programmed, unless one is or the die works for the manager of failures.
+    /// Starts the next program of a queue, unless one is at the die or the queue has to wait for the failure
+    /// manager.
     pub(super) fn program_next(&mut self, queue: u32, calendar: &mut impl Schedule<Event>) {
         while !self.is_held(queue)
             && let Some(id) = self.buffers.next(queue)
@@ -145,7 +147,7 @@ impl OpenChannel {
         }
     }
 
-    /// A unit was programmed, or could not be.
+    /// The program of a unit has ended.
     pub(super) fn program_over(&mut self, task: &Task, failed: bool, calendar: &mut impl Schedule<Event>) {
         let queue = self.config.pools.die_of(task.location).0;
         let (id, size) = (self.buffers.end(queue), self.config.geometry.ws_min);
@@ -180,13 +182,13 @@ impl OpenChannel {
         self.admit(queue, calendar);
     }
 
-    /// A program of a chunk failed, and is to be tried again.
+    /// Records a failed program of a chunk that will be retried.
     fn note_failure(&mut self, chunk: ChunkId, now: Instant) {
         let used = self.buffers.use_of(self.chunks.unit_of(chunk));
         self.repairs.iter_mut().for_each(|repairs| repairs.retries.failed(chunk, now, used));
     }
 
-    /// The policy's treatment of a block in which a program or an erase failed.
+    /// Decision of the policy on a block in which a program or an erase failed.
     fn treatment(&mut self, block: BlockSetId, is_erase: bool) -> After {
         let times = self.resets.failed(block, is_erase);
         let failed = if is_erase { Failed::Erase } else { Failed::Program };
@@ -195,7 +197,7 @@ impl OpenChannel {
         if times >= u32::from(MOST_FAILURES) { After::Retire } else { after }
     }
 
-    /// A chunk ends with what is in flash of it; the units that are to follow are given up.
+    /// Ends a chunk at what is in flash; the units behind that are given up.
     pub(super) fn end_early(&mut self, chunk: ChunkId, is_bad: bool, calendar: &mut impl Schedule<Event>) {
         self.give_up(chunk, false, calendar);
         self.chunks.end(chunk, ChunkState::Closed);
@@ -207,7 +209,8 @@ impl OpenChannel {
         self.admit(self.chunks.unit_of(chunk), calendar);
     }
 
-    /// A program of a chunk failed, and no block is left for it: the chunk is out of use. What was answered of it can be read.
+    /// A program of a chunk failed, and no block is left for it: the chunk goes offline. Its completed data
+    /// stay readable.
     pub(super) fn end_offline(&mut self, chunk: ChunkId, calendar: &mut impl Schedule<Event>) {
         self.repairs.iter_mut().for_each(|repairs| repairs.retries.forget(chunk));
         self.give_up(chunk, true, calendar);
@@ -219,7 +222,8 @@ impl OpenChannel {
         self.admit(self.chunks.unit_of(chunk), calendar);
     }
 
-    /// Gives up the units of a chunk that are not programmed. Those that were answered are lost, unless they are `kept` in the buffer.
+    /// Gives up the units of a chunk that are not programmed. Completed ones are lost, unless they are `kept`
+    /// in the buffer.
     fn give_up(&mut self, chunk: ChunkId, kept: bool, calendar: &mut impl Schedule<Event>) {
         let (queue, size) = (self.chunks.unit_of(chunk), self.config.geometry.ws_min);
         for id in self.buffers.of_chunk(queue, chunk) {
@@ -239,7 +243,7 @@ impl OpenChannel {
         }
     }
 
-    /// Notifies the host that a chunk ends before its end.
+    /// Notifies the host that a chunk ended early.
     fn notify_end(&mut self, chunk: ChunkId, notice: Notice) {
         let next = self.chunks.get(chunk).next;
         let first = self.config.geometry.chunk(chunk.0).at(next);
@@ -253,7 +257,7 @@ impl OpenChannel {
         }
     }
 
-    /// The host closes chunks: what is in the buffer of them is still programmed.
+    /// Closes chunks for the host: buffered data of them are still programmed.
     pub(super) fn close(&mut self, number: u32) {
         for n in 0..self.commands.get(number).blocks.len() {
             let chunk = self.id_of(self.commands.get(number).blocks[n].chunk);
@@ -262,7 +266,7 @@ impl OpenChannel {
         }
     }
 
-    /// Tells the manager of failures of a chunk that was closed early, once all of it is programmed.
+    /// Notifies the failure manager of a chunk that was closed early, once all of it is programmed.
     pub(super) fn settle_closed(&mut self, chunk: ChunkId) {
         let entry = self.chunks.get(chunk);
         let is_over = entry.state == ChunkState::Closed && entry.programmed == entry.next;
@@ -271,7 +275,7 @@ impl OpenChannel {
         }
     }
 
-    /// Begins the resets of a command.
+    /// Starts the resets of a command.
     pub(super) fn begin_resets(&mut self, number: u32, calendar: &mut impl Schedule<Event>) {
         for at in 0..self.commands.get(number).blocks.len() {
             let command = self.commands.get_mut(number);
@@ -281,7 +285,8 @@ impl OpenChannel {
         }
     }
 
-    /// A reset waits while a program of its chunk is at its die; buffered units that were answered are void.
+    /// Starts a reset, which waits while a program of its chunk is at the die; completed units in the buffer
+    /// become invalid.
     pub(super) fn begin_reset(&mut self, reset: Reset, calendar: &mut impl Schedule<Event>) {
         let (number, at, chunk) = reset;
         let queue = self.chunks.unit_of(chunk);
@@ -305,7 +310,7 @@ impl OpenChannel {
         self.admit(queue, calendar);
     }
 
-    /// The block that a chunk has after its reset.
+    /// The block of a chunk after its reset.
     fn block_to_erase(
         &mut self,
         chunk: ChunkId,
@@ -319,7 +324,7 @@ impl OpenChannel {
         }
     }
 
-    /// Erases the block of a chunk that is reset, unless it is erased.
+    /// Erases the block of a chunk that is being reset, unless it is erased already.
     fn erase(&mut self, reset: Reset, block: BlockSetId, calendar: &mut impl Schedule<Event>) {
         let (number, at, chunk) = reset;
         if self.chips().programmed(block) == 0 && self.repairs.is_some() {
@@ -332,7 +337,7 @@ impl OpenChannel {
         self.start(die, calendar);
     }
 
-    /// A block was erased for a reset, or could not be.
+    /// The erase of a block for a reset has ended.
     pub(super) fn erase_over(
         &mut self,
         number: u32,
@@ -355,7 +360,8 @@ impl OpenChannel {
         if self.treatment(block, true) != After::Retire {
             return self.erase(reset, block, calendar);
         }
-        // Then the manager of failures gives it another block, if there is one. What the erase left is of no use.
+        // The failure manager replaces the block, if the reserve has one. The data that the erase left are
+        // invalid.
         let entry = self.chunks.get_mut(chunk);
         (entry.is_bad, entry.is_void) = (true, true);
         match self.block_to_erase(chunk, true, calendar) {
@@ -365,14 +371,14 @@ impl OpenChannel {
         }
     }
 
-    /// Goes on with the reset that waits for a chunk, if there is one.
+    /// Resumes the reset that waits for a chunk, if there is one.
     pub(super) fn go_on_with_reset(&mut self, chunk: ChunkId, calendar: &mut impl Schedule<Event>) {
         if let Some(reset) = self.resets.take(chunk) {
             self.begin_reset(reset, calendar);
         }
     }
 
-    /// The chunk of a reset is free, or out of use.
+    /// Ends a reset: the chunk is free, or offline.
     fn reset_over(&mut self, reset: Reset, failed: bool, calendar: &mut impl Schedule<Event>) {
         let (number, at, chunk) = reset;
         self.chunks.reset_over(chunk, failed);

@@ -1,34 +1,33 @@
-//! Information about the chunks of a physical device: a report of each, and notifications of events that no
-//! command caused.
+//! Information about the chunks of a physical device: a report of each, and asynchronous notifications.
 
 use serde::{Deserialize, Serialize};
 
 use super::geometry::{Chunk, LogicalBlock};
 
-/// The state of a chunk, which says whether it can be written, read and reset (section 1.2.4, Chunk Model).
+/// State of a chunk, which determines whether it can be written, read and reset (section 1.2.4, Chunk Model).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ChunkState {
-    /// Reset, and nothing written since: it may be written from its first logical block on.
+    /// Reset and not written since: writes begin at its first logical block.
     Free,
     /// Written in part: the next write begins at its write pointer.
     Open,
-    /// Written to its end, or closed before that because a write failed: it may be read and reset.
+    /// Written to its end, or closed early after a failed write: it may be read and reset.
     Closed,
     /// Out of use.
     Offline,
 }
 
 impl ChunkState {
-    /// All of them.
+    /// All states.
     pub const ALL: [Self; 4] = [Self::Free, Self::Open, Self::Closed, Self::Offline];
 
-    /// Its name in results.
+    /// Name in results.
     pub fn name(self) -> &'static str {
         ["free", "open", "closed", "offline"][self as usize]
     }
 }
 
-/// The type of a chunk, which says how it is written (CT).
+/// Type of a chunk: how it is written (CT).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ChunkType {
     /// At its write pointer (1h).
@@ -37,22 +36,23 @@ pub enum ChunkType {
     Random,
 }
 
-/// The report of a chunk: an entry of the log page Chunk Information (CAh).
+/// Report of a chunk: an entry of the log page Chunk Information (CAh).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Descriptor {
     /// The chunk (SLBA).
     pub chunk: Chunk,
-    /// Its state (CS).
+    /// State (CS).
     pub state: ChunkState,
-    /// Its type (CT).
+    /// Type (CT).
     pub kind: ChunkType,
-    /// How much of its life it has spent, from 0 to 255 (WLI).
+    /// Endurance used, from 0 to 255 (WLI).
     pub wear_level: u8,
-    /// Its logical blocks (CNLB).
+    /// Logical blocks of the chunk (CNLB).
     pub blocks: u32,
-    /// Where the next write has to begin, those in flight counted as done (WP).
+    /// The write pointer, with writes in flight counted as done (WP).
     pub write_pointer: u32,
-    /// The first of its logical blocks that cannot be read now: those before it are written, and far enough from the write pointer.
+    /// The first logical block that cannot be read now: those before it are written, and far enough from the
+    /// write pointer.
     pub readable: u32,
 }
 
@@ -61,21 +61,21 @@ pub struct Descriptor {
 pub struct Notification {
     /// The first logical block that it is about.
     pub first: LogicalBlock,
-    /// How many it is about, from that on.
+    /// Number of logical blocks concerned.
     pub blocks: u32,
     /// Its kind.
     pub notice: Notice,
 }
 
-/// The kind of a notification.
+/// Kind of a notification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Notice {
-    /// They could be read, but not at once: what they hold is better moved soon.
+    /// The blocks needed a read retry: they should be relocated soon.
     HighErrorRate,
-    /// They cannot be read any more.
+    /// The blocks cannot be read any more.
     Unrecovered,
-    /// They were not written, and their chunk ends before them.
+    /// The blocks were not written: their chunk ends before them.
     EarlyClose,
-    /// Their chunk is out of use.
+    /// The chunk of the blocks is offline.
     Offline,
 }

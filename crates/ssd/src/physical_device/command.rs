@@ -1,4 +1,4 @@
-//! Vector commands, their answers, and why a device refuses one.
+//! Vector commands, their completions, and the reasons for which a device rejects one.
 
 use std::fmt;
 
@@ -9,28 +9,30 @@ use wordline_nand::Stamp;
 use super::chunk::ChunkState;
 use super::geometry::{Chunk, LogicalBlock};
 
-/// The most logical blocks of a command: an answer has a bit for each (section 3, Vector Commands).
+/// Most logical blocks of a command: a completion has a bit for each (section 3, Vector Commands).
 pub const MOST_BLOCKS: usize = 64;
 
 /// The operation of a vector command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Operation {
-    /// Read logical blocks, of any chunks and in any order (Vector Chunk Read, 92h).
+    /// Reads logical blocks, of any chunks and in any order (Vector Chunk Read, 92h).
     Read,
-    /// Write logical blocks, in each chunk from its write pointer on (Vector Chunk Write, 91h).
+    /// Writes logical blocks, in each chunk from its write pointer on (Vector Chunk Write, 91h).
     Write,
-    /// Reset the chunks of these logical blocks (Vector Chunk Reset, 90h).
+    /// Resets the chunks of these logical blocks (Vector Chunk Reset, 90h).
     Reset,
-    /// Copy logical blocks within the device, each to its place in a second list, where it goes as a write does (Vector Chunk Copy, 93h).
+    /// Copies logical blocks within the device to the destinations in a second list, which follow the rules
+    /// of writes (Vector Chunk Copy, 93h).
     Copy,
-    /// Wait until all that was written before is in flash (Flush, 00h of NVMe).
+    /// Waits until all earlier writes are in flash (Flush, 00h of NVMe).
     Flush,
-    /// Close open chunks at their write pointers. A command of this face: revision 2.0 has none, but hosts stop writing to chunks.
+    /// Closes open chunks at their write pointers. Revision 2.0 has no such command, but hosts stop writing
+    /// to chunks.
     Close,
 }
 
 impl Operation {
-    /// Its name in results.
+    /// Name in results.
     pub fn name(self) -> &'static str {
         ["read", "write", "reset", "copy", "flush", "close"][self as usize]
     }
@@ -41,13 +43,13 @@ impl Operation {
 pub struct Command<'a> {
     /// The operation.
     pub operation: Operation,
-    /// The caller's name for it, handed back with the answer.
+    /// Tag chosen by the caller, returned with the completion.
     pub tag: u32,
-    /// The logical blocks: one at least, and [`MOST_BLOCKS`] at the most; none for a flush.
+    /// The logical blocks: from 1 to [`MOST_BLOCKS`]; none for a flush.
     pub blocks: &'a [LogicalBlock],
-    /// The logical blocks that a copy writes, one for each that it reads; empty but for a copy.
+    /// Destinations of a copy, one for each block read; empty for other operations.
     pub to: &'a [LogicalBlock],
-    /// The stamp to write to each of them; empty but for a write.
+    /// Data tags of a write, one for each logical block; empty for other operations.
     pub stamps: &'a [Stamp],
 }
 
@@ -57,17 +59,17 @@ impl<'a> Command<'a> {
         Self { operation: Operation::Read, tag, blocks, to: &[], stamps: &[] }
     }
 
-    /// A write of these contents.
+    /// A write with these data tags.
     pub fn write(tag: u32, blocks: &'a [LogicalBlock], stamps: &'a [Stamp]) -> Self {
         Self { operation: Operation::Write, tag, blocks, to: &[], stamps }
     }
 
-    /// A reset of the chunks that these are of.
+    /// A reset of the chunks of these blocks.
     pub fn reset(tag: u32, blocks: &'a [LogicalBlock]) -> Self {
         Self { operation: Operation::Reset, tag, blocks, to: &[], stamps: &[] }
     }
 
-    /// A copy of these to those, in this order.
+    /// A copy from `blocks` to `to`, in this order.
     pub fn copy(tag: u32, blocks: &'a [LogicalBlock], to: &'a [LogicalBlock]) -> Self {
         Self { operation: Operation::Copy, tag, blocks, to, stamps: &[] }
     }
@@ -77,12 +79,12 @@ impl<'a> Command<'a> {
         Self { operation: Operation::Flush, tag, blocks: &[], to: &[], stamps: &[] }
     }
 
-    /// An early end of the chunks that these are of.
+    /// An early close of the chunks of these blocks.
     pub fn close(tag: u32, blocks: &'a [LogicalBlock]) -> Self {
         Self { operation: Operation::Close, tag, blocks, to: &[], stamps: &[] }
     }
 
-    /// The logical blocks that it writes.
+    /// The logical blocks that the command writes.
     pub fn written(&self) -> &'a [LogicalBlock] {
         match self.operation {
             Operation::Write => self.blocks,
@@ -92,36 +94,36 @@ impl<'a> Command<'a> {
     }
 }
 
-/// The answer to a vector command.
+/// Completion of a vector command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
     /// The operation.
     pub operation: Operation,
-    /// The caller's name for it.
+    /// Tag chosen by the caller.
     pub tag: u32,
-    /// Time from submission to answer.
+    /// Time from submission to completion.
     pub latency: Duration,
-    /// The failure of some of its logical blocks.
+    /// Failure of some logical blocks.
     pub failure: Option<Failure>,
-    /// For which of them: a bit for each, the lowest for the first.
+    /// The failed blocks: a bit for each, the lowest for the first.
     pub failed: u64,
-    /// The stamp that a read found in each of them; [`Stamp::TORN`] where it failed.
+    /// Data tags that a read returned; [`Stamp::TORN`] for failed blocks.
     pub found: Vec<Stamp>,
 }
 
 impl Answer {
-    /// Whether the command failed for the logical block at this place of its list.
+    /// Whether the command failed for the logical block at this index of its list.
     pub fn has_failed(&self, at: usize) -> bool {
         self.failed >> at & 1 != 0
     }
 
-    /// Its status of NVMe: the type in the upper byte, the code in the lower one; 0 if it succeeded.
+    /// NVMe status: type in the upper byte, code in the lower one; 0 for success.
     pub fn status(&self) -> u16 {
         self.failure.map_or(0, Failure::status)
     }
 }
 
-/// A failure of the flash. The device repairs nothing: the host has to.
+/// A failure of the flash, which the host has to handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Failure {
     /// Logical blocks could not be read (Unrecovered Read Error, 281h of NVMe).
@@ -130,12 +132,12 @@ pub enum Failure {
     EarlyClose,
     /// The chunk was not reset, and is offline (Offline Chunk, 2C0h).
     Offline,
-    /// Some of what a flush was to bring to flash is not there, and never will be (Write Fault, 280h of NVMe).
+    /// Some of the data that a flush covers are not in flash and never will be (Write Fault, 280h of NVMe).
     NotFlushed,
 }
 
 impl Failure {
-    /// Its status of NVMe: the type in the upper byte, the code in the lower one.
+    /// NVMe status: type in the upper byte, code in the lower one.
     pub fn status(self) -> u16 {
         match self {
             Self::Unread => 0x281,
@@ -157,90 +159,91 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Why a device does not take a command: its host broke a rule of the face. Nothing has changed then.
+/// Reason for which a device rejects a command: its host broke a rule of the interface. The device is
+/// unchanged then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// It recovers from a power cut.
+    /// The device is recovering from a power cut.
     NotReady,
-    /// A list of none, or of more than a command may have.
+    /// The list is empty, or longer than a command allows.
     Count {
-        /// Its logical blocks.
+        /// Logical blocks of the list.
         found: usize,
     },
-    /// There is no such logical block.
+    /// The logical block does not exist.
     NoSuchBlock {
-        /// It.
+        /// The block.
         block: LogicalBlock,
     },
-    /// A write with another number of stamps than of logical blocks, or stamps with what is no write.
+    /// The data tags of a write do not match its logical blocks in number, or another command has data tags.
     Stamps {
-        /// Its stamps.
+        /// Data tags of the command.
         found: usize,
-        /// Those that it should have.
+        /// Data tags required.
         wanted: usize,
     },
-    /// A copy with another number of logical blocks to write than to read, or such a list with what is no copy.
+    /// The destinations of a copy do not match its sources in number, or another command has destinations.
     Destinations {
-        /// Those to write.
+        /// Destinations of the command.
         found: usize,
-        /// Those that there should be.
+        /// Destinations required.
         wanted: usize,
     },
-    /// An operation that the [capabilities](super::Capabilities) of the device are without.
+    /// The operation is not among the [capabilities](super::Capabilities) of the device.
     Unsupported {
-        /// It.
+        /// The operation.
         operation: Operation,
     },
-    /// A write that would open more chunks than may be open.
+    /// The write would open too many chunks.
     TooManyOpen {
-        /// The chunk that it would open.
+        /// The chunk to be opened.
         chunk: Chunk,
-        /// Those that may be open at a time, of the device or of the parallel unit.
+        /// Most open chunks of the device or of the parallel unit.
         limit: u32,
     },
-    /// A stamp that cannot be written: that of an erased or torn block.
+    /// The data tag of an erased or torn block cannot be written.
     NoData {
-        /// Where it is to go.
+        /// The destination.
         block: LogicalBlock,
     },
-    /// A write of other than a multiple of [`ws_min`](super::Geometry::ws_min) logical blocks to a chunk.
+    /// The write to a chunk is not a multiple of [`ws_min`](super::Geometry::ws_min) logical blocks.
     WriteSize {
         /// The chunk.
         chunk: Chunk,
-        /// Logical blocks side by side in the list.
+        /// Consecutive logical blocks in the list.
         found: u32,
-        /// The number of which they have to be a multiple.
+        /// Required divisor.
         wanted: u32,
     },
-    /// A write elsewhere than at the write pointer (Out of Order Write, 2F2h).
+    /// The write does not begin at the write pointer (Out of Order Write, 2F2h).
     OutOfOrder {
         /// The logical block.
         block: LogicalBlock,
-        /// Where its chunk has to be written next.
+        /// The write pointer of the chunk.
         wanted: u32,
     },
-    /// A command that a chunk does not take as it is: a write to a closed one, a reset of a free one (Invalid Reset, 2C1h), or any
-    /// to one that is offline (Offline Chunk, 2C0h).
+    /// The state of the chunk does not allow the command: a write to a closed chunk, a reset of a free one
+    /// (Invalid Reset, 2C1h), or any command to an offline one (Offline Chunk, 2C0h).
     State {
         /// The chunk.
         chunk: Chunk,
         /// Its state.
         state: ChunkState,
     },
-    /// A read of what is not written, or in an open chunk is too near to its write pointer (Deallocated or Unwritten Logical Block, 287h
-    /// of NVMe).
+    /// The block is not written, or in an open chunk too close to the write pointer (Deallocated or Unwritten
+    /// Logical Block, 287h of NVMe).
     NotReadable {
         /// The logical block.
         block: LogicalBlock,
-        /// The first of its chunk that cannot be read yet.
+        /// The first block of the chunk that is not readable yet.
         end: u32,
     },
-    /// A reset of a chunk that commands in flight are about, or any command to one that is being reset.
+    /// A reset of a chunk with commands in flight, or any command to a chunk that is being reset.
     InFlight {
         /// The chunk.
         chunk: Chunk,
     },
-    /// A chunk stands twice in the list of a reset.
+    /// A chunk is twice in the list of a reset.
     Twice {
         /// The chunk.
         chunk: Chunk,
@@ -299,8 +302,8 @@ impl fmt::Display for Refusal {
 }
 
 impl Refusal {
-    /// Its status of NVMe: the type in the upper byte, the code in the lower one. Chosen where neither specification names the
-    /// case: a fault of fields, of writes, or of resets, whichever is nearest.
+    /// NVMe status: type in the upper byte, code in the lower one. Chosen where neither specification names
+    /// the case: the nearest of an invalid field, a write error and a reset error.
     pub fn status(self) -> u16 {
         match self {
             Self::NotReady => 0x082,

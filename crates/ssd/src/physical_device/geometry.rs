@@ -1,91 +1,92 @@
-//! The geometry of a physical device, and how its logical blocks are named.
+//! The geometry of a physical device, and the addresses of its logical blocks.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Duration};
 
-/// A chunk: its group, its parallel unit in the group, and its number in that (section 1.2.3, Address Representation).
+/// Address of a chunk: group, parallel unit, chunk (section 1.2.3, Address Representation).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Chunk {
-    /// The group, which shares a bus with no other.
+    /// The group; groups share no bus.
     pub group: u16,
-    /// The parallel unit, counted from 0 in its group.
+    /// The parallel unit within its group, from 0.
     pub unit: u16,
-    /// The chunk, counted from 0 in its parallel unit.
+    /// The chunk within its parallel unit, from 0.
     pub chunk: u32,
 }
 
 impl Chunk {
-    /// One of its logical blocks.
+    /// A logical block of the chunk.
     #[inline]
     pub fn at(self, block: u32) -> LogicalBlock {
         LogicalBlock { chunk: self, block }
     }
 
-    /// This many of its logical blocks, from one on.
+    /// `count` logical blocks of the chunk, from `first` on.
     pub fn range(self, first: u32, count: u32) -> impl Iterator<Item = LogicalBlock> {
         (first..first + count).map(move |block| self.at(block))
     }
 }
 
-/// A logical block, the least that is read: its chunk, and its place in that.
+/// Address of a logical block, the smallest unit of a read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct LogicalBlock {
-    /// Its chunk.
+    /// The chunk.
     pub chunk: Chunk,
-    /// Its place, counted from 0.
+    /// The block within its chunk, from 0.
     pub block: u32,
 }
 
-/// How long a command for one parallel unit keeps its array busy, without the bus.
+/// Array times of commands to one parallel unit, without the bus: typical and maximum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Times {
-    /// A read: mostly, and at the most (TRDT, TRDM).
+    /// Read (TRDT, TRDM).
     pub read: [Duration; 2],
-    /// A write of [`ws_min`](Geometry::ws_min) logical blocks (TWRT, TWRM).
+    /// Write of [`ws_min`](Geometry::ws_min) logical blocks (TWRT, TWRM).
     pub write: [Duration; 2],
-    /// A reset of a chunk (TCRST, TCRSM).
+    /// Reset of a chunk (TCRST, TCRSM).
     pub reset: [Duration; 2],
 }
 
 /// Optional commands and rules (MCCAP, and VWC of Identify Controller in NVMe).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Capabilities {
-    /// It copies within the device (bit 0).
+    /// Copies within the device (bit 0).
     pub copy: bool,
-    /// It resets chunks that are free already (bit 1).
+    /// Resets of free chunks (bit 1).
     pub multiple_resets: bool,
-    /// It resets chunks that are open (bit 2, of devices in use rather than of the specification).
+    /// Resets of open chunks (bit 2, of existing devices rather than of the specification).
     pub early_resets: bool,
-    /// It answers writes before they outlive a power cut: a flush makes them do so (VWC).
+    /// A volatile write cache: writes complete before they would survive a power cut, and a flush makes them
+    /// durable (VWC).
     pub volatile_writes: bool,
 }
 
-/// The geometry of a device, as it answers the command Geometry (E2h).
+/// Geometry of a device, as returned by the command Geometry (E2h).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Geometry {
     /// Groups (NUM_GRP): parallel units of different groups share no bus.
     pub groups: u16,
-    /// Parallel units of a group (NUM_PU): each works by itself.
+    /// Parallel units of a group (NUM_PU): each works independently.
     pub units_per_group: u16,
     /// Chunks of a parallel unit (NUM_CHK).
     pub chunks_per_unit: u32,
     /// Logical blocks of a chunk (CLBA).
     pub blocks_per_chunk: u32,
-    /// Bytes of a logical block.
+    /// Size of a logical block.
     pub block_size: Bytes,
-    /// A write to a chunk is a multiple of this many logical blocks.
+    /// Minimum write size: a write to a chunk is a multiple of this many logical blocks.
     pub ws_min: u32,
-    /// Writes of a multiple of this many go fastest.
+    /// Optimal write size in logical blocks.
     pub ws_opt: u32,
-    /// A logical block of an open chunk can be read once more than this many after it were written.
+    /// A logical block of an open chunk is readable once at least this many later ones are written.
     pub mw_cunits: u32,
-    /// Chunks that may be open at a time (MAXOC); 0 for no limit.
+    /// Most open chunks (MAXOC); 0 for no limit.
     pub max_open: u32,
-    /// Chunks of a parallel unit that may be open at a time (MAXOCPU); 0 for no limit.
+    /// Most open chunks of a parallel unit (MAXOCPU); 0 for no limit.
     pub max_open_per_unit: u32,
-    /// Its capabilities.
+    /// Optional features.
     pub capabilities: Capabilities,
-    /// How long commands take.
+    /// Array times of commands.
     pub times: Times,
 }
 
@@ -100,18 +101,18 @@ impl Geometry {
         self.units() * self.chunks_per_unit
     }
 
-    /// Bytes of all chunks.
+    /// Capacity of all chunks.
     pub fn capacity(&self) -> Bytes {
         self.block_size * (u64::from(self.chunks()) * u64::from(self.blocks_per_chunk))
     }
 
-    /// Whether there is such a chunk.
+    /// Whether the chunk exists.
     #[inline]
     pub fn has(&self, chunk: Chunk) -> bool {
         chunk.group < self.groups && chunk.unit < self.units_per_group && chunk.chunk < self.chunks_per_unit
     }
 
-    /// The number of a chunk among all of the device: by group, then by parallel unit, then by chunk.
+    /// The number of a chunk in the device: by group, then by parallel unit, then by chunk.
     #[inline]
     pub fn number(&self, Chunk { group, unit, chunk }: Chunk) -> u32 {
         let unit = u32::from(group) * u32::from(self.units_per_group) + u32::from(unit);
@@ -126,7 +127,7 @@ impl Geometry {
         Chunk { group: (unit / per_group) as u16, unit: (unit % per_group) as u16, chunk }
     }
 
-    /// All chunks, in the order of their numbers.
+    /// All chunks, by ascending number.
     pub fn all_chunks(&self) -> impl Iterator<Item = Chunk> {
         (0..self.chunks()).map(|number| self.chunk(number))
     }

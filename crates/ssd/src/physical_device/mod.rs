@@ -1,13 +1,15 @@
-//! The face of a device without an FTL: chunks that are written in order, vector commands on their logical blocks, and reports.
+//! The interface of a device without an FTL: chunks that are written in order, vector commands on their
+//! logical blocks, and reports.
 //!
-//! It follows the Open-Channel Solid State Drives Specification, revision 2.0 of January 29, 2018; sections, log pages and status codes
-//! are those of that. The duties of a host are checked where a command comes in: a [`Refusal`] is a fault of the host, and
-//! changes nothing. A failure of the flash is a [`Failure`] in the answer, for each logical block. Both have a status of NVMe. The copy within the device
-//! (Vector Chunk Copy, 93h) is optional there: see [`Capabilities`].
+//! It follows the Open-Channel Solid State Drives Specification, revision 2.0 of January 29, 2018, with its
+//! sections, log pages and status codes. The duties of a host are checked at submission: a [`Refusal`] is a
+//! fault of the host and changes nothing. A flash failure is a [`Failure`] in the completion, for each
+//! logical block. Both have an NVMe status. The copy within the device (Vector Chunk Copy, 93h) is optional:
+//! see [`Capabilities`].
 //!
-//! As with a [`BlockDevice`](crate::BlockDevice), the caller of a device owns the calendar, hands each event back that it puts there,
-//! and takes its answers. Each logical block carries a stamp: a write brings it, a read finds it, so that the layers above can check
-//! where their data are.
+//! As with a [`BlockDevice`](crate::BlockDevice), the caller of a device owns the calendar, returns each
+//! event that the device puts there, and takes its completions. Each logical block carries a data tag, set by
+//! a write and returned by a read, so that the layers above can verify where their data are.
 
 mod chunk;
 mod command;
@@ -36,180 +38,184 @@ pub use command::{Answer, Command, Failure, MOST_BLOCKS, Operation, Refusal};
 pub use geometry::{Capabilities, Chunk, Geometry, LogicalBlock, Times};
 pub use told::Told;
 
-/// The commands and operations that a power cut stopped.
+/// Commands and operations that a power cut interrupted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PowerCut {
-    /// The tags of commands that were not answered and never will be.
+    /// Tags of the commands that will never complete.
     pub unanswered: Vec<u32>,
-    /// Programs and erases that it stopped.
+    /// Programs and erases that were interrupted.
     pub torn: TornBy,
 }
 
-/// A device without an FTL. A run of it is a function of its configuration, its seed and the commands.
+/// A device without an FTL. A run is a function of its configuration, its seed and its commands.
 pub trait PhysicalDevice: State {
-    /// Its events.
+    /// Events of the device.
     type Event: Copy + PartialEq + fmt::Debug + Serialize + DeserializeOwned;
-    /// The counts of the device at some time.
+    /// Counts of the device at a point in time.
     type Mark;
 
-    /// Its geometry.
+    /// Geometry of the device.
     fn geometry(&self) -> &Geometry;
 
-    /// The report of a chunk, which has to exist.
+    /// Report of a chunk, which has to exist.
     fn report(&self, chunk: Chunk) -> Descriptor;
 
-    /// The stamp that a read of a logical block would find now; none where it would find none. For checks of what is kept elsewhere of it.
+    /// Data tag that a read of a logical block would return now; none if it could not be read. For
+    /// verification by the layers above.
     fn stamp(&self, block: LogicalBlock) -> Option<Stamp>;
 
-    /// Takes a command. Its answer may be there at once.
+    /// Submits a command, which may complete at once.
     ///
     /// # Errors
-    /// The rule that the host broke; then nothing has changed.
+    /// The rule that the host broke; the device is unchanged then.
     fn submit(
         &mut self,
         command: &Command<'_>,
         calendar: &mut impl Schedule<Self::Event>,
     ) -> Result<(), Refusal>;
 
-    /// Lets time go on to `event`.
+    /// Handles an event at its time.
     fn handle(&mut self, event: Self::Event, calendar: &mut impl Schedule<Self::Event>);
 
-    /// Answers that were given since they were last [forgotten](Self::forget_answers).
+    /// Completions since they were last [cleared](Self::forget_answers).
     fn answers(&self) -> &[Answer];
 
-    /// The same, moved to the end of `into`, and forgotten.
+    /// Moves all completions to the end of `into`.
     fn take_answers(&mut self, into: &mut Vec<Answer>) {
         into.extend_from_slice(self.answers());
         self.forget_answers();
     }
 
-    /// They were seen.
+    /// Clears the completions.
     fn forget_answers(&mut self);
 
-    /// Notifications since they were last [forgotten](Self::forget_notifications), in their order; one may come without any
-    /// command.
+    /// Notifications since they were last [cleared](Self::forget_notifications), in order; one may come
+    /// without a command.
     fn notifications(&self) -> &[Notification];
 
-    /// They were seen.
+    /// Clears the notifications.
     fn forget_notifications(&mut self);
 
-    /// Commands that are not answered yet.
+    /// Outstanding commands.
     fn outstanding(&self) -> usize;
 
-    /// Whether a command of this tag is not answered yet.
+    /// Whether a command with this tag is outstanding.
     fn is_outstanding(&self, tag: u32) -> bool;
 
-    /// From now on commands take no time, wear nothing, never fail, and are answered at once: for what stands above a device, to fill it
-    /// before a run. No command may be outstanding.
+    /// From now on commands take no time, cause no wear, never fail, and complete at once: for the layer
+    /// above a device, to fill it before a run. No command may be outstanding.
     fn stop_clock(&mut self);
 
-    /// From now on commands take their time.
+    /// From now on commands take time again.
     fn start_clock(&mut self);
 
-    /// From its next commands on the device takes its times with these factors, in place of those before. A device whose times were changed
-    /// cannot be saved.
+    /// Scales the device's times by these factors, in place of earlier ones, from its next commands on. A
+    /// device whose times were changed cannot be saved.
     ///
     /// # Errors
-    /// The reason, where it has no times of a kind of which the factor is not one. Then the device is good for nothing.
+    /// The reason, where it lacks times of a kind whose factor is not one. The device is unusable then.
     fn change_times(&mut self, _factors: &TimeFactors) -> Result<(), Unchanged> {
         Err("the times of a device of this type cannot be changed")
     }
 
-    /// Cuts the power at `now`. The caller forgets all events of this device; it takes no command until it has
-    /// [recovered](Self::recover). The next place to write in a chunk is in its report then. No write is lost that was answered as flushed,
-    /// nor, where a write is answered when it is in flash, any answered one, but for pages
-    /// that shared cells with torn ones; of other writes each unit is written as a whole or not at all.
+    /// Cuts the power at `now`. The caller drops all events of this device; it accepts no command until it
+    /// has [recovered](Self::recover). The report of a chunk has its write pointer then. No flushed write is
+    /// lost, nor, with write-through completion, any completed one, except for pages that shared cells with
+    /// torn ones; of other writes each unit is written as a whole or not at all.
     fn power_cut(&mut self, now: Instant) -> PowerCut;
 
     /// Switches the power on again.
     fn recover(&mut self, calendar: &mut impl Schedule<Self::Event>);
 
-    /// Whether it takes commands.
+    /// Whether it accepts commands.
     fn is_ready(&self) -> bool;
 
-    /// The time and the results of the last recovery, once it is over.
+    /// Duration and results of the last recovery, once it has ended.
     fn recovery(&self) -> Option<Recovered>;
 
-    /// The digest of everything that happened.
+    /// Digest of all events so far.
     fn digest(&self) -> Digest;
 
-    /// Checks the conservation laws that follow from the whole state, `elapsed` after time began; a bug if one does not hold.
+    /// Checks the conservation laws over the whole state, `elapsed` after time began; panics if one does not
+    /// hold.
     fn audit(&self, elapsed: Duration);
 
-    /// How far the oldest command is; none if none is outstanding.
+    /// Progress of the oldest command; none if none is outstanding.
     fn oldest(&self) -> Option<Oldest>;
 
-    /// How long a command may stand still with good reason.
+    /// The longest time for which a command may make no progress without a fault.
     fn longest_wait(&self) -> Duration;
 
-    /// The pending work and the causes of its waits, in lines of text.
+    /// Report of outstanding work and the causes of its waits, in lines of text.
     fn what_waits(&self, now: Instant) -> String;
 
-    /// The counts of the device at `now`.
+    /// Counts of the device at `now`.
     fn mark(&self, now: Instant) -> Self::Mark;
 
-    /// The metrics of the device from `mark` to `now`, number by number.
+    /// Metrics of the device from `mark` to `now`.
     fn metrics(&self, mark: &Self::Mark, now: Instant) -> Metrics;
 
-    /// The metrics of the device from `mark` to `now`, by channel, die, block and component.
+    /// Details of the device from `mark` to `now`, by channel, die, block and component.
     fn detail(&self, mark: &Self::Mark, now: Instant) -> Detail;
 
-    /// Its readings at `now`, for the course of a run. Devices that have none to tell return the default.
+    /// Gauges at `now`, for the time series of a run. Devices without any return the default.
     fn gauges(&self, _now: Instant) -> Gauges {
         Gauges::default()
     }
 
-    /// From now on the commands of its dies are [recorded](Self::take_recorded), or no longer; whether the device can. Nothing that it does
-    /// depends on it.
+    /// Starts or stops [recording](Self::take_recorded) the commands of its dies; returns whether the device
+    /// supports it. Recording changes no result.
     fn record(&mut self, _on: bool) -> bool {
         false
     }
 
-    /// The commands of its dies and their stages since it was last asked; which requests they are for is not known here.
+    /// Recorded commands of its dies and their stages since the last call; the requests that they serve are
+    /// not known here.
     fn take_recorded(&mut self) -> Recorded {
         Recorded::default()
     }
 
-    /// From now on the time of commands is [told](Self::take_told); whether the device can. Nothing that it does depends on it.
+    /// Starts recording the [times](Self::take_told) of commands; returns whether the device supports it.
+    /// Recording changes no result.
     fn tell_times(&mut self) -> bool {
         false
     }
 
-    /// Where the time of the answered command of this tag went, told once; none where it is not told.
+    /// Takes the times of the completed command with this tag; none where they are not recorded.
     fn take_told(&mut self, _tag: u32) -> Option<Told> {
         None
     }
 
-    /// The time of all dies by their work since times are told; nothing where they are not.
+    /// Time of all dies by work since recording began; zeros without recording.
     fn worked(&self) -> ByWork {
         ByWork::default()
     }
 
-    /// The lengths of the lists whose lengths follow from the configuration, of those that a state brings with it.
+    /// Lengths of the lists in a saved state whose lengths follow from the configuration.
     fn lengths(&self) -> Vec<usize>;
 
-    /// About as many bytes as the longest field of its state takes, beside as many as the source has.
+    /// Approximate upper limit, in bytes, for the longest field of its state, beyond what the source has.
     fn most_bytes(&self) -> u64;
 
-    /// Whether a state that was just taken over can be one of this device, with these pending events.
+    /// Checks whether a loaded state, with these pending events, can be a state of this device.
     ///
     /// # Errors
     /// The contradiction.
     fn check_loaded(&self, agenda: &Agenda<Self::Event>) -> Result<(), String>;
 
-    /// Writes the device and what is about to happen to it.
+    /// Saves the device and its pending events.
     ///
     /// # Errors
-    /// Those of the sink.
+    /// Errors of the sink.
     fn save(&self, agenda: &Agenda<Self::Event>, to: &mut dyn Sink) -> Result<(), Broken> {
         snapshot::save(self, agenda, to)
     }
 
-    /// Takes over what a device of the same configuration wrote; the agenda is for the caller to carry on with. After an error it is
-    /// good for nothing.
+    /// Loads the state of a device with the same configuration; the caller continues with the returned
+    /// agenda. After an error the device is unusable.
     ///
     /// # Errors
-    /// Those of the source, and bytes that [`save`](Self::save) did not write for this configuration.
+    /// Errors of the source, and bytes that [`save`](Self::save) did not write for this configuration.
     fn load(&mut self, from: &mut dyn Source) -> Result<Agenda<Self::Event>, Broken> {
         snapshot::load(self, self.most_bytes(), from, Self::lengths, Self::check_loaded)
     }

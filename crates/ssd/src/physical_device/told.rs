@@ -1,27 +1,27 @@
-//! Where the time of a command of a physical device went, for the layers above that explain their own.
+//! Times of a command of a physical device, from which the layers above compute their own latency breakdown.
 
 use wordline_kernel::{Duration, Instant};
 
 use crate::flash::{Behind, ByWork};
 use crate::times::{COMPONENTS, Component};
 
-/// The time of a command, as its device tells it.
+/// Times of a command, recorded by its device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Told {
-    /// When it was submitted.
+    /// Submission.
     pub submitted: Instant,
-    /// From then to its answer.
+    /// Time from submission to completion.
     pub latency: Duration,
-    /// Its time by [component](Component), which together is its latency.
+    /// Time by [component](Component); the sum is the latency.
     pub parts: [Duration; COMPONENTS],
-    /// The commands of the die that its last part waited behind; none where it waited for no die.
+    /// The commands of the die behind which its last task waited; none if it waited for no die.
     pub behind: Option<Behind>,
-    /// The work of all dies while it waited for the buffer; none where it did not.
+    /// Work of all dies while the command waited for the buffer; none if it did not.
     pub meanwhile: Option<ByWork>,
 }
 
 impl Told {
-    /// A command of whose time nothing is known but that it waited, as `component` says.
+    /// A command that spent its whole latency in `component`.
     pub fn waited(submitted: Instant, latency: Duration, component: Component) -> Self {
         let mut told =
             Self { submitted, latency, parts: [Duration::ZERO; COMPONENTS], behind: None, meanwhile: None };
@@ -29,7 +29,8 @@ impl Told {
         told
     }
 
-    /// Adds the wait of a command of a layer above that completed with this one: until this one was submitted it waited, as `component` says.
+    /// Times of a command of the layer above that completed with this one: until this one was submitted it
+    /// waited in `component`.
     #[must_use]
     pub fn of_above(mut self, submitted: Instant, latency: Duration, component: Component) -> Self {
         let before = latency.saturating_sub(self.latency);

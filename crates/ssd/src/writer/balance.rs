@@ -1,4 +1,5 @@
-//! Pages that do not go to their home: idle rows take what waits for others, and what a full row cannot take goes anywhere.
+//! Program units outside the home of their pages: idle plane groups take units that wait for others (work
+//! stealing), and units that a full plane group cannot take go anywhere.
 
 use wordline_kernel::{Column, Id, state};
 use wordline_nand::RowId;
@@ -11,26 +12,26 @@ use crate::writer::Writer;
 use crate::writer::queue::Lists;
 use crate::writer::rows::Rows;
 
-/// Program units that wait for a row and may go to another.
+/// Program units that wait for a plane group and may go to another.
 pub(super) struct Balance {
-    /// Program units that wait for each row; kept up only while there is a balancer that looks at it.
+    /// Program units that wait for each plane group; maintained only for a balancer that looks at it.
     waiting: Column<RowId, u32>,
 }
 
 state!(Balance { values { waiting } });
 
 impl Balance {
-    /// Nothing waits for any of the rows.
+    /// No program units wait.
     pub fn new(rows: u32) -> Self {
         Self { waiting: Column::filled(rows as usize, 0) }
     }
 
-    /// How many rows there are.
+    /// Number of plane groups.
     pub fn rows(&self) -> usize {
         self.waiting.len()
     }
 
-    /// Counts the complete program units that wait for each row; false if there are none.
+    /// Counts the complete program units that wait for each plane group; false if there are none.
     pub fn count(&mut self, lists: &Lists, base: &Base) -> bool {
         let unit = base.config.pools.first().locations.per_program;
         let mut any = false;
@@ -42,7 +43,8 @@ impl Balance {
         any
     }
 
-    /// The list of which a row takes a program unit: none, unless it takes any, nothing waits for it, and its die does nothing.
+    /// The list from which an idle plane group steals a program unit: none, unless it accepts programs,
+    /// nothing waits for it, and its die is idle.
     pub fn list_for(&self, row: RowId, lists: &Lists, rows: &Rows, base: &mut Base) -> Option<usize> {
         let die = base.config.pools.of_row(row).geometry.die_of_row(row);
         if self.waiting[row] > 0 || rows.accepted_of(row) == 0 || !base.flash.chips().is_idle(die) {
@@ -59,8 +61,9 @@ impl Balance {
 }
 
 impl Writer {
-    /// The next row that takes a unit of a list, if there is one to form and its home holds as many valid pages as it may; or does not take
-    /// the unit, and nothing goes on in the pools: a row that is cleaned may wait for pages of units of which these pages are.
+    /// The next plane group that takes a unit of a list whose home is full of valid pages. Also if the home
+    /// does not accept the unit while the pools are idle: GC of a plane group may wait for pages of units to
+    /// which these pages belong.
     pub(super) fn row_beside(&self, list: usize, core: &Core) -> Option<RowId> {
         let pools = &core.base.config.pools;
         let (rows, lists) = (pools.rows(), self.queue.lists());

@@ -1,4 +1,5 @@
-//! When a row goes on cleaning: where its state changed the writer lets the next step be queued, and notes what the row accepts.
+//! When GC of a plane group continues: where its state changed, the writer queues the next step, and notes
+//! which programs the plane group accepts.
 
 use wordline_kernel::Schedule;
 use wordline_nand::{BlockSetId, DieId, Done, Operation, PageId, RowId};
@@ -9,25 +10,25 @@ use crate::flash::Task;
 use crate::writer::Writer;
 
 impl Writer {
-    /// Something happened to a row: what it accepts is worked out anew.
+    /// Updates which programs a plane group accepts, after a change of its state.
     #[inline]
     pub(crate) fn note_row(&mut self, row: RowId, core: &Core) {
         self.rows.note(row, &core.base, &core.reclaim);
     }
 
-    /// Notes anew which streams each row accepts.
+    /// Updates which streams every plane group accepts.
     pub(crate) fn note_all_rows(&mut self, core: &Core) {
         self.rows.note_all(&core.base, &core.reclaim);
     }
 
-    /// Queues the collector's next step in a row. A collector that steps aside for the host goes on by itself only where
-    /// it must: see [`resume_rows`](Self::resume_rows).
+    /// Queues the next GC step of a plane group. GC that yields to the host continues by itself only where it
+    /// must: see [`resume_rows`](Self::resume_rows).
     #[inline]
     pub(crate) fn collect(&mut self, row: RowId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         self.collect_unless(core.reclaim.yields_to_host(), row, core, calendar);
     }
 
-    /// Queues the collector's next step in a row; not if it `waits` for the host and can afford that.
+    /// Queues the next GC step of a plane group; not if it `waits` for the host and can afford to.
     pub(crate) fn collect_unless(
         &mut self,
         waits: bool,
@@ -41,7 +42,7 @@ impl Writer {
         self.collect_members(row, core, calendar);
     }
 
-    /// Goes on after a step of the collector in a row. The caller notes what the row accepts.
+    /// Continues after a GC step of a plane group. The caller updates which programs the plane group accepts.
     #[inline]
     pub(crate) fn collect_further(
         &mut self,
@@ -53,7 +54,7 @@ impl Writer {
         self.collect_members(row, core, calendar);
     }
 
-    /// If a super block was just chosen in a row, all others of its pool clean their blocks of it.
+    /// If a superblock was just chosen in a plane group, all others of its pool collect their blocks of it.
     #[inline]
     fn collect_members(&mut self, row: RowId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         if core.base.space.take_choice_of_super_block(row) {
@@ -66,7 +67,8 @@ impl Writer {
         }
     }
 
-    /// Queues the next step in a row. Whether the row may take other programs of the host than before, which is still to be noted.
+    /// Queues the next GC step of a plane group. Returns whether the plane group may accept other host
+    /// programs than before, which the caller has to update.
     fn collect_in_row(
         &mut self,
         waits: bool,
@@ -81,7 +83,7 @@ impl Writer {
         core.reclaim.queue_cleaning(waits, row, &mut core.base, &mut core.map, calendar)
     }
 
-    /// A command of a step of cleaning is done: the row goes on.
+    /// A command of a GC step has ended: the plane group continues.
     #[inline(always)]
     pub(crate) fn step_over(
         &mut self,
@@ -112,8 +114,9 @@ impl Writer {
         }
     }
 
-    /// Queues the next command of a row with a block map, if none is under way: the program of the page of a table or of the host that waits, or what
-    /// must be copied or erased before that. Whether it programs a page of the host.
+    /// Queues the next command of a plane group with block-level mapping, if none is in progress: the program
+    /// of the waiting page of a table or of the host, or the copies and erases that it needs first. Returns
+    /// whether it programs a host page.
     #[inline(never)]
     pub(super) fn work_on(
         &mut self,
@@ -143,8 +146,8 @@ impl Writer {
         writes
     }
 
-    /// A victim that the pages of a whole unit left may be clean now: cleaning goes on there, unless the host wants the die, which may be
-    /// another one than that of the unit.
+    /// A victim whose pages left with a whole unit may have no valid pages now: GC continues there, unless
+    /// the host wants the die, which may differ from the die of the unit.
     #[inline]
     pub(crate) fn collect_where_unit_left(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         if self.has_units() {
@@ -158,8 +161,8 @@ impl Writer {
         }
     }
 
-    /// Lets the collector go on in the rows of a die where it stepped aside, unless the host wants the die: it has had its
-    /// chance to do so since the die's last command ended.
+    /// Resumes GC that had yielded in the plane groups of a die, unless the host wants the die: the host has
+    /// had its chance since the die's last command ended.
     #[inline(never)]
     pub(crate) fn resume_rows(&mut self, die: DieId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         for row in core.base.config.pools.of_die(die).geometry.rows_of(die) {
@@ -168,13 +171,13 @@ impl Writer {
         }
     }
 
-    /// A read of a page is over.
+    /// A read of a page has ended.
     #[inline]
     pub(crate) fn read_over(&mut self, page: PageId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         self.reader_gone(core.base.config.pools.block_of_page(page), core, calendar);
     }
 
-    /// A block has a reader less: if a victim waited for that, its row goes on cleaning.
+    /// A block has one reader less: if a victim waited for that, GC of its plane group continues.
     #[inline]
     pub(crate) fn reader_gone(
         &mut self,
@@ -194,9 +197,9 @@ impl Writer {
         self.collect(row, core, calendar);
     }
 
-    /// Whether any row takes a program unit of a stream of the host. Pages of a row that is full of valid ones may become
-    /// invalid without anything happening to the row itself, so that such rows are looked at again when nothing else goes
-    /// on.
+    /// Whether any plane group accepts a program unit of a host stream. Pages of a plane group full of valid
+    /// pages may become invalid without an event of the plane group itself, so such plane groups are checked
+    /// again when everything else is idle.
     pub(in crate::writer) fn look_for_row(
         &mut self,
         stream: usize,
@@ -204,7 +207,7 @@ impl Writer {
         calendar: &mut impl Schedule<Event>,
     ) -> bool {
         let accepts = !self.rows.of(stream).is_empty();
-        // Where pages have homes, a row that accepts is of no use to the pages of another.
+        // With static allocation, a plane group that accepts is of no use to the pages of another.
         if self.rows.programming() > 0 || (accepts && !self.queue.lists().have_homes()) {
             return accepts;
         }
@@ -214,7 +217,7 @@ impl Writer {
         !self.rows.of(stream).is_empty()
     }
 
-    /// Looks at every row again, which nothing may have happened to that would make the collector begin there.
+    /// Checks every plane group again for GC, even without an event there.
     #[inline(never)]
     pub(crate) fn collect_everywhere(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         for row in core.base.config.pools.all_rows() {

@@ -1,4 +1,4 @@
-//! The writer's reaction to its reads and programs that are done, or failed.
+//! Reactions of the writer to the end of its reads and programs, or to their failure.
 
 use wordline_kernel::Schedule;
 use wordline_nand::{DieId, Done, Location, RowId, Stamp};
@@ -13,8 +13,8 @@ use crate::policy::failure::Failed;
 use crate::writer::{Group, Writer};
 
 impl Writer {
-    /// The program of the host's group of `row` is done: its pages are where they were written, but for those that were written
-    /// or discarded meanwhile.
+    /// The program of the host's program unit of a plane group is done: its pages are mapped to their new
+    /// locations, except pages that were written or discarded meanwhile.
     pub(crate) fn host_programmed(
         &mut self,
         row: RowId,
@@ -58,7 +58,7 @@ impl Writer {
         self.queue.pages_over(over, core, calendar);
     }
 
-    /// A page of the buffer was programmed to `location`: it is there, unless it is void.
+    /// A buffered page was programmed to `location`: it is mapped there, unless it is invalid.
     #[inline]
     fn page_programmed(
         &mut self,
@@ -82,7 +82,7 @@ impl Writer {
         }
     }
 
-    /// A page that was written again while it was programmed goes round once more.
+    /// A page that was written again during its program is destaged once more.
     fn dirty_again(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let entry = core.cache.entry(id);
         if entry.discarded {
@@ -93,7 +93,7 @@ impl Writer {
         }
     }
 
-    /// The program of translation pages of `row`, or of pages that tell of discards, is done.
+    /// The program of translation pages or discard records of a plane group is done.
     pub(crate) fn tables_programmed(&mut self, row: RowId, first: Location, core: &mut Core) {
         let group = self.rows.take(row);
         for (n, stamp) in group.stamps.iter().enumerate().filter(|(_, stamp)| stamp.is_data()) {
@@ -105,7 +105,8 @@ impl Writer {
         self.rows.note(row, &core.base, &core.reclaim);
     }
 
-    /// The host's group of `row` was not programmed: its pages, which the buffer still has, go elsewhere at once.
+    /// The program of the host's program unit of a plane group failed: its pages, which the buffer still has,
+    /// go elsewhere at once.
     fn host_program_failed(&mut self, failed: Failed, row: RowId, first: Location, core: &mut Core) {
         let group = self.rows.take(row);
         core.base.space.program_done(first);
@@ -130,7 +131,7 @@ impl Writer {
         core.reclaim.program_failed(failed, first, &mut core.base, &mut core.map);
     }
 
-    /// The pages in a group that go to its pool alone were not programmed: they wait again.
+    /// Relocated pages in a program unit that go to another pool were not programmed: they wait again.
     fn moved_come_back(&mut self, row: RowId, group: &Group, core: &mut Core) {
         core.base.space.note_on_their_way(core.base.config.pools.number_of_row(row), group.moved(), false);
         for stamp in group.moved_stamps() {
@@ -140,7 +141,7 @@ impl Writer {
         }
     }
 
-    /// The unit of translation pages of `row` was not programmed: they are in memory still.
+    /// The program of translation pages of a plane group failed: they are still in memory.
     fn table_program_failed(&mut self, failed: Failed, row: RowId, first: Location, core: &mut Core) {
         let group = self.rows.take(row);
         core.base.space.program_done(first);
@@ -151,7 +152,7 @@ impl Writer {
         core.reclaim.program_failed(failed, first, &mut core.base, &mut core.map);
     }
 
-    /// A program or an erase failed, or a program was refused.
+    /// A program or erase failed, or a program was rejected.
     #[cold]
     pub(crate) fn change_failed(
         &mut self,
@@ -181,8 +182,8 @@ impl Writer {
         self.collect(row, core, calendar);
     }
 
-    /// Some pages of a read, a bit each, could not be read however often it was tried: they are lost. Whether what it was to find is
-    /// read elsewhere instead.
+    /// Pages of a read, a bit each in `unread`, could not be read after all retries: their data are lost.
+    /// Returns whether the data are read elsewhere instead.
     #[cold]
     pub(crate) fn read_failed(
         &mut self,
@@ -196,7 +197,7 @@ impl Writer {
         core.reclaim.failed(Failed::Read, block, &mut core.base, &mut core.map);
         let row = core.base.space.row_of(block);
         self.note_row(row, core);
-        // The read for a victim is a step that is not over yet: nothing new begins then.
+        // The read of a victim is a step that has not ended: nothing new begins then.
         self.collect(row, core, calendar);
         if task.is_reclaim() {
             return false;
@@ -209,7 +210,7 @@ impl Writer {
         elsewhere.is_some()
     }
 
-    /// A command of this die failed: the die may be lost, with everything in it.
+    /// A command of this die failed: the die may have failed, with everything in it.
     #[cold]
     pub(crate) fn note_dead_die(&mut self, die: DieId, core: &mut Core) {
         let chips = core.base.flash.chips();
@@ -219,7 +220,7 @@ impl Writer {
         }
     }
 
-    /// A die is lost with everything in it.
+    /// A die has failed with everything in it.
     pub(crate) fn lose_die(&mut self, die: DieId, core: &mut Core) {
         core.base.totals.failed_dies += 1;
         let mut locations = Vec::new();
@@ -230,14 +231,14 @@ impl Writer {
             core.map.lose_row(row, &core.base);
             self.rows.note(row, &core.base, &core.reclaim);
         }
-        // Program units that wait for the lost rows go elsewhere.
+        // Program units that wait for the lost plane groups go elsewhere.
         self.rows.lost_one();
         locations
             .into_iter()
             .for_each(|location| core.cache.lose_location(location, &mut core.base, &mut core.map));
     }
 
-    /// A read of the rest of a partly written page is over, or found nothing.
+    /// An RMW read of a page has ended, or found nothing.
     #[inline]
     pub(crate) fn fill_done(
         &mut self,
@@ -251,7 +252,7 @@ impl Writer {
         self.read_over(task.page, core, calendar);
     }
 
-    /// A page that is programmed with its unit was read, or could not be.
+    /// The RMW read of a page that is programmed with its unit has ended.
     #[inline(never)]
     pub(crate) fn unit_fill_done(
         &mut self,
@@ -264,7 +265,8 @@ impl Writer {
         self.read_over(task.page, core, calendar);
     }
 
-    /// The place of a page is known that somebody on the way to flash waited for: an entry, or a sub-request that carries the page along.
+    /// A page was located for which an entry, or a sub-request that carries the page along, waited on its way
+    /// to flash.
     pub(crate) fn go_on_located(
         &mut self,
         waiter: &Waiter,
@@ -279,7 +281,8 @@ impl Writer {
     }
 }
 
-/// Asks for what the end of a program looks up, for all its pages at once: they lie far apart in large tables.
+/// Prefetches the table entries that the end of a program needs, for all its pages at once: they are far
+/// apart in large tables.
 fn foresee_installs(group: &Group, core: &Core) {
     let data = group.stamps.iter().take_while(|stamp| stamp.is_data());
     let pages = || data.clone().map(|stamp| LogicalPage(stamp.logical));

@@ -1,4 +1,5 @@
-//! Program units: formed of complete pages of the host, of sub-requests or of pages of tables, and queued in rows that take them.
+//! Program units: built of complete host pages, of sub-requests or of table pages, and queued in plane groups
+//! that accept them.
 
 use wordline_kernel::Schedule;
 use wordline_nand::{CellMode, Location, Pool, RowId};
@@ -12,8 +13,8 @@ use crate::space::StreamId;
 use crate::writer::{Counted, Writer};
 
 impl Writer {
-    /// Takes pages out of the buffer as far as they must leave, and forms program units as far as rows take them. Whether it formed
-    /// one.
+    /// Destages pages that must leave the buffer, and builds program units while plane groups accept them.
+    /// Returns whether it built one.
     pub(crate) fn move_on(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
         self.rows.forget_opened();
         if self.rows.have_modes() {
@@ -26,7 +27,7 @@ impl Writer {
         formed | formed_whole
     }
 
-    /// Has the word lines named that are programmed again next: the rows take program units of that size.
+    /// Selects the word lines that are reprogrammed next: the plane groups accept program units of that size.
     #[inline(never)]
     fn select_reprogram(&mut self, core: &mut Core) {
         while let Some(row) = core.base.space.take_unnamed() {
@@ -36,11 +37,13 @@ impl Writer {
         }
     }
 
-    /// Forms groups of the pages that wait, list by list: in the row that is their home, or in those that take them.
+    /// Builds program units of the waiting pages, list by list: in their home plane group, or in any that
+    /// accepts them.
     fn form_of_pages(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
-        // A page that has its place in a row lets it go on, whether the row takes anything now or not.
+        // A page with a fixed location in a plane group lets it continue, whether it accepts a program now or
+        // not.
         let by_row = self.queue.lists().have_homes() && core.map.by_block().is_none();
-        // Where nothing moves a unit is padded, whatever there is of it.
+        // If everything is stalled a unit is padded, however small.
         let waits = self.queue.lists().held_from(0).is_some();
         let pads = !by_row || waits && self.look_for_rows(core, calendar);
         let (mut formed, mut next) = (false, 0);
@@ -60,7 +63,7 @@ impl Writer {
         formed
     }
 
-    /// Looks for rows of all streams; whether nothing moves.
+    /// Looks for plane groups of all streams; returns whether everything is stalled.
     #[inline(never)]
     fn look_for_rows(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
         for stream in 0..self.rows.of_all().len() {
@@ -69,7 +72,7 @@ impl Writer {
         self.nothing_moves(core)
     }
 
-    /// The host's group of a row goes to flash with what the buffer has of its pages.
+    /// The host's program unit of a plane group goes to flash with the buffered contents of its pages.
     #[cold]
     fn note_sent(&self, row: RowId, core: &mut Core) {
         let Some(contents) = &mut core.base.contents else { return };
@@ -78,23 +81,23 @@ impl Writer {
         }
     }
 
-    /// Whether an unfilled program unit must be written of a list: a command waits for a page of it and no other page
-    /// is coming, or nothing else would ever make room.
+    /// Whether an incomplete program unit of a list must be written: a command waits for one of its pages and
+    /// no other page is coming, or nothing else would ever free space.
     pub(super) fn must_pad(&self, list: usize, core: &Core) -> bool {
         self.queue.filling() == 0 && (self.queue.lists()[list].urgent > 0 || self.nothing_moves(core))
     }
 
-    /// Whether writes wait for room and nothing is being programmed that would make some.
+    /// Whether writes wait for space and no program in flight would free any.
     fn nothing_moves(&self, core: &Core) -> bool {
         self.is_at_rest() && core.cache.stalls()
     }
 
-    /// Whether no page of the host is being programmed, and the collector is idle.
+    /// Whether no host page is being programmed, and the collector is idle.
     pub(crate) fn nothing_goes_on(&self, core: &Core) -> bool {
         self.is_at_rest() && core.reclaim.is_idle()
     }
 
-    /// Forms program units of pages of a list that may go anywhere.
+    /// Builds program units of pages of a list that may go to any plane group.
     fn form_anywhere(&mut self, list: usize, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
         let mut formed = false;
         while !self.queue.lists()[list].pages.is_empty() {
@@ -120,8 +123,9 @@ impl Writer {
         formed
     }
 
-    /// Forms a program unit of pages of a list whose home is a row, if it takes one and there is one, or one must go. Where pages
-    /// have their places in the row, what must be done before that is begun.
+    /// Builds a program unit of a list for its home plane group, if it accepts one, and one is complete or
+    /// must go. Where pages have fixed locations in the plane group, begins the work that is needed before
+    /// that.
     #[inline(never)]
     fn form_at_home(
         &mut self,
@@ -169,8 +173,8 @@ impl Writer {
         self.queue.pages_over(over, core, calendar);
     }
 
-    /// Pages of the block of a row that is vacated in the next program unit of a list, which goes to a stream, of so many that it may take:
-    /// what the host leaves of it, and a page of each word line at least.
+    /// Pages of the reclaimed block of a plane group in the next program unit of a list, at most `may`: what
+    /// host pages leave of the unit, and at least a page of each word line.
     #[inline(never)]
     fn beside(&self, row: RowId, (list, stream): (usize, StreamId), may: u32, core: &Core) -> u32 {
         let (waiting, unit) =
@@ -181,9 +185,10 @@ impl Writer {
         may.min(most)
     }
 
-    /// The stream that the next program unit of a list goes to in a row, and how many pages it may take of the block of the row that is
-    /// vacated: two for each page of the host, in the first stream of the pool. Pages of a stream whose word lines are programmed again
-    /// go there with them while they have no place to replace another (ReSSD, section 4.2.2).
+    /// The stream of the next program unit of a list in a plane group, and how many pages of the plane
+    /// group's reclaimed block it may take: two for each host page, in the first stream of the pool. Pages of
+    /// a stream whose word lines are reprogrammed join them while they have no location where they replace
+    /// another page (ReSSD, section 4.2.2).
     #[inline]
     fn with_vacated(&self, row: RowId, list: usize, core: &mut Core) -> (usize, u32) {
         let stream = self.queue.lists().stream(list);
@@ -205,7 +210,7 @@ impl Writer {
         if stream == first || beside > 0 && goes() { (first, beside) } else { (stream, 0) }
     }
 
-    /// Queues the program of the host's group of a row, padded to a whole one.
+    /// Queues the program of the host's program unit of a plane group, padded to a whole one.
     fn send(&mut self, row: RowId, stream: StreamId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let places = core.base.space.unit(row, stream);
         let Counted { host, carried, .. } = self.rows.group(row).counted();
@@ -219,8 +224,8 @@ impl Writer {
         self.queue_unit(row, stream, Ticket::HostUnit(row), core, calendar);
     }
 
-    /// Where nothing goes on any more in the pool of a list, and no row of it will take the pages that wait, they go to
-    /// the first pool; whether they do.
+    /// Sends the waiting pages of a list to the first pool, if its own pool is idle and no plane group of it
+    /// will accept them; whether it does.
     #[inline(never)]
     fn looks_elsewhere(&mut self, list: usize, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
         let pool = self.rows.pool_of(self.queue.lists().stream(list));
@@ -231,7 +236,7 @@ impl Writer {
         leaves
     }
 
-    /// Queues the program of the unit of `row`.
+    /// Queues the program of the program unit of `row`.
     fn queue_unit(
         &mut self,
         row: RowId,
@@ -264,7 +269,7 @@ impl Writer {
         self.collect(row, core, calendar);
     }
 
-    /// Notes what the other page of a word line holds that is programmed again: it is lost if the program fails.
+    /// Keeps the other pages of a reprogrammed word line: their data are lost if the program fails.
     #[cold]
     fn keep_beside(&mut self, row: RowId, first: Location, core: &Core) {
         let kept = core.base.space.kept_beside(first).map(Location);
@@ -272,7 +277,7 @@ impl Writer {
         self.rows.group_to_fill(row).kept = valid.map(|at| (at, core.base.flash.stamp(at))).collect();
     }
 
-    /// Forms program units in other rows than their pages' homes; false if there are none.
+    /// Builds program units in other plane groups than the home of their pages; false if there are none.
     #[inline(never)]
     fn balance(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
         let mut formed = false;
@@ -297,13 +302,13 @@ impl Writer {
         formed
     }
 
-    /// Forms a program unit of a list in a row that is not the home of its pages.
+    /// Builds a program unit of a list outside the home of its pages.
     fn form_away(&mut self, row: RowId, list: usize, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         self.form(row, list, core, calendar);
         core.base.totals.remote_programs += u64::from(self.rows.group(row).brought());
     }
 
-    /// Programs whole units as far as rows take them; what none takes another pool may.
+    /// Programs whole units while plane groups accept them; another pool may steal units that none accepts.
     #[inline(never)]
     fn form_whole_units(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
         let mut formed = false;
@@ -316,14 +321,15 @@ impl Writer {
         formed | self.queue.steal(&self.rows, core)
     }
 
-    /// Queues the program of the next sub-request of a stream and of what is carried along. The caller knows of a row that accepts.
+    /// Queues the program of the next sub-request of a stream with the pages carried along. The caller has
+    /// found a plane group that accepts it.
     fn form_whole_unit(&mut self, stream: usize, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let row = core.base.place(self.rows.that_take(stream));
         let id = core.base.space.streams().host(stream as u8);
         let places = core.base.space.unit(row, id);
         let sub = self.queue.fill_whole_unit(stream, places, self.rows.group_to_fill(row), core);
         if self.rows.group(row).counted().data == 0 {
-            // Everything was discarded meanwhile.
+            // All of it was discarded meanwhile.
             self.rows.group_to_fill(row).clear();
             self.queue.sub_request_over(sub, core, calendar);
             return;
@@ -331,7 +337,8 @@ impl Writer {
         self.send(row, id, core, calendar);
     }
 
-    /// Writes pages of tables that changed, and pages of victims that go to another pool, as far as rows take them.
+    /// Writes changed table pages, and pages of victims that go to another pool, while plane groups accept
+    /// them.
     #[inline]
     pub(crate) fn write_tables(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         if core.map.has_tables() {
@@ -343,7 +350,8 @@ impl Writer {
         }
     }
 
-    /// Queues program units of pages that the collector sends to another pool alone, as far as they are whole and rows take them.
+    /// Queues program units of relocated pages that go to another pool, while they are complete and plane
+    /// groups accept them.
     #[inline(never)]
     fn write_moved(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         for stream in 0..core.base.policies.host_streams() {
@@ -351,9 +359,9 @@ impl Writer {
         }
     }
 
-    /// Queues one unit of them; whether it did, or a row was found to be too full for it. Pages that keep a row from being cleaned stay in
-    /// its pool where the other one does not take them now: a unit is never padded, for the two pools could send pages back and forth
-    /// without gaining any.
+    /// Queues one such unit. Returns whether it did, or found a plane group too full for it. Pages that block
+    /// GC of a plane group stay in its pool if the other pool does not accept them now: a unit is never
+    /// padded, as the two pools could send pages back and forth without gain.
     fn write_moved_unit(&mut self, stream: u8, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
         let list = usize::from(stream);
         let (waiting, hurries) = core.reclaim.departures_to(stream, &core.base.space);
@@ -361,7 +369,7 @@ impl Writer {
         let has_room = self.subs().has_room(self.rows.pool_of(list), unit.into(), core);
         if waiting >= unit && has_room && self.look_for_row(list, core, calendar) {
             let row = core.base.place(self.rows.that_take(list));
-            // Blocks in its mode may have begun or ended to be opened there since the row was last looked at.
+            // Its mode may have changed there since the plane group was last updated.
             if core.base.space.unit(row, core.base.space.streams().host(stream)) != unit {
                 self.rows.note(row, &core.base, &core.reclaim);
                 return true;
@@ -380,7 +388,7 @@ impl Writer {
         false
     }
 
-    /// Pages that tell of discards are written at their places, each in its turn in its row.
+    /// Writes discard records at their fixed locations, each in its turn in its plane group.
     #[inline(never)]
     fn write_in_place(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let mut last = None;
@@ -390,7 +398,7 @@ impl Writer {
         }
     }
 
-    /// Queues the program of the page that tells of discards which has its place in a row, and is next there.
+    /// Queues the program of the discard record that is next at its fixed location in a plane group.
     pub(super) fn form_tables_in_place(
         &mut self,
         row: RowId,
@@ -400,7 +408,7 @@ impl Writer {
         self.form_tables(Tables::Discards, row, core, calendar);
     }
 
-    /// Apart, so that the test above is all that devices without translation pages pay.
+    /// Separate, so that devices without translation pages pay for the test above only.
     #[inline(never)]
     fn write_translation(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         loop {
@@ -412,7 +420,7 @@ impl Writer {
         }
     }
 
-    /// Queues a program unit of pages of tables if there is one and a row takes it.
+    /// Queues a program unit of table pages, if there is one and a plane group accepts it.
     #[inline(never)]
     fn write_unit(&mut self, of: Tables, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
         if core.map.gives_places() {
@@ -428,7 +436,7 @@ impl Writer {
         true
     }
 
-    /// Queues a program unit of pages of a table in a row.
+    /// Queues a program unit of table pages in a plane group.
     fn form_tables(&mut self, of: Tables, row: RowId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let stream = self.rows.of_all().len() - 1;
         let places = core.base.config.pools.per_program(row);
@@ -442,7 +450,8 @@ impl Writer {
         self.queue_unit(row, stream, Ticket::TableUnit(row), core, calendar);
     }
 
-    /// The row for a unit of pages of tables: where pages have homes, one that has room for it beside what its pages need.
+    /// The plane group for a unit of table pages: with static allocation, one with space for it beyond what
+    /// its own pages need.
     fn row_for(&self, of: Tables, core: &mut Core) -> Option<RowId> {
         let accepting = self.rows_for_tables();
         let row = match core.base.has_homes_beside_tables() {
@@ -452,7 +461,7 @@ impl Writer {
         (of == Tables::Discards || self.may_write_translation(row, core)).then_some(row)
     }
 
-    /// Whether it is the turn of translation pages in a row, or the host does not want it.
+    /// Whether it is the turn of translation pages in a plane group, or the host does not want it.
     fn may_write_translation(&self, row: RowId, core: &Core) -> bool {
         let (lists, streams) = (self.queue.lists(), usize::from(core.base.space.streams().host));
         let first = lists.of(lists.have_homes().then_some(row), 0);

@@ -1,72 +1,73 @@
-//! A group: what one program writes to a row. A part of it is in the buffer; where an extent is written as a whole, the rest was read
-//! from wherever it is. Groups of pages of tables are stamps alone.
+//! A program unit: the pages of one program of a plane group. Some are in the buffer; where a unit is written
+//! as a whole, the others were read from wherever they are. Units of table pages have data tags only.
 
 use serde::{Deserialize, Serialize};
 use wordline_nand::{Location, Stamp};
 
 use crate::cache::buffer::{EntryId, NONE};
 
-/// The pages of one program of a row.
+/// The pages of one program of a plane group.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Group {
-    /// The entry of the buffer at each place, up to the last that has one.
+    /// The buffer entry of each page of the program unit, up to the last page that has one.
     entries: Vec<EntryId>,
-    /// The stamp that is written to each place.
+    /// The data tag of each page.
     pub(super) stamps: Vec<Stamp>,
-    /// The sub-request of which this is the whole extent, each page at its place; none for pages that go wherever there is room.
+    /// The sub-request of which this is the whole unit, each page at its offset; none for pages that go
+    /// anywhere.
     pub(super) extent: Option<u32>,
-    /// The valid pages beside those that are replaced, where a word line is programmed again.
+    /// The valid pages of reprogrammed word lines beside the replaced ones.
     pub(super) kept: Vec<(Location, Stamp)>,
 }
 
-/// Pages in a group.
+/// Counts of pages in a program unit.
 pub(crate) struct Counted {
-    /// Those of the host.
+    /// Host pages.
     pub(crate) host: u64,
-    /// Those that are written because others of their unit are.
+    /// Pages written because others of their unit are.
     pub(crate) carried: u64,
-    /// All of them.
+    /// All data pages.
     pub(crate) data: u64,
 }
 
 impl Group {
-    /// A page of the buffer goes to the next place.
+    /// Appends a page of the buffer.
     #[inline]
     pub(super) fn push(&mut self, id: EntryId, stamp: Stamp) {
         self.entries.push(id);
         self.stamps.push(stamp);
     }
 
-    /// Puts a page that flash holds already, or padding, into the next place.
+    /// Appends a page that flash already has, or padding.
     pub(super) fn carry(&mut self, stamp: Stamp) {
         self.push(NONE, stamp);
     }
 
-    /// Fills it with padding, up to this many places.
+    /// Pads the program unit to this many pages.
     pub(super) fn pad(&mut self, places: usize) {
         debug_assert!(self.stamps.len() <= places, "{} pages in {places} places", self.stamps.len());
         self.stamps.resize(places, Stamp::PADDING);
     }
 
-    /// The entries of the buffer in it.
+    /// The buffer entries in the program unit.
     #[inline]
     pub(crate) fn entries(&self) -> impl Iterator<Item = EntryId> + '_ {
         self.entries.iter().copied().filter(|id| *id != NONE)
     }
 
-    /// The entries in it with the versions of them that are written.
+    /// The entries in the program unit with the versions that are written.
     pub(crate) fn versions(&self) -> impl Iterator<Item = (EntryId, u32)> + '_ {
         let written = self.entries.iter().copied().zip(self.stamps.iter().map(|stamp| stamp.version));
         written.filter(|(id, _)| *id != NONE)
     }
 
-    /// How many entries are in it.
+    /// Number of entries in the program unit.
     #[inline]
     pub(super) fn brought(&self) -> u32 {
         self.entries().count() as u32
     }
 
-    /// The page at a place, if there is one: what is written, and the entry that brings it.
+    /// The page at an index, if it has data: its data tag, and its buffer entry.
     #[inline]
     pub(super) fn page(&self, place: usize) -> Option<(Stamp, Option<EntryId>)> {
         let stamp = self.stamps[place];
@@ -74,8 +75,8 @@ impl Group {
         stamp.is_data().then_some((stamp, id))
     }
 
-    /// Whether what was loaded can be a group: its entries are `programmed`, nobody brings a page that is not written, and all are of the
-    /// first `pages`.
+    /// Whether a loaded program unit is possible: its entries are `programmed`, no entry belongs to an
+    /// unwritten page, and all pages are among the first `pages`.
     pub(super) fn is_possible(&self, programmed: impl Fn(EntryId) -> bool, pages: u32) -> bool {
         let stamps = self.stamps.iter().chain(self.kept.iter().map(|(_, stamp)| stamp));
         self.entries.len() <= self.stamps.len()
@@ -89,25 +90,26 @@ impl Group {
         self.stamps.is_empty()
     }
 
-    /// Its pages: the host's, those that are written with them, and all, those of tables too.
+    /// Counts the pages: of the host, written with them, and all, including table pages.
     pub(crate) fn counted(&self) -> Counted {
         let data = self.stamps.iter().filter(|stamp| stamp.is_data()).count() as u64;
         let host = u64::from(self.brought());
         Counted { host, carried: data - host, data }
     }
 
-    /// The pages in it that go to its pool alone: no entry brings them, and they are no part of an extent.
+    /// Relocated pages in the program unit that go to another pool: they have no entry and are not part of a
+    /// unit.
     pub(super) fn moved_stamps(&self) -> impl Iterator<Item = Stamp> + '_ {
         let alone = self.entries.iter().zip(&self.stamps).filter(|(id, _)| **id == NONE);
         alone.filter(|_| self.extent.is_none()).map(|(_, stamp)| *stamp)
     }
 
-    /// How many these are.
+    /// Number of these pages.
     pub(super) fn moved(&self) -> u32 {
         self.moved_stamps().count() as u32
     }
 
-    /// Its program is over.
+    /// Clears the program unit after its program.
     pub(super) fn clear(&mut self) {
         self.entries.clear();
         self.stamps.clear();

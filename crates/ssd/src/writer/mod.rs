@@ -1,5 +1,6 @@
-//! The writer: it brings dirty pages of the buffer to flash. It asks the router for a page's stream and the placement for its row,
-//! forms program units, knows which rows accept one, and says when a row goes on cleaning.
+//! The writer: moves dirty pages of the buffer to flash. It queries the router for the stream of a page and
+//! the placement for its plane group, builds program units, tracks which plane groups accept one, and lets GC
+//! of plane groups continue.
 
 mod balance;
 mod collect;
@@ -31,20 +32,20 @@ use queue::WriteQueue;
 use queue::units::{Counts, SubRequests};
 use rows::Rows;
 
-/// Brings dirty pages of the buffer to flash.
+/// Moves dirty pages of the buffer to flash.
 pub struct Writer {
     /// Pages on their way to a program unit.
     queue: WriteQueue,
-    /// The streams that each row accepts, and the group that is programmed there.
+    /// The streams that each plane group accepts, and the program unit that is programmed there.
     rows: Rows,
-    /// Program units that wait for a row and may go to another.
+    /// Program units that wait for a plane group and may go to another.
     balance: Balance,
 }
 
 state!(Writer { parts { queue, rows, balance } });
 
 impl Writer {
-    /// Nothing is on its way.
+    /// A writer without pages.
     pub(crate) fn new(base: &Base) -> Self {
         let shares = &base.mode_shares();
         let streams = base.space.streams();
@@ -56,7 +57,7 @@ impl Writer {
         }
     }
 
-    /// Whether a row has begun to accept a stream, or was lost, since pages were last moved on.
+    /// Whether a plane group has begun to accept a stream, or has failed, since the last move.
     #[inline]
     pub(crate) fn row_opened(&self) -> bool {
         self.rows.have_opened()
@@ -74,22 +75,22 @@ impl Writer {
         self.rows.programming() == 0
     }
 
-    /// The rows that take a program unit of tables.
+    /// The plane groups that accept a program unit of tables.
     pub(crate) fn rows_for_tables(&self) -> &RowSet {
         self.rows.of_all().last().expect("there is a stream of the host")
     }
 
-    /// The rows that take a program unit of a stream of the host.
+    /// The plane groups that accept a program unit of a host stream.
     pub(crate) fn rows_of(&self, stream: usize) -> &RowSet {
         self.rows.of(stream)
     }
 
-    /// The group that is programmed in a row.
+    /// The program unit that is programmed in a plane group.
     pub(crate) fn group(&self, row: RowId) -> &Group {
         self.rows.group(row)
     }
 
-    /// Writes the pages in flight and those that wait, as text: at most this many lists.
+    /// Writes a report of the pages in flight and waiting, with at most this many lists.
     pub(crate) fn tell(&self, lists: usize, out: &mut String) -> fmt::Result {
         writeln!(
             out,
@@ -100,7 +101,7 @@ impl Writer {
         self.queue.tell(lists, out)
     }
 
-    /// The streams that a row takes, as text.
+    /// Report of the streams that a plane group accepts.
     pub(crate) fn tell_row(&self, row: RowId) -> String {
         format!(
             "takes streams {:b}, program under way {}",
@@ -109,7 +110,7 @@ impl Writer {
         )
     }
 
-    /// The lengths of the lists whose lengths follow from the configuration.
+    /// Lengths of the lists whose lengths follow from the configuration.
     pub(crate) fn shape(&self) -> Vec<usize> {
         let mut lengths = vec![self.balance.rows()];
         lengths.extend(self.queue.lists().shape());
@@ -117,13 +118,13 @@ impl Writer {
         lengths
     }
 
-    /// Checks what was loaded: it writes what is in the cache, or one of so many `pages`.
+    /// Checks a loaded state: it writes entries of the cache, or one of `pages` pages.
     pub(crate) fn check_loaded(&self, cache: &Cache, space: &Space, pages: u32) -> Result<(), String> {
         self.queue.check_loaded(cache, space)?;
         self.rows.check_loaded(cache, pages)
     }
 
-    /// Checks that what is valid of units, and the books of the pools, are right.
+    /// Checks the counts of valid pages of units, and the accounts of the pools.
     pub(crate) fn audit(&self, core: &Core) {
         if let Some(subs) = self.queue.subs() {
             subs.audit(core);
@@ -140,20 +141,20 @@ impl Writer {
         self.queue.subs().map(SubRequests::counts)
     }
 
-    /// Forgets what is on its way, as when the power is cut.
+    /// Drops all pages on their way, in a power cut.
     pub(crate) fn forget(&mut self) {
         self.queue.forget();
         self.rows.forget();
     }
 
-    /// Puts a page of a write into the buffer; none if it has to wait for room, or with the buffer off for what is on
-    /// its way of the same page, or of the unit that leaves together with it.
+    /// Puts a page of a write into the buffer; none if it has to wait for space or, with the buffer off, for
+    /// the same page or another one of its unit on their way.
     #[inline(always)]
     pub(crate) fn admit_page(&self, command: &Command, page: u32, core: &mut Core) -> Option<EntryId> {
         self.queue.admit_page(command, page, core)
     }
 
-    /// The host wrote the entry: it leaves now if the policy or a design says so, and it waits.
+    /// Destages an entry that the host wrote, if the policy or a design decides so and it is waiting.
     pub(crate) fn leave_if_told(
         &mut self,
         id: EntryId,
@@ -163,17 +164,17 @@ impl Writer {
         self.queue.leave_if_told(id, core, calendar);
     }
 
-    /// Takes a dirty entry out of the buffer's list, and its neighbours if they are to go with it.
+    /// Destages a dirty entry, with its neighbours if they belong to it.
     pub(crate) fn leave(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         self.queue.leave(id, core, calendar);
     }
 
-    /// An entry must not stay in the buffer.
+    /// Forces an entry out of the buffer.
     pub(crate) fn urge(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         self.queue.urge(id, core, calendar);
     }
 
-    /// Urges the entries of these pages out of the buffer, one after another.
+    /// Forces the entries of these pages out of the buffer, in order.
     pub(crate) fn urge_pages(
         &mut self,
         pages: Range<u32>,
@@ -183,13 +184,13 @@ impl Writer {
         self.queue.urge_pages(pages, core, calendar);
     }
 
-    /// Urges the pages in flight of a flush epoch and of older ones.
+    /// Forces the pages in flight of a flush epoch and of older ones.
     pub(crate) fn urge_covered(&mut self, epoch: u64, core: &mut Core) {
         self.queue.urge_covered(epoch, core);
     }
 }
 
-/// The pages that make a program unit at least, of each list of complete pages.
+/// The smallest program unit of each list of complete pages.
 fn new_units(config: &Config, streams: Streams, shares: &[Vec<ModeShare>], has_homes: bool) -> Vec<u32> {
     let lists = usize::from(streams.host) as u32;
     let least_unit = |share: &ModeShare| match share.mode {

@@ -1,5 +1,5 @@
-//! The rows: which accept a program unit of the host, of which of its streams, and the group that is programmed in each. The answer for a
-//! row is worked out when its state changed, and stands until then.
+//! The plane groups: which accept a program unit of the host, of which streams, and the program unit that is
+//! programmed in each. The result for a plane group is computed when its state changes, and cached.
 
 use wordline_kernel::{Column, state};
 use wordline_nand::{CellMode, RowId};
@@ -14,31 +14,31 @@ use crate::reclaim::Reclaim;
 use crate::space::{ModeShare, StreamId};
 use crate::writer::Group;
 
-/// The streams that rows accept, and the groups that are programmed in them.
+/// The streams that plane groups accept, and the groups that are programmed in them.
 pub(crate) struct Rows {
-    /// Those that accept a program unit now, for each stream.
+    /// The plane groups that accept a program unit now, for each stream.
     accepting: Vec<RowSet>,
-    /// The group of each row, and whether its program is under way.
+    /// The program unit of each plane group, and whether its program is in progress.
     groups: Column<RowId, Group>,
     is_busy: Column<RowId, bool>,
-    /// Entries of the buffer that are being programmed.
+    /// Buffer entries that are being programmed.
     programming: u32,
-    /// The pool that each stream goes to.
+    /// The pool of each stream.
     pools: Vec<usize>,
-    /// The streams that go to each pool, one bit each.
+    /// The streams of each pool, one bit each.
     streams: Vec<u32>,
-    /// The streams of the host that go to blocks in another mode than the native one.
+    /// The host streams whose blocks are in another mode than the native one.
     modes: Vec<ModeRows>,
-    /// Whether a row was passed over because it holds as many valid pages as it may.
+    /// Whether a plane group was passed over because it is full of valid pages.
     some_full: bool,
-    /// Whether a row has begun to accept a stream, or was lost, since this was last forgotten.
+    /// Whether a plane group has begun to accept a stream, or has failed, since this was last cleared.
     opened: bool,
 }
 
 state!(Rows { values { accepting, groups, is_busy, programming, some_full, opened } lists { modes } fixed { pools, streams } });
 
 impl Rows {
-    /// No row accepts anything as yet.
+    /// No plane group accepts anything yet.
     pub fn new(base: &Base, shares: &[Vec<ModeShare>]) -> Self {
         let (rows, pools) = (base.config.pools.rows(), pools_of_streams(base));
         let bits =
@@ -56,13 +56,14 @@ impl Rows {
         }
     }
 
-    /// The lengths of what is kept of the rows.
+    /// Lengths of the state of the plane groups.
     pub fn shape(&self) -> Vec<usize> {
         let accepting = self.accepting.iter().map(RowSet::words);
         accepting.chain([self.groups.len(), self.is_busy.len()]).collect()
     }
 
-    /// Checks what was loaded: streams are accepted by rows that there are, and what is programmed is in the cache, or one of so many `pages`.
+    /// Checks a loaded state: streams are accepted by existing plane groups, and programmed pages are in the
+    /// cache, or among the first `pages`.
     pub fn check_loaded(&self, cache: &Cache, pages: u32) -> Result<(), String> {
         let rows = self.is_busy.len() as u32;
         let mut sets = self.accepting.iter().chain(self.modes.iter().map(|one| &one.rows));
@@ -81,7 +82,7 @@ impl Rows {
         })
     }
 
-    /// Forgets what is being programmed, as when the power is cut.
+    /// Drops all programs, in a power cut.
     pub fn forget(&mut self) {
         self.accepting.iter_mut().for_each(RowSet::clear);
         self.modes.iter_mut().for_each(|one| one.rows.clear());
@@ -91,7 +92,7 @@ impl Rows {
         self.some_full = false;
     }
 
-    /// The rows that accept a stream.
+    /// The plane groups that accept a stream.
     #[inline]
     pub fn of(&self, stream: usize) -> &RowSet {
         &self.accepting[stream]
@@ -103,26 +104,28 @@ impl Rows {
         &self.accepting
     }
 
-    /// The group of a row.
+    /// The program unit of a plane group.
     #[inline]
     pub fn group(&self, row: RowId) -> &Group {
         &self.groups[row]
     }
 
-    /// The group of a row in which nothing is programmed, to be filled.
+    /// The program unit of a plane group without a program in progress, to be filled.
     #[inline]
     pub fn group_to_fill(&mut self, row: RowId) -> &mut Group {
         &mut self.groups[row]
     }
 
-    /// The program of a row's group begins. It has `brought` entries, and is padded to `places` places.
+    /// Begins the program of a plane group's program unit, which has `brought` entries and is padded to
+    /// `places` pages.
     pub fn begin(&mut self, row: RowId, brought: u32, places: u32) {
         self.programming += brought;
         self.groups[row].pad(places as usize);
         self.is_busy[row] = true;
     }
 
-    /// The group of a row whose program is over, to be given back to [`end`](Self::end) when its pages are seen to.
+    /// Takes the program unit of a plane group whose program has ended, to be returned to [`end`](Self::end)
+    /// when its pages are handled.
     #[inline]
     pub fn take(&mut self, row: RowId) -> Group {
         let group = std::mem::take(&mut self.groups[row]);
@@ -130,7 +133,7 @@ impl Rows {
         group
     }
 
-    /// The program of a row's group is over, and its pages are seen to.
+    /// Takes back the program unit of a plane group whose program has ended.
     #[inline]
     pub fn end(&mut self, row: RowId, mut group: Group) {
         group.clear();
@@ -138,42 +141,43 @@ impl Rows {
         self.is_busy[row] = false;
     }
 
-    /// Whether the unit of a row is being programmed.
+    /// Whether the program unit of a plane group is being programmed.
     #[inline]
     pub fn is_busy(&self, row: RowId) -> bool {
         self.is_busy[row]
     }
 
-    /// Entries of the buffer that are being programmed.
+    /// Buffer entries that are being programmed.
     #[inline]
     pub fn programming(&self) -> u32 {
         self.programming
     }
 
-    /// A row is lost: what waits for it goes elsewhere.
+    /// A plane group has failed: pages that wait for it go elsewhere.
     pub fn lost_one(&mut self) {
         self.opened = true;
     }
 
-    /// Whether a row has begun to accept a stream, or was lost, since this was last [forgotten](Self::forget_opened).
+    /// Whether a plane group has begun to accept a stream, or has failed, since this was last
+    /// [cleared](Self::forget_opened).
     #[inline]
     pub fn have_opened(&self) -> bool {
         self.opened
     }
 
-    /// Marks the openings so far as seen.
+    /// Clears that mark.
     #[inline]
     pub fn forget_opened(&mut self) {
         self.opened = false;
     }
 
-    /// Whether a row was passed over because it holds as many valid pages as it may; told once.
+    /// Whether a plane group was passed over because it is full of valid pages; clears that mark.
     pub fn take_some_full(&mut self) -> bool {
         std::mem::take(&mut self.some_full)
     }
 
-    /// Works out whether `row` takes a program unit of the host, of each of its streams. Where it takes one of a stream that it
-    /// did not take before, or is lost, pages may wait for that.
+    /// Computes whether `row` accepts a program unit of each host stream. If it accepts a stream that it did
+    /// not accept before, or has failed, pages may wait for that.
     #[inline]
     pub fn note(&mut self, row: RowId, base: &Base, reclaim: &Reclaim) {
         let before = if self.modes.is_empty() { 0 } else { self.accepted_of(row) };
@@ -188,8 +192,8 @@ impl Rows {
         }
     }
 
-    /// Works out of which streams of the host `row` takes a program unit; false where the host may neither open a block nor
-    /// does the collector let it write into what is open.
+    /// Computes of which host streams `row` accepts a program unit; false if the host may not open a block
+    /// and the collector does not let it write to open ones.
     #[inline(never)]
     fn note_streams(&mut self, row: RowId, base: &Base, reclaim: &Reclaim) -> bool {
         if reclaim.holds_host(row, &base.space) {
@@ -199,33 +203,33 @@ impl Rows {
         if !may_open && !reclaim.affords(row, base.space.dearest(row)) {
             return false;
         }
-        // While blocks are being gained, streams wait for blocks of their own instead of mixing.
+        // While free blocks are being gained, streams wait for blocks of their own instead of sharing.
         let may_share = !may_open && !reclaim.gains(row);
         let here = self.streams[base.config.pools.number_of_row(row)];
         for n in 0..self.accepting.len() {
             let has_place = may_open || base.space.takes(row, base.space.streams().host(n as u8), may_share);
             let opens = self.accepting[n].set(row, has_place && here >> n & 1 != 0);
-            // The room for a mode is known only when that was asked too.
+            // The space for a mode is known only after that query too.
             self.opened |= opens && self.modes.is_empty();
         }
         true
     }
 
-    /// The streams of the host that `row` takes a program unit of, one bit each.
+    /// The host streams of which `row` accepts a program unit, one bit each.
     #[inline]
     pub fn accepted_of(&self, row: RowId) -> u32 {
         let streams = self.accepting.iter().enumerate();
         streams.fold(0, |bits, (n, accepting)| bits | u32::from(accepting.contains(row)) << n)
     }
 
-    /// Notes anew which streams each row accepts.
+    /// Updates which streams every plane group accepts.
     pub fn note_all(&mut self, base: &Base, reclaim: &Reclaim) {
         for row in base.config.pools.all_rows() {
             self.note(row, base, reclaim);
         }
     }
 
-    /// Works out whether `row` takes programs in other modes than the native one.
+    /// Computes whether `row` accepts programs in other modes than the native one.
     #[inline(never)]
     fn note_modes(&mut self, row: RowId, base: &Base) {
         let Self { modes, accepting, .. } = self;
@@ -236,19 +240,20 @@ impl Rows {
         }
     }
 
-    /// Whether some stream goes to blocks in another mode than the native one.
+    /// Whether a stream has blocks in another mode than the native one.
     #[inline]
     pub fn have_modes(&self) -> bool {
         !self.modes.is_empty()
     }
 
-    /// The rows that take a program of a stream in its mode; none where there is no such row, or the stream is native.
+    /// The plane groups that accept a program of a stream in its mode; none if there are none, or the stream
+    /// is native.
     #[inline]
     fn in_mode(&self, stream: usize) -> Option<&ModeRows> {
         self.modes.iter().find(|one| one.stream == stream && !one.rows.is_empty())
     }
 
-    /// Whether a stream of the host goes to the pool that `row` is of.
+    /// Whether a host stream goes to the pool of `row`.
     #[inline]
     pub fn goes_to_pool_of(&self, row: RowId, stream: usize, base: &Base) -> bool {
         base.config.pools.number_of_row(row) == self.pools[stream]
@@ -260,7 +265,7 @@ impl Rows {
         self.pools[stream]
     }
 
-    /// Complete pages that make a program unit of a stream, where rows take it in its mode or where they do not.
+    /// Pages of a program unit of a stream, in its mode if plane groups accept it so, otherwise natively.
     #[inline]
     pub fn unit_of(&self, stream: usize, base: &Base) -> u32 {
         match self.in_mode(stream) {
@@ -269,7 +274,8 @@ impl Rows {
         }
     }
 
-    /// The rows for the next program unit of a stream: those that take it in its mode are preferred.
+    /// The plane groups for the next program unit of a stream; those that accept it in its mode are
+    /// preferred.
     #[inline]
     pub fn that_take(&self, stream: usize) -> &RowSet {
         match self.in_mode(stream) {
@@ -278,14 +284,14 @@ impl Rows {
         }
     }
 
-    /// Whether a row takes larger program units of a stream than it did when it was last looked at.
+    /// Whether a plane group accepts only larger program units of a stream than when it was last updated.
     #[inline]
     pub fn is_outgrown(&self, row: RowId, stream: usize, unit: u32, base: &Base) -> bool {
         !self.modes.is_empty() && base.space.unit(row, StreamId(stream as u8)) > unit
     }
 }
 
-/// The pool that each stream of the host goes to: that of the router or the designs, or for pages of tables theirs.
+/// The pool of each host stream, as the router or a design assigns it; table pages are in the last pool.
 fn pools_of_streams(base: &Base) -> Vec<usize> {
     let (policies, several) = (&base.policies, base.config.pools.count() > 1);
     let pool_of = |stream| match stream < policies.host_streams() {
@@ -296,22 +302,22 @@ fn pools_of_streams(base: &Base) -> Vec<usize> {
     (0..base.space.streams().host).map(pool_of).collect()
 }
 
-/// A stream of the host that goes to blocks in another mode than the native one.
+/// A host stream whose blocks are in another mode than the native one.
 #[derive(Clone, Debug)]
 struct ModeRows {
-    /// Its number.
+    /// Number of the stream.
     pub stream: usize,
     pub mode: CellMode,
     /// Locations of a program in the mode.
     pub unit: u32,
-    /// Rows that take such a program now.
+    /// Plane groups that accept such a program now.
     pub rows: RowSet,
 }
 
 state!(ModeRows { values { rows } fixed { stream, mode, unit } });
 
 impl ModeRows {
-    /// Those of the streams of the host that a share of a mode is for: programs that replace a page of a word line before others.
+    /// One for each host stream of a mode's share: reprogram passes come before other programs.
     pub fn of(share: &ModeShare, config: &Config) -> impl Iterator<Item = Self> {
         let (ModeShare { mode, unit, streams, .. }, rows) = (*share, config.pools.rows());
         let again = (CellMode::Reprogrammed(1), share.unit_again());

@@ -1,4 +1,4 @@
-//! Invariants of zones, and the check of a state that was read.
+//! Invariants of zones, and the check of a loaded state.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
@@ -11,7 +11,7 @@ use crate::ensure::ensure;
 use crate::physical_device::{ChunkState, PhysicalDevice};
 use wordline_kernel::Instant;
 
-/// The most commands and zones that a text about them names.
+/// Most zones listed in a report.
 const LINES: usize = 16;
 
 impl<D: PhysicalDevice> Zoned<D> {
@@ -20,7 +20,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         assert!(checked.is_ok(), "{checked:?}");
     }
 
-    /// Whether zones, what is in flight, and the chunks below agree with each other.
+    /// Whether zones, work in flight, and the chunks below agree with each other.
     pub(super) fn check_zones(&self) -> Result<(), String> {
         self.table.check()?;
         self.check_parts()?;
@@ -34,7 +34,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         Ok(())
     }
 
-    /// Whether all that waits for something waits for what is there.
+    /// Whether everything that waits, waits for existing work.
     fn check_parts(&self) -> Result<(), String> {
         let zones = self.table.len();
         let is_zone = |zone: ZoneId| (zone.0 as usize) < zones;
@@ -88,7 +88,7 @@ impl<D: PhysicalDevice> Zoned<D> {
             })
     }
 
-    /// Whether a zone is what its chunks say.
+    /// Whether a zone agrees with its chunks.
     fn check_zone(&self, zone: ZoneId) -> Result<(), String> {
         let (entry, body) = (self.table.get(zone), &self.bodies[zone]);
         let layout = &self.config.layout;
@@ -118,7 +118,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         Ok(())
     }
 
-    /// The zones and commands that wait, in lines of text.
+    /// Writes a report of the zones and commands that wait.
     pub(super) fn tell(&self, out: &mut String) -> fmt::Result {
         let at_work: Vec<(ZoneId, &Body)> =
             self.bodies.entries().filter(|(_, body)| !body.jobs.is_empty() || body.writes > 0).collect();
@@ -130,7 +130,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         Ok(())
     }
 
-    /// The oldest command, with a number that changes whenever something is done.
+    /// The oldest command, with a number that changes with any progress.
     pub(super) fn oldest_command(&self) -> Option<crate::block_device::Oldest> {
         let first = self.commands.values().min_by_key(|command| command.submitted)?;
         let (submitted, tag): (Instant, u32) = (first.submitted, first.tag);

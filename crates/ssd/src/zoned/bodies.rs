@@ -1,4 +1,5 @@
-//! Zones in flash: what of each is handed to the device below, what waits until it fills a program, and what is to be done.
+//! The flash side of zones: blocks handed to the device below, blocks that do not fill a program yet, and
+//! queued jobs.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -7,10 +8,10 @@ use wordline_nand::Stamp;
 
 use super::layout::{Layout, Runs};
 
-/// Something to be done to a zone, after what is before it.
+/// A job of a zone, done after the jobs before it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum Job {
-    /// Resets its chunks, for a place in the list of a command.
+    /// Resets its chunks, for an index in the list of a command.
     Reset(Option<(u32, u32)>),
     /// Closes its chunks, for a command.
     Close(Option<u32>),
@@ -18,40 +19,42 @@ pub(super) enum Job {
     Write(u32, Vec<Stamp>),
 }
 
-/// A zone in flash.
+/// The flash side of a zone.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Body {
-    /// The last logical blocks, which fill no program yet.
+    /// The last logical blocks, which do not fill a program yet.
     pub(super) gathered: Vec<Stamp>,
-    /// Those that were gathered and are being written, or could not be: their writes may have been answered.
+    /// Blocks that were gathered and are being written, or could not be written: their writes may have
+    /// completed.
     pub(super) on_way: BTreeMap<u32, Stamp>,
     pub(super) runs: Runs,
-    /// Logical blocks that were taken, those gathered among them.
+    /// Logical blocks accepted, including the gathered ones.
     pub(super) taken: u32,
-    /// Logical blocks whose writes are over, and were answered.
+    /// Logical blocks whose writes have completed.
     pub(super) answered: u32,
-    /// Pieces that are not over, in their order.
+    /// Pieces that have not ended, in order.
     pub(super) pieces: VecDeque<u32>,
-    /// Writes and reads at the device below.
+    /// Writes and reads in flight at the device below.
     pub(super) writes: u32,
     pub(super) reads: u32,
     pub(super) jobs: VecDeque<Job>,
-    /// Whether the first job is at the device below.
+    /// Whether the first job is in progress at the device below.
     pub(super) is_at_work: bool,
 }
 
 impl Body {
-    /// Logical blocks that were taken, without those gathered.
+    /// Logical blocks accepted, without the gathered ones.
     pub(super) fn handed(&self) -> u32 {
         self.taken - self.gathered.len() as u32
     }
 
-    /// Those gathered are being written.
+    /// Marks the gathered blocks as being written.
     fn send_gathered(&mut self) {
         self.on_way.extend((self.handed()..).zip(self.gathered.iter().copied()));
     }
 
-    /// Takes logical blocks. Those that fill programs now: the first position of them, and their stamps.
+    /// Accepts logical blocks. Returns those that fill programs now: their first position and their data
+    /// tags.
     pub(super) fn take(&mut self, stamps: &[Stamp], unit: u32) -> (u32, Vec<Stamp>) {
         let position = self.runs.position(self.handed());
         if self.gathered.len() + stamps.len() >= unit as usize {
@@ -64,7 +67,8 @@ impl Body {
         (position, std::mem::replace(&mut self.gathered, rest))
     }
 
-    /// Fills the program that waits for more with padding: its position and its stamps. What is written next lies behind it.
+    /// Completes the program that waits for more blocks with padding; returns its position and data tags.
+    /// Later writes go behind it.
     pub(super) fn pad(&mut self, unit: u32) -> (u32, Vec<Stamp>) {
         let position = self.runs.position(self.handed());
         self.send_gathered();
@@ -74,17 +78,17 @@ impl Body {
         (position, stamps)
     }
 
-    /// Whether all of a zone of `capacity` finds room behind the padding that it has.
+    /// Whether the rest of the zone fits behind the padding so far.
     pub(super) fn fits(&self, layout: &Layout) -> bool {
         self.runs.position(self.taken) + (layout.capacity - self.taken) <= layout.positions()
     }
 
-    /// Whether it is to be reset: nothing can be read of it.
+    /// Whether a reset is queued: nothing of the zone can be read.
     pub(super) fn is_void(&self) -> bool {
         self.jobs.iter().any(|job| matches!(job, Job::Reset(_)))
     }
 
-    /// It is reset.
+    /// Resets the zone.
     pub(super) fn clear(&mut self) {
         self.gathered.clear();
         self.on_way.clear();
@@ -92,7 +96,7 @@ impl Body {
         (self.taken, self.answered) = (0, 0);
     }
 
-    /// The stamp of a logical block that is in memory.
+    /// Data tag of a logical block that is in memory.
     pub(super) fn in_memory(&self, block: u32) -> Option<Stamp> {
         match block.checked_sub(self.handed()) {
             Some(at) => self.gathered.get(at as usize).copied(),
@@ -100,14 +104,14 @@ impl Body {
         }
     }
 
-    /// The power is cut: nothing is in flight. What was gathered is lost, unless it `is_kept`; how much that is.
+    /// The power is cut: nothing is in flight. Gathered blocks are lost unless `is_kept`; returns how many.
     pub(super) fn forget(&mut self, is_kept: bool) -> usize {
         self.pieces.clear();
         (self.writes, self.reads, self.is_at_work) = (0, 0, false);
         let is_void = self.is_void();
         self.jobs.clear();
         if is_void {
-            // A reset that had begun is to be brought to its end.
+            // A reset that had begun has to be finished.
             self.jobs.push_back(Job::Reset(None));
             return 0;
         }
@@ -120,8 +124,8 @@ impl Body {
         lost
     }
 
-    /// After a power cut all before this logical block is there. What was on its way behind that and is kept is gathered again; how much that was
-    /// gathered is lost.
+    /// After a power cut: all blocks before `block` are in flash. Kept blocks behind it that were being
+    /// written are gathered again. Returns the number of gathered blocks that are lost.
     pub(super) fn go_back(&mut self, block: u32) -> usize {
         let lost = self.gathered.len();
         self.gathered = (block..).map_while(|block| self.on_way.get(&block).copied()).collect();
@@ -129,7 +133,7 @@ impl Body {
         lost
     }
 
-    /// Whether, in a state that was read, it can be that of a zone.
+    /// Whether a loaded state can be the state of a zone.
     pub(super) fn is_sound(&self, layout: &Layout) -> bool {
         let gathered = self.gathered.len() as u32;
         self.taken <= layout.capacity

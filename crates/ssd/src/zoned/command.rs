@@ -1,4 +1,4 @@
-//! Commands to zones, their answers, and the statuses of NVMe that they may have.
+//! Commands to zones, their completions, and their NVMe statuses.
 
 use std::fmt;
 
@@ -6,26 +6,26 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::Duration;
 use wordline_nand::Stamp;
 
-/// An action of Zone Management Send (79h), in the order of its codes.
+/// Actions of Zone Management Send (79h), in the order of their codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Action {
-    /// The zone gives back its open resource (01h).
+    /// Close Zone: frees the open resource (01h).
     Close,
-    /// The zone takes no more writes (02h).
+    /// Finish Zone: the zone accepts no more writes (02h).
     Finish,
-    /// The zone is open until it is closed (03h).
+    /// Open Zone: the zone stays open until it is closed (03h).
     Open,
-    /// The zone is empty (04h).
+    /// Reset Zone: the zone becomes empty (04h).
     Reset,
-    /// A zone that is read only goes offline (05h).
+    /// Offline Zone: a read-only zone goes offline (05h).
     Offline,
 }
 
 impl Action {
-    /// All of them.
+    /// All actions.
     pub const ALL: [Self; 5] = [Self::Close, Self::Finish, Self::Open, Self::Reset, Self::Offline];
 
-    /// Its code.
+    /// NVMe code.
     pub fn code(self) -> u8 {
         self as u8 + 1
     }
@@ -38,9 +38,10 @@ pub enum Operation {
     Read,
     /// Writes at the write pointer of a zone.
     Write,
-    /// Writes at the write pointer of a zone that the command names by its first logical block; the answer says where (Zone Append, 7Dh).
+    /// Writes at the write pointer of the zone whose first logical block the command has; the completion has
+    /// the address (Zone Append, 7Dh).
     Append,
-    /// Waits until all that was answered is in flash.
+    /// Waits until all completed writes are in flash.
     Flush,
     /// Changes the state of a zone.
     Manage(Action),
@@ -51,15 +52,15 @@ pub enum Operation {
 pub struct Command<'a> {
     /// The operation.
     pub operation: Operation,
-    /// The caller's name for it, handed back with the answer.
+    /// Tag chosen by the caller, returned with the completion.
     pub tag: u32,
-    /// The first logical block; of a change of state and of an append, that of the zone.
+    /// The first logical block; for zone management and appends the first one of the zone.
     pub first: u64,
     /// Logical blocks to read.
     pub blocks: u32,
-    /// Whether a change of state is for all zones that it can be for (Select All).
+    /// Whether zone management applies to all eligible zones (Select All).
     pub all: bool,
-    /// The stamps to write, one for each logical block.
+    /// Data tags of a write, one for each logical block.
     pub stamps: &'a [Stamp],
 }
 
@@ -74,7 +75,7 @@ impl<'a> Command<'a> {
         Self { operation: Operation::Write, tag, first, blocks: 0, all: false, stamps }
     }
 
-    /// An append to the zone that begins there.
+    /// An append to the zone that begins at `first`.
     pub fn append(tag: u32, first: u64, stamps: &'a [Stamp]) -> Self {
         Self { operation: Operation::Append, ..Self::write(tag, first, stamps) }
     }
@@ -84,45 +85,45 @@ impl<'a> Command<'a> {
         Self { operation: Operation::Flush, ..Self::read(tag, 0, 0) }
     }
 
-    /// A change of the zone that begins there.
+    /// Zone management of the zone that begins at `first`.
     pub fn manage(tag: u32, action: Action, first: u64) -> Self {
         Self { operation: Operation::Manage(action), ..Self::read(tag, first, 0) }
     }
 
-    /// A change of all zones that it can be for.
+    /// Zone management of all eligible zones.
     pub fn manage_all(tag: u32, action: Action) -> Self {
         Self { all: true, ..Self::manage(tag, action, 0) }
     }
 }
 
-/// The answer to a command that was taken.
+/// Completion of an accepted command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
     /// The operation.
     pub operation: Operation,
-    /// The caller's name for it.
+    /// Tag chosen by the caller.
     pub tag: u32,
-    /// Time from submission to answer.
+    /// Time from submission to completion.
     pub latency: Duration,
-    /// The reason why it failed, if it did.
+    /// Failure status, if it failed.
     pub status: Option<Status>,
-    /// The first logical block that was read or written: an append learns here where it went.
+    /// The first logical block read or written; of an append the block at which its data begin.
     pub first: u64,
-    /// The stamp that a read found in each logical block: [`Stamp::ERASED`] where nothing is written, [`Stamp::TORN`] where it could not
-    /// be read.
+    /// Data tags that a read returned: [`Stamp::ERASED`] for unwritten blocks, [`Stamp::TORN`] for unreadable
+    /// ones.
     pub found: Vec<Stamp>,
 }
 
-/// The reason why a command is refused or has failed, as NVMe names it.
+/// NVMe status of a rejected or failed command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Status {
-    /// A field of the command is not one that there is (Invalid Field in Command).
+    /// Invalid Field in Command.
     InvalidField,
-    /// There are no such logical blocks (LBA Out of Range).
+    /// The logical blocks do not exist (LBA Out of Range).
     OutOfRange,
-    /// The device recovers from a power cut (Namespace Not Ready).
+    /// The device is recovering from a power cut (Namespace Not Ready).
     NotReady,
-    /// The command goes beyond the end of a zone (Zone Boundary Error).
+    /// The command crosses the end of a zone (Zone Boundary Error).
     Boundary,
     /// The zone is full (Zone Is Full).
     Full,
@@ -138,14 +139,14 @@ pub enum Status {
     TooManyOpen,
     /// The state of the zone does not allow the change (Invalid Zone State Transition).
     InvalidTransition,
-    /// Some of what was to be written is not in flash, and never will be (Write Fault).
+    /// Some of the data to be written are not in flash and never will be (Write Fault).
     WriteFault,
-    /// Some of what is written could not be read (Unrecovered Read Error).
+    /// Some written data could not be read (Unrecovered Read Error).
     Unrecovered,
 }
 
 impl Status {
-    /// The type in the upper byte, the code in the lower one.
+    /// Status type in the upper byte, code in the lower one.
     pub fn code(self) -> u16 {
         match self {
             Self::InvalidField => 0x002,

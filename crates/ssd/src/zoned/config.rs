@@ -9,56 +9,58 @@ use super::table::Limits;
 use crate::open_channel::OpenChannelFile;
 use crate::physical_device::{Capabilities, Geometry, MOST_BLOCKS};
 
-/// Zones as they are written.
+/// Configuration of zones.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ZonesFile {
-    /// Chunks of a zone, each of a parallel unit of its own: a divisor of the parallel units. Left out: one of each.
+    /// Chunks of a zone, each of a parallel unit of its own: a divisor of the number of parallel units. Left
+    /// out: one chunk of each.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub width: Option<u32>,
-    /// Logical blocks that lie side by side in a chunk before those in the next one: a multiple of what one program writes that divides
-    /// a chunk. Left out: `ws_opt`.
+    /// Consecutive logical blocks in a chunk before the zone continues in the next chunk: a multiple of one
+    /// program that divides a chunk. Left out: `ws_opt`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stripe: Option<u32>,
-    /// Bytes of a zone that can be written: a multiple of `stripe`, at most its chunks. What it leaves of these is room for padding. Left out:
-    /// its chunks.
+    /// Writable bytes of a zone (zone capacity): a multiple of `stripe`, at most the size of its chunks. The
+    /// rest of the chunks is spare for padding. Left out: the size of its chunks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity: Option<Bytes>,
-    /// Bytes from the beginning of a zone to that of the next one: at least `capacity`. Left out: the next power of two, as Linux wants it.
+    /// Bytes from the beginning of a zone to the beginning of the next one (zone size): at least `capacity`.
+    /// Left out: the next power of two, as Linux requires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<Bytes>,
-    /// Zones that may be open or closed at a time. Left out: no limit.
+    /// Most active zones, that is open or closed ones. Left out: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_active: Option<u32>,
-    /// Zones that may be open at a time: at most `max_active`. Left out: no limit but that.
+    /// Most open zones: at most `max_active`. Left out: `max_active` is the only limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_open: Option<u32>,
-    /// Bytes of an append at the most: 4 KiB times a power of two. Left out: no limit.
+    /// Most bytes of an append (ZASL): 4 KiB times a power of two. Left out: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub append_limit: Option<Bytes>,
 }
 
-/// Zones that fit a device.
+/// A checked configuration of zones on a device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ZonesConfig {
-    /// Where they lie.
+    /// Layout of the zones.
     pub layout: Layout,
-    /// How many may be active and open.
+    /// Limits of active and open zones.
     pub limits: Limits,
-    /// Logical blocks of an append at the most.
+    /// Most logical blocks of an append.
     pub append_limit: Option<u32>,
-    /// Whether what fills no program yet outlives a power cut, as the buffer does.
+    /// Whether blocks that do not fill a program yet survive a power cut, as with a protected buffer.
     pub is_protected: bool,
 }
 
-/// The smallest page of a controller, in which NVMe counts the limit of appends.
+/// The minimum memory page size of a controller, the unit of the append limit in NVMe.
 const PAGE: Bytes = Bytes::kib(4);
 
 impl ZonesFile {
-    /// The zones of a device of this geometry, as `file` has it, or everything that is wrong with them.
+    /// Checks the zones of a device with this configuration and geometry.
     ///
     /// # Errors
-    /// The keys that do not fit.
+    /// All keys that are wrong.
     pub fn check(&self, file: &OpenChannelFile, geometry: &Geometry) -> Result<ZonesConfig, Complaints> {
         let mut wrong = Complaints::default();
         self.check_limits(&mut wrong);
@@ -116,10 +118,11 @@ impl ZonesFile {
     }
 }
 
-/// Whether a device can have zones: they have limits of their own, all that is written can be read, and what is open is reset.
+/// Checks whether a device can have zones: limits are set for zones only, all written data are readable, and
+/// open chunks can be reset.
 ///
 /// # Errors
-/// The keys of the device that do not fit.
+/// The keys of the device that are wrong.
 pub fn check_device(file: &OpenChannelFile) -> Result<(), Complaints> {
     let mut wrong = Complaints::default();
     let unreadable = file.mw_cunits;
@@ -134,8 +137,8 @@ pub fn check_device(file: &OpenChannelFile) -> Result<(), Complaints> {
 }
 
 impl ZonesConfig {
-    /// The geometry of the zones as chunks, on a device of the geometry `below`: the zones in the same parallel units are those of one of theirs.
-    /// Writes go fastest to as many chunks at once as a command reaches.
+    /// The geometry of the zones as chunks, on a device with the geometry `below`: zones on the same parallel
+    /// units form a parallel unit. The optimal write covers as many chunks as one command reaches.
     pub fn geometry(&self, below: &Geometry) -> Geometry {
         let layout = self.layout;
         let most = layout.width.min(MOST_BLOCKS as u32 / layout.stripe);

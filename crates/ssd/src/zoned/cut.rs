@@ -1,8 +1,9 @@
-//! The power is cut, and comes back.
+//! Power cut and recovery.
 //!
-//! The table of zones is kept in memory that outlives the power, but write pointers are not: where the writes of an active zone end is found out
-//! from its chunks. What is missing in one of them ends the zone there; what other chunks have beyond that is skipped, and all of them are
-//! padded to the same position. A zone that has no room for that, or of which a chunk takes no more writes, is full then.
+//! The zone table is kept in memory that survives the power cut, but not the write pointers: the end of the
+//! writes of an active zone is found from its chunks. The first missing block of any chunk ends the zone
+//! there; what other chunks have beyond that is skipped, and all of them are padded to the same position. A
+//! zone without space for that, or with a chunk that accepts no more writes, becomes full.
 
 use wordline_kernel::{Instant, Schedule};
 
@@ -28,13 +29,13 @@ impl<D: PhysicalDevice> Zoned<D> {
         PowerCut { unanswered: self.commands.forget().map(|command| command.tag).collect(), torn }
     }
 
-    /// Goes on with a recovery, once the device below has recovered.
+    /// Continues a recovery, once the device below has recovered.
     pub(super) fn recover_on(&mut self, calendar: &mut impl Schedule<D::Event>) {
         if !self.is_recovering || !self.device.is_ready() {
             return;
         }
         self.is_recovering = false;
-        // The reports of the chunks say what they tell.
+        // The reports of the chunks have the same information.
         self.device.forget_notifications();
         for zone in self.table.ids() {
             let state = self.table.get(zone).state;
@@ -50,12 +51,12 @@ impl<D: PhysicalDevice> Zoned<D> {
                 self.work_on(zone, calendar);
             }
         }
-        // The reports of the zones say what these tell.
+        // The reports of the zones have the same information.
         self.outbox.notifications.clear();
         self.take_news(calendar);
     }
 
-    /// Finds out where the writes of an active zone end.
+    /// Finds the end of the writes of an active zone.
     fn settle(&mut self, zone: ZoneId, calendar: &mut impl Schedule<D::Event>) {
         let layout = self.config.layout;
         let reports: Vec<Descriptor> = layout.chunks(zone).map(|chunk| self.device.report(chunk)).collect();

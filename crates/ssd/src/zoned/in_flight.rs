@@ -1,4 +1,5 @@
-//! The commands that were taken and are not answered, the parts of writes, and the commands to the device below.
+//! Commands that were accepted and have not completed, the pieces of writes, and the commands to the device
+//! below.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,7 @@ use super::table::ZoneId;
 use super::telling::Teller;
 use crate::physical_device::{self, Failure};
 
-/// The face that a command came through.
+/// The interface through which a command came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Face {
     Zones(Operation),
@@ -24,7 +25,7 @@ pub(super) struct InFlight {
     pub(super) face: Face,
     pub(super) tag: u32,
     pub(super) submitted: Instant,
-    /// The parts that it waits for.
+    /// Outstanding parts.
     pub(super) parts: u32,
     pub(super) status: Option<Status>,
     failed: u64,
@@ -33,12 +34,12 @@ pub(super) struct InFlight {
 }
 
 impl InFlight {
-    /// A command that waits for one part: itself, until all of them are known.
+    /// A command with one part: itself, until all of its parts are known.
     pub(super) fn new(face: Face, tag: u32, submitted: Instant) -> Self {
         Self { face, tag, submitted, parts: 1, status: None, failed: 0, first: 0, found: Vec::new() }
     }
 
-    /// It failed for `count` of its logical blocks, or zones, from that at a place of its list on.
+    /// Records the failure of `count` of its logical blocks or zones, from index `at` of its list on.
     pub(super) fn fails(&mut self, at: usize, count: u32, status: Status) {
         self.status = Some(status);
         for n in (at..at + count as usize).take_while(|n| *n < u64::BITS as usize) {
@@ -46,13 +47,13 @@ impl InFlight {
         }
     }
 
-    /// Its answer to a host that speaks of zones.
+    /// Its completion for a host of zones.
     pub(super) fn answer(self, operation: Operation, now: Instant) -> super::command::Answer {
         let Self { tag, submitted, status, first, found, .. } = self;
         super::command::Answer { operation, tag, latency: now - submitted, status, first, found }
     }
 
-    /// Its answer to a host that speaks of chunks.
+    /// Its completion for a host of chunks.
     pub(super) fn chunk_answer(
         self,
         operation: physical_device::Operation,
@@ -70,37 +71,38 @@ impl InFlight {
     }
 }
 
-/// The part of a command that is written to one zone. Those of a zone are over in the order in which they came.
+/// The part of a command that is written to one zone. The pieces of a zone end in order of arrival.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Piece {
     pub(super) command: u32,
     pub(super) zone: ZoneId,
-    /// The place of its first logical block in the list of the command, and how many there are.
+    /// Index of its first logical block in the command's list, and the number of blocks.
     pub(super) at: u32,
     pub(super) count: u32,
-    /// The place in the zone that follows it.
+    /// The block of the zone that follows it.
     pub(super) end: u32,
     pub(super) parts: u32,
     pub(super) has_failed: bool,
 }
 
-/// The purpose of a command to the device below.
+/// Purpose of a command to the device below.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Work {
-    /// Writes to a zone: for a piece, or padding. It begins with so many logical blocks of pieces that may be over, from this one on.
+    /// Writes to a zone: a piece, or padding. The first `kept` blocks, from `first` on, belong to pieces that
+    /// may have ended.
     Write { zone: ZoneId, piece: Option<u32>, first: u32, kept: u32 },
-    /// Reads of a zone, for these places of the list of a command.
+    /// Reads of a zone, for these indices in the list of a command.
     Read { zone: ZoneId, command: u32, places: Vec<u32> },
     /// Resets the chunks of a zone.
     Reset { zone: ZoneId },
     /// Closes the chunks of a zone.
     Close { zone: ZoneId },
-    /// Flushes, after so many losses that earlier flushes told of.
+    /// A flush; `told` losses were reported by earlier flushes.
     Flush { command: u32, told: u64 },
 }
 
 impl Work {
-    /// The zone that it is about.
+    /// The zone concerned.
     pub(super) fn zone(&self) -> Option<ZoneId> {
         match self {
             Self::Write { zone, .. }
@@ -112,7 +114,7 @@ impl Work {
     }
 }
 
-/// Things in flight by their numbers, which grow.
+/// Entries in flight by ascending number.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Ledger<T> {
     entries: BTreeMap<u32, T>,
@@ -126,7 +128,7 @@ impl<T> Default for Ledger<T> {
 }
 
 impl<T> Ledger<T> {
-    /// The number of what is added next.
+    /// The number of the next entry.
     pub(super) fn next(&self) -> u32 {
         self.next
     }
@@ -162,25 +164,25 @@ impl<T> Ledger<T> {
         self.entries.len()
     }
 
-    /// None are in flight any more.
+    /// Drops all entries.
     pub(super) fn forget(&mut self) -> impl Iterator<Item = T> + use<T> {
         std::mem::take(&mut self.entries).into_values()
     }
 }
 
-/// Answers and notifications that the host has not seen yet.
+/// Completions and notifications that the host has not taken yet.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Outbox {
     pub(super) answers: Vec<super::command::Answer>,
     pub(super) chunk_answers: Vec<physical_device::Answer>,
     pub(super) notifications: Vec<physical_device::Notification>,
-    /// None where the times of commands are not told.
+    /// None where the times of commands are not recorded.
     #[serde(skip)]
     pub(super) teller: Option<Box<Teller>>,
 }
 
 impl Outbox {
-    /// A command is over.
+    /// Completes a command.
     pub(super) fn add(&mut self, command: InFlight, now: Instant) {
         self.teller.iter_mut().for_each(|teller| teller.note_answered(&command, now));
         match command.face {
@@ -190,7 +192,8 @@ impl Outbox {
     }
 }
 
-/// Programs with something in them that was answered and cannot be written, and how many of them flushes have told of.
+/// Programs that could not be written although some of their data had completed, and how many of them flushes
+/// have reported.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Losses {
     count: u64,
@@ -202,19 +205,19 @@ impl Losses {
         self.count += 1;
     }
 
-    /// How many are told of; a flush notes that when it begins.
+    /// Losses reported so far; a flush notes the number when it begins.
     pub(super) fn told(self) -> u64 {
         self.told
     }
 
-    /// Whether a flush that noted `told` has some to tell of; then all are.
+    /// Whether a flush that noted `told` has new losses to report; then all are reported.
     pub(super) fn tell(&mut self, told: u64) -> bool {
         let tells = self.count > told;
         self.told = if tells { self.count } else { self.told };
         tells
     }
 
-    /// The power is gone, and with it what could be told of.
+    /// The power is cut, and losses not reported yet are dropped with it.
     pub(super) fn forget(&mut self) {
         self.told = self.count;
     }

@@ -1,24 +1,24 @@
-//! Where zones lie: which chunks each is made of, and where its logical blocks are in them.
+//! Layout of zones: the chunks of each zone, and the location of its logical blocks in them.
 
 use serde::{Deserialize, Serialize};
 
 use super::table::ZoneId;
 use crate::physical_device::{Chunk, Geometry, LogicalBlock};
 
-/// The sizes of zones, in logical blocks.
+/// Dimensions of zones, in logical blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// Zones of the device.
     pub zones: u32,
-    /// From the beginning of a zone to that of the next one.
+    /// Zone size: from the beginning of a zone to the beginning of the next one.
     pub size: u64,
-    /// Logical blocks of a zone that can be written, from its beginning on.
+    /// Zone capacity: writable logical blocks, from the beginning of a zone on.
     pub capacity: u32,
     /// Chunks of a zone, each of a parallel unit of its own.
     pub width: u32,
-    /// Logical blocks that lie side by side in a chunk, before those in the next chunk.
+    /// Consecutive logical blocks in a chunk before the zone continues in the next chunk.
     pub stripe: u32,
-    /// Logical blocks that one program writes.
+    /// Logical blocks of one program.
     pub unit: u32,
     pub(super) groups: u32,
     pub(super) units: u32,
@@ -26,7 +26,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Zones of so many chunks on a device of this geometry.
+    /// Zones of `width` chunks on a device of this geometry.
     pub(super) fn of(geometry: &Geometry, width: u32, stripe: u32, capacity: u32, size: u64) -> Self {
         let units = geometry.units();
         Self {
@@ -47,8 +47,8 @@ impl Layout {
         self.width * self.blocks_per_chunk
     }
 
-    /// A chunk of a zone. Zones side by side are in different parallel units, and the chunks of a zone in different groups as far as there
-    /// are as many.
+    /// A chunk of a zone. Adjacent zones are on different parallel units, and the chunks of a zone on
+    /// different groups as far as possible.
     pub(super) fn chunk(&self, zone: ZoneId, member: u32) -> Chunk {
         let sets = self.units / self.width;
         let unit = zone.0 % sets * self.width + member;
@@ -60,21 +60,21 @@ impl Layout {
         (0..self.width).map(move |member| self.chunk(zone, member))
     }
 
-    /// The zone that a chunk is of.
+    /// The zone of a chunk.
     pub(super) fn zone_of(&self, chunk: Chunk) -> ZoneId {
         let sets = self.units / self.width;
         let unit = u32::from(chunk.unit) * self.groups + u32::from(chunk.group);
         ZoneId(chunk.chunk * sets + unit / self.width)
     }
 
-    /// A zone as a chunk: those in the same parallel units are of one parallel unit.
+    /// A zone as a chunk: zones on the same parallel units share a parallel unit.
     #[inline]
     pub(super) fn as_chunk(&self, zone: ZoneId) -> Chunk {
         let sets = self.units / self.width;
         Chunk { group: 0, unit: (zone.0 % sets) as u16, chunk: zone.0 / sets }
     }
 
-    /// The zone that is this chunk.
+    /// The zone behind a chunk of the host.
     #[inline]
     pub(super) fn zone_as(&self, chunk: Chunk) -> ZoneId {
         ZoneId(chunk.chunk * (self.units / self.width) + u32::from(chunk.unit))
@@ -87,7 +87,7 @@ impl Layout {
         self.chunk(zone, strip % self.width).at(strip / self.width * self.stripe + rest)
     }
 
-    /// The position of a logical block of a chunk of a zone; one beyond its last counts too.
+    /// The position of a logical block of a chunk of a zone; also of one past the last.
     pub(super) fn position(&self, member: u32, block: u32) -> u32 {
         let (row, rest) = (block / self.stripe, block % self.stripe);
         (row * self.width + member) * self.stripe + rest
@@ -100,7 +100,7 @@ impl Layout {
         position / row * self.stripe + rest
     }
 
-    /// The zone and the place in it of a logical block, counted over all zones.
+    /// Zone of a logical block of the device, and the block's offset in it.
     pub fn locate(&self, block: u64) -> Option<(ZoneId, u64)> {
         let zone = block / self.size;
         (zone < u64::from(self.zones)).then(|| (ZoneId(zone as u32), block % self.size))
@@ -112,7 +112,8 @@ impl Layout {
     }
 }
 
-/// Where the logical blocks of a zone are: from each of these blocks on they lie side by side from its position on. Between them is padding.
+/// Positions of the logical blocks of a zone: from each of these blocks on, blocks are consecutive from its
+/// position on. Padding is between the runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Runs(Vec<(u32, u32)>);
 
@@ -132,7 +133,7 @@ impl Runs {
         position + (block - first)
     }
 
-    /// Logical blocks below a position, of those below `end`.
+    /// Logical blocks below a position, out of those below `end`.
     pub(super) fn blocks_below(&self, position: u32, end: u32) -> u32 {
         let run = self.0.partition_point(|(_, first)| *first < position);
         let Some((first, from)) = self.0[..run].last() else { return 0 };
@@ -140,7 +141,7 @@ impl Runs {
         (first + (position - from)).min(next).min(end)
     }
 
-    /// From a logical block on they lie from this position on; nothing was known of where they lie.
+    /// Starts a new run: logical block `block` is at `position`. Earlier runs from that block on are dropped.
     pub(super) fn go_on(&mut self, block: u32, position: u32) {
         self.0.retain(|(first, _)| *first < block);
         if self.0.is_empty() || self.position(block) != position {
@@ -148,7 +149,7 @@ impl Runs {
         }
     }
 
-    /// Whether, in a state that was read, it can be that of a zone.
+    /// Whether a loaded state can be the state of a zone.
     pub(super) fn is_sound(&self, capacity: u32, positions: u32) -> bool {
         let is_in_order = |pair: &[(u32, u32)]| {
             let [(first, from), (next, to)] = pair else { return true };

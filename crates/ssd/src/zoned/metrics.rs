@@ -1,4 +1,4 @@
-//! The counts of the zones, and the metrics made of them.
+//! Counts of the zones, and the metrics made from them.
 
 use wordline_kernel::metrics::Unit;
 use wordline_kernel::{Instant, Metric, Metrics, counters};
@@ -8,7 +8,7 @@ use super::table::ZoneState;
 use crate::physical_device::PhysicalDevice;
 
 counters! {
-    /// The counts of the zones since they were made.
+    /// Counts of the zones since they were made.
     pub struct Counts {
         reads: "zones.reads", Count, "Reads of zones.";
         writes: "zones.writes", Count, "Writes to zones, appends among them; one for each zone.";
@@ -31,7 +31,7 @@ const CLOSED_FOR_OTHERS: Metric = Metric::new(
     "Zones that the device closed since another one was to be open.",
 );
 
-/// In the order of the states.
+/// By zone state, in order of the states.
 const IN_STATE: [Metric; 7] = [
     Metric::new("zones.empty", Unit::Count, "Zones that are empty at the end."),
     Metric::new(
@@ -50,12 +50,12 @@ const IN_STATE: [Metric; 7] = [
     Metric::new("zones.offline", Unit::Count, "Zones that are offline at the end."),
 ];
 
-/// The metrics of zones, without those of the device below.
+/// Metrics of zones, without the metrics of the device below.
 pub fn own() -> impl Iterator<Item = &'static Metric> {
     Counts::METRICS.iter().chain([&CLOSED_FOR_OTHERS]).chain(&IN_STATE)
 }
 
-/// The counts at some time.
+/// Counts at a point in time.
 #[derive(Clone, Debug)]
 pub struct Mark<M> {
     counts: Counts,

@@ -1,11 +1,13 @@
-//! A device of zones, by the Zoned Namespace Command Set of NVMe: zones over the chunks of any [physical device](crate::physical_device).
+//! A zoned device after the NVMe Zoned Namespace Command Set: zones over the chunks of any [physical
+//! device](crate::physical_device).
 //!
-//! A zone is a chunk of each of some parallel units, in stripes. A table of zones holds the rules and changes at once; the device
-//! below does all that is done to flash, with its buffer, its manager of failures and its recovery. Between the two are the logical
-//! blocks that fill no program yet, and the padding that a flush or a power cut leaves. Every command that is refused, and every one that fails, has
-//! a [`Status`] of NVMe.
+//! A zone consists of a chunk of each of several parallel units, in stripes. The zone table has the rules and
+//! changes at once; the device below does all flash work, with its buffer, failure manager and recovery. In
+//! between are the logical blocks that do not fill a program yet, and the padding of flushes and power cuts.
+//! Every rejected or failed command has an NVMe [`Status`].
 //!
-//! The device has the face of a physical device too, for hosts that speak to one: each zone is a chunk. `docs/zoned.md` describes the mechanisms and the choices.
+//! The device is a physical device too, for hosts of that interface: each zone is a chunk. `docs/zoned.md`
+//! describes the mechanisms and the choices.
 
 mod audit;
 mod bodies;
@@ -38,25 +40,25 @@ pub use layout::Layout;
 pub use metrics::{Counts, Mark, own as own_metrics};
 pub use table::{Attributes, Limits, ZoneId, ZoneState};
 
-/// The descriptor of a zone.
+/// Descriptor of a zone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Zone {
-    /// Its state.
+    /// State (ZS).
     pub state: ZoneState,
-    /// Its attributes.
+    /// Attributes (ZA).
     pub attributes: Attributes,
-    /// Logical blocks of it that can be written (ZCAP).
+    /// Writable logical blocks (ZCAP).
     pub capacity: u32,
-    /// Its first logical block (ZSLBA).
+    /// The first logical block (ZSLBA).
     pub start: u64,
-    /// Where the next write has to begin (WP); all ones where none can.
+    /// The write pointer (WP); all ones where the zone cannot be written.
     pub write_pointer: u64,
 }
 
-/// A device of zones over a physical device.
+/// A zoned device over a physical device.
 pub struct Zoned<D> {
     config: ZonesConfig,
-    /// Its geometry as a device whose chunks are zones.
+    /// Geometry of the device with zones as chunks.
     geometry: Geometry,
     device: D,
     table: Table,
@@ -78,7 +80,7 @@ state!(Zoned<D: State> {
 });
 
 impl<D: PhysicalDevice> Zoned<D> {
-    /// Zones with nothing written, on a device with nothing written.
+    /// Empty zones on an empty device.
     pub fn new(config: ZonesConfig, device: D) -> Self {
         let layout = config.layout;
         let geometry = config.geometry(device.geometry());
@@ -115,17 +117,18 @@ impl<D: PhysicalDevice> Zoned<D> {
         &self.config
     }
 
-    /// The counts of the zones.
+    /// Counts of the zones.
     pub fn counts(&self) -> &Counts {
         &self.counts
     }
 
-    /// Zones that are active, and those of them that are open.
+    /// Active zones, and the open ones among them.
     pub fn in_use(&self) -> [u32; 2] {
         [self.table.active(), self.table.open()]
     }
 
-    /// Whether writes are answered before they outlive a power cut (VWC): those that fill no program are, unless the buffer is protected.
+    /// Whether writes complete before they would survive a power cut (VWC): writes that do not fill a program
+    /// do, unless the buffer is protected.
     pub fn has_volatile_writes(&self) -> bool {
         let below = self.device.geometry();
         below.capabilities.volatile_writes || below.ws_min > 1 && !self.config.is_protected
@@ -145,11 +148,11 @@ impl<D: PhysicalDevice> Zoned<D> {
         }
     }
 
-    /// The descriptors of at most `most` zones in the states of a filter, from the one with logical block `first` on, and how many there are of
-    /// them in all (Zone Management Receive, 7Ah).
+    /// Descriptors of at most `most` zones whose state passes a filter, from the zone with logical block
+    /// `first` on, and the number of all such zones (Zone Management Receive, 7Ah).
     ///
     /// # Errors
-    /// A filter or a logical block that there is not.
+    /// An invalid filter or logical block.
     pub fn report_zones(&self, first: u64, filter: u8, most: usize) -> Result<(u64, Vec<Zone>), Status> {
         if usize::from(filter) > ZoneState::ALL.len() {
             return Err(Status::InvalidField);
@@ -161,10 +164,10 @@ impl<D: PhysicalDevice> Zoned<D> {
         Ok((count, found.into_iter().take(most).collect()))
     }
 
-    /// Takes a command. Its answer may be there at once.
+    /// Submits a command, which may complete at once.
     ///
     /// # Errors
-    /// The status with which it is refused; then nothing has changed.
+    /// The status with which it is rejected; the device is unchanged then.
     pub fn submit(
         &mut self,
         command: &Command<'_>,
@@ -203,7 +206,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         Ok(())
     }
 
-    /// Carries out a command of a host of chunks that breaks no rule.
+    /// Executes a checked command of a host of chunks.
     fn take_chunks(&mut self, command: &physical::Command<'_>, calendar: &mut impl Schedule<D::Event>) {
         let (face, layout) = (Face::Chunks(command.operation), self.config.layout);
         let number = self.commands.add(InFlight::new(face, command.tag, calendar.now()));
@@ -244,7 +247,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         self.take_news(calendar);
     }
 
-    /// Whether a command may be carried out, and where. A change of one zone is made in the table at once.
+    /// Checks a command and returns its target. A state change of one zone is made in the table at once.
     fn check(&mut self, command: &Command<'_>) -> Result<Option<(ZoneId, u64)>, Status> {
         if !self.is_up() {
             return Err(Status::NotReady);
@@ -254,7 +257,7 @@ impl<D: PhysicalDevice> Zoned<D> {
             return Ok(None);
         }
         if is_for_all {
-            // The limits are checked here, before anything is noted.
+            // The limits are checked here, on a copy of the table.
             let Operation::Manage(action) = command.operation else { unreachable!("it is one") };
             return self.table.clone().manage_all(action).map(|_| None);
         }
@@ -294,12 +297,12 @@ impl<D: PhysicalDevice> Zoned<D> {
         Ok(Some((zone, place)))
     }
 
-    /// Answers that were given since they were last [forgotten](Self::forget_zone_answers).
+    /// Completions since they were last [cleared](Self::forget_zone_answers).
     pub fn zone_answers(&self) -> &[Answer] {
         &self.outbox.answers
     }
 
-    /// They were seen.
+    /// Clears the completions.
     pub fn forget_zone_answers(&mut self) {
         self.outbox.answers.clear();
     }
@@ -329,7 +332,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         }
     }
 
-    /// Finds a logical block that a command reads: where it is in the device below, unless what it holds is known here.
+    /// Locates a logical block for a read: its block in the device below, unless the data are known here.
     fn find(&mut self, number: u32, at: u32, zone: ZoneId, block: u64) -> Option<LogicalBlock> {
         let body = &self.bodies[zone];
         if block >= u64::from(body.taken) || body.is_void() {
@@ -351,14 +354,14 @@ impl<D: PhysicalDevice> Zoned<D> {
         None
     }
 
-    /// A logical block of a command cannot be read.
+    /// Records that a logical block of a command cannot be read.
     fn unread(&mut self, number: u32, at: u32) {
         let command = self.commands.get_mut(number);
         command.fails(at as usize, 1, Status::Unrecovered);
         command.found[at as usize] = Stamp::TORN;
     }
 
-    /// Sends a command to the device below; whether that takes it.
+    /// Sends a command to the device below; whether it accepts the command.
     fn send<'a>(
         &mut self,
         work: Work,
@@ -373,7 +376,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         true
     }
 
-    /// Looks at what the device below tells, and goes on with what waits for that.
+    /// Handles the completions and notifications of the device below.
     fn take_news(&mut self, calendar: &mut impl Schedule<D::Event>) {
         loop {
             let notifications = self.device.notifications().to_vec();
@@ -393,7 +396,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         let zone = self.config.layout.zone_of(chunk);
         let state = self.table.get(zone).state;
         if self.bodies[zone].is_void() {
-            // The answer to the reset tells.
+            // The completion of the reset reports it.
             return;
         }
         match notification.notice {
@@ -410,14 +413,14 @@ impl<D: PhysicalDevice> Zoned<D> {
         }
     }
 
-    /// Tells the host of a zone.
+    /// Notifies the host about a zone.
     fn notify(&mut self, zone: ZoneId, notice: Notice) {
         let (next, capacity) = (self.table.get(zone).next, self.config.layout.capacity);
         let first = self.config.layout.as_chunk(zone).at(next.min(capacity - 1));
         self.outbox.notifications.push(Notification { first, blocks: capacity - next, notice });
     }
 
-    /// A part of a command is over. After the last one it is answered.
+    /// Ends a part of a command; after the last one the command completes.
     fn part_over(&mut self, number: u32, calendar: &mut impl Schedule<D::Event>) {
         let command = self.commands.get_mut(number);
         command.parts -= 1;
@@ -430,7 +433,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         self.outbox.add(command, now);
     }
 
-    /// Whether it takes commands.
+    /// Whether the device accepts commands.
     fn is_up(&self) -> bool {
         self.device.is_ready() && !self.is_recovering
     }

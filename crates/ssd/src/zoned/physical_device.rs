@@ -1,4 +1,4 @@
-//! Zones as chunks, for hosts that speak of such. What they write to a chunk is appended to the zone.
+//! Zones as chunks, for hosts of physical devices. Their writes to a chunk are appended to the zone.
 
 use wordline_kernel::{Digest, Duration, Instant, Metrics, Schedule};
 use wordline_nand::Stamp;
@@ -21,7 +21,7 @@ use crate::physical_device::{
 use crate::snapshot::Agenda;
 use crate::timeline::Recorded;
 
-/// The state of a zone as that of a chunk.
+/// The state of a zone as the state of a chunk.
 fn state_of(state: ZoneState) -> ChunkState {
     match state {
         ZoneState::Empty => ChunkState::Free,
@@ -31,20 +31,20 @@ fn state_of(state: ZoneState) -> ChunkState {
     }
 }
 
-/// Logical blocks of a list that lie side by side.
+/// Runs of consecutive logical blocks of a list.
 pub(super) fn runs(blocks: &[LogicalBlock]) -> impl Iterator<Item = &[LogicalBlock]> {
     blocks.chunk_by(|one, next| *next == one.chunk.at(one.block + 1))
 }
 
 impl<D: PhysicalDevice> Zoned<D> {
-    /// Logical blocks of a zone whose writes were answered.
+    /// Logical blocks of a zone whose writes have completed.
     fn answered_of(&self, zone: ZoneId) -> u32 {
         let body = &self.bodies[zone];
         let is_there = self.table.get(zone).state != ZoneState::Offline && !body.is_void();
         if is_there { body.answered } else { 0 }
     }
 
-    /// Whether a command of a host that speaks of chunks breaks no rule.
+    /// Checks a command of a host of chunks.
     fn check_chunks(&self, command: &Command<'_>) -> Result<(), Refusal> {
         let Command { operation, blocks, to, stamps, .. } = *command;
         if !self.is_up() {
@@ -80,7 +80,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         }
     }
 
-    /// Whether each run of a list can be written at the write pointer of its zone, in whole programs.
+    /// Whether each run of a list begins at the write pointer of its zone and fills whole programs.
     fn check_runs(&self, blocks: &[LogicalBlock], stamps: &[Stamp]) -> Result<(), Refusal> {
         let is_written = |stamp: &Stamp| stamp.is_data() || *stamp == Stamp::PADDING;
         if let Some(at) = stamps.iter().position(|stamp| !is_written(stamp)) {
@@ -252,7 +252,7 @@ impl<D: PhysicalDevice> PhysicalDevice for Zoned<D> {
         self.oldest_command()
     }
 
-    /// Chosen: a command waits for those before it in its zone, and those for all of its chunks.
+    /// Chosen: a command waits for the ones before it in its zone, and those for all chunks of the zone.
     fn longest_wait(&self) -> Duration {
         self.device.longest_wait() * u64::from(self.config.layout.width)
     }
@@ -307,7 +307,7 @@ impl<D: PhysicalDevice> PhysicalDevice for Zoned<D> {
         lengths
     }
 
-    /// Chosen: 1 KiB for a zone with what it has gathered, and 16 MiB for what grows with the work.
+    /// Chosen: 1 KiB for a zone with its gathered blocks, and 16 MiB for state that grows with the work.
     fn most_bytes(&self) -> u64 {
         self.device.most_bytes() + (16 << 20) + 1_024 * self.table.len() as u64
     }

@@ -1,4 +1,4 @@
-//! Zones that are reset, that end, and that go out of use; each after what was before it in its zone.
+//! Resets, finishes and retirements of zones, each after earlier jobs of its zone.
 
 use wordline_kernel::Schedule;
 
@@ -10,7 +10,7 @@ use super::table::{ZoneId, ZoneState};
 use crate::physical_device::{self as physical, ChunkState, LogicalBlock, Notice, PhysicalDevice};
 
 impl<D: PhysicalDevice> Zoned<D> {
-    /// Follows a change of the table in flash, for a zone at a place in the list of a command.
+    /// Queues the flash job for a change of the table, for a zone at an index in the list of a command.
     pub(super) fn follow(
         &mut self,
         action: Action,
@@ -19,7 +19,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         calendar: &mut impl Schedule<D::Event>,
     ) {
         let job = match action {
-            // They are about resources of the table alone, and of what is gathered none is short.
+            // These concern only resources of the table, and memory for gathered blocks is not limited.
             Action::Open | Action::Close | Action::Offline => return,
             Action::Finish => Job::Close(Some(number)),
             Action::Reset => Job::Reset(Some((number, at))),
@@ -30,7 +30,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         self.work_on(zone, calendar);
     }
 
-    /// Does what can be done now of what is to be done to a zone.
+    /// Runs the jobs of a zone that can run now.
     pub(super) fn work_on(&mut self, zone: ZoneId, calendar: &mut impl Schedule<D::Event>) {
         loop {
             let body = &mut self.bodies[zone];
@@ -49,7 +49,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         }
     }
 
-    /// Writes the piece that is the first job of a zone; it fails where the zone went offline before.
+    /// Writes the piece of a zone's first job; it fails if the zone went offline before.
     fn write_next(&mut self, zone: ZoneId, calendar: &mut impl Schedule<D::Event>) -> bool {
         let Some(Job::Write(piece, stamps)) = self.bodies[zone].jobs.pop_front() else {
             unreachable!("it is the first")
@@ -63,7 +63,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         true
     }
 
-    /// The chunks of a zone in some states, each by its first logical block.
+    /// The chunks of a zone that are in one of these states, by their first logical blocks.
     fn chunks_in(&self, zone: ZoneId, states: &[ChunkState]) -> Vec<LogicalBlock> {
         let chunks = self.config.layout.chunks(zone);
         chunks
@@ -72,7 +72,7 @@ impl<D: PhysicalDevice> Zoned<D> {
             .collect()
     }
 
-    /// Resets the chunks of a zone once nothing of it is in flight; whether that is over.
+    /// Resets the chunks of a zone once no command of the zone is in flight; whether the reset has ended.
     fn reset(&mut self, zone: ZoneId, calendar: &mut impl Schedule<D::Event>) -> bool {
         let body = &mut self.bodies[zone];
         if body.writes + body.reads > 0 {
@@ -96,7 +96,8 @@ impl<D: PhysicalDevice> Zoned<D> {
         self.work_on(zone, calendar);
     }
 
-    /// The first job of a zone, a reset, is over. A zone that has lost a chunk is offline, and so are its other chunks.
+    /// Ends the first job of a zone, a reset. A zone that has lost a chunk goes offline, with its other
+    /// chunks.
     fn reset_over(&mut self, zone: ZoneId, failed: bool, calendar: &mut impl Schedule<D::Event>) {
         let Some(Job::Reset(asked)) = self.bodies[zone].jobs.pop_front() else {
             unreachable!("a reset is the first")
@@ -115,8 +116,8 @@ impl<D: PhysicalDevice> Zoned<D> {
         }
     }
 
-    /// Closes the chunks of a zone that takes no more writes, once nothing of it is in flight; whether that is over. What is gathered is
-    /// written before.
+    /// Closes the chunks of a full or read-only zone once no command of the zone is in flight; whether that
+    /// has ended. Gathered blocks are written before.
     fn close(&mut self, zone: ZoneId, calendar: &mut impl Schedule<D::Event>) -> bool {
         self.pad(zone, calendar);
         let body = &mut self.bodies[zone];
@@ -149,7 +150,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         }
     }
 
-    /// A zone can take no more writes: the device makes it full.
+    /// Makes a zone full that can take no more writes.
     pub(super) fn end(&mut self, zone: ZoneId, calendar: &mut impl Schedule<D::Event>) {
         if !self.table.get(zone).state.is_active() || self.bodies[zone].is_void() {
             return;
@@ -161,7 +162,8 @@ impl<D: PhysicalDevice> Zoned<D> {
         self.work_on(zone, calendar);
     }
 
-    /// A chunk of a zone is out of use. What was answered of the zone can be read; if nothing was, it is offline.
+    /// Retires a zone of which a chunk is offline. Its completed data stay readable; an empty zone goes
+    /// offline.
     pub(super) fn retire(&mut self, zone: ZoneId, calendar: &mut impl Schedule<D::Event>) {
         let state = match self.table.get(zone).state {
             ZoneState::Empty => ZoneState::Offline,

@@ -1,6 +1,7 @@
-//! The table of zones: their states, write pointers and attributes, and the limits of how many may be active and open.
+//! The zone table: states, write pointers and attributes, and the limits of active and open zones.
 //!
-//! Nothing here knows of flash. A change is checked and made at once, so that the table is at any time what a report says.
+//! The table has no connection to flash. A change is checked and made at once, so that the table always has
+//! the reported state.
 
 use std::collections::VecDeque;
 
@@ -35,7 +36,7 @@ pub enum ZoneState {
 }
 
 impl ZoneState {
-    /// All of them, in the order in which reports number them.
+    /// All states, in the order of the report filter.
     pub const ALL: [Self; 7] = [
         Self::Empty,
         Self::ImplicitlyOpen,
@@ -46,40 +47,40 @@ impl ZoneState {
         Self::Offline,
     ];
 
-    /// Its code (ZS).
+    /// NVMe code (ZS).
     pub fn code(self) -> u8 {
         [0x1, 0x2, 0x3, 0x4, 0xe, 0xd, 0xf][self as usize]
     }
 
-    /// Whether a report for this filter has it: 0 for all, 1 to 7 for one state.
+    /// Whether a report with this filter has the state: 0 for all, 1 to 7 for one state.
     pub fn is_in(self, filter: u8) -> bool {
         filter == 0 || filter == self as u8 + 1
     }
 
-    /// Whether it takes an open resource.
+    /// Whether the state takes an open resource.
     pub fn is_open(self) -> bool {
         matches!(self, Self::ImplicitlyOpen | Self::ExplicitlyOpen)
     }
 
-    /// Whether it takes an active resource.
+    /// Whether the state takes an active resource.
     pub fn is_active(self) -> bool {
         self.is_open() || self == Self::Closed
     }
 }
 
-/// The attributes of a zone (ZA).
+/// Attributes of a zone (ZA).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attributes {
-    /// The device has made it full (ZFC, bit 0).
+    /// The device made the zone full (ZFC, bit 0).
     pub finished: bool,
-    /// It should be finished soon (FZR, bit 1).
+    /// The zone should be finished soon (FZR, bit 1).
     pub finish_recommended: bool,
-    /// It should be reset soon (RZR, bit 2).
+    /// The zone should be reset soon (RZR, bit 2).
     pub reset_recommended: bool,
 }
 
 impl Attributes {
-    /// As the byte of a descriptor.
+    /// Byte of the zone descriptor.
     pub fn byte(self) -> u8 {
         u8::from(self.finished)
             | u8::from(self.finish_recommended) << 1
@@ -87,12 +88,12 @@ impl Attributes {
     }
 }
 
-/// How many zones may be active and open at a time; none for no limit.
+/// Limits of active and open zones; none for no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// Zones that are open or closed.
+    /// Most zones that are open or closed.
     pub active: Option<u32>,
-    /// Zones that are open.
+    /// Most zones that are open.
     pub open: Option<u32>,
 }
 
@@ -100,7 +101,7 @@ pub struct Limits {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Entry {
     pub(super) state: ZoneState,
-    /// Where the next write has to begin. Of a full zone: where writes ended.
+    /// The write pointer. Of a full zone: where writes ended.
     pub(super) next: u32,
     pub(super) attributes: Attributes,
 }
@@ -113,14 +114,14 @@ pub(super) struct Table {
     tracked: Tracked,
 }
 
-/// The part of the table that changes.
+/// The mutable part of the table.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Tracked {
     entries: Column<ZoneId, Entry>,
     active: u32,
-    /// Zones that are explicitly open.
+    /// Explicitly open zones.
     explicit: u32,
-    /// Those that are implicitly open, the oldest first.
+    /// Implicitly open zones, the oldest first.
     implicit: VecDeque<ZoneId>,
     /// Zones closed so that another one could be open.
     closed_for_others: u64,
@@ -129,7 +130,7 @@ pub(super) struct Tracked {
 wordline_kernel::state!(Table { values { tracked } fixed { capacity, limits } });
 
 impl Table {
-    /// So many empty zones of this capacity.
+    /// A table of empty zones with this capacity.
     pub(super) fn new(zones: u32, capacity: u32, limits: Limits) -> Self {
         let new = Entry { state: ZoneState::Empty, next: 0, attributes: Attributes::default() };
         let tracked = Tracked {
@@ -167,7 +168,7 @@ impl Table {
         self.tracked.explicit + self.tracked.implicit.len() as u32
     }
 
-    /// Changes attributes of a zone.
+    /// Attributes of a zone, to change them.
     pub(super) fn attributes_mut(&mut self, zone: ZoneId) -> &mut Attributes {
         &mut self.tracked.entries[zone].attributes
     }
@@ -185,8 +186,8 @@ impl Table {
         }
     }
 
-    /// Whether a zone in this state may be opened: the active limit first, then the open one, which a zone that is implicitly open makes room
-    /// for.
+    /// Whether a zone in this state may be opened: first by the active limit, then by the open limit, for
+    /// which an implicitly open zone can be closed.
     fn may_open(&self, state: ZoneState) -> Result<(), Status> {
         let is_full = |used: u32, limit: Option<u32>| limit.is_some_and(|limit| used >= limit);
         if !state.is_active() && is_full(self.tracked.active, self.limits.active) {
@@ -198,7 +199,7 @@ impl Table {
         Ok(())
     }
 
-    /// Opens a zone that may be opened; the oldest of those that are implicitly open is closed for it where the limit wants that.
+    /// Opens a zone that may be opened; closes the oldest implicitly open zone if the limit requires it.
     fn open_as(&mut self, zone: ZoneId, state: ZoneState) {
         if !self.get(zone).state.is_open() && self.limits.open.is_some_and(|limit| self.open() >= limit) {
             let oldest = *self.tracked.implicit.front().expect("it may be opened");
@@ -208,8 +209,8 @@ impl Table {
         self.set(zone, state);
     }
 
-    /// Whether a write of so many logical blocks may be made: to a place of a zone, or, for an append, to its write pointer. `most` is what
-    /// an append may have.
+    /// Checks a write of `count` logical blocks at an offset of a zone or, without `at`, an append.
+    /// `is_append_valid` says whether the append's address and length are valid.
     pub(super) fn check_write(
         &self,
         zone: ZoneId,
@@ -238,7 +239,7 @@ impl Table {
         self.may_open(state)
     }
 
-    /// Makes a write that may be made.
+    /// Makes a checked write.
     pub(super) fn write(&mut self, zone: ZoneId, count: u32) {
         let Entry { state, .. } = *self.get(zone);
         if !state.is_open() {
@@ -251,7 +252,7 @@ impl Table {
         }
     }
 
-    /// Changes the state of a zone as the host wants it.
+    /// Changes the state of a zone for the host.
     pub(super) fn manage(&mut self, action: Action, zone: ZoneId) -> Result<(), Status> {
         use ZoneState::{Closed, Empty, ExplicitlyOpen, Full, ImplicitlyOpen, Offline, ReadOnly};
         let state = self.get(zone).state;
@@ -276,7 +277,7 @@ impl Table {
         (entry.next, entry.attributes) = (0, Attributes::default());
     }
 
-    /// The zones that a change of all of them is for.
+    /// The zones to which an action for all zones applies.
     fn selected(&self, action: Action) -> Vec<ZoneId> {
         let is_selected = |zone: &ZoneId| {
             let state = self.get(*zone).state;
@@ -291,7 +292,7 @@ impl Table {
         self.ids().filter(is_selected).collect()
     }
 
-    /// Changes all zones that the change is for, or none of them; those that it was for.
+    /// Changes all zones to which the action applies, or none; returns these zones.
     pub(super) fn manage_all(&mut self, action: Action) -> Result<Vec<ZoneId>, Status> {
         let zones = self.selected(action);
         let opened = if action == Action::Open { zones.len() as u32 } else { 0 };
@@ -304,19 +305,19 @@ impl Table {
         Ok(zones)
     }
 
-    /// The device makes a zone full.
+    /// Makes a zone full by the device.
     pub(super) fn end(&mut self, zone: ZoneId) {
         self.set(zone, ZoneState::Full);
         self.attributes_mut(zone).finished = true;
     }
 
-    /// The device takes a zone out of use, as far as `state` says.
+    /// Retires a zone to `state`.
     pub(super) fn retire(&mut self, zone: ZoneId, state: ZoneState) {
         self.set(zone, state);
         self.tracked.entries[zone].attributes = Attributes::default();
     }
 
-    /// After a power cut so much of a zone that was active is there.
+    /// After a power cut: sets the write pointer of a zone that was active.
     pub(super) fn settle(&mut self, zone: ZoneId, next: u32) {
         if next == 0 {
             return self.empty(zone);
@@ -325,7 +326,7 @@ impl Table {
         self.tracked.entries[zone].next = next;
     }
 
-    /// Checks what was loaded.
+    /// Checks a loaded state.
     pub(super) fn check(&self) -> Result<(), String> {
         let Tracked { entries, active, explicit, implicit, .. } = &self.tracked;
         let count = |is: fn(ZoneState) -> bool| entries.iter().filter(|entry| is(entry.state)).count();

@@ -1,4 +1,5 @@
-//! Tells where the time of commands of zones went: in the last command to the device below, and before that waiting for one.
+//! Records where the time of zone commands went: waiting for a command to the device below, and in the last
+//! such command.
 
 use wordline_kernel::Instant;
 
@@ -6,25 +7,25 @@ use super::in_flight::{Face, InFlight};
 use crate::physical_device::{Operation, Told};
 use crate::times::Component;
 
-/// Tells of commands as they are answered.
+/// Records the times of commands.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Teller {
-    /// The command of the device below that was answered last, and when.
+    /// The last completed command of the device below, and when it completed.
     below: Option<(Told, Instant)>,
-    /// Those that were answered and not asked for, with their tags.
+    /// Times of completed commands that were not taken yet, with their tags.
     told: Vec<(u32, Told)>,
 }
 
 impl Teller {
-    /// The device below has answered a command of which it told this.
+    /// A command of the device below completes; `told` are its times.
     pub fn note_below(&mut self, told: Option<Told>, now: Instant) {
         self.below = told.map(|told| (told, now));
     }
 
-    /// A command is answered.
+    /// A command completes.
     pub fn note_answered(&mut self, command: &InFlight, now: Instant) {
         let (submitted, latency) = (command.submitted, now - command.submitted);
-        // Logical blocks wait until they fill a program, and for those before them in their zone.
+        // Logical blocks wait until they fill a program, and for the blocks before them in their zone.
         let waits = match command.face {
             Face::Chunks(Operation::Write | Operation::Flush) => Component::Buffer,
             _ => Component::Queue,
@@ -38,7 +39,7 @@ impl Teller {
         self.told.push((command.tag, told));
     }
 
-    /// Where the time of the answered command of this tag went, told once.
+    /// Takes the times of the completed command with this tag.
     pub fn take(&mut self, tag: u32) -> Option<Told> {
         let place = self.told.iter().position(|(of, _)| *of == tag)?;
         Some(self.told.swap_remove(place).1)

@@ -1,4 +1,5 @@
-//! Writes: as far as they fill programs they go to the device below, in the order of their zone; a flush pads the rest.
+//! Writes: blocks that fill programs go to the device below, in order within their zone; a flush pads the
+//! rest.
 
 use wordline_kernel::Schedule;
 use wordline_nand::Stamp;
@@ -11,7 +12,7 @@ use super::table::ZoneId;
 use crate::physical_device::{self as physical, Failure, LogicalBlock, MOST_BLOCKS, PhysicalDevice};
 
 impl<D: PhysicalDevice> Zoned<D> {
-    /// Writes at the write pointer of a zone, for a command, from that place of its list on.
+    /// Writes at the write pointer of a zone, for a command, from index `at` of its list on.
     pub(super) fn write(
         &mut self,
         number: u32,
@@ -41,7 +42,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         }
     }
 
-    /// Hands a piece to the device below, as far as it fills programs.
+    /// Hands the blocks of a piece that fill programs to the device below.
     pub(super) fn write_piece(
         &mut self,
         number: u32,
@@ -56,7 +57,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         self.piece_part_over(number, calendar);
     }
 
-    /// Writes programs from a position on; if the device below does not take all of them, the zone ends.
+    /// Writes programs from a position on; if the device below rejects one, the zone ends.
     fn write_programs(
         &mut self,
         zone: ZoneId,
@@ -84,8 +85,8 @@ impl<D: PhysicalDevice> Zoned<D> {
         }
     }
 
-    /// Some of what was to be written is not, and a piece fails. What was answered before it stays in memory, where it is lost with the power unless
-    /// that is protected: the next flush tells.
+    /// Records that data were not written, so that a piece fails. Completed data among them stay in memory,
+    /// where they are lost in a power cut unless the buffer is protected: the next flush reports it.
     fn lose(&mut self, piece: Option<u32>, stranded: u32) {
         if stranded > 0 && !self.config.is_protected {
             self.losses.add();
@@ -96,7 +97,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         }
     }
 
-    /// Programs of a zone were written, or could not be.
+    /// Programs of a zone were written, or failed.
     pub(super) fn written(
         &mut self,
         zone: ZoneId,
@@ -117,8 +118,8 @@ impl<D: PhysicalDevice> Zoned<D> {
         self.work_on(zone, calendar);
     }
 
-    /// A part of a piece is over. Pieces of a zone are over in their order, so that after a power cut nothing is missing before what was
-    /// answered.
+    /// Ends a part of a piece. Pieces of a zone end in order, so that after a power cut nothing is missing
+    /// before completed data.
     fn piece_part_over(&mut self, number: u32, calendar: &mut impl Schedule<D::Event>) {
         let piece = self.pieces.get_mut(number);
         piece.parts -= 1;
@@ -138,7 +139,8 @@ impl<D: PhysicalDevice> Zoned<D> {
         }
     }
 
-    /// Brings what was answered to flash: what fills no program is padded, unless it outlives the power.
+    /// Brings completed writes to flash: blocks that do not fill a program are padded, unless they survive a
+    /// power cut.
     pub(super) fn flush(&mut self, number: u32, calendar: &mut impl Schedule<D::Event>) {
         self.counts.flushes += 1;
         if self.config.layout.unit > 1 && !self.config.is_protected {
@@ -152,7 +154,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         assert!(self.send(work, physical::Command::flush, calendar), "a device that is ready takes a flush");
     }
 
-    /// All that was written before a flush is in flash, or some of it never will be.
+    /// Ends a flush: all earlier writes are in flash, or some never will be.
     pub(super) fn flushed(
         &mut self,
         (number, told): (u32, u64),
@@ -166,7 +168,8 @@ impl<D: PhysicalDevice> Zoned<D> {
         self.part_over(number, calendar);
     }
 
-    /// Writes what a zone has gathered with padding behind it. A zone without room for that and for all that it is still to take is full then.
+    /// Writes the gathered blocks of a zone with padding behind them. The zone becomes full if its remaining
+    /// capacity no longer fits.
     pub(super) fn pad(&mut self, zone: ZoneId, calendar: &mut impl Schedule<D::Event>) {
         let layout = self.config.layout;
         let body = &mut self.bodies[zone];
@@ -204,7 +207,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         }
     }
 
-    /// Takes an answer of the device below.
+    /// Handles a completion of the device below.
     pub(super) fn answered(&mut self, answer: &physical::Answer, calendar: &mut impl Schedule<D::Event>) {
         if let Some(teller) = &mut self.outbox.teller {
             teller.note_below(self.device.take_told(answer.tag), calendar.now());

@@ -1,4 +1,4 @@
-//! Small devices drawn at random, each with other features than the last.
+//! Small random devices, each with other features.
 
 use proptest::prelude::*;
 use wordline_kernel::{Bytes, Duration, Energy};
@@ -100,7 +100,7 @@ fn set_frontier(file: &mut DeviceFile, frontier: FrontierKind, layers: u32) {
     }
 }
 
-/// An SLC cache, the window of its router, and what idle folding leaves of it.
+/// An SLC cache, the window of its router, and the blocks that idle folding keeps cached.
 type DrawnCache = (SlcCacheFile, Option<f64>, Option<u32>);
 
 fn add_slc_cache(file: &mut DeviceFile, (cache, window, idle): DrawnCache) {
@@ -172,7 +172,7 @@ fn protection() -> impl Strategy<Value = Protection> {
 }
 
 prop_compose! {
-    /// Everything of the buffer but its size and the interval of flushes.
+    /// The whole configuration of the buffer except its size and flush interval.
     fn buffer_settings()(
         mode in prop_oneof![Just(BufferMode::WriteBack), Just(BufferMode::WriteThrough), Just(BufferMode::Off)],
         eviction in eviction(),
@@ -209,7 +209,7 @@ prop_compose! {
     }
 }
 
-/// Sets the protection against power cuts. Checkpoints are of what no protected memory keeps.
+/// Sets the protection against power cuts. Checkpoints exist only for data that no protected memory keeps.
 fn set_recovery(file: &mut DeviceFile, discards: DiscardsAtCut, safe: bool, checkpoint: Option<u64>) {
     let may = discards == DiscardsAtCut::Kept && file.buffer.power_loss_protection == Protection::None;
     file.ftl.recovery = RecoveryFile {
@@ -220,8 +220,8 @@ fn set_recovery(file: &mut DeviceFile, discards: DiscardsAtCut, safe: bool, chec
     };
 }
 
-/// When cleaning starts and stops, above the blocks that are kept for the collector. The least spare that is drawn leaves
-/// just too little room for the pages of all tables.
+/// The GC watermarks, above the blocks that are kept for the collector. The smallest over-provisioning that
+/// is drawn is slightly too small for the pages of all tables.
 fn set_thresholds(file: &mut DeviceFile, (above, more): (u32, u32)) {
     file.ftl.gc.start_below_free_blocks = 1 + u32::from(file.streams().gc) + 1 + above;
     file.ftl.gc.stop_at_free_blocks = file.ftl.gc.start_below_free_blocks + more;
@@ -259,14 +259,14 @@ prop_compose! {
     }
 }
 
-/// Puts a pool of another part beside the first one, and leaves out what does not go with it.
+/// Adds a pool of another part to the first one, and drops the features that exclude several pools.
 fn add_pool(mut file: DeviceFile, drawn: DrawnPool) -> DeviceFile {
     let mut part = file.part.clone();
     part.geometry.bits_per_cell = 1;
     part.geometry.one_shot = false;
     part.geometry.layers = drawn.pages;
     part.geometry.pages_per_block = 2 * drawn.pages;
-    // Pages of tables need room there.
+    // Table pages need space there.
     let tables = file.ftl.mapping.cache.is_some() || file.ftl.recovery.discards == DiscardsAtCut::Kept;
     part.geometry.blocks_per_plane = drawn.blocks + if tables { 12 } else { 0 };
     part.timing = ArrayTiming::new(
@@ -286,7 +286,7 @@ fn add_pool(mut file: DeviceFile, drawn: DrawnPool) -> DeviceFile {
     if !drawn.whole_units {
         file.ftl.mapping.sub_request = Some(Bytes(program * 2));
     }
-    // The first pool has to hold everything, and its spare blocks.
+    // The first pool has to have space for everything, and its spare blocks.
     let blocks = |part: &PartFile| f64::from(part.geometry.blocks_per_plane * part.geometry.pages_per_block);
     let first = blocks(&file.part) / (blocks(&file.part) + blocks(&part));
     file.ftl.over_provisioning = 1.0 - (1.0 - file.ftl.over_provisioning) * first;
@@ -316,8 +316,8 @@ fn add_pool(mut file: DeviceFile, drawn: DrawnPool) -> DeviceFile {
     file
 }
 
-/// When cleaning starts and stops beside a second pool, whose tables may have a stream of their own. One with fewer blocks than the
-/// first has marks of its own.
+/// The GC watermarks with a second pool, whose tables may have a stream of their own. A pool with fewer
+/// blocks than the first has watermarks of its own.
 fn set_marks(file: &mut DeviceFile, drawn: Option<(u32, u32)>, most: u32) {
     let start = file.ftl.gc.start_below_free_blocks.max(1 + u32::from(file.streams().gc) + 1);
     let gc = &mut file.ftl.gc;
@@ -341,7 +341,7 @@ pub fn device() -> impl Strategy<Value = DeviceFile> {
 }
 
 prop_compose! {
-    /// A small device: geometry, policies and settings drawn at random.
+    /// A small device with random geometry, policies and settings.
     fn plain()(
         channels in 1u32..=2,
         dies in 1u32..=2,
@@ -415,11 +415,11 @@ prop_compose! {
 }
 
 prop_compose! {
-    /// A small device with a block map: what does not go with one is as usual.
+    /// A small device with block-level mapping: features that exclude it have their defaults.
     pub fn block_mapped()(
         file in plain(),
         replacements in 1u32..=6,
-        // Five of 24 blocks in a row are spare at least.
+        // At least five of 24 blocks in a plane group are spare.
         spare in 0.22f64..0.7,
         order in order(),
     ) -> DeviceFile {
@@ -429,7 +429,7 @@ prop_compose! {
         let unit = geometry.page_size * u64::from(file.layout.planes_per_row.unwrap_or(1) * word_line);
         file.ftl.mapping =
             MappingFile { unit: Some(unit), block: Some(BlockMapFile { replacements }), ..MappingFile::default() };
-        // A table of discards takes up to two blocks more.
+        // A discard table takes up to two blocks more.
         let kept = file.ftl.recovery.discards == DiscardsAtCut::Kept;
         file.ftl.over_provisioning = if kept { spare.max(0.32) } else { spare };
         file.ftl.placement = PlacementKind::Fixed { order };
@@ -459,8 +459,8 @@ fn sets_aside() -> impl Strategy<Value = sets_aside::Settings> {
     )
 }
 
-/// A small device and a design that sets its blocks aside: word lines are programmed in one shot, block by block, and there are blocks for
-/// what is set aside.
+/// A small device and a design that suspends its blocks: word lines are programmed in one shot, block by
+/// block, and there are blocks for suspended ones.
 pub fn suspending() -> impl Strategy<Value = (DeviceFile, sets_aside::Settings)> {
     (device(), sets_aside()).prop_map(|(mut file, mut settings)| {
         settings.pools += file.pools.len() as u8;
@@ -494,7 +494,7 @@ pub fn suspending() -> impl Strategy<Value = (DeviceFile, sets_aside::Settings)>
     })
 }
 
-/// The device with the least spare space that its check accepts, to a thousandth.
+/// The device with the least over-provisioning that its check accepts, to a thousandth.
 pub fn tight(file: &DeviceFile) -> DeviceFile {
     let with = |thousandths: u32| {
         let mut file = file.clone();

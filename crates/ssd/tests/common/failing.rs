@@ -1,4 +1,4 @@
-//! Rules for faults, drawn at random.
+//! Random fault rules.
 
 use std::ops::Range;
 
@@ -28,7 +28,7 @@ fn when() -> impl Strategy<Value = FaultFile> {
     ]
 }
 
-/// A rule of failures. A die is lost by count or by time.
+/// A fault rule. A die fails by count or by time.
 pub fn rule() -> impl Strategy<Value = FaultFile> {
     let die = prop_oneof![
         (1u64..=400).prop_map(|n| FaultFile { nth: Some(n), ..FaultFile::new(Fails::Die) }),
@@ -59,7 +59,7 @@ pub fn rule() -> impl Strategy<Value = FaultFile> {
     ]
 }
 
-/// The rules of failures of a device, and its treatment of failures.
+/// The fault rules of a device, and its treatment of failures.
 #[derive(Clone, Debug)]
 pub struct Faults {
     rules: Vec<FaultFile>,
@@ -68,7 +68,7 @@ pub struct Faults {
 }
 
 impl Faults {
-    /// The device `file` with these faults. Too many blocks may be bad from the start: that is no case then.
+    /// The device `file` with these faults. Too many blocks may be bad from the start: then it is no case.
     pub fn strike(self, mut file: DeviceFile) -> Result<DeviceFile, TestCaseError> {
         file.faults = self.rules;
         file.ftl.failure = self.failure;

@@ -1,4 +1,4 @@
-//! Devices in which each page has a home in each of two pools.
+//! Devices with static allocation of each page in each of two pools.
 
 use wordline_ssd::DeviceFile;
 use wordline_ssd::map::LogicalPage;
@@ -6,7 +6,7 @@ use wordline_ssd::policy::placement::PlacementKind;
 
 use super::{Rig, two_pools};
 
-/// How many pages are in a row of their pool that is not their home.
+/// The number of pages in a plane group of their pool that is not their home.
 pub fn away(rig: &Rig) -> u64 {
     let (config, kind) = (rig.device.config(), PlacementKind::Fixed { order: "CWDP".into() });
     let placement = kind.build(&config.pools, &config.file.packages());

@@ -1,12 +1,12 @@
-//! When a read may fail, as every oracle has it: only where something of it is lost, or was while others changed it, or where
-//! the device refuses everything.
+//! The reads that may fail, for every oracle: only if some of their data are lost, or were while others
+//! changed them, or if the device rejects everything.
 
 use wordline_ssd::device::Device;
 use wordline_ssd::map::LogicalPage;
 use wordline_ssd::sectors::Sectors;
 use wordline_ssd::{Answer, Command, Operation};
 
-/// A command under way, and its first sector on the device.
+/// A command in flight, and its first sector on the device.
 #[derive(Clone, Debug)]
 struct Pending {
     begun: u64,
@@ -29,18 +29,18 @@ impl Pending {
 pub struct UnderWay {
     now: u64,
     pending: Vec<Pending>,
-    /// Changes that were over while a read was under way that is not, and when they were.
+    /// Changes that ended while a read was in flight that has not ended, and when.
     over: Vec<(u64, Pending)>,
 }
 
 impl UnderWay {
-    /// A command is submitted, of which the first sector is `first` on the device.
+    /// A command is submitted, whose first sector is `first` on the device.
     pub fn submits(&mut self, command: Command, first: u64) {
         self.now += 1;
         self.pending.push(Pending { begun: self.now, first, command });
     }
 
-    /// A command is answered: a read that failed had to. Commands that this log does not know are passed over.
+    /// A command completes: a read that failed had to. Commands that this log does not know are skipped.
     pub fn answered(&mut self, answer: &Answer, is_lost: impl Fn(u64) -> bool, refuses: bool) {
         self.now += 1;
         let Some(at) = self.pending.iter().position(|pending| pending.command == answer.command) else {
@@ -55,7 +55,7 @@ impl UnderWay {
                 changes.any(|change| change.covers(sector))
             };
             let mut all = pending.first..pending.first + pending.command.sectors;
-            // A comparison with another version than the last one is to fail.
+            // A compare with another version than the latest has to fail.
             let differs = pending.command.expected != 0;
             let may_fail = refuses || differs || all.any(|sector| is_lost(sector) || changed(sector));
             assert!(may_fail || !answer.failed, "nothing of a read that failed is lost: {answer:?}");
@@ -66,7 +66,7 @@ impl UnderWay {
         self.over.retain(|(over, _)| oldest.is_some_and(|oldest| *over > oldest));
     }
 
-    /// The power is cut: what is under way will never be answered.
+    /// The power is cut: commands in flight will never complete.
     pub fn loses_power(&mut self) {
         self.pending.clear();
         self.over.clear();

@@ -23,7 +23,7 @@ use wordline_ssd::{Answer, Command, Design, Device, Event, Operation, Parts, Pow
 
 include!("small.rs");
 
-/// The small device with cells of three bits, after 2,000 cycles where data are held for any hours.
+/// The small device with TLC cells after 2,000 P/E cycles, at any retention time.
 pub fn with_cells(hours: f64) -> DeviceFile {
     let mut file = small();
     let geometry = &mut file.part.geometry;
@@ -47,8 +47,8 @@ pub fn with_cells(hours: f64) -> DeviceFile {
     file
 }
 
-/// The small device with chips of three bits programmed in one shot beside faster ones of one bit. The host writes pieces of at least `least`
-/// bytes to the first.
+/// The small device with one-shot TLC chips beside faster SLC ones. Host writes of at least `least` bytes go
+/// to the first pool.
 pub fn two_pools(least: u64) -> DeviceFile {
     let mut file = small();
     let us = Duration::from_us;
@@ -63,7 +63,8 @@ pub fn two_pools(least: u64) -> DeviceFile {
     file
 }
 
-/// How long a command of a small device may stand still. Chosen: such a device erases all its blocks in less than a second.
+/// The longest time without progress of a command of a small device. Chosen: such a device erases all its
+/// blocks in less than a second.
 const PATIENCE: Duration = Duration::from_ms(10_000);
 
 /// A device and its calendar.
@@ -80,7 +81,7 @@ impl Rig {
         Self::of(Device::new(config, Seed(seed)), Calendar::new())
     }
 
-    /// A device with a design, or why it is refused.
+    /// A device with a design, or the reason for which it is rejected.
     pub fn with(file: &DeviceFile, design: Box<dyn Design>, seed: u64) -> Result<Self, String> {
         let config = file.clone().check().map_err(|wrong| wrong.to_string())?;
         let parts = Parts { designs: Combination::of(vec![design]), ..Parts::of(&config) };
@@ -104,7 +105,7 @@ impl Rig {
         self.device.submit(command, &mut self.calendar);
     }
 
-    /// Takes what was answered. A read that failed had to.
+    /// Takes the completions. A read that failed had to.
     pub fn take_answers(&mut self) -> Vec<Answer> {
         let mut answers = Vec::new();
         self.device.take_answers(&mut answers);
@@ -121,13 +122,13 @@ impl Rig {
         self.answers.extend(answers.into_iter().map(|answer| (now, answer)));
     }
 
-    /// Submits a comparison with version `expected`, 0 for what was written last.
+    /// Submits a compare with version `expected`, 0 for the latest one.
     pub fn compare(&mut self, sector: u64, sectors: u64, expected: u32) {
         let operation = Operation::Compare;
         self.submit_command(Command { operation, sector, sectors, expected, ..Command::default() });
     }
 
-    /// Goes on until at most `outstanding` commands are not answered.
+    /// Runs until at most `outstanding` commands are outstanding.
     pub fn run_down_to(&mut self, outstanding: usize) {
         let mut watchdog = Watchdog::with_limit(PATIENCE, self.calendar.now());
         while self.device.outstanding() > outstanding {
@@ -144,7 +145,7 @@ impl Rig {
         }
     }
 
-    /// Submits nothing for a while.
+    /// Idles for a while.
     pub fn rest(&mut self, time: Duration) {
         let end = self.calendar.now() + time;
         while self.calendar.now() < end
@@ -155,7 +156,7 @@ impl Rig {
         }
     }
 
-    /// Carries out one command alone and returns how long it took.
+    /// Executes one command alone and returns its latency.
     pub fn alone(&mut self, operation: Operation, fua: bool, sector: u64, sectors: u64) -> Duration {
         self.run_down_to(0);
         self.submit(operation, fua, sector, sectors);
@@ -163,7 +164,7 @@ impl Rig {
         self.answers.last().expect("it was answered").1.latency
     }
 
-    /// Goes on until nothing is left to happen: for devices that flush at no interval.
+    /// Runs until no event is pending: for devices without a flush interval.
     pub fn settle(&mut self) {
         self.run_down_to(0);
         while let Some(event) = self.calendar.advance() {
@@ -171,7 +172,7 @@ impl Rig {
         }
     }
 
-    /// Writes pages over and over, in an order that goes through all of them, and flushes.
+    /// Writes pages repeatedly, in an order that goes through all of them, and flushes.
     pub fn overwrite(&mut self, writes: u64) {
         let page = self.device.config().unit.0 / 512;
         let pages = u64::from(self.device.config().logical_pages);
@@ -192,7 +193,7 @@ impl Rig {
         cut
     }
 
-    /// Goes on until the device has recovered.
+    /// Runs until the device has recovered.
     pub fn wait_until_ready(&mut self) {
         while !self.device.is_ready() {
             let event = self.calendar.advance().expect("a recovery is under way");

@@ -1,4 +1,5 @@
-//! A design that sets blocks aside before they are full, opens them again and has them cleaned, all at random. It checks what it is shown.
+//! A design that suspends blocks before they are full, resumes them and has them collected, all at random. It
+//! checks everything that it is shown.
 
 use wordline_kernel::metrics::{Unit, Value};
 use wordline_kernel::{Metric, state};
@@ -14,24 +15,25 @@ use wordline_ssd::space::State;
 /// The settings of the design.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Blocks of a row that each stream may suspend.
+    /// Blocks of a plane group that each stream may suspend.
     pub limit: u16,
-    /// Blocks that each stream has open.
+    /// Open blocks of each stream.
     pub open_blocks: u8,
-    /// Streams of the host, and of the collector, in each pool.
+    /// Host streams, and GC streams, in each pool.
     pub streams: u8,
     /// Pools of the device.
     pub pools: u8,
-    /// Whether the second stream of the host, and of the collector, is in SLC mode.
+    /// Whether the second host stream and the second GC stream are in SLC mode.
     pub slc: bool,
-    /// How often word lines of the second stream of the host are programmed again, in the two-bit mode; 0 where they are not.
+    /// Reprogram passes of word lines of the second host stream, in MLC mode; 0 for none.
     pub again: u8,
-    /// Of a hundred questions, how many are answered with a block to be suspended, to be opened again, and with a suspended victim.
+    /// Of a hundred queries, how many are decided for suspending a block, for resuming one, and for a
+    /// suspended victim.
     pub chances: [u8; 3],
 }
 
 impl Settings {
-    /// One stream a side, which suspends so many blocks, and everything as often as not.
+    /// One stream a side, which suspends this many blocks, and everything as often as not.
     pub const fn suspending(limit: u16) -> Self {
         Self { limit, open_blocks: 1, streams: 1, pools: 1, slc: false, again: 0, chances: [50; 3] }
     }
@@ -42,10 +44,10 @@ impl Settings {
     }
 }
 
-/// Draws its answers.
+/// Draws its decisions.
 pub struct SetsAside {
     pub settings: Settings,
-    /// Blocks suspended, opened again, pages that suspended blocks lost, suspended victims.
+    /// Blocks suspended, blocks resumed, pages that suspended blocks lost, suspended victims.
     pub counts: [u64; 4],
 }
 
@@ -62,7 +64,7 @@ static COUNTS: [Metric; 4] = [
     count("sets_aside.victims"),
 ];
 
-/// Whether a question is answered with yes, of which `chance` in a hundred are.
+/// A random decision, with `chance` in a hundred for yes.
 fn is_drawn(chance: u8, view: &mut View<'_>) -> bool {
     view.random().below(100) < u64::from(chance)
 }
@@ -72,7 +74,7 @@ fn one_of<T: Copy>(all: &[T], view: &mut View<'_>) -> Option<T> {
     (!all.is_empty()).then(|| all[view.random().below(all.len() as u64) as usize])
 }
 
-/// Checks that what is shown of a block is what is known of it.
+/// Checks that the view of a block agrees with what is known of it.
 fn check(shown: &OpenBlock<'_>, state: State, view: &View<'_>) {
     let facts = view.block(shown.block);
     assert_eq!((facts.state, facts.moved_by.is_some()), (state, shown.is_gc), "{:?}", shown.block);
@@ -131,7 +133,7 @@ impl Design for SetsAside {
     }
 
     fn open_block(&mut self, open: &[OpenBlock<'_>], view: &mut View<'_>) -> usize {
-        // Suspended blocks are shown where a word line of them can be programmed again.
+        // Suspended blocks are in the view if a word line of them can be reprogrammed.
         let state = |one: &OpenBlock<'_>, view: &View<'_>| match one.again.word_lines {
             [] => State::Open,
             _ => view.block(one.block).state,

@@ -1,4 +1,4 @@
-//! The first contents of a device and the steps of a host, drawn at random.
+//! The first contents of a device and the steps of a host, at random.
 
 use proptest::prelude::*;
 use wordline_kernel::{Duration, Instant, Seed};
@@ -7,7 +7,8 @@ use wordline_ssd::{BlockDevice, Command, Operation};
 
 use super::Rig;
 
-/// A command of the host, with places as parts of 65,536 of the device. The test gives the kinds their meaning.
+/// A command of the host, with addresses as parts of 65,536 of the device. The test gives the kinds their
+/// meaning.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
     pub kind: u8,
@@ -28,7 +29,8 @@ pub enum Start {
     Empty,
     Filled,
     Steady,
-    /// Filled, and then aged with the clock off: with this many commands outstanding, or each at its time.
+    /// Filled, and then aged with the clock stopped: with this many commands outstanding, or each at its
+    /// time.
     Aged(Option<u32>),
 }
 
@@ -39,7 +41,7 @@ pub fn start() -> impl Strategy<Value = Start> {
 }
 
 impl Start {
-    /// Brings a new device there. Returns the version of each page that is written.
+    /// Brings a new device to this state. Returns the version of each written page.
     pub fn prepare(self, rig: &mut Rig) -> Vec<(u32, u32)> {
         match self {
             Self::Empty => return Vec::new(),
@@ -57,7 +59,8 @@ impl Start {
     }
 }
 
-/// Ages a device with writes and reads of some sectors and some flushes, half of them in a quarter of the device: once its size.
+/// Ages a device with writes and reads of some sectors and some flushes, half of them in a quarter of the
+/// device: once its size.
 fn age(rig: &mut Rig, depth: Option<u32>) {
     let sectors: u64 = rig.device.config().capacity().0 / 512;
     let mut random = Seed(7).stream("test.age", 0);

@@ -1,6 +1,7 @@
 // Small devices whose chips have other modes than the native one, for the tests of designs.
 
-/// [`small`] with chips of three bits a cell that have an SLC mode, and with three blocks of each row for streams in that mode.
+/// [`small`] with chips of three bits a cell that have an SLC mode, and with three blocks of each plane group
+/// for streams in that mode.
 pub fn small_with_slc() -> DeviceFile {
     use wordline_nand::part::SlcTiming;
 
@@ -17,8 +18,9 @@ pub fn small_with_slc() -> DeviceFile {
     file
 }
 
-/// [`small`] with chips of three bits a cell that have a two-bit mode, and with blocks of each row for streams in that mode: two, and
-/// as many of the others that are spare. Pages beside those that are replaced are safe from power cuts.
+/// [`small`] with chips of three bits a cell that have an MLC mode, and with blocks of each plane group for
+/// streams in that mode: two, and as many of the others that are spare. Pages beside replaced ones survive
+/// power cuts.
 pub fn small_with_two_bits() -> DeviceFile {
     use crate::config::TwoBitFile;
     use crate::map::checkpoint::LowerPages;

@@ -1,4 +1,5 @@
-//! The write buffer, the link, the copies of the failure manager in a device: closed forms, failures, and what they cost the host.
+//! The write buffer, the link, and the copies of the failure manager in a device: closed forms, failures, and
+//! their cost for the host.
 
 use wordline_kernel::{Bytes, Duration};
 use wordline_nand::chain::Hold;
@@ -38,7 +39,7 @@ fn program(host: &Host) -> Duration {
     Hold::Program.total(&host.device.config().pools.first().part, 2) + Duration::from_us(250)
 }
 
-/// The latency of a write of so many units to the first chunk.
+/// The latency of a write of this many units to the first chunk.
 fn write(host: &mut Host, units: u32) -> Duration {
     host.run_down();
     host.write(&[(FIRST, units)]).expect("it is in order");
@@ -150,7 +151,7 @@ fn without_a_manager_an_answered_write_is_lost_and_counted() {
     write(&mut host, 6);
     assert_eq!(host.answers[0].failure, None);
     host.run_down();
-    // Units 3 to 6 were answered, and are not there: the host hears of it when it reads them.
+    // Units 3 to 6 had completed, and are not there: the host learns of it when it reads them.
     assert_eq!((host.report(FIRST).state, host.report(FIRST).readable), (ChunkState::Closed, 4));
     assert_eq!(host.device.counts().blocks_lost, 8);
     let lost = Refusal::NotReadable { block: FIRST.at(4), end: 4 };
@@ -193,7 +194,7 @@ fn copies_in_the_background_delay_a_command_by_one_operation_at_the_most() {
         host.go_on(1);
     }
     let (unit, mut tried) = (program(&host), 0);
-    // From the last program of the host on: at each event of the copies a read, and a write to another chunk.
+    // From the last host program on: at each event of the copies a read, and a write to another chunk.
     while !host.calendar.pending().is_empty() {
         let mut other = host.restored(&host.saved()).expect("it was just written");
         let begin = other.answers.len();
@@ -231,7 +232,7 @@ fn a_chunk_without_a_block_to_go_on_in_is_offline_and_can_be_read() {
     assert_eq!(host.answers.last().expect("it was answered").failure, Some(Failure::NotFlushed));
     let offline = Refusal::State { chunk: FIRST, state: ChunkState::Offline };
     assert_eq!(host.reset(&[FIRST]), Err(offline));
-    // Without a reserve writes are synchronous again.
+    // Without a reserve writes are write-through again.
     let other = Chunk { chunk: 1, ..FIRST };
     host.write(&[(other, 1)]).expect("it is free");
     host.run_down();

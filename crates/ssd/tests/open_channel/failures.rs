@@ -1,4 +1,5 @@
-//! The tables of the failure manager alone: the paper's figures state by state, and every small case against a plain model.
+//! The tables of the failure manager alone: the paper's figures state by state, and every small case against
+//! a plain model.
 
 use std::collections::BTreeSet;
 
@@ -212,7 +213,7 @@ impl Small {
         self.check();
     }
 
-    /// Each page reads back, whatever is under way.
+    /// Each page reads back, at any step.
     fn check(&self) {
         self.manager.check(6, []).expect("the tables agree");
         for page in 0..self.written {
@@ -238,7 +239,7 @@ impl Small {
     }
 }
 
-/// Writes a chunk until `close`, then brings its pages together, with a reset tried at every step.
+/// Writes a chunk until `close`, then migrates its pages into one block, with a reset tried at every step.
 fn play(size: u32, close: u32, mut small: Small, resets: bool) -> u32 {
     let try_reset = |small: &Small| {
         if resets {

@@ -1,4 +1,4 @@
-//! A host that remembers what it wrote, and holds every answer against that.
+//! A host that records what it wrote, and checks every completion against it.
 
 use std::collections::BTreeMap;
 
@@ -14,45 +14,45 @@ use wordline_ssd::physical_device::{
 use wordline_ssd::snapshot::Agenda;
 use wordline_ssd::{OpenChannel, PhysicalDevice};
 
-/// Chunks of each parallel unit that drawn steps are about: few, so that they meet.
+/// Chunks of each parallel unit that random steps use: few, so that they collide.
 const CHUNKS: u32 = 3;
 
-/// A command in flight, as the host knows it.
+/// A command in flight, for the host.
 #[derive(Clone, Debug)]
 struct Sent {
     operation: Operation,
     blocks: Vec<LogicalBlock>,
-    /// Of a copy: what it reads.
+    /// Of a copy: its sources.
     sources: Vec<LogicalBlock>,
-    /// The stamps that a read has to find.
+    /// The data tags that a read has to find.
     expected: Vec<Stamp>,
-    /// How often the chunks of the blocks had been reset.
+    /// Resets so far of the chunks of the blocks.
     resets: Vec<u32>,
-    /// Which blocks may fail to be read because something of their chunk was torn.
+    /// The blocks whose read may fail because something in their chunk was torn.
     may_be_torn: Vec<bool>,
-    /// Of a flush: how much of each chunk was answered as written, and its resets.
+    /// Of a flush: the completed blocks of each chunk, and its resets.
     covers: Vec<(u32, u32)>,
 }
 
-/// A chunk, as the host knows it.
+/// A chunk, for the host.
 #[derive(Clone, Debug, Default)]
 struct Known {
-    /// The stamps written, or being written.
+    /// The data tags written, or being written.
     written: Vec<Stamp>,
-    /// Logical blocks that were answered as written.
+    /// Logical blocks whose write has completed.
     done: u32,
     /// Those of them that a flush covers.
     flushed: u32,
     resets: u32,
-    /// Resets of which it is known that they are over.
+    /// Resets that are known to have ended.
     cleared: u32,
     is_torn: bool,
-    /// Whether it may end early because a copy to it reads what may be torn.
+    /// Whether it may end early because a copy to it reads a torn source.
     may_end: bool,
 }
 
 impl Known {
-    /// All resets so far are over: nothing of what was written is there any more.
+    /// All resets so far have ended: nothing of the earlier data is there any more.
     fn clear(&mut self) {
         if self.cleared < self.resets {
             *self = Self { resets: self.resets, cleared: self.resets, ..Self::default() };
@@ -70,7 +70,7 @@ pub struct Host {
     tag: u32,
     /// Whether commands may fail.
     pub fails: bool,
-    /// Whether a power cut takes what was answered and not flushed.
+    /// Whether a power cut loses writes that completed and were not flushed.
     is_volatile: bool,
 }
 
@@ -79,23 +79,23 @@ pub struct Host {
 pub enum Step {
     /// Writes this many units to each of these chunks.
     Write(Vec<(u16, u8)>),
-    /// Reads what can be read, of these chunks.
+    /// Reads all readable blocks of these chunks.
     Read(Vec<(u16, u16)>),
     /// Resets these.
     Reset(Vec<u16>),
     /// Copies some units of one chunk to another.
     Copy(u16, u16, u8),
-    /// Waits until all is in flash.
+    /// Flushes.
     Flush,
     /// Closes a chunk.
     Close(u16),
     /// Any command on any logical blocks.
     Anything(u8, Vec<(u16, u8)>),
-    /// Lets this many events happen.
+    /// Handles this many events.
     GoOn(u8),
-    /// Lets everything happen.
+    /// Handles all events.
     RunDown,
-    /// Cuts the power after this many microseconds, if nothing happens before that.
+    /// Cuts the power after this many microseconds, or at the next event if it is earlier.
     Cut(u16),
 }
 
@@ -151,7 +151,7 @@ impl Host {
         bytes
     }
 
-    /// The same host with a device of another seed that took the state over.
+    /// The same host with a device of another seed that loaded the state.
     pub fn restored(&self, mut bytes: &[u8]) -> Result<Self, Broken> {
         let mut device = OpenChannel::new(self.device.config().clone(), Seed(999));
         let agenda = device.load(&mut bytes)?;
@@ -170,14 +170,14 @@ impl Host {
         })
     }
 
-    /// Submits a command, and checks that a refused one changes nothing.
+    /// Submits a command, and checks that a rejected one changes nothing.
     pub fn submit(&mut self, command: &Command<'_>) -> Result<(), Refusal> {
         let before = self.saved();
         let may = self.may(command.operation, command.blocks, command.stamps.len());
         let (expected, mut may_be_torn): (Vec<Stamp>, Vec<bool>) =
             command.blocks.iter().map(|block| self.expected(*block)).unzip();
         if command.operation == Operation::Copy {
-            // Nothing of a copy is written if some of it cannot be read.
+            // Nothing of a copy is written if any source cannot be read.
             let may_end = may_be_torn.contains(&true);
             may_be_torn.fill(may_end);
         }
@@ -194,7 +194,7 @@ impl Host {
         };
         let resets = blocks.iter().map(|block| self.chunks[self.known_number(*block)].resets).collect();
         let covers = match operation {
-            // A chunk that is being reset may be gone when the flush is over.
+            // A chunk that is being reset may be gone when the flush completes.
             Operation::Flush => {
                 let is_reset = |known: &Known| known.cleared < known.resets;
                 let done = |known: &Known| if is_reset(known) { 0 } else { known.done };
@@ -206,7 +206,8 @@ impl Host {
             let number = self.number(block.chunk);
             match operation {
                 Operation::Write => {
-                    // A chunk that takes a write is reset, also while another chunk of the same command is not.
+                    // A chunk that takes a write is reset, also while another chunk of the same command is
+                    // not.
                     self.chunks[number].clear();
                     self.chunks[number].written.push(command.stamps[at]);
                 }
@@ -229,7 +230,7 @@ impl Host {
         self.number(block.chunk)
     }
 
-    /// The stamp that a read of a logical block has to find, and whether it may fail because it was torn.
+    /// The data tag that a read of a logical block has to find, and whether it may fail because it was torn.
     fn expected(&self, block: LogicalBlock) -> (Stamp, bool) {
         if !self.device.geometry().has(block.chunk) {
             return (Stamp::TORN, false);
@@ -238,7 +239,7 @@ impl Host {
         (known.written.get(block.block as usize).copied().unwrap_or(Stamp::TORN), known.is_torn)
     }
 
-    /// Whether the device has to take a command; none where that depends on how far others are.
+    /// Whether the device has to accept a command; none where that depends on the progress of others.
     fn may(&self, operation: Operation, blocks: &[LogicalBlock], stamps: usize) -> Option<bool> {
         if matches!(operation, Operation::Copy | Operation::Flush | Operation::Close) {
             return None;
@@ -257,7 +258,7 @@ impl Host {
             self.sent.values().any(|sent| sent.operation == Operation::Reset && is_about(sent, chunk))
         };
         if blocks.iter().any(|block| is_reset(block.chunk)) {
-            // Unless another chunk of that reset is what takes long.
+            // Unless another chunk of that reset takes long.
             return None;
         }
         let states: Vec<ChunkState> = blocks.iter().map(|block| self.report(block.chunk).state).collect();
@@ -302,7 +303,7 @@ impl Host {
         true
     }
 
-    /// Takes the answers and holds them against what was written.
+    /// Takes the completions and checks them against what was written.
     fn take_answers(&mut self) {
         let answers = self.device.answers().to_vec();
         self.device.forget_answers();
@@ -391,7 +392,7 @@ impl Host {
         self.submit(&Command::reset(tag, &blocks)).map(|()| tag)
     }
 
-    /// One of the few chunks that steps are about.
+    /// One of the few chunks that steps use.
     fn pick(&self, pick: u16) -> Chunk {
         let geometry = self.device.geometry();
         let unit = u32::from(pick) % geometry.units();
@@ -461,7 +462,7 @@ impl Host {
         };
     }
 
-    /// Goes on for a number of events.
+    /// Handles a number of events.
     pub fn go_on(&mut self, events: usize) {
         for _ in 0..events {
             let Some(event) = self.calendar.advance() else { return };
@@ -470,7 +471,7 @@ impl Host {
         }
     }
 
-    /// Goes on until nothing is left to happen. Every command is answered then.
+    /// Runs until no event is pending. Every command has completed then.
     pub fn run_down(&mut self) {
         while !self.calendar.pending().is_empty() {
             self.go_on(1);
@@ -480,8 +481,8 @@ impl Host {
         assert!(self.sent.is_empty());
     }
 
-    /// Cuts the power after a while, or when something happens if that is before, and lets the device recover; then what was
-    /// answered is there, and of the rest whole units.
+    /// Cuts the power after a while, or at the next event if it is earlier, and lets the device recover; then
+    /// completed writes are there, and of the rest whole units.
     pub fn cut_power(&mut self, after: Duration) -> PowerCut {
         let next = self.calendar.pending().first().map_or(self.now(), |(time, _)| *time);
         let now = next.min(self.now() + after);
@@ -519,14 +520,14 @@ impl Host {
         let unit = self.device.geometry().ws_min;
         let known = &mut self.chunks[number];
         if was_reset && matches!(report.state, ChunkState::Free | ChunkState::Offline) {
-            // Also of what was written since then, while another chunk of the reset took longer.
+            // Also of data written since then, while another chunk of the reset took longer.
             *known = Known { resets: known.resets, cleared: known.resets, ..Known::default() };
             return;
         }
-        // A reset that did not come to it is forgotten.
+        // A reset that did not get so far is dropped.
         known.cleared = known.resets;
         known.is_torn |= was_reset;
-        // A reset that had begun to change what the chunk is made of leaves nothing of it.
+        // A reset that had begun to change the blocks of the chunk leaves none of its data.
         if was_reset && report.state == ChunkState::Closed && report.write_pointer == 0 {
             known.flushed = 0;
             known.done = 0;

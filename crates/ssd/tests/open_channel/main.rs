@@ -1,4 +1,5 @@
-//! The small open-channel device: the rules of the face, what it reads back, faults, power cuts, snapshots, and how fast it is.
+//! The small open-channel device: the rules of the interface, reading back, faults, power cuts, snapshots,
+//! and speed.
 
 #![allow(missing_docs)]
 
@@ -228,7 +229,7 @@ fn a_failed_erase_takes_its_chunk_offline_as_one_too_many_does() {
     let mut file = device();
     file.part.endurance = 2;
     let mut host = Host::new(file, 1);
-    // It wears out without a rule that says so.
+    // It wears out without a fault rule.
     host.fails = true;
     let mut levels = Vec::new();
     for _ in 0..3 {
@@ -330,7 +331,7 @@ fn no_command_is_taken_before_the_recovery_is_over() {
     assert_eq!(host.device.submit(&command, &mut host.calendar), Err(Refusal::NotReady));
     host.device.recover(&mut host.calendar);
     assert_eq!(host.device.submit(&command, &mut host.calendar), Err(Refusal::NotReady));
-    // The power fails once more meanwhile.
+    // The power fails once more during the recovery.
     host.device.power_cut(host.now());
     host.calendar.clear();
     host.device.recover(&mut host.calendar);

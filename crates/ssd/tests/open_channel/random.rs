@@ -1,4 +1,4 @@
-//! Devices and runs drawn at random: oracle, faults, power cuts, snapshots.
+//! Random devices and runs: oracle, faults, power cuts, snapshots.
 
 use proptest::prelude::*;
 use wordline_kernel::{Bytes, Duration};
@@ -77,7 +77,8 @@ fn steps(cuts: bool) -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step(cuts), 1..120)
 }
 
-/// Cases of what is drawn with managed devices: 10,000 of all four properties together in `make long`, fewer otherwise.
+/// Cases of what is drawn with managed devices: 10,000 of all four properties together in `make long`, fewer
+/// otherwise.
 fn cases() -> ProptestConfig {
     ProptestConfig::with_cases(if std::env::var_os("WORDLINE_LONG").is_some() { 10_000 } else { 256 })
 }

@@ -1,4 +1,4 @@
-//! The rules of chunks against a table of them: random commands, legal and illegal, and the status of each.
+//! The rules of chunks against a table model: random commands, legal and illegal, and the status of each.
 
 use wordline_kernel::{Calendar, Seed, Stream};
 use wordline_nand::Stamp;
@@ -19,7 +19,7 @@ impl Table {
         self.chunks[self.geometry.number(chunk) as usize]
     }
 
-    /// The status of a command whose chunks nothing else is about; if that is 0 the table has changed.
+    /// The status of a command whose chunks have no other command; if that is 0 the table has changed.
     fn play(&mut self, command: &Command<'_>) -> u16 {
         let status = self.status(command);
         if status == 0 {
@@ -116,7 +116,7 @@ impl Table {
     }
 }
 
-/// A list of logical blocks of a few chunks: mostly what would be right, sometimes anything.
+/// A list of logical blocks of a few chunks: mostly valid, sometimes anything.
 fn blocks(table: &Table, writes: bool, random: &mut Stream) -> Vec<LogicalBlock> {
     let mut below = |n: u32| random.below(u64::from(n)) as u32;
     let mut blocks = Vec::new();
@@ -139,7 +139,7 @@ fn blocks(table: &Table, writes: bool, random: &mut Stream) -> Vec<LogicalBlock>
     blocks
 }
 
-/// So many commands to a device; each status that the table has, and how often.
+/// Sends this many commands to a device; returns each status of the table, and how often it came.
 fn play(file: OpenChannelFile, commands: u32) -> std::collections::BTreeMap<u16, u32> {
     let config = file.check().unwrap_or_else(|wrong| panic!("{wrong}"));
     let mut table = Table {

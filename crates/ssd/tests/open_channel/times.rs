@@ -1,4 +1,4 @@
-//! How fast it is: closed forms of the part's times, and what is counted.
+//! Speed: closed forms of the part's times, and the counts.
 
 use wordline_kernel::Duration;
 use wordline_nand::chain::Hold;
@@ -9,7 +9,7 @@ use wordline_ssd::physical_device::{Chunk, LogicalBlock};
 use super::host::Host;
 use super::{FIRST, device, rule, written};
 
-/// How long it takes until nothing is left to happen.
+/// Time until no event is pending.
 fn takes<R>(host: &mut Host, what: impl FnOnce(&mut Host) -> R) -> Duration {
     host.run_down();
     let begin = host.elapsed();
@@ -51,7 +51,7 @@ fn pages_side_by_side_are_read_by_one_command() {
     assert_eq!(host.device.chips().counts().read_commands, counts.read_commands + 2);
 }
 
-/// The time of this many reads of a page each, in turn from the parallel units of one group of this many.
+/// Time of this many reads of a page each, in turn from this many parallel units of one group.
 fn reads_of(units: u16, reads: u32) -> Duration {
     let mut file = device();
     (file.layout.channels, file.layout.dies_per_package) = (1, u32::from(units));
@@ -82,8 +82,9 @@ fn reads_scale_with_parallel_units_until_their_bus_is_full() {
         let time = reads_of(units, reads).ps() as f64;
         let of_dies = alone.ps() as f64 * f64::from(reads) / f64::from(units);
         let of_bus = on_bus.ps() as f64 * f64::from(reads);
-        // One die does not wait for others; from four on (25 us of sensing behind three times 10.7 us of others) the bus never
-        // rests. In between a die may wait for the bus of another, within one transfer of each read.
+        // One die does not wait for others; from four on (25 us of sensing behind three times 10.7 us of
+        // others) the bus is never idle. In between a die may wait for the bus of another, within one
+        // transfer of each read.
         let bound = of_dies.max(of_bus);
         assert!(time >= bound * 0.999, "{units} units: {time} is faster than {bound} ps");
         let slack = if units == 1 || units >= 4 { 1.01 } else { 1.35 };

@@ -1,4 +1,4 @@
-//! Does a destage policy let those pages go that its definition names?
+//! Does a destage policy destage the pages that its definition names?
 
 use std::collections::BTreeSet;
 

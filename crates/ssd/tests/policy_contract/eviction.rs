@@ -1,4 +1,4 @@
-//! Does an eviction policy let those pages go that its definition names?
+//! Does an eviction policy evict the pages that its definition names?
 
 use proptest::prelude::*;
 use wordline_ssd::map::LogicalPage;
@@ -6,8 +6,8 @@ use wordline_ssd::policy::eviction::{EntryId, EntryList, EvictionKind};
 
 use super::restored;
 
-/// The entry that leaves next of those in `line`, each with whether it was used, by the policy's definition in plain words:
-/// a line of people who step out, go to its end or stay.
+/// The next entry to be evicted of those in `line`, each with whether it was used, by the policy's definition
+/// in plain words: a line of people who step out, go to its end or stay.
 fn leaves_next(kind: &EvictionKind, line: &mut Vec<(u32, bool)>) -> u32 {
     while matches!(kind, EvictionKind::Clock {}) && line[0].1 {
         let (entry, _) = line.remove(0);

@@ -1,4 +1,4 @@
-//! A host of zones that remembers what it wrote, and holds every answer against that.
+//! A host of zones that records what it wrote, and checks every completion against it.
 
 use std::collections::BTreeMap;
 
@@ -12,21 +12,21 @@ use wordline_ssd::snapshot::Agenda;
 use wordline_ssd::zoned::{Action, Answer, Command, Operation, Status, Zone, ZoneId, ZoneState, ZonesFile};
 use wordline_ssd::{OpenChannel, PhysicalDevice, Zoned};
 
-/// Zones that drawn steps are about: few, so that they meet.
+/// Zones that random steps use: few, so that they collide.
 const ZONES: u32 = 5;
 
-/// A zone, as the host knows it.
+/// A zone, for the host.
 #[derive(Clone, Debug, Default)]
 struct Known {
-    /// The stamps written, or being written, since the last reset.
+    /// The data tags written, or being written, since the last reset.
     written: Vec<Stamp>,
-    /// How many of them were answered, and how many a flush covers.
+    /// The number of completed ones, and of those that a flush covers.
     done: u32,
     flushed: u32,
     resets: u32,
-    /// Those of writes that failed, and those that a flush which failed did not cover.
+    /// Those of failed writes, and those that a failed flush did not cover.
     failed: Vec<std::ops::Range<u32>>,
-    /// Whether what no flush covers may be gone: the power was cut while it was full.
+    /// Whether data not covered by a flush may be gone: the power was cut while the zone was full.
     is_loose: bool,
 }
 
@@ -38,9 +38,9 @@ struct Sent {
     begin: u32,
     end: u32,
     resets: u32,
-    /// Of a read: what each block may hold.
+    /// Of a read: the allowed contents of each block.
     allowed: Vec<Vec<Stamp>>,
-    /// Of a flush: how much of each zone was answered, and its resets.
+    /// Of a flush: the completed blocks of each zone, and its resets.
     covers: Vec<(u32, u32)>,
 }
 
@@ -116,7 +116,7 @@ impl Host {
         bytes
     }
 
-    /// The same host with a device of another seed that took the state over.
+    /// The same host with a device of another seed that loaded the state.
     pub fn restored(&self, mut bytes: &[u8]) -> Result<Self, Broken> {
         let mut device = build(&self.files, 999);
         let agenda = device.load(&mut bytes)?;
@@ -140,7 +140,7 @@ impl Host {
         self.device.config().layout.start(ZoneId(zone))
     }
 
-    /// Submits a command about a zone, and checks that a refused one changes nothing.
+    /// Submits a command about a zone, and checks that a rejected one changes nothing.
     pub fn submit(&mut self, command: &Command<'_>) -> Result<(), Status> {
         let before = self.saved();
         let layout = self.device.config().layout;
@@ -178,7 +178,7 @@ impl Host {
         Ok(())
     }
 
-    /// The stamps that a read may find in a logical block.
+    /// The data tags that a read may find in a logical block.
     fn allowed(&self, zone: ZoneId, block: u64) -> Vec<Stamp> {
         let known = &self.zones[zone.0 as usize];
         let Some(stamp) = known.written.get(block as usize).copied() else { return vec![Stamp::ERASED] };
@@ -231,7 +231,7 @@ impl Host {
                         known.failed.push(sent.begin..sent.end);
                     }
                 }
-                // It tells that something is lost; the next one does not tell again.
+                // It reports that data are lost; the next one does not report again.
                 Operation::Flush => {
                     for known in &mut self.zones {
                         known.failed.push(known.flushed..known.done);
@@ -288,7 +288,7 @@ impl Host {
         self.submit(&Command::flush(tag)).expect("nothing forbids a flush");
     }
 
-    /// The answer to a command.
+    /// The completion of a command.
     pub fn answer(&self, tag: u32) -> &Answer {
         self.answers.iter().find(|answer| answer.tag == tag).expect("it is answered")
     }
@@ -327,7 +327,7 @@ impl Host {
         }
     }
 
-    /// Goes on until nothing is left to happen. Every command is answered then.
+    /// Runs until no event is pending. Every command has completed then.
     pub fn run_down(&mut self) {
         while !self.calendar.pending().is_empty() {
             self.go_on(1);
@@ -337,8 +337,8 @@ impl Host {
         assert!(self.sent.is_empty());
     }
 
-    /// Cuts the power after a while, or when something happens if that is before, and lets the device recover. Then what was flushed is
-    /// there, and of a zone that is not full nothing is missing before its write pointer.
+    /// Cuts the power after a while, or at the next event if it is earlier, and lets the device recover. Then
+    /// flushed data are there, and in a zone that is not full nothing is missing before its write pointer.
     pub fn cut_power(&mut self, after: Duration) {
         let next = self.calendar.pending().first().map_or(self.calendar.now(), |(time, _)| *time);
         let now = next.min(self.calendar.now() + after);
@@ -366,9 +366,10 @@ impl Host {
         match zone.state {
             ZoneState::Empty | ZoneState::Closed => {
                 let next = (zone.write_pointer - zone.start) as u32;
-                // Without a volatile buffer below, what filled a program is there; with a protected one all is.
+                // Without a volatile buffer below, data that filled a program are there; with a protected one
+                // all are.
                 let gathered = if self.device.has_volatile_writes() { below.ws_min - 1 } else { 0 };
-                // A flush under way may have several such programs written.
+                // A flush in flight may have several such programs written.
                 let is_there = !below.capabilities.volatile_writes && !self.fails && !known.is_loose;
                 let is_there = is_there && !(flushes && gathered > 0);
                 let least = if is_there { known.done.saturating_sub(gathered) } else { 0 };
@@ -379,7 +380,7 @@ impl Host {
                 (known.done, known.flushed) = (next, next);
             }
             ZoneState::Full | ZoneState::ReadOnly | ZoneState::Offline => {
-                // A later flush covers no more than the earlier ones of what may be gone.
+                // A later flush covers no more than the earlier ones of the data that may be gone.
                 (known.is_loose, known.done) = (true, known.flushed);
             }
             ZoneState::ImplicitlyOpen | ZoneState::ExplicitlyOpen => panic!("{zone:?} after a power cut"),

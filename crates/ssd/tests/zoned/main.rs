@@ -1,4 +1,4 @@
-//! Zones: their states, what they read back, padding, faults, power cuts, snapshots, and their configuration.
+//! Zones: their states, reading back, padding, faults, power cuts, snapshots, and their configuration.
 
 #![allow(missing_docs)]
 

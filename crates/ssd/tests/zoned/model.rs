@@ -1,4 +1,5 @@
-//! The rules of zones against a model of them: random commands, legal and illegal, the status of each, and what is reported and read.
+//! The rules of zones against a model of them: random commands, legal and illegal, the status of each, and
+//! the reported and read data.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,7 @@ use wordline_ssd::{OpenChannelFile, PhysicalDevice, Zoned};
 use super::host::build;
 use super::{device, managed, rule, zones};
 
-/// Logical blocks of a zone, those that can be written, of an append, and zones that may be active and open.
+/// Logical blocks of a zone, its writable ones, those of an append, and the limits of active and open zones.
 const SIZE: u64 = 64;
 const CAPACITY: u64 = 56;
 const APPEND: u64 = 8;
@@ -24,7 +25,7 @@ struct Model {
 }
 
 impl Model {
-    /// So many empty zones.
+    /// This many empty zones.
     fn new(zones: u32) -> Self {
         Self { zones: vec![(1, 0, 0, Vec::new()); zones as usize], time: 0 }
     }
@@ -126,7 +127,7 @@ impl Model {
         }
     }
 
-    /// The chips of a zone failed: it is read only, or offline where it was empty.
+    /// The chips of a zone failed: it is read-only, or offline if it was empty.
     fn retire(&mut self, at: usize, state: u8) {
         let before = self.zones[at].0;
         let may = matches!((before, state), (2..=4 | 0xe, 0xd) | (1, 0xf));
@@ -134,7 +135,7 @@ impl Model {
         self.zones[at].0 = state;
     }
 
-    /// The stamps that a read finds.
+    /// The data tags that a read finds.
     fn found(&self, first: u64, count: u64) -> Vec<Stamp> {
         let written = &self.zones[(first / SIZE) as usize].3;
         let at = |n: u64| written.get((first % SIZE + n) as usize).copied().unwrap_or(Stamp::ERASED);
@@ -142,7 +143,7 @@ impl Model {
     }
 }
 
-/// A command: mostly what would be right, sometimes anything. Few zones, so that they meet.
+/// A command: mostly valid, sometimes anything. Few zones, so that they collide.
 fn draw<'a>(model: &Model, tag: u32, stamps: &'a mut Vec<Stamp>, random: &mut Stream) -> Command<'a> {
     let kind = random.below(24);
     let mut below = |n: u64| random.below(n);
@@ -162,7 +163,8 @@ fn draw<'a>(model: &Model, tag: u32, stamps: &'a mut Vec<Stamp>, random: &mut St
     }
 }
 
-/// So many commands to zones over this device; each status that the model has, and how often.
+/// Sends this many commands to zones over this device; returns each status of the model, and how often it
+/// came.
 fn play(files: (OpenChannelFile, ZonesFile), seed: u64, commands: u32) -> BTreeMap<u16, u32> {
     let fails = !files.0.faults.is_empty();
     let mut device: Zoned<_> = build(&files, seed);
@@ -197,7 +199,7 @@ fn play(files: (OpenChannelFile, ZonesFile), seed: u64, commands: u32) -> BTreeM
                 Operation::Read => {
                     assert_eq!(answer.found, model.found(command.first, u64::from(command.blocks)));
                 }
-                // The zone keeps what was written before, and takes no more.
+                // The zone keeps the earlier data, and accepts no more.
                 Operation::Write | Operation::Append if answer.status.is_some() => {
                     let state = device.zone(ZoneId(written as u32)).state;
                     assert_eq!(state, ZoneState::ReadOnly, "{command:?}");
@@ -218,7 +220,7 @@ fn play(files: (OpenChannelFile, ZonesFile), seed: u64, commands: u32) -> BTreeM
         for (n, (state, next, ..)) in (0..).zip(&mut model.zones) {
             let zone = device.zone(ZoneId(n));
             if zone.attributes.finished && (2..=4).contains(state) {
-                // A flush left no room for the rest of it.
+                // A flush left no capacity for the rest of it.
                 *state = 0xe;
             }
             let pointer = if (1..=4).contains(state) { zone.start + *next } else { u64::MAX };
@@ -241,7 +243,7 @@ fn every_command_has_the_status_that_the_model_says() {
     }
 }
 
-/// Erases that fail leave zones offline, programs that fail when no reserve is left leave them read only.
+/// Failed erases leave zones offline; failed programs without a reserve leave them read-only.
 #[test]
 fn zones_whose_chips_fail_have_the_status_that_the_model_says() {
     let devices = if std::env::var_os("WORDLINE_LONG").is_some() { 500 } else { 20 };

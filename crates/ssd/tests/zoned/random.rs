@@ -1,4 +1,4 @@
-//! Devices and runs drawn at random: oracle, faults, power cuts, snapshots.
+//! Random devices and runs: oracle, faults, power cuts, snapshots.
 
 use proptest::prelude::*;
 use wordline_kernel::{Bytes, Duration};
@@ -142,7 +142,8 @@ proptest! {
     }
 }
 
-/// A short history that has some of everything: writes, appends, a flush, a zone that fills, a reset, all in flight together.
+/// A short history that has some of everything: writes, appends, a flush, a zone that fills, a reset, all in
+/// flight together.
 fn history() -> Vec<Step> {
     let rest = [Step::Flush, Step::GoOn(3), Step::Append(2, 9), Step::Manage(1, 1), Step::Write(0, 23)];
     let again = [Step::Manage(3, 0), Step::GoOn(2), Step::Write(0, 5), Step::Flush, Step::Append(1, 7)];
@@ -152,7 +153,8 @@ fn history() -> Vec<Step> {
     steps
 }
 
-/// The power is cut before the first event, after it, after the second, and so on: what was flushed is there each time, and the zones go on.
+/// The power is cut before the first event, after it, after the second, and so on: flushed data are there
+/// each time, and the zones continue.
 #[test]
 fn a_cut_after_any_event_keeps_what_was_flushed() {
     for file in [device(), managed(0.2, false), managed(0.2, true)] {

@@ -1,4 +1,4 @@
-//! Single commands: padding, zones that end, attributes, and the configuration.
+//! Single commands: padding, zones that become full, attributes, and the configuration.
 
 use wordline_kernel::{Bytes, Duration};
 use wordline_nand::Stamp;
@@ -41,7 +41,7 @@ fn a_protected_buffer_keeps_what_fills_no_program() {
 #[test]
 fn what_a_protected_buffer_gathered_behind_a_program_that_is_cut_is_lost_and_counted() {
     let mut host = Host::new(managed(0.2, true), zones());
-    // The device below takes 16 blocks at once. Two more fill a program, and the last waits for another.
+    // The device below accepts 16 blocks at once. Two more fill a program, and the last waits for another.
     host.write(0, 19).expect("it is empty");
     host.cut_power(Duration::ZERO);
     assert_eq!((host.zone(0).write_pointer, host.device.counts().blocks_lost), (16, 1));
@@ -51,7 +51,7 @@ fn what_a_protected_buffer_gathered_behind_a_program_that_is_cut_is_lost_and_cou
 #[test]
 fn a_zone_without_room_for_padding_is_full() {
     let mut host = Host::new(device(), zones());
-    // 8 of 64 logical blocks are room for padding.
+    // 8 of 64 logical blocks are spare for padding.
     for n in 1..=8 {
         host.write(0, 1).expect("there is room");
         host.flush();

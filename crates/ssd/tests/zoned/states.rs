@@ -1,4 +1,5 @@
-//! The transition table, state by state: what each action makes of each state, and the status where it makes nothing.
+//! The transition table, state by state: the effect of each action on each state, and the status if it has
+//! none.
 
 use wordline_kernel::Bytes;
 use wordline_nand::faults::{Fails, FaultFile};
@@ -24,7 +25,7 @@ const TABLE: [(ZoneState, [Result<ZoneState, Status>; 6]); 7] = [
 
 const ACTIONS: [Action; 5] = [Action::Open, Action::Close, Action::Finish, Action::Reset, Action::Offline];
 
-/// The active and the open resource that a state takes.
+/// The active and the open resource of a state.
 fn resources(state: ZoneState) -> [u32; 2] {
     match state {
         ImplicitlyOpen | ExplicitlyOpen => [1, 1],
@@ -33,7 +34,7 @@ fn resources(state: ZoneState) -> [u32; 2] {
     }
 }
 
-/// A host whose zone 1 is in this state. Chunks go offline when the one block in reserve is used up.
+/// A host whose zone 1 is in this state. Chunks go offline when the one reserve block is used up.
 fn with_zone_in(state: ZoneState) -> Host {
     let every = rule(Fails::Program);
     let faults = vec![FaultFile { every: Some(5), ..every }];

@@ -1,11 +1,11 @@
-//! Flush epochs: which writes a flush covers.
+//! Flush epochs: the writes that a flush covers.
 
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-/// Counts the entries of each flush epoch that are not in flash yet. A flush ends the current epoch and is done when
-/// no older entry is left.
+/// Counts the entries of each flush epoch that are not in flash yet. A flush ends the current epoch and
+/// completes when no older entry is left.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Epochs {
     first: u64,
@@ -19,13 +19,13 @@ impl Default for Epochs {
 }
 
 impl Epochs {
-    /// The epoch of what is written now.
+    /// The current epoch.
     #[inline]
     pub fn current(&self) -> u64 {
         self.first + self.pending.len() as u64 - 1
     }
 
-    /// An entry belongs to the current epoch, which is returned.
+    /// Adds an entry to the current epoch, and returns the epoch.
     #[inline]
     pub fn enter(&mut self) -> u64 {
         let current = self.current();
@@ -33,7 +33,8 @@ impl Epochs {
         current
     }
 
-    /// An entry of `epoch` is in flash or void. Forgets the oldest epochs that are over and empty.
+    /// Removes an entry of `epoch` that is in flash or invalid. Drops the oldest epochs that have ended and
+    /// are empty.
     #[inline]
     pub fn leave(&mut self, epoch: u64) {
         self.pending[(epoch - self.first) as usize] -= 1;
@@ -47,7 +48,7 @@ impl Epochs {
         }
     }
 
-    /// Begins the next epoch; returns the one that ended if entries of it or of an older one are not in flash yet.
+    /// Begins the next epoch; returns the ended one if entries of it or of an older one are not in flash yet.
     pub fn end(&mut self) -> Option<u64> {
         let ended = self.current();
         self.pending.push_back(0);
@@ -55,7 +56,7 @@ impl Epochs {
         (self.first <= ended).then_some(ended)
     }
 
-    /// Whether what was loaded counts entries of these epochs, and no others.
+    /// Whether the loaded counts match the epochs of these entries.
     pub fn are_of(&self, entries: impl Iterator<Item = u64>) -> bool {
         let mut counts = vec![0; self.pending.len()];
         for epoch in entries {
@@ -63,7 +64,7 @@ impl Epochs {
             let Some(count) = place.and_then(|place| counts.get_mut(place)) else { return false };
             *count += 1;
         }
-        // The epochs go on being counted as long as a device runs.
+        // Epochs are counted as long as a device runs.
         let goes_on = self.first < u64::MAX / 2
             && (counts.len() == 1 || counts.first().is_some_and(|count| *count > 0));
         goes_on && self.pending.iter().eq(&counts)

@@ -1,9 +1,9 @@
-//! A list of entries in the order in which they were put into it.
+//! A list of entries in insertion order.
 
 use serde::{Deserialize, Serialize};
 
 wordline_kernel::id! {
-    /// An entry of the write buffer or of the read cache, by its number.
+    /// Number of an entry of the write buffer or of the read cache.
     EntryId
 }
 
@@ -16,8 +16,8 @@ struct Link {
     next: EntryId,
 }
 
-/// A list of numbered entries, each in it once at the most. To put one at the end, to take any one out and to ask for
-/// the first cost the same however many there are.
+/// A list of numbered entries, each in it at most once. Appending, removing any entry, and taking the first
+/// one have constant cost.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct EntryList {
     links: Vec<Link>,
@@ -45,36 +45,36 @@ impl EntryList {
         self.len
     }
 
-    /// Whether there is none.
+    /// Whether the list is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The entry that was put in first.
+    /// The first entry.
     #[inline]
     pub fn first(&self) -> Option<EntryId> {
         (self.first != NONE).then_some(self.first)
     }
 
-    /// The entry that was put in after one of the list.
+    /// The entry after another one.
     #[inline]
     pub fn after(&self, id: EntryId) -> Option<EntryId> {
         let next = self.links[id.0 as usize].next;
         (next != NONE).then_some(next)
     }
 
-    /// All entries, the first one first.
+    /// All entries, in order.
     pub fn iter(&self) -> impl Iterator<Item = EntryId> + Clone + '_ {
         std::iter::successors(self.first(), |id| self.after(*id))
     }
 
-    /// How many entries it has a place for.
+    /// Entries for which it has slots.
     pub(crate) fn places(&self) -> usize {
         self.links.len()
     }
 
-    /// Whether it leads from its first entry to its last one, in as many steps as it is long.
+    /// Whether the links lead from the first entry to the last one, in as many steps as the list is long.
     pub(crate) fn is_sound(&self) -> bool {
         let (mut at, mut before) = (self.first, NONE);
         for _ in 0..self.len {
@@ -86,7 +86,7 @@ impl EntryList {
         at == NONE && before == self.last
     }
 
-    /// Whether this list is sound and holds the same entries as another sound list, in any order.
+    /// Whether this list is sound and has the same entries as another sound list, in any order.
     pub(crate) fn has_those_of(&self, other: &Self) -> bool {
         let mut is_in = vec![false; self.places()];
         let fits = self.is_sound() && (self.places(), self.len) == (other.places(), other.len);
@@ -96,7 +96,7 @@ impl EntryList {
         fits && other.iter().all(|id| is_in[id.0 as usize])
     }
 
-    /// Puts an entry that is not in the list at its end.
+    /// Appends an entry that is not in the list.
     #[inline]
     pub fn push(&mut self, id: EntryId) {
         let last = std::mem::replace(&mut self.last, id);
@@ -108,7 +108,7 @@ impl EntryList {
         self.len += 1;
     }
 
-    /// Takes an entry out of the list; it must be there.
+    /// Removes an entry, which must be in the list.
     #[inline]
     pub fn remove(&mut self, id: EntryId) {
         let Link { previous, next } = self.links[id.0 as usize];
@@ -123,7 +123,7 @@ impl EntryList {
         self.len -= 1;
     }
 
-    /// Puts an entry of the list at its end.
+    /// Moves an entry of the list to its end.
     #[inline]
     pub fn renew(&mut self, id: EntryId) {
         self.remove(id);

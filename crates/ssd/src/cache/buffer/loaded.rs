@@ -1,17 +1,17 @@
-//! Whether a buffer that was read can be that of the device.
+//! Checks of a loaded buffer.
 
 use super::{Buffer, Entry, EntryId, EntryState};
 use crate::command::RequestId;
 use crate::ensure::ensure;
 
 impl Buffer {
-    /// The lengths of the lists whose lengths follow from the configuration.
+    /// Lengths of the lists whose lengths follow from the configuration.
     pub(crate) fn shape(&self) -> [usize; 2] {
         [self.entries.len(), self.dirty.places()]
     }
 
-    /// Checks what was loaded: entries are in use or free, and are found by their pages, of which there are `pages`; requests that wait
-    /// for them are `known`.
+    /// Checks a loaded state: entries are used or free, and are found by their pages, which are among the
+    /// first `pages`; waiting requests are `known`.
     pub(crate) fn check_loaded(&self, pages: u32, known: impl Fn(RequestId) -> bool) -> Result<(), String> {
         self.check_free()?;
         let is_index = self.index.is_sound(self.entries.len(), self.used().count());

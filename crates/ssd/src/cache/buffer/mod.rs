@@ -1,8 +1,8 @@
-//! The DRAM buffer: written pages that wait to be programmed, merge with what is written over them, and answer reads.
+//! The DRAM buffer: written pages that wait to be programmed, coalesce with later writes, and serve reads.
 //!
-//! An entry goes from *dirty* (in a list, oldest first, and in the order of the eviction policy) to *filling* (the rest of
-//! a partly written page is read from flash) to *ready* to *programming*, and is gone when the program is done, unless it
-//! was written again meanwhile.
+//! An entry goes from *dirty* (in a list, oldest first, and in the order of the eviction policy) to *filling*
+//! (RMW: the rest of a partly written page is read from flash) to *ready* to *programming*. It is freed when
+//! its program is done, unless it was written again meanwhile.
 
 pub(crate) mod epochs;
 pub(super) mod list;
@@ -21,14 +21,14 @@ use crate::policy::eviction::{Eviction, Fifo};
 
 pub use list::{EntryId, EntryList, NONE};
 
-/// Where an entry is on its way to flash.
+/// Progress of an entry towards flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum EntryState {
     /// Not in use.
     Free,
-    /// Waiting in the list.
+    /// In the list of dirty entries.
     Dirty,
-    /// Waiting for the rest of the page from flash.
+    /// Waiting for the RMW read of the rest of its page.
     Filling,
     /// Complete, waiting for a program unit.
     Ready,
@@ -39,44 +39,44 @@ pub enum EntryState {
 /// A page in the buffer.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Entry {
-    /// Which page.
+    /// The logical page.
     pub logical: LogicalPage,
-    /// Its version in the buffer.
+    /// Version in the buffer.
     pub version: u32,
-    /// The version that flash holds, when the mapping points there.
+    /// Version in flash, if the page is mapped there.
     pub flash_version: u32,
-    /// Which sectors the host wrote.
+    /// Sectors that the host wrote.
     pub sectors: Sectors,
-    /// Where it is on its way to flash.
+    /// Progress towards flash.
     pub state: EntryState,
-    /// Reads under way for the rest of the page.
+    /// RMW reads in progress.
     pub fills: u8,
-    /// The host's write that wrote of it last.
+    /// The latest host write to the page.
     pub request: HostWrite,
-    /// The stream that the host named with it; 0 for none.
+    /// The stream that the host named; 0 for none.
     pub tag: u8,
-    /// The write stream that it goes to, once it is ready.
+    /// The write stream, once the page is ready.
     pub stream: u8,
-    /// Written again while it was being programmed.
+    /// Whether it was written again during its program.
     pub again: bool,
-    /// Discarded while it was on its way to flash.
+    /// Whether it was discarded on its way to flash.
     pub discarded: bool,
-    /// Discarded since its present program began, so that what is programmed is void.
+    /// Whether it was discarded since its current program began, so that the programmed data are invalid.
     pub void: bool,
-    /// Must not wait in the list: forced unit access, write-through, or a flush that covers it.
+    /// Whether it must not wait in the list: FUA, write-through, or a flush that covers it.
     pub urgent: bool,
     /// The flush epoch in which it became dirty.
     epoch: u64,
     /// The flush epoch in which it was written again.
     again_epoch: u64,
-    /// Requests that wait for it to be in flash.
+    /// Requests that wait for it to be in flash, as a list head.
     waiters: u32,
-    /// Room that it takes, in sectors; 0 where pages are counted.
+    /// Occupancy in sectors; 0 where pages are counted.
     weight: u16,
 }
 
 impl Entry {
-    /// One that is not in use.
+    /// An unused entry.
     const FREE: Self = Self {
         logical: LogicalPage(0),
         version: 0,
@@ -98,8 +98,8 @@ impl Entry {
     };
 }
 
-/// The least room that a page takes where written sectors are counted: 4 KiB, the page of the host's memory. Chosen: with
-/// less, entries would have to be as many as sectors.
+/// The smallest occupancy of a page if written sectors are counted: 4 KiB, the page of host memory. Chosen:
+/// with less, there would have to be as many entries as sectors.
 pub const LEAST_WEIGHT: u32 = 8;
 
 /// The buffer.
@@ -112,9 +112,9 @@ pub struct Buffer {
     eviction: Box<dyn Eviction>,
     waiters: Waiters,
     epochs: Epochs,
-    /// Room in sectors, where written sectors are counted instead of pages.
+    /// Capacity in sectors, if written sectors are counted instead of pages.
     room: Option<u32>,
-    /// Sectors of it that are taken, and those of dirty entries among them.
+    /// Occupied sectors, and those of dirty entries among them.
     taken: u32,
     waiting: u32,
 }
@@ -126,13 +126,13 @@ state!(Buffer {
 });
 
 impl Buffer {
-    /// A buffer for `pages` pages, which leave it in the order of `eviction`.
+    /// A buffer of `pages` pages, which leave it in the order of `eviction`.
     pub fn new(pages: u32, eviction: Box<dyn Eviction>) -> Self {
         Self::with_room(pages, None, eviction)
     }
 
-    /// A buffer of up to `pages` pages which holds no more than `room` sectors that the host wrote; each page takes
-    /// [`LEAST_WEIGHT`] at least. The last page that comes in may go beyond.
+    /// A buffer of up to `pages` pages with a capacity of `room` written sectors; each page counts at least
+    /// [`LEAST_WEIGHT`]. The last page admitted may exceed the capacity.
     pub fn with_room(pages: u32, room: Option<u32>, mut eviction: Box<dyn Eviction>) -> Self {
         eviction.prepare(pages);
         Self {
@@ -149,7 +149,7 @@ impl Buffer {
         }
     }
 
-    /// Forgets everything, as when the power is cut.
+    /// Drops everything, in a power cut.
     pub fn forget(&mut self) {
         let eviction = std::mem::replace(&mut self.eviction, Box::new(Fifo));
         *self = Self::with_room(self.entries.len() as u32, self.room, eviction);
@@ -161,7 +161,7 @@ impl Buffer {
         if self.is_empty() { None } else { self.index.get(logical.0).map(EntryId) }
     }
 
-    /// `logical` is looked up soon; see [`prefetch`].
+    /// Prefetches the lookup of `logical`; see [`prefetch`].
     #[inline]
     pub fn prefetch(&self, logical: LogicalPage) {
         if !self.is_empty() {
@@ -169,13 +169,13 @@ impl Buffer {
         }
     }
 
-    /// Whether no page is in use. Where nothing is written the table need not come into the processor's cache.
+    /// Whether no page is in use: the table need not enter the processor's cache.
     #[inline]
     fn is_empty(&self) -> bool {
         self.free.len() == self.entries.len()
     }
 
-    /// The entry that became dirty after this one, and so leaves after it; what is known of the next one is asked for.
+    /// The entry that became dirty after this one, and leaves after it; prefetches the one after that.
     #[inline]
     pub fn foresee(&self, id: EntryId) -> Option<EntryId> {
         let after = self.dirty.after(id)?;
@@ -191,31 +191,31 @@ impl Buffer {
         &self.entries[id.0 as usize]
     }
 
-    /// An entry, to be changed.
+    /// An entry, to change it.
     #[inline]
     pub fn get_mut(&mut self, id: EntryId) -> &mut Entry {
         &mut self.entries[id.0 as usize]
     }
 
-    /// Whether there is room for another page.
+    /// Whether there is space for another page.
     #[inline]
     pub fn has_room(&self) -> bool {
         !self.free.is_empty() && self.room.is_none_or(|room| self.taken < room)
     }
 
-    /// Sectors that are taken, and all that it has room for, where these are counted.
+    /// Occupied sectors and capacity, if sectors are counted.
     #[inline]
     pub fn sectors(&self) -> Option<(u32, u32)> {
         self.room.map(|room| (self.taken, room))
     }
 
-    /// Sectors that dirty entries take, where these are counted.
+    /// Sectors of dirty entries, if sectors are counted.
     #[inline]
     pub fn waiting_sectors(&self) -> Option<u32> {
         self.room.map(|_| self.waiting)
     }
 
-    /// How much is on its way to flash: pages, or sectors where these are counted.
+    /// Pages on their way to flash, or their sectors if sectors are counted.
     #[inline]
     pub fn on_the_way(&self) -> u32 {
         match self.room {
@@ -224,7 +224,7 @@ impl Buffer {
         }
     }
 
-    /// The entry, which is dirty or about to be, takes room for what was written of it.
+    /// Updates the occupancy of an entry, which is dirty or about to be.
     #[inline]
     fn weigh(&mut self, id: EntryId) {
         if self.room.is_some() {
@@ -237,13 +237,13 @@ impl Buffer {
         }
     }
 
-    /// Pages that wait in the list.
+    /// Pages in the list of dirty entries.
     #[inline]
     pub fn dirty(&self) -> u32 {
         self.dirty.len()
     }
 
-    /// Pages that it has entries for: as many as it has room for, or more where sectors are counted.
+    /// Number of entries: the capacity in pages, or more if sectors are counted.
     pub fn pages(&self) -> u32 {
         self.entries.len() as u32
     }
@@ -259,7 +259,7 @@ impl Buffer {
         self.dirty.first()
     }
 
-    /// The entry that the eviction policy lets go next; there must be a dirty one.
+    /// The dirty entry that the eviction policy destages next; there must be one.
     #[inline]
     pub fn next_out(&mut self) -> EntryId {
         let id = self.eviction.next(&self.dirty);
@@ -268,7 +268,7 @@ impl Buffer {
         id
     }
 
-    /// The host read or wrote the entry again.
+    /// Notes that the host read or wrote the entry again.
     #[inline]
     pub fn touch(&mut self, id: EntryId) {
         if self.entries[id.0 as usize].state == EntryState::Dirty {
@@ -276,7 +276,7 @@ impl Buffer {
         }
     }
 
-    /// Adds a page; there must be room.
+    /// Adds a page; there must be space.
     pub fn add(
         &mut self,
         logical: LogicalPage,
@@ -303,7 +303,7 @@ impl Buffer {
         id
     }
 
-    /// Writes into a page that is in the buffer already.
+    /// Writes to a page that is already in the buffer.
     pub fn rewrite(&mut self, id: EntryId, version: u32, sectors: Sectors) {
         let entry = &mut self.entries[id.0 as usize];
         entry.version = version;
@@ -319,7 +319,7 @@ impl Buffer {
         self.touch(id);
     }
 
-    /// Takes a dirty entry out of the list.
+    /// Removes a dirty entry from the list.
     #[inline]
     pub fn unlink(&mut self, id: EntryId) {
         self.waiting -= u32::from(self.entries[id.0 as usize].weight);
@@ -327,8 +327,9 @@ impl Buffer {
         self.eviction.removed(id);
     }
 
-    /// Notes that version `version` of an entry is in flash; the requests that waited for it go to `wake`. The entry
-    /// becomes dirty again if it was written meanwhile, else it is free. True if it became dirty.
+    /// Notes that version `version` of an entry is in flash; the requests that waited for it go to `wake`.
+    /// The entry becomes dirty again if it was written meanwhile, otherwise it is freed. True if it became
+    /// dirty.
     pub fn programmed(&mut self, id: EntryId, version: u32, wake: &mut Vec<RequestId>) -> bool {
         self.wake(id, version, wake);
         let entry = &mut self.entries[id.0 as usize];
@@ -349,8 +350,8 @@ impl Buffer {
         again
     }
 
-    /// Notes that an entry, which was being programmed, is in the buffer alone still. Data written into it meanwhile
-    /// goes to flash with it.
+    /// Notes that the program of an entry failed, so that its data are only in the buffer. Data written
+    /// meanwhile go to flash with it.
     pub fn program_failed(&mut self, id: EntryId) {
         let entry = &mut self.entries[id.0 as usize];
         if std::mem::take(&mut entry.again) {
@@ -359,7 +360,7 @@ impl Buffer {
         }
     }
 
-    /// Forgets an entry that is in no list, because its page was discarded. Its waiters go to `wake`.
+    /// Frees an entry that is in no list, because its page was discarded. Its waiters go to `wake`.
     pub fn drop_entry(&mut self, id: EntryId, wake: &mut Vec<RequestId>) {
         self.wake(id, u32::MAX, wake);
         let epoch = self.entries[id.0 as usize].epoch;
@@ -376,7 +377,7 @@ impl Buffer {
         self.free.push(id);
     }
 
-    /// Lets `request` wait until the present version of the entry is in flash.
+    /// Lets `request` wait until the current version of the entry is in flash.
     pub fn wait(&mut self, id: EntryId, request: RequestId) {
         let entry = &mut self.entries[id.0 as usize];
         self.waiters.add(&mut entry.waiters, request, entry.version);
@@ -388,7 +389,7 @@ impl Buffer {
         self.entries[id.0 as usize].waiters != NOBODY
     }
 
-    /// No request waits for anything any more: the device has answered all.
+    /// Clears all waiters: the device has completed all requests.
     pub fn forget_waiters(&mut self) {
         self.entries.iter_mut().for_each(|entry| entry.waiters = NOBODY);
         self.waiters.clear();
@@ -431,7 +432,7 @@ impl Buffer {
     }
 }
 
-/// Room that sectors of a page take.
+/// Occupancy of the written sectors of a page.
 #[inline]
 fn weight_of(sectors: Sectors) -> u16 {
     sectors.count().max(LEAST_WEIGHT) as u16
@@ -467,7 +468,8 @@ mod tests {
         assert_eq!((buffer.waiting_sectors(), buffer.has_room()), (Some(16 + 8), true));
         buffer.rewrite(first, 2, Sectors::range(8, 32));
         assert_eq!((buffer.waiting_sectors(), buffer.has_room()), (Some(32 + 8), false));
-        // On its way to flash it still takes its room, and once written again it takes what it holds.
+        // On its way to flash it keeps its occupancy, and when written again it has the occupancy of the new
+        // data.
         buffer.unlink(first);
         buffer.get_mut(first).state = EntryState::Programming;
         assert_eq!((buffer.waiting_sectors(), buffer.has_room()), (Some(8), false));

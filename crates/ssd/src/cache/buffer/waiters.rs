@@ -1,4 +1,4 @@
-//! Requests that wait for entries, in lists of which each entry keeps the head.
+//! Requests that wait for entries, in lists whose heads are kept by the entries.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,8 @@ struct Waiter {
 /// No waiter.
 pub const NOBODY: u32 = u32::MAX;
 
-/// The requests that wait for versions of entries. A head, [`NOBODY`] at first, stands for all that wait for one entry.
+/// The requests that wait for versions of entries. A head, initially [`NOBODY`], leads to all that wait for
+/// one entry.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Waiters {
     pool: Vec<Waiter>,
@@ -23,7 +24,7 @@ pub struct Waiters {
 }
 
 impl Waiters {
-    /// No waiters, and room for `many` before the pool grows.
+    /// No waiters, with capacity for `many`.
     pub fn with_capacity(many: usize) -> Self {
         Self { pool: Vec::with_capacity(many), free: Vec::with_capacity(many) }
     }
@@ -71,7 +72,8 @@ impl Waiters {
         }
     }
 
-    /// Whether what was loaded has a list for each of these heads, with nobody in two lists, and all of them `known`.
+    /// Whether a loaded state has a list for each of these heads, without duplicates, and all requests
+    /// `known`.
     pub fn are_in(&self, heads: impl Iterator<Item = u32>, known: impl Fn(RequestId) -> bool) -> bool {
         let mut seen = vec![false; self.pool.len()];
         let mut is_first = |at: u32| ensure::is_first(&mut seen, at as usize);
@@ -89,7 +91,7 @@ impl Waiters {
         true
     }
 
-    /// Forgets everybody.
+    /// Removes all waiters.
     pub fn clear(&mut self) {
         self.pool.clear();
         self.free.clear();

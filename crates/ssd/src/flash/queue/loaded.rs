@@ -1,4 +1,4 @@
-//! Whether queues that were read can be those of the device.
+//! Checks of loaded queues.
 
 use wordline_kernel::{Id, Instant};
 use wordline_nand::{Chips, Operation, Stamp};
@@ -10,18 +10,19 @@ use crate::flash::task::{NO_TASK, Task, TaskId};
 use crate::flash::ticket::Class;
 
 impl Queues {
-    /// How many dies there are.
+    /// Number of dies.
     pub fn shape(&self) -> usize {
         self.dies.len()
     }
 
-    /// Tasks that there is a place for by now.
+    /// Number of task slots so far.
     pub fn places(&self) -> usize {
         self.pool.len()
     }
 
-    /// Checks what was loaded at `now`, with the chains of tasks in the decoders: every task waits in one place at the most, names one of
-    /// the locations, and the payload of a program is there; and a die is at work where it has a task.
+    /// Checks a state loaded at `now`, with the chains of tasks in the decoders: every task waits in at most
+    /// one list and names an existing location, the payload of a program exists, and a die works if it has a
+    /// task.
     pub fn check_loaded(
         &self,
         chips: &Chips,
@@ -33,7 +34,7 @@ impl Queues {
         let locations = chips.pools().locations();
         let mut seen = vec![false; self.pool.len()];
         self.free.iter().try_for_each(|id| take(&mut seen, *id))?;
-        // The page of a queued read stays until the read is over, unless a program that failed took it with it.
+        // The page of a queued read stays until the read has ended, unless a failed program took it along.
         let finds = |task: &Task| {
             let found = || chips.stamp(task.location);
             task.operation != Operation::Read
@@ -55,7 +56,7 @@ impl Queues {
         self.check_behind()
     }
 
-    /// Checks that a die works on a task if it is not idle, and that another one waits if one is suspended.
+    /// Checks that a die that is not idle has a task, and that a suspended die has a suspended one.
     fn check_work(&self, chips: &Chips, now: Instant) -> Result<(), String> {
         for (id, die) in self.dies.entries() {
             let is_cleaning = die.cleaning_since.is_none_or(|since| since <= now && die.current != NO_TASK);
@@ -68,7 +69,7 @@ impl Queues {
         Ok(())
     }
 
-    /// Checks that the dies with background reads are listed, in their order.
+    /// Checks that the dies with background reads are listed, in order.
     fn check_behind(&self) -> Result<(), String> {
         let behind = self.dies.entries().filter(|(_, die)| die.behind > 0).map(|(id, _)| id);
         ensure(behind.eq(self.behind.iter().copied()), || {
@@ -101,7 +102,7 @@ impl Queues {
         Ok(())
     }
 
-    /// Goes through a chain; its last task.
+    /// Walks through a chain and returns its last task.
     fn check_chain(
         &self,
         first: TaskId,

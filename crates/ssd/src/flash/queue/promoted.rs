@@ -1,5 +1,5 @@
-//! Tasks that become urgent: background reads for which a command comes to wait, and reads that the erase of their block
-//! waits for.
+//! Tasks that become urgent: background reads for which a command begins to wait, and reads for which the
+//! erase of their block waits.
 
 use wordline_kernel::Id;
 use wordline_nand::DieId;
@@ -9,7 +9,7 @@ use crate::flash::task::{NO_TASK, Task, TaskId};
 use crate::flash::ticket::Class;
 
 impl Queues {
-    /// A background read is queued or kept for a die.
+    /// Counts a background read that is queued or kept for a die.
     pub(super) fn note_behind(&mut self, die: DieId) {
         let queue = &mut self.dies[die];
         queue.behind += 1;
@@ -20,7 +20,7 @@ impl Queues {
         }
     }
 
-    /// A background read of a die is over, or is promoted.
+    /// A background read of a die has ended, or is promoted.
     pub(super) fn note_promoted(&mut self, die: DieId) {
         let queue = &mut self.dies[die];
         queue.behind -= 1;
@@ -37,13 +37,13 @@ impl Queues {
         !self.behind.is_empty()
     }
 
-    /// The `n`-th of the dies that have some, in their order.
+    /// The `n`-th of the dies with background reads, in order.
     pub fn die_behind(&self, n: usize) -> Option<DieId> {
         self.behind.get(n).copied()
     }
 
-    /// Promotes these background reads: those that wait for `die` go as reads of the host do.
-    /// Whether there are any.
+    /// Promotes the `wanted` background reads that wait for `die` to host reads. Returns whether there are
+    /// any.
     pub fn promote(&mut self, die: DieId, mut wanted: impl FnMut(&Task) -> bool) -> bool {
         let to = self.rules.rank_of_reads;
         let mut any = false;
@@ -53,18 +53,18 @@ impl Queues {
         any
     }
 
-    /// Whether cleaning goes before reads that its erases may wait for.
+    /// Whether GC goes before reads for which its erases may wait.
     #[inline]
     pub fn cleaning_passes_reads(&self) -> bool {
         self.rules.rank_of_cleaning < self.rules.rank_of_programs
     }
 
-    /// Cleaning waits for these reads, which wait for `die`: they go as its own commands do.
+    /// GC waits for the `wanted` reads, which wait for `die`: they get its priority.
     pub fn inherit(&mut self, die: DieId, wanted: impl FnMut(&Task) -> bool) {
         self.move_to(die, [self.rules.rank_of_programs, self.rules.rank_of_cleaning], wanted);
     }
 
-    /// The tasks that wait for `die`, by rank: its name, how many, and the first.
+    /// The tasks that wait for `die`, by rank: name, number, and the first one.
     pub fn waiting(&self, die: DieId) -> Vec<(&'static str, usize, &Task)> {
         let mut found = Vec::new();
         let names = ["reads that go first", "what goes after those", "what goes last"];
@@ -78,7 +78,7 @@ impl Queues {
         found
     }
 
-    /// Moves what is wanted of one list of a die to the end of another; whether there is anything.
+    /// Moves the `wanted` tasks of one list of a die to the end of another; whether there are any.
     fn move_to(&mut self, die: DieId, [from, to]: [usize; 2], mut wanted: impl FnMut(&Task) -> bool) -> bool {
         let mut at = std::mem::replace(&mut self.dies[die].lists[from], EMPTY).first;
         self.dies[die].waiting &= !(1 << from);

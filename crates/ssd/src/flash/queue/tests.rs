@@ -37,7 +37,7 @@ fn at(us: u64) -> Instant {
     Instant::ZERO + Duration::from_us(us)
 }
 
-/// Queues a task with number `n`, which is about the page of a hundred times that number.
+/// Queues task number `n`, whose page is a hundred times that number.
 fn push(queues: &mut Queues, kind: Kind, n: u32, since: u64) {
     let task = queues.push(DIE, at(since), Ticket::Table(n), kind.class());
     (task.operation, task.page) = (kind.operation(), PageId(n * 100));
@@ -48,8 +48,8 @@ fn number(task: &Task) -> u32 {
     n
 }
 
-/// Queues tasks with the time of each, in microseconds; the order in which an idle die takes them from `now` on, each before
-/// the next one by `every`.
+/// Queues tasks with the time of each, in microseconds; returns the order in which an idle die takes them
+/// from `now` on, one `every` so many.
 fn order(rules: &SchedulingFile, waiting: &[(Kind, u64)], now: u64, every: u64) -> Vec<Kind> {
     let mut queues = Queues::new(1, rules);
     waiting.iter().zip(0..).for_each(|((kind, since), n)| push(&mut queues, *kind, n, *since));
@@ -62,7 +62,7 @@ fn order(rules: &SchedulingFile, waiting: &[(Kind, u64)], now: u64, every: u64) 
     taken
 }
 
-/// The first task of what the die works on, which is over.
+/// Ends the die's work and returns its first task.
 fn finish(queues: &mut Queues, now: u64) -> Task {
     let done = queues.finish(DIE, at(now)).expect("the die works");
     queues.release(DIE, done)

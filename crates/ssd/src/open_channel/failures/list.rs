@@ -1,42 +1,42 @@
-//! The open block list of a chunk: the blocks among which its pages are divided since a program failed in it.
+//! The open block list of a chunk: the blocks that hold its pages after a program failure.
 
 use serde::{Deserialize, Serialize};
 use wordline_nand::BlockSetId;
 
 use super::{Place, Step};
 
-/// A block of a list, and how many pages of the chunk are in it, from its first on (`WP`).
+/// A block of a list, and the number of the chunk's pages in it, from its first on (`WP`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Element {
     /// The block.
     pub block: BlockSetId,
     /// Pages of the chunk in it.
     pub pages: u32,
-    /// Whether it is to be retired: a program failed in it. Otherwise a power cut tore a page of it.
+    /// Whether it is to be retired after a program failure. Otherwise a power cut tore a page of it.
     pub is_bad: bool,
 }
 
-/// Whether a list is written to or its pages are brought together.
+/// Phase of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Phase {
     /// The host writes to its last block.
     Writing,
     /// The pages are copied to one block.
     Migrating,
-    /// It stays as it is: the chunk was closed early, or there is no block to copy to.
+    /// The list stays: the chunk was closed early, or there is no block to copy to.
     Kept,
 }
 
 /// The open block list of a chunk.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenBlocks {
-    /// Its blocks in the order of their pages; the last one is written.
+    /// Its blocks in page order; the last one is being written.
     pub elements: Vec<Element>,
     /// Its phase.
     pub phase: Phase,
-    /// Another block that takes all pages in their order; without it the last block takes those of the others.
+    /// Another block that takes all pages in order; without it the last block takes the pages of the others.
     pub whole: Option<BlockSetId>,
-    /// Pages that are copied.
+    /// Pages copied so far.
     pub copied: u32,
 }
 
@@ -59,7 +59,8 @@ impl OpenBlocks {
         self.elements.last_mut().expect("a list has blocks")
     }
 
-    /// Where a page is (algorithm 2, lines 8 to 17, with `>=` in line 12: page 2 of a block of two is in the next one).
+    /// Location of a page (algorithm 2, lines 8 to 17, with `>=` in line 12: page 2 of a block of two is in
+    /// the next one).
     pub(super) fn find(&self, mut page: u32) -> Option<Place> {
         for element in &self.elements {
             if page < element.pages {
@@ -70,12 +71,12 @@ impl OpenBlocks {
         None
     }
 
-    /// Where the next page goes (algorithm 2, lines 20 and 21).
+    /// Location of the next page (algorithm 2, lines 20 and 21).
     pub(super) fn end(&self) -> Place {
         Place { block: self.tail().block, page: self.tail().pages }
     }
 
-    /// The next step of bringing the pages together, in a block of `size` of them (algorithm 3).
+    /// The next step of the migration into one block of `size` pages (algorithm 3).
     pub(super) fn step(&self, size: u32) -> Step {
         let from = |page| self.find(page).expect("it is one of the pages");
         match self.whole {

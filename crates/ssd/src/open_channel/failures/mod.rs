@@ -1,11 +1,14 @@
-//! The program failure manager: block map, shift table and open block lists (FT-PASSD, section IV, figures 9 to 12).
+//! The program failure manager: block map, shift table and open block lists (FT-PASSD, section IV, figures 9
+//! to 12).
 //!
-//! It recovers programs that fail, so that a write can be answered before it is in flash. A page is what one program writes. A
-//! chunk is mapped to a block; page `p` of it is page `(p + shift) mod N` of the block. When a program fails, a reserve block is
-//! appended to the chunk's list and the page is programmed there. When the chunk is full, its pages are copied behind those of the last
-//! block, which is mapped to the chunk from then on.
+//! It recovers program failures, so that a write can complete before it is in flash. A page here is one
+//! program. A chunk is mapped to a block; its page `p` is page `(p + shift) mod N` of the block. When a
+//! program fails, a reserve block is appended to the chunk's open block list and the page is programmed
+//! there. When the chunk is full, its pages are copied behind those of the last block, to which the chunk is
+//! mapped from then on.
 //!
-//! It is tables and rules alone: it programs nothing, and is told what was. `docs/open-channel.md` has what the paper leaves open.
+//! It consists of tables and rules only: it programs nothing and is notified of programs.
+//! `docs/open-channel.md` lists what the paper leaves open.
 
 mod list;
 mod reserve;
@@ -34,44 +37,44 @@ pub struct Place {
     pub page: u32,
 }
 
-/// A step of bringing the pages of a chunk together.
+/// A step of the migration of a chunk into one block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Step {
-    /// A page of padding is programmed, because the chunk was closed early.
+    /// Programs a page of padding, because the chunk was closed early.
     Pad {
-        /// Where.
+        /// Destination.
         to: Place,
     },
-    /// A page is copied.
+    /// Copies a page.
     Copy {
-        /// From where.
+        /// Source.
         from: Place,
-        /// To where.
+        /// Destination.
         to: Place,
     },
-    /// Nothing is left but to [finish](Manager::finish).
+    /// All pages are there: [finish](Manager::finish).
     Finish,
 }
 
-/// The treatment of a chunk that is closed before its end while its pages are in several blocks.
+/// Treatment of a chunk that is closed early while its pages are in several blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum EarlyClose {
-    /// It is padded to its end, then its pages are copied together.
+    /// It is padded to its end, then its pages are copied into one block.
     #[default]
     Pad,
-    /// Its list stays until it is reset.
+    /// Its open block list stays until it is reset.
     KeepList,
 }
 
-/// The sizes that a manager has to know.
+/// Dimensions of a manager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Parallel units.
     pub units: u32,
-    /// Blocks of each.
+    /// Blocks of a parallel unit.
     pub blocks_per_unit: u32,
-    /// Chunks of each: the blocks without the reserve.
+    /// Chunks of a parallel unit: its blocks without the reserve.
     pub chunks_per_unit: u32,
     /// Pages of a block.
     pub pages: u32,
@@ -84,7 +87,7 @@ pub struct Manager {
     shift: Vec<u16>,
     lists: BTreeMap<ChunkId, OpenBlocks>,
     reserves: Vec<Reserve>,
-    /// Chunks whose pages are to be brought together, by parallel unit.
+    /// Chunks to migrate into one block, by parallel unit.
     migrating: Vec<VecDeque<ChunkId>>,
     chunks_per_unit: u32,
     pages: u32,
@@ -92,7 +95,7 @@ pub struct Manager {
     early_close: EarlyClose,
 }
 
-/// The entries of the tables for a chunk and for the reserve of its parallel unit: as they were before a change.
+/// The table entries of a chunk and the reserve of its parallel unit, before a change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Before {
     chunk: ChunkId,
@@ -109,15 +112,16 @@ impl Before {
         self.chunk
     }
 
-    /// A block of the reserve is used for something else, whatever becomes of the change.
+    /// Removes a block from the saved reserve: it is used for something else, even if the change is undone.
     pub(super) fn without(&mut self, block: BlockSetId) {
         self.reserve.forget(block);
     }
 }
 
 impl Manager {
-    /// A manager of a device with nothing written, and the chunks that are out of use because so many blocks are `bad`. With `shifts`
-    /// the host writes on at once after a failure, and pages are copied later; otherwise they are copied first.
+    /// A manager of an empty device, and the chunks that are offline because of `bad` blocks. With `shifts`
+    /// the host continues writing at once after a failure, and pages are copied later; otherwise they are
+    /// copied first.
     pub fn new(
         shape: Shape,
         shifts: bool,
@@ -145,19 +149,19 @@ impl Manager {
         let without = (0..units * chunks_per_unit)
             .map(ChunkId)
             .filter(|chunk| is_good(&manager.map[chunk.0 as usize]) || manager.replace(*chunk).is_ok());
-        // Each of the others has a block of the reserve now.
+        // Each of the others has a reserve block now.
         let good: Vec<ChunkId> = without.collect();
         let all = (0..units * chunks_per_unit).map(ChunkId);
         let offline = all.filter(|chunk| good.binary_search(chunk).is_err()).collect();
         (manager, offline)
     }
 
-    /// The block of the map for a chunk.
+    /// The block that a chunk is mapped to.
     pub fn block(&self, chunk: ChunkId) -> BlockSetId {
         self.map[chunk.0 as usize]
     }
 
-    /// The shift of a chunk; none while it has a list.
+    /// The shift of a chunk; none while it has an open block list.
     pub fn shift(&self, chunk: ChunkId) -> Option<u32> {
         Some(self.shift[chunk.0 as usize]).filter(|shift| *shift != LISTED).map(u32::from)
     }
@@ -177,7 +181,7 @@ impl Manager {
         chunk.0 / self.chunks_per_unit
     }
 
-    /// Where a page that was written is; with a list also where the next one goes (algorithm 2).
+    /// Location of a written page; with an open block list also of the next one (algorithm 2).
     #[inline]
     pub fn place(&self, chunk: ChunkId, page: u32) -> Place {
         let shift = self.shift[chunk.0 as usize];
@@ -190,7 +194,7 @@ impl Manager {
         Place { block: self.block(chunk), page }
     }
 
-    /// The next page of a chunk is written; the host has written `page` of them with it.
+    /// Notes that the next page of a chunk is programmed; a full chunk begins to migrate.
     pub fn wrote(&mut self, chunk: ChunkId) {
         let Some(list) = self.lists.get_mut(&chunk) else { return };
         list.tail_mut().pages += 1;
@@ -200,10 +204,11 @@ impl Manager {
         }
     }
 
-    /// The program of the next page of a chunk failed, which has `pages` of them (algorithm 1); a block that is not `bad` was only torn.
+    /// Handles a failed program of the next page of a chunk, which has `pages` so far (algorithm 1); a block
+    /// that is not `is_bad` was only torn by a power cut.
     ///
     /// # Errors
-    /// There is no block for it, and nothing has changed.
+    /// No block can replace it, and nothing has changed.
     pub fn failed(&mut self, chunk: ChunkId, pages: u32, is_bad: bool) -> Result<(), NoBlock> {
         let new = self.take(chunk)?;
         let block = self.block(chunk);
@@ -219,7 +224,7 @@ impl Manager {
         Ok(())
     }
 
-    /// The host closed a chunk.
+    /// Notes that the host closed a chunk.
     pub fn closed(&mut self, chunk: ChunkId) {
         let Some(list) = self.lists.get_mut(&chunk) else { return };
         if list.phase != Phase::Writing {
@@ -239,32 +244,32 @@ impl Manager {
         self.migrating[unit].push_back(chunk);
     }
 
-    /// The chunk of a parallel unit whose pages are brought together next.
+    /// The next chunk of a parallel unit to migrate.
     pub fn next_to_migrate(&self, unit: u32) -> Option<ChunkId> {
         self.migrating[unit as usize].front().copied()
     }
 
-    /// Whether the pages of a chunk are being brought together.
+    /// Whether a chunk is being migrated into one block.
     pub fn is_migrating(&self, chunk: ChunkId) -> bool {
         self.lists.get(&chunk).is_some_and(|list| list.phase == Phase::Migrating)
     }
 
-    /// Whether the host writes on at once after a failure.
+    /// Whether the host continues writing at once after a failure.
     pub(super) fn shifts(&self) -> bool {
         self.shifts
     }
 
-    /// Whether a failed write waits until the pages of its chunk are copied.
+    /// Whether a failed write waits for the copies of its chunk.
     pub fn copies_first(&self, unit: u32) -> bool {
         !self.shifts && self.next_to_migrate(unit).is_some()
     }
 
-    /// The next step for a chunk whose pages are brought together.
+    /// The next step of the migration of a chunk.
     pub fn step(&self, chunk: ChunkId) -> Step {
         self.lists[&chunk].step(self.pages)
     }
 
-    /// A step is done.
+    /// Notes that a step is done.
     pub fn stepped(&mut self, chunk: ChunkId, step: Step) {
         let list = self.lists.get_mut(&chunk).expect("a step of it was under way");
         match step {
@@ -274,11 +279,11 @@ impl Manager {
         }
     }
 
-    /// The program of a step failed, or was only torn if its block is not `bad`. All pages are copied to another block, in their order;
-    /// those that were copied stay where they were until that is done.
+    /// Handles a failed step; a block that is not `is_bad` was only torn by a power cut. All pages are copied
+    /// to another block, in order; those copied so far stay where they are until that is done.
     ///
     /// # Errors
-    /// There is no block for it. If none is left at all, the list stays.
+    /// No block can replace it. If the reserve is used up, the list stays.
     pub fn step_failed(&mut self, chunk: ChunkId, step: Step, is_bad: bool) -> Result<(), NoBlock> {
         let new = self.take(chunk);
         if let Err(NoBlock::NotErased(_)) = new {
@@ -290,7 +295,7 @@ impl Manager {
         list.copied = 0;
         match whole {
             None => list.tail_mut().is_bad |= is_bad,
-            // Nothing of it is needed: a bad one is in no list from then on.
+            // Nothing in it is needed: a bad one is in no list from then on.
             Some(whole) if !is_bad => self.reserves[unit].take_back(whole),
             Some(_) => {}
         }
@@ -307,8 +312,8 @@ impl Manager {
         new.map(drop)
     }
 
-    /// All pages are in one block (algorithm 3, lines 17 to 19). The shift is the number of pages that its block had before the others
-    /// were copied behind them.
+    /// Ends a migration: all pages are in one block (algorithm 3, lines 17 to 19). The shift is the number of
+    /// pages that the block had before the others were copied behind them.
     pub fn finish(&mut self, chunk: ChunkId) {
         let list = self.lists.remove(&chunk).expect("its pages were brought together");
         let (block, shift) = match list.whole {
@@ -320,7 +325,7 @@ impl Manager {
         self.leave(chunk, &list, block);
     }
 
-    /// The blocks of a list but `block` leave the chunk: those that are sound go back to the reserve.
+    /// Takes all blocks of a list except `block` from the chunk: sound ones return to the reserve.
     fn leave(&mut self, chunk: ChunkId, list: &OpenBlocks, block: BlockSetId) {
         let unit = self.unit_of(chunk) as usize;
         self.migrating[unit].retain(|other| *other != chunk);
@@ -332,11 +337,11 @@ impl Manager {
         }
     }
 
-    /// A chunk is reset: it is to have one block from then on, which is still to be erased. With `is_bad` its block is not to be
-    /// used again.
+    /// Resets a chunk: it has one block from then on, which is still to be erased. With `is_bad` its current
+    /// block is not used again.
     ///
     /// # Errors
-    /// There is no block for it.
+    /// No block is available.
     pub fn reset(&mut self, chunk: ChunkId, is_bad: bool) -> Result<BlockSetId, NoBlock> {
         let Some(list) = self.lists.get_mut(&chunk) else {
             if is_bad {
@@ -358,17 +363,17 @@ impl Manager {
         Ok(block)
     }
 
-    /// The block of a chunk is out of use, and an erased one of the reserve takes its place.
+    /// Replaces the block of a chunk by an erased one of the reserve.
     ///
     /// # Errors
-    /// There is no such block.
+    /// No such block is available.
     pub fn replace(&mut self, chunk: ChunkId) -> Result<BlockSetId, NoBlock> {
         let block = self.take(chunk)?;
         self.map[chunk.0 as usize] = block;
         Ok(block)
     }
 
-    /// Takes two erased blocks of the reserve of a parallel unit for its journal, if there are as many.
+    /// Takes two erased reserve blocks of a parallel unit for its journal, if there are two.
     pub(super) fn take_for_journal(&mut self, unit: u32) -> Option<[BlockSetId; 2]> {
         let reserve = &mut self.reserves[unit as usize];
         if reserve.ready().count() < 2 {
@@ -378,7 +383,7 @@ impl Manager {
         Some([take()?, take()?])
     }
 
-    /// Takes an erased block of the reserve of a parallel unit.
+    /// Takes an erased reserve block of a parallel unit.
     pub(super) fn take_of(&mut self, unit: u32) -> Option<BlockSetId> {
         self.reserves[unit as usize].take().ok()
     }
@@ -388,23 +393,23 @@ impl Manager {
         self.reserves[unit].take()
     }
 
-    /// A block of the reserve of a parallel unit that is to be erased.
+    /// The next reserve block of a parallel unit to erase.
     pub fn to_erase(&self, unit: u32) -> Option<BlockSetId> {
         self.reserves[unit as usize].to_erase()
     }
 
-    /// Whether no block of a reserve is erased, and one can be.
+    /// Whether a reserve has no erased block but one to erase.
     pub(super) fn is_waiting_for_erase(&self, unit: u32) -> bool {
         let reserve = &self.reserves[unit as usize];
         reserve.ready().next().is_none() && reserve.to_erase().is_some()
     }
 
-    /// The erase of that block is over.
+    /// The erase of that block has ended.
     pub fn erased(&mut self, unit: u32, failed: bool) {
         self.reserves[unit as usize].erased(failed);
     }
 
-    /// The entries of the tables for a chunk and its parallel unit.
+    /// Saves the table entries of a chunk and its parallel unit.
     pub fn before(&self, chunk: ChunkId) -> Before {
         let unit = self.unit_of(chunk) as usize;
         Before {
@@ -417,7 +422,7 @@ impl Manager {
         }
     }
 
-    /// Takes a change back. Other chunks may have been filled since then, and are to be brought together all the same.
+    /// Undoes a change. Chunks that were filled meanwhile are still to be migrated.
     pub fn undo(&mut self, before: Before) {
         let Before { chunk, map, shift, list, reserve, mut migrating } = before;
         let unit = self.unit_of(chunk) as usize;
@@ -433,7 +438,7 @@ impl Manager {
         (self.reserves[unit], self.migrating[unit]) = (reserve, migrating);
     }
 
-    /// Open block lists that there are.
+    /// All open block lists.
     pub fn lists(&self) -> impl Iterator<Item = (ChunkId, &OpenBlocks)> {
         self.lists.iter().map(|(chunk, list)| (*chunk, list))
     }
@@ -443,12 +448,12 @@ impl Manager {
         self.reserves.iter().map(Reserve::len).sum()
     }
 
-    /// The lengths of the lists whose lengths follow from the configuration.
+    /// Lengths of the lists whose lengths follow from the configuration.
     pub(super) fn lengths(&self) -> [usize; 4] {
         [self.map.len(), self.shift.len(), self.reserves.len(), self.migrating.len()]
     }
 
-    /// Checks that each block of `blocks` is in one place at the most, and that the tables agree.
+    /// Checks that each of `blocks` blocks is in at most one place, and that the tables agree.
     ///
     /// # Errors
     /// The contradiction.
@@ -483,18 +488,19 @@ impl Manager {
     }
 }
 
-/// The memory of the block map and of the shift table for this many blocks of so many pages, in bits packed one behind another (FT-PASSD,
-/// section V.A): an entry for each block, of as many bits as tell blocks apart, or pages and the mark of a list.
+/// Memory of the block map and of the shift table for this many blocks of this many pages, in packed bits
+/// (FT-PASSD, section V.A): an entry for each block, of as many bits as tell blocks apart, or pages and the
+/// mark of a list.
 pub fn memory(blocks: u64, pages: u32) -> [Bytes; 2] {
     [blocks, u64::from(pages) + 1].map(|values| table(blocks, values))
 }
 
-/// Bits that tell so many values apart.
+/// Bits that tell this many values apart.
 pub fn bits(values: u64) -> u64 {
     u64::from(u64::BITS - (values - 1).leading_zeros())
 }
 
-/// The memory of a table of so many entries, each of one of so many values, in bits packed one behind another.
+/// Memory of a table of this many entries, each one of `values` values, in packed bits.
 pub fn table(entries: u64, values: u64) -> Bytes {
     Bytes((entries * bits(values)).div_ceil(8))
 }
@@ -503,7 +509,7 @@ pub fn table(entries: u64, values: u64) -> Bytes {
 mod tests {
     use super::*;
 
-    /// The bits and the memory of a table that maps each part of a volume to another one.
+    /// The bits of an entry and the memory of a table that maps each part of a volume.
     fn mapping(volume: u64, part: u64) -> (u64, Bytes) {
         let parts = volume.div_ceil(part);
         (bits(parts), table(parts, parts))

@@ -1,14 +1,14 @@
-//! The reserve blocks of a parallel unit, which take the place of those in which a program failed.
+//! The reserve blocks of a parallel unit, which replace blocks in which a program failed.
 
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use wordline_nand::BlockSetId;
 
-/// Why no reserve block can be had.
+/// Reason why no reserve block is available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoBlock {
-    /// None is left.
+    /// The reserve is used up.
     UsedUp,
     /// This one has to be erased first.
     NotErased(BlockSetId),
@@ -19,7 +19,7 @@ pub enum NoBlock {
 pub struct Reserve {
     /// Blocks that are erased.
     ready: VecDeque<BlockSetId>,
-    /// Blocks that hold nothing of use and are not erased.
+    /// Blocks without useful data that are not erased.
     used: VecDeque<BlockSetId>,
 }
 
@@ -34,7 +34,7 @@ impl Reserve {
         self.ready.pop_front().ok_or(none)
     }
 
-    /// Takes a block back that is not erased.
+    /// Takes a block back that is not erased yet.
     pub(super) fn take_back(&mut self, block: BlockSetId) {
         self.used.push_back(block);
     }
@@ -44,33 +44,33 @@ impl Reserve {
         self.used.front().copied()
     }
 
-    /// The erase of that block is over.
+    /// The erase of that block has ended.
     pub(super) fn erased(&mut self, failed: bool) {
         let block = self.used.pop_front().expect("one was to be erased");
         self.ready.extend((!failed).then_some(block));
     }
 
-    /// A block is not in it any more.
+    /// Removes a block from the reserve.
     pub(super) fn forget(&mut self, block: BlockSetId) {
         self.ready.retain(|other| *other != block);
     }
 
-    /// Its blocks.
+    /// Blocks in reserve.
     pub fn len(&self) -> usize {
         self.ready.len() + self.used.len()
     }
 
-    /// Whether it is used up.
+    /// Whether the reserve is used up.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Its blocks that are erased.
+    /// The erased blocks.
     pub(super) fn ready(&self) -> impl Iterator<Item = BlockSetId> + '_ {
         self.ready.iter().copied()
     }
 
-    /// All of its blocks.
+    /// All blocks, erased or not.
     pub(super) fn all(&self) -> impl Iterator<Item = BlockSetId> + '_ {
         self.ready.iter().chain(&self.used).copied()
     }

@@ -1,4 +1,4 @@
-//! Which pages leave the buffer's list of dirty ones, and when.
+//! Destaging: which pages leave the buffer's list of dirty pages, and when.
 
 use std::ops::Range;
 
@@ -16,8 +16,8 @@ use crate::map::LogicalPage;
 use crate::writer::queue::WriteQueue;
 
 impl WriteQueue {
-    /// Puts a page of a write into the buffer; none if it has to wait for room, or with the buffer off for what is on
-    /// its way of the same page, or of the unit that leaves together with it.
+    /// Puts a page of a write into the buffer; none if it has to wait for space or, with the buffer off, for
+    /// the same page or another one of its unit on their way.
     #[inline(always)]
     pub fn admit_page(&self, command: &Command, page: u32, core: &mut Core) -> Option<EntryId> {
         let piece = core.base.piece(command, page);
@@ -30,8 +30,8 @@ impl WriteQueue {
         Some(core.cache.add_page(command, &piece, &mut core.base, &mut core.map))
     }
 
-    /// Takes pages out of the list while the buffer is too full, or a flush wants them: the flush's by age, others as
-    /// the eviction policy has them.
+    /// Destages pages while the buffer is too full or a flush waits: for a flush by age, otherwise by the
+    /// eviction policy.
     pub fn draw(&mut self, programming: u32, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         while let Some(oldest) = core.cache.oldest() {
             if core.cache.is_drained(oldest) {
@@ -47,7 +47,7 @@ impl WriteQueue {
         }
     }
 
-    /// Takes a dirty entry out of the list, and its neighbours if they are to go with it.
+    /// Destages a dirty entry, with its neighbours if they belong to it.
     pub fn leave(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         if self.subs.is_some() {
             self.leave_with_unit(id, core, calendar);
@@ -61,7 +61,8 @@ impl WriteQueue {
         }
     }
 
-    /// Takes out the run of dirty pages around `page` that belong to one program unit of consecutive pages, in order.
+    /// Destages the run of dirty pages around `page` that belong to one program unit of consecutive pages, in
+    /// order.
     #[inline(never)]
     fn leave_together(&mut self, page: LogicalPage, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let unit = self.unit_around(page, core);
@@ -76,7 +77,8 @@ impl WriteQueue {
         }
     }
 
-    /// Takes out a dirty page and those of its program unit of consecutive pages that a design says, in order.
+    /// Destages a dirty page and those of its program unit of consecutive pages that a design chooses, in
+    /// order.
     #[inline(never)]
     fn leave_as_told(&mut self, page: LogicalPage, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         for other in self.unit_around(page, core) {
@@ -88,7 +90,7 @@ impl WriteQueue {
         }
     }
 
-    /// The pages of the unit that a page is in: of a sub-request, or what a program of consecutive pages writes.
+    /// The pages of the unit of a page: of a sub-request, or of a program of consecutive pages.
     pub(super) fn unit_around(&self, page: LogicalPage, core: &Core) -> Range<u32> {
         let size = match &self.subs {
             Some(subs) => subs.per_unit,
@@ -98,7 +100,7 @@ impl WriteQueue {
         first..first + size
     }
 
-    /// Whether a design says that what waits of the unit of a page leaves the buffer.
+    /// Whether a design decides that the waiting pages of the unit of a page are destaged.
     fn is_gathered(&self, page: LogicalPage, core: &mut Core) -> bool {
         if !core.base.policies.designs.answers(Seam::Coalesce) {
             return false;
@@ -112,7 +114,7 @@ impl WriteQueue {
         policies.leaves_now(&unit, Sight { flash, space })
     }
 
-    /// Pages on their way to flash belong to the flush too.
+    /// Forces pages in flight that belong to a flush.
     pub fn urge_covered(&mut self, epoch: u64, core: &mut Core) {
         if self.subs.is_some() {
             self.hurry_covered(epoch, core);
@@ -130,7 +132,7 @@ impl WriteQueue {
         }
     }
 
-    /// The host waits for what is on its way of a unit.
+    /// Promotes the background reads of a unit, as the host waits for it.
     pub(super) fn hurry_sub_request(
         &mut self,
         sub: u32,
@@ -148,7 +150,7 @@ impl WriteQueue {
         core.base.promote(&tickets, calendar);
     }
 
-    /// Pages that must not stay in the buffer leave it together, as what is of one unit is sent together.
+    /// Forces pages out of the buffer together, as pages of one unit are sent together.
     #[inline(never)]
     pub fn urge_pages(&mut self, pages: Range<u32>, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         for page in pages {
@@ -158,14 +160,14 @@ impl WriteQueue {
         }
     }
 
-    /// Whether the buffer is off and something of the page's unit is on its way.
+    /// Whether the buffer is off and a page of the same unit is on its way.
     #[inline(never)]
     fn waits_for_unit(&self, page: LogicalPage, core: &Core) -> bool {
         core.base.config.file.buffer.mode == BufferMode::Off
             && self.subs.as_ref().is_some_and(|subs| subs.is_under_way(page))
     }
 
-    /// The host wrote the entry: it leaves now if the policy or a design says so, and it waits.
+    /// Destages an entry that the host wrote, if the policy or a design decides so and it is waiting.
     #[inline(never)]
     pub fn leave_if_told(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let page = core.cache.entry(id).logical;
@@ -177,7 +179,7 @@ impl WriteQueue {
     }
 }
 
-/// Whether a page that waits leaves the buffer with another one of its unit.
+/// Whether a waiting page leaves the buffer together with another one of its unit.
 pub(super) fn leaves_with(page: u32, other: u32, core: &mut Core) -> bool {
     core.base.policies.designs.note_level(core.cache.level());
     let Base { policies, flash, space, .. } = &mut core.base;

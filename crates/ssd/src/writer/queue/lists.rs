@@ -1,6 +1,6 @@
-//! Lists of complete pages that wait for a program unit: one for each stream of the host, and where pages have homes for each row.
-//! Which lists hold a page, and which may have a unit to form, is kept up, so that no search through all of them is
-//! needed.
+//! Lists of complete pages that wait for a program unit: one for each stream of the host, and with static
+//! allocation one for each plane group and stream. Sets of the lists that have a page, and of those that may
+//! have a unit to build, are maintained, so that no search through all lists is needed.
 
 use std::collections::VecDeque;
 use std::ops::{Index, Range};
@@ -17,7 +17,7 @@ use crate::policy::placement::RowSet;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Ready {
     pub(crate) pages: VecDeque<EntryId>,
-    /// How many of them must not wait.
+    /// Urgent pages among them.
     pub(crate) urgent: u32,
 }
 
@@ -25,14 +25,15 @@ pub(crate) struct Ready {
 #[derive(Clone, Debug)]
 pub(crate) struct Lists {
     all: Vec<Ready>,
-    /// The pages that make a unit of a list at least.
+    /// The smallest unit of each list, in pages.
     units: Vec<u32>,
-    /// Streams of the host, and whether each row has a list for each of them, for pages that have their home there.
+    /// Streams of the host, and whether each plane group has a list for each of them, for pages statically
+    /// allocated there.
     streams: usize,
     has_homes: bool,
-    /// The lists that hold a page.
+    /// The lists that have a page.
     held: RowSet,
-    /// Those that hold a unit at least, or a page that must not wait.
+    /// The lists that have at least a unit, or an urgent page.
     ripe: RowSet,
 }
 
@@ -48,64 +49,65 @@ impl Index<usize> for Lists {
 }
 
 impl Lists {
-    /// Empty lists, of which each makes a unit of this many pages at least: one for each of this many streams, or one of each
-    /// row for each of them.
+    /// Empty lists with these smallest units, in pages: a list for each of `streams` streams, or for each
+    /// plane group and stream.
     pub fn new(units: Vec<u32>, streams: usize, has_homes: bool) -> Self {
         let count = units.len() as u32;
         let (held, ripe) = (RowSet::new(count), RowSet::new(count));
         Self { all: vec![Ready::default(); units.len()], units, streams, has_homes, held, ripe }
     }
 
-    /// Whether pages wait for a row of their own.
+    /// Whether pages are statically allocated to plane groups.
     #[inline]
     pub fn have_homes(&self) -> bool {
         self.has_homes
     }
 
-    /// The list for pages of a stream that have this home.
+    /// The list for pages of a stream with this home.
     #[inline]
     pub fn of(&self, home: Option<RowId>, stream: usize) -> usize {
         home.map_or(0, |home| home.index() * self.streams) + stream
     }
 
-    /// The only row that pages of a list go to, if it has one.
+    /// The plane group to which the pages of a list are allocated, if it has one.
     #[inline]
     pub fn home(&self, list: usize) -> Option<RowId> {
         self.has_homes.then(|| RowId((list / self.streams) as u32))
     }
 
-    /// The stream that the pages of a list are of.
+    /// The stream of a list's pages.
     #[inline]
     pub fn stream(&self, list: usize) -> usize {
         if self.has_homes { list % self.streams } else { list }
     }
 
-    /// The lists of a row, where pages have homes.
+    /// The lists of a plane group, with static allocation.
     #[inline]
     pub fn of_row(&self, row: RowId) -> Range<usize> {
         let first = row.index() * self.streams;
         first..first + self.streams
     }
 
-    /// How many lists there are.
+    /// Number of lists.
     #[inline]
     pub fn len(&self) -> usize {
         self.all.len()
     }
 
-    /// All of them, by their numbers.
+    /// All lists, by number.
     pub fn iter(&self) -> impl Iterator<Item = &Ready> {
         self.all.iter()
     }
 
-    /// The first list from `list` on that holds a page.
+    /// The first list from `list` on that has a page.
     #[inline]
     pub fn held_from(&self, list: usize) -> Option<usize> {
         self.held.next_from(at(list)).map(Id::index)
     }
 
-    /// The first list from `list` on that may have a unit to form: which holds one at least, or a page that must not wait, or any page
-    /// if units are padded. Where each row has a single list, only those of rows that accept one are looked at.
+    /// The first list from `list` on that may have a unit to build: it has at least a unit, or an urgent
+    /// page, or any page if units are padded. Where each plane group has a single list, only lists of
+    /// accepting plane groups are considered.
     #[inline]
     pub fn ripe_from(&self, list: usize, pads: bool, accepting: &[RowSet]) -> Option<usize> {
         let ripe = if pads { &self.held } else { &self.ripe };
@@ -116,7 +118,7 @@ impl Lists {
         next.map(Id::index)
     }
 
-    /// A page waits at the end of a list.
+    /// Appends a page to a list.
     #[inline]
     pub fn push(&mut self, list: usize, id: EntryId, urgent: bool) {
         let ready = &mut self.all[list];
@@ -133,7 +135,7 @@ impl Lists {
         Some(id)
     }
 
-    /// A page of a list must not wait, or one that must not has left it.
+    /// A page of a list becomes urgent, or an urgent one has left it.
     #[inline]
     pub fn urge(&mut self, list: usize, urgent: bool) {
         let ready = &mut self.all[list];
@@ -148,17 +150,17 @@ impl Lists {
         ready
     }
 
-    /// Forgets all pages.
+    /// Drops all pages.
     pub fn forget(&mut self) {
         *self = Self::new(std::mem::take(&mut self.units), self.streams, self.has_homes);
     }
 
-    /// The lengths of what is kept of the lists.
+    /// Lengths of the state of the lists.
     pub fn shape(&self) -> [usize; 3] {
         [self.len(), self.held.words(), self.ripe.words()]
     }
 
-    /// Whether what was loaded is what follows from the lists, of pages that are `ready`, each in one list.
+    /// Checks a loaded state: the sets agree with the lists, whose pages are `ready`, each in one list.
     pub fn check_loaded(&self, entries: u32, ready: impl Fn(EntryId) -> bool) -> bool {
         let of = |list: usize| (self.held.contains(at(list)), self.ripe.contains(at(list)));
         let count = self.len() as u32;
@@ -184,7 +186,7 @@ impl Lists {
     }
 }
 
-/// Where a list stands in a set of them. Where each row has a single list, that is its row.
+/// Number of a list in a set of lists. Where each plane group has a single list, that is its plane group.
 #[inline]
 fn at(list: usize) -> RowId {
     RowId::from_index(list)

@@ -1,6 +1,6 @@
-//! The write queue: pages that left the buffer's list of dirty ones, until a program unit takes them. What is missing of a partly
-//! written page is read, the router is asked for its stream, and it waits in a list. With several pools the pages of a unit go
-//! together, as sub-requests.
+//! The write queue: pages that were destaged and wait for a program unit. The rest of a partly written page
+//! is read (RMW), the router is queried for its stream, and the page waits in a list. With several pools the
+//! pages of a unit go together, as sub-requests.
 
 mod leave;
 mod lists;
@@ -29,14 +29,15 @@ use crate::writer::Group;
 pub(super) use lists::Lists;
 use units::SubRequests;
 
-/// Why a device asks for its sub-requests.
+/// Reason for which a device has sub-requests.
 const THERE: &str = "the device has several pools";
 
-/// Pages on their way from the buffer's list of dirty ones to a program unit.
+/// Pages between the buffer's list of dirty pages and a program unit.
 pub(super) struct WriteQueue {
-    /// Complete pages that wait: a list for each stream of the host, or, where pages have homes, for each row and stream.
+    /// Waiting complete pages: a list for each stream of the host or, with static allocation, for each plane
+    /// group and stream.
     ready: Lists,
-    /// Reads and lookups that entries on their way to a list wait for.
+    /// Outstanding reads and lookups of entries on their way to a list.
     filling: u32,
     /// None in a device with a single pool.
     subs: Option<Box<SubRequests>>,
@@ -45,12 +46,12 @@ pub(super) struct WriteQueue {
 state!(WriteQueue { values { filling } parts { ready, subs } });
 
 impl WriteQueue {
-    /// An empty one; `units` says for each list how many pages make a unit at least.
+    /// An empty queue; `units` has the smallest unit of each list, in pages.
     pub fn new(units: Vec<u32>, streams: usize, has_homes: bool, subs: Option<Box<SubRequests>>) -> Self {
         Self { ready: Lists::new(units, streams, has_homes), filling: 0, subs }
     }
 
-    /// Forgets what is on its way, as when the power is cut.
+    /// Drops all pages on their way, in a power cut.
     pub fn forget(&mut self) {
         self.ready.forget();
         self.filling = 0;
@@ -71,18 +72,18 @@ impl WriteQueue {
         self.subs.as_deref()
     }
 
-    /// The same, to be changed.
+    /// The sub-requests, to change them.
     fn units(&mut self) -> &mut SubRequests {
         self.subs.as_mut().expect(THERE)
     }
 
-    /// Reads and lookups that pages wait for before they are complete.
+    /// Outstanding reads and lookups of pages that are not complete yet.
     #[inline]
     pub fn filling(&self) -> u32 {
         self.filling
     }
 
-    /// Describes in words up to `lists` of the lists with pages.
+    /// Writes a report of up to `lists` of the lists with pages.
     pub fn tell(&self, lists: usize, out: &mut String) -> fmt::Result {
         let held = self.ready.iter().enumerate().filter(|(_, list)| !list.pages.is_empty());
         for (n, list) in held.take(lists) {
@@ -92,7 +93,7 @@ impl WriteQueue {
         Ok(())
     }
 
-    /// Checks what was loaded: pages wait that are in the cache, and as much is read for them as they wait for.
+    /// Checks a loaded state: waiting pages are in the cache, and the reads for them are counted.
     pub fn check_loaded(&self, cache: &Cache, space: &Space) -> Result<(), String> {
         let is_ready = |id| cache.entry(id).state == EntryState::Ready;
         ensure(self.ready.check_loaded(cache.entries(), is_ready), || {
@@ -106,7 +107,7 @@ impl WriteQueue {
         }
     }
 
-    /// Makes an entry that left the list ready for a program unit, as soon as the place of its page is known.
+    /// Prepares a destaged entry for a program unit, as soon as its page is located.
     fn prepare(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let logical = core.cache.entry(id).logical;
         let class = core.cache.class_of_reads_for(id);
@@ -118,13 +119,13 @@ impl WriteQueue {
         }
     }
 
-    /// An entry knows where its page is.
+    /// Continues with an entry whose page was located.
     pub fn go_on_preparing(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         self.filling -= 1;
         self.complete(id, core, calendar);
     }
 
-    /// Makes an entry ready; the rest of a partly written page is read first.
+    /// Makes an entry ready; the rest of a partly written page is read first (RMW).
     fn complete(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         if core.cache.is_complete(id, &core.base, &core.map) || core.base.has(Mutant::RestNotRead) {
             self.make_ready(id, core);
@@ -150,7 +151,7 @@ impl WriteQueue {
         core.base.kick(die, calendar);
     }
 
-    /// A read of the rest of a page is over; the last one completes it.
+    /// An RMW read of a page has ended; the last one completes the page.
     #[inline]
     pub fn filled(&mut self, id: EntryId, core: &mut Core) {
         if core.cache.read_over(id) {
@@ -159,7 +160,7 @@ impl WriteQueue {
         }
     }
 
-    /// A complete page waits for its program unit.
+    /// Lets a complete page wait for its program unit.
     pub fn make_ready(&mut self, id: EntryId, core: &mut Core) {
         if let Some(contents) = &mut core.base.contents {
             let logical = core.cache.entry(id).logical;
@@ -191,7 +192,7 @@ impl WriteQueue {
         self.ready.push(list, id, urgent);
     }
 
-    /// Which list a complete page waits in.
+    /// The list in which a complete page waits.
     #[inline]
     fn list_of(&self, logical: LogicalPage, stream: u8, core: &Core) -> usize {
         let home = match self.ready.have_homes() {
@@ -204,12 +205,12 @@ impl WriteQueue {
         self.ready.of(home, usize::from(stream))
     }
 
-    /// Whether an entry that is ready waits in a list, and not for its whole unit.
+    /// Whether a ready entry waits in a list, and not for its whole unit.
     fn waits_in_list(&self, page: LogicalPage) -> bool {
         self.subs.as_ref().is_none_or(|subs| subs.waits_in_list(page))
     }
 
-    /// An entry must not stay in the buffer.
+    /// Forces an entry out of the buffer.
     pub fn urge(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let was_urgent = core.cache.urge(id);
         let entry = *core.cache.entry(id);
@@ -225,8 +226,8 @@ impl WriteQueue {
         }
     }
 
-    /// Adds dirty pages that are complete to a list of fewer pages than a unit, instead of padding. The router may send them
-    /// elsewhere.
+    /// Adds complete dirty pages to a list that has fewer pages than a unit, instead of padding. The router
+    /// may send them elsewhere.
     #[inline(never)]
     pub fn top_up(&mut self, list: usize, unit: u32, core: &mut Core) {
         while (self.ready[list].pages.len() as u32) < unit {
@@ -242,8 +243,8 @@ impl WriteQueue {
         }
     }
 
-    /// Moves pages of a list into a group, up to a number. Pages that were discarded meanwhile are left out: where there are sub-requests,
-    /// they are returned for [`pages_over`](Self::pages_over).
+    /// Moves pages of a list into a program unit, up to a number. Pages that were discarded meanwhile are
+    /// left out: with sub-requests, they are returned for [`pages_over`](Self::pages_over).
     #[inline]
     pub fn fill(
         &mut self,
@@ -268,13 +269,14 @@ impl WriteQueue {
         over
     }
 
-    /// A list for pages of sub-requests that are over; one without room where there are no sub-requests.
+    /// A list for pages of sub-requests that have ended; one without capacity if there are no sub-requests.
     #[inline]
     pub fn list_of_pages(&mut self) -> Vec<LogicalPage> {
         self.subs.as_mut().map_or_else(Vec::new, |subs| subs.take_over())
     }
 
-    /// The page that a row writes next, and the list that it is in. Those that were discarded meanwhile leave theirs.
+    /// The page that a plane group writes next, and its list. Pages that were discarded meanwhile leave their
+    /// lists.
     pub fn first_of(&mut self, row: RowId, cache: &mut Cache) -> Option<(usize, EntryId)> {
         for list in self.ready.of_row(row) {
             while let Some(id) = self.ready[list].pages.front().copied() {

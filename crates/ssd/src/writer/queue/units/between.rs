@@ -1,4 +1,5 @@
-//! Transfers from one pool to another: units of which a victim held a page, sub-requests that another pool takes, and pages that go alone.
+//! Transfers between pools: units of which a victim held a page, sub-requests that another pool steals, and
+//! relocated pages.
 
 use std::collections::VecDeque;
 
@@ -17,7 +18,7 @@ use crate::writer::queue::{THERE, WriteQueue};
 use crate::writer::rows::Rows;
 
 impl WriteQueue {
-    /// The pages that the collector read of victims that leave their pool go to the first pool.
+    /// Sends the pages that were read from victims and leave their pool to the first pool.
     #[inline]
     pub fn migrate_what_leaves(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         if let Some(mut leaving) = core.reclaim.take_leaving() {
@@ -26,12 +27,13 @@ impl WriteQueue {
         }
     }
 
-    /// A valid page of a victim that leaves its pool was read: it goes to the first pool, with all others of its unit.
+    /// Sends a valid page of a victim, which was read and leaves its pool, to the first pool, with all others
+    /// of its unit.
     fn migrate(&mut self, stamp: Stamp, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let page = LogicalPage(stamp.logical);
         let subs = self.units();
         if let Some(sub) = subs.of(page) {
-            // It may be part of what is under way, or of the rest of the unit that is carried along.
+            // It may be part of a sub-request in progress, or of the rest of the unit that is carried along.
             subs.get(sub).migrates = true;
             return;
         }
@@ -40,14 +42,14 @@ impl WriteQueue {
         let place = subs.place(page);
         let one = subs.get(sub);
         one.carried[place] = stamp;
-        // Nothing is ready before all is asked for.
+        // Nothing is ready before all reads are queued.
         one.waits = 1;
         self.carry(sub, core, calendar);
         self.count_migrated(page, core);
         self.units().waits_less(sub);
     }
 
-    /// Counts a unit that migrates, and its pages that leave another pool than the first.
+    /// Counts a migrating unit, and its pages that leave another pool than the first.
     fn count_migrated(&mut self, page: LogicalPage, core: &Core) {
         let pages = self.unit_around(page, core).filter(|page| *page < core.base.config.logical_pages);
         let counts = &mut self.units().counts;
@@ -60,7 +62,8 @@ impl WriteQueue {
         }
     }
 
-    /// Migrates a unit of which a victim that leaves its pool still holds a page, after what was under way of it is over.
+    /// Migrates a unit of which a victim still holds a page that leaves its pool, after the unit's
+    /// sub-request has ended.
     pub(super) fn migrate_unit(
         &mut self,
         page: LogicalPage,
@@ -77,10 +80,10 @@ impl WriteQueue {
         }
     }
 
-    /// A sub-request that waits for a whole program unit goes to another pool page by page, if the balancer says so and a die of that
-    /// pool does nothing. The pools are tried in their order.
+    /// Lets another pool steal a sub-request that waits for a whole program unit, page by page, if the
+    /// balancer decides so and a die of that pool is idle. The pools are tried in order.
     pub fn steal(&mut self, rows: &Rows, core: &mut Core) -> bool {
-        // Whole units have no homes: where pages have them, only pages that leave their pool wait together.
+        // Whole units have no home: with static allocation, only pages that leave their pool wait together.
         let takes_any = core.base.policies.balances() && !self.ready.have_homes();
         if !takes_any || self.units().ready.iter().all(VecDeque::is_empty) {
             return false;
@@ -109,7 +112,7 @@ impl WriteQueue {
         true
     }
 
-    /// A stream of a pool, of which a row accepts pages and its die does nothing.
+    /// A stream of a pool for which an accepting plane group has an idle die.
     fn idle_stream(&self, pool: usize, rows: &Rows, core: &Core) -> Option<u8> {
         let subs = self.subs.as_ref().expect(THERE);
         let idle = |stream: &usize| {

@@ -1,4 +1,4 @@
-//! Whether sub-requests that were read can be those of the device.
+//! Checks of loaded sub-requests.
 
 use super::{NO_SUB, SubRequest, SubRequests};
 use crate::cache::Cache;
@@ -8,8 +8,8 @@ use crate::pools::EVERYTHING_IN;
 use crate::space::Space;
 
 impl SubRequests {
-    /// Checks what was loaded: a unit has one sub-request at the most, which brings pages that are in the cache, and those of each pool
-    /// are counted.
+    /// Checks a loaded state: a unit has at most one sub-request, its pages are in the cache, and the pages
+    /// of each pool are counted.
     pub fn check_loaded(&self, cache: &Cache, space: &Space) -> Result<(), String> {
         let mut is_free = vec![false; self.all.len()];
         let mut take = |sub: u32| ensure::is_first(&mut is_free, sub as usize);
@@ -29,7 +29,7 @@ impl SubRequests {
             let pools = one.goes_to.iter().map(|pool| usize::from(*pool));
             pools.filter(|pool| *pool != EVERYTHING_IN).for_each(|pool| going[pool] += 1);
         }
-        // Pages that no sub-request brings are counted as well.
+        // Pages without a sub-request are counted as well.
         let counts = (0..).zip(&going).all(|(pool, going)| space.on_their_way(pool) >= *going);
         ensure(counts, || "more pages go to a pool than are counted".into())?;
         let mut is_ready = is_free;

@@ -1,14 +1,14 @@
-//! Sub-requests: what of a unit of consecutive logical pages is on its way to flash together, in a device with several
-//! pools. A unit is what a program of the first pool writes, unless `ftl.mapping.sub_request` says otherwise.
+//! Sub-requests: the pages of a unit of consecutive logical pages that go to flash together, in a device with
+//! several pools. A unit is a program of the first pool, unless `ftl.mapping.sub_request` is set.
 //!
-//! Pages leave the buffer with all dirty ones of their unit, and the router sends them to a pool together. Until all of
-//! them are in flash, others of the unit wait, so that at most one sub-request of a unit is under way. To a pool that is
-//! mapped by page its pages go one by one; to one that is mapped by whole units they go in one program with the rest of the
-//! unit, which is read from wherever it is.
+//! Pages leave the buffer with all dirty pages of their unit, and the router sends them to a pool together.
+//! Until all of them are in flash, other pages of the unit wait, so that a unit has at most one sub-request
+//! in progress. In a page-mapped pool the pages are programmed one by one; in a pool of whole units they are
+//! programmed together with the rest of the unit, which is read from wherever it is.
 //!
-//! A page is valid where it was programmed last, so that a program of a whole unit leaves no other copy of its pages valid,
-//! and a program of one page takes that page alone from its unit. The valid pages of a unit in the pool of whole units
-//! are always in one program unit of it, at their places there.
+//! A page is valid where it was programmed last, so that a program of a whole unit invalidates all other
+//! copies of its pages, and a program of one page invalidates that page alone in its unit. The valid pages of
+//! a unit in the pool of whole units are always in one program unit, at their offsets.
 
 mod between;
 mod loaded;
@@ -41,15 +41,15 @@ struct SubRequest {
     stream: u8,
     /// Whether it is programmed as a whole unit.
     whole: bool,
-    /// The entry of the buffer at each place of the unit.
+    /// The buffer entry at each offset of the unit.
     entries: Vec<EntryId>,
-    /// The stamps in flash of the other pages, at each place, where it is programmed as a whole.
+    /// The data tags in flash of the other pages, at each offset, if it is programmed as a whole.
     carried: Vec<Stamp>,
-    /// The pool that the page at each place goes to by itself; the first where none does.
+    /// The pool to which the page at each offset goes by itself; the first where none does.
     goes_to: Vec<u8>,
-    /// Pages that it waits for before it is programmed as a whole; and else its pages that are not in flash.
+    /// If programmed as a whole: pages still awaited. Otherwise: pages that are not in flash yet.
     waits: u32,
-    /// Dirty pages of the unit that left the buffer's list meanwhile.
+    /// Dirty pages of the unit that were destaged meanwhile.
     later: Vec<EntryId>,
     /// Whether a victim's page of the unit is to leave its pool.
     migrates: bool,
@@ -60,18 +60,18 @@ struct SubRequest {
 pub(crate) struct SubRequests {
     /// Pages of a unit.
     pub per_unit: u32,
-    /// The pool that each of the router's streams goes to, and whether as whole units.
+    /// The pool of each of the router's streams, and whether it takes whole units.
     pools: Vec<(u8, bool)>,
     /// The last pool, which has the translation pages.
     last_pool: usize,
-    /// The sub-request of each unit, if one is under way.
+    /// The sub-request of each unit, if one is in progress.
     of_unit: Vec<u32>,
-    /// Those under way, and those whose numbers are free.
+    /// Sub-requests in progress, and the numbers that are free.
     all: Vec<SubRequest>,
     free: Vec<u32>,
-    /// Those that wait for a whole program unit, by stream.
+    /// Sub-requests that wait for a whole program unit, by stream.
     ready: Vec<VecDeque<u32>>,
-    /// Lists that are empty between events, kept for their room.
+    /// Lists that are empty between events, kept for their capacity.
     members: Vec<EntryId>,
     left: Vec<RowId>,
     over: Vec<LogicalPage>,
@@ -84,25 +84,25 @@ state!(SubRequests {
     fixed { per_unit, pools, last_pool, members, left, over }
 });
 
-/// Counts of sub-requests, and of the bytes that the host wrote with them.
+/// Counts of sub-requests, and of the host bytes in them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
-    /// Sent to the first pool, and to the others, by the router.
+    /// Sub-requests sent to the first pool, and to the others, by the router.
     pub sent: [u64; 2],
-    /// Bytes of them.
+    /// Host bytes in these.
     pub sent_bytes: [u64; 2],
-    /// Sent to another pool than the router's, which had no room.
+    /// Sub-requests sent to another pool than the router's, which was full.
     pub turned_away: u64,
-    /// Taken from the first pool's queue for another.
+    /// Sub-requests that another pool stole from the first pool's queue.
     pub stolen: u64,
-    /// Units that were written to the first pool because a victim of another held some of it.
+    /// Units migrated to the first pool because a victim of another pool held some of their pages.
     pub migrated: u64,
     /// Pages of these that left another pool.
     pub migrated_pages: u64,
 }
 
 impl Counts {
-    /// The counts since `earlier`.
+    /// Counts since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let [sent, sent_bytes] = [(self.sent, earlier.sent), (self.sent_bytes, earlier.sent_bytes)]
@@ -119,7 +119,7 @@ impl Counts {
 }
 
 impl SubRequests {
-    /// None are under way. `pools` says which pool each of the router's streams goes to.
+    /// No sub-requests. `pools` has the pool of each of the router's streams.
     pub fn new(config: &Config, pools: Vec<u8>) -> Self {
         let per_unit = config.pages_of_a_sub_request();
         let whole_units = config.pool_of_whole_units();
@@ -139,7 +139,7 @@ impl SubRequests {
         }
     }
 
-    /// Forgets what is under way, as when the power is cut.
+    /// Drops all sub-requests, in a power cut.
     pub fn forget(&mut self) {
         self.of_unit.fill(NO_SUB);
         self.all.clear();
@@ -147,35 +147,35 @@ impl SubRequests {
         self.ready.iter_mut().for_each(VecDeque::clear);
     }
 
-    /// Whether a stream's sub-requests are programmed as whole units.
+    /// Whether sub-requests of a stream are programmed as whole units.
     #[inline]
     pub(crate) fn is_whole(&self, stream: u8) -> bool {
         self.pools.get(usize::from(stream)).is_some_and(|(_, whole)| *whole)
     }
 
-    /// The pool of a stream of the host, or of translation pages, which are in the last pool.
+    /// The pool of a host stream, or of translation pages, which are in the last pool.
     #[inline]
     pub fn pool_of(&self, stream: u8) -> usize {
         self.pools.get(usize::from(stream)).map_or(self.last_pool, |(pool, _)| usize::from(*pool))
     }
 
-    /// The sub-request under way of the unit that a page is in.
+    /// The sub-request of a page's unit, if one is in progress.
     fn of(&self, page: LogicalPage) -> Option<u32> {
         let id = self.of_unit[(page.0 / self.per_unit) as usize];
         (id != NO_SUB).then_some(id)
     }
 
-    /// Whether something of the unit that a page is in is on its way to flash.
+    /// Whether a page of the same unit is on its way to flash.
     pub fn is_under_way(&self, page: LogicalPage) -> bool {
         self.of(page).is_some()
     }
 
-    /// The place of a page in its unit.
+    /// The offset of a page in its unit.
     fn place(&self, page: LogicalPage) -> usize {
         (page.0 % self.per_unit) as usize
     }
 
-    /// A new sub-request of a unit, with no pages as yet.
+    /// A new sub-request of a unit, without pages.
     fn begin(&mut self, unit: u32, stream: u8) -> u32 {
         let id = self.free.pop().unwrap_or_else(|| {
             self.all.push(SubRequest::default());
@@ -196,14 +196,15 @@ impl SubRequests {
         id
     }
 
-    /// The page at a place of a sub-request goes to a pool by itself, or to the first with others, or is over.
+    /// Records the pool to which a page of a sub-request goes by itself; the first one if it goes with
+    /// others, or has ended.
     fn note_goes_to(&mut self, sub: u32, place: usize, pool: usize, space: &mut Space) {
         let before = std::mem::replace(&mut self.all[sub as usize].goes_to[place], pool as u8);
         space.note_on_their_way(usize::from(before), 1, false);
         space.note_on_their_way(pool, 1, true);
     }
 
-    /// The first stream of the host that goes to a pool.
+    /// The first host stream of a pool.
     pub fn stream_to(&self, pool: usize) -> u8 {
         self.pools.iter().position(|(to, _)| usize::from(*to) == pool).map_or(0, |stream| stream as u8)
     }
@@ -215,8 +216,8 @@ impl SubRequests {
         (one.entries.iter().copied().filter(|id| *id != NONE).collect(), first..first + self.per_unit)
     }
 
-    /// Those that wait for a whole program unit and have pages in the buffer, the oldest of each stream first: where they wait, and what
-    /// a design sees of them.
+    /// The sub-requests that wait for a whole program unit and have pages in the buffer, the oldest of each
+    /// stream first: their queue positions, and a design's view of them.
     fn waiting(&self) -> impl Iterator<Item = ((usize, usize), Waits)> + '_ {
         let queues = self.ready.iter().enumerate();
         let all = queues
@@ -232,27 +233,27 @@ impl SubRequests {
         &mut self.all[id as usize]
     }
 
-    /// Counts of them by their pools.
+    /// Counts of the sub-requests by pool.
     pub fn counts(&self) -> Counts {
         self.counts
     }
 
-    /// The first stream of the host that goes to the first pool.
+    /// The first host stream of the first pool.
     fn first_stream(&self) -> u8 {
         self.stream_to(EVERYTHING_IN)
     }
 
-    /// The first page of the unit of a sub-request.
+    /// The first page of a sub-request's unit.
     fn first_page(&self, sub: u32) -> LogicalPage {
         LogicalPage(self.all[sub as usize].unit * self.per_unit)
     }
 
-    /// Whether an entry that is ready waits in a list, and not for its whole unit.
+    /// Whether a ready entry waits in a list, and not for its whole unit.
     pub fn waits_in_list(&self, page: LogicalPage) -> bool {
         self.of(page).is_none_or(|sub| !self.all[sub as usize].whole)
     }
 
-    /// A sub-request that is programmed as a whole waits for a page less; for none, it is ready.
+    /// A sub-request that is programmed as a whole awaits one page less; at zero it is ready.
     fn waits_less(&mut self, sub: u32) {
         let one = self.get(sub);
         one.waits -= 1;
@@ -262,23 +263,23 @@ impl SubRequests {
         }
     }
 
-    /// Whether a pool has room for this many pages beside those that it holds and those on their way to it. The first has room for
-    /// everything.
+    /// Whether a pool has space for this many pages in addition to those that it holds and those on their way
+    /// to it. The first pool always has.
     pub fn has_room(&self, pool: usize, pages: u64, core: &Core) -> bool {
         pool == EVERYTHING_IN
             || core.map.held(pool, &core.base) + core.base.space.on_their_way(pool) + pages
                 <= core.base.life.room[pool]
     }
 
-    /// The class of reads for a sub-request: does a command of the host wait for a page of it, or for one that waits for
-    /// its turn?
+    /// The class of the reads for a sub-request: host reads if a host command waits for one of its pages, or
+    /// for a page that waits for its turn.
     fn class_of_reads(&self, sub: u32, cache: &Cache) -> Class {
         let one = &self.all[sub as usize];
         let mut entries = one.entries.iter().chain(&one.later).filter(|id| **id != NONE);
         if entries.any(|id| cache.is_waited_for(*id)) { Class::Read } else { Class::Background }
     }
 
-    /// A list for pages that are over.
+    /// A list for pages that have ended.
     pub fn take_over(&mut self) -> Vec<LogicalPage> {
         std::mem::take(&mut self.over)
     }

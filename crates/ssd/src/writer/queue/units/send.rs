@@ -1,4 +1,4 @@
-//! How sub-requests leave the buffer, and when they are over.
+//! Sub-requests: leaving the buffer, and ending.
 
 use wordline_kernel::{Duration, Instant, Schedule};
 use wordline_nand::{Location, RowId, Stamp};
@@ -21,8 +21,8 @@ use crate::writer::queue::leave::leaves_with;
 use crate::writer::queue::{THERE, WriteQueue};
 
 impl WriteQueue {
-    /// Takes a dirty entry out of the list with all dirty pages of its unit, and sends them to a pool; or lets them wait
-    /// for what of the unit is under way.
+    /// Destages a dirty entry with all dirty pages of its unit, and sends them to a pool; or lets them wait
+    /// for the sub-request in progress.
     #[inline(never)]
     pub fn leave_with_unit(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let page = core.cache.entry(id).logical;
@@ -42,7 +42,7 @@ impl WriteQueue {
         self.send_unit(page, core, calendar);
     }
 
-    /// A page that waits for what is under way of its unit must not wait for long.
+    /// Hurries the sub-request in progress for which a page waits.
     pub fn hurry_unit(&mut self, page: LogicalPage, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         if let Some(sub) = self.units().of(page) {
             self.do_not_hold_back(sub, core);
@@ -50,7 +50,7 @@ impl WriteQueue {
         }
     }
 
-    /// The same for those of this flush epoch and of older ones.
+    /// The same for pages of this flush epoch and of older ones.
     pub fn hurry_covered(&mut self, epoch: u64, core: &mut Core) {
         for sub in 0..self.units().all.len() as u32 {
             let later = &self.units().all[sub as usize].later;
@@ -77,8 +77,8 @@ impl WriteQueue {
         }
     }
 
-    /// Sends the dirty pages of a unit to a pool together, and those that waited for their turn, which are among the
-    /// members already.
+    /// Sends the dirty pages of a unit to a pool together, with those that waited for their turn, which are
+    /// among the members already.
     fn send_unit(&mut self, page: LogicalPage, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let unit = page.0 / self.units().per_unit;
         let mut members = std::mem::take(&mut self.units().members);
@@ -91,7 +91,8 @@ impl WriteQueue {
         self.units().members = members;
     }
 
-    /// Adds the dirty pages that leave with `page`, if it is one, and of its unit to those that waited, and leaves out what was discarded.
+    /// Adds the dirty pages of the unit that leave with `leaving` to those that waited, and removes discarded
+    /// ones.
     fn unit_members(&mut self, leaving: LogicalPage, members: &mut Vec<EntryId>, core: &mut Core) {
         let asks = core.base.policies.designs.answers(Seam::Coalesce);
         for page in self.unit_around(leaving, core) {
@@ -111,7 +112,7 @@ impl WriteQueue {
         });
     }
 
-    /// Begins a sub-request of these pages, in the pool that the router says.
+    /// Begins a sub-request of these pages, in the pool that the router chooses.
     fn send_members(
         &mut self,
         unit: u32,
@@ -148,7 +149,7 @@ impl WriteQueue {
         }
     }
 
-    /// The stream for a sub-request of this many pages: the router's, unless its pool has no room for them.
+    /// The stream for a sub-request of this many pages: the router's, unless its pool is full.
     fn stream_for(&mut self, outgoing: &Outgoing<'_>, pages: u64, core: &mut Core) -> u8 {
         core.base.gather_states();
         if core.base.policies.designs.routes() {
@@ -172,7 +173,8 @@ impl WriteQueue {
         chosen
     }
 
-    /// Reads what flash holds of the pages of a unit that a sub-request does not bring, for they are programmed with it.
+    /// Reads the pages of a unit that are in flash and not in the sub-request, as they are programmed with
+    /// it.
     pub fn carry(&mut self, sub: u32, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         if core.base.has(Mutant::UnitNotCarried) {
             return;
@@ -196,7 +198,7 @@ impl WriteQueue {
         }
     }
 
-    /// Reads a page that is carried along, if flash holds it.
+    /// Reads a page that is carried along, if it is in flash.
     fn carry_page(
         &mut self,
         sub: u32,
@@ -227,7 +229,7 @@ impl WriteQueue {
         core.base.kick(die, calendar);
     }
 
-    /// A sub-request knows where a page is that it carries along.
+    /// Continues with a carried page that was located.
     pub fn go_on_carrying(
         &mut self,
         sub: u32,
@@ -241,7 +243,7 @@ impl WriteQueue {
         self.units().waits_less(sub);
     }
 
-    /// A page of a unit was read to be programmed with the rest of it, or could not be.
+    /// The read of a carried page has ended, or failed.
     pub fn unit_filled(&mut self, sub: u32, page: LogicalPage, version: u32, core: &mut Core) {
         core.base.totals.rmw_reads += 1;
         self.filling -= 1;
@@ -265,7 +267,7 @@ impl WriteQueue {
         }
     }
 
-    /// Pages of sub-requests need not come to flash any more, or are there. The list is kept for its room.
+    /// Ends pages of sub-requests, which are in flash or no longer needed. The list is kept for its capacity.
     #[inline]
     pub fn pages_over(
         &mut self,
@@ -279,7 +281,7 @@ impl WriteQueue {
         }
     }
 
-    /// A page of a sub-request that goes page by page is in flash, or need not be.
+    /// Ends a page of a sub-request that goes page by page.
     fn page_of_sub_request_over(
         &mut self,
         page: LogicalPage,
@@ -304,7 +306,7 @@ impl WriteQueue {
         }
     }
 
-    /// A sub-request is over: what waited for it goes on.
+    /// Ends a sub-request: waiting pages continue.
     pub fn sub_request_over(&mut self, sub: u32, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let subs = self.units();
         let one = &mut subs.all[sub as usize];
@@ -322,7 +324,8 @@ impl WriteQueue {
         }
     }
 
-    /// Puts what the next sub-request of a stream brings as a whole unit into a group, with what is carried along; which it is.
+    /// Puts the next sub-request of a stream into a program unit, as a whole unit with its carried pages;
+    /// returns the sub-request.
     pub fn fill_whole_unit(&mut self, stream: usize, places: u32, group: &mut Group, core: &mut Core) -> u32 {
         let subs = self.units();
         let sub = subs.ready[stream].pop_front().expect("the caller knows that one waits");
@@ -330,33 +333,33 @@ impl WriteQueue {
         sub
     }
 
-    /// Notes the rows that pages of an extent leave, which was programmed in `row`.
+    /// Notes the plane groups that pages of a unit leave, which was programmed in `row`.
     pub fn note_left(&mut self, row: RowId, group: &Group, core: &Core) {
         self.units().note_left(row, group, core);
     }
 
-    /// The rows that pages of the last extent left, in a list to be [handed back](Self::keep_left).
+    /// The plane groups that pages of the last unit left, in a list to be [returned](Self::keep_left).
     pub fn take_left(&mut self) -> Vec<RowId> {
         std::mem::take(&mut self.units().left)
     }
 
-    /// Takes back the list of rows, for its room.
+    /// Takes the list of plane groups back, for its capacity.
     pub fn keep_left(&mut self, left: Vec<RowId>) {
         self.units().left = left;
     }
 
-    /// The program of the whole extent of a sub-request is done.
+    /// The program of a sub-request's whole unit is done.
     pub fn extent_programmed(&mut self, sub: u32, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         core.map.extent_written(self.units().first_page(sub));
         self.sub_request_over(sub, core, calendar);
     }
 
-    /// The program of the whole extent of a sub-request failed.
+    /// The program of a sub-request's whole unit failed.
     pub fn extent_failed(&mut self, sub: u32, group: &Group, core: &mut Core) {
         self.units().extent_failed(sub, group, core);
     }
 
-    /// Sends what waits in a list for a pool that has no room any more to the first one instead.
+    /// Sends pages that wait in a list for a full pool to the first pool instead.
     pub fn leave_full_pool(&mut self, list: usize, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let first = self.units().first_stream();
         let ready = self.ready.take(list);
@@ -376,7 +379,7 @@ impl WriteQueue {
                 self.unit_page_ready(id, core);
                 continue;
             }
-            // The pages of it that are in flash by now are carried along with the others.
+            // Its pages that are in flash by now are carried along with the others.
             if !begun {
                 self.carry(sub, core, calendar);
             }
@@ -386,7 +389,8 @@ impl WriteQueue {
     }
 }
 
-/// Whether a page is programmed with what of its unit goes to the first pool. One that is there does in any case.
+/// Whether a page is programmed with pages of its unit that go to the first pool. Pages already there always
+/// are.
 fn goes_along(page: LogicalPage, location: Location, base: &mut Base) -> bool {
     if is_in_first_pool(location, base) {
         return true;

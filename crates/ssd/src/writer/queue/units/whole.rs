@@ -1,4 +1,5 @@
-//! Sub-requests that are programmed as whole units: put into a group, programmed, and held against the books of their pools.
+//! Sub-requests that are programmed as whole units: put into a program unit, programmed, and audited against
+//! the counts of their pools.
 
 use std::ops::Range;
 
@@ -11,8 +12,9 @@ use crate::map::LogicalPage;
 use crate::writer::Group;
 
 impl SubRequests {
-    /// Puts the pages that a sub-request brings into a group, and what it carries along, as far as flash holds it still. Of pages that go
-    /// to a pool which is mapped by page `places` find room, and the others go with the next sub-request of the unit.
+    /// Puts the pages of a sub-request into a program unit, with the carried pages that are still valid in
+    /// flash. Of pages that move to a page-mapped pool, `places` fit, and the others go with the next
+    /// sub-request of the unit.
     pub(super) fn fill(&mut self, sub: u32, places: u32, group: &mut Group, core: &mut Core) {
         group.extent = Some(sub);
         let SubRequest { entries, carried, whole, migrates, .. } = self.get(sub);
@@ -40,7 +42,8 @@ impl SubRequests {
         }
     }
 
-    /// Notes the rows that pages of an extent leave, which was programmed in `row`: a victim there may be clean now.
+    /// Notes the plane groups that pages of a unit leave, which was programmed in `row`: a victim there may
+    /// have no valid pages now.
     pub fn note_left(&mut self, row: RowId, group: &Group, core: &Core) {
         let left = &mut self.left;
         for (stamp, id) in (0..group.stamps.len()).filter_map(|place| group.page(place)) {
@@ -55,8 +58,8 @@ impl SubRequests {
         left.retain(|from| *from != row);
     }
 
-    /// The program of the whole extent of a sub-request failed: it waits for another program unit, before all others. Its pages
-    /// must not wait, wherever they go.
+    /// The program of a sub-request's whole unit failed: it waits for another program unit, before all
+    /// others. Its pages are urgent, wherever they go.
     pub fn extent_failed(&mut self, sub: u32, group: &Group, core: &mut Core) {
         for id in group.entries() {
             core.cache.urge(id);
@@ -67,7 +70,7 @@ impl SubRequests {
         self.ready[stream].push_front(sub);
     }
 
-    /// The extent of a sub-request is programmed to the program unit that begins at `first`.
+    /// The unit of a sub-request is programmed to the program unit that begins at `first`.
     pub fn extent_goes_to(&self, sub: u32, first: Location, core: &mut Core) {
         core.map.write_extent(self.first_page(sub), first);
     }
@@ -77,13 +80,13 @@ impl SubRequests {
         0..self.ready.len()
     }
 
-    /// Whether any waits for a whole program unit of a stream.
+    /// Whether a sub-request waits for a whole program unit of a stream.
     pub fn are_ready(&self, stream: usize) -> bool {
         !self.ready[stream].is_empty()
     }
 
-    /// The valid pages of a unit in the pool of whole units are in one program unit, at their places; and the counts of
-    /// the pools are right.
+    /// Checks that the valid pages of a unit in the pool of whole units are in one program unit, at their
+    /// offsets, and that the counts of the pools are right.
     pub fn audit(&self, core: &Core) {
         let mut homes: Vec<u32> = vec![u32::MAX; self.of_unit.len()];
         let mut valid = vec![0u64; core.base.config.pools.count()];
