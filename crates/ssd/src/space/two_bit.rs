@@ -1,4 +1,5 @@
-//! The configuration of blocks with two bits a cell, for a part of more bits: word lines of such a block can be programmed again.
+//! Configuration of blocks in MLC mode, for a part with more bits in a cell: word lines of such a block can
+//! be reprogrammed.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
