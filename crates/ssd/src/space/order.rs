@@ -297,8 +297,7 @@ impl Space {
     }
 
     /// Suspends an open block of a stream if the design selects one, and opens another if it was the only
-    /// one. Not while only the blocks reserved for GC are free, as GC may count on the room of the suspended
-    /// block.
+    /// one. Not while only the blocks reserved for GC are free, as GC may count on the block's room.
     fn suspend_one(&mut self, at: usize, row: RowId, stream: StreamId, next: NextWordLine<'_>) {
         let pool = self.pools.number_of_row(row);
         let order = self.each[pool].order.as_ref().expect("the pool has an order");
@@ -338,8 +337,8 @@ impl Space {
         }
     }
 
-    /// Suspended blocks of a stream in a plane group, only those with `unit` locations in a word line if it
-    /// is set.
+    /// Suspended blocks of a stream in a plane group; only those with `unit` locations in a word line, if
+    /// set.
     pub(super) fn suspended_of(
         &self,
         row: RowId,
@@ -402,8 +401,7 @@ impl Space {
         self.note(Seen::Suspended { block });
     }
 
-    /// Resumes a suspended block as the stream's active block, if the design selects one; returns whether it
-    /// did.
+    /// Resumes a suspended block as the stream's active block, if the design selects one; returns whether so.
     #[inline(never)]
     pub(super) fn resumed(
         &mut self,
@@ -518,8 +516,7 @@ impl Space {
     }
 
     /// Chooses among partly written blocks, given with their written locations: the least written are open
-    /// again, as many as their streams may have, as GC counted on the room of its open blocks; others are
-    /// suspended.
+    /// again, as many as their streams may have, as GC counted on their room; others are suspended.
     pub(super) fn choose_open(&mut self, mut written: Vec<(u32, BlockSetId)>) {
         written.sort_unstable();
         for (written, block) in written {
