@@ -297,7 +297,7 @@ impl Space {
     }
 
     /// Suspends an open block of a stream if the design selects one, and opens another if it was the only
-    /// one. Not while only the blocks reserved for GC are free, as GC may count on the block's room.
+    /// one. Not while only blocks reserved for GC are free, as GC may count on the room of the block.
     fn suspend_one(&mut self, at: usize, row: RowId, stream: StreamId, next: NextWordLine<'_>) {
         let pool = self.pools.number_of_row(row);
         let order = self.each[pool].order.as_ref().expect("the pool has an order");
