@@ -342,7 +342,7 @@ impl Policies {
     }
 
     /// Victim that a design selects among the candidates of a plane group, or superblocks; `None` if none
-    /// decides.
+    /// does.
     #[inline]
     pub(crate) fn victim<'a>(
         &mut self,
@@ -509,7 +509,7 @@ impl Policies {
         self.background.is_some() || self.designs.answers(Seam::Background)
     }
 
-    /// Goals of background GC for a plane group: free blocks, if GC can gain any, and blocks left in the SLC
+    /// Goals of background GC for a plane group: free blocks, if GC can gain any, and blocks in the SLC
     /// cache.
     pub(crate) fn idle_goals(&mut self, row: &Resting, gains: bool, sight: Sight<'_>) -> (u32, u32) {
         let Some(design) = self.designs.owner(Seam::Background, 0) else {
