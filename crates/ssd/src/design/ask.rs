@@ -341,8 +341,7 @@ impl Policies {
         open.again.word_lines.first().copied().unwrap_or_else(|| open.first_unprogrammed())
     }
 
-    /// Victim that a design selects among the candidates of a plane group, or superblocks; `None` if none
-    /// does.
+    /// Victim that a design selects among the candidates of a plane group; `None` if no design decides.
     #[inline]
     pub(crate) fn victim<'a>(
         &mut self,
@@ -509,8 +508,7 @@ impl Policies {
         self.background.is_some() || self.designs.answers(Seam::Background)
     }
 
-    /// Goals of background GC for a plane group: free blocks, if GC can gain any, and blocks in the SLC
-    /// cache.
+    /// Goals of background GC for a plane group: free blocks, if GC gains any, and SLC-cache blocks.
     pub(crate) fn idle_goals(&mut self, row: &Resting, gains: bool, sight: Sight<'_>) -> (u32, u32) {
         let Some(design) = self.designs.owner(Seam::Background, 0) else {
             let Some(background) = &mut self.background else { return (0, row.cached_blocks) };
