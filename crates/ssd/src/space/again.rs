@@ -237,7 +237,7 @@ impl Again {
         self.times[line] = NEVER;
     }
 
-    /// Notes that the next pages of a plane group must be selected anew.
+    /// Requests a new selection of the next pages of a plane group.
     #[inline]
     pub fn look_at(&mut self, row: RowId) {
         let at = self.row(row);

@@ -349,7 +349,7 @@ impl Space {
         self.each[pool].again = Some(Box::new(Again::new(one, begins, of_all)));
     }
 
-    /// Selects the next pages to reprogram in a plane group anew.
+    /// Requests a new selection of the pages to reprogram in a plane group.
     #[inline]
     pub fn look_at_row_again(&mut self, row: RowId) {
         if let Some(again) = &mut self.of_mut(row).again {
@@ -357,7 +357,7 @@ impl Space {
         }
     }
 
-    /// Selects them anew after a block in MLC mode lost a page.
+    /// Requests a new selection after a block in MLC mode lost a page.
     #[inline]
     pub(super) fn look_again(&mut self, row: RowId, block: BlockSetId) {
         if let Some(again) = &mut self.of_mut(row).again {
