@@ -79,7 +79,7 @@ fn free(device: &Device) -> usize {
     device.config().pools.all_rows().map(|row| device.core.base.space.free(row)).sum()
 }
 
-/// The largest difference between the shares of values up to some value: the statistic of Kolmogorov and Smirnov.
+/// Largest difference between the cumulative distributions: the statistic of Kolmogorov and Smirnov.
 fn distance(one: &[u32], other: &[u32]) -> f64 {
     let up_to = |all: &[u32], value: u32| all.partition_point(|it| *it <= value) as f64 / all.len() as f64;
     let differs = |value: &u32| (up_to(one, *value) - up_to(other, *value)).abs();
@@ -91,7 +91,7 @@ fn blocks_are_as_full_as_theory_has_them() {
     let mut from_theory = device();
     from_theory.fill_steady_to(Seed(1), 1.0);
     let [found, wanted] = [aged(None), from_theory].map(|device| valid(&device));
-    // Two samples of a thousand blocks differ by more than 0.073 with probability 0.01 if they are of one distribution.
+    // Two samples of a thousand blocks of one distribution differ by more than 0.073 with probability 0.01.
     let limit = 1.63 * (1.0 / found.len() as f64 + 1.0 / wanted.len() as f64).sqrt();
     let distance = distance(&found, &wanted);
     assert!(distance < limit, "{distance}, at most {limit}");
