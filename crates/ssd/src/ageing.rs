@@ -1,8 +1,9 @@
 //! Ageing: a device carries out a workload before the run, with the clock of its flash off.
 //!
-//! The device decides, moves and writes as in a run, but for effects of waiting: queues are empty, and a program is over before the
-//! next command comes. In a closed loop the device is left at work: the host always has something to write. In an open loop the device
-//! goes on until the time of the next command, as far as it wants.
+//! The device decides, relocates and writes as in a run, except for effects of waiting: queues are empty, and
+//! a program completes before the next command arrives. In a closed loop the device is left busy: the host
+//! always has something to write. In an open loop it works until the time of the next command, as far as it
+//! wants.
 
 use std::collections::VecDeque;
 
@@ -12,28 +13,30 @@ use crate::block_device::{BlockDevice, Next};
 use crate::command::SECTOR;
 use crate::snapshot::Agenda;
 
-/// A device as it is aged: with the clock of its flash switched off. A device made of devices asks its members.
+/// A device that can be aged, with the clock of its flash off. A device composed of others delegates to its
+/// members.
 pub trait Ages: BlockDevice {
-    /// Whether an event waits for its time, though the clock is off; any other happens at once.
+    /// Whether an event waits for its time although the clock is off; any other happens at once.
     fn is_timer(event: &Self::Event) -> bool;
 
-    /// From now on commands of the flash take no time, wear nothing and never fail; false if there is no flash that ages.
+    /// Stops the clock: flash commands take no time, wear nothing and never fail; false if there is no flash
+    /// to age.
     fn stop_clock(&mut self) -> bool;
 
-    /// The next command of the flash that is over is noted; false if there is none.
+    /// Completes the next flash command; false if there is none.
     fn next_over(&mut self, clock: &mut impl Schedule<Self::Event>) -> bool;
 
-    /// Begins no cleaning from now on, for the host stops in the midst of its work.
+    /// Starts no more GC, because the host stops in the middle of its work.
     fn hold_still(&mut self);
 
-    /// From now on flash takes time.
+    /// Starts the clock: flash commands take time again.
     fn start_clock(&mut self);
 
-    /// The time in which the flash programs a logical page with all of its dies at work.
+    /// Time in which the flash programs a logical page with all of its dies busy.
     fn time_of_a_page(&self) -> Duration;
 }
 
-/// The calendar of a device that takes no time: what it does itself happens soon, and what it set a timer for at its time.
+/// Calendar of a device that takes no time: its own events happen soon, timers at their times.
 #[derive(Debug)]
 pub struct Untimed<E> {
     now: Instant,
@@ -64,29 +67,30 @@ impl<E> Schedule<E> for Untimed<E> {
 }
 
 impl<E> Untimed<E> {
-    /// That of a device, at the beginning of time.
+    /// Calendar of a device, at time zero.
     pub fn of<D: Ages<Event = E>>() -> Self {
         Self { now: Instant::ZERO, soon: VecDeque::new(), timers: Vec::new(), is_timer: D::is_timer }
     }
 
-    /// The first timer that is due by `time`.
+    /// First timer that is due by `time`.
     fn due(&mut self, time: Instant) -> Option<(Instant, E)> {
         let (first, _) = self.timers.iter().enumerate().min_by_key(|(_, (time, _))| *time)?;
         (self.timers[first].0 <= time).then(|| self.timers.remove(first))
     }
 
-    /// The remaining timers, for the calendar of a run.
+    /// Remaining timers, for the calendar of a run.
     fn agenda(mut self) -> Agenda<E> {
         self.timers.sort_by_key(|(time, _)| *time);
         Agenda { now: self.now, events: self.timers }
     }
 }
 
-/// Carries out what `next` gives with the clock of the flash off: [`BlockDevice::age`] of a device that [`Ages`].
+/// Carries out the commands of `next` with the clock of the flash off: [`BlockDevice::age`] of a device that
+/// [`Ages`].
 pub fn age<D: Ages>(device: &mut D, next: Next<'_>, depth: Option<u32>) -> Option<Agenda<D::Event>> {
     device.stop_clock().then_some(())?;
     let mut clock = Untimed::of::<D>();
-    // A host that has to wait for its writes is as fast as the flash.
+    // A host that waits for its writes is as fast as the flash.
     let time_of_a_page = device.time_of_a_page();
     carry_out(device, next, depth, time_of_a_page, &mut clock);
     if depth.is_some() {
@@ -96,14 +100,14 @@ pub fn age<D: Ages>(device: &mut D, next: Next<'_>, depth: Option<u32>) -> Optio
     Some(clock.agenda())
 }
 
-/// Finishes what is begun. From then on flash takes time.
+/// Finishes the work in progress. From then on flash takes time.
 pub(crate) fn rest<D: Ages>(device: &mut D, clock: &mut Untimed<D::Event>) {
     while advance(device, clock) {}
     device.start_clock();
 }
 
-/// Carries out what `next` gives, the clock being off, until all of it is answered, or the device takes no more writes. In a closed loop time goes on by
-/// `time_of_a_page` for each page.
+/// Carries out the commands of `next` with the clock off, until all are complete or the device accepts no
+/// more writes. In a closed loop time advances by `time_of_a_page` for each page.
 pub(crate) fn carry_out<D: Ages>(
     device: &mut D,
     next: Next<'_>,
@@ -146,7 +150,7 @@ pub(crate) fn carry_out<D: Ages>(
     device.forget_answers();
 }
 
-/// Lets a device do the next thing that it has to do now; false if there is nothing.
+/// Handles the next event or flash command that is due now; false if there is none.
 pub(crate) fn advance<D: Ages>(device: &mut D, clock: &mut Untimed<D::Event>) -> bool {
     if let Some(event) = clock.soon.pop_front() {
         device.handle(event, clock);
@@ -158,7 +162,7 @@ pub(crate) fn advance<D: Ages>(device: &mut D, clock: &mut Untimed<D::Event>) ->
     true
 }
 
-/// Lets time go on to the arrival of a command.
+/// Advances time to the arrival of a command.
 fn wait_until<D: Ages>(device: &mut D, time: Instant, clock: &mut Untimed<D::Event>) {
     let time = time.max(clock.now);
     while let Some((due, event)) = clock.due(time) {

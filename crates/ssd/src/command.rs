@@ -1,4 +1,4 @@
-//! Commands of a host to a block device, and the answers.
+//! Host commands to a block device, and their completions.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Duration, id};
@@ -6,7 +6,7 @@ use wordline_kernel::{Bytes, Duration, id};
 /// Bytes of a sector.
 pub const SECTOR: Bytes = Bytes(512);
 
-/// The operation of a command.
+/// Operation of a command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Operation {
     /// Read sectors.
@@ -14,19 +14,18 @@ pub enum Operation {
     Read,
     /// Write sectors.
     Write,
-    /// Forget sectors (TRIM, deallocate). Pages that are covered in part keep their data.
+    /// Discard sectors (TRIM, deallocate). Partly covered pages keep their data.
     Discard,
-    /// Answer when everything written so far is in flash.
+    /// Flush: completes when all earlier writes are in flash.
     Flush,
-    /// Make sectors read as zeroes, without data from the host. Pages that are covered as a whole are forgotten, the
-    /// others are written.
+    /// Write zeroes, without data from the host. Wholly covered pages are discarded, the others are written.
     WriteZeroes,
-    /// Read sectors and compare them with what the host holds; a difference fails the command.
+    /// Read sectors and compare them with the host's data; a difference fails the command.
     Compare,
 }
 
 impl Operation {
-    /// All of them, in the order of their numbers.
+    /// All operations, in the order of their numbers.
     pub const ALL: [Self; 6] =
         [Self::Read, Self::Write, Self::Discard, Self::Flush, Self::WriteZeroes, Self::Compare];
 }
@@ -34,40 +33,40 @@ impl Operation {
 /// A command to a block device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Command {
-    /// The operation.
+    /// Operation.
     pub operation: Operation,
-    /// Forced unit access: a write that is answered only once it is in flash.
+    /// Forced unit access: a write that completes only when it is in flash.
     pub fua: bool,
-    /// The stream that a write belongs to, as the host says with the streams directive; 0 for none.
+    /// Stream of a write, as in the NVMe streams directive; 0 for none.
     pub stream: u8,
-    /// The namespace, counted from 0.
+    /// Namespace, counted from 0.
     pub namespace: u16,
-    /// The submission queue, counted from 0; an interface with fewer takes its remainder.
+    /// Submission queue, counted from 0; an interface with fewer queues takes the remainder.
     pub queue: u16,
-    /// The first sector, counted from the first of the namespace.
+    /// First sector, counted within the namespace.
     pub sector: u64,
-    /// How many sectors.
+    /// Number of sectors.
     pub sectors: u64,
-    /// The caller's name for it, handed back with the answer.
+    /// Tag of the caller, returned with the completion.
     pub tag: u32,
-    /// The version that a comparison expects of every page that it touches, counted from 1 with each write of the
-    /// page; 0 for what the host wrote last.
+    /// Version that a comparison expects of every page that it covers, counted from 1 with each write of the
+    /// page; 0 for the version that the host wrote last.
     pub expected: u32,
 }
 
 const _: () = assert!(size_of::<Command>() <= 32, "a command is copied on its way in and out");
 
-/// A write of the host, as a page in the buffer and a design know it.
+/// A host write, as buffered pages and designs see it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostWrite {
-    /// Its first sector, counted from the first of the device.
+    /// First sector, counted within the device.
     pub sector: u64,
-    /// Its sectors; 0 where no host wrote.
+    /// Number of sectors; 0 if no host wrote.
     pub sectors: u32,
 }
 
 impl HostWrite {
-    /// That of a command.
+    /// Host write of a command.
     #[inline]
     pub(crate) fn of(command: &Command) -> Self {
         Self { sector: command.sector, sectors: u32::try_from(command.sectors).unwrap_or(u32::MAX) }
@@ -75,18 +74,18 @@ impl HostWrite {
 }
 
 id!(
-    /// A command that the device has taken in and not answered; the numbers are used again.
+    /// An outstanding command; numbers are reused.
     RequestId
 );
 
-/// The answer to a command.
+/// Completion of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
-    /// The command.
+    /// Command.
     pub command: Command,
-    /// Time from submission to answer.
+    /// Time from submission to completion.
     pub latency: Duration,
-    /// Whether it failed: a write to a device at the end of its life, a read of what is lost, or a comparison that found
-    /// something else.
+    /// Whether the command failed: a write to a device at its end of life, a read of lost data, or a
+    /// comparison that found a difference.
     pub failed: bool,
 }

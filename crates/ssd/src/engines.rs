@@ -1,4 +1,4 @@
-//! The engines to the left of the writer, which are lent together as one argument.
+//! Engines that the writer uses, borrowed together as one argument.
 
 use wordline_kernel::state;
 
@@ -7,7 +7,7 @@ use crate::cache::Cache;
 use crate::map::Map;
 use crate::reclaim::Reclaim;
 
-/// The state that the writer, the recovery and the front end work on. It has no methods: what they do is theirs.
+/// State that the writer, the recovery and the front end work on. It has no methods of its own.
 pub(crate) struct Core {
     pub(crate) base: Base,
     pub(crate) map: Map,

@@ -1,11 +1,12 @@
-//! The shape of a check of a state that was read, nothing or the contradiction in words, and a check that places come once.
+//! Helpers for checks of loaded states: a check that returns the inconsistency as text, and a check that
+//! indices occur once.
 
-/// `Err` with what is wrong unless something holds.
+/// Returns `Err` with the inconsistency unless `holds`.
 pub(crate) fn ensure(holds: bool, wrong: impl FnOnce() -> String) -> Result<(), String> {
     if holds { Ok(()) } else { Err(wrong()) }
 }
 
-/// Notes a place as seen; whether there is such a place and it was not seen before.
+/// Marks an index as seen; returns whether it exists and was not seen before.
 pub(crate) fn is_first(seen: &mut [bool], place: usize) -> bool {
     seen.get_mut(place).is_some_and(|seen| !std::mem::replace(seen, true))
 }

@@ -8,17 +8,17 @@ use crate::flash;
 /// Events of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event {
-    /// Something in flash.
+    /// Flash event.
     Flash(flash::Event),
-    /// The front end has dealt with a command: its work begins.
+    /// The front end has processed a command: its work begins.
     Begin(RequestId),
     /// The work on a command is done.
     Answer(RequestId),
-    /// A step of a command on the link is over.
+    /// A step of a command on the host link is done.
     Link(RequestId),
-    /// The next part of the buffer is to be written out.
+    /// The flush timer: the next part of the buffer is destaged.
     FlushTimer,
-    /// The host may have been idle for long enough for work in the background.
+    /// The host may have been idle for long enough for background work.
     Idle,
 }
 

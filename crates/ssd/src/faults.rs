@@ -1,10 +1,10 @@
-//! Counts of failures in each pool of flash.
+//! Failure counters of each pool of flash.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::counters;
 
 counters! {
-    /// Counts of failures in a pool.
+    /// Failure counters of a pool.
     pub struct Faults {
         program_failures: "faults.program_failures", Count, "Program commands that failed in the pool.";
         erase_failures: "faults.erase_failures", Count, "Erase commands that failed in the pool.";
@@ -14,12 +14,12 @@ counters! {
     }
 }
 
-/// Counts of failures in the pools, by their numbers. Pools after the last one with a failure are not in it.
+/// Failure counters of the pools, by number. Pools after the last one with a failure are omitted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OfPools(Vec<Faults>);
 
 impl OfPools {
-    /// To count something of the pool with this number.
+    /// Mutable counters of the pool with this number.
     pub fn count(&mut self, pool: usize) -> &mut Faults {
         if self.0.len() <= pool {
             self.0.resize(pool + 1, Faults::default());
@@ -27,12 +27,12 @@ impl OfPools {
         &mut self.0[pool]
     }
 
-    /// Those of the pool with this number.
+    /// Counters of the pool with this number.
     pub fn get(&self, pool: usize) -> Faults {
         self.0.get(pool).cloned().unwrap_or_default()
     }
 
-    /// The counts since `earlier`.
+    /// Increase since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let pools = self.0.iter().enumerate();

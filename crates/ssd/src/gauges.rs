@@ -1,29 +1,29 @@
-//! Readings of a device, of which the course of a run is made.
+//! Gauges of a device, for the time series of a run.
 
 use wordline_kernel::Duration;
 
-/// Readings of a device at an instant.
+/// Gauges of a device at an instant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Gauges {
-    /// Time that the array of each die has worked.
+    /// Busy time of each die's array.
     pub arrays: Vec<Duration>,
-    /// Block sets that are erased and not in use, and those that are not out of use. None of these where a device does not tell.
+    /// Erased multi-plane blocks not in use, and good ones. Both 0 if a device does not report them.
     pub free_blocks: u64,
     /// See [`free_blocks`](Self::free_blocks).
     pub good_blocks: u64,
-    /// Bytes that can be programmed before another victim is needed: in free blocks, in open ones, and in place of what the
-    /// collector has gone through of its victims. None where a device does not tell.
+    /// Bytes that can be programmed before another victim is needed: in free blocks, in open blocks, and in
+    /// the processed part of victims. 0 if a device does not report them.
     pub room: u64,
-    /// Logical pages of the host in the write buffer, those on their way to flash among them.
+    /// Logical host pages in the write buffer, including those on their way to flash.
     pub buffered_pages: u64,
-    /// Logical pages of the victims that were erased.
+    /// Logical pages of the victims erased.
     pub victim_pages: u64,
-    /// Those of them that were valid when the victim was selected.
+    /// Pages among them that were valid when the victim was selected.
     pub victim_valid_pages: u64,
 }
 
 impl Gauges {
-    /// Those of devices side by side; none where one of them does not tell.
+    /// Combined gauges of several devices; empty if one of them reports none.
     pub fn join(devices: impl IntoIterator<Item = Self>) -> Self {
         let mut all = Self::default();
         for device in devices {

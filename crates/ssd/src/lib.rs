@@ -1,6 +1,6 @@
-//! SSDs around NAND chips: the engines of a conventional controller, from [`flash`] to [`front`], put together as a [`Device`], an
-//! [open-channel](open_channel) device over the same flash, and [zones](zoned) over that. Mechanisms are here, each with the policy trait that steers it; no research
-//! design is known.
+//! SSDs around NAND chips: the engines of a conventional controller, from [`flash`] to [`front`], combined
+//! into a [`Device`], an [open-channel](open_channel) device over the same flash, and [zones](zoned) over
+//! that. The crate has the mechanisms, each with the policy trait that controls it, but no research designs.
 
 pub mod ageing;
 mod base;

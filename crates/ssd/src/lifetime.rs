@@ -1,23 +1,23 @@
-//! How much of its life a pool of flash has spent, and how full it is: the numbers that designs with several pools
-//! compare, and that papers print.
+//! Endurance used and utilization of a pool of flash: the numbers that designs with several pools compare,
+//! and that papers print.
 //!
-//! A pool is a set of planes of one NAND part. Where several planes are erased together by multi-plane commands, the blocks
-//! that they erase at once count as one, as they do in Centaur (section 3).
+//! A pool is a set of planes of one NAND part. Where multi-plane commands erase several planes together, the
+//! blocks erased at once count as one, as in Centaur (section 3).
 
-/// The numbers from which the life of a pool is computed.
+/// Numbers from which the endurance used of a pool is computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Worn {
-    /// Erases of all its blocks together.
+    /// Erases of all blocks.
     pub erases: u64,
-    /// Its blocks.
+    /// Number of blocks.
     pub blocks: u64,
-    /// Erases that a block stands (P/E cycles).
+    /// Endurance of a block in P/E cycles.
     pub endurance: u32,
 }
 
 impl Worn {
-    /// The spent lifetime (Centaur, equation 1): the part of all erases that the pool stands which has been used up, 0
-    /// when new and 1 when every block has reached its endurance. 0 for a pool without blocks.
+    /// Endurance used (Centaur, equation 1): erases over all erases that the pool stands, 0 when new and 1
+    /// when every block has reached its endurance on average. 0 for a pool without blocks.
     ///
     /// ```
     /// # use wordline_ssd::lifetime::Worn;
@@ -27,7 +27,7 @@ impl Worn {
         share(self.erases, self.blocks * u64::from(self.endurance))
     }
 
-    /// The wear since `earlier`, of the same pool.
+    /// Wear since `earlier`, of the same pool.
     #[must_use]
     pub fn since(self, earlier: Self) -> Self {
         Self { erases: self.erases - earlier.erases, ..self }
@@ -39,23 +39,23 @@ impl Worn {
     }
 }
 
-/// The spent lifetime of a device (Centaur, equation 3): that of the pool that has spent most, for the device ends with
-/// it. With one pool it is the pool's own.
+/// Endurance used of a device (Centaur, equation 3): that of its most worn pool, at whose end the device
+/// ends.
 pub fn spent(pools: impl IntoIterator<Item = Worn>) -> f64 {
     pools.into_iter().map(Worn::spent).fold(0.0, f64::max)
 }
 
-/// How full a pool is.
+/// Utilization of a pool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fullness {
     /// Valid pages, or other units of one size.
     pub valid: u64,
-    /// Room for such, written or not.
+    /// Capacity in the same units.
     pub total: u64,
 }
 
 impl Fullness {
-    /// The share of valid data (Centaur, equation 2), from 0 to 1. 0 for a pool without pages.
+    /// Fraction of valid data (Centaur, equation 2), from 0 to 1. 0 for a pool without pages.
     ///
     /// ```
     /// # use wordline_ssd::lifetime::Fullness;
@@ -66,13 +66,13 @@ impl Fullness {
     }
 }
 
-/// Bytes programmed for each byte that the host wrote (Centaur, equation 4), whatever they were programmed for; none
-/// where nothing was written.
+/// Bytes programmed for any purpose over bytes written by the host (Centaur, equation 4); `None` if nothing
+/// was written.
 pub fn write_amplification(programmed: u64, written: u64) -> Option<f64> {
     (written > 0).then(|| programmed as f64 / written as f64)
 }
 
-/// `part` of `whole`; 0 where there is no whole.
+/// Quotient of `part` and `whole`; 0 if `whole` is 0.
 fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }

@@ -1,4 +1,4 @@
-//! The parts of a device: its policies, which a research design replaces.
+//! Parts of a device: its policies, which a research design replaces.
 
 use wordline_kernel::{Bytes, Column, Complaints, Seed, state};
 use wordline_nand::{CellMode, Layers, Pool};
@@ -23,43 +23,43 @@ use crate::policy::victim::VictimPolicy;
 use crate::policy::wear::WearLeveller;
 use crate::reclaim::config::Scope;
 
-/// The policies of a device. A design takes those that the configuration names and changes some of them:
-/// `Parts { victim: Box::new(MyVictim), ..base }`.
+/// Policies of a device. A design takes those of the configuration and replaces some of them: `Parts {
+/// victim: Box::new(MyVictim), ..base }`.
 pub struct Parts {
-    /// Which pages leave the write buffer as soon as they are written.
+    /// Pages that are destaged as soon as they are written.
     pub destage: Box<dyn Destage>,
-    /// Which page leaves the write buffer.
+    /// Page that leaves the write buffer next.
     pub eviction: Box<dyn Eviction>,
-    /// Which page leaves the read cache.
+    /// Page that leaves the read cache next.
     pub read_eviction: Box<dyn Eviction>,
-    /// Which of the host's streams a page goes to.
+    /// Host stream of a page.
     pub router: Box<dyn Router>,
-    /// Where a page goes.
+    /// Plane group of a page.
     pub placement: Box<dyn Placement>,
-    /// Which word line of an open block is programmed next.
+    /// Word line of an open block that is programmed next.
     pub frontier: Box<dyn Frontier>,
-    /// Which waiting pages an idle row takes over; asked only where pages have homes.
+    /// Waiting pages that an idle plane group steals; queried only under static allocation.
     pub balancer: Box<dyn Balancer>,
-    /// Which block is cleaned.
+    /// Block that is collected.
     pub victim: Box<dyn VictimPolicy>,
-    /// Which part of the map is in memory; asked only where `ftl.mapping.cache` is set.
+    /// Part of the map that is in memory; queried only if `ftl.mapping.cache` is set.
     pub mapper: Box<dyn Mapper>,
-    /// Where the valid pages of a victim go.
+    /// Destination of the valid pages of a victim.
     pub relocator: Box<dyn Relocator>,
-    /// How a block is treated after a failure in it.
+    /// Action for a block after a failure in it.
     pub failure: Box<dyn FailurePolicy>,
-    /// With which read levels pages are sensed; asked only where a rule of `faults` makes pages need read levels.
+    /// Read reference voltages of a read; queried only if a rule of `faults` makes pages need a set of them.
     pub tuner: Box<dyn Tuner>,
-    /// How far blocks are cleaned while the host rests.
+    /// Goals of background GC.
     pub background: Box<dyn Background>,
-    /// Which blocks are cleaned because their data lie still.
+    /// Blocks that are collected because their data are cold.
     pub wear: Box<dyn WearLeveller>,
-    /// Designs, which answer questions in place of the policies above.
+    /// Designs, which decide in place of the policies above.
     pub designs: Combination,
 }
 
 impl Parts {
-    /// The policies that the configuration names.
+    /// Policies of a configuration.
     pub fn of(config: &Config) -> Self {
         let ftl = &config.file.ftl;
         let blocks = |row| config.pools.of_row(row).geometry.blocks_per_plane;
@@ -83,10 +83,10 @@ impl Parts {
         }
     }
 
-    /// The streams that these parts tell apart in a device of this many pools.
+    /// Streams that these parts distinguish in a device of this many pools.
     ///
     /// # Errors
-    /// Designs that do not go together, by the key that decides.
+    /// Designs that exclude each other, by the key that decides.
     pub fn demands(&self, pools: usize) -> Result<Demands, Complaints> {
         let own = Demands {
             host: self.router.streams(),
@@ -103,10 +103,10 @@ impl Parts {
         self.designs.demands(own, pools)
     }
 
-    /// The configuration of a device with these parts, where it was checked for those that it names itself.
+    /// Configuration of a device with these parts, checked against their demands.
     ///
     /// # Errors
-    /// The keys that do not fit.
+    /// Keys that do not fit.
     pub fn check(&self, config: &Config) -> Result<Config, Complaints> {
         let mut file = config.file.clone();
         file.demands = Some(self.demands(config.pools.count())?);
@@ -118,7 +118,8 @@ impl Parts {
         file.check()
     }
 
-    /// A design says which pool a page goes to: the router may tell streams of the first apart, and no pools.
+    /// Checks the router beside a design that selects pools: it may distinguish streams of the first pool,
+    /// but no pools.
     fn check_router(&self, config: &Config, wrong: &mut Complaints) {
         let routing = self.designs.answering(Seam::Pool);
         let in_first = (0..self.router.streams()).all(|stream| self.router.pool(stream) == 0);
@@ -130,7 +131,8 @@ impl Parts {
         );
     }
 
-    /// A design names word lines of parts that program each in one shot, and several open blocks of blocks that are cleaned one by one.
+    /// Checks the parts for a design that selects word lines: they program a word line in one shot. Several
+    /// open blocks, or suspended ones, need blocks that are collected one by one.
     fn check_frontier(&self, config: &Config, wrong: &mut Complaints) {
         for pool in 0..config.pools.count() {
             let Some((name, needs)) = self.designs.asked(Seam::Frontier, pool) else { continue };
@@ -160,7 +162,7 @@ impl Parts {
         }
     }
 
-    /// Pages that have homes go there: no design is asked for their place.
+    /// Checks that no design selects plane groups under static allocation.
     fn check_homes(&self, wrong: &mut Complaints) {
         let placing = self.designs.answering(Seam::Place);
         wrong.require(
@@ -172,27 +174,27 @@ impl Parts {
     }
 }
 
-/// The policies that a device asks itself, and its designs, as one field of it; the others of [`Parts`] are in the engines that ask
-/// them.
+/// Policies that a device queries itself, and its designs, as one field of it; the other [`Parts`] are in the
+/// engines that query them.
 pub(crate) struct Policies {
     pub designs: Designs,
     pub router: Box<dyn Router>,
     pub placement: Box<dyn Placement>,
-    /// None where pages have no homes, or stay there.
+    /// `None` where allocation is dynamic, or pages stay in their assigned plane groups.
     pub balancer: Option<Box<dyn Balancer>>,
     pub relocator: Box<dyn Relocator>,
     pub failure: Box<dyn FailurePolicy>,
     pub tuner: Box<dyn Tuner>,
-    /// Of each pool.
+    /// Frontier policy of each pool.
     pub frontiers: Vec<Box<dyn Frontier>>,
-    /// None if nothing is done while the host rests.
+    /// `None` if there is no background work.
     pub background: Option<Box<dyn Background>>,
 }
 
-/// Whom to ask, and the flash that they may look at.
+/// Policies and designs to query, and the flash that they may look at.
 pub(crate) type Asks<'a> = (&'a Flash, &'a mut Policies);
 
-/// The policies that are inside of an engine.
+/// Policies that belong to an engine.
 pub(crate) struct Inner {
     pub destage: Box<dyn Destage>,
     pub eviction: Box<dyn Eviction>,
@@ -203,7 +205,7 @@ pub(crate) struct Inner {
 }
 
 impl Parts {
-    /// Where there is a block map, all pages of a logical block have the home that the placement gives it.
+    /// With block-level mapping, gives all pages of a logical block the same plane group.
     pub(crate) fn with_homes(self, config: &Config) -> Self {
         match config.file.ftl.mapping.block {
             Some(_) => Self { placement: Box::new(ByBlock::new(self.placement, config)), ..self },
@@ -211,8 +213,8 @@ impl Parts {
         }
     }
 
-    /// Those that the device asks itself, and those that go into an engine. Without homes and with a single pool there is
-    /// nothing to balance.
+    /// Splits the policies into those that the device queries itself and those of engines. Under dynamic
+    /// allocation with a single pool there is nothing to balance.
     pub(crate) fn split(mut self, config: &Config, seed: Seed) -> (Policies, Inner) {
         self.destage.draws_from(seed.stream("ssd.destage", 0));
         let pools = config.pools.count();
@@ -243,12 +245,13 @@ impl Parts {
 }
 
 impl Policies {
-    /// The power is cut: what was learned of the cells is forgotten.
+    /// Resets what a power cut loses: the tuner's knowledge of the cells.
     pub(crate) fn forget(&mut self) {
         self.tuner.forget();
     }
 
-    /// The size from which on what was written of a unit goes to the first of several pools, if sizes decide: as it is now.
+    /// Smallest size of a written unit that goes to the first of several pools, if sizes decide: the current
+    /// one.
     pub(crate) fn least_of_first(&self) -> Option<Bytes> {
         self.designs.least_of_first().or_else(|| self.router.least_of_first())
     }

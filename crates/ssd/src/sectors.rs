@@ -2,25 +2,25 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Which sectors of a mapping unit, one bit a sector.
+/// A set of sectors of a mapping unit, as a bitmap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sectors([u64; WORDS]);
 
 const WORDS: usize = 4;
 
 impl Sectors {
-    /// Sectors that a mapping unit may have: 128 KiB.
+    /// Most sectors of a mapping unit: 128 KiB.
     pub const MOST: u32 = WORDS as u32 * 64;
 
-    /// No sector.
+    /// Empty set.
     pub const NONE: Self = Self([0; WORDS]);
 
-    /// The sectors from `from` up to, but without, `to`.
+    /// Sectors from `from` up to `to` (exclusive).
     #[inline]
     pub fn range(from: u32, to: u32) -> Self {
         debug_assert!(from < to && to <= Self::MOST, "sectors {from} to {to} of a mapping unit");
         let mut words = [0; WORDS];
-        // Units of up to 32 KiB need the first word alone.
+        // Units of up to 32 KiB need only the first word.
         if to <= 64 {
             words[0] = ones(to - from) << from;
             return Self(words);
@@ -34,7 +34,7 @@ impl Sectors {
         Self(words)
     }
 
-    /// How many.
+    /// Number of sectors.
     #[inline]
     pub fn count(self) -> u32 {
         let [first, others @ ..] = self.0;
@@ -42,33 +42,33 @@ impl Sectors {
         first.count_ones() + beyond
     }
 
-    /// Whether there is none.
+    /// Whether the set is empty.
     #[inline]
     pub fn is_empty(self) -> bool {
         self == Self::NONE
     }
 
-    /// Those of either.
+    /// Union.
     #[inline]
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         self.zip(other, |a, b| a | b)
     }
 
-    /// Those that `other` has not.
+    /// Difference: sectors that are not in `other`.
     #[inline]
     #[must_use]
     pub fn without(self, other: Self) -> Self {
         self.zip(other, |a, b| a & !b)
     }
 
-    /// Whether all of `other` are among them.
+    /// Whether `other` is a subset.
     #[inline]
     pub fn covers(self, other: Self) -> bool {
         other.without(self).is_empty()
     }
 
-    /// Those of both.
+    /// Intersection.
     #[inline]
     #[must_use]
     pub fn common(self, other: Self) -> Self {

@@ -1,4 +1,4 @@
-//! Values that follow from the sizes of a device, for its host and for snapshots.
+//! Sizes derived from a configuration, for hosts and for snapshots.
 
 use wordline_kernel::Bytes;
 
@@ -6,7 +6,7 @@ use crate::block_device::Shape;
 use crate::config::Config;
 
 impl Config {
-    /// The shape of the device as a host sees it.
+    /// Shape of the device, as a host sees it.
     pub fn shape(&self) -> Shape {
         Shape {
             namespaces: self.namespaces.iter().map(|namespace| namespace.sectors).collect(),
@@ -17,8 +17,8 @@ impl Config {
         }
     }
 
-    /// As many as a field of the state takes that has an entry for each page, block and place of the buffer, beside what grows with the
-    /// work. Chosen: 256 B for an entry, which take less than 100, and 16 MiB.
+    /// Most bytes of a state field that has an entry for each page, block and place of the buffer, besides
+    /// what grows with the work. Chosen: 256 B for an entry, which takes less than 100, and 16 MiB.
     pub(crate) fn most_bytes(&self) -> u64 {
         let entries = [self.mapped_pages(), self.pools.block_sets(), self.buffer_pages, self.cache_pages];
         (16 << 20) + 256 * entries.into_iter().map(u64::from).sum::<u64>()

@@ -1,7 +1,7 @@
-//! A device at an instant, in bytes: all that it knows and all that is about to happen to it.
+//! Snapshot of a device: its state and its pending events, in bytes.
 //!
-//! Any instant between two events will do; commands of the host may be under way. A device of the same configuration
-//! and design that takes the bytes over goes on as the one that wrote them would have, event by event.
+//! A snapshot can be taken at any instant between two events, also with commands outstanding. A device of the
+//! same configuration and design that loads it continues exactly like the one that saved it, event by event.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -10,14 +10,14 @@ use wordline_kernel::{Calendar, Duration, Instant};
 
 use crate::Event;
 
-/// The number of the layout of the bytes. It grows with every change of what a component writes, so that bytes of another
-/// layout are refused and not misread.
+/// Version of the byte layout. It increases with every change of a component's state, so that snapshots of
+/// another layout are rejected and not misread.
 pub const LAYOUT: u32 = 52;
 
 const AGENDA: &str = "agenda";
 const DEVICE: &str = "device";
 
-/// Writes a device of whichever face and what is about to happen to it.
+/// Saves a device of any interface, and its pending events.
 pub(crate) fn save<E: Serialize>(
     device: &(impl State + ?Sized),
     agenda: &Agenda<E>,
@@ -28,8 +28,8 @@ pub(crate) fn save<E: Serialize>(
     to.part(DEVICE, device)
 }
 
-/// Takes over what [`save`] wrote. `most` is about as many bytes as the longest field takes, `lengths` those of the lists whose
-/// lengths follow from the configuration, and `check` says whether the state can be one of the device.
+/// Loads a state written by [`save`]. `most` limits the bytes of a field, `lengths` returns those of the
+/// lists that follow from the configuration, and `check` checks that the state is possible for the device.
 pub(crate) fn load<D: State + ?Sized, E: Copy + DeserializeOwned>(
     device: &mut D,
     most: u64,
@@ -56,17 +56,17 @@ pub(crate) fn load<D: State + ?Sized, E: Copy + DeserializeOwned>(
     Ok(agenda)
 }
 
-/// The present, and a device's events that are to come.
+/// Current time, and the pending events of a device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Agenda<E = Event> {
-    /// The present.
+    /// Current time.
     pub now: Instant,
-    /// Pending events and their times, in the order in which they will happen.
+    /// Pending events and their times, in order.
     pub events: Vec<(Instant, E)>,
 }
 
 impl<E: Copy> Agenda<E> {
-    /// That of a calendar of the device alone.
+    /// Agenda of a calendar that has only this device.
     pub fn of(calendar: &Calendar<E>) -> Self
     where
         E: PartialEq,
@@ -75,18 +75,18 @@ impl<E: Copy> Agenda<E> {
         Self { now: calendar.now(), events: calendar.pending() }
     }
 
-    /// A calendar that holds it, where the device's events are wrapped by `wrap`.
+    /// Calendar with this agenda, whose events are wrapped by `wrap`.
     pub fn calendar<W: Copy + PartialEq>(&self, wrap: impl Fn(E) -> W) -> Calendar<W> {
         Calendar::resumed(self.now, self.events.iter().map(|(time, event)| (*time, wrap(*event))))
     }
 
-    /// Whether the present, or the last event, is so late that the clock may come to its end.
+    /// Whether the current time, or the last event, is so late that the clock may overflow.
     pub fn is_too_late(&self) -> bool {
         let last = self.events.last().map_or(self.now, |(time, _)| *time);
         last > Instant::LIMIT + Duration::LIMIT
     }
 
-    /// Whether no event is before the present or before the one that it follows.
+    /// Whether no event is before the current time or before its predecessor.
     pub fn is_in_order(&self) -> bool {
         let times = self.events.iter().map(|(time, _)| *time);
         std::iter::once(self.now).chain(times).is_sorted()

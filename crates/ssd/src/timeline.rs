@@ -1,4 +1,4 @@
-//! The work of a device in a stretch of time, for time lines.
+//! Work of a device in a period of time, for time lines.
 
 use wordline_kernel::Instant;
 use wordline_nand::Span;
@@ -6,32 +6,33 @@ use wordline_nand::Span;
 use crate::command::{Answer, RequestId};
 use crate::flash::DieCommand;
 
-/// The work of a device since it was last asked.
+/// Work of a device since the last query.
 #[derive(Clone, Debug, Default)]
 pub struct Recorded {
-    /// Requests that were answered, in that order.
+    /// Completed requests, in the order of completion.
     pub requests: Vec<AnsweredRequest>,
-    /// Commands of the dies that are over, in the order of their ends.
+    /// Completed die commands, in the order of their ends.
     pub commands: Vec<DieCommand>,
-    /// The stages of commands that were begun, in the order of their beginning, each with the channel of its die.
+    /// Stages of commands that began, in that order, each with the channel of its die.
     pub stages: Vec<(Span, u32)>,
-    /// How full the device was, at each answer.
+    /// Occupancy of the device at each completion.
     pub levels: Vec<Levels>,
-    /// The channels and dies of each device of an array, which are counted over all devices; of another device its own alone.
+    /// Channels and dies of each device of an array, numbered over all devices; of another device only its
+    /// own.
     pub devices: Vec<Tracks>,
 }
 
-/// The channels and dies of a device.
+/// Channels and dies of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tracks {
-    /// Channels.
+    /// Number of channels.
     pub channels: u32,
-    /// Dies.
+    /// Number of dies.
     pub dies: u32,
 }
 
 impl Recorded {
-    /// The work of the devices of an array side by side, without their requests: those are of the array.
+    /// Combined work of the devices of an array, without their requests: the array has its own.
     pub fn join(devices: impl IntoIterator<Item = Self>) -> Self {
         let mut all = Self::default();
         let (mut channels, mut dies) = (0, 0);
@@ -54,21 +55,21 @@ impl Recorded {
     }
 }
 
-/// A request that was answered.
+/// A completed request.
 #[derive(Clone, Copy, Debug)]
 pub struct AnsweredRequest {
-    /// The number by which commands of dies name it; it is used again.
+    /// Number by which die commands refer to it; it is reused.
     pub id: RequestId,
-    /// When it was submitted.
+    /// Time of submission.
     pub submitted: Instant,
     /// The request, and its latency.
     pub answer: Answer,
 }
 
-/// How full a device was.
+/// Occupancy of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Levels {
-    /// When.
+    /// Time of the measurement.
     pub at: Instant,
     /// Pages in the write buffer.
     pub buffered: u32,

@@ -1,4 +1,4 @@
-//! The counters of a device.
+//! Counters of a device.
 
 use wordline_kernel::counters;
 use wordline_nand::CellMode;
@@ -7,7 +7,7 @@ use crate::faults::OfPools;
 use crate::times::Times;
 
 counters! {
-    /// The counts of a device since it was made.
+    /// Counters of a device since its creation.
     pub struct Totals {
         host_reads: "flash.host_reads", LogicalPages, "Logical pages read for the host.";
         rmw_reads: "flash.rmw_reads", LogicalPages, "Pages read to complete a partial write (read-modify-write).";
@@ -46,17 +46,17 @@ counters! {
         coalesced_writes: "buffer.coalesced_writes", LogicalPages, "Page writes that merged with one that waited.";
     }
     beside {
-        /// Where the time of commands went.
+        /// Latency breakdown of commands.
         times: Times;
-        /// Failures in each pool; the flash counts retried reads.
+        /// Failures of each pool; the flash counts read retries.
         faults: OfPools;
     }
 }
 
-/// Programs that were counted when their group was formed, and that will not happen: the data each of them was to
-/// write.
+/// Corrections for programs that were counted when their group was formed and will not happen: each subtracts
+/// the data of its program.
 impl Totals {
-    /// Counts pages of the host that are programmed in a mode.
+    /// Counts host pages programmed in a mode.
     #[inline]
     pub(crate) fn count_in_mode(&mut self, mode: CellMode, host: u64) {
         match mode {
@@ -70,7 +70,7 @@ impl Totals {
         }
     }
 
-    /// A group of the host, with what is carried along, that was to take `unit` locations in a mode.
+    /// Subtracts a host group, with carried pages, of `unit` locations in a mode.
     pub(crate) fn take_back_group(&mut self, host: u64, carried: u64, unit: u64, mode: CellMode) {
         self.host_programs -= host;
         match mode {
@@ -86,13 +86,13 @@ impl Totals {
         self.padding -= unit - host - carried;
     }
 
-    /// Pages of tables.
+    /// Subtracts table pages.
     pub(crate) fn take_back_tables(&mut self, pages: u64, unit: u64) {
         self.translation_programs -= pages;
         self.padding -= unit - pages;
     }
 
-    /// Pages that were to move, or to be copied inside their chip.
+    /// Subtracts relocated pages, perhaps by copyback.
     pub(crate) fn take_back_moved(&mut self, pages: u64, unit: u64, inside: bool) {
         self.gc_programs -= pages;
         self.gc_copied -= if inside { pages } else { 0 };

@@ -1,4 +1,4 @@
-//! Notices a device that gets nowhere.
+//! Watchdog for a device without progress.
 
 use std::fmt::{self, Write};
 
@@ -11,7 +11,7 @@ use crate::engines::Core;
 use crate::front::{Front, Request};
 use crate::writer::Writer;
 
-/// Notices a command that gets nowhere while simulated time goes on.
+/// Watchdog for a command without progress while simulated time advances.
 #[derive(Clone, Copy, Debug)]
 pub struct Watchdog {
     limit: Duration,
@@ -20,21 +20,22 @@ pub struct Watchdog {
 }
 
 impl Watchdog {
-    /// One that lets a command of such a device stand still for [as long as it may](BlockDevice::longest_wait).
+    /// Watchdog that allows a command of such a device to stand still for [as long as it
+    /// may](BlockDevice::longest_wait).
     pub fn of(device: &impl BlockDevice, now: Instant) -> Self {
         Self::with_limit(device.longest_wait(), now)
     }
 
-    /// One that lets a command stand still for so long.
+    /// Watchdog that allows a command to stand still for `limit`.
     pub fn with_limit(limit: Duration, now: Instant) -> Self {
         Self { limit, looked: now, oldest: None }
     }
 
-    /// Looks at a device; can be called at any time and as often as is wanted. `Err` if the oldest command has made no
-    /// progress for the limit of time: the pending work and the causes of its waits.
+    /// Checks a device; can be called at any time and as often as wanted. `Err` if the oldest command has
+    /// made no progress for the limit: the pending work and the causes of its waits.
     ///
     /// # Errors
-    /// The text of [`BlockDevice::what_waits`].
+    /// Text of [`BlockDevice::what_waits`].
     pub fn look(&mut self, device: &impl BlockDevice, now: Instant) -> Result<(), String> {
         if now - self.looked < self.limit {
             return Ok(());
@@ -50,10 +51,10 @@ impl Watchdog {
 }
 
 impl Config {
-    /// How long a command may stand still with good reason: while a die moves everything in it and erases all its blocks, or
-    /// while a single die writes all of the buffer, each time with as many reads in between as the scheduling lets pass;
-    /// ten minutes at least. Chosen: nothing that a command waits for is more work for one die, and hosts give a command up
-    /// after half a minute.
+    /// Longest time that a command may legitimately stand still: while a die relocates all its pages and
+    /// erases all its blocks, or while a single die writes the whole buffer, each time with as many reads in
+    /// between as the scheduling allows; at least ten minutes. Chosen: no command waits for more work of one
+    /// die, and hosts abort a command after half a minute.
     pub(crate) fn longest_wait(&self) -> Duration {
         let passing = u64::from(self.file.ftl.scheduling.reads_in_a_row) + 1;
         let of_pool = |pool: &Pool| {
@@ -73,10 +74,11 @@ impl Config {
     }
 }
 
-/// Lines of each kind in a report. Chosen: what hangs is seen in a few of them, and a device may have a thousand dies.
+/// Lines of each kind in a report. Chosen: a few are enough to see a hang, and a device may have a thousand
+/// dies.
 const LINES: usize = 16;
 
-/// How far the command is that was submitted first; those that were taken up go before those that wait.
+/// Progress of the command that was submitted first; commands in progress go before queued ones.
 pub(crate) fn oldest_command(front: &Front) -> Option<Oldest> {
     front.oldest().map(|Request { submitted, command, parts, next_page, .. }| Oldest {
         submitted: *submitted,
@@ -85,7 +87,7 @@ pub(crate) fn oldest_command(front: &Front) -> Option<Oldest> {
     })
 }
 
-/// The pending work of each engine of an SSD, and the causes of its waits.
+/// Pending work of each engine of an SSD, and the causes of its waits.
 pub(crate) fn what_waits(core: &Core, writer: &Writer, front: &Front, now: Instant) -> String {
     let mut text = String::new();
     tell(core, writer, front, now, &mut text).expect("a text takes everything");

@@ -1,4 +1,4 @@
-//! The books of what was programmed.
+//! Audit of the programmed pages.
 
 use wordline_kernel::{Duration, gcd};
 use wordline_nand::Pool;
@@ -7,8 +7,9 @@ use wordline_nand::chips::Counts;
 use super::Base;
 
 impl Base {
-    /// Checks that what the chips programmed is what was counted; a bug if not. Of units under way at most two a row are
-    /// counted and not programmed, which are of the pools or of blocks in other modes.
+    /// Checks the programs of the chips against the counters; panics if they differ. At most two units of
+    /// each plane group may be counted and not programmed yet; their size is that of a pool or of blocks in
+    /// other modes.
     pub(crate) fn audit(&self, elapsed: Duration) {
         let (pools, t) = (&self.config.pools, &self.totals);
         let programmed = |(pool, counts): (&Pool, &Counts)| {

@@ -1,4 +1,4 @@
-//! Questions and reports to designs whose inputs are all in `Base`.
+//! Queries and notifications to designs that only need `Base`.
 
 use wordline_nand::{BlockSetId, Done, Location, Operation, RowId};
 
@@ -13,7 +13,7 @@ use crate::policy::frontier::OpenBlock;
 use crate::policy::placement::RowSet;
 use crate::space::{AnswersNext, Space, StreamId, SuspendedBlocks};
 
-/// The policies and designs that say where a stream is programmed next, and the flash that they see.
+/// Policies and designs that select where a stream is programmed next, and the flash that they see.
 struct Asked<'a> {
     flash: &'a Flash,
     policies: &'a mut Policies,
@@ -48,40 +48,41 @@ impl AnswersNext for Asked<'_> {
 }
 
 impl Base {
-    /// The next `pages` of the stream's open block; see [`Space::take`](crate::space::Space).
+    /// Allocates the next `pages` of the stream's active block; see [`Space::take`](crate::space::Space).
     #[inline]
     pub(crate) fn take(&mut self, row: RowId, stream: StreamId, pages: u32) -> Location {
         let Self { space, flash, policies, .. } = self;
         space.take(row, stream, pages, &mut Asked { flash, policies })
     }
 
-    /// Has the word lines of a row named that are programmed again next; see [`Space::select_reprogram`](crate::space::Space).
+    /// Selects the word lines of a plane group to be reprogrammed next; see
+    /// [`Space::select_reprogram`](crate::space::Space).
     pub(crate) fn select_reprogram(&mut self, row: RowId) {
         let Self { space, flash, policies, .. } = self;
         space.select_reprogram(row, &mut Asked { flash, policies });
     }
 
-    /// One of these rows, of which there is at least one.
+    /// Selects one of these plane groups, of which there is at least one.
     #[inline]
     pub(crate) fn place(&mut self, rows: &RowSet) -> RowId {
         let Self { space, flash, policies, .. } = self;
         policies.place(rows, Sight { flash, space })
     }
 
-    /// Whether a design says when pages leave the buffer that may stay in it.
+    /// Whether a design decides when pages are destaged that may stay in the buffer.
     #[inline]
     pub(crate) fn gathers(&self) -> bool {
         self.policies.designs.answers(Seam::Coalesce) && self.config.file.buffer.mode == BufferMode::WriteBack
     }
 
-    /// Asks what to do with a block in which a command failed.
+    /// Asks for the action after a command failed in a block.
     pub(crate) fn asked_after(&mut self, failure: &Failure) -> After {
         let Self { space, flash, policies, .. } = self;
         let pool = space.pools().number_of_row(space.row_of(failure.block));
         policies.failed(failure, pool, Sight { flash, space })
     }
 
-    /// Tells designs what happened, if one observes it.
+    /// Notifies designs of an event, if one observes its kind.
     #[inline(always)]
     pub(crate) fn observe<'a>(&mut self, kind: Observes, seen: impl FnOnce(&Self) -> Seen<'a>) {
         if self.policies.designs.observes(kind) {
@@ -90,7 +91,7 @@ impl Base {
         }
     }
 
-    /// Tells designs what happened, after what happened to blocks before.
+    /// Notifies designs of an event, after the pending block events.
     #[inline(never)]
     pub(crate) fn tell_now(&mut self, seen: &Seen<'_>) {
         let Self { space, flash, policies, .. } = self;
@@ -99,20 +100,20 @@ impl Base {
         policies.designs.tell(seen, sight);
     }
 
-    /// Tells designs what happened to blocks.
+    /// Notifies designs of the pending block events.
     pub(crate) fn tell_news(&mut self) {
         let Self { space, flash, policies, .. } = self;
         policies.designs.tell_news(Sight { flash, space });
     }
 
-    /// Whether designs are to hear of something at the end of an event, with the buffer as full as `level` says.
+    /// Whether designs must be notified at the end of an event, given the buffer occupancy.
     #[inline]
     pub(crate) fn has_rest(&self, level: Level) -> bool {
         let designs = &self.policies.designs;
         !designs.is_empty() && (level != designs.notified_level() || self.space.has_news())
     }
 
-    /// At the end of an event designs hear of what is left to be told; the buffer is as full as `level` says.
+    /// Notifies designs at the end of an event: of pending block events, and of a changed buffer occupancy.
     #[inline(never)]
     pub(crate) fn tell_rest(&mut self, level: Level) {
         self.tell_news();
@@ -121,7 +122,7 @@ impl Base {
         }
     }
 
-    /// The host wrote of a page.
+    /// Notifies designs of a host write.
     #[inline(always)]
     pub(crate) fn tell_written(&mut self, piece: &Piece, command: &Command) {
         self.observe(Observes::WRITTEN, |_| Seen::Written {
@@ -131,7 +132,7 @@ impl Base {
         });
     }
 
-    /// A program is over.
+    /// Notifies designs of a completed program.
     #[inline]
     pub(crate) fn tell_programmed(&mut self, task: &Task, done: &Done, failed: bool) {
         if self.policies.designs.observes(Observes::PROGRAMMED) {
@@ -160,7 +161,7 @@ impl Base {
         policies.designs.tell(&seen, sight);
     }
 
-    /// A block was erased.
+    /// Notifies designs of an erase.
     #[inline]
     pub(crate) fn told_erased(&mut self, block: BlockSetId) {
         self.observe(Observes::ERASED, |base| Seen::Erased {

@@ -1,4 +1,4 @@
-//! Failures of a device, and whether it still takes writes.
+//! Failures of a device, and whether it still accepts writes.
 
 use wordline_kernel::{Column, state};
 use wordline_nand::{BlockSetId, RowId};
@@ -7,24 +7,24 @@ use crate::config::Config;
 use crate::policy::placement::Placement;
 use crate::pools::EVERYTHING_IN;
 
-/// Failures of a device, and whether it still takes writes.
+/// Failures of a device, and whether it still accepts writes.
 #[derive(Clone, Debug)]
 pub(crate) struct Life {
     /// Failed programs, failed erases and lost reads of each block.
     pub(crate) failures: Column<BlockSetId, [u8; 4]>,
-    /// How many pages have their home in each row, where these are the rows of a single pool: each must hold its own. Of several pools any
-    /// row takes what a full one does not.
+    /// Pages statically assigned to each plane group of a single pool: each group must hold its own. With
+    /// several pools any plane group takes pages that a full one does not.
     pub(crate) home_pages: Option<Column<RowId, u32>>,
-    /// Pages of the host that each pool has room for.
+    /// Host pages that each pool has room for.
     pub(crate) room: Vec<u64>,
-    /// Whether writes are refused.
+    /// Whether writes are rejected.
     pub(crate) read_only: bool,
 }
 
 state!(Life { values { failures, room, read_only } fixed { home_pages } });
 
 impl Life {
-    /// Nothing has failed.
+    /// State without failures.
     pub(crate) fn new(config: &Config, placement: &dyn Placement) -> Self {
         Self {
             failures: Column::filled(config.pools.block_sets() as usize, [0; 4]),
@@ -36,7 +36,7 @@ impl Life {
     }
 }
 
-/// How many pages have their home in each row.
+/// Number of pages statically assigned to each plane group.
 fn home_pages(config: &Config, placement: &dyn Placement) -> Column<RowId, u32> {
     let mut pages = Column::filled(config.pools.rows() as usize, 0);
     for page in 0..config.logical_pages {

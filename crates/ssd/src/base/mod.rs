@@ -1,4 +1,4 @@
-//! The state that every engine uses: the flash, the block table, the configuration, policies, and counts.
+//! State shared by all engines: the flash, the block table, the configuration, policies, and counters.
 
 mod audit;
 mod designs;
@@ -33,26 +33,26 @@ pub(crate) use life::Life;
 pub(crate) use page::{PageSize, Piece};
 pub(crate) use read::{LocationRead, Wanted};
 
-/// The state that every engine uses. Its parts are public, so that each can be borrowed alone; it has short helpers and no
-/// mechanism.
+/// State shared by all engines. Its parts are public, so that each can be borrowed separately; it has short
+/// helpers and no mechanism.
 pub struct Base {
     pub(crate) config: Config,
-    /// The chips, the queues of their dies, and what they carry out.
+    /// Chips, the command queues of their dies, and the commands in progress.
     pub flash: Flash,
-    /// The block table.
+    /// Block table.
     pub space: Space,
     pub(crate) policies: Policies,
     pub(crate) life: Life,
     pub(crate) page_size: PageSize,
-    /// Whether the placement fixes the row of each page by its number.
+    /// Whether allocation is static.
     pub(crate) has_homes: bool,
-    /// The states of the pools as policies see them; computed when a policy is asked.
+    /// States of the pools as policies see them; computed before a policy is queried.
     pub(crate) states: Vec<PoolState>,
     digest: Digest,
     pub(crate) totals: Totals,
-    /// Where the time of the reads and programs went that wrote the buffer out, for each pool.
+    /// Latency breakdown of the reads and programs that destaged the buffer, for each pool.
     written_back: Vec<WriteBack>,
-    /// The contents of the sectors; none unless the host asked to follow them.
+    /// Contents of the sectors; `None` unless the host asked for data verification.
     pub(crate) contents: Option<Box<Contents>>,
 }
 
@@ -63,8 +63,9 @@ state!(Base {
 });
 
 impl Base {
-    /// Part of the capacity in good blocks that holds nothing valid: what is spare in effect. It is more than the
-    /// over-provisioning by what the host never wrote or discarded. It takes time in proportion to the number of blocks.
+    /// Effective over-provisioning: the fraction of good capacity without valid data. It exceeds the
+    /// configured spare by what the host never wrote or discarded. Takes time in proportion to the number of
+    /// blocks.
     pub fn effective_spare(&self) -> f64 {
         let pools = &self.config.pools;
         let good = |row| u64::from(self.space.good(row)) * u64::from(pools.per_block_of(row));
@@ -72,12 +73,13 @@ impl Base {
         1.0 - self.space.total_valid() as f64 / all.max(1) as f64
     }
 
-    /// How full the flash is, blocks out of use included. It takes time in proportion to the number of blocks.
+    /// Utilization of the flash, including blocks out of service. Takes time in proportion to the number of
+    /// blocks.
     pub fn fullness(&self) -> Fullness {
         Fullness { valid: self.space.total_valid(), total: u64::from(self.config.pools.locations()) }
     }
 
-    /// The readings of the flash at `now`, of a write buffer that holds so many pages, and of a collector that has gone through so many.
+    /// Gauges of the flash at `now`, given the pages in the write buffer and the pages that GC has processed.
     pub(crate) fn gauges(&self, buffered: u32, gone_through: u64, now: Instant) -> Gauges {
         let (chips, pools) = (self.flash.chips(), &self.config.pools);
         Gauges {
@@ -91,7 +93,7 @@ impl Base {
         }
     }
 
-    /// How worn each pool is, in their order. It takes time in proportion to the number of blocks.
+    /// Wear of each pool, in order. Takes time in proportion to the number of blocks.
     pub fn worn(&self) -> Vec<Worn> {
         let pools = self.config.pools.iter().map(|pool| {
             let all = pool.geometry.all_blocks();
@@ -101,7 +103,7 @@ impl Base {
         pools.collect()
     }
 
-    /// The lengths of the lists whose lengths follow from the configuration.
+    /// Lengths of the lists that follow from the configuration.
     pub(crate) fn shape(&self) -> Vec<usize> {
         let mut lengths = vec![self.life.failures.len(), self.written_back.len()];
         lengths.extend(self.space.shape());
@@ -109,14 +111,15 @@ impl Base {
         lengths
     }
 
-    /// Checks what was loaded at `now`.
+    /// Checks the loaded state at time `now`.
     pub(crate) fn check_loaded(&self, agenda: &Agenda) -> Result<(), String> {
         self.space.check_loaded(|block| self.flash.chips().programmed(block))?;
         self.flash.check_loaded(agenda.now)?;
         self.check_pending(agenda)
     }
 
-    /// Checks what was loaded of the policies that the device asks itself, and that the pending events are those that the dies wait for.
+    /// Checks the loaded state of the policies that the device queries itself, and that the pending events
+    /// match those that the dies wait for.
     fn check_pending(&self, agenda: &Agenda) -> Result<(), String> {
         self.policies.placement.check_loaded()?;
         self.flash.check_pending(agenda.events.iter().filter_map(|(_, event)| match *event {
@@ -125,23 +128,23 @@ impl Base {
         }))
     }
 
-    /// Takes a word of what happened into the digest.
+    /// Adds a word to the event digest.
     #[inline]
     pub(crate) fn digest(&mut self, word: u64) {
         self.digest.add(word);
     }
 
-    /// The digest of everything that happened.
+    /// Digest of all events so far.
     pub(crate) fn digest_so_far(&self) -> Digest {
         self.digest
     }
 
-    /// Where the time of the reads and programs went that wrote the buffer out, for each pool.
+    /// Latency breakdown of the reads and programs that destaged the buffer, for each pool.
     pub(crate) fn written_back(&self) -> &[WriteBack] {
         &self.written_back
     }
 
-    /// From the next commands on flash and firmware take their times with these factors.
+    /// Scales the times of flash and firmware by these factors, from the next commands on.
     pub(crate) fn change_times(&mut self, factors: &TimeFactors) {
         self.flash.change_times(factors);
         let file = &mut self.config.file;
@@ -149,25 +152,25 @@ impl Base {
         file.buffer.access_time = factors.controller.of(file.buffer.access_time);
     }
 
-    /// From now on it is known what the sectors hold.
+    /// Tracks the contents of sectors from now on.
     pub(crate) fn keep_contents(&mut self, mut contents: Contents) {
         contents.per_page = self.sectors_per_page();
         self.contents = Some(Box::new(contents));
     }
 
-    /// Whether a deliberate fault is switched on.
+    /// Whether a deliberate fault is enabled.
     #[inline(always)]
     pub(crate) fn has(&self, mutant: Mutant) -> bool {
         cfg!(debug_assertions) && self.contents.as_ref().is_some_and(|contents| contents.has(mutant))
     }
 
-    /// To count what failed in the pool of a block.
+    /// Failure counters of the pool of a block.
     pub(crate) fn faults_at(&mut self, block: BlockSetId) -> &mut Faults {
         let pools = &self.config.pools;
         self.totals.faults.count(pools.number_of_row(pools.row_of_block(block)))
     }
 
-    /// Sectors of a logical page.
+    /// Number of sectors of a logical page.
     #[inline]
     pub(crate) fn sectors_per_page(&self) -> u64 {
         self.page_size.sectors
@@ -179,7 +182,7 @@ impl Base {
         self.page_size.all
     }
 
-    /// The pages that a command touches: first, and one beyond the last; the same if it has no sectors.
+    /// First page of a command, and one past its last page; equal if it has no sectors.
     #[inline]
     pub(crate) fn pages_of(&self, command: &Command) -> (u32, u32) {
         let first = self.page_size.page_of(command.sector);
@@ -190,7 +193,7 @@ impl Base {
         (first, end)
     }
 
-    /// The part of `command` that lies in page `page`, one of those that it touches.
+    /// Part of `command` in page `page`, one of the pages that it covers.
     #[inline]
     pub(crate) fn piece(&self, command: &Command, page: u32) -> Piece {
         let per_page = self.sectors_per_page();
@@ -200,46 +203,48 @@ impl Base {
         Piece { page: LogicalPage(page), from: from as u32, to: to as u32 }
     }
 
-    /// Written pages in the buffer that still come to flash when the power fails; no more than these are ever in it if
-    /// there are any.
+    /// Most pages in the buffer that still reach flash after a power loss: the whole capacity of a protected
+    /// buffer, otherwise 0.
     pub fn protected_pages(&self) -> u32 {
         if self.is_protected() { self.config.buffer_pages } else { 0 }
     }
 
-    /// Whether what is in the buffer outlives the power.
+    /// Whether the buffer survives a power loss.
     pub(crate) fn is_protected(&self) -> bool {
         self.config.file.buffer.power_loss_protection != Protection::None
     }
 
-    /// Pages that the good blocks of a pool can hold with a program unit under way in each row.
+    /// Pages that the good blocks of a pool can hold with a program unit in progress in each plane group.
     pub(crate) fn room_of(&self, pool: &Pool) -> u64 {
         let of_row = |row| u64::from(self.space.limit(row).saturating_sub(pool.locations.per_program));
         pool.geometry.all_rows().map(of_row).sum()
     }
 
-    /// Pages that a row can hold beside those that have their home there, with a program unit of them under way.
+    /// Pages that a plane group can hold beyond those statically assigned to it, with a program unit of them
+    /// in progress.
     pub(crate) fn spare_beside_homes(&self, row: RowId) -> Option<u32> {
         let homes = self.life.home_pages.as_ref().map_or(0, |pages| pages[row]);
         self.space.limit(row).checked_sub(homes + self.config.pools.per_program(row))
     }
 
-    /// Whether pages of tables leave room for the pages that have their home in a row.
+    /// Whether table pages must leave room for the pages statically assigned to each plane group.
     pub(crate) fn has_homes_beside_tables(&self) -> bool {
         self.life.home_pages.is_some()
     }
 
-    /// Whether each row must hold the pages that have their home there: without a balancer they go nowhere else.
+    /// Whether each plane group must hold the pages statically assigned to it: without a balancer they go
+    /// nowhere else.
     pub(crate) fn stay_at_home(&self) -> bool {
         self.has_homes_beside_tables() && !self.policies.balances()
     }
 
-    /// All block sets that are not out of use.
+    /// All multi-plane blocks in service.
     pub(crate) fn blocks_in_use(&self) -> Vec<BlockSetId> {
         let all = self.config.pools.all_blocks();
         all.filter(|block| self.space.state(*block) != State::Bad).collect()
     }
 
-    /// Erased blocks are native.
+    /// Returns erased blocks to native mode.
     pub(crate) fn set_modes(&mut self) {
         for block in self.config.pools.all_blocks() {
             if self.space.is_native(block) && self.flash.chips().programmed(block) == 0 {
@@ -248,7 +253,7 @@ impl Base {
         }
     }
 
-    /// Puts the block of a row that `page` is in into the mode that it was opened in.
+    /// Sets the block of `page` to the mode in which it was opened.
     #[inline]
     pub(crate) fn set_mode(&mut self, row: RowId, page: PageId) {
         if self.space.has_modes(row) {
@@ -257,12 +262,12 @@ impl Base {
         }
     }
 
-    /// The states of the pools that policies see.
+    /// States of the pools that policies see.
     pub fn pool_states(&self) -> Vec<PoolState> {
         self.states_now().collect()
     }
 
-    /// Works out what a policy may know of the pools, which it is going to be asked about.
+    /// Computes the states of the pools for a policy that is about to be queried.
     pub(crate) fn gather_states(&mut self) {
         let mut states = std::mem::take(&mut self.states);
         states.clear();
@@ -282,7 +287,7 @@ impl Base {
         })
     }
 
-    /// Works out again how many pages of the host the rows of each pool can hold: blocks have failed.
+    /// Recomputes the host pages that each pool can hold, after blocks failed.
     pub(crate) fn note_room(&mut self) {
         let shares = self.config.shares();
         for n in 0..self.config.pools.count() {

@@ -1,4 +1,4 @@
-//! A new device's flash and block table, as its configuration and its policies want them.
+//! Flash and block table of a new device, from its configuration and policies.
 
 use wordline_kernel::{Digest, Seed};
 use wordline_nand::Pool;
@@ -14,7 +14,7 @@ use crate::times::WriteBack;
 use crate::totals::Totals;
 
 impl Base {
-    /// With nothing written; `needs` is what a policy needs to choose victims.
+    /// State without written pages; `needs` are the candidate indexes of the victim policy.
     pub(crate) fn new(config: Config, policies: Policies, needs: Indexes, seed: Seed) -> Self {
         let streams = config.file.streams_beside(policies.host_streams(), policies.collector_streams());
         let shares = config.mode_shares(|pool, mode| policies.mode_streams(pool, mode));
@@ -42,13 +42,13 @@ impl Base {
 }
 
 impl Base {
-    /// The blocks of each pool that may be in other modes than the native one.
+    /// Share of blocks in each non-native mode, for each pool.
     pub(crate) fn mode_shares(&self) -> Vec<Vec<ModeShare>> {
         self.config.mode_shares(|pool, mode| self.policies.mode_streams(pool, mode))
     }
 }
 
-/// The table of the blocks, of which some are bad from the factory.
+/// Block table with the factory bad blocks.
 fn new_blocks(
     config: &Config,
     streams: Streams,
@@ -78,7 +78,7 @@ fn new_blocks(
     blocks
 }
 
-/// Lets a frontier say which word line is programmed next, unless that is always the one after the last.
+/// Lets a frontier policy select word lines, unless they are always programmed in order.
 fn order_word_lines(policies: &Policies, config: &Config, flash: &mut Flash, space: &mut Space) {
     for (n, Pool { part, geometry, .. }) in config.pools.iter().enumerate() {
         if policies.orders_word_lines(n) {
@@ -92,7 +92,7 @@ fn order_word_lines(policies: &Policies, config: &Config, flash: &mut Flash, spa
     }
 }
 
-/// Keeps what the choice of victims needs.
+/// Maintains the candidate indexes for victim selection.
 fn keep_for(indexes: Indexes, config: &Config, space: &mut Space) {
     space.keep(indexes);
     if config.file.ftl.gc.scope == Scope::SuperBlock {

@@ -1,43 +1,43 @@
-//! The size of logical pages, and the part of one that a command covers.
+//! Size of logical pages, and the part of one that a command covers.
 
 use crate::command::SECTOR;
 use crate::config::Config;
 use crate::map::LogicalPage;
 use crate::sectors::Sectors;
 
-/// The part of a command that lies in one logical page.
+/// Part of a command in one logical page.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Piece {
     pub page: LogicalPage,
-    /// Its first sector in the page, and one beyond its last.
+    /// First sector in the page, and one past the last.
     pub(super) from: u32,
     pub(super) to: u32,
 }
 
 impl Piece {
-    /// Its sectors of the page.
+    /// Sectors of the page.
     #[inline]
     pub fn sectors(&self) -> Sectors {
         Sectors::range(self.from, self.to)
     }
 
-    /// Their numbers.
+    /// Numbers of the sectors.
     pub fn range(&self) -> std::ops::Range<u32> {
         self.from..self.to
     }
 
-    /// How many these are.
+    /// Number of sectors.
     #[inline]
     pub fn len(&self) -> u32 {
         self.to - self.from
     }
 }
 
-/// The size of a logical page.
+/// Size of a logical page.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PageSize {
     pub(super) sectors: u64,
-    /// The binary logarithm of their number, where they are a power of two.
+    /// Binary logarithm of the number of sectors, if that is a power of two.
     shift: Option<u32>,
     pub(super) all: Sectors,
 }
@@ -49,7 +49,7 @@ impl PageSize {
         Self { sectors, shift, all: Sectors::range(0, sectors as u32) }
     }
 
-    /// The page that a sector lies in.
+    /// Page of a sector.
     #[inline]
     pub(super) fn page_of(&self, sector: u64) -> u32 {
         let page = match self.shift {

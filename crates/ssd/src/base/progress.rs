@@ -1,4 +1,4 @@
-//! Reports in words the state of the dies and of the blocks of a row.
+//! State of the dies, and of the blocks of a plane group, as text.
 
 use std::fmt::{self, Write};
 
@@ -8,7 +8,7 @@ use wordline_nand::{DieId, RowId};
 use super::Base;
 
 impl Base {
-    /// Writes the tasks that wait for the dies, at most this many dies.
+    /// Writes the tasks queued for the dies, for at most this many dies.
     pub(crate) fn tell(&self, now: Instant, dies: usize, out: &mut String) -> fmt::Result {
         let state = if self.life.read_only { "read-only" } else { "takes writes" };
         writeln!(out, "the device {state}")?;
@@ -36,7 +36,7 @@ impl Base {
         Ok(())
     }
 
-    /// The room in a row, as text.
+    /// Free blocks and valid pages of a plane group, as text.
     pub(crate) fn tell_row(&self, row: RowId) -> String {
         let Self { space, .. } = self;
         format!(

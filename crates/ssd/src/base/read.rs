@@ -11,12 +11,12 @@ use crate::map::LogicalPage;
 use crate::sectors::Sectors;
 use crate::times::Spent;
 
-/// Which sectors of a location are read. A run of them, which most reads are of, is no set before one is needed.
+/// Sectors of a location to read. A range, as in most reads, is converted to a set only when one is needed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Wanted {
-    /// Those of a piece of a command.
+    /// Sectors of a piece of a command.
     Piece(Piece),
-    /// Any.
+    /// Any set of sectors.
     Set(Sectors),
 }
 
@@ -29,7 +29,7 @@ impl Wanted {
         }
     }
 
-    /// How many.
+    /// Number of sectors.
     #[inline]
     fn count(&self) -> u32 {
         match self {
@@ -46,15 +46,16 @@ pub(crate) struct LocationRead {
     pub class: Class,
     pub location: Location,
     pub sectors: Wanted,
-    /// The logical page and the version that it must find.
+    /// Logical page and version that it must find.
     pub logical: LogicalPage,
     pub version: u32,
-    /// How long it waited for the place of the page.
+    /// Time that it waited for the map entry of the page.
     pub waited: Duration,
 }
 
 impl Base {
-    /// Queues the reads of all pages of a location that hold one of the sectors; of which die they are, and how many.
+    /// Queues the reads of all pages of a location that have one of the sectors; returns their die and
+    /// number.
     #[inline(always)]
     pub(crate) fn queue_read(&mut self, read: LocationRead, calendar: &impl Schedule<Event>) -> (DieId, u32) {
         let locations = &self.config.pools.of_location(read.location).locations;
@@ -66,7 +67,7 @@ impl Base {
         (self.config.pools.die_of(read.location), reads)
     }
 
-    /// Queues a read for each page of a location of several that holds one of the sectors; how many they are.
+    /// Queues a read for each page of a larger location that has one of the sectors; returns their number.
     #[inline(never)]
     fn queue_page_reads(
         &mut self,
@@ -108,7 +109,7 @@ impl Base {
         die
     }
 
-    /// A read found what the host wrote last, or the run stops.
+    /// Checks that a read found the version that the host wrote last; panics otherwise.
     #[inline]
     pub(crate) fn check_read(&self, task: &Task) {
         let (wanted, found) = (task.wanted, self.flash.stamp(task.location));
@@ -121,20 +122,20 @@ impl Base {
         );
     }
 
-    /// Something that is not in the buffer was read, to be written with what is.
+    /// Records the latency breakdown of a read-modify-write read.
     pub(crate) fn note_fill_time(&mut self, task: &Task, done: &Done, now: Instant) {
         let spent = self.flash.spent(task, done, now);
         self.written_back[self.config.pools.number_of(done.die)].fills.add(&spent);
     }
 
-    /// A program of what the host wrote is over; where its time went.
+    /// Records and returns the latency breakdown of a host program.
     pub(crate) fn note_program_time(&mut self, row: RowId, task: &Task, done: &Done, now: Instant) -> Spent {
         let spent = self.flash.spent(task, done, now);
         self.written_back[self.config.pools.number_of_row(row)].programs.add(&spent);
         spent
     }
 
-    /// Gives an idle die its next command.
+    /// Starts the next command of an idle die.
     #[inline]
     pub(crate) fn kick(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
         self.flash.start(die, &self.policies, &mut calendar.within(Event::Flash));
@@ -144,7 +145,8 @@ impl Base {
         self.flash.promote(tickets, &self.policies, &mut calendar.within(Event::Flash));
     }
 
-    /// The host waits for the whole buffer to be written out, or for any room in it.
+    /// Promotes all queued host commands, because the host waits for the whole buffer to be written, or for
+    /// room in it.
     #[inline]
     pub(crate) fn promote_all(&mut self, calendar: &mut impl Schedule<Event>) {
         self.flash.promote_all(&self.policies, &mut calendar.within(Event::Flash));

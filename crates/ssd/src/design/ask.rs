@@ -1,4 +1,4 @@
-//! Asks the design or policy that answers a question, checks the answer, and reports events to designs.
+//! Queries to the design or policy that decides, checks of decisions, and delivery of events to designs.
 
 use wordline_kernel::chart::Drawn;
 use wordline_kernel::metrics::Value;
@@ -20,59 +20,59 @@ use crate::policy::victim::{Candidates, Indexes};
 use crate::space::ModeStreams;
 
 impl Designs {
-    /// Whether some design answers this.
+    /// Whether some design makes this decision.
     #[inline]
     pub(crate) fn answers(&self, seam: Seam) -> bool {
         self.claimed.has(seam)
     }
 
-    /// Whether some design answers a question about the host's streams.
+    /// Whether some design makes a decision about host streams.
     #[inline]
     pub(crate) fn routes(&self) -> bool {
         self.claimed.has_any(ROUTES)
     }
 
-    /// Whether there are none.
+    /// Whether there are no designs.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
-    /// The kinds of events that some design observes.
+    /// Event kinds that some design observes.
     pub(crate) fn observed(&self) -> Observes {
         self.observed
     }
 
-    /// Whether some design observes this.
+    /// Whether some design observes any of these kinds.
     #[inline]
     pub(crate) fn observes(&self, kinds: Observes) -> bool {
         self.observed.has(kinds)
     }
 
-    /// It is this late now.
+    /// Sets the time that views show.
     #[inline]
     pub(crate) fn note_time(&mut self, now: Instant) {
         self.now = now;
     }
 
-    /// The level of the buffer that designs were told of last.
+    /// Buffer occupancy in the last event delivered to designs.
     #[inline]
     pub(crate) fn notified_level(&self) -> Level {
         self.notified_level
     }
 
-    /// Notes the level of the buffer, for designs that are going to be asked.
+    /// Sets the buffer occupancy that views show.
     pub(crate) fn note_level(&mut self, level: Level) {
         self.level = level;
     }
 
-    /// Notes the level of the buffer at the end of an event; true if designs were told of another one.
+    /// Sets the buffer occupancy at the end of an event; true if designs were last notified of another one.
     pub(crate) fn is_new_level(&mut self, level: Level) -> bool {
         self.level = level;
         std::mem::replace(&mut self.notified_level, level) != level
     }
 
-    /// Asks a design.
+    /// Queries a design.
     pub(super) fn ask<T>(
         &mut self,
         design: usize,
@@ -85,7 +85,7 @@ impl Designs {
         f(&mut *one.design, &mut View { sight, level: *level, now: *now, random: &mut one.random })
     }
 
-    /// Tells designs what they observe of the blocks.
+    /// Notifies designs of the pending block events that they observe.
     #[inline]
     pub(crate) fn tell_news(&mut self, sight: Sight<'_>) {
         if let Some(news) = sight.space.take_news() {
@@ -96,7 +96,7 @@ impl Designs {
         }
     }
 
-    /// Tells those designs that observe this.
+    /// Notifies the designs that observe this event.
     #[inline(never)]
     pub(crate) fn tell(&mut self, seen: &Seen<'_>, sight: Sight<'_>) {
         let Self { all, level, now, .. } = self;
@@ -106,7 +106,7 @@ impl Designs {
         }
     }
 
-    /// An answer was not allowed. The first one is kept; what follows may follow from it.
+    /// Records an invalid decision. Only the first one is kept, as later ones may follow from it.
     #[cold]
     pub(super) fn note_wrong(
         &self,
@@ -119,25 +119,25 @@ impl Designs {
         let _ = self.wrong.get_or_init(|| Box::new(WrongAnswer { design, seam, answer, allowed: allowed() }));
     }
 
-    /// The first answer that was not allowed.
+    /// First invalid decision, if any.
     #[inline]
     pub(crate) fn wrong_answer(&self) -> Option<&WrongAnswer> {
         self.wrong.get().map(|wrong| &**wrong)
     }
 
-    /// The metrics of all designs, with what they say.
+    /// Metrics of all designs, with their values.
     pub(crate) fn measure(&self) -> impl Iterator<Item = (&'static Metric, Value)> + '_ {
         self.all.iter().flat_map(|one| one.design.measure())
     }
 
-    /// The charts of all designs, each with the name of its design.
+    /// Charts of all designs, each with the name of its design.
     pub(crate) fn charts(&self) -> impl Iterator<Item = (&'static str, Drawn)> + '_ {
         self.all
             .iter()
             .flat_map(|one| one.design.charts().into_iter().map(|drawn| (one.design.name(), drawn)))
     }
 
-    /// The size from which on what was written of a unit goes to the first of several pools.
+    /// Smallest size of a written unit that goes to the first of several pools.
     pub(crate) fn least_of_first(&self) -> Option<Bytes> {
         let owner = self.owner(Seam::Pool, 0)?;
         self.all[owner].design.least_of_first()
@@ -145,7 +145,7 @@ impl Designs {
 }
 
 impl Policies {
-    /// How many streams of the host there are.
+    /// Number of host streams.
     pub(crate) fn host_streams(&self) -> u8 {
         self.designs
             .routes
@@ -153,12 +153,12 @@ impl Policies {
             .map_or_else(|| self.router.streams(), |routes| routes.streams.len() as u8)
     }
 
-    /// How many streams of the collector there are.
+    /// Number of GC streams.
     pub(crate) fn collector_streams(&self) -> u8 {
         self.designs.gathered.most()
     }
 
-    /// The pool that a stream of the host goes to.
+    /// Pool of a host stream.
     pub(crate) fn pool_of_stream(&self, stream: u8) -> u8 {
         match &self.designs.routes {
             Some(routes) => routes.streams[usize::from(stream)].pool,
@@ -166,7 +166,7 @@ impl Policies {
         }
     }
 
-    /// The streams that go to blocks of a pool in a mode.
+    /// Streams whose blocks in a pool are opened in a mode.
     pub(crate) fn mode_streams(&self, pool: usize, mode: CellMode) -> ModeStreams {
         let Designs { routes, gathered, .. } = &self.designs;
         let declared = routes.as_ref().map_or(0, |routes| routes.in_mode(pool, mode));
@@ -175,7 +175,7 @@ impl Policies {
         ModeStreams { host: declared | routed, gc: gathered.in_mode(pool, mode) }
     }
 
-    /// The stream that what leaves the buffer goes to.
+    /// Host stream for a page or unit being destaged.
     #[inline]
     pub(crate) fn route(&mut self, page: &Outgoing<'_>, sight: Sight<'_>) -> u8 {
         if self.designs.routes() {
@@ -189,7 +189,7 @@ impl Policies {
         0
     }
 
-    /// The same where a design answers a part of it: the pool first, then the stream in it.
+    /// Host stream where a design decides: the pool first, then the stream in it.
     #[inline(never)]
     fn routed(&mut self, page: &Outgoing<'_>, sight: Sight<'_>) -> u8 {
         let pools = sight.space.pools().count();
@@ -223,25 +223,25 @@ impl Policies {
         first + stream
     }
 
-    /// Whether what waits of a unit leaves the buffer now.
+    /// Whether the waiting pages of a unit are destaged now.
     pub(crate) fn leaves_now(&mut self, unit: &Gathered<'_>, sight: Sight<'_>) -> bool {
         let Some(design) = self.designs.owner(Seam::Coalesce, 0) else { return false };
         self.designs.ask(design, sight, |design, view| design.leaves_now(unit, view))
     }
 
-    /// Whether a page that waits leaves the buffer with another one of its unit.
+    /// Whether a waiting page is destaged together with another one of its unit.
     pub(crate) fn leaves_with(&mut self, page: u32, other: u32, sight: Sight<'_>) -> bool {
         let Some(design) = self.designs.owner(Seam::Coalesce, 0) else { return true };
         self.designs.ask(design, sight, |design, view| design.leaves_with(page, other, view))
     }
 
-    /// Whether a page of another pool is programmed with what of its unit goes to the first.
+    /// Whether a page in another pool is programmed with the part of its unit that goes to the first pool.
     pub(crate) fn goes_along(&mut self, page: u32, sight: Sight<'_>) -> bool {
         let Some(design) = self.designs.owner(Seam::Coalesce, 0) else { return true };
         self.designs.ask(design, sight, |design, view| design.goes_along(page, view))
     }
 
-    /// One of `rows`, which all are of one pool; there is at least one.
+    /// One of `rows`, at least one plane group, all of one pool.
     #[inline]
     pub(crate) fn place(&mut self, rows: &RowSet, sight: Sight<'_>) -> RowId {
         let answer = if self.designs.answers(Seam::Place) {
@@ -277,14 +277,14 @@ impl Policies {
         first
     }
 
-    /// Whether the word lines of a pool are programmed in another order than that of their numbers, or again.
+    /// Whether word lines of a pool are programmed out of numerical order, or reprogrammed.
     pub(crate) fn orders_word_lines(&self, pool: usize) -> bool {
         !self.frontiers[pool].is_in_order()
             || self.designs.owner(Seam::Frontier, pool).is_some()
             || self.again(pool).is_some()
     }
 
-    /// How often each stream of the host lets word lines of its blocks be programmed again, where one of a pool does.
+    /// Most reprograms of a word line, for each host stream; `None` if no stream of the pool reprograms.
     pub(crate) fn again(&self, pool: usize) -> Option<Vec<u8>> {
         let streams = &self.designs.routes.as_ref()?.streams;
         let of_pool =
@@ -293,12 +293,12 @@ impl Policies {
         most.iter().any(|times| *times > 0).then_some(most)
     }
 
-    /// Blocks of a pool that a stream may have open at once.
+    /// Most open blocks of a stream in a pool.
     pub(crate) fn open_blocks(&self, pool: usize) -> u8 {
         self.designs.owner(Seam::Frontier, pool).map_or(1, |design| self.designs.open_blocks(design))
     }
 
-    /// The open block of a stream, and the word line of it, that the next program goes to.
+    /// Open block of a stream and its word line for the next program.
     pub(crate) fn next_word_line(&mut self, open: &[OpenBlock<'_>], sight: Sight<'_>) -> (usize, u32) {
         let which = if open.len() > 1 { self.open_block(open, sight) } else { 0 };
         (which, self.word_line(&open[which], sight))
@@ -318,7 +318,7 @@ impl Policies {
         0
     }
 
-    /// A word line of an open block that is not programmed.
+    /// A word line of an open block that is unprogrammed or can be reprogrammed.
     fn word_line(&mut self, open: &OpenBlock<'_>, sight: Sight<'_>) -> u32 {
         let pools = sight.space.pools();
         let pool = pools.number_of_row(pools.row_of_block(open.block));
@@ -341,7 +341,7 @@ impl Policies {
         open.again.word_lines.first().copied().unwrap_or_else(|| open.first_unprogrammed())
     }
 
-    /// The victim that a design chooses among the candidates of a row, or among super blocks; none where no design answers.
+    /// Victim that a design selects among the candidates of a plane group; `None` if no design decides.
     #[inline]
     pub(crate) fn victim<'a>(
         &mut self,
@@ -358,7 +358,7 @@ impl Policies {
         Some(self.designs.ask(owner, sight, |design, view| design.victim(from(), row, view)))
     }
 
-    /// The indexes of candidates that the policy or some design asks for.
+    /// Candidate indexes that the policy or some design needs.
     pub(crate) fn indexes(&self, of_policy: Indexes) -> Indexes {
         let needs = |one: &super::table::One| one.design.needs();
         let answering = self.designs.all.iter().map(needs).filter(|needs| needs.answers.has(Seam::Victim));
@@ -369,7 +369,7 @@ impl Policies {
         })
     }
 
-    /// A victim is none of the candidates.
+    /// Records a victim that is not a candidate.
     #[cold]
     pub(crate) fn wrong_victim(&self, victim: BlockSetId, row: RowId, sight: Sight<'_>) {
         let block = (victim.0 < sight.space.pools().block_sets()).then(|| sight.space.state(victim));
@@ -387,7 +387,7 @@ impl Policies {
         self.designs.note_wrong(Seam::Victim, sight.space.pools().number_of_row(row), found, allowed);
     }
 
-    /// The collector's stream that a valid page of a victim in `pool` goes to.
+    /// GC stream for a valid page of a victim in `pool`.
     #[inline]
     pub(crate) fn relocate(&mut self, page: &Leaving, pool: impl FnOnce() -> usize, sight: Sight<'_>) -> u8 {
         if self.designs.answers(Seam::Relocate) {
@@ -416,7 +416,7 @@ impl Policies {
         0
     }
 
-    /// The stream of the host, in another pool, that a valid page of a victim in `pool` goes to alone.
+    /// Host stream in another pool to which a valid page of a victim in `pool` is migrated individually.
     pub(crate) fn moves_to(&mut self, page: &Leaving, pool: usize, sight: Sight<'_>) -> Option<u8> {
         let owner = self.designs.owner(Seam::Relocate, pool)?;
         let there = self.designs.ask(owner, sight, |design, view| design.moves_to(page, pool as u8, view))?;
@@ -438,7 +438,7 @@ impl Policies {
         stream
     }
 
-    /// Whether the valid pages of a victim of another pool go to the first.
+    /// Whether the valid pages of a victim of another pool are migrated to the first.
     pub(crate) fn leaves(
         &mut self,
         victim: BlockSetId,
@@ -452,13 +452,13 @@ impl Policies {
         }
     }
 
-    /// Whether a design or a policy balances.
+    /// Whether a design or a policy balances load.
     #[inline]
     pub(crate) fn balances(&self) -> bool {
         self.balancer.is_some() || self.designs.answers(Seam::Balance)
     }
 
-    /// The row of which an idle one takes a program unit.
+    /// Plane group from which an idle one steals a program unit.
     pub(crate) fn take(&mut self, idle: RowId, waiting: &Waiting<'_>, sight: Sight<'_>) -> Option<RowId> {
         let answer = match self.designs.owner(Seam::Balance, 0) {
             Some(design) => self.designs.ask(design, sight, |design, view| design.take(idle, waiting, view)),
@@ -472,7 +472,7 @@ impl Policies {
         None
     }
 
-    /// Which of those that wait for the first pool, the oldest first, goes to pool `to` instead.
+    /// Index of the sub-request, among those waiting for the first pool, oldest first, that pool `to` takes.
     pub(crate) fn steal(
         &mut self,
         waiting: impl FnOnce() -> Vec<Waits>,
@@ -493,7 +493,7 @@ impl Policies {
         None
     }
 
-    /// How long the host must be idle before something is done; none if nothing ever is.
+    /// Idle time of the host before background work starts; `None` if there is no background work.
     #[inline]
     pub(crate) fn rests_after(&self) -> Option<Duration> {
         match self.designs.owner(Seam::Background, 0) {
@@ -502,13 +502,13 @@ impl Policies {
         }
     }
 
-    /// Whether anything is done while the host is idle.
+    /// Whether any background work is done while the host is idle.
     #[inline]
     pub(crate) fn has_background(&self) -> bool {
         self.background.is_some() || self.designs.answers(Seam::Background)
     }
 
-    /// How many free blocks a row is to have, where cleaning gains any, and how many of its blocks stay in the SLC cache.
+    /// Goals of background GC for a plane group: free blocks, if GC gains any, and SLC-cache blocks.
     pub(crate) fn idle_goals(&mut self, row: &Resting, gains: bool, sight: Sight<'_>) -> (u32, u32) {
         let Some(design) = self.designs.owner(Seam::Background, 0) else {
             let Some(background) = &mut self.background else { return (0, row.cached_blocks) };
@@ -521,7 +521,7 @@ impl Policies {
         })
     }
 
-    /// Asks what to do with a block in which a command failed.
+    /// Action for a block in which a command failed.
     pub(crate) fn failed(&mut self, failure: &Failure, pool: usize, sight: Sight<'_>) -> After {
         match self.designs.owner(Seam::Fail, pool) {
             Some(design) => self.designs.ask(design, sight, |design, view| design.failed(failure, view)),
@@ -529,13 +529,13 @@ impl Policies {
         }
     }
 
-    /// Whether designs say with which parameters programs are done.
+    /// Whether designs choose program parameters.
     pub(crate) fn tunes_programs(&self) -> bool {
         self.designs.answers(Seam::Tune)
     }
 }
 
-/// The tuner of a device asks the design of the pool, or the policy.
+/// Device tuner: queries the design of the pool, or the policy.
 impl Tuner for Policies {
     fn read(&self, page: &SensedPage) -> ReadParameters {
         let answer = match self.designs.owner(Seam::Tune, usize::from(page.pool)) {
@@ -586,7 +586,7 @@ impl Tuner for Policies {
 }
 
 impl Policies {
-    /// The parameters, if there are such ones.
+    /// Checks read parameters; falls back to the nominal set if they do not exist.
     #[inline]
     fn tuned(&self, page: &SensedPage, answer: ReadParameters) -> ReadParameters {
         if answer.level <= page.highest {

@@ -1,10 +1,12 @@
-//! A design: one object that answers several questions of a device, and is told what happens in it.
+//! Designs: one object that makes several decisions of a device and observes its events.
 //!
-//! A device asks its policies, each of which answers one question ([`policy`](crate::policy)). A design answers some of these
-//! questions itself, so that what it knows need not be shared. It [says once](Design::needs) what it answers and what it observes;
-//! a table says from then on which one to ask in which pool. Questions that no design answers go to the policies.
+//! A device queries its policies, each of which makes one decision ([`policy`](crate::policy)). A design
+//! makes several of these decisions itself, so that its state need not be shared. It [declares
+//! once](Design::needs) which decisions it makes and which events it observes; from then on a table shows
+//! which design decides in which pool. Policies make the other decisions.
 //!
-//! A design looks at a [`View`] and answers; the mechanism checks the answer. One that is not allowed is a [`WrongAnswer`].
+//! A design looks at a [`View`] and decides; the mechanism checks the decision. One that is not allowed is a
+//! [`WrongAnswer`].
 
 mod ask;
 mod gathered;
@@ -42,30 +44,31 @@ pub(crate) use view::Sight;
 pub use view::{BlockFacts, View};
 pub use wrong::WrongAnswer;
 
-/// A write stream of the host or of the collector: a write point in each row of a pool.
+/// A write stream of the host or of GC: a write frontier in each plane group of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WriteStream {
-    /// Its name.
+    /// Name of the stream.
     pub name: &'static str,
-    /// The pool that it is in.
+    /// Pool of the stream.
     pub pool: u8,
-    /// The mode in which its blocks are opened. Blocks are opened in another mode than the native one up to the share of each row for it
-    /// (`ftl.slc_cache` and `ftl.two_bit` in the first pool, the keys of `pools` in another); beyond that they are native. A stream of the
-    /// host in the mode [`CellMode::Reprogrammed`] has blocks in the two-bit mode, of which each word line may be programmed again so
-    /// often.
+    /// Cell mode in which its blocks are opened. Each plane group has a share of blocks for other modes than
+    /// the native one (`ftl.slc_cache` and `ftl.two_bit` in the first pool, the keys of `pools` in another);
+    /// blocks beyond it are native. A host stream in the mode [`CellMode::Reprogrammed`] has blocks in MLC
+    /// mode, of which each word line may be reprogrammed that many times.
     pub mode: CellMode,
-    /// Blocks that it may have suspended at once in each row, if its design answers [`Seam::Frontier`] there. Room is kept for all of
-    /// them: they count among the blocks at work, which `ftl.over_provisioning` has to leave.
+    /// Most blocks that it may have suspended in each plane group, if its design decides [`Seam::Frontier`]
+    /// there. Room is reserved for all of them: they count as active blocks, for which
+    /// `ftl.over_provisioning` must leave room.
     pub suspended: u16,
 }
 
 impl WriteStream {
-    /// One in native blocks.
+    /// Stream in native blocks.
     pub const fn native(name: &'static str, pool: u8) -> Self {
         Self { name, pool, mode: CellMode::Native, suspended: 0 }
     }
 
-    /// The same, with so many blocks of a row suspended at once.
+    /// Sets the most blocks of a plane group that may be suspended.
     #[must_use]
     pub const fn suspending(self, suspended: u16) -> Self {
         Self { suspended, ..self }
@@ -76,7 +79,7 @@ impl WriteStream {
         self.mode.of_block() == mode
     }
 
-    /// How often a word line of its blocks may be programmed again.
+    /// Most reprograms of a word line of its blocks.
     pub fn again(&self) -> u8 {
         match self.mode {
             CellMode::Reprogrammed(times) => times,
@@ -85,26 +88,28 @@ impl WriteStream {
     }
 }
 
-/// The questions that a design answers, the events that it observes, and its requirements on the device.
+/// Decisions that a design makes, events that it observes, and its requirements on the device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Needs {
-    /// The questions that it answers.
+    /// Decisions that it makes.
     pub answers: Seams,
-    /// The events that it observes.
+    /// Events that it observes.
     pub observes: Observes,
-    /// The host's streams that it tells apart; it answers [`Seam::Stream`] with the number of one of those of the pool.
+    /// Host streams that it distinguishes; it decides [`Seam::Stream`] with the number of a stream within the
+    /// pool.
     pub streams: Vec<WriteStream>,
-    /// The collector's streams that it tells apart, up to 16 in a pool and at least one in all, if it answers [`Seam::Relocate`]: it answers
-    /// with the number of one of those of the pool. One that is native comes first. A pool of which none is named has a native one.
+    /// GC streams that it distinguishes, up to 16 in a pool and at least one in all, if it decides
+    /// [`Seam::Relocate`], with the number of a stream within the pool. A native one comes first. A pool
+    /// without declared streams has a native one.
     pub collector_streams: Vec<WriteStream>,
-    /// The orders in which candidates are kept for it, if it answers [`Seam::Victim`].
+    /// Candidate indexes maintained for it, if it decides [`Seam::Victim`].
     pub indexes: Indexes,
-    /// Blocks that a stream of a row has open at once, from 1 to 8, if it answers [`Seam::Frontier`].
+    /// Open blocks of a stream in a plane group, from 1 to 8, if it decides [`Seam::Frontier`].
     pub open_blocks: u8,
 }
 
 impl Needs {
-    /// It answers these questions, and needs nothing else.
+    /// Makes these decisions, and needs nothing else.
     pub fn of(answers: &[Seam]) -> Self {
         Self {
             answers: Seams::of(answers),
@@ -117,74 +122,79 @@ impl Needs {
     }
 }
 
-/// Pages that wait for the first of several pools and could be taken to another one.
+/// Pages that wait for the first of several pools and that another pool could take.
 #[derive(Clone, Copy, Debug)]
 pub struct Waits {
-    /// The first logical page of their unit.
+    /// First logical page of their unit.
     pub logical: u32,
-    /// How many pages of it.
+    /// Number of waiting pages of the unit.
     pub pages: u32,
 }
 
-/// A design. Each question has a default, as none is asked that the design does not [say](Self::needs) that it answers; and each
-/// comes with a [`View`].
+/// A design. Each decision has a default, because the device queries a design only for those that it
+/// [declares](Self::needs); most come with a [`View`].
 pub trait Design: State + Send {
-    /// Its name, as a configuration has it.
+    /// Name in a configuration.
     fn name(&self) -> &'static str;
 
-    /// Its questions, events and requirements. Called once, when the device is made.
+    /// Decisions, events and requirements. Called once, when the device is created.
     fn needs(&self) -> Needs;
 
-    /// [`Seam::Pool`]: the pool that what leaves the buffer goes to, from 0 to one below their number.
+    /// [`Seam::Pool`]: pool for a page or unit being destaged, counted from 0.
     fn pool(&mut self, _written: &Outgoing<'_>, _view: &mut View<'_>) -> u8 {
         0
     }
 
-    /// The size from which on what was written of a unit goes to the first of several pools, if sizes decide. For reports.
+    /// Smallest size of a written unit that goes to the first of several pools, if sizes decide. For reports.
     fn least_of_first(&self) -> Option<Bytes> {
         None
     }
 
-    /// [`Seam::Coalesce`]: whether the pages of a unit that wait in the buffer leave it now. Asked when the host has written one of them
-    /// that may wait; it leaves then, with those that [leave with it](Self::leaves_with). A page that stays leaves when the buffer is
-    /// too full, or is flushed.
+    /// [`Seam::Coalesce`]: whether the waiting pages of a unit are destaged now. Queried when the host has
+    /// written one of them that may wait; that page is destaged then, with those that are [destaged with
+    /// it](Self::leaves_with). Other pages are destaged when the buffer is too full, or is flushed.
     fn leaves_now(&mut self, _unit: &Gathered<'_>, _view: &mut View<'_>) -> bool {
         false
     }
 
-    /// [`Seam::Coalesce`]: whether the page `other`, which waits in the buffer, leaves it with `page` of the same unit. With several
-    /// pools, pages that leave while others of their unit are being programmed wait until that is over, and then go together.
+    /// [`Seam::Coalesce`]: whether the page `other`, which waits in the buffer, is destaged with `page` of
+    /// the same unit. With several pools, pages destaged while others of their unit are being programmed wait
+    /// until that is done, and then go together.
     fn leaves_with(&mut self, _page: u32, _other: u32, _view: &mut View<'_>) -> bool {
         true
     }
 
-    /// [`Seam::Coalesce`], where the first of several pools is mapped by whole units: whether `page`, which is in another pool, is read
-    /// and programmed with what of its unit goes to the first, or stays where it is. Pages in the first pool always go along.
+    /// [`Seam::Coalesce`], where the first of several pools is coarsely mapped: whether `page`, which is in
+    /// another pool, is read and programmed with the part of its unit that goes to the first pool, or stays
+    /// where it is. Pages in the first pool are always included.
     fn goes_along(&mut self, _page: u32, _view: &mut View<'_>) -> bool {
         true
     }
 
-    /// [`Seam::Stream`]: which of its streams of `pool` a page goes to, counted from 0 within the pool.
+    /// [`Seam::Stream`]: stream of `pool` for a page, counted from 0 within the pool.
     fn stream(&mut self, _written: &Outgoing<'_>, _pool: u8, _view: &mut View<'_>) -> u8 {
         0
     }
 
-    /// [`Seam::Frontier`]: which of several open blocks of a stream is programmed next. The one that was opened first comes first. There
-    /// are as many as it [needs](Needs::open_blocks), or fewer where a row has no more free blocks than are kept for the collector.
+    /// [`Seam::Frontier`]: index of the open block that is programmed next, among several of a stream in the
+    /// order of opening. There are as many as it [needs](Needs::open_blocks), or fewer in a plane group
+    /// without free blocks beyond those reserved for GC.
     fn open_block(&mut self, _open: &[OpenBlock<'_>], _view: &mut View<'_>) -> usize {
         0
     }
 
-    /// [`Seam::Frontier`]: a word line of that open block that is not programmed, or one that can be [programmed
-    /// again](OpenBlock::again), of which the program replaces a page. Where some can be, it may be asked more than once for a program.
+    /// [`Seam::Frontier`]: a word line of that open block that is unprogrammed, or one that can be
+    /// [reprogrammed](OpenBlock::again), so that the program replaces a page. If some can be, it may be
+    /// queried more than once for a program.
     fn word_line(&mut self, open: &OpenBlock<'_>, _view: &mut View<'_>) -> u32 {
         open.next_word_line()
     }
 
-    /// [`Seam::Frontier`]: one of these open blocks of a stream to be set aside before it is full; none if they stay open. Of the one that is
-    /// named, at least one word line is programmed. Asked before each word line while the stream [may suspend](WriteStream::suspended)
-    /// another block, and more blocks are free than those kept for the collector; not while another block would be opened in another mode.
-    /// If it was the only open one, another one is opened.
+    /// [`Seam::Frontier`]: one of these open blocks of a stream to suspend before it is full; `None` if all
+    /// stay open. At least one word line of the block must be programmed. Queried before each word line while
+    /// the stream [may suspend](WriteStream::suspended) another block and more blocks are free than those
+    /// reserved for GC; not while another block would be opened in another mode. If it was the only open
+    /// block, another one is opened.
     fn suspends(
         &mut self,
         _open: &[OpenBlock<'_>],
@@ -194,11 +204,12 @@ pub trait Design: State + Send {
         None
     }
 
-    /// [`Seam::Frontier`], where word lines of the stream's blocks are programmed again: one of these suspended blocks to be vacated; none if
-    /// they are left as they are. Its valid pages are read, those of its last super layer first, and programmed with pages of the host that go
-    /// to the first stream of the pool, so that its word lines can be programmed again without an erase, and it holds nothing soon. A page of
-    /// this stream that has no place to replace another goes there with them, too. Asked before each word line that is not programmed, while
-    /// the stream has suspended blocks and none of the row is being vacated.
+    /// [`Seam::Frontier`], where word lines of the stream's blocks are reprogrammed: one of these suspended
+    /// blocks to reclaim; `None` to leave them as they are. Its valid pages are read, those of its last super
+    /// layer first, and programmed together with host pages of the first stream of the pool, so that its word
+    /// lines can be reprogrammed without an erase and the block is soon empty. Pages of this stream without a
+    /// page to replace are programmed with them. Queried before each unprogrammed word line, while the stream
+    /// has suspended blocks and the plane group is not reclaiming one.
     fn vacates(
         &mut self,
         _open: &[OpenBlock<'_>],
@@ -208,113 +219,120 @@ pub trait Design: State + Send {
         None
     }
 
-    /// [`Seam::Frontier`]: one of these suspended blocks of a stream to be opened again in place of a free one; none if a free one is
-    /// opened. Asked whenever the stream wants a block and has suspended ones, of which those are shown that are in the mode in which a free
-    /// one would be opened.
+    /// [`Seam::Frontier`]: one of these suspended blocks of a stream to resume instead of opening a free one;
+    /// `None` to open a free one. Queried whenever the stream needs a block and has suspended ones; only
+    /// those in the mode in which a free one would be opened are shown.
     fn resumes(&mut self, _suspended: &SuspendedBlocks<'_>, _view: &mut View<'_>) -> Option<BlockSetId> {
         None
     }
 
-    /// [`Seam::Place`]: one of the rows that take a program unit, of which there is at least one; all are of one pool.
+    /// [`Seam::Place`]: one of the plane groups that accept a program unit, of which there is at least one;
+    /// all are of one pool.
     fn place(&mut self, rows: &RowSet, _view: &mut View<'_>) -> RowId {
         rows.next_from(RowId(0)).unwrap_or(RowId(0))
     }
 
-    /// [`Seam::Victim`]: one of the candidates of a row, which are closed and hold at least one invalid page, or
-    /// [suspended](Candidates::suspended); `None` when there are none. Where super blocks are cleaned these are the candidates, and the row is 0.
+    /// [`Seam::Victim`]: one of the candidates of a plane group, which are closed blocks with at least one
+    /// invalid page, or [suspended](Candidates::suspended) ones; `None` when there are none. Where
+    /// superblocks are collected these are the candidates, and the plane group is 0.
     fn victim(&mut self, from: Candidates<'_>, _row: RowId, _view: &mut View<'_>) -> Option<BlockSetId> {
         from.fewest_valid()
     }
 
-    /// [`Seam::Relocate`]: which of its streams of the collector in `pool` a valid page of a victim there goes to, counted from 0 within the
-    /// pool. Pages of a block in another mode go to the first where one that is not native is named: cleaning has to gain space.
+    /// [`Seam::Relocate`]: GC stream in `pool` for a valid page of a victim there, counted from 0 within the
+    /// pool. Pages of a block in another mode go to the first stream if a non-native one is selected, because
+    /// GC must gain space.
     fn relocate(&mut self, _page: &Leaving, _pool: u8, _view: &mut View<'_>) -> u8 {
         0
     }
 
-    /// [`Seam::Relocate`], with several pools: the pool and the stream that a valid page of a victim of `pool` goes to alone; `None` if it
-    /// stays in its pool, where [`relocate`](Self::relocate) says the stream. Asked for each page that was read, but in a pool of whole
-    /// units. It leaves with a program unit of such pages, and stays where the other pool has no room for that when the victim has to be
+    /// [`Seam::Relocate`], with several pools: pool and stream to which a valid page of a victim of `pool` is
+    /// migrated individually; `None` if it stays in its pool, where [`relocate`](Self::relocate) selects the
+    /// stream. Queried for each page read, except in a coarsely mapped pool. The page migrates in a program
+    /// unit of such pages, and stays if the other pool has no room for that unit when the victim must be
     /// erased.
     fn moves_to(&mut self, _page: &Leaving, _pool: u8, _view: &mut View<'_>) -> Option<Elsewhere> {
         None
     }
 
-    /// [`Seam::Relocate`]: whether the valid pages of a victim of `pool`, which is not the first of several, go to the first. Asked
-    /// once for each victim; pages go there with the others of their unit, in one program ([`goes_along`](Self::goes_along)).
+    /// [`Seam::Relocate`]: whether the valid pages of a victim of `pool`, which is not the first of several,
+    /// are migrated to the first. Queried once for each victim; pages are programmed there with the others of
+    /// their unit ([`goes_along`](Self::goes_along)).
     fn leaves(&mut self, _victim: BlockSetId, _pool: usize, _view: &mut View<'_>) -> bool {
         false
     }
 
-    /// [`Seam::Balance`], where pages have homes: the row from which `idle` takes a program unit. The die of `idle` has nothing to do, and
-    /// nothing waits for that row.
+    /// [`Seam::Balance`], with static allocation: plane group from which `idle` steals a program unit. The
+    /// die of `idle` is idle, and no unit waits for that plane group.
     fn take(&mut self, _idle: RowId, _waiting: &Waiting<'_>, _view: &mut View<'_>) -> Option<RowId> {
         None
     }
 
-    /// [`Seam::Balance`], with several pools: which of the sub-requests that wait for the first pool goes to pool `to` instead, where a
-    /// die is idle. The oldest comes first; `None` if none goes there. Every other pool with an idle die is asked about in turn.
+    /// [`Seam::Balance`], with several pools: index of the sub-request waiting for the first pool, oldest
+    /// first, that pool `to` takes instead, where a die is idle; `None` if it takes none. Queried for every
+    /// other pool with an idle die in turn.
     fn steal(&mut self, _waiting: &[Waits], _to: usize, _view: &mut View<'_>) -> Option<usize> {
         None
     }
 
-    /// [`Seam::Background`]: how long the host must have been idle; `None` if nothing is ever done then.
+    /// [`Seam::Background`]: idle time of the host before background work starts; `None` if there is none.
     fn rests_after(&self) -> Option<Duration> {
         None
     }
 
-    /// [`Seam::Background`]: how many free blocks a row is to have while the host is idle.
+    /// [`Seam::Background`]: goal for the free blocks of a plane group while the host is idle.
     fn free_blocks(&mut self, _row: &Resting, _view: &mut View<'_>) -> u32 {
         0
     }
 
-    /// [`Seam::Background`]: how many blocks of a row stay in the SLC cache while the host is idle.
+    /// [`Seam::Background`]: number of blocks of a plane group that may stay in the SLC cache while the host
+    /// is idle.
     fn cached_blocks(&mut self, row: &Resting, _view: &mut View<'_>) -> u32 {
         row.cached_blocks
     }
 
-    /// [`Seam::Tune`]: the read levels that a page is sensed with at first. It may be asked more than once for a read, and while
-    /// the queue of the die is being changed: there is no view.
+    /// [`Seam::Tune`]: read reference voltages of the first sense of a page. It may be queried more than once
+    /// for a read, and while the queue of the die is being changed: there is no view.
     fn read_parameters(&self, _page: &SensedPage) -> ReadParameters {
         ReadParameters { level: 0 }
     }
 
-    /// [`Seam::Tune`]: the levels that a page is sensed with again, when it could not be read so far.
+    /// [`Seam::Tune`]: read reference voltages of a read retry.
     fn read_again(&self, page: &SensedPage, so_far: &ReadOutcome) -> ReadParameters {
         ReadParameters::next(page, so_far)
     }
 
-    /// [`Seam::Tune`]: a page was read, or given up.
+    /// [`Seam::Tune`]: called when a page was read, or could not be read.
     fn read_over(&mut self, _page: &SensedPage, _outcome: &ReadOutcome) {}
 
-    /// [`Seam::Tune`]: the parameters of a program as its die begins it. How it went is told by [`Seen::Programmed`], with its
-    /// outcome where the parameters ask for one.
+    /// [`Seam::Tune`]: parameters of a program, when its die begins it. [`Seen::Programmed`] reports the
+    /// result, with the outcome if the parameters request it.
     fn program_parameters(&self, _page: &ProgrammedPage) -> Parameters {
         Parameters::DATA_SHEET
     }
 
-    /// [`Seam::Tune`]: whether the outcome of a program is accepted, where its parameters asked for one. If not, what the
-    /// program wrote is given up, and its pages are written elsewhere, as after a program that failed. [`Seam::Fail`] is asked about the
-    /// block, which by default is written on.
+    /// [`Seam::Tune`]: whether the outcome of a program is accepted, if its parameters requested it. If not,
+    /// its data are dropped and programmed elsewhere, as after a failed program. [`Seam::Fail`] is queried
+    /// about the block, which by default stays in use.
     fn accepts(&self, _page: &ProgrammedPage, _outcome: &Outcome) -> bool {
         true
     }
 
-    /// [`Seam::Fail`]: what is done about a block in which something failed.
+    /// [`Seam::Fail`]: action for a block in which an operation failed.
     fn failed(&mut self, _failure: &Failure, _view: &mut View<'_>) -> After {
         After::Retire
     }
 
-    /// Something happened that it [observes](Needs::observes).
+    /// Handles an event that it [observes](Needs::observes).
     fn observe(&mut self, _seen: &Seen<'_>, _view: &mut View<'_>) {}
 
-    /// Its own metrics and what they say. Of a count, which goes on from when the device was made, a run reports what was added during
-    /// the run; of another number, what it is in the end.
+    /// Metrics of the design and their values. For a counter, which starts when the device is created, a run
+    /// reports the increase during the run; for other metrics, the final value.
     fn measure(&self) -> Vec<(&'static Metric, Value)> {
         Vec::new()
     }
 
-    /// Charts for the report of a run, each with its points as of now.
+    /// Charts for the report of a run, each with its current points.
     fn charts(&self) -> Vec<Drawn> {
         Vec::new()
     }

@@ -1,4 +1,4 @@
-//! The questions that a design can answer.
+//! Extension points: the decisions that a design can make.
 
 use std::fmt;
 use std::ops::BitOr;
@@ -6,31 +6,33 @@ use std::ops::BitOr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A question that a design can answer. The one that answers it is settled once, when the device is made.
+/// A decision that a design can make. The design that makes it is settled once, when the device is created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Seam {
-    /// Which pool what leaves the buffer goes to. Asked of one design of the device.
+    /// Pool for a page or unit being destaged. One design decides for the whole device.
     Pool,
-    /// Which waiting pages an idle row or pool takes over from others. Asked of one design of the device.
+    /// Waiting pages that an idle plane group or pool steals from others. One design decides for the whole
+    /// device.
     Balance,
-    /// How far blocks are cleaned while the host is idle. Asked of one design of the device.
+    /// Goals of background GC. One design decides for the whole device.
     Background,
-    /// Which pages leave the buffer together, and when, and which are programmed with them. Asked of one design of the device.
+    /// Pages destaged together, when, and the pages programmed with them. One design decides for the whole
+    /// device.
     Coalesce,
-    /// Which stream of its pool a page goes to.
+    /// Stream of a page within its pool.
     Stream,
-    /// Which word line of an open block is programmed next.
+    /// Word line of an open block that is programmed next.
     Frontier,
-    /// Which row of planes a program goes to.
+    /// Plane group of a program.
     Place,
-    /// Which block is cleaned.
+    /// Block that is collected.
     Victim,
-    /// Where the valid pages of a victim go.
+    /// Destination of the valid pages of a victim.
     Relocate,
-    /// The parameters of a read or a program.
+    /// Parameters of a read or a program.
     Tune,
-    /// How a block is treated after a failure in it.
+    /// Action for a block after a failure in it.
     Fail,
 }
 
@@ -50,7 +52,7 @@ impl Seam {
         Self::Fail,
     ];
 
-    /// Its name in a configuration.
+    /// Name in a configuration.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Pool => "pool",
@@ -67,7 +69,7 @@ impl Seam {
         }
     }
 
-    /// Whether it is asked of the device, and not of each pool by itself.
+    /// Whether it is decided for the whole device, not for each pool.
     pub const fn is_of_device(self) -> bool {
         matches!(self, Self::Pool | Self::Balance | Self::Background | Self::Coalesce)
     }
@@ -79,15 +81,15 @@ impl fmt::Display for Seam {
     }
 }
 
-/// Some of the seams.
+/// A set of extension points.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Seams(u16);
 
 impl Seams {
-    /// None of them.
+    /// Empty set.
     pub const NONE: Self = Self(0);
 
-    /// These.
+    /// Set of these extension points.
     pub const fn of(seams: &[Seam]) -> Self {
         let (mut bits, mut n) = (0, 0);
         while n < seams.len() {
@@ -97,25 +99,25 @@ impl Seams {
         Self(bits)
     }
 
-    /// Whether `seam` is among them.
+    /// Whether `seam` is in the set.
     #[inline]
     pub const fn has(self, seam: Seam) -> bool {
         self.0 >> seam as u16 & 1 != 0
     }
 
-    /// Whether any of `others` is among them.
+    /// Whether any of `others` is in the set.
     #[inline]
     pub const fn has_any(self, others: Self) -> bool {
         self.0 & others.0 != 0
     }
 
-    /// These but for `others`.
+    /// The set without `others`.
     #[must_use]
     pub const fn without(self, others: Self) -> Self {
         Self(self.0 & !others.0)
     }
 
-    /// All of them, in order.
+    /// Members of the set, in order.
     pub fn iter(self) -> impl Iterator<Item = Seam> {
         Seam::ALL.into_iter().filter(move |seam| self.has(*seam))
     }

@@ -1,4 +1,4 @@
-//! Asks which blocks are set aside before they are full, and which of these are vacated, or opened again.
+//! Queries about blocks to suspend, to reclaim and to resume.
 
 use wordline_nand::BlockSetId;
 
@@ -9,7 +9,7 @@ use crate::policy::frontier::OpenBlock;
 use crate::space::{Streams, SuspendedBlocks};
 
 impl Policies {
-    /// Blocks of a row of a pool that each of its streams may have suspended at once.
+    /// Most blocks of a plane group that each stream of a pool may have suspended at once.
     pub(crate) fn may_suspend(&self, pool: usize, streams: Streams) -> Vec<u16> {
         let Designs { routes, gathered, .. } = &self.designs;
         let mut limits = vec![0; usize::from(streams.host + streams.gc)];
@@ -22,7 +22,7 @@ impl Policies {
         limits
     }
 
-    /// The one of these open blocks that is set aside.
+    /// Open block to suspend.
     pub(crate) fn suspends(
         &mut self,
         open: &[OpenBlock<'_>],
@@ -45,7 +45,7 @@ impl Policies {
         None
     }
 
-    /// The suspended block of a stream that is vacated.
+    /// Suspended block of a stream to reclaim.
     pub(crate) fn vacates(
         &mut self,
         open: &[OpenBlock<'_>],
@@ -56,7 +56,7 @@ impl Policies {
         self.one_suspended("vacated", suspended, sight, ask)
     }
 
-    /// The suspended block of a stream that is opened again.
+    /// Suspended block of a stream to resume.
     pub(crate) fn resumes(
         &mut self,
         suspended: &SuspendedBlocks<'_>,
@@ -66,7 +66,8 @@ impl Policies {
         self.one_suspended("opened again", suspended, sight, ask)
     }
 
-    /// The suspended block that a design answers with; none if it names none, or another one. It is to be `done` to.
+    /// Suspended block that a design selects, if it is valid. `done` describes the intended action, for the
+    /// error.
     fn one_suspended(
         &mut self,
         done: &str,

@@ -1,4 +1,4 @@
-//! The designs of a device, and the table that says whom to ask: made once, when the device is.
+//! Designs of a device, and the table of who decides: built once, when the device is created.
 
 use std::cell::OnceCell;
 
@@ -11,96 +11,98 @@ use crate::Config;
 use crate::policy::relocator::Relocator;
 use crate::policy::router::Router;
 
-/// No design: the policies of the device are asked.
+/// No design: the policies of the device decide.
 const NOBODY: u8 = u8::MAX;
 
-/// Streams of the host in all pools together, of which a bit each fits a word beside that of the pages of tables.
+/// Most host streams of all pools together: a word has a bit for each and one for table pages.
 const MOST_STREAMS: usize = 31;
 
-/// The questions about streams.
+/// Decisions about streams.
 pub(super) const ROUTES: Seams = Seams::of(&[Seam::Pool, Seam::Stream]);
 
-/// Whom to ask in a pool, by seam.
+/// Design that decides in a pool, by extension point.
 type Row = [u8; Seam::ALL.len()];
 
-/// The designs of a device, and which of them answers which question in which pool.
+/// Designs of a device, and which of them makes which decision in which pool.
 #[derive(Default)]
 pub struct Combination {
     all: Vec<Box<dyn Design>>,
-    /// Those that answer the questions of the device, and of the pools that name none.
+    /// Designs that decide for the device, and for pools without designs of their own.
     of_device: Vec<String>,
-    /// Those that answer the questions of a pool.
+    /// Designs that decide for a pool.
     of_pools: Vec<(usize, Vec<String>)>,
-    /// The design that decides where several could.
+    /// Design that decides where several could.
     decides: Vec<(Seam, String)>,
 }
 
 impl Combination {
-    /// These designs answer the questions of the whole device.
+    /// Designs that decide for the whole device.
     pub fn of(designs: Vec<Box<dyn Design>>) -> Self {
         let of_device = designs.iter().map(|design| design.name().to_owned()).collect();
         Self { all: designs, of_device, ..Self::default() }
     }
 
-    /// The same, with a further design that answers nothing unless a pool [names](Self::in_pool) it.
+    /// Adds a design that decides nothing unless a pool [names](Self::in_pool) it.
     #[must_use]
     pub fn and(mut self, design: Box<dyn Design>) -> Self {
         self.all.push(design);
         self
     }
 
-    /// The same, with the questions of a pool answered by these designs alone.
+    /// Lets only these designs decide for a pool.
     #[must_use]
     pub fn in_pool(mut self, pool: usize, names: &[String]) -> Self {
         self.of_pools.push((pool, names.to_vec()));
         self
     }
 
-    /// The same, with this design answering where others could, too.
+    /// Lets this design decide where others could, too.
     #[must_use]
     pub fn deciding(mut self, seam: Seam, name: &str) -> Self {
         self.decides.push((seam, name.to_owned()));
         self
     }
 
-    /// Whether there are none.
+    /// Whether there are no designs.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
-    /// The names of all designs.
+    /// Names of all designs.
     pub fn names(&self) -> Vec<&'static str> {
         self.all.iter().map(|design| design.name()).collect()
     }
 
-    /// The names of those that answer a question somewhere.
+    /// Names of the designs that can make a decision.
     pub fn answering(&self, seam: Seam) -> Vec<&'static str> {
         let answers = self.all.iter().filter(|design| design.needs().answers.has(seam));
         answers.map(|design| design.name()).collect()
     }
 
-    /// The design that answers a question in each of this many pools; none where policies do.
+    /// Design that makes a decision in each of this many pools; `None` where policies do.
     pub fn owners(&self, seam: Seam, pools: usize) -> Vec<Option<&'static str>> {
         self.answers(seam, pools).into_iter().map(|design| Some(design?.name())).collect()
     }
 
-    /// The name of the design that answers a question in a pool, and its needs. None where no design does, or several do.
+    /// Name and needs of the design that makes a decision in a pool; `None` where no design does, or several
+    /// do.
     pub(crate) fn asked(&self, seam: Seam, pool: usize) -> Option<(&'static str, Needs)> {
         let design = self.answers(seam, pool + 1)[pool]?;
         Some((design.name(), design.needs()))
     }
 
-    /// The designs that answer a question, by pool.
+    /// Designs that make a decision, by pool.
     fn answers(&self, seam: Seam, pools: usize) -> Vec<Option<&dyn Design>> {
         let (table, _) = self.table(&self.needs(), pools);
         let design = |row: &Row| self.all.get(usize::from(row[seam as usize])).map(Box::as_ref);
         table.iter().map(design).collect()
     }
 
-    /// The streams and resources that these designs demand of a device with this many pools, added to those of its `policies`.
+    /// Streams and resources that these designs demand of a device with this many pools, added to those of
+    /// its `policies`.
     ///
     /// # Errors
-    /// Designs that do not go together, by the key that decides.
+    /// Designs that exclude each other, by the key that decides.
     pub fn demands(&self, policies: Demands, pools: usize) -> Result<Demands, Complaints> {
         let needs = self.needs();
         let (table, wrong) = self.table(&needs, pools);
@@ -137,7 +139,7 @@ impl Combination {
             let of_host = routes.iter().flat_map(|routes| routes.suspended(pool));
             let all = of_host.chain(gathered.suspended[pool].iter().copied());
             let suspended = if is_asked { all.map(u32::from).sum() } else { 0 };
-            // Of a stream that programs word lines again, a full block stays open beside the one at work.
+            // A stream that reprograms word lines keeps a full block open beside its active one.
             let streams = routes.iter().flat_map(|routes| &routes.streams);
             let full = streams.filter(|stream| usize::from(stream.pool) == pool && stream.again() > 0);
             suspended + full.count() as u32
@@ -148,7 +150,8 @@ impl Combination {
         Ok(Demands { host, gc: gathered.most(), open_blocks, suspended, in_modes, by_gc, again })
     }
 
-    /// Names the device of the contract for designs whose streams need blocks that `config` does not have; else nothing.
+    /// Hint at the contract's device for designs whose streams need blocks that `config` does not have; empty
+    /// otherwise.
     pub(crate) fn device_to_try(&self, config: &Config) -> &'static str {
         let needs = self.needs();
         let mut streams = needs.iter().flat_map(|needs| needs.streams.iter().chain(&needs.collector_streams));
@@ -167,13 +170,13 @@ impl Combination {
         self.all.iter().map(|design| design.needs()).collect()
     }
 
-    /// The designs among which one is found for a question of a pool.
+    /// Names of the designs considered for a decision in a pool.
     fn asked_in(&self, seam: Seam, pool: usize) -> &[String] {
         let own = self.of_pools.iter().rev().find(|(number, _)| *number == pool && !seam.is_of_device());
         own.map_or(&self.of_device, |(_, names)| names)
     }
 
-    /// Whom to ask, and what is not settled.
+    /// Table of who decides, and complaints about what is ambiguous.
     fn table(&self, needs: &[Needs], pools: usize) -> (Vec<Row>, Complaints) {
         let mut wrong = Complaints::default();
         let names = self.names();
@@ -195,7 +198,7 @@ impl Combination {
         (table, wrong)
     }
 
-    /// The design among those found that answers; adds one complaint where that is open.
+    /// Design among those found that decides; adds one complaint if that is ambiguous.
     fn settle(&self, seam: Seam, pool: usize, found: &[usize], wrong: &mut Complaints) -> u8 {
         let names = self.names();
         let decided = self.decides.iter().rev().find(|(other, _)| *other == seam).map(|(_, name)| name);
@@ -222,7 +225,7 @@ impl Combination {
         }
     }
 
-    /// Checks that each deciding design answers its question.
+    /// Checks that each deciding design can make its decision.
     fn check_decisions(&self, needs: &[Needs], wrong: &mut Complaints) {
         for (seam, name) in &self.decides {
             let answering = self.all.iter().zip(needs).filter(|(_, needs)| needs.answers.has(*seam));
@@ -236,8 +239,8 @@ impl Combination {
     }
 }
 
-/// A design that answers `stream` in a pool declares streams there, one that answers `relocate` declares some of the collector, and all
-/// streams are in pools of the device.
+/// Checks streams: a design that decides `stream` in a pool declares streams there, one that decides
+/// `relocate` declares GC streams, and all streams are in pools of the device.
 fn check_streams(table: &[Row], needs: &[Needs], names: &[&str], wrong: &mut Complaints) {
     for (n, needs) in needs.iter().enumerate() {
         for (pool, row) in table.iter().enumerate() {
@@ -281,7 +284,7 @@ fn check_streams(table: &[Row], needs: &[Needs], names: &[&str], wrong: &mut Com
     }
 }
 
-/// Streams suspend blocks of a design that says which.
+/// Checks that only designs that decide `frontier` have streams that suspend blocks.
 fn check_suspended(needs: &Needs, name: &str, wrong: &mut Complaints) {
     let all = needs.streams.iter().chain(&needs.collector_streams);
     for stream in all.filter(|stream| stream.suspended > 0) {
@@ -292,7 +295,8 @@ fn check_suspended(needs: &Needs, name: &str, wrong: &mut Complaints) {
     }
 }
 
-/// In each pool a native stream of the collector is before those in other modes, and blocks are opened in modes that blocks have.
+/// Checks that in each pool a native GC stream comes before those in other modes, and that no GC stream
+/// reprograms.
 fn check_modes(needs: &Needs, name: &str, wrong: &mut Complaints) {
     let pools = needs.collector_streams.iter().map(|stream| stream.pool).max();
     for pool in 0..=pools.unwrap_or(0) {
@@ -313,19 +317,19 @@ fn check_modes(needs: &Needs, name: &str, wrong: &mut Complaints) {
     }
 }
 
-/// The collector's streams in each pool.
+/// GC streams of each pool.
 #[derive(Clone, Debug)]
 pub(super) struct Gathered {
-    /// How many there are in each pool.
+    /// Number of streams of each pool.
     pub of_pools: Vec<u8>,
-    /// The mode of each, pool by pool.
+    /// Cell mode of each stream, pool by pool.
     modes: Vec<Vec<CellMode>>,
-    /// Blocks of a row that each of those of a pool may have suspended at once.
+    /// Most blocks of a plane group that each stream of a pool may have suspended at once.
     pub suspended: Vec<Vec<u16>>,
 }
 
 impl Gathered {
-    /// Where no design answers for a pool, its streams are those of the relocator, which has `relocated`.
+    /// Streams of each pool; where no design decides, the relocator has `relocated` streams.
     fn of(table: &[Row], needs: &[Needs], relocated: u8) -> Self {
         let owner = |row: &Row| needs.get(usize::from(row[Seam::Relocate as usize]));
         let in_pool = |(pool, row): (u8, &Row)| match owner(row) {
@@ -348,34 +352,34 @@ impl Gathered {
         }
     }
 
-    /// Those of a pool whose blocks are opened in a mode, one bit each.
+    /// Streams of a pool whose blocks are opened in a mode, as a bitmap.
     pub fn in_mode(&self, pool: usize, mode: CellMode) -> u16 {
         bits_of(self.modes[pool].iter().map(|own| own.of_block() == mode)) as u16
     }
 
-    /// How many there are in the pool that has most.
+    /// Number of streams in the pool with the most.
     pub fn most(&self) -> u8 {
         self.of_pools.iter().copied().max().unwrap_or(1)
     }
 }
 
-/// The collector's streams in a pool that a design names.
+/// GC streams that a design declares in a pool.
 fn collected(needs: &Needs, pool: u8) -> impl Iterator<Item = &WriteStream> {
     needs.collector_streams.iter().filter(move |stream| stream.pool == pool)
 }
 
-/// The host's streams where a design answers a question about them, pool after pool.
+/// Host streams where a design makes a decision about them, pool after pool.
 #[derive(Clone, Debug)]
 pub(super) struct Routes {
-    /// Each with its pool.
+    /// Streams with their pools.
     pub streams: Vec<WriteStream>,
-    /// The first of each pool, and one beyond the last.
+    /// First stream of each pool, and one past the last stream.
     pub first: Vec<u8>,
 }
 
 impl Routes {
-    /// None where no design answers a question about streams. The `routed` streams of the router are in the first pool, unless a design
-    /// answers for it.
+    /// `None` if no design makes a decision about streams. The `routed` streams of the router are in the
+    /// first pool, unless a design decides there.
     fn of(table: &[Row], needs: &[Needs], routed: u8) -> Option<Self> {
         let (pool, stream) = (Seam::Pool as usize, Seam::Stream as usize);
         if table.iter().all(|row| row[pool] == NOBODY && row[stream] == NOBODY) {
@@ -396,21 +400,21 @@ impl Routes {
         Some(Self { streams, first })
     }
 
-    /// Blocks of a row of a pool that each stream may have suspended at once.
+    /// Most blocks of a plane group of a pool that each stream may have suspended at once.
     pub fn suspended(&self, pool: usize) -> impl Iterator<Item = u16> + '_ {
         let own =
             move |stream: &WriteStream| if usize::from(stream.pool) == pool { stream.suspended } else { 0 };
         self.streams.iter().map(own)
     }
 
-    /// Those of a pool whose blocks are opened in a mode, one bit each.
+    /// Streams of a pool whose blocks are opened in a mode, as a bitmap.
     pub fn in_mode(&self, pool: usize, mode: CellMode) -> u32 {
         let is_it = |stream: &WriteStream| stream.is_in(mode) && usize::from(stream.pool) == pool;
         bits_of(self.streams.iter().map(is_it))
     }
 }
 
-/// A bit for each of a few answers.
+/// Bitmap of a few flags.
 fn bits_of(answers: impl Iterator<Item = bool>) -> u32 {
     answers.zip(0..).fold(0, |bits, (answer, n)| bits | u32::from(answer) << n)
 }
@@ -441,28 +445,28 @@ impl State for One {
     }
 }
 
-/// The designs of a device and the table that says whom to ask.
+/// Designs of a device and the table of who decides.
 pub(crate) struct Designs {
     pub(super) all: Vec<One>,
-    /// By pool.
+    /// Table by pool.
     table: Vec<Row>,
-    /// The questions that some design answers in some pool.
+    /// Decisions that some design makes in some pool.
     pub(super) claimed: Seams,
-    /// The events that some design observes.
+    /// Events that some design observes.
     pub(super) observed: Observes,
-    /// None where no design answers questions about the host's streams.
+    /// `None` where no design makes decisions about host streams.
     pub(super) routes: Option<Routes>,
     pub(super) gathered: Gathered,
-    /// The fill level of the buffer, and the time, as views show them.
+    /// Buffer occupancy and time, as views show them.
     pub(super) level: Level,
-    /// The level that designs were told of last.
+    /// Buffer occupancy in the last event delivered to designs.
     pub(super) notified_level: Level,
     pub(super) now: Instant,
-    /// The first answer that was not allowed.
+    /// First invalid decision.
     pub(super) wrong: OnceCell<Box<WrongAnswer>>,
 }
 
-/// The table of designs, kept while policies answer in their place.
+/// Table of designs, saved while policies decide in their place.
 pub(crate) struct Unasked {
     table: Vec<Row>,
     claimed: Seams,
@@ -472,10 +476,10 @@ pub(crate) struct Unasked {
 state!(Designs { values { level, notified_level } lists { all } fixed { table, claimed, observed, routes, gathered, now, wrong } });
 
 impl Designs {
-    /// Those of a device of this many pools with these policies.
+    /// Designs of a device with this many pools and these policies.
     ///
     /// # Panics
-    /// If they do not go together; see [`Combination::demands`].
+    /// If they exclude each other; see [`Combination::demands`].
     pub fn new(
         combination: Combination,
         router: &dyn Router,
@@ -510,7 +514,7 @@ impl Designs {
         }
     }
 
-    /// Lets policies answer these questions, until designs are [asked again](Self::ask_again).
+    /// Lets policies make these decisions, until designs are [queried again](Self::ask_again).
     pub fn ask_no_more(&mut self, seams: Seams) -> Unasked {
         let mut table = self.table.clone();
         for row in &mut table {
@@ -524,19 +528,19 @@ impl Designs {
         }
     }
 
-    /// Designs answer again what they did.
+    /// Restores the decisions of designs.
     pub fn ask_again(&mut self, unasked: Unasked) {
         let Unasked { table, claimed, routes } = unasked;
         (self.table, self.claimed) = (table, claimed);
         self.routes = self.routes.take().or(routes);
     }
 
-    /// Blocks of a stream that a design has open at once.
+    /// Open blocks of a stream that a design needs.
     pub(super) fn open_blocks(&self, design: usize) -> u8 {
         self.all[design].design.needs().open_blocks
     }
 
-    /// The design that answers a question in a pool.
+    /// Design that makes a decision in a pool.
     #[inline]
     pub(super) fn owner(&self, seam: Seam, pool: usize) -> Option<usize> {
         let owner = self.table[pool][seam as usize];

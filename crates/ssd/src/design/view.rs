@@ -1,4 +1,4 @@
-//! The part of the device that a design sees when it is asked or told something.
+//! View of the device for a design that is queried or notified.
 
 use wordline_kernel::{Instant, Stream};
 use wordline_nand::{BlockSetId, CellMode, DieId, Pools, RowId};
@@ -9,31 +9,31 @@ use crate::policy::seen::Level;
 use crate::pools::{EVERYTHING_IN, PoolState};
 use crate::space::{Space, State, WordLineFacts};
 
-/// The state of a block set.
+/// State of a multi-plane block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockFacts {
-    /// Its state.
+    /// State of the block.
     pub state: State,
-    /// Its valid logical pages.
+    /// Valid logical pages.
     pub valid: u32,
-    /// How often it was erased.
+    /// Number of erases.
     pub erases: u32,
-    /// The number of its last opening: the device counts them, so that a larger one is later.
+    /// Sequence number of its last opening: the device counts openings, so that a larger number is later.
     pub opened: u64,
-    /// Its cell mode.
+    /// Cell mode.
     pub mode: CellMode,
-    /// The collector's stream that wrote it last; none if the host's pages are in it.
+    /// GC stream that wrote it last; `None` if it has host pages.
     pub moved_by: Option<u8>,
 }
 
-/// The parts of the device that a view shows.
+/// Parts of the device that a view shows.
 #[derive(Clone, Copy)]
 pub(crate) struct Sight<'a> {
     pub(crate) flash: &'a Flash,
     pub(crate) space: &'a Space,
 }
 
-/// A read-only view of the device for a design, and the design's own random stream.
+/// Read-only view of the device for a design, with the design's own random stream.
 pub struct View<'a> {
     pub(super) sight: Sight<'a>,
     pub(super) level: Level,
@@ -42,23 +42,23 @@ pub struct View<'a> {
 }
 
 impl View<'_> {
-    /// The time.
+    /// Current time.
     pub fn now(&self) -> Instant {
         self.now
     }
 
-    /// Whether the device is being aged: no time passes.
+    /// Whether the device is being preconditioned: no time passes.
     pub fn is_aged(&self) -> bool {
         self.sight.flash.has_no_clock()
     }
 
-    /// The pools: parts, geometry, and what number is what.
+    /// Pools: parts, geometry and numbering.
     pub fn pools(&self) -> &Pools {
         self.sight.space.pools()
     }
 
-    /// How worn and how full a pool is, by its number. In a device with a single pool this takes time in proportion to
-    /// its blocks.
+    /// Wear and utilization of a pool, by its number. Takes time in proportion to the blocks in a device with
+    /// a single pool.
     pub fn pool(&self, pool: usize) -> PoolState {
         let Sight { flash, space } = self.sight;
         let one = space.pools().iter().nth(pool).expect("a pool of the device");
@@ -73,14 +73,15 @@ impl View<'_> {
         }
     }
 
-    /// How full the write buffer was when the present event began, or when a page was last taken out of it.
+    /// Occupancy of the write buffer when the current event began, or when a page was last taken out of it.
     pub fn buffer(&self) -> Level {
         self.level
     }
 
-    /// How full the part of the write buffer is that belongs to a pool, by its number: pages on their way to it, over its share of the
-    /// buffer, which is its share of the device's locations (chosen). Pages of which the pool is not known yet count for the first
-    /// pool; so in a device with a single pool this is [how full the buffer is](Self::buffer).
+    /// Occupancy of a pool's part of the write buffer, by number: pages bound for it, over its share of the
+    /// buffer, which is its share of the device's locations (chosen). Pages whose pool is not known yet count
+    /// for the first pool; in a device with a single pool this is the [occupancy of the
+    /// buffer](Self::buffer).
     pub fn buffer_of(&self, pool: usize) -> Level {
         let Sight { space, .. } = self.sight;
         let on_their_way = |pool| u32::try_from(space.on_their_way(pool)).unwrap_or(u32::MAX);
@@ -94,27 +95,27 @@ impl View<'_> {
         Level { used, capacity: (share as u32).max(1) }
     }
 
-    /// Tasks that wait for a die or are under way on it. Each call counts them.
+    /// Number of tasks queued or in progress on a die. Each call counts them.
     pub fn queue_length(&self, die: DieId) -> u32 {
         self.sight.flash.queue_length(die)
     }
 
-    /// The die that a row of planes is on.
+    /// Die of a plane group.
     pub fn die_of_row(&self, row: RowId) -> DieId {
         self.pools().of_row(row).geometry.die_of_row(row)
     }
 
-    /// Free blocks of a row.
+    /// Free blocks of a plane group.
     pub fn free_blocks(&self, row: RowId) -> u32 {
         self.sight.space.free(row) as u32
     }
 
-    /// Valid logical pages of a row.
+    /// Valid logical pages of a plane group.
     pub fn valid_in(&self, row: RowId) -> u32 {
         self.sight.space.valid_in(row)
     }
 
-    /// The state of a block set.
+    /// State of a multi-plane block.
     pub fn block(&self, block: BlockSetId) -> BlockFacts {
         let Sight { flash, space } = self.sight;
         BlockFacts {
@@ -127,17 +128,17 @@ impl View<'_> {
         }
     }
 
-    /// The state of a word line of a block with two bits a cell.
+    /// State of a word line of a block in MLC mode.
     pub fn word_line(&self, block: BlockSetId, word_line: u32) -> WordLineFacts {
         self.sight.space.word_line(block, word_line)
     }
 
-    /// Word lines of a super layer in the pool of a block; none where no word line is programmed again.
+    /// Word lines of a super layer in the pool of a block; `None` where word lines are not reprogrammed.
     pub fn super_layer(&self, block: BlockSetId) -> Option<u32> {
         self.sight.space.per_super_layer(block)
     }
 
-    /// The design's own random stream.
+    /// Random stream of the design.
     pub fn random(&mut self) -> &mut Stream {
         self.random
     }

@@ -1,21 +1,21 @@
-//! An answer that is not allowed.
+//! Invalid decisions.
 
 use std::error::Error;
 use std::fmt;
 
 use super::Seam;
 
-/// An answer of a design, or of a policy, that is not allowed. The device went on with another one to the
-/// end of the event; the run ends there.
+/// An invalid decision of a design or a policy. The device replaced it by a valid one until the end of the
+/// event; the run ends there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrongAnswer {
-    /// The design that gave it; none for a policy of the device.
+    /// Design that made it; `None` for a policy of the device.
     pub design: Option<&'static str>,
-    /// The question.
+    /// Extension point.
     pub seam: Seam,
-    /// The answer.
+    /// The decision.
     pub answer: String,
-    /// The answers that were allowed.
+    /// Decisions that were allowed.
     pub allowed: String,
 }
 

@@ -1,4 +1,4 @@
-//! Invariants of the map between events, and the check of one that was read.
+//! Invariants of the L2P map between events, and the consistency check of a loaded one.
 
 use super::{LogicalPage, Map};
 use crate::base::Base;
@@ -6,7 +6,7 @@ use crate::command::RequestId;
 use crate::ensure::ensure;
 
 impl Map {
-    /// Checks the map against the block table; a bug if they do not go together.
+    /// Checks the map against the block table; panics if they are inconsistent.
     pub(crate) fn audit(&self, base: &Base) {
         let (valid, mapped) = (base.space.total_valid(), u64::from(self.mapped()));
         assert_eq!(valid, mapped, "valid pages are mapped pages");
@@ -16,8 +16,8 @@ impl Map {
         }
     }
 
-    /// Checks what was loaded: what is mapped is valid where it is, and holds what it should; and nothing else is valid. The requests that
-    /// wait for a place are `known`.
+    /// Checks the loaded state: each mapped page is valid at its location and has the right stamp, and
+    /// nothing else is valid. Requests that wait for a map entry are `known`.
     pub(crate) fn check_loaded(
         &self,
         base: &Base,
@@ -51,7 +51,7 @@ impl Map {
         self.check_tables(base, known)
     }
 
-    /// The state of the table of discards and its waiters, as text.
+    /// State of the discard table and its waiters, as text.
     pub(crate) fn tell(&self) -> String {
         let Some(discards) = self.discards() else { return String::new() };
         let (due, waited) = (discards.is_due(), discards.is_waited_for());

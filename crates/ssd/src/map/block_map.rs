@@ -1,12 +1,15 @@
-//! The block map: logical blocks on block sets, each page at the place that its number gives it.
+//! Block-level mapping (hybrid, with replacement or log blocks): logical blocks are mapped to multi-plane
+//! blocks, and each page has a fixed offset in them.
 //!
-//! A *logical block* is the logical pages of one block set; page `p` lies at place `p` modulo the locations of a block, in the
-//! *data block* of its logical block or in its *replacement block*. Blocks are programmed in order, so a page that is written
-//! first lets everything between it and the last page of the replacement block be copied there, and a page that lies behind
-//! that point ends in a merge: the rest is copied, the replacement block becomes the data block, and the old one is erased.
-//! A replacement block that cannot take the rest, because something failed in it, is merged with the data block into a third.
+//! A *logical block* is the logical pages of one multi-plane block; page `p` is at offset `p` modulo the
+//! locations of a block, in the *data block* of its logical block or in its *replacement block*. Blocks are
+//! programmed in order. A write beyond the write pointer of the replacement block first copies all pages in
+//! between; a write behind it causes a merge: the rest is copied, the replacement block becomes the data
+//! block, and the old one is erased. If an operation failed in a replacement block so that it cannot take the
+//! rest, it is merged with the data block into a third block.
 //!
-//! Only the rules are here, step by step; the device carries the steps out, with time or without.
+//! This module has only the rules, step by step; the device carries the steps out, with or without simulated
+//! time.
 
 mod audit;
 pub mod config;
@@ -29,17 +32,17 @@ use crate::space::{Space, State};
 pub use homes::ByBlock;
 
 id!(
-    /// A logical block: the logical pages of a block set.
+    /// A logical block: the logical pages of a multi-plane block.
     LogicalBlock
 );
 
 const NONE: u32 = u32::MAX;
 
-/// Free blocks of a row beside which no replacement block is opened. With one, a logical block that cannot be merged into its
-/// replacement block is merged into a new one.
+/// Free blocks of a plane group that no replacement block uses. With one, a logical block that cannot be
+/// merged into its replacement block is merged into a new block.
 const KEPT: usize = 1;
 
-/// The block sets of a logical block.
+/// Multi-plane blocks of a logical block.
 #[derive(Clone, Copy, Debug)]
 struct Pair {
     data: u32,
@@ -64,55 +67,55 @@ impl Pair {
     }
 }
 
-/// The next step of a row.
+/// Next step of a plane group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Write the page that waits here.
+    /// Write the waiting page here.
     Write {
-        /// Its location.
+        /// Destination.
         to: Location,
     },
-    /// Read this valid location, and [hold](BlockMap::hold) what was in it.
+    /// Read this valid location, and [hold](BlockMap::hold) its data.
     Read {
-        /// The location.
+        /// Location.
         from: Location,
     },
-    /// Program what is [held](BlockMap::held) here, or padding if nothing is.
+    /// Program the [held](BlockMap::held) data here, or padding if none is held.
     Program {
-        /// The location.
+        /// Destination.
         to: Location,
     },
-    /// Move this valid location inside its planes.
+    /// Copy this valid location inside its planes (copyback).
     Move {
-        /// The location.
+        /// Source.
         from: Location,
-        /// Where it goes.
+        /// Destination.
         to: Location,
     },
-    /// Erase this block, which holds nothing valid.
+    /// Erase this block, which has no valid pages.
     Erase {
-        /// The block.
+        /// Block to erase.
         block: BlockSetId,
     },
-    /// Take this block, which holds nothing valid, out of use. Takes no time.
+    /// Take this block, which has no valid pages, out of service. Takes no simulated time.
     Retire {
-        /// The block.
+        /// Block to retire.
         block: BlockSetId,
     },
 }
 
-/// How far pages of a logical block are copied.
+/// Extent of the copying of a logical block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Until {
-    /// Up to this place, which is not copied any more.
+    /// Up to this offset, exclusive.
     Place(u32),
-    /// All that is valid elsewhere: it is merged.
+    /// All valid pages elsewhere: a merge.
     Merged,
-    /// The same, as long as the host is idle.
+    /// A merge that continues only while the host is idle.
     MergedWhileIdle,
 }
 
-/// Pages of a logical block are being copied.
+/// Copying of the pages of a logical block, in progress.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Copying {
     logical: LogicalBlock,
@@ -120,49 +123,50 @@ struct Copying {
     until: Until,
 }
 
-/// Where a row is.
+/// State of a plane group.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct RowState {
-    /// Commands of the present step that are queued or under way.
+    /// Commands of the current step that are queued or in progress.
     commands: u32,
     copying: Option<Copying>,
-    /// Where the host's page is written, or was last.
+    /// Destination of the host page being written, or of the last one.
     write: Option<Location>,
     /// A page that was read and is to be programmed.
     held: Vec<Moved>,
-    /// Blocks without anything valid.
+    /// Blocks without valid pages, to be erased.
     to_erase: VecDeque<BlockSetId>,
-    /// Logical blocks with a replacement block, the one written least recently in front.
+    /// Logical blocks with a replacement block, the least recently written one first.
     replaced: VecDeque<LogicalBlock>,
-    /// Logical blocks that are merged before anything else is written: something failed in one of their blocks, or their data lie still.
+    /// Logical blocks merged before anything else is written: an operation failed in one of their blocks, or
+    /// their data are cold.
     due: VecDeque<LogicalBlock>,
-    /// Programs that failed since a page of the host was last written, or nothing was left to be done.
+    /// Programs that failed since a host page was last written, or since the plane group was last idle.
     in_vain: u8,
-    /// Whether too few good blocks are left to go on, or too much fails.
+    /// Whether too few good blocks are left, or too many programs fail.
     stuck: bool,
-    /// Whether the row is out of use as a whole.
+    /// Whether the plane group is out of service.
     lost: bool,
 }
 
 impl RowState {
-    /// A logical block has one block only, or none: nothing is to be done for it.
+    /// Drops the pending work of a logical block that has one block or none.
     fn settle(&mut self, logical: LogicalBlock) {
         self.replaced.retain(|other| *other != logical);
         self.due.retain(|other| *other != logical);
     }
 }
 
-/// The map of a device by whole blocks.
+/// Block-level map of a device.
 pub struct BlockMap {
     locations: Locations,
-    /// Replacement blocks of a row.
+    /// Most replacement blocks of a plane group.
     most: usize,
-    /// Logical blocks that live in each row.
+    /// Number of logical blocks assigned to each plane group.
     homes: Column<RowId, u32>,
     pairs: Column<LogicalBlock, Pair>,
-    /// The logical block of each block set; none of those that are free or to be erased.
+    /// Logical block of each multi-plane block; `NONE` for blocks that are free or to be erased.
     owners: Column<BlockSetId, u32>,
-    /// Blocks that a merge was to go to, before a program failed in them: third ones of their logical blocks.
+    /// Targets of merges in which a program failed: third blocks of their logical blocks.
     strays: Vec<(LogicalBlock, BlockSetId)>,
     rows: Column<RowId, RowState>,
 }
@@ -174,7 +178,8 @@ state!(BlockMap {
 });
 
 impl BlockMap {
-    /// The map of a device that has one, with nothing written, where `home` is the row of the logical block that a page is in.
+    /// Empty map of a device configured for block-level mapping, where `home` returns the plane group of a
+    /// page's logical block.
     pub fn of(config: &Config, home: impl Fn(u32) -> Option<RowId>) -> Option<Self> {
         let file = config.file.ftl.mapping.block.as_ref()?;
         let (pools, per_block) = (&config.pools, config.locations().per_block());
@@ -194,21 +199,21 @@ impl BlockMap {
         })
     }
 
-    /// Good blocks without which a row cannot go on: a data block for each of its logical blocks, a replacement block, and
-    /// the one that is kept free.
+    /// Good blocks that a plane group needs: a data block for each of its logical blocks, a replacement
+    /// block, and the one reserved free block.
     pub fn needs(&self, row: RowId) -> u32 {
         self.homes[row] + 1 + KEPT as u32
     }
 
-    /// The logical block of a page and the page's place in it.
+    /// Logical block of a page, and the page's offset in it.
     #[inline]
     fn split(&self, page: LogicalPage) -> (LogicalBlock, u32) {
         let (logical, place) = self.locations.split(Location(page.0));
         (LogicalBlock(logical.0), place)
     }
 
-    /// The next step of a row where a page may wait to be written; `None` if nothing is to be done now, or a step is in
-    /// progress.
+    /// Next step of a plane group, given the page waiting to be written, if any; `None` if there is nothing
+    /// to do or a step is in progress.
     pub fn next(
         &mut self,
         row: RowId,
@@ -221,7 +226,8 @@ impl BlockMap {
             return None;
         }
         loop {
-            // Nothing else begins before what was merged is erased: a logical block is in no third block then.
+            // Merged blocks are erased before anything else begins, so that no logical block occupies a third
+            // block then.
             if !self.rows[row].to_erase.is_empty() {
                 return self.next_erase(row, space);
             }
@@ -246,7 +252,7 @@ impl BlockMap {
         }
     }
 
-    /// The next block to be erased that has no readers any more.
+    /// Erase of the next block that has no readers.
     fn next_erase(&mut self, row: RowId, space: &Space) -> Option<Step> {
         let to_erase = &mut self.rows[row].to_erase;
         let at = to_erase.iter().position(|block| space.is_clean(*block))?;
@@ -254,7 +260,7 @@ impl BlockMap {
         Some(if space.is_condemned(block) { Step::Retire { block } } else { Step::Erase { block } })
     }
 
-    /// The next step of copying; none if that is over.
+    /// Next step of copying; `None` when it is finished.
     fn copy(&mut self, row: RowId, copying: Copying, space: &mut Space, chips: &Chips) -> Option<Step> {
         let Copying { logical, into, until } = copying;
         let next = chips.programmed(into);
@@ -282,7 +288,8 @@ impl BlockMap {
         }
     }
 
-    /// The first valid location of a logical block from `place` on that is not in `into`, with its place.
+    /// First valid location of a logical block, at or after offset `place`, that is not in `into`, and its
+    /// offset.
     fn next_outside(
         &self,
         logical: LogicalBlock,
@@ -298,14 +305,16 @@ impl BlockMap {
         first.min_by_key(|(at, _)| *at)
     }
 
-    /// The block sets that may hold pages of a logical block, but for a third one that is being merged into.
+    /// Multi-plane blocks that may hold pages of a logical block, except the third block of a merge in
+    /// progress.
     fn blocks_of(&self, logical: LogicalBlock) -> impl Iterator<Item = BlockSetId> + '_ {
         let pair = self.pairs[logical];
         let strays = self.strays.iter().filter(move |(of, _)| *of == logical).map(|(_, block)| *block);
         pair.data().into_iter().chain(pair.replacement()).chain(strays)
     }
 
-    /// Where a page goes now. If something must be done before, that has begun; `None` if nothing can be.
+    /// Location for a page. `Some(None)` if other work was begun that must be done first; `None` if nothing
+    /// can be done.
     fn place(
         &mut self,
         row: RowId,
@@ -330,7 +339,7 @@ impl BlockMap {
         let is_last = place + 1 == self.locations.per_block();
         let state = &mut self.rows[row];
         if is_last {
-            // The page fills the block: what is left is the erase of the old one.
+            // The page fills the block: only the erase of the old block is left.
             state.copying = Some(Copying { logical, into: replacement, until: Until::Merged });
         } else if state.replaced.back() != Some(&logical) {
             state.replaced.retain(|other| *other != logical);
@@ -339,8 +348,8 @@ impl BlockMap {
         Some(Some(space.program_at(replacement, place)))
     }
 
-    /// Gives a logical block a replacement block that takes its page at `place`, or makes room for one. A data block that
-    /// is not written that far yet goes on as its own replacement.
+    /// Gives a logical block a replacement block that takes its page at offset `place`, or makes room for
+    /// one. A data block that is not written up to that offset becomes its own replacement block.
     fn open(
         &mut self,
         row: RowId,
@@ -372,8 +381,8 @@ impl BlockMap {
         Some(())
     }
 
-    /// Begins to merge a logical block: into its replacement block where that takes the rest, else into a new one. Where
-    /// none is free, another logical block is merged first.
+    /// Begins to merge a logical block: into its replacement block if that can take the rest, otherwise into
+    /// a new block. If none is free, another logical block is merged first.
     fn merge(&mut self, row: RowId, logical: LogicalBlock, space: &mut Space, chips: &Chips) -> Option<()> {
         let into = if let Some(replacement) = self.takes_rest(logical, space, chips) {
             replacement
@@ -391,7 +400,7 @@ impl BlockMap {
         Some(())
     }
 
-    /// The replacement block of a logical block, if it takes all that is valid elsewhere.
+    /// Replacement block of a logical block, if it can take all valid pages from elsewhere.
     fn takes_rest(&self, logical: LogicalBlock, space: &Space, chips: &Chips) -> Option<BlockSetId> {
         let replacement = self.pairs[logical].replacement()?;
         let is_sound = space.state(replacement) == State::Open && !space.is_condemned(replacement);
@@ -400,7 +409,7 @@ impl BlockMap {
         (is_sound && fits).then_some(replacement)
     }
 
-    /// All that is valid of a logical block is in one block now.
+    /// Ends a merge: all valid pages of the logical block are in `into`.
     fn merged(&mut self, row: RowId, logical: LogicalBlock, into: BlockSetId, space: &mut Space) {
         self.rows[row].copying = None;
         space.close_open(into);
@@ -410,7 +419,7 @@ impl BlockMap {
         }
     }
 
-    /// Nothing is valid in the blocks of a logical block but in `data`, which is all that it keeps.
+    /// Releases all blocks of a logical block except `data`; the others have no valid pages.
     fn release(&mut self, row: RowId, logical: LogicalBlock, data: Option<BlockSetId>, space: &mut Space) {
         loop {
             let mut old = self.blocks_of(logical).filter(|block| Some(*block) != data);
@@ -427,61 +436,61 @@ impl BlockMap {
         self.rows[row].settle(logical);
     }
 
-    /// A closed block without anything valid is to be erased.
+    /// Queues a closed block without valid pages for erase.
     fn erase(&mut self, row: RowId, block: BlockSetId, space: &mut Space) {
         space.clean(block);
         self.owners[block] = NONE;
         self.rows[row].to_erase.push_back(block);
     }
 
-    /// Too few good blocks are left to go on.
+    /// Marks a plane group as stuck: too few good blocks are left.
     fn stick(&mut self, row: RowId) -> Option<()> {
         self.rows[row].stuck = true;
         None
     }
 
-    /// Whether too few blocks of a row are good to go on.
+    /// Whether too few good blocks are left in a plane group.
     pub fn is_stuck(&self, row: RowId) -> bool {
         self.rows[row].stuck
     }
 
-    /// The page of the host that was written is in flash.
+    /// Records that a host page was programmed.
     pub fn page_written(&mut self, row: RowId) {
         self.rows[row].in_vain = 0;
     }
 
-    /// Where the page goes that is written now.
+    /// Destination of the page being written.
     pub fn place_of_write(&self, row: RowId) -> Location {
         self.rows[row].write.expect("the row's step is a write")
     }
 
-    /// Where the page goes that is copied next.
+    /// Destination of the page copied next.
     pub fn place_of_copy(&self, row: RowId, space: &mut Space, chips: &Chips) -> Location {
         let into = self.rows[row].copying.expect("the row's step is a copy").into;
         space.program_at(into, chips.programmed(into))
     }
 
-    /// A step of a row takes this many commands.
+    /// Sets the number of commands of the current step of a plane group.
     pub fn begin(&mut self, row: RowId, commands: u32) {
         self.rows[row].commands = commands;
     }
 
-    /// A command of the row's step is done.
+    /// Records that a command of the plane group's step is done.
     pub fn command_done(&mut self, row: RowId) {
         self.rows[row].commands -= 1;
     }
 
-    /// A page was read for the row's copying.
+    /// Holds a page that was read for the plane group's copying.
     pub fn hold(&mut self, row: RowId, moved: Moved) {
         self.rows[row].held.push(moved);
     }
 
-    /// The page that the row's program writes; none if it writes padding.
+    /// Page that the plane group's program writes; none if it writes padding.
     pub fn held(&self, row: RowId) -> &[Moved] {
         &self.rows[row].held
     }
 
-    /// The row's program is done.
+    /// Takes the held page when the plane group's program is done.
     pub fn take_held(&mut self, row: RowId) -> Option<Moved> {
         self.rows[row].held.pop()
     }

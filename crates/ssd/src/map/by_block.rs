@@ -1,5 +1,6 @@
-//! The steps of a block map: the next step of a row, the pages copied from one block to another by commands of the dies, and the
-//! reports of commands that are done or failed. Without a block map there are no steps, and reports go nowhere.
+//! Steps of block-level mapping as die commands: the next step of a plane group, page copies between blocks,
+//! and the handling of completed or failed commands. Without block-level mapping there are no steps, and
+//! these calls do nothing.
 
 use wordline_kernel::Schedule;
 use wordline_nand::{BlockSetId, DieId, Location, PageId, RowId};
@@ -12,7 +13,8 @@ use crate::map::{LogicalPage, Map, Moved};
 use crate::space::StreamId;
 
 impl Map {
-    /// Where the unit of a row goes: to its place, where there is a block map.
+    /// Location for a program unit of a plane group: fixed by the page with block-level mapping, otherwise
+    /// allocated.
     #[inline]
     pub(crate) fn take_place(&self, row: RowId, stream: StreamId, pages: u32, base: &mut Base) -> Location {
         match self.by_block() {
@@ -21,12 +23,12 @@ impl Map {
         }
     }
 
-    /// The pages of a row that are held to be copied, where there is a block map.
+    /// Held pages of a plane group to be copied, with block-level mapping.
     pub(crate) fn copies(&self, row: RowId) -> Option<&[Moved]> {
         self.by_block().map(|map| map.held(row))
     }
 
-    /// Queues the reads of a location that is copied: one for each of its page numbers.
+    /// Queues the reads of a location to be copied: one for each of its page numbers.
     fn queue_copy_reads(
         &mut self,
         row: RowId,
@@ -49,14 +51,14 @@ impl Map {
             );
             (read.location, read.planes) = (from, planes);
             read.bytes = locations.size.0 as u32 / commands;
-            // The pages of a location are there once the last of them is.
+            // The data of a location are available after its last page.
             read.locations = u32::from(n + 1 == commands);
         }
         self.begin_step(row, commands);
         die
     }
 
-    /// Queues the program of the page that the row holds, or of padding.
+    /// Queues the program of the held page of a plane group, or of padding.
     fn queue_copy(
         &mut self,
         row: RowId,
@@ -79,7 +81,7 @@ impl Map {
         die
     }
 
-    /// A location is moved inside its planes.
+    /// Begins a copyback of a location inside its planes.
     pub(crate) fn begin_move(&mut self, row: RowId, from: Location, base: &mut Base) {
         self.hold(row, Moved { stamp: base.flash.stamp(from), from });
         base.totals.gc_programs += 1;
@@ -87,7 +89,7 @@ impl Map {
         self.begin_step(row, 1);
     }
 
-    /// A page was read to be copied; if it was not lost, nor written or discarded meanwhile, it is held.
+    /// Holds a page read for copying, unless it was lost, overwritten or discarded meanwhile.
     pub(crate) fn copy_read(&mut self, row: RowId, read: &Task, base: &mut Base) {
         base.totals.gc_reads += u64::from(read.planes);
         let Task { location, locations, .. } = *read;
@@ -97,7 +99,7 @@ impl Map {
         }
     }
 
-    /// A page that was copied is where it was written to.
+    /// Maps a copied page to its new location.
     pub(crate) fn copied(&mut self, row: RowId, to: Location, base: &mut Base) {
         let moved = self.by_block.as_mut().and_then(|map| map.take_held(row));
         if let Some(moved) = moved.filter(|moved| base.space.is_valid(moved.from)) {
@@ -108,8 +110,8 @@ impl Map {
         base.space.program_done(to);
     }
 
-    /// The next step of the block map in a row where a page may wait to be written. A row that cannot go on ends the life of the
-    /// device.
+    /// Next block-mapping step of a plane group, given the page waiting to be written, if any. A stuck plane
+    /// group makes the device read-only.
     pub(crate) fn next_step(
         &mut self,
         row: RowId,
@@ -129,8 +131,8 @@ impl Map {
         step
     }
 
-    /// Queues the command that a block map wants next in a row where a page may wait to be written; true if it wants that page written,
-    /// of which nothing is queued.
+    /// Queues the next block-mapping command of a plane group, given the page waiting to be written, if any;
+    /// true if the next step is the write of that page, for which nothing is queued.
     pub(crate) fn work_on(
         &mut self,
         row: RowId,
@@ -171,56 +173,56 @@ impl Map {
         false
     }
 
-    /// Whether a row of a block map has nothing to do but what the host asks for.
+    /// Whether a plane group under block-level mapping has no pending work besides host requests.
     pub(crate) fn is_at_rest(&self, row: RowId) -> bool {
         self.by_block().is_some_and(|map| map.is_at_rest(row))
     }
 
-    /// Whether a block is full of data that a block map can move to another one.
+    /// Whether a block is full of data that block-level mapping can relocate.
     pub(crate) fn may_move(&self, block: BlockSetId, base: &Base) -> bool {
         self.by_block().is_some_and(|map| map.may_move(block, &base.space))
     }
 
-    /// The data of a block of a row are moved before anything else is written there.
+    /// Relocates the data of a block before anything else is written to the plane group.
     pub(crate) fn move_still(&mut self, row: RowId, block: BlockSetId, base: &Base) {
         if let Some(map) = &mut self.by_block {
             map.move_still(row, block, &base.space, base.flash.chips());
         }
     }
 
-    /// Whether a merge in a row frees a block.
+    /// Whether a merge in a plane group frees a block.
     pub(crate) fn merge_gains(&self, row: RowId, base: &Base) -> bool {
         self.by_block().is_some_and(|map| map.gains(row, &base.space, base.flash.chips()))
     }
 
-    /// A logical block of a row is merged while the host is idle.
+    /// Begins to merge a logical block of a plane group while the host is idle.
     pub(crate) fn merge_ahead(&mut self, row: RowId, base: &mut Base) {
         if let Some(map) = &mut self.by_block {
             map.merge_ahead(row, &mut base.space, base.flash.chips());
         }
     }
 
-    /// The host is at work: a merge in a row that goes on only while it is not stops.
+    /// Stops a merge that continues only while the host is idle.
     pub(crate) fn put_merge_aside(&mut self, row: RowId) {
         if let Some(map) = &mut self.by_block {
             map.put_aside(row);
         }
     }
 
-    /// Whether each page has a place by its number, that of a table as well.
+    /// Whether each page, also of tables, has a location fixed by its number.
     #[inline]
     pub(crate) fn gives_places(&self) -> bool {
         self.by_block.is_some()
     }
 
-    /// A page was read to be copied in a row.
+    /// Holds a page that was read for copying in a plane group.
     fn hold(&mut self, row: RowId, moved: Moved) {
         if let Some(map) = &mut self.by_block {
             map.hold(row, moved);
         }
     }
 
-    /// A page of the host, or of a table, is in flash in a row.
+    /// Records that a page of the host or of a table was programmed in a plane group.
     #[inline]
     pub(crate) fn page_written(&mut self, row: RowId) {
         if let Some(map) = &mut self.by_block {
@@ -228,43 +230,43 @@ impl Map {
         }
     }
 
-    /// A command of a step is done; whether it was one of a block map.
+    /// Records that a command of a step is done; returns whether block-level mapping is in use.
     pub(crate) fn command_done(&mut self, row: RowId) -> bool {
         self.by_block.as_mut().map(|map| map.command_done(row)).is_some()
     }
 
-    /// A program failed in a block.
+    /// Records that a program failed in a block.
     pub(crate) fn program_failed(&mut self, row: RowId, block: BlockSetId) {
         if let Some(map) = &mut self.by_block {
             map.program_failed(row, block);
         }
     }
 
-    /// The erase of a block failed and is tried again; whether a block map does that.
+    /// Queues a failed erase again; returns whether block-level mapping is in use.
     pub(crate) fn erase_again(&mut self, row: RowId, block: BlockSetId) -> bool {
         self.by_block.as_mut().map(|map| map.erase_again(row, block)).is_some()
     }
 
-    /// A block is to be emptied and taken out of use; whether a block map does that.
+    /// Records that a block is pending retirement; returns whether block-level mapping handles it.
     pub(crate) fn condemned(&mut self, row: RowId, block: BlockSetId) -> bool {
         self.by_block.as_mut().map(|map| map.condemned(row, block)).is_some()
     }
 
-    /// A row is out of use as a whole, with all its blocks.
+    /// Records that a plane group is out of service.
     pub(crate) fn lose_row(&mut self, row: RowId, base: &Base) {
         if let Some(map) = &mut self.by_block {
             map.lose(row, &base.space);
         }
     }
 
-    /// Finds the blocks of logical blocks after a power cut, once it is known which pages are valid.
+    /// Rebuilds the blocks of logical blocks after a power cut, once the valid pages are known.
     pub(crate) fn find_blocks(&mut self, base: &mut Base) {
         if let Some(map) = &mut self.by_block {
             map.rebuild(&mut base.space, base.flash.chips());
         }
     }
 
-    /// A step of a block map that takes this many commands begins in a row.
+    /// Begins a step of this many commands in a plane group.
     fn begin_step(&mut self, row: RowId, commands: u32) {
         if let Some(map) = &mut self.by_block {
             map.begin(row, commands);

@@ -1,4 +1,4 @@
-//! The configuration of the protection against power cuts, and checkpoints.
+//! Configuration of power-loss recovery and checkpoints.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,78 +7,79 @@ use wordline_nand::{AtCut, BlockSetId};
 
 use crate::Config;
 
-/// The fate of programs and erases in progress when the power is cut.
+/// Fate of programs and erases in progress at a power cut.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProgramsAtCut {
-    /// They stop: their pages, and where pages share cells those before them, are unreadable.
+    /// They are interrupted: their pages, and earlier pages in the same cells, become unreadable.
     #[default]
     Torn,
-    /// A capacitor feeds the chips until they are done, so that data at rest are safe. Data in the buffer are lost
-    /// all the same.
+    /// Capacitors power the chips until they are done, so that data at rest are safe. Data in the buffer are
+    /// lost nonetheless.
     Finished,
 }
 
-/// The fate of discards, and of pages of zeroes, when the power is cut.
+/// Fate of discards, and of pages of zeroes, at a power cut.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DiscardsAtCut {
-    /// They are in memory alone: a discarded page may hold older data again.
+    /// They are only in memory: a discarded page may return older data after a power cut.
     #[default]
     Forgotten,
-    /// A flush writes a table of them to flash, of which the pages are taken from the over-provisioning.
+    /// A flush writes a table of them to flash, whose pages are taken from the over-provisioning.
     Kept,
 }
 
 impl Config {
-    /// Whether a page that was discarded may hold older data again after a power cut.
+    /// Whether a discarded page may return older data after a power cut.
     pub(crate) fn brings_back(&self) -> bool {
         self.file.ftl.recovery.discards == DiscardsAtCut::Forgotten
     }
 }
 
-/// Protection of pages whose cells are programmed again, with another page, and are torn together.
+/// Protection of pages whose cells also store another, later page, against its interrupted program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LowerPages {
-    /// Nothing: a torn program takes the pages with it that were programmed before into the same word line.
+    /// None: an interrupted program also destroys the pages programmed earlier into the same word line.
     #[default]
     Exposed,
-    /// Before each such program, the page that was programmed last into the word line is copied to a block of its own,
-    /// with one bit a cell. The program takes as much longer, and what was there before is safe. A word line that is programmed again is
-    /// read before in any case, and takes no longer.
+    /// Before each such program, the page programmed last into the word line is copied to an SLC block. The
+    /// program takes longer by that time, and earlier data are safe. A reprogrammed word line is read before
+    /// in any case and takes no longer.
     BackedUp,
 }
 
-/// Protection against power cuts.
+/// Power-loss recovery.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RecoveryFile {
-    /// The fate of programs and erases in progress when the power is cut.
+    /// Fate of programs and erases in progress at a power cut.
     pub programs_at_cut: ProgramsAtCut,
-    /// Protection of pages whose cells are programmed again: on parts of more than one bit a cell that are not
-    /// programmed in one go, and in blocks in the two-bit mode of which a stream programs word lines again.
+    /// Protection of pages whose cells are programmed again: on parts of more than one bit a cell without
+    /// one-shot programming, and in blocks in MLC mode whose stream reprograms word lines.
     pub lower_pages: LowerPages,
-    /// The fate of discards, and of pages of zeroes, once they are flushed.
+    /// Fate of flushed discards, and of pages of zeroes.
     pub discards: DiscardsAtCut,
-    /// How much the host writes from one checkpoint of the map to the next; checkpoints shorten recovery. Left out: none
-    /// are made. They need `discards = "kept"`. With a map in flash a checkpoint writes what changed of it, and where its pages are.
+    /// Amount of host writes between checkpoints of the L2P map; checkpoints shorten recovery. If absent,
+    /// none are made. They need `discards = "kept"`. With a map in flash a checkpoint writes the changed
+    /// translation pages and their directory.
     pub checkpoint: Option<Bytes>,
 }
 
-/// A block as a checkpoint knows it.
+/// State of a block at a checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Known {
-    /// Its locations that were programmed.
+    /// Programmed locations.
     pub programmed: u32,
-    /// How often it had been erased.
+    /// Erase count.
     pub erases: u32,
 }
 
-/// The checkpoints of the map: when they are made, and which blocks the last one knows how far.
+/// Checkpoints of the L2P map: their schedule, and the state of the blocks at the last one.
 #[derive(Clone, Debug)]
 pub struct Checkpoints {
-    /// Pages of the host from one to the next, and when the last one began.
+    /// Host pages between checkpoints, and the host page count at the last one.
     every: u64,
     last: u64,
     under_way: Option<Vec<Known>>,
@@ -88,47 +89,47 @@ pub struct Checkpoints {
 state!(Checkpoints { values { last, under_way, done } fixed { every } });
 
 impl Checkpoints {
-    /// Those that a configuration asks for.
+    /// Checkpoints of a configuration; `None` if it makes none.
     pub fn of(config: &Config) -> Option<Box<Self>> {
         let every = config.file.ftl.recovery.checkpoint?.0.div_ceil(config.unit.0);
         Some(Box::new(Self { every, last: 0, under_way: None, done: None }))
     }
 
-    /// Whether one is to begin, after this many pages of the host.
+    /// Whether a checkpoint is due after this many host pages.
     #[inline]
     pub fn is_due(&self, pages: u64) -> bool {
         self.under_way.is_none() && pages - self.last.min(pages) >= self.every
     }
 
-    /// One begins, after this many pages of the host, when the blocks are so.
+    /// Begins a checkpoint after this many host pages, with the current state of the blocks.
     pub fn begin(&mut self, pages: u64, blocks: impl Iterator<Item = Known>) {
         self.last = pages;
         self.under_way = Some(blocks.collect());
     }
 
-    /// The one that is under way is in flash.
+    /// Completes the checkpoint in progress: it is in flash.
     pub fn over(&mut self) {
         if let Some(known) = self.under_way.take() {
             self.done = Some(known);
         }
     }
 
-    /// The one that is under way never will be in flash.
+    /// Abandons the checkpoint in progress.
     pub fn forget(&mut self) {
         self.under_way = None;
     }
 
-    /// A page of it is lost: it says nothing until the next one.
+    /// Invalidates all checkpoints, because a page of one is lost.
     pub fn lost(&mut self) {
         (self.done, self.under_way) = (None, None);
     }
 
-    /// Whether there is one that recovery can go by.
+    /// Whether recovery can use a checkpoint.
     pub fn is_valid(&self) -> bool {
         self.done.is_some()
     }
 
-    /// The state of a block in the last one.
+    /// State of a block at the last checkpoint.
     pub fn known(&self, block: BlockSetId) -> Option<Known> {
         self.done.as_ref().map(|known| known[block.0 as usize])
     }

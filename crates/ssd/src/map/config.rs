@@ -1,4 +1,4 @@
-//! The keys of `[ftl.mapping]`, and what follows from them.
+//! Keys of `[ftl.mapping]`, and derived sizes.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,43 +11,45 @@ use super::discards;
 use crate::config::{Config, DeviceFile, Protection};
 use crate::policy::mapper::CacheSize;
 
-/// The map from logical to physical places.
+/// L2P mapping.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MappingFile {
-    /// The unit of the map: a page divided by a power of two, down to a sector, or a number of pages of which a
-    /// program unit is a multiple. A smaller write is completed by a read of the rest. Left out: a page.
+    /// Mapping unit: a page divided by a power of two, down to a sector, or a number of pages that divides
+    /// the program unit. A smaller write needs a read-modify-write. Default: a page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unit: Option<Bytes>,
-    /// Whether the first of several pools is mapped by program units: what is written of one is completed to a whole one
-    /// by reads of the rest, from wherever it is. Wants `pools` beside it.
+    /// Whether the first of several pools uses coarse-grained mapping, by program units: a partial write of a
+    /// unit is completed by reads of the rest, from wherever it is. Needs `pools`.
     pub whole_units: bool,
-    /// The size of the units whose pages leave the buffer together in a device with several pools, in consecutive bytes.
-    /// Left out: the size of a program of the first pool.
+    /// Size, in consecutive bytes, of the units that are destaged together in a device with several pools.
+    /// Default: the size of a program of the first pool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sub_request: Option<Bytes>,
-    /// DRAM for the map: a size, such as `2MiB`, turns the cached map (DFTL) on. An entry takes 4 B more there than in flash for the logical
-    /// page that it is of. The map itself is in translation pages of the flash, as large as a mapping unit and taken from the over-provisioning; those of
-    /// several pools are in the last one. Left out: the whole map is in DRAM, where the map of `whole_units` is always.
+    /// DRAM for the map: a size, such as `2MiB`, turns the cached map (DFTL) on. A cached entry takes 4 B
+    /// more than in flash, for its logical page number. The map itself is in translation pages in flash, as
+    /// large as a mapping unit and taken from the over-provisioning; with several pools they are in the last
+    /// one. If absent, the whole map is in DRAM, as the map of `whole_units` always is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache: Option<Bytes>,
-    /// Size of an entry of a translation page: the place of one logical page.
+    /// Size of an entry of a translation page: the location of one logical page.
     pub entry: Bytes,
-    /// Fraction of the cache that is kept for entries that were used again since they came in (segmented LRU); 0 for
+    /// Fraction of the cache reserved for entries used again since they were loaded (segmented LRU); 0 for
     /// LRU.
     pub protected: f64,
-    /// A map by whole blocks: each page has its place in the block of its logical block, or in a replacement block. Wants
-    /// one program unit as mapping unit, and a fixed placement. Left out: pages may be anywhere.
+    /// Block-level mapping: each page has a fixed offset in the block of its logical block, or in a
+    /// replacement block. Needs one program unit as mapping unit, and static allocation. If absent, pages may
+    /// be anywhere.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub block: Option<BlockMapFile>,
 }
 
-/// Bytes of the number of a logical page, beside each entry of a cached map: a map of entries without their numbers can
-/// be looked up by position only. Chosen as in DFTL, whose pages are numbered with 32 bits.
+/// Bytes of a logical page number in each entry of a cached map, which cannot be looked up by position.
+/// Chosen as in DFTL, whose pages are numbered with 32 bits.
 const NUMBER_OF_PAGE: Bytes = Bytes(4);
 
 impl Default for MappingFile {
-    /// Entries of 4 B (DFTL: 512 of them in a page of 2 KiB; section 3.3). Chosen: LRU, as MQSim has it.
+    /// Entries of 4 B (DFTL: 512 of them in a page of 2 KiB; section 3.3). Chosen: LRU, as in MQSim.
     fn default() -> Self {
         Self {
             unit: None,
@@ -62,7 +64,7 @@ impl Default for MappingFile {
 }
 
 impl MappingFile {
-    /// Adds what is wrong with the cache.
+    /// Adds complaints about the map cache.
     pub fn check(&self, locations: &Locations, wrong: &mut Complaints) {
         let Self { cache, entry, protected, .. } = *self;
         wrong.require(
@@ -87,14 +89,14 @@ impl MappingFile {
         );
     }
 
-    /// Translation pages that hold the places of this many logical pages; none if they are in memory.
+    /// Translation pages for this many logical pages; 0 if the map is in memory.
     pub fn translation_pages(&self, unit: Bytes, logical_pages: u32) -> u32 {
         let Self { cache, entry, .. } = *self;
         let per_page = unit.0 / entry.0.max(1);
         if cache.is_some() { u64::from(logical_pages).div_ceil(per_page.max(1)) as u32 } else { 0 }
     }
 
-    /// DRAM for the map of this many logical pages, and of this many units that have a map of their own.
+    /// DRAM for the map of this many logical pages, and for `units` coarsely mapped units.
     pub fn memory(&self, unit: Bytes, logical_pages: u32, units: u32) -> Bytes {
         let pages = match self.cache {
             None => self.entry * u64::from(logical_pages),
@@ -103,7 +105,7 @@ impl MappingFile {
         pages + self.entry * u64::from(units)
     }
 
-    /// The cache of the map of this many logical pages; none if all of it is in memory.
+    /// Cache size of the map of this many logical pages; `None` if the whole map is in memory.
     pub fn cache_size(&self, unit: Bytes, logical_pages: u32) -> Option<CacheSize> {
         let Self { cache, entry, protected, .. } = *self;
         let entries = (cache?.0 / (entry + NUMBER_OF_PAGE).0).min(logical_pages.max(2).into()) as u32;
@@ -117,7 +119,7 @@ impl MappingFile {
 }
 
 impl DeviceFile {
-    /// Adds what is wrong with checkpoints.
+    /// Adds complaints about checkpoints.
     pub(crate) fn check_checkpoint(&self, wrong: &mut Complaints) {
         let RecoveryFile { checkpoint: Some(every), discards, .. } = self.ftl.recovery else { return };
         let key = "ftl.recovery.checkpoint";
@@ -134,8 +136,8 @@ impl DeviceFile {
         }
     }
 
-    /// Pages that tell which of this many logical pages are discarded, and with checkpoints where translation pages are; none if
-    /// flash does not.
+    /// Pages of the discard table for this many logical pages, with the directory of translation pages if
+    /// checkpoints are made; 0 if discards are not kept in flash.
     pub(crate) fn discard_pages(&self, pools: &Pools, unit: Bytes, logical_pages: u32) -> u32 {
         let protected = self.buffer.power_loss_protection != Protection::None;
         if self.ftl.recovery.discards == DiscardsAtCut::Forgotten || protected {
@@ -144,8 +146,9 @@ impl DeviceFile {
         discards::pages(logical_pages, unit, self) + self.directory_pages(pools, unit, logical_pages)
     }
 
-    /// Pages of the directory that a checkpoint writes: the place of each translation page, and of each unit of a pool that is mapped by
-    /// whole units, whose map is in memory. None if the whole map is: a checkpoint has the places of all logical pages then.
+    /// Pages of the directory that a checkpoint writes: the locations of all translation pages and of the
+    /// units of a coarsely mapped pool, whose map is in memory. 0 if the whole map is in memory: a checkpoint
+    /// then writes the locations of all logical pages.
     fn directory_pages(&self, pools: &Pools, unit: Bytes, logical_pages: u32) -> u32 {
         let mapping = &self.ftl.mapping;
         if mapping.cache.is_none() || self.ftl.recovery.checkpoint.is_none() {
@@ -159,7 +162,8 @@ impl DeviceFile {
 }
 
 impl Config {
-    /// Pages of which the flash holds a version: logical pages and pages of tables, with those that are left out between the two.
+    /// Pages with versions in flash: logical pages and pages of tables, including unused numbers between the
+    /// two.
     pub fn mapped_pages(&self) -> u32 {
         match self.file.discard_pages(&self.pools, self.unit, self.logical_pages) {
             0 => self.logical_pages + self.translation_pages(),
@@ -167,8 +171,8 @@ impl Config {
         }
     }
 
-    /// The number of the first page that tells of discards, counted as a logical page. Where blocks are mapped it begins a logical
-    /// block, so that nothing of the host is merged because the table changed.
+    /// Number of the first page of the discard table, counted as a logical page. With block-level mapping it
+    /// begins a logical block, so that no host data are merged when the table changes.
     pub fn first_discard_page(&self) -> u32 {
         match self.file.ftl.mapping.block {
             Some(_) => self.logical_pages.next_multiple_of(self.locations().per_block()),
@@ -176,7 +180,8 @@ impl Config {
         }
     }
 
-    /// Logical blocks: as many logical pages each as a block set has locations, and those of pages of tables.
+    /// Logical blocks, of as many logical pages as a multi-plane block has locations, including those for
+    /// pages of tables.
     pub fn logical_blocks(&self) -> u32 {
         self.mapped_pages().div_ceil(self.locations().per_block())
     }

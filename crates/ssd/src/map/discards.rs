@@ -1,8 +1,8 @@
-//! The table of discards in flash: pages that say for each logical page which of its versions are void.
+//! Discard table in flash: for each logical page, the last version that was discarded.
 //!
-//! They are written by a flush, as far as they changed, and have their place in flash among all other pages. After a power
-//! cut, a copy of a logical page counts if its version is beyond the void ones. Flushes that come while others wait are
-//! served together, one batch after another.
+//! Its changed pages are written by a flush, at locations among those of all other pages. After a power cut,
+//! a copy of a logical page counts if its version is later than the discarded one. Flushes that arrive while
+//! others wait are served together, in the next batch.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
@@ -17,7 +17,8 @@ use crate::Config;
 use crate::command::RequestId;
 use crate::config::DeviceFile;
 
-/// Bytes of an entry: a version, as it is in the stamp of a page, and where checkpoints have the whole map the place of the page, too.
+/// Bytes of an entry: a version, as in the stamp of a page, and the location of the page if checkpoints
+/// contain the whole map.
 const ENTRY: [u64; 2] = [4, 8];
 
 id!(
@@ -25,28 +26,28 @@ id!(
     DiscardPage
 );
 
-/// How far the writing of a page of the table is.
+/// Stage of writing a page of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Stage {
-    /// It is in flash as it is in memory.
+    /// Flash and memory are equal.
     AtRest,
-    /// It changed.
+    /// Changed in memory.
     Changed,
-    /// A flush waits for it.
+    /// Queued for a flush.
     Queued,
     /// Being programmed.
     Programming,
 }
 
-/// A page of the table: for each of its logical pages the last version that is void, 0 for none. Nothing of its contents
-/// is there while nothing is discarded.
+/// A page of the table: for each of its logical pages the last discarded version, 0 for none. Its contents
+/// are allocated at the first discard.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Table {
     now: Vec<u32>,
-    /// The contents in flash, and their version.
+    /// Contents in flash, and their version.
     saved: Vec<u32>,
     version: u32,
-    /// The contents on their way there.
+    /// Contents being programmed.
     under_way: Vec<u32>,
     next_version: u32,
     stage: Stage,
@@ -61,30 +62,30 @@ impl Default for Table {
     }
 }
 
-/// The discards of a device.
+/// Discard table of a device.
 #[derive(Clone, Debug)]
 pub struct Discards {
-    /// The number of the first page of the table, counted as a logical page.
+    /// Number of the first page of the table, counted as a logical page.
     first: u32,
     per_page: u32,
-    /// The first page of the directory, which tells where translation pages are: it is written with checkpoints alone. One beyond the
-    /// last page where the whole map is in memory.
+    /// First page of the directory of translation pages, which only checkpoints write. One past the last page
+    /// where the whole map is in memory.
     directory: DiscardPage,
-    /// Made when something of theirs is discarded.
+    /// Allocated at the first discard.
     tables: Column<DiscardPage, Option<Box<Table>>>,
     changed: Vec<DiscardPage>,
     queue: VecDeque<DiscardPage>,
-    /// Pages that are being programmed.
+    /// Pages being programmed.
     programming: u32,
-    /// Pages of the present batch that are not in flash yet.
+    /// Pages of the current batch that are not in flash yet.
     left: u32,
-    /// Requests that wait for the present batch, and for the next one.
+    /// Requests waiting for the current batch, and for the next one.
     waiting: [Vec<RequestId>; 2],
     /// Pages of the table that are in flash.
     placed: Placed,
-    /// Blocks that are not erased before the present batch is in flash.
+    /// Blocks that must not be erased before the current batch is in flash.
     held: Vec<BlockSetId>,
-    /// The memory outlives the power: nothing need be written.
+    /// Whether memory survives a power cut, so that nothing needs to be written.
     kept: bool,
 }
 
@@ -104,7 +105,7 @@ fn entry(file: &DeviceFile) -> u64 {
 }
 
 impl Discards {
-    /// Nothing is discarded. With `kept` the memory outlives the power.
+    /// Empty table. With `kept`, memory survives a power cut.
     pub fn new(config: &Config, kept: bool) -> Self {
         let Config { file, pools, unit, logical_pages, .. } = config;
         let own = pages(*logical_pages, *unit, file);
@@ -125,13 +126,13 @@ impl Discards {
         }
     }
 
-    /// The page of the table that the map numbers so; none if it is another page.
+    /// Page of the table, given its logical number; `None` for another page.
     #[inline]
     pub fn table(&self, logical: u32) -> Option<DiscardPage> {
         logical.checked_sub(self.first).map(DiscardPage)
     }
 
-    /// A page of the table as the map, the stamps and the placement number it.
+    /// Logical number of a page of the table, as the map, the stamps and the placement use it.
     pub fn logical(&self, table: DiscardPage) -> LogicalPage {
         LogicalPage(self.first + table.0)
     }
@@ -141,7 +142,7 @@ impl Discards {
         self.tables.ids()
     }
 
-    /// Notes that the host discards a page of which `version` was the last version.
+    /// Records a discard of a page whose last version was `version`.
     pub fn discard(&mut self, page: LogicalPage, version: u32) {
         let (table, entry) = (DiscardPage(page.0 / self.per_page), (page.0 % self.per_page) as usize);
         if version == 0 {
@@ -172,7 +173,7 @@ impl Discards {
         }
     }
 
-    /// A request waits until what was discarded so far is in flash; false if it is.
+    /// Makes a request wait until all discards so far are in flash; false if they are.
     pub fn flush(&mut self, request: RequestId) -> bool {
         let busy = self.left > 0;
         if busy || !self.changed.is_empty() {
@@ -184,8 +185,9 @@ impl Discards {
         self.left > 0
     }
 
-    /// After a power cut these blocks alone tell of pages, which were noted as discarded, that they are: what changed is written without
-    /// waiting for a flush, before one of the blocks is erased. False if the table tells of these pages already.
+    /// Protects blocks after a power cut that alone show that some pages are discarded: the changes are
+    /// written without a flush, before one of the blocks is erased. Returns false if the table in flash has
+    /// these discards already.
     pub fn hold(&mut self, blocks: &BTreeSet<BlockSetId>) -> bool {
         if !self.changed.is_empty() {
             self.held.extend(blocks);
@@ -193,19 +195,19 @@ impl Discards {
         !self.changed.is_empty()
     }
 
-    /// Whether blocks are held.
+    /// Whether blocks are protected from erase.
     pub fn holds(&self) -> bool {
         !self.held.is_empty()
     }
 
-    /// Begins to write what changed if blocks are held until that is in flash.
+    /// Begins to write the changes if blocks are protected until they are in flash.
     pub fn write_for_held(&mut self) {
         if !self.held.is_empty() {
             self.begin_batch();
         }
     }
 
-    /// The blocks that are held no longer, as all of the batch is in flash.
+    /// Takes the blocks that need no protection any more, because the whole batch is in flash.
     pub fn take_held(&mut self) -> Vec<BlockSetId> {
         if self.is_at_rest() { std::mem::take(&mut self.held) } else { Vec::new() }
     }
@@ -222,15 +224,15 @@ impl Discards {
         self.tables[table].as_mut().expect("what changed was made")
     }
 
-    /// Whether pages of the table are to be written. While no flush waits, they are written one program unit after
-    /// another.
+    /// Whether pages of the table are to be written. While no flush waits, one program unit is written at a
+    /// time.
     #[inline]
     pub fn is_due(&self) -> bool {
         !self.queue.is_empty() && (self.programming == 0 || self.is_waited_for())
     }
 
-    /// All pages of the table are to be written, as a checkpoint, or with a map in flash those that changed and the directory; false
-    /// if others are on their way.
+    /// Begins a checkpoint: writes all pages of the table or, with a map in flash, the changed ones and the
+    /// directory; false if a batch is in progress.
     pub fn begin_checkpoint(&mut self) -> bool {
         if self.left > 0 {
             return false;
@@ -248,43 +250,43 @@ impl Discards {
         true
     }
 
-    /// The number of a page of the table in the directory of a checkpoint, if it is of that.
+    /// Number of a page of the table in the directory, if it belongs to the directory.
     pub fn number_in_directory(&self, table: DiscardPage) -> Option<u32> {
         table.0.checked_sub(self.directory.0)
     }
 
-    /// The page of the directory of this number.
+    /// Page of the directory with this number.
     pub fn page_of_directory(&self, number: u32) -> LogicalPage {
         self.logical(DiscardPage(self.directory.0 + number))
     }
 
-    /// The logical pages, of `all`, that a page of the table tells of.
+    /// Logical pages, of `all`, that a page of the table covers.
     pub fn pages_of(&self, table: DiscardPage, all: u32) -> Range<u32> {
         let first = table.0 * self.per_page;
         first.min(all)..(first + self.per_page).min(all)
     }
 
-    /// The page of the table that tells of a logical page.
+    /// Page of the table that covers a logical page.
     pub fn teller(&self, page: LogicalPage) -> LogicalPage {
         self.logical(DiscardPage(page.0 / self.per_page))
     }
 
-    /// Whether nothing is on its way to flash.
+    /// Whether no batch is in progress.
     pub fn is_at_rest(&self) -> bool {
         self.left == 0
     }
 
-    /// The next page of the table that is to be written, which stays so.
+    /// Next page to be written; it stays queued.
     pub fn next_queued(&self) -> Option<DiscardPage> {
         self.queue.front().copied().filter(|_| self.is_due())
     }
 
-    /// The next page of the table that is to be written.
+    /// Takes the next page to be written.
     pub fn take_queued(&mut self) -> Option<DiscardPage> {
         self.queue.pop_front()
     }
 
-    /// The program of a page of the table, as it is now, is under way as version `version`.
+    /// Begins the program of a page of the table, with its current contents, as version `version`.
     pub fn begin_program(&mut self, table: DiscardPage, version: u32) {
         self.programming += 1;
         let at = self.get(table);
@@ -292,7 +294,7 @@ impl Discards {
         at.under_way.copy_from_slice(&at.now);
     }
 
-    /// The program is done.
+    /// Records that the program of a page is done.
     pub fn programmed(&mut self, table: DiscardPage) {
         self.programming -= 1;
         let at = self.get(table);
@@ -304,15 +306,15 @@ impl Discards {
         self.left -= 1;
     }
 
-    /// The program failed: it waits for another one, before all others.
+    /// Queues a page first after its program failed.
     pub fn program_failed(&mut self, table: DiscardPage) {
         self.programming -= 1;
         self.get(table).stage = Stage::Queued;
         self.queue.push_front(table);
     }
 
-    /// A page of the table in `row` cannot be read any more. It is in memory, and the next flush writes it, or the next checkpoint if
-    /// it is of the directory.
+    /// Records that a page of the table in `row` became unreadable. It is in memory: the next flush writes
+    /// it, or the next checkpoint if it belongs to the directory.
     pub fn lost(&mut self, table: DiscardPage, row: RowId) {
         self.placed.lose(row);
         if table < self.directory && self.get(table).stage == Stage::AtRest {
@@ -320,7 +322,7 @@ impl Discards {
         }
     }
 
-    /// The requests that waited for a batch that is over. The next batch begins if others wait for it.
+    /// Takes the requests that waited for a finished batch. The next batch begins if others wait for it.
     pub fn batch_over(&mut self) -> Vec<RequestId> {
         let over = std::mem::take(&mut self.waiting[0]);
         self.waiting.swap(0, 1);
@@ -335,12 +337,12 @@ impl Discards {
         self.waiting.iter().any(|list| !list.is_empty())
     }
 
-    /// No flush waits any more.
+    /// Drops all waiting flushes.
     pub fn forget_waiters(&mut self) {
         self.waiting = Default::default();
     }
 
-    /// Whether flash remembers them.
+    /// Whether the table is kept in flash.
     pub fn is_written(&self) -> bool {
         !self.kept
     }
@@ -350,12 +352,13 @@ impl Discards {
         &self.placed
     }
 
-    /// Notes that a page of the table has its place in row `to` now, and before in row `from`.
+    /// Records that a page of the table moved from plane group `from`, if it had one, to `to`.
     pub fn note_place(&mut self, from: Option<RowId>, to: RowId) {
         self.placed.note(from, to);
     }
 
-    /// The power is back. `found` says which version of a page of the table is in flash, and in which row.
+    /// Restores the table after a power cut. `found` returns the version of a page of the table in flash, and
+    /// its plane group.
     pub fn recover(&mut self, found: impl Fn(LogicalPage) -> Option<(u32, RowId)>) {
         self.placed.forget();
         self.changed.clear();
@@ -376,7 +379,7 @@ impl Discards {
             if version != at.version && version != 0 && version == at.next_version {
                 std::mem::swap(&mut at.saved, &mut at.under_way);
             } else if version != at.version {
-                // A torn program, or a fault, took the last version with it.
+                // The last version was lost to an interrupted program or a fault.
                 at.saved.fill(0);
             }
             at.now.copy_from_slice(&at.saved);
@@ -384,7 +387,7 @@ impl Discards {
         }
     }
 
-    /// The last version of a page that is void; 0 if none is.
+    /// Last discarded version of a page; 0 if none.
     pub fn void(&self, page: LogicalPage) -> u32 {
         let table = &self.tables[DiscardPage(page.0 / self.per_page)];
         let entry = (page.0 % self.per_page) as usize;

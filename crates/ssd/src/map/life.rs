@@ -1,4 +1,4 @@
-//! Whether the good blocks hold the logical capacity still.
+//! End-of-life check: whether the good blocks still hold the logical capacity.
 
 use crate::base::Base;
 use crate::map::Map;
@@ -6,14 +6,15 @@ use crate::map::discards::Discards;
 use crate::pools::EVERYTHING_IN;
 
 impl Map {
-    /// Whether each row has the good blocks that its logical blocks need.
+    /// Whether each plane group has the good blocks that its logical blocks need.
     fn holds_logical_blocks(&self, base: &Base) -> bool {
         let mut rows = base.config.pools.all_rows();
         self.by_block.as_ref().is_none_or(|map| rows.all(|row| base.space.good(row) >= map.needs(row)))
     }
 
-    /// Goes read-only when the good blocks cannot hold the logical capacity any more. Where pages have homes, each
-    /// row has its own share to hold; else the rows hold it together, with a program unit under way in each.
+    /// Makes the device read-only when the good blocks cannot hold the logical capacity any more. With static
+    /// allocation each plane group must hold its own share; otherwise the groups hold it together, with a
+    /// program unit in progress in each.
     pub(crate) fn check_life(&self, base: &mut Base) {
         base.note_room();
         base.life.read_only |= if self.by_block.is_some() {
@@ -26,9 +27,10 @@ impl Map {
         self.make_room_for_tables(base);
     }
 
-    /// Lets pages of the host leave the pool of tables while none of its rows has room for a page that tells of discards, which a flush
-    /// waits for: blocks of it failed, or pages that were discarded are there again after a power cut. A row has no room when fewer places
-    /// than a program unit are left to its limit; with one page less in the pool, one row has.
+    /// Limits the host pages in the pool of tables so that one of its plane groups always has room for a page
+    /// of the discard table, which a flush may wait for, even if blocks failed or discarded pages returned
+    /// after a power cut. A plane group has no room when it is less than a program unit below its limit; with
+    /// one page less in the pool, one group has room.
     fn make_room_for_tables(&self, base: &mut Base) {
         let number = base.config.shares().pool_of_tables();
         if number != EVERYTHING_IN && self.discards.as_ref().is_some_and(Discards::is_written) {
@@ -38,8 +40,8 @@ impl Map {
         }
     }
 
-    /// Whether each row can hold the pages that have their home there and the tables that it was given, and one of them
-    /// always takes another unit of those.
+    /// Whether each plane group can hold its statically assigned pages and its pages of tables, and one of
+    /// them always takes another unit of tables.
     fn holds_homes(&self, base: &Base) -> bool {
         let mut spare = 0;
         for row in base.config.pools.all_rows() {

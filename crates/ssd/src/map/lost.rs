@@ -1,7 +1,7 @@
 //! Lost sectors of logical pages: written by the host and unreadable, until they are written again.
 //!
-//! The list outlives a power cut, as the table of bad blocks does. Later writes of the host may not: so the list
-//! knows from which version of a page on which of its sectors are lost, until that version is in flash.
+//! The list survives a power cut, like the bad-block table. Later host writes may not: so the list records
+//! from which version of a page on which of its sectors are lost, until that version is in flash.
 
 use std::collections::BTreeMap;
 
@@ -10,27 +10,27 @@ use serde::{Deserialize, Serialize};
 use super::mapping::LogicalPage;
 use crate::sectors::Sectors;
 
-/// The lost sectors of a page from a version on.
+/// Lost sectors of a page from a version on.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Since {
     version: u32,
     sectors: Sectors,
-    /// A discard, not a write, made it so.
+    /// Whether a discard, not a write, made this version.
     discard: bool,
 }
 
-/// The lost sectors of a page.
+/// Lost sectors of a page.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Page {
-    /// The version that was in flash and cannot be read.
+    /// Version that was in flash and is unreadable.
     lost: u32,
     full: Sectors,
-    /// The sectors lost since then; never empty.
+    /// Sectors lost since then, by version; never empty.
     since: Vec<Since>,
 }
 
-/// The lost sectors of a device: for each page what was lost with a version that was in flash, and what of that is lost
-/// still from later versions on.
+/// Lost sectors of a device: for each page what was lost with a version that was in flash, and which of these
+/// sectors are still lost in later versions.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Lost(BTreeMap<LogicalPage, Page>);
 
@@ -41,8 +41,8 @@ impl Lost {
         self.0.is_empty()
     }
 
-    /// Notes that version `version` of a page, of `full` sectors, is lost; of the newest version, if that is another one
-    /// that waits to be written, only the sectors `gone`.
+    /// Records that version `version` of a page, of `full` sectors, is lost. If a newer version waits to be
+    /// written, it lacks only the sectors `gone`.
     pub fn add(&mut self, page: LogicalPage, version: u32, full: Sectors, newest: Option<(u32, Sectors)>) {
         let before = self.of(page);
         let mut since = vec![Since { version, sectors: full, discard: false }];
@@ -52,13 +52,14 @@ impl Lost {
         self.0.insert(page, Page { lost: version, full, since });
     }
 
-    /// Notes that the host writes `sectors` of a page, as its version `version`: what stood there is asked for no more.
+    /// Records that the host writes `sectors` of a page, as its version `version`: these are not lost any
+    /// more.
     pub fn write(&mut self, page: LogicalPage, version: u32, sectors: Sectors) {
         let left = self.of(page).without(sectors);
         self.change(page, Since { version, sectors: left, discard: false });
     }
 
-    /// Notes that the host discards a page of which `version` was the newest version.
+    /// Records that the host discards a page whose newest version was `version`.
     pub fn discard(&mut self, page: LogicalPage, version: u32) {
         self.change(page, Since { version, sectors: Sectors::NONE, discard: true });
     }
@@ -72,7 +73,7 @@ impl Lost {
         }
     }
 
-    /// Notes that version `version` of a page is in flash: what was lost before it matters no more.
+    /// Records that version `version` of a page is in flash: earlier losses do not matter any more.
     pub fn in_flash(&mut self, page: LogicalPage, version: u32) {
         let Some(Page { since, .. }) = self.0.get_mut(&page) else { return };
         let first = since.iter().rposition(|at| at.version <= version && !at.discard).unwrap_or(0);
@@ -82,19 +83,20 @@ impl Lost {
         }
     }
 
-    /// The lost sectors of a page.
+    /// Lost sectors of a page.
     pub fn of(&self, page: LogicalPage) -> Sectors {
         self.0.get(&page).and_then(|page| page.since.last()).map_or(Sectors::NONE, |last| last.sectors)
     }
 
-    /// The version of a page that is lost as a whole, if `found`, the newest in flash, is that or an older one, or nothing.
+    /// Version of a page that is lost as a whole, if `found`, the newest in flash, is not newer, or is
+    /// `None`.
     pub fn whole(&self, page: LogicalPage, found: Option<u32>) -> Option<u32> {
         let lost = self.0.get(&page)?.lost;
         found.is_none_or(|found| found <= lost).then_some(lost)
     }
 
-    /// The power is back: `found` is the newest version of a page in flash, and versions up to `void` were discarded.
-    /// Returns the version that is lost as a whole, if that or an older one was found, or nothing.
+    /// Restores the losses of a page after a power cut: `found` is its newest version in flash, and versions
+    /// up to `void` were discarded. Returns the version that is lost as a whole, if nothing newer was found.
     pub fn recover(&mut self, page: LogicalPage, found: Option<u32>, void: u32) -> Option<u32> {
         let Page { lost, full, since } = self.0.get_mut(&page)?;
         let (lost, full) = (*lost, *full);

@@ -1,19 +1,20 @@
-//! The map from logical units to locations of the flash, and the shadow table that knows what the host last wrote.
+//! L2P map from logical pages to locations in flash, and the shadow table of the versions that the host wrote
+//! last.
 
 use wordline_kernel::{Column, id, state, word};
 use wordline_nand::Location;
 
 id!(
-    /// A logical page: what is mapped as one, as large as a [location](wordline_nand::Locations) of the flash.
+    /// A logical page: the mapping unit, as large as a [location](wordline_nand::Locations) in flash.
     LogicalPage
 );
 
 const UNMAPPED: u32 = u32::MAX;
 
-/// The highest bit of a shadow entry: the host wrote the page and did not discard it since.
+/// Highest bit of a shadow entry: the host wrote the page and did not discard it since.
 const PRESENT: u32 = 1 << 31;
 
-/// The state of a logical page, in one place because all of it is looked up together.
+/// Entry of a logical page; location and shadow are together because they are looked up together.
 #[derive(Clone, Copy, Debug)]
 struct Known {
     location: u32,
@@ -22,7 +23,7 @@ struct Known {
 
 word!(Known { location: u32, shadow: u32 });
 
-/// Where each logical page is in flash, and, independently, which version of it the host wrote last.
+/// Location of each logical page in flash and, independently, the version that the host wrote last.
 #[derive(Clone, Debug)]
 pub struct Mapping {
     known: Column<LogicalPage, Known>,
@@ -32,26 +33,26 @@ pub struct Mapping {
 state!(Mapping { values { mapped } parts { known } });
 
 impl Mapping {
-    /// A table for `pages` logical pages, none of them written.
+    /// Map of `pages` logical pages, none of them written.
     pub fn new(pages: u32) -> Self {
         let nothing = Known { location: UNMAPPED, shadow: 0 };
         Self { known: Column::filled(pages as usize, nothing), mapped: 0 }
     }
 
-    /// Where `logical` is in flash, if it is there.
+    /// Location of `logical` in flash, if it is mapped.
     #[inline]
     pub fn get(&self, logical: LogicalPage) -> Option<Location> {
         let location = self.known[logical].location;
         (location != UNMAPPED).then_some(Location(location))
     }
 
-    /// `logical` is looked up soon; see [`Column::prefetch`].
+    /// Prefetches the entry of `logical`, which is about to be looked up; see [`Column::prefetch`].
     #[inline]
     pub fn prefetch(&self, logical: LogicalPage) {
         self.known.prefetch(logical);
     }
 
-    /// Points `logical` to `location`; returns where it was.
+    /// Maps `logical` to `location`; returns the old location.
     #[inline]
     pub fn set(&mut self, logical: LogicalPage, location: Location) -> Option<Location> {
         let old = std::mem::replace(&mut self.known[logical].location, location.0);
@@ -62,7 +63,7 @@ impl Mapping {
         Some(Location(old))
     }
 
-    /// Forgets where `logical` is; returns where it was.
+    /// Unmaps `logical`; returns the old location.
     pub fn clear(&mut self, logical: LogicalPage) -> Option<Location> {
         let old = std::mem::replace(&mut self.known[logical].location, UNMAPPED);
         (old != UNMAPPED).then(|| {
@@ -71,28 +72,28 @@ impl Mapping {
         })
     }
 
-    /// Forgets where everything is, but not what the host wrote last.
+    /// Unmaps all pages, but keeps the versions that the host wrote.
     pub fn forget_places(&mut self) {
         self.known.ids().for_each(|logical| self.known[logical].location = UNMAPPED);
         self.mapped = 0;
     }
 
-    /// Takes it from here that the host wrote version `last` last, or discarded what it wrote.
+    /// Sets the version that the host wrote last; `present` is false if it was discarded since.
     pub fn take_as_written(&mut self, logical: LogicalPage, last: u32, present: bool) {
         self.known[logical].shadow = last | if present { PRESENT } else { 0 };
     }
 
-    /// How many versions of `logical` the device has counted.
+    /// Number of versions of `logical` so far.
     pub fn versions(&self, logical: LogicalPage) -> u32 {
         self.known[logical].shadow & !PRESENT
     }
 
-    /// Logical pages that are in flash.
+    /// Number of mapped logical pages.
     pub fn mapped(&self) -> u32 {
         self.mapped
     }
 
-    /// Logical pages in all.
+    /// Number of logical pages.
     pub fn len(&self) -> u32 {
         self.known.len() as u32
     }
@@ -102,7 +103,7 @@ impl Mapping {
         self.known.is_empty()
     }
 
-    /// Notes that the host writes `logical`; returns the new version.
+    /// Records a host write of `logical`; returns the new version.
     #[inline]
     pub fn written(&mut self, logical: LogicalPage) -> u32 {
         let shadow = &mut self.known[logical].shadow;
@@ -110,12 +111,12 @@ impl Mapping {
         *shadow & !PRESENT
     }
 
-    /// Notes that the host discards `logical`.
+    /// Records a host discard of `logical`.
     pub fn discarded(&mut self, logical: LogicalPage) {
         self.known[logical].shadow &= !PRESENT;
     }
 
-    /// The version that the host wrote last; `None` if there is nothing to be read.
+    /// Version that the host wrote last; `None` if there is nothing to read.
     #[inline]
     pub fn last_written(&self, logical: LogicalPage) -> Option<u32> {
         let shadow = self.known[logical].shadow;

@@ -1,4 +1,4 @@
-//! The mechanisms of the map that only some devices have.
+//! Optional mechanisms of the map.
 
 use super::Map;
 use super::block_map::BlockMap;
@@ -8,31 +8,31 @@ use super::translation::Translation;
 use super::unit_writes::UnitWrites;
 
 impl Map {
-    /// The block map, if pages have places.
+    /// Block-level map, if the device uses one.
     #[inline]
     pub(crate) fn by_block(&self) -> Option<&BlockMap> {
         self.by_block.as_deref()
     }
 
-    /// The part of the map that is in memory, if that is not all of it.
+    /// Translation pages, if part of the map is in flash.
     #[inline]
     pub(crate) fn translation(&self) -> Option<&Translation> {
         self.translation.as_ref()
     }
 
-    /// The table of discards, if they outlive the power.
+    /// Discard table, if discards survive a power cut.
     #[inline]
     pub(crate) fn discards(&self) -> Option<&Discards> {
         self.discards.as_ref()
     }
 
-    /// The checkpoints of the map, if any are made.
+    /// Checkpoints of the map, if any are made.
     #[inline]
     pub(crate) fn checkpoints(&self) -> Option<&Checkpoints> {
         self.checkpoints.as_deref()
     }
 
-    /// The numbers of the writes of whole units, if there is a pool of these.
+    /// Write numbers of coarsely mapped units, if a pool has any.
     #[inline]
     pub(crate) fn unit_writes(&self) -> Option<&UnitWrites> {
         self.unit_writes.as_deref()

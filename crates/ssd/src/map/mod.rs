@@ -1,7 +1,8 @@
-//! The map: where each logical page is, and which version of it was written last.
+//! L2P map: the location of each logical page, and the version that was written last.
 //!
-//! The table is in memory as a whole, or a part of it is in flash ([`translation`]); where [blocks](block_map) are mapped, it follows
-//! from theirs. Beside it are the pages that were [lost] or [discarded](discards).
+//! The map is in memory as a whole, or a part of it is in flash ([`translation`]); with [block-level
+//! mapping](block_map) locations follow from the map of blocks. The map also has the pages that were [lost]
+//! or [discarded](discards).
 
 mod audit;
 pub mod block_map;
@@ -46,22 +47,22 @@ use crate::space::Space;
 pub use mapping::LogicalPage;
 pub(crate) use tables::Tables;
 
-/// Where each logical page is, which versions there were, and what was lost or discarded.
+/// L2P map, with page versions, losses and discards.
 pub struct Map {
     pages: Mapping,
-    /// Sectors that the host wrote and that cannot be read any more.
+    /// Sectors that the host wrote and that are unreadable.
     lost: Lost,
-    /// None if discards are forgotten at a power cut.
+    /// `None` if a power cut loses discards.
     discards: Option<Discards>,
-    /// None if the device makes no checkpoints.
+    /// `None` if the device makes no checkpoints.
     checkpoints: Option<Box<Checkpoints>>,
-    /// None if the whole map is in memory.
+    /// `None` if the whole map is in memory.
     translation: Option<Translation>,
-    /// None unless blocks are mapped instead of pages.
+    /// `None` unless mapping is block-level.
     by_block: Option<Box<BlockMap>>,
-    /// None unless a pool is mapped by whole units.
+    /// `None` unless a pool is coarsely mapped.
     unit_writes: Option<Box<UnitWrites>>,
-    /// None unless the contents of tables are watched.
+    /// `None` unless the contents of tables are recorded, for audits.
     told: Option<Box<Told>>,
 }
 
@@ -71,7 +72,7 @@ state!(Map {
 });
 
 impl Map {
-    /// Nothing is written.
+    /// Map without written pages.
     pub(crate) fn new(config: &Config, mapper: Box<dyn Mapper>, placement: &dyn Placement) -> Self {
         Self {
             pages: Mapping::new(config.mapped_pages()),
@@ -85,7 +86,7 @@ impl Map {
         }
     }
 
-    /// Forgets what is under way, as when the power is cut.
+    /// Resets operations in progress, as at a power cut.
     pub(crate) fn forget(&mut self) {
         if let Some(map) = &mut self.by_block {
             map.forget();
@@ -98,56 +99,56 @@ impl Map {
         }
     }
 
-    /// Where a page is.
+    /// Location of a page, if it is mapped.
     #[inline]
     pub fn get(&self, page: LogicalPage) -> Option<Location> {
         self.pages.get(page)
     }
 
-    /// Asks for the entry of a page.
+    /// Prefetches the entry of a page.
     #[inline]
     pub(crate) fn prefetch(&self, page: LogicalPage) {
         self.pages.prefetch(page);
     }
 
-    /// How many pages there are.
+    /// Number of pages.
     pub(crate) fn len(&self) -> u32 {
         self.pages.len()
     }
 
-    /// How many of them are somewhere in flash.
+    /// Number of mapped pages.
     pub(crate) fn mapped(&self) -> u32 {
         self.pages.mapped()
     }
 
-    /// A page is written: its new version.
+    /// Records a write of a page; returns its new version.
     #[inline]
     pub(crate) fn written(&mut self, page: LogicalPage) -> u32 {
         self.pages.written(page)
     }
 
-    /// The version that was written last, unless the page was discarded since or never written.
+    /// Version that was written last; `None` if the page was never written or was discarded since.
     #[inline]
     pub(crate) fn last_written(&self, page: LogicalPage) -> Option<u32> {
         self.pages.last_written(page)
     }
 
-    /// A page is nowhere in flash any more; where it was.
+    /// Unmaps a page; returns its old location.
     pub(crate) fn clear(&mut self, page: LogicalPage) -> Option<Location> {
         self.pages.clear(page)
     }
 
-    /// Forgets where all pages are, as when the power is cut.
+    /// Unmaps all pages, as at a power cut.
     pub(crate) fn forget_places(&mut self) {
         self.pages.forget_places();
     }
 
-    /// From now on this version of a page counts as the one that was written last.
+    /// Sets the version of a page that counts as written last.
     pub(crate) fn take_as_written(&mut self, page: LogicalPage, last: u32, present: bool) {
         self.pages.take_as_written(page, last, present);
     }
 
-    /// The host discards a page: it is nowhere, and what was lost of it is of interest no more.
+    /// Discards a page for the host: it is unmapped, and its losses are forgotten.
     pub(crate) fn discard(&mut self, page: LogicalPage, base: &mut Base) {
         self.pages.discarded(page);
         if !self.lost.is_empty() {
@@ -168,7 +169,7 @@ impl Map {
         !self.lost.is_empty() && !self.lost.of(page).common(sectors).is_empty()
     }
 
-    /// This version of a page is in flash: what was lost before is not missed any more.
+    /// Records that a version of a page is in flash: earlier losses do not matter any more.
     #[inline]
     pub(crate) fn in_flash(&mut self, page: LogicalPage, version: u32) {
         if !self.lost.is_empty() {
@@ -176,7 +177,7 @@ impl Map {
         }
     }
 
-    /// This version of a page is lost, but for what a newer one has.
+    /// Records that a version of a page is lost, except for what a newer one has.
     pub(crate) fn lose(
         &mut self,
         page: LogicalPage,
@@ -187,8 +188,7 @@ impl Map {
         self.lost.add(page, version, full, newest);
     }
 
-    /// A valid page was copied to `to`: it is mapped there, and valid where it was no more. Its translation page changes if it
-    /// has one.
+    /// Maps a relocated page to `to` and invalidates its old location. Its translation page, if any, changes.
     #[inline]
     pub(crate) fn relocate(&mut self, moved: Moved, to: Location, space: &mut Space) {
         let old = self.pages.set(LogicalPage(moved.stamp.logical), to);
@@ -202,7 +202,7 @@ impl Map {
         }
     }
 
-    /// Begins the blocks of a block map anew, from what is found in flash after a power cut.
+    /// Chooses among copies of pages found in flash after a power cut, for block-level mapping.
     pub(crate) fn settle(&mut self, base: &mut Base) {
         if let Some(map) = &self.by_block {
             map.settle(&mut self.pages, &mut base.space, base.flash.chips());
@@ -210,17 +210,18 @@ impl Map {
         }
     }
 
-    /// How many versions of a logical page there were: the next write makes one more.
+    /// Number of versions of a logical page so far; the next write adds one.
     pub fn versions(&self, page: LogicalPage) -> u32 {
         self.pages.versions(page)
     }
 
-    /// The version of a logical page that is in flash.
+    /// Version of a logical page in flash.
     pub(crate) fn version_in_flash(&self, page: LogicalPage, base: &Base) -> Option<u32> {
         self.pages.get(page).map(|at| base.flash.stamp(at).version)
     }
 
-    /// Each translation page that was written has one home, which holds its last version and nothing else.
+    /// Checks that each translation page that was written is at a valid location, which holds its last
+    /// version.
     pub(crate) fn audit_tables(&self, base: &Base) {
         let Some(translation) = &self.translation else { return };
         for table in translation.tables() {
@@ -235,17 +236,17 @@ impl Map {
         }
     }
 
-    /// The sectors of a page that are lost: a read of one of them fails until it is written again.
+    /// Lost sectors of a page: reads of them fail until they are written again.
     pub fn lost_sectors(&self, page: LogicalPage) -> Sectors {
         self.lost.of(page)
     }
 
-    /// Whether some of a logical page is lost: a read of that fails until it is written again.
+    /// Whether sectors of a logical page are lost: reads of them fail until they are written again.
     pub fn is_lost(&self, page: LogicalPage) -> bool {
         !self.lost.of(page).is_empty()
     }
 
-    /// Maps `logical` to `location`. Returns where it was.
+    /// Maps `logical` to `location`. Returns the old location.
     #[inline]
     pub(crate) fn install(
         &mut self,
@@ -261,7 +262,7 @@ impl Map {
         old
     }
 
-    /// A page is going to be read if there is such a page, and where it is was asked for before.
+    /// Prefetches what a read of a page will need, if the page exists and its entry was prefetched.
     #[inline]
     pub(crate) fn foresee_read(&self, page: LogicalPage, base: &Base) {
         if page.0 < self.pages.len()
@@ -272,8 +273,8 @@ impl Map {
         }
     }
 
-    /// The version of a page that was lost to a fault before the cut, if nothing newer is in flash: what is found of the
-    /// page is no substitute for it.
+    /// Version of a page lost to a fault before the power cut, if nothing newer is in flash; an older copy
+    /// found in flash is unmapped, as it is no substitute.
     pub(crate) fn lost_before(
         &mut self,
         page: LogicalPage,
@@ -294,7 +295,7 @@ impl Map {
         known
     }
 
-    /// The last version of a page that is void because the host discarded it; if that is what was found, it is nowhere.
+    /// Last discarded version of a page; unmaps the page if the version found is not newer.
     pub(crate) fn void(&mut self, page: LogicalPage, found: Option<u32>, base: &mut Base) -> u32 {
         let void = self.discards.as_ref().map_or(0, |discards| discards.void(page));
         if found.is_some_and(|found| found <= void) {
@@ -303,8 +304,9 @@ impl Map {
         void
     }
 
-    /// After a power cut these pages are discarded, with these last versions, only because the newest program units of their units have no
-    /// page there. That is written, where the device keeps discards, before one of the blocks that tell of it is erased.
+    /// Keeps discards found after a power cut: these pages, given with their last versions, are known to be
+    /// discarded only because the newest program units of their mapping units lack them. Where the device
+    /// keeps discards, they are written before one of the blocks that show them is erased.
     pub(crate) fn keep_discarded(
         &mut self,
         pages: &BTreeMap<LogicalPage, u32>,
@@ -320,14 +322,14 @@ impl Map {
         }
     }
 
-    /// A page is mapped nowhere from now on.
+    /// Unmaps a page.
     pub(crate) fn unmap(&mut self, page: LogicalPage, base: &mut Base) {
         if let Some(location) = self.pages.clear(page) {
             base.space.invalidate(location);
         }
     }
 
-    /// The table of discards and translation pages go on from what is found of them.
+    /// Restores the discard table and the translation pages from what was found of them.
     pub(crate) fn recover_tables(&mut self, base: &mut Base) {
         let Self { discards, checkpoints, translation, pages: mapping, .. } = self;
         let Base { flash, space, config, .. } = base;
@@ -347,25 +349,25 @@ impl Map {
         }
     }
 
-    /// A read found nothing. Where the page is somewhere else by now, moved by the collector or written again, it is read there:
-    /// of which die.
+    /// Repeats a read that found nothing at the page's new location, if it was relocated or written again
+    /// meanwhile; returns the die.
     pub(crate) fn read_elsewhere(&self, task: &Task, base: &mut Base, now: Instant) -> Option<DieId> {
         let Task { wanted, location, page, .. } = *task;
         let at = self.get(LogicalPage(wanted.logical)).filter(|at| *at != location)?;
         let pools = &base.config.pools;
-        // A location of several pages is as large in each pool.
+        // A location of several pages has the same number of pages in each pool.
         let moved = PageId(pools.page_of(at).0 + (page.0 - pools.page_of(location).0));
         base.space.read_queued(pools.block_of(at));
         Some(base.flash.read_elsewhere(task, at, moved, now))
     }
 
-    /// Whether a stamp of this number is that of a translation page, or of a page that tells of discards.
+    /// Whether a logical number is that of a translation page or of a page of the discard table.
     #[inline]
     pub(crate) fn is_table(logical: u32, base: &Base) -> bool {
         logical >= base.config.logical_pages
     }
 
-    /// Valid pages of the host in a pool.
+    /// Valid host pages in a pool.
     pub(crate) fn held(&self, pool: usize, base: &Base) -> u64 {
         let holds_tables = pool == base.config.shares().pool_of_tables();
         let tables = match holds_tables {
@@ -379,8 +381,8 @@ impl Map {
         base.space.valid_of(pool) - u64::from(tables)
     }
 
-    /// The extent that begins with a page is being programmed as a whole to `first`: a copy of what flash holds of it counts as
-    /// older from now on.
+    /// Records that the mapping unit beginning with a page is being programmed as a whole to `first`: copies
+    /// that flash holds of it count as older from now on.
     pub(crate) fn write_extent(&mut self, page: LogicalPage, first: Location) {
         if let Some(writes) = &mut self.unit_writes {
             writes.write(first);
@@ -388,22 +390,22 @@ impl Map {
         }
     }
 
-    /// A whole unit is laid to `first`, where units are mapped so.
+    /// Records that a coarsely mapped unit is placed at `first` by preconditioning.
     pub(crate) fn lay_extent(&mut self, first: Location) {
         if let Some(writes) = &mut self.unit_writes {
             writes.write(first);
         }
     }
 
-    /// The program of an extent is over.
+    /// Records that the program of a mapping unit is done.
     pub(crate) fn extent_written(&mut self, page: LogicalPage) {
         if let Some(writes) = &mut self.unit_writes {
             writes.set_programming(page, false);
         }
     }
 
-    /// A page that was read to be programmed with others of its extent is at `location`, too: it counts there, unless the host has
-    /// written or discarded it meanwhile.
+    /// Maps a page that was read to complete a program of its mapping unit to `location`, unless the host
+    /// overwrote or discarded it meanwhile.
     pub(crate) fn install_carried(&mut self, stamp: Stamp, location: Location, base: &mut Base) {
         if self.holds(stamp, base) {
             let page = LogicalPage(stamp.logical);
@@ -412,19 +414,20 @@ impl Map {
         }
     }
 
-    /// A page of a victim that went to another pool alone is at `location`, unless the host has written or discarded it meanwhile.
+    /// Maps a page migrated individually to another pool to `location`, unless the host overwrote or
+    /// discarded it meanwhile.
     pub(crate) fn install_moved(&mut self, stamp: Stamp, location: Location, base: &mut Base) {
         if let Some(from) = self.get(LogicalPage(stamp.logical)).filter(|_| self.holds(stamp, base)) {
             self.relocate(Moved { stamp, from }, location, &mut base.space);
         }
     }
 
-    /// Whether flash holds this version of a page still, wherever that is.
+    /// Whether flash still holds this version of a page.
     pub(crate) fn holds(&self, stamp: Stamp, base: &Base) -> bool {
         self.pages.get(LogicalPage(stamp.logical)).is_some_and(|location| base.flash.stamp(location) == stamp)
     }
 
-    /// The collector copies the program unit that `from` is in to `to`.
+    /// Records that GC copies the program unit containing `from` to `to`.
     #[inline]
     pub(crate) fn note_copy(&mut self, row: RowId, from: Location, to: Location, base: &Base) {
         if let Some(writes) = &mut self.unit_writes
@@ -434,12 +437,12 @@ impl Map {
         }
     }
 
-    /// Whether pages are filled in whole units, and how many pages these have.
+    /// Pages of a coarsely mapped unit; `None` if no pool is coarsely mapped.
     pub(crate) fn whole_unit(&self) -> Option<u32> {
         self.unit_writes.as_ref().map(|writes| writes.per_unit())
     }
 
-    /// The lost sectors of the piece are written again, as this version of its page.
+    /// Records that the host writes lost sectors of a page again, as this version.
     #[inline]
     pub(crate) fn write_lost(&mut self, piece: &Piece, version: u32) {
         if !self.lost.is_empty() {
@@ -448,18 +451,18 @@ impl Map {
     }
 }
 
-/// The table of discards, if the configuration wants one.
+/// Discard table, if the configuration needs one.
 fn new_discards(config: &Config) -> Option<Discards> {
     let kept = config.file.buffer.power_loss_protection != Protection::None;
     let in_flash = config.file.ftl.recovery.discards == DiscardsAtCut::Kept;
     (in_flash || kept).then(|| Discards::new(config, kept))
 }
 
-/// A page on its way from a victim to the collector's open block.
+/// A page on its way from a victim to the active block of GC.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Moved {
-    /// The stamp of its data.
+    /// Stamp of its data.
     pub stamp: Stamp,
-    /// Where it comes from.
+    /// Its location in the victim.
     pub from: Location,
 }

@@ -1,10 +1,10 @@
-//! Where the pages of a table are: how many of them have their place in each row.
+//! Counts of table pages in flash, by plane group.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::Column;
 use wordline_nand::RowId;
 
-/// The pages of a table that are in flash.
+/// Pages of a table that are in flash.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Placed {
     in_row: Column<RowId, u32>,
@@ -12,22 +12,22 @@ pub struct Placed {
 }
 
 impl Placed {
-    /// None, in a device of `rows` rows.
+    /// No pages, in a device of `rows` plane groups.
     pub fn new(rows: usize) -> Self {
         Self { in_row: Column::filled(rows, 0), all: 0 }
     }
 
-    /// Those that have their place in a row.
+    /// Number of pages in a plane group.
     pub fn in_row(&self, row: RowId) -> u32 {
         self.in_row[row]
     }
 
-    /// All of them.
+    /// Number of all pages.
     pub fn all(&self) -> u32 {
         self.all
     }
 
-    /// A page has its place in row `to` now, and had it before in row `from`.
+    /// Records that a page moved from plane group `from`, if it had one, to `to`.
     pub fn note(&mut self, from: Option<RowId>, to: RowId) {
         self.in_row[to] += 1;
         match from {
@@ -36,18 +36,18 @@ impl Placed {
         }
     }
 
-    /// A page in a row is lost.
+    /// Records that a page in a plane group is lost.
     pub fn lose(&mut self, row: RowId) {
         self.in_row[row] -= 1;
         self.all -= 1;
     }
 
-    /// Whether what was loaded counts this many pages in each row.
+    /// Whether the loaded counts are these for each plane group.
     pub fn counts(&self, in_row: &Column<RowId, u32>) -> bool {
         self.in_row.iter().eq(in_row.iter()) && self.all == in_row.iter().sum::<u32>()
     }
 
-    /// None is known to be there.
+    /// Clears the counts.
     pub fn forget(&mut self) {
         self.in_row.fill(0);
         self.all = 0;

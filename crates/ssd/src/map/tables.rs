@@ -1,5 +1,5 @@
-//! Tables in flash: translation pages, where only a part of the map is in memory, so that a request that needs a place that is
-//! not there waits for a read; and pages that tell of discards.
+//! Tables in flash: translation pages, if only a part of the map is in memory, so that requests for other map
+//! entries wait for a read; and pages of the discard table.
 
 use wordline_kernel::{Column, Duration, Schedule};
 use wordline_nand::{BlockSetId, Location, RowId, Stamp, TornBy};
@@ -18,17 +18,18 @@ use crate::policy::mapper::TranslationPage;
 use crate::policy::placement::RowSet;
 use crate::pools::EVERYTHING_IN;
 
-/// Tables of which pages are written in units of their own.
+/// Tables whose pages are written in program units of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tables {
     /// Translation pages.
     Translation,
-    /// Pages that tell of discards.
+    /// Pages of the discard table.
     Discards,
 }
 
 impl Map {
-    /// Whether the place of `page` is known now; otherwise it will be, and `then` goes on.
+    /// Whether the location of `page` is known now; otherwise its translation page is read and `then`
+    /// continues.
     #[inline]
     pub(crate) fn locate_or_wait(
         &mut self,
@@ -65,7 +66,7 @@ impl Map {
         false
     }
 
-    /// The place of a page comes into the cache.
+    /// Loads the map entry of a page into the cache.
     fn take_in(&mut self, page: LogicalPage) {
         let Some(translation) = &mut self.translation else { return };
         if let Some(table) = translation.mapper.load(page) {
@@ -73,7 +74,7 @@ impl Map {
         }
     }
 
-    /// Reads a translation page, unless that is under way.
+    /// Reads a translation page, unless a read is in progress.
     pub(crate) fn read_table(
         &mut self,
         table: TranslationPage,
@@ -105,7 +106,7 @@ impl Map {
         base.kick(die, calendar);
     }
 
-    /// A flash page of a translation page was read: with the last one, its entries are there.
+    /// Handles a flash page read of a translation page: after the last one its entries are available.
     pub(crate) fn table_read(&mut self, table: u32, base: &mut Base) {
         base.totals.translation_reads += 1;
         let table = TranslationPage(table);
@@ -115,7 +116,7 @@ impl Map {
         }
     }
 
-    /// The waiters for the entries of a translation page that is in memory now, as a list: see
+    /// Takes the list of waiters for the entries of a translation page that is now in memory: see
     /// [`next_located`](Self::next_located).
     pub(crate) fn take_waiters(&mut self, table: u32) -> Option<u32> {
         let translation = self.translation.as_mut()?;
@@ -123,14 +124,14 @@ impl Map {
         (!translation.is_being_read(table)).then(|| translation.take_waiters(table))
     }
 
-    /// The next of them, for whom the place of the page is known now.
+    /// Takes the next waiter, whose location is now known.
     pub(crate) fn next_located(&mut self, waiting: &mut u32) -> Option<Waiter> {
         let waiter = self.translation.as_mut()?.next_waiter(waiting)?;
         self.take_in(waiter.page);
         Some(waiter)
     }
 
-    /// The place of a page of the host, which was looked up, is `to`, and was `from`.
+    /// Records that a host page, whose entry was looked up, moved from `from` to `to`.
     #[inline]
     pub(crate) fn note_update(
         &mut self,
@@ -155,7 +156,7 @@ impl Map {
         }
     }
 
-    /// A page is not at `from` any more, and was not looked up.
+    /// Records that a page, whose entry was not looked up, is not at `from` any more.
     #[inline]
     pub(crate) fn note_amend(&mut self, page: LogicalPage, from: Location, base: &Base) {
         if let Some(translation) = &mut self.translation
@@ -165,7 +166,7 @@ impl Map {
         }
     }
 
-    /// Has entries that changed without a lookup written.
+    /// Releases translation pages that changed without a lookup for writing.
     #[inline]
     pub(crate) fn release_tables(&mut self) {
         if let Some(translation) = &mut self.translation {
@@ -173,21 +174,21 @@ impl Map {
         }
     }
 
-    /// A translation page is in memory, and waits for a program unit if it is to be written.
+    /// Records that a translation page is in memory; it waits for a program unit if it is to be written.
     pub(crate) fn stage_table(&mut self, table: TranslationPage) {
         if let Some(translation) = &mut self.translation {
             translation.stage(table);
         }
     }
 
-    /// From now on the contents of tables in flash are watched, if recovery goes by what they tell.
+    /// Records the contents of tables in flash from now on, if recovery depends on them.
     pub(crate) fn watch_tables(&mut self) {
         if self.checkpoints.is_some() {
             self.told.get_or_insert_default();
         }
     }
 
-    /// These pages of tables are programmed as they are in memory now.
+    /// Records the current contents of these table pages, which are being programmed.
     fn note_told(&mut self, pages: &[Stamp]) {
         if let Some(mut told) = self.told.take() {
             pages.iter().filter(|page| page.is_data()).for_each(|page| told.note(*page, self));
@@ -195,7 +196,7 @@ impl Map {
         }
     }
 
-    /// The tables are put together again after a power cut.
+    /// Compares recovery with the recorded contents after a power cut.
     pub(crate) fn note_found(&mut self, base: &Base) {
         if let Some(mut told) = self.told.take() {
             told.note_found(self, base);
@@ -203,7 +204,7 @@ impl Map {
         }
     }
 
-    /// Maps a translation page, or one that tells of discards, to `location`.
+    /// Maps a translation page, or a page of the discard table, to `location`.
     pub(crate) fn install_table(&mut self, logical: LogicalPage, location: Location, base: &mut Base) {
         let row_of = |location| base.space.row_of(base.config.pools.block_of(location));
         let from = self.pages.get(logical).map(row_of);
@@ -216,13 +217,13 @@ impl Map {
         }
     }
 
-    /// Where all pages are, if a part of that is in flash; else nothing.
+    /// Locations of all pages, if part of the map is in flash; otherwise empty.
     pub(crate) fn places(&self) -> Vec<Option<Location>> {
         let pages = if self.translation.is_some() { self.pages.len() } else { 0 };
         (0..pages).map(|page| self.pages.get(LogicalPage(page))).collect()
     }
 
-    /// After a power cut pages are elsewhere than they were known to be: their translation pages change.
+    /// Marks translation pages changed whose pages are at other locations after a power cut than `before`.
     pub(crate) fn note_moves_since(&mut self, before: &[Option<Location>], base: &Base) {
         for (page, before) in (0..base.config.logical_pages).map(LogicalPage).zip(before) {
             let now = self.pages.get(page);
@@ -232,15 +233,15 @@ impl Map {
         }
     }
 
-    /// A power cut tore pages. Where it took some with it that were programmed before, an older copy of them is found by reading everything
-    /// alone.
+    /// Drops checkpoints after a power cut that destroyed pages programmed earlier: an older copy of them is
+    /// found only by a full scan.
     pub(crate) fn note_torn(&mut self, torn: &TornBy) {
         if torn.partners > 0 {
             self.lose_checkpoint();
         }
     }
 
-    /// The ticket of a read of the translation page that tells where a page is, if there is one.
+    /// Ticket of a read of the translation page for a page, if the map is in flash.
     pub(crate) fn ticket_of_table(&self, page: LogicalPage) -> Option<Ticket> {
         self.translation.as_ref().map(|translation| Ticket::Table(translation.table_of(page).0))
     }
@@ -251,7 +252,7 @@ impl Map {
         self.translation.is_some()
     }
 
-    /// Brings translation pages that are to be written into memory, by reads of this class.
+    /// Reads translation pages that are queued for writing, with this class.
     pub(crate) fn read_queued_tables(
         &mut self,
         class: Class,
@@ -267,7 +268,7 @@ impl Map {
         }
     }
 
-    /// Whether there is a program unit of pages of a table to write.
+    /// Whether a program unit of a table is ready to be written.
     pub(crate) fn has_unit(&self, of: Tables) -> bool {
         match of {
             Tables::Translation => self.translation.as_ref().is_some_and(Translation::has_unit),
@@ -275,8 +276,8 @@ impl Map {
         }
     }
 
-    /// The row of those that accept one for a unit of pages of a table, where pages have homes: translation pages go round the rows. Each
-    /// row is left what its pages need.
+    /// Plane group, among those accepting one, for a unit of table pages under static allocation; translation
+    /// pages use the groups in turn. Each group keeps enough room for its own pages.
     pub(crate) fn row_for_tables(&self, of: Tables, accepting: &RowSet, base: &Base) -> Option<RowId> {
         let takes = |row: &RowId| self.takes_tables(*row, base);
         match of {
@@ -285,7 +286,7 @@ impl Map {
         }
     }
 
-    /// Puts up to `pages` pages of a table that are to be written into a row's unit.
+    /// Adds up to `pages` queued pages of a table to a unit of the plane group.
     pub(crate) fn fill_unit(&mut self, of: Tables, row: RowId, pages: u32, unit: &mut Vec<Stamp>) {
         match of {
             Tables::Translation => self.fill_unit_with_translation(row, pages, unit),
@@ -315,7 +316,7 @@ impl Map {
         }
     }
 
-    /// A program of the host takes a row: it is the turn of translation pages there again.
+    /// Records that the host programs a plane group, which gives translation pages a new turn there.
     #[inline]
     pub(crate) fn host_takes(&mut self, row: RowId) {
         if let Some(translation) = &mut self.translation {
@@ -323,7 +324,7 @@ impl Map {
         }
     }
 
-    /// A page of a table is in flash as it was written.
+    /// Records that a page of a table was programmed.
     pub(crate) fn table_programmed(&mut self, stamp: Stamp, location: Location, base: &mut Base) {
         self.install_table(LogicalPage(stamp.logical), location, base);
         if let Some(told) = &mut self.told {
@@ -337,7 +338,7 @@ impl Map {
         }
     }
 
-    /// A page of a table was not programmed: it is in memory still.
+    /// Records that the program of a page of a table failed; the page is still in memory.
     pub(crate) fn table_program_failed(&mut self, stamp: Stamp) {
         if let Some((discards, table)) = self.discard_page_of(stamp.logical) {
             discards.program_failed(table);
@@ -347,7 +348,7 @@ impl Map {
         }
     }
 
-    /// A page of a table that has its place in a row cannot be read any more.
+    /// Records that a page of a table in a plane group became unreadable.
     pub(crate) fn lose_table(&mut self, page: LogicalPage, row: RowId) {
         if let Some((discards, table)) = self.discard_page_of(page.0) {
             discards.lost(table, row);
@@ -358,7 +359,7 @@ impl Map {
         self.lose_checkpoint();
     }
 
-    /// The last checkpoint, and one that is under way, say nothing any more: a page of them is lost.
+    /// Invalidates the last checkpoint and the one in progress, because a page of them is lost.
     pub(crate) fn lose_checkpoint(&mut self) {
         let Some(checkpoints) = &mut self.checkpoints else { return };
         checkpoints.lost();
@@ -367,7 +368,7 @@ impl Map {
         }
     }
 
-    /// A version of a translation page was laid in a row.
+    /// Records that preconditioning placed a version of a translation page in a plane group.
     pub(crate) fn lay_table(&mut self, table: TranslationPage, version: u32, row: RowId) {
         if let Some(translation) = &mut self.translation {
             translation.lay(table, version, row);
@@ -376,46 +377,46 @@ impl Map {
         }
     }
 
-    /// Whether the place of a page is in memory. It counts as used then.
+    /// Whether the map entry of a page is in memory; counts as a use of the entry.
     pub(crate) fn has_in_memory(&mut self, page: LogicalPage) -> bool {
         self.translation.as_mut().is_none_or(|translation| translation.mapper.lookup(page))
     }
 
-    /// Nobody waits for what was discarded any more.
+    /// Drops all flushes that wait for discards.
     pub(crate) fn forget_waiters(&mut self) {
         if let Some(discards) = &mut self.discards {
             discards.forget_waiters();
         }
     }
 
-    /// A request waits until everything that was discarded is so after a power cut; false if it is.
+    /// Makes a request wait until all discards so far are safe against a power cut; false if they are.
     pub(crate) fn wait_for_discards(&mut self, id: RequestId) -> bool {
         self.discards.as_mut().is_some_and(|discards| discards.flush(id))
     }
 
-    /// The page of the table of discards that the map numbers so, if it is one.
+    /// Page of the discard table with this logical number, if it is one.
     fn discard_page_of(&mut self, logical: u32) -> Option<(&mut Discards, DiscardPage)> {
         let discards = self.discards.as_mut()?;
         let table = discards.table(logical)?;
         Some((discards, table))
     }
 
-    /// Whether a row has room for a unit of pages of tables beside those that have their home there. With a balancer the
-    /// pages of a full row find room elsewhere.
+    /// Whether a plane group has room for a unit of table pages besides its statically assigned pages. With a
+    /// balancer, pages of a full group go elsewhere.
     pub(crate) fn takes_tables(&self, row: RowId, base: &Base) -> bool {
         let unit = base.config.pools.per_program(row);
         let fits = |spare| self.tables_in(row) + unit <= spare;
         base.policies.balances() || base.spare_beside_homes(row).is_some_and(fits)
     }
 
-    /// Pages of tables that have their place in a row.
+    /// Table pages in a plane group.
     pub(super) fn tables_in(&self, row: RowId) -> u32 {
         let tables = self.translation.as_ref().map_or(0, |translation| translation.placed().in_row(row));
         tables + self.discards.as_ref().map_or(0, |discards| discards.placed().in_row(row))
     }
 
-    /// Begins a checkpoint of the map if the host has written enough. None is made while the clock of the flash is off: erases are not counted
-    /// then, which tell whether a block is as the checkpoint knows it.
+    /// Begins a checkpoint of the map if the host has written enough. Not while the flash clock is off:
+    /// erases, which show whether a block changed since the checkpoint, are not counted then.
     #[inline]
     pub(crate) fn note_checkpoint(&mut self, base: &mut Base) {
         let pages = base.totals.host_programs;
@@ -443,21 +444,21 @@ impl Map {
         }
     }
 
-    /// Whether pages that tell of discards are to be written.
+    /// Whether pages of the discard table are to be written.
     #[inline]
     pub(crate) fn has_discards_to_write(&self) -> bool {
         self.discards.as_ref().is_some_and(Discards::is_due)
     }
 
-    /// The page that tells of discards and is written next, and the row that has a place for it.
+    /// Next page of the discard table to be written, and its statically assigned plane group.
     pub(crate) fn next_in_place(&self, base: &Base) -> Option<(RowId, LogicalPage)> {
         let discards = self.discards.as_ref()?;
         let page = discards.logical(discards.next_queued()?);
         base.policies.placement.home(page.0, EVERYTHING_IN).map(|row| (row, page))
     }
 
-    /// The tables are there again after a power cut: what changed of them by it is written. [`take_held`](Self::take_held) gives the blocks
-    /// that must not be erased before.
+    /// Resumes the tables after a power cut and writes their changes. [`take_held`](Self::take_held) returns
+    /// the blocks that must not be erased before.
     pub(crate) fn resume_tables(&mut self) {
         self.release_tables();
         if let Some(discards) = &mut self.discards {
@@ -465,13 +466,13 @@ impl Map {
         }
     }
 
-    /// The blocks that may be erased again, each of which counts as read until then.
+    /// Takes the blocks that may be erased again; each counted as being read until now.
     pub(crate) fn take_held(&mut self) -> Vec<BlockSetId> {
         self.discards.as_mut().map_or_else(Vec::new, Discards::take_held)
     }
 
-    /// The flushes that waited for pages that tell of discards, all of which are in flash; none while some pages are on their way or
-    /// where no flush waits.
+    /// Takes the flushes that waited for pages of the discard table, all of which are in flash; `None` while
+    /// pages are in progress or if no flush waits.
     pub(crate) fn end_discards(&mut self) -> Option<Vec<RequestId>> {
         let discards = self.discards.as_mut().filter(|discards| discards.is_at_rest())?;
         if let Some(checkpoints) = &mut self.checkpoints
@@ -482,7 +483,7 @@ impl Map {
         discards.is_waited_for().then(|| discards.batch_over())
     }
 
-    /// Checks that the pages of tables are counted in the rows where they are.
+    /// Checks that table pages are counted in the plane groups in which they are.
     pub(in crate::map) fn check_placed(&self, base: &Base) -> Result<(), String> {
         let nowhere = Column::filled(base.config.pools.rows() as usize, 0);
         let [mut translation, mut discards] = [nowhere.clone(), nowhere];

@@ -1,5 +1,6 @@
-//! A watch over checkpoints, for tests: the places that each page of a table told when it was programmed. When the power is back every place
-//! that the map knew must be one that recovery reads, or that a table in flash tells.
+//! Record of table contents, to audit checkpoints in tests: the locations that each page of a table had when
+//! it was programmed. After a power cut, recovery must either read every location that the map knew or find
+//! it in a table in flash.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -10,26 +11,27 @@ use wordline_nand::{Location, Stamp};
 use super::{LogicalPage, Map};
 use crate::base::Base;
 
-/// The place of a page that is nowhere.
+/// Location of an unmapped page.
 const NOWHERE: u32 = u32::MAX;
 
-/// The contents of tables in flash.
+/// Contents of tables in flash.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Told {
-    /// Of a page of a table, by its number and its version, from the one in flash on: the places that it tells.
+    /// Locations in a page of a table, by its number and version, from the version in flash on.
     places: BTreeMap<(u32, u32), Vec<u32>>,
-    /// Pages that the last recovery found in a place that is neither told nor read with a checkpoint: discards that were not flushed.
+    /// Pages that the last recovery found at locations neither recorded nor read with a checkpoint: discards
+    /// that were not flushed.
     beyond: BTreeMap<u32, u32>,
 }
 
 impl Told {
-    /// A page of a table is programmed as it is in the memory of the map now.
+    /// Records a page of a table as it is in memory when it is programmed.
     pub(super) fn note(&mut self, page: Stamp, map: &Map) {
         let place = |page| map.get(LogicalPage(page)).map_or(NOWHERE, |at| at.0);
         self.places.insert((page.logical, page.version), map.told_by(page.logical).map(place).collect());
     }
 
-    /// A page of a table is in flash: its older versions count no more.
+    /// Drops the older versions of a page of a table that is now in flash.
     pub(super) fn programmed(&mut self, page: Stamp) {
         let older = (page.logical, 0)..(page.logical, page.version);
         while let Some((version, _)) = self.places.range(older.clone()).next() {
@@ -38,14 +40,14 @@ impl Told {
         }
     }
 
-    /// The tables are put together again after a power cut.
+    /// Records the pages beyond the checkpoint after a power cut.
     pub(super) fn note_found(&mut self, map: &Map, base: &Base) {
         self.beyond = map.beyond(self, base).collect();
     }
 }
 
 impl Map {
-    /// The pages of which a page of a table tells the places.
+    /// Pages whose locations a page of a table contains.
     fn told_by(&self, table: u32) -> Range<u32> {
         let of_discards = self.discards().and_then(|discards| Some((discards, discards.table(table)?)));
         match (self.translation(), of_discards) {
@@ -64,7 +66,7 @@ impl Map {
         }
     }
 
-    /// The page of a table that tells where a page is; none where that is known without a read.
+    /// Page of a table that contains the location of a page; `None` if the location is known without a read.
     fn teller(&self, page: LogicalPage) -> Option<LogicalPage> {
         let discards = self.discards()?;
         if discards.table(page.0).is_some() {
@@ -77,7 +79,7 @@ impl Map {
         })
     }
 
-    /// Whether recovery with the last checkpoint learns that a page is in a place.
+    /// Whether recovery with the last checkpoint learns the location of a page.
     fn learns(&self, page: LogicalPage, at: Location, told: &Told, base: &Base) -> bool {
         let (block, place) = base.config.pools.of_location(at).locations.split(at);
         let Some(known) = self.checkpoints().and_then(|checkpoints| checkpoints.known(block)) else {
@@ -86,8 +88,8 @@ impl Map {
         let is_read = place >= known.programmed
             || known.erases != base.flash.chips().erases()[block]
             || base.space.may_change(block);
-        // Which pages of a block were programmed in another order the checkpoint knows, and this watch does not; the map of whole units
-        // is in memory, and in the directory as a whole.
+        // Unordered blocks: the checkpoint knows their programmed pages, this record does not. The map of
+        // coarsely mapped units is in memory, and as a whole in the directory.
         let is_in_memory = self.translation().is_some() && !base.space.is_mapped_by_page(at);
         if is_read || is_in_memory || !base.space.is_in_order(block) {
             return true;
@@ -99,7 +101,7 @@ impl Map {
         places.is_some_and(|places| places[entry] == at.0)
     }
 
-    /// The pages in places that recovery with the last checkpoint does not learn of, and these places.
+    /// Pages at locations that recovery with the last checkpoint does not learn, and these locations.
     fn beyond<'a>(&'a self, told: &'a Told, base: &'a Base) -> impl Iterator<Item = (u32, u32)> + 'a {
         let goes_by = !self.gives_places() && self.checkpoints().is_some();
         let all = (0..if goes_by { self.len() } else { 0 }).map(LogicalPage);
@@ -108,7 +110,8 @@ impl Map {
         there.filter(|(page, at)| !self.learns(*page, *at, told, base)).map(|(page, at)| (page.0, at.0))
     }
 
-    /// The power is back, and nothing is read yet: recovery learns of every place that the map knew.
+    /// Checks, after a power cut and before anything is read, that recovery learns every location that the
+    /// map knew.
     pub(crate) fn audit_told(&self, base: &Base) {
         let Some(told) = &self.told else { return };
         let unknown = self.beyond(told, base).find(|(page, at)| told.beyond.get(page) != Some(at));

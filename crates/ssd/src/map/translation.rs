@@ -1,6 +1,6 @@
-//! Translation pages: the part of the map that is in flash. Which of them have to be written, how far that is, and who
-//! waits for what is read of them. Where each of them is (the global translation directory) is in memory, in the map,
-//! where they follow the logical pages.
+//! Translation pages: the part of the L2P map that is in flash. Tracks which of them have to be written, the
+//! stage of each write, and who waits for their reads. Their own locations (the global translation directory)
+//! are in memory, in the map, after those of the logical pages.
 
 mod loaded;
 mod owed;
@@ -23,20 +23,20 @@ use owed::Owed;
 
 const NONE: u32 = u32::MAX;
 
-/// The list of translation pages that are to be written, and of those that are gathered.
+/// Queue of translation pages to be written, and the list of those held back.
 const QUEUE: usize = 0;
 const GATHERED: usize = 1;
 
-/// Program units of translation pages that a row takes one after another while the host wants it. Chosen: a small cache
-/// may cost a few translation pages for each page written; the host goes on all the same.
+/// Most consecutive program units of translation pages in a plane group while the host wants it. Chosen: a
+/// small cache may cost a few translation pages for each page written; the host must progress nonetheless.
 pub const UNITS_IN_A_ROW: u8 = 8;
 
-/// How far the writing of a translation page is.
+/// Stage of writing a translation page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Stage {
-    /// Nothing is to be written.
+    /// Nothing to write.
     AtRest,
-    /// To be written.
+    /// Queued for writing.
     Queued,
     /// Its unchanged entries are being read.
     Reading,
@@ -51,46 +51,46 @@ struct State {
     stage: Stage,
     /// Changed while it was being programmed.
     again: bool,
-    /// Reads of its flash pages under way.
+    /// Reads of its flash pages in progress.
     reads: u8,
-    /// The version that is in flash.
+    /// Version in flash.
     version: u32,
     next: u32,
-    /// The first that waits for its entries.
+    /// First waiter for its entries.
     waiters: u32,
 }
 
 impl State {
-    /// In flash in this version; none if that is 0.
+    /// Not queued, with this version in flash; 0 if none is.
     fn at_rest(version: u32) -> Self {
         Self { stage: Stage::AtRest, again: false, reads: 0, version, next: NONE, waiters: NONE }
     }
 }
 
-/// The work that goes on when a place is known.
+/// Work that continues once a location is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Then {
-    /// The read of a page for this request.
+    /// A host read of a page.
     Read(RequestId),
-    /// The way of this buffer entry to flash.
+    /// The destage of this buffer entry.
     Prepare(EntryId),
-    /// The read of a page that this sub-request carries along.
+    /// The read of a page that completes this sub-request.
     Carry(u32),
 }
 
-/// A waiter for the place of a page.
+/// A waiter for the location of a page.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Waiter {
-    /// The work that goes on.
+    /// Work that continues.
     pub then: Then,
-    /// The page.
+    /// Page whose location is needed.
     pub page: LogicalPage,
-    /// Since when it waits.
+    /// Start of the wait.
     pub since: Instant,
     next: u32,
 }
 
-/// All waiters, and the places among them that are free.
+/// All waiters, and the free entries among them.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Waiters {
     all: Vec<Waiter>,
@@ -113,30 +113,30 @@ impl Waiters {
     }
 }
 
-/// The translation pages of a device.
+/// Translation pages of a device.
 pub struct Translation {
-    /// The policy that decides which part of the map is in memory.
+    /// Policy that decides which part of the map is in memory.
     pub mapper: Box<dyn Mapper>,
     size: CacheSize,
-    /// The number of the first translation page, counted as a logical page.
+    /// Number of the first translation page, counted as a logical page.
     first: u32,
     states: Column<TranslationPage, State>,
-    /// First and last of those that are to be written, and of those that are gathered until a victim is clean, so that
-    /// what the collector moves in one is written once.
+    /// First and last page of the write queue, and of the list held back until a victim is empty, so that the
+    /// relocations of one victim are written once.
     queues: [(u32, u32); 2],
-    /// Translation pages that are being read or staged, and how many may be.
+    /// Translation pages that are being read or staged, and the limit of their number.
     ahead: u32,
     most_ahead: u32,
-    /// Those that a checkpoint waits for.
+    /// Programs that a checkpoint waits for.
     owed: Owed,
     staged: VecDeque<TranslationPage>,
     per_program: usize,
     waiters: Waiters,
-    /// Units of translation pages that each row took since the last one of the host.
+    /// Units of translation pages in each plane group since the last host unit.
     turns: Column<RowId, u8>,
     /// Translation pages that are in flash.
     placed: Placed,
-    /// The row that took the last unit.
+    /// Plane group of the last unit.
     last_row: RowId,
 }
 
@@ -147,7 +147,7 @@ state!(Translation {
 });
 
 impl Translation {
-    /// The translation pages of a device, none of them written. Those of several pools are in the last one.
+    /// Translation pages of a device, none of them written. With several pools they are in the last one.
     pub fn of(config: &Config, mapper: Box<dyn Mapper>, size: CacheSize) -> Self {
         let rows = config.pools.rows() as usize;
         let Pool { geometry, locations, .. } = config.pools.last();
@@ -159,7 +159,7 @@ impl Translation {
             queues: [(NONE, NONE); 2],
             ahead: 0,
             owed: Owed::new(size.tables),
-            // Two program units a row keep every die busy while the next pages are read.
+            // Two program units for each plane group keep every die busy while the next pages are read.
             most_ahead: 2 * geometry.rows() * locations.per_program,
             staged: VecDeque::new(),
             per_program: locations.per_program as usize,
@@ -170,9 +170,10 @@ impl Translation {
         }
     }
 
-    /// Forgets what was under way, as when the power is cut. `found` says which version of a translation page is in flash,
-    /// and in which row. The entries of the cache, and which of them changed, stay: recovery builds it again. A page that was to be
-    /// written, or of which an older version is there, is written once these are [released](Self::release).
+    /// Resets operations in progress, as at a power cut. `found` returns the version of a translation page in
+    /// flash, and its plane group. Cache entries and their dirty state stay: recovery rebuilds them. A page
+    /// that was to be written, or of which an older version was found, is written once the list is
+    /// [released](Self::release).
     pub fn forget(&mut self, found: impl Fn(LogicalPage) -> Option<(u32, RowId)>) {
         self.queues = [(NONE, NONE); 2];
         self.ahead = 0;
@@ -194,36 +195,36 @@ impl Translation {
         }
     }
 
-    /// The translation page that holds the place of a logical page.
+    /// Translation page of a logical page.
     #[inline]
     pub fn table_of(&self, page: LogicalPage) -> TranslationPage {
         TranslationPage(page.0 / self.size.per_table)
     }
 
-    /// The logical pages of which a translation page holds the places.
+    /// Logical pages of a translation page.
     pub fn pages_of(&self, table: TranslationPage) -> impl Iterator<Item = LogicalPage> + use<> {
         let first = table.0 * self.size.per_table;
         (first..self.first.min(first + self.size.per_table)).map(LogicalPage)
     }
 
-    /// The translation pages, as the map numbers them, that a page of the directory of this number lists.
+    /// Translation pages, by logical number, that a page of the directory lists.
     pub fn listed_in(&self, number: u32) -> Range<u32> {
         let of = |number: u32| self.first + self.size.tables.min(number * self.size.per_table);
         of(number)..of(number + 1)
     }
 
-    /// The number of the page of the directory that lists a translation page.
+    /// Number of the directory page that lists a translation page.
     pub fn listed_with(&self, table: TranslationPage) -> u32 {
         table.0 / self.size.per_table
     }
 
-    /// A translation page as the map, the stamps and the placement number it.
+    /// Logical number of a translation page, as the map, the stamps and the placement use it.
     #[inline]
     pub fn logical(&self, table: TranslationPage) -> LogicalPage {
         LogicalPage(self.first + table.0)
     }
 
-    /// The translation page that the map numbers so; none if it is a page of the host.
+    /// Translation page with this logical number; `None` for a host page.
     #[inline]
     pub fn table(&self, logical: u32) -> Option<TranslationPage> {
         logical.checked_sub(self.first).map(TranslationPage)
@@ -234,18 +235,18 @@ impl Translation {
         (0..self.size.tables).map(TranslationPage)
     }
 
-    /// Whether a translation page is as a whole in memory, on its way to flash.
+    /// Whether a translation page is in memory as a whole, on its way to flash.
     #[inline]
     pub fn is_in_memory(&self, table: TranslationPage) -> bool {
         matches!(self.states[table].stage, Stage::Staged | Stage::Programming)
     }
 
-    /// The version of a translation page that is in flash.
+    /// Version of a translation page in flash.
     pub fn version(&self, table: TranslationPage) -> u32 {
         self.states[table].version
     }
 
-    /// Notes that a place in a translation page changed that is not in the cache any more.
+    /// Queues a translation page for writing, because a dirty entry of it was evicted.
     pub fn write_back(&mut self, table: TranslationPage) {
         self.change(table, QUEUE);
     }
@@ -269,7 +270,7 @@ impl Translation {
         }
     }
 
-    /// The gathered pages are to be written now: a victim is clean.
+    /// Queues the pages held back, because a victim is empty.
     pub fn release(&mut self) {
         let (first, last) = std::mem::replace(&mut self.queues[GATHERED], (NONE, NONE));
         if first == NONE {
@@ -281,21 +282,21 @@ impl Translation {
         }
     }
 
-    /// Notes that a logical page has another place, or none, without a lookup.
+    /// Records a new location of a logical page, or none, without a lookup.
     pub fn amend(&mut self, page: LogicalPage) {
         if let Some(table) = self.mapper.amend(page) {
             self.change(table, GATHERED);
         }
     }
 
-    /// Notes that the collector moved a page of this number. Where translation pages are is in memory.
+    /// Records that GC relocated a page of this number. Locations of translation pages are in memory.
     pub fn moved(&mut self, logical: u32) {
         if logical < self.first {
             self.amend(LogicalPage(logical));
         }
     }
 
-    /// The next translation page that is to be written, if another one may be taken; it counts as being read.
+    /// Takes the next page of the write queue, if the limit allows; it counts as being read.
     pub fn take_queued(&mut self) -> Option<TranslationPage> {
         let (first, last) = &mut self.queues[QUEUE];
         if *first == NONE || self.ahead >= self.most_ahead {
@@ -311,19 +312,19 @@ impl Translation {
         Some(table)
     }
 
-    /// Notes that version `version` of a translation page was laid in `row`.
+    /// Records that preconditioning placed version `version` of a translation page in `row`.
     pub fn lay(&mut self, table: TranslationPage, version: u32, row: RowId) {
         self.last_row = row;
         self.mapper.written(table);
         self.states[table].version = version;
     }
 
-    /// Whether the translation page is read in order to be written.
+    /// Whether the translation page is being read in order to be written.
     pub fn is_reading(&self, table: TranslationPage) -> bool {
         self.states[table].stage == Stage::Reading
     }
 
-    /// The translation page is complete in memory and waits for a program unit.
+    /// Queues a translation page, complete in memory, for a program unit.
     pub fn stage(&mut self, table: TranslationPage) {
         self.states[table].stage = Stage::Staged;
         self.staged.push_back(table);
@@ -335,7 +336,7 @@ impl Translation {
         self.staged.len() >= self.per_program || self.owed.any() && self.pads()
     }
 
-    /// The next row in turn of those that accept, such that `fits`.
+    /// Next plane group in turn among the accepting ones that `fits`.
     pub fn next_row(&self, accepting: &RowSet, fits: impl Fn(RowId) -> bool) -> Option<RowId> {
         let later = accepting.iter().filter(|row| *row > self.last_row);
         later.chain(accepting.iter().take_while(|row| *row <= self.last_row)).find(|row| fits(*row))
@@ -346,13 +347,13 @@ impl Translation {
         &self.placed
     }
 
-    /// Notes that a translation page has its place in row `to` now, and before in row `from`.
+    /// Records that a translation page moved from plane group `from`, if it had one, to `to`.
     pub fn note_place(&mut self, from: Option<RowId>, to: RowId) {
         self.placed.note(from, to);
     }
 
-    /// Notes that a translation page in `row` cannot be read any more. It is made anew from the stamps of the pages that it
-    /// tells the places of, and written.
+    /// Records that a translation page in `row` became unreadable. It is rebuilt from the stamps of its
+    /// pages, and written.
     pub fn lost(&mut self, table: TranslationPage, row: RowId) {
         self.placed.lose(row);
         self.states[table].version = 0;
@@ -366,19 +367,19 @@ impl Translation {
         self.turns[row] < UNITS_IN_A_ROW
     }
 
-    /// The host takes `row`.
+    /// Gives translation pages a new turn in `row`, because the host programs it.
     pub fn turn_over(&mut self, row: RowId) {
         self.turns[row] = 0;
     }
 
-    /// `row` takes a program unit.
+    /// Counts a program unit in `row`.
     pub fn begin_unit(&mut self, row: RowId) {
         self.last_row = row;
         let turns = &mut self.turns[row];
         *turns = turns.saturating_add(1);
     }
 
-    /// The next translation page of a unit, if one waits: it is programmed as it is now.
+    /// Takes the next translation page for a unit, if one waits; its current contents are programmed.
     pub fn begin_program(&mut self) -> Option<TranslationPage> {
         let table = self.staged.pop_front()?;
         self.ahead -= 1;
@@ -388,7 +389,7 @@ impl Translation {
         Some(table)
     }
 
-    /// Version `version` of a translation page is in flash.
+    /// Records that version `version` of a translation page is in flash.
     pub fn programmed(&mut self, table: TranslationPage, version: u32) {
         let state = &mut self.states[table];
         (state.stage, state.version) = (Stage::AtRest, version);
@@ -399,16 +400,16 @@ impl Translation {
         }
     }
 
-    /// The program of a translation page failed: it waits for another unit, before all others.
+    /// Stages a translation page first after its program failed.
     pub fn program_failed(&mut self, table: TranslationPage) {
         self.ahead += 1;
         self.states[table].stage = Stage::Staged;
-        // The next program has all of it.
+        // The next program has all changes.
         self.owed.once_at_most(table);
         self.staged.push_front(table);
     }
 
-    /// Notes that `reads` flash pages of a translation page are being read.
+    /// Records that `reads` flash pages of a translation page are being read.
     pub fn reading(&mut self, table: TranslationPage, reads: u32) {
         self.states[table].reads = reads as u8;
     }
@@ -418,25 +419,25 @@ impl Translation {
         self.states[table].reads > 0
     }
 
-    /// A flash page of a translation page was read; true if it was the last.
+    /// Records the read of a flash page of a translation page; true if it was the last one.
     pub fn read_done(&mut self, table: TranslationPage) -> bool {
         self.states[table].reads -= 1;
         self.states[table].reads == 0
     }
 
-    /// A command waits for the place of `page`, which is being read.
+    /// Makes a command wait for the location of `page`, whose translation page is being read.
     pub fn wait(&mut self, then: Then, page: LogicalPage, since: Instant) {
         let table = self.table_of(page);
         let waiter = Waiter { then, page, since, next: self.states[table].waiters };
         self.states[table].waiters = self.waiters.add(waiter);
     }
 
-    /// All waiters for a translation page, the last one first: what [`next_waiter`](Self::next_waiter) goes through.
+    /// Takes all waiters for a translation page, the last one first, for [`next_waiter`](Self::next_waiter).
     pub fn take_waiters(&mut self, table: TranslationPage) -> u32 {
         std::mem::replace(&mut self.states[table].waiters, NONE)
     }
 
-    /// The next waiter.
+    /// Takes the next waiter.
     pub fn next_waiter(&mut self, at: &mut u32) -> Option<Waiter> {
         if *at == NONE {
             return None;

@@ -1,5 +1,5 @@
-//! Which program unit holds the last write of each unit of logical pages, in a pool that is mapped by whole units: the number of
-//! the write, which the spare areas of the program unit carry.
+//! Write numbers of program units in a coarsely mapped pool, which their spare areas store: they show which
+//! program unit has the last write of each mapping unit.
 
 use wordline_kernel::state;
 use wordline_nand::{BlockSetId, Chips, Location, Pool};
@@ -11,29 +11,29 @@ use crate::space::{Space, State};
 /// No program unit.
 const NOWHERE: u32 = u32::MAX;
 
-/// The writes of whole units.
+/// Writes of coarsely mapped units.
 #[derive(Clone, Debug)]
 pub struct UnitWrites {
-    /// Pages of a unit.
+    /// Pages of a mapping unit.
     per_unit: u32,
-    /// The pool that is mapped by whole units, and its first location.
+    /// The coarsely mapped pool, and its first location.
     pool: usize,
     first: u32,
-    /// The number of the write that each of its program units holds.
+    /// Write number of each of its program units.
     written: Vec<u64>,
-    /// The last of these numbers that was given.
+    /// Last write number given.
     last: u64,
-    /// Whether a write of a unit is being programmed.
+    /// Whether a write of a mapping unit is being programmed.
     is_programming: Vec<bool>,
 }
 
 state!(UnitWrites { values { last, is_programming } parts { written } fixed { per_unit, pool, first } });
 
-/// The program unit that holds the last write of each unit, by its first location.
+/// Program unit with the last write of each mapping unit, by its first location.
 pub struct Newest(Vec<u32>);
 
 impl UnitWrites {
-    /// Nothing is written; none unless a pool is mapped by whole units.
+    /// No writes; `None` unless a pool is coarsely mapped.
     pub fn of(config: &Config) -> Option<Box<Self>> {
         let pool = config.pool_of_whole_units()?;
         let (per_unit, locations) = (config.pages_of_a_sub_request(), &config.pools.get(pool).locations);
@@ -47,17 +47,17 @@ impl UnitWrites {
         }))
     }
 
-    /// Forgets what is being programmed, as when the power is cut.
+    /// Clears programs in progress, as at a power cut.
     pub fn forget(&mut self) {
         self.is_programming.fill(false);
     }
 
-    /// Pages of a unit.
+    /// Pages of a mapping unit.
     pub fn per_unit(&self) -> u32 {
         self.per_unit
     }
 
-    /// The number of the program unit that holds `location`.
+    /// Number of the program unit that holds `location`.
     fn program_unit(&self, location: Location) -> usize {
         ((location.0 - self.first) / self.per_unit) as usize
     }
@@ -66,21 +66,21 @@ impl UnitWrites {
         (page.0 / self.per_unit) as usize
     }
 
-    /// The next write is the one that is programmed to `first`.
+    /// Gives the next write number to the program at `first`.
     pub fn write(&mut self, first: Location) {
         self.last += 1;
         let at = self.program_unit(first);
         self.written[at] = self.last;
     }
 
-    /// Whether a write of the unit of a page is being programmed from now on.
+    /// Sets whether a write of the mapping unit of a page is being programmed.
     pub fn set_programming(&mut self, page: LogicalPage, is_programming: bool) {
         let unit = self.unit(page);
         self.is_programming[unit] = is_programming;
     }
 
-    /// The program unit at `from`, which holds `page`, is copied to `to`. While a later write of the unit is being programmed,
-    /// a copy counts as old as the original.
+    /// Records a copy of the program unit at `from`, which holds `page`, to `to`. While a later write of the
+    /// mapping unit is being programmed, the copy keeps the write number of the original.
     pub fn copy(&mut self, page: LogicalPage, from: Location, to: Location) {
         if !self.is_programming[self.unit(page)] {
             return self.write(to);
@@ -89,7 +89,7 @@ impl UnitWrites {
         self.written[to] = self.written[from];
     }
 
-    /// Where the last write of each unit is, as the spare areas tell after a power cut.
+    /// Location of the last write of each mapping unit, from the spare areas after a power cut.
     pub fn newest(&self, space: &Space, chips: &Chips) -> Newest {
         let mut newest = vec![NOWHERE; self.is_programming.len()];
         let Pool { geometry, locations, .. } = space.pools().get(self.pool);
@@ -113,12 +113,13 @@ impl UnitWrites {
         Newest(newest)
     }
 
-    /// The block of the program unit that holds the last write of the unit of a page.
+    /// Block of the program unit with the last write of a page's mapping unit.
     pub fn newest_block(&self, newest: &Newest, page: LogicalPage, space: &Space) -> BlockSetId {
         space.pools().block_of(Location(newest.0[self.unit(page)]))
     }
 
-    /// Whether a location of the pool is of the program unit that holds the last write of the unit of a page.
+    /// Whether a location of the pool belongs to the program unit with the last write of a page's mapping
+    /// unit.
     pub fn is_newest(&self, newest: &Newest, location: Location, page: LogicalPage) -> bool {
         newest.0[self.unit(page)] == location.0 - (location.0 - self.first) % self.per_unit
     }

@@ -1,29 +1,29 @@
-//! Streams and open blocks for which a device must have room, because policies and designs ask for them.
+//! Streams and open blocks that policies and designs require of a device.
 
 use serde::{Deserialize, Serialize};
 use wordline_nand::CellMode;
 
-/// Streams that designs and policies tell apart: each takes an open block of every row, or several.
+/// Streams that designs and policies distinguish: each takes one or more open blocks of every plane group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Demands {
-    /// Those of the host.
+    /// Host streams.
     pub host: u8,
-    /// Those of the collector.
+    /// GC streams.
     pub gc: u8,
-    /// Blocks that each has open at once, at most, in any pool.
+    /// Most open blocks of a stream in any pool.
     pub open_blocks: u8,
-    /// Blocks of a row that all of them together have suspended at once, at most, in any pool.
+    /// Most suspended blocks of a plane group in any pool, over all streams.
     pub suspended: u32,
-    /// The pools in which some of either go to blocks in each of [`CellMode::OF_BLOCKS`], one bit each.
+    /// Pools in which some stream uses blocks in each of [`CellMode::OF_BLOCKS`], as bitmaps.
     pub in_modes: [u16; CellMode::OF_BLOCKS.len()],
-    /// Those in which some of the collector go to blocks in another mode than the native one.
+    /// Pools in which some GC stream uses non-native blocks, as a bitmap.
     pub by_gc: u16,
-    /// How often a word line may be programmed again at most, in blocks of some stream of the host.
+    /// Most reprograms of a word line that any host stream allows.
     pub again: u8,
 }
 
 impl Demands {
-    /// The pools in which some stream goes to blocks in a mode, one bit each.
+    /// Pools in which some stream uses blocks in a mode, as a bitmap.
     pub fn pools_in(&self, mode: CellMode) -> u16 {
         let modes = CellMode::OF_BLOCKS.iter().zip(self.in_modes);
         modes.filter(|(of_blocks, _)| **of_blocks == mode.of_block()).map(|(_, pools)| pools).sum()

@@ -1,5 +1,5 @@
-//! The decisions that research changes: one folder a seam, one file a policy. A policy looks at a read-only view
-//! and answers; the mechanism checks the answer and acts.
+//! Policies, the decisions that research changes: one folder for each extension point, one file for each
+//! policy. A policy looks at a read-only view and decides; the mechanism checks the decision and acts.
 
 pub mod background;
 pub mod balancer;
@@ -19,7 +19,7 @@ pub mod wear;
 
 use std::fmt::Debug;
 
-/// The name of a setting with variants in a configuration: that of its variant in kebab case, as serde writes it.
+/// Name of a configuration enum's variant, in kebab case as serde writes it.
 ///
 /// ```
 /// # use wordline_ssd::policy::{frontier::FrontierKind, name_of};

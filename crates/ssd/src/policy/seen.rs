@@ -1,4 +1,4 @@
-//! Events that a design observes.
+//! Device events that a design observes.
 
 use std::ops::BitOr;
 
@@ -9,132 +9,132 @@ use wordline_nand::{BlockSetId, Location, Outcome, RowId};
 use crate::command::HostWrite;
 use crate::map::LogicalPage;
 
-/// How full the write buffer is.
+/// Occupancy of the write buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Level {
-    /// Pages that are in it, those being programmed among them; with `buffer.space = "written"` the pages that its written sectors would
-    /// fill.
+    /// Pages in use, including those being programmed; with `buffer.space = "written"` the pages that the
+    /// written sectors would fill.
     pub used: u32,
-    /// Pages that it has room for.
+    /// Capacity in pages.
     pub capacity: u32,
 }
 
 impl Level {
-    /// The part of it that is used.
+    /// Fraction in use.
     pub fn share(self) -> f64 {
         f64::from(self.used) / f64::from(self.capacity.max(1))
     }
 }
 
-/// Whose pages a program writes.
+/// Source of the pages of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writes {
-    /// Pages of the host, out of the buffer.
+    /// Host pages, from the buffer.
     Host,
-    /// Pages of victims.
+    /// Pages of GC victims.
     Collector,
     /// Pages of tables: translation pages, checkpoints, discards.
     Tables,
 }
 
-/// Something that happened.
+/// An event of the device.
 #[derive(Clone, Copy, Debug)]
 pub enum Seen<'a> {
-    /// The host reads of a logical page.
+    /// Host read of a logical page.
     Read {
-        /// Which one.
+        /// Logical page.
         page: LogicalPage,
-        /// Where in flash it is read; none where memory answers, or nothing was written.
+        /// Location that is read; `None` if memory has the data, or nothing was written.
         from: Option<Location>,
     },
-    /// The host wrote of a logical page; it is in the buffer.
+    /// Host write of a logical page; the data are in the buffer.
     Written {
-        /// Which one.
+        /// Logical page.
         page: LogicalPage,
-        /// Sectors of it.
+        /// Number of its sectors written.
         sectors: u32,
-        /// The whole write, of which this may be a part: pages are told in their order.
+        /// The whole write, of which this may be a part: its pages are reported in order.
         request: HostWrite,
     },
-    /// The data at a location are not valid any more: the page was written again, moved, or discarded.
+    /// The data at a location became invalid: the page was overwritten, relocated, or discarded.
     Invalidated {
-        /// Where.
+        /// Location.
         location: Location,
     },
-    /// A page is not valid any more of a block that takes none now, but may take some before it is erased: a suspended one.
+    /// A suspended block, which may accept pages again before it is erased, lost a valid page.
     LostPage {
-        /// The block.
+        /// Block.
         block: BlockSetId,
-        /// Where the page was.
+        /// Location of the page.
         location: Location,
-        /// Valid logical pages that are left in the block.
+        /// Valid logical pages left in the block.
         valid: u32,
     },
-    /// The host discarded a whole logical page.
+    /// Host discard of a whole logical page.
     Discarded {
-        /// Which one.
+        /// Logical page.
         page: LogicalPage,
     },
-    /// A program is over.
+    /// Completion of a program.
     Programmed {
-        /// The first location that it wrote.
+        /// First location written.
         first: Location,
-        /// How many.
+        /// Number of locations.
         locations: u32,
-        /// Whose pages these are.
+        /// Source of the pages.
         of: Writes,
-        /// Whether it failed: the pages are written elsewhere.
+        /// Whether it failed: the pages are programmed elsewhere.
         failed: bool,
-        /// Time that the array worked.
+        /// Array time.
         array: Duration,
-        /// How it went, where its parameters asked for that.
+        /// Outcome, if its parameters requested it.
         outcome: Option<&'a Outcome>,
     },
-    /// A block set was erased.
+    /// Erase of a multi-plane block.
     Erased {
-        /// Which one.
+        /// Block.
         block: BlockSetId,
-        /// How often so far.
+        /// Its number of erases so far.
         erases: u32,
     },
-    /// A free block set was opened to be written.
+    /// Opening of a free multi-plane block.
     Opened {
-        /// Which one.
+        /// Block.
         block: BlockSetId,
-        /// Where it is.
+        /// Its plane group.
         row: RowId,
     },
-    /// All programs of a block set are over: it can be a victim from now on.
+    /// Closing of a multi-plane block: all its programs are done, and it can become a victim.
     Closed {
-        /// Which one.
+        /// Block.
         block: BlockSetId,
     },
-    /// An open block set was set aside before it was full.
+    /// Suspension of an open multi-plane block before it was full.
     Suspended {
-        /// Which one.
+        /// Block.
         block: BlockSetId,
     },
-    /// A suspended block set was opened again.
+    /// Resumption of a suspended multi-plane block.
     Resumed {
-        /// Which one.
+        /// Block.
         block: BlockSetId,
     },
-    /// The level of the write buffer has changed since the end of the last event.
+    /// Change of the buffer occupancy since the end of the last event.
     Buffer {
-        /// It now.
+        /// Current occupancy.
         level: Level,
     },
-    /// The host has been idle for as long as the background policy, or the design that answers it, waits for.
+    /// The host has been idle for as long as the background policy, or the design in its place, requires.
     Idle {
-        /// Since when.
+        /// Start of the idle time.
         since: Instant,
     },
-    /// The power failed: what a design has in memory is lost, unless it says otherwise.
+    /// Power loss: a design loses its state in memory, unless it is meant to survive.
     PowerLost,
 }
 
 impl Seen<'_> {
-    /// Its kind.
+    /// Kind of the event.
     #[inline]
     pub const fn kind(&self) -> Observes {
         match self {
@@ -155,12 +155,12 @@ impl Seen<'_> {
     }
 }
 
-/// The kinds of events that a design observes. Add those that it wants: `Observes::READ | Observes::ERASED`.
+/// Kinds of events that a design observes. Combine them: `Observes::READ | Observes::ERASED`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Observes(u16);
 
 impl Observes {
-    /// Nothing.
+    /// No events.
     pub const NOTHING: Self = Self(0);
     /// [`Seen::Read`].
     pub const READ: Self = Self(1);
@@ -184,10 +184,10 @@ impl Observes {
     pub const POWER_LOST: Self = Self(1 << 9);
     /// [`Seen::LostPage`].
     pub const LOST_PAGES: Self = Self(1 << 10);
-    /// Everything.
+    /// All events.
     pub const ALL: Self = Self((1 << 11) - 1);
 
-    /// Whether any of `others` is among them.
+    /// Whether any of `others` is in the mask.
     #[inline]
     pub const fn has(self, others: Self) -> bool {
         self.0 & others.0 != 0

@@ -1,5 +1,5 @@
-//! How an SSD is aged. In a closed loop the collector keeps the pace of a host that always has something to write: a step for each
-//! command that is over. By the times of the workload it goes as far as it wants before the next command.
+//! Ageing of an SSD. In a closed loop GC keeps pace with a host that always has something to write: one step
+//! for each completed command. In an open loop it runs as far as it wants before the next command.
 
 use wordline_kernel::{Duration, Schedule};
 
@@ -7,14 +7,15 @@ use crate::ageing::{Ages, Untimed, advance, rest};
 use crate::device::Device;
 use crate::event::Event;
 
-/// How a device is left.
+/// Final state of a preconditioned device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
-    /// As a host leaves it that wrote as fast as it could until now: with victims half cleaned.
+    /// As after a host that wrote as fast as it could until now: with victims partly collected.
     AtWork,
-    /// With as many free blocks as cleaning goes for.
+    /// As after an idle time: with as many free blocks as GC aims for.
     Rested,
-    /// As a host leaves it whose writes came at times of their own: as after a rest, with the buffer as full as the device keeps it.
+    /// As after a host whose writes came in an open loop: like after an idle time, with the buffer as full as
+    /// the device keeps it.
     Paced,
 }
 
@@ -37,7 +38,7 @@ impl Ages for Device {
         done.is_some()
     }
 
-    /// A block map has no collector to be held.
+    /// Block-level mapping has no collector to pause.
     fn hold_still(&mut self) {
         if self.core.map.by_block().is_none() {
             self.core.reclaim.pause();
@@ -59,8 +60,8 @@ impl Ages for Device {
 }
 
 impl Device {
-    /// Writes out what the buffer holds, unless a load goes on with that. A host that writes as fast as it can leaves no time for more
-    /// cleaning than that takes.
+    /// Writes the buffer out, unless an open-loop workload follows. A host that writes as fast as it can
+    /// leaves no time for more GC than that requires.
     pub(super) fn write_out(&mut self, end: End, clock: &mut Untimed<Event>) {
         match end {
             End::AtWork => self.core.reclaim.hold_back(),
@@ -71,7 +72,7 @@ impl Device {
         while self.core.cache.in_use() > 0 && advance(self, clock) {}
     }
 
-    /// Finishes what is begun, and cleans as far as the `end` wants it. From then on flash takes time.
+    /// Finishes the work in progress, and GC as far as `end` requires. From then on flash takes time.
     pub(super) fn come_to(&mut self, end: End, clock: &mut Untimed<Event>) {
         if end == End::AtWork {
             self.core.reclaim.pause();
@@ -79,7 +80,7 @@ impl Device {
         rest(self, clock);
     }
 
-    /// No timer is set, as in a new device.
+    /// Clears all timers, as in a new device.
     pub(super) fn forget_timers(&mut self) {
         self.front.forget_timer();
         self.core.reclaim.forget_timer();

@@ -1,4 +1,5 @@
-//! In place: what is overwritten stays in its pool, whatever the policies of the device would say.
+//! In-place preconditioning: overwritten pages stay in their pool, whatever the policies of the device
+//! decide.
 
 use wordline_kernel::state;
 
@@ -8,10 +9,10 @@ use crate::policy::balancer::Balancer;
 use crate::policy::relocator::{Relocator, Single};
 use crate::policy::router::{Outgoing, Router};
 
-/// The questions whose answers move pages between pools.
+/// Decisions that move pages between pools.
 const MOVING: Seams = Seams::of(&[Seam::Pool, Seam::Stream, Seam::Balance, Seam::Relocate]);
 
-/// The policies that move pages between pools, and the designs that answer in their place.
+/// Policies that move pages between pools, and the designs that decide in their place.
 pub(super) struct Movers {
     router: Box<dyn Router>,
     relocator: Box<dyn Relocator>,
@@ -20,7 +21,7 @@ pub(super) struct Movers {
 }
 
 impl Movers {
-    /// Units stay in the pools that hold them, until these policies are [asked again](Self::ask_again).
+    /// Keeps units in their pools until these policies are [restored](Self::ask_again).
     pub(super) fn set_aside(policies: &mut Policies) -> Self {
         let pools: Vec<u8> =
             (0..policies.host_streams()).map(|stream| policies.pool_of_stream(stream)).collect();
@@ -32,7 +33,7 @@ impl Movers {
         }
     }
 
-    /// They say again what goes where.
+    /// Restores the policies and designs.
     pub(super) fn ask_again(self, policies: &mut Policies) {
         (policies.router, policies.relocator, policies.balancer) =
             (self.router, self.relocator, self.balancer);
@@ -40,9 +41,9 @@ impl Movers {
     }
 }
 
-/// A router that sends each unit to the pool that holds it.
+/// Router that keeps each unit in its pool.
 struct InPlace {
-    /// The pool of each stream.
+    /// Pool of each stream.
     pools: Vec<u8>,
 }
 

@@ -1,4 +1,4 @@
-//! Laying: logical pages are put to where the engines would write them, in no time.
+//! Direct placement: logical pages are put where the engines would write them, in no time.
 
 use wordline_kernel::gcd;
 use wordline_nand::{Location, RowId, Stamp};
@@ -12,26 +12,26 @@ use crate::pools::EVERYTHING_IN;
 use crate::space::StreamId;
 use crate::writer::Writer;
 
-/// A writer of pages into a device in which nothing is invalid yet.
+/// Writer of pages into a device without invalid pages.
 pub(super) struct Layer<'a> {
     pub(super) core: &'a mut Core,
     writer: &'a mut Writer,
-    /// The stream and the row that were written to last.
+    /// Stream and plane group of the last page.
     last: Option<(StreamId, RowId)>,
-    /// Pages left of the program unit.
+    /// Pages left in the program unit.
     left: u32,
 }
 
 impl<'a> Layer<'a> {
-    /// The writer for a device of these engines. Until it has [finished](Self::finish), only native blocks are opened, and none
-    /// is set aside before it is full.
+    /// Writer for a device of these engines. Until it has [finished](Self::finish), only native blocks are
+    /// opened, and none is suspended.
     pub(super) fn of(core: &'a mut Core, writer: &'a mut Writer) -> Self {
         core.base.space.pause_modes(true);
         core.base.space.pause_suspending(true);
         Self { core, writer, last: None, left: 0 }
     }
 
-    /// Puts a page to where the placement has it.
+    /// Places a page where the placement policy has it.
     pub(super) fn page(&mut self, logical: LogicalPage) {
         if self.core.map.by_block().is_some() {
             return self.page_of_block(logical);
@@ -45,14 +45,14 @@ impl<'a> Layer<'a> {
         self.put(logical, row, stream);
     }
 
-    /// Puts a page into a row.
+    /// Places a page in a plane group.
     fn put(&mut self, logical: LogicalPage, row: RowId, stream: StreamId) {
         let at = self.core.base.take(row, stream, 1);
         self.fill(at, logical);
         self.core.base.space.program_done(at);
     }
 
-    /// A location holds a new version of a page.
+    /// Writes a new version of a page to a location.
     fn fill(&mut self, at: Location, logical: LogicalPage) {
         let Core { base, map, .. } = &mut *self.core;
         base.flash.put(at, Stamp { logical: logical.0, version: map.written(logical) });
@@ -63,7 +63,7 @@ impl<'a> Layer<'a> {
         }
     }
 
-    /// Puts a page to its place in the blocks of its logical block, whose pages before it are there.
+    /// Places a page at its offset in the blocks of its logical block, after all pages before it.
     fn page_of_block(&mut self, logical: LogicalPage) {
         let Core { base, map, .. } = &mut *self.core;
         let row = base.policies.placement.home(logical.0, EVERYTHING_IN).unwrap_or(RowId(0));
@@ -76,7 +76,8 @@ impl<'a> Layer<'a> {
         }
     }
 
-    /// Puts a whole unit of pages, from `first` on, into the next row of the first pool; what is beyond page `end` is padded.
+    /// Places a whole unit of pages, beginning with `first`, in the next plane group of the first pool; pages
+    /// at and beyond `end` are padding.
     pub(super) fn whole_unit(&mut self, first: LogicalPage, end: u32) {
         let subs = self.writer.subs();
         let (stream, pages) = (self.core.base.space.streams().host(subs.stream_to(0)), subs.per_unit);
@@ -85,14 +86,14 @@ impl<'a> Layer<'a> {
         self.unit(row, stream, Stamp::PADDING, held);
     }
 
-    /// The stream of the host that goes to the pool of a row.
+    /// Host stream of the pool of a plane group.
     pub(super) fn stream_to(&mut self, row: RowId) -> StreamId {
         let pool = self.core.base.config.pools.number_of_row(row);
         let stream = if self.writer.has_units() { self.writer.subs().stream_to(pool) } else { 0 };
         self.core.base.space.streams().host(stream)
     }
 
-    /// Programs a row at once with these pages, and with `other` where there is none.
+    /// Programs a plane group at once with these pages, and with `other` where there is none.
     pub(super) fn unit(
         &mut self,
         row: RowId,
@@ -113,7 +114,7 @@ impl<'a> Layer<'a> {
         self.core.base.space.program_done(first);
     }
 
-    /// Writes the translation pages that tell of the first `pages` logical pages.
+    /// Writes the translation pages of the first `pages` logical pages.
     pub(super) fn tables(&mut self, pages: u32, watched: &mut Watched<'_>) {
         let Some(translation) = self.core.map.translation() else { return };
         for table in translation.tables() {
@@ -144,7 +145,7 @@ impl<'a> Layer<'a> {
         self.put(logical, row, stream);
     }
 
-    /// The next row that takes translation pages, where pages have homes.
+    /// Next plane group that accepts translation pages, under static allocation.
     fn next_for_tables(&mut self) -> RowId {
         loop {
             let row = self.row_for_tables().unwrap_or_else(|| {
@@ -162,7 +163,8 @@ impl<'a> Layer<'a> {
         self.core.map.row_for_tables(Tables::Translation, self.writer.rows_for_tables(), &self.core.base)
     }
 
-    /// The row for the next page without a home: a program unit in each row, in the order of the placement.
+    /// Plane group for the next page under dynamic allocation: one program unit in each plane group, in the
+    /// order of the placement.
     fn next_row(&mut self, stream: StreamId) -> RowId {
         let last = self.last.filter(|(to, _)| *to == stream);
         let stay = last.filter(|(_, row)| self.left > 0 && self.core.base.space.has_room(*row, stream, 1));
@@ -176,7 +178,7 @@ impl<'a> Layer<'a> {
         row
     }
 
-    /// The next row that takes pages of a stream of the host.
+    /// Next plane group that accepts pages of a host stream.
     fn next_with_room(&mut self, stream: StreamId) -> RowId {
         let stream = usize::from(stream.0);
         loop {
@@ -193,7 +195,7 @@ impl<'a> Layer<'a> {
         }
     }
 
-    /// Pads what is left of program units that were written page by page. The device is ready for commands.
+    /// Pads partial program units. The device is ready for commands then.
     pub(super) fn finish(mut self) {
         for row in self.core.base.config.pools.all_rows() {
             let unit = self.core.base.config.pools.per_program(row);
@@ -211,21 +213,21 @@ impl<'a> Layer<'a> {
     }
 }
 
-/// Part of a list, scattered: the items `first + parts * k`, or those that are named, with `k` in an order that hops through the range by a
-/// step without common divisor.
+/// Part of a list, scattered: the items `first + parts * k`, or given ones, with `k` in an order that steps
+/// through the range by a number coprime to its length.
 #[derive(Clone, Copy, Debug)]
 pub struct Share<'a> {
     first: u32,
     parts: u32,
-    /// The items, where they are named.
+    /// Items, if they are given.
     named: Option<&'a [u32]>,
-    /// How many there are.
+    /// Number of items.
     pub count: u32,
     step: u64,
 }
 
 impl<'a> Share<'a> {
-    /// These items.
+    /// Share of these items.
     pub(super) fn of(named: &'a [u32]) -> Self {
         Self { named: Some(named), ..Self::new(0, 1, named.len() as u32) }
     }
@@ -240,7 +242,7 @@ impl<'a> Share<'a> {
         Self { first, parts, named: None, count, step }
     }
 
-    /// Its item of a number.
+    /// Item number `n`.
     pub fn item(&self, n: u32) -> u32 {
         let k = (u64::from(n) * self.step % u64::from(self.count.max(1))) as u32;
         self.named.map_or(self.first + self.parts * k, |named| named[k as usize])

@@ -1,8 +1,8 @@
-//! Preconditioning: a device is brought into a state in no simulated time.
+//! Preconditioning: brings a device into a state in no simulated time.
 //!
-//! `lay` puts pages to where the engines would write them: what is written once, in order, and, by the `shape` that theory gives, the
-//! steady state of uniform random overwrites (`uniform`). `ageing` lets the device carry out a workload through all of its
-//! engines, with the clock of the flash off.
+//! `lay` places pages where the engines would write them: pages written once, in order, and, with the
+//! theoretical `shape`, the steady state of uniform random overwrites (`uniform`). `ageing` lets the device
+//! carry out a workload through all of its engines, with the clock of the flash off.
 
 mod ageing;
 mod in_place;
@@ -25,7 +25,7 @@ impl Device {
         self.fill_while(fraction, &mut |_| true);
     }
 
-    /// The same with an observer; false if it was not finished.
+    /// Writes them with an observer; false if it was stopped.
     pub fn fill_while(&mut self, fraction: f64, look: Look<'_>) -> bool {
         self.core.base.space.pause_news(true);
         let done = self.fill_watched(fraction, &mut Watched::by(look));
@@ -52,7 +52,7 @@ impl Device {
         watched.goes_on
     }
 
-    /// Logical pages in a first part of the device.
+    /// Number of logical pages in the first `fraction` of the device.
     fn pages_in(&self, fraction: f64) -> u32 {
         (f64::from(self.core.base.config.logical_pages) * fraction.clamp(0.0, 1.0)) as u32
     }

@@ -1,18 +1,20 @@
 //! Valid pages of blocks under uniform random overwrites, from theory.
 //!
-//! Time is counted in lives of a page: a page that was written at age 0 is still valid at age `a` with probability `exp(-a)`, and
-//! independently of all others. A block is written in full at age 0 and cleaned when its victim policy says so; policies differ in how
-//! long blocks stand. The relations hold where a row has many blocks (mean field: Desnoyers, SYSTOR 2012, for first in,
-//! first out; Van Houdt, SIGMETRICS 2013, for the others).
+//! Time is counted in page lifetimes: a page written at age 0 is still valid at age `a` with probability
+//! `exp(-a)`, independently of all others. A block is written in full at age 0 and collected when its victim
+//! policy selects it; policies differ in how long blocks survive. The relations hold if a plane group has
+//! many blocks (mean field: Desnoyers, SYSTOR 2012, for first in, first out; Van Houdt, SIGMETRICS 2013, for
+//! the others).
 
 use wordline_kernel::Stream;
 
 use crate::policy::victim::Preference;
 
-/// Binary digits of the probability that a page is valid. Chosen: an error of a page in a thousand blocks of 4,096.
+/// Binary digits of the probability that a page is valid. Chosen: an error of one page in a thousand blocks
+/// of 4,096.
 const DIGITS: u32 = 24;
 
-/// How the blocks of a row came about, and which of them still stand.
+/// Age distribution of the blocks of a plane group, and the survival of blocks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shape {
     /// Age between the writing of one block and of the next.
@@ -20,19 +22,19 @@ pub struct Shape {
     limit: Limit,
 }
 
-/// Until when a block stands.
+/// Survival limit of a block.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Limit {
-    /// As long as there are younger ones than there are blocks.
+    /// Collected when it is the oldest of all blocks.
     Age,
-    /// Until no more extents are valid than this; until one more with this probability.
+    /// Collected when at most this many of its mapping units are valid, or one more with this probability.
     Valid(u32, f64),
-    /// It is cleaned at this rate.
+    /// Collected at random, at this rate.
     Rate(f64),
 }
 
 impl Shape {
-    /// The shape of `blocks` blocks, each of this many extents, of which the part `valid` is valid.
+    /// Shape of `blocks` blocks of `per_block` mapping units, of which the fraction `valid` is valid.
     pub fn of(preference: Preference, blocks: f64, per_block: u32, valid: f64) -> Self {
         let valid = valid.clamp(1e-6, 1.0 - 1e-9);
         match preference {
@@ -48,8 +50,8 @@ impl Shape {
         }
     }
 
-    /// The part of a victim that is valid on average, where blocks of this many extents, of which the part `valid` is valid, are cleaned by the
-    /// fewest valid ones.
+    /// Mean valid fraction of a victim under greedy GC, for blocks of this many mapping units of which the
+    /// fraction `valid` is valid.
     pub fn valid_in_victims(per_block: u32, valid: f64) -> f64 {
         let valid = valid.clamp(1e-6, 1.0 - 1e-9);
         level_of(&lives(per_block), valid).map_or_else(|| oldest(valid), |level| level / f64::from(per_block))
@@ -66,7 +68,7 @@ impl Shape {
         Some(Self { spacing: life(&until, level) / blocks, limit: Limit::Valid(m, q) })
     }
 
-    /// Whether a block of this age stands that holds this many valid extents.
+    /// Whether a block of this age and with this many valid units survives.
     fn stands(&self, age: f64, valid: u32, random: &mut Stream) -> bool {
         match self.limit {
             Limit::Age => true,
@@ -75,14 +77,14 @@ impl Shape {
         }
     }
 
-    /// Whether a block with fewer extents than others never has more than those are cleaned with. It is cleaned as soon as anything of it is invalid, so
-    /// that it is there as it was written, or written again.
+    /// Whether a block with fewer units than others never has more than the victims of the others. It is
+    /// collected as soon as any of it is invalid, so it is fully valid, or was rewritten.
     fn is_short(&self, written: u32, per_block: u32) -> bool {
         written < per_block && matches!(self.limit, Limit::Valid(m, _) if written <= m + 1)
     }
 
-    /// The age at which a block with fewer extents than others is cleaned on average, so that it is hardly ever older: when it has as many valid ones as
-    /// others then, which it comes to sooner.
+    /// Mean age at which a block with fewer units than others is collected, so that it is hardly ever older:
+    /// when it has as few valid ones as other victims, which it reaches sooner.
     fn oldest_of(&self, written: u32, per_block: u32) -> f64 {
         match self.limit {
             Limit::Valid(m, _) if written < per_block && written > m + 1 => {
@@ -92,8 +94,8 @@ impl Shape {
         }
     }
 
-    /// How many lives of a block after its writing hardly any stands. Chosen: of lives with an exponential tail a part in three
-    /// thousand, of others none to speak of.
+    /// Block lifetimes after which hardly any block survives. Chosen: with an exponential tail one part in
+    /// three thousand, otherwise none to speak of.
     fn longest(&self) -> f64 {
         match self.limit {
             Limit::Age => 1.0,
@@ -102,15 +104,16 @@ impl Shape {
         }
     }
 
-    /// Which extents are valid of blocks of this many, of each of which as many are `written` as is said, oldest blocks first: `valid` of them all.
+    /// Draws the valid units of blocks, oldest first, of which `written` units each are written: `valid` of
+    /// all units.
     pub fn draw(&self, per_block: u32, written: Vec<u32>, valid: u64, random: &mut Stream) -> Drawn {
         let mut drawn = self.stand(per_block, written, random);
         drawn.settle(valid, random);
         drawn
     }
 
-    /// The blocks that stand of those that were written one after the other, the youngest first, with as many valid extents
-    /// as they have by chance. The oldest, which are missing where fewer stand than are wanted, are drawn at the mean age of a victim.
+    /// Draws the surviving blocks, the youngest first, with random numbers of valid units. Missing oldest
+    /// blocks, if fewer survive than wanted, are drawn at the mean age of a victim.
     fn stand(&self, per_block: u32, written: Vec<u32>, random: &mut Stream) -> Drawn {
         let mut drawn = Drawn::new(per_block, written);
         let mut left = drawn.blocks();
@@ -132,14 +135,14 @@ impl Shape {
     }
 }
 
-/// The valid share of the oldest block, where that of all blocks is `valid`: the mean of `exp(-a)` over ages up to that of the victim, `-ln(u)`, is
-/// `(1 - u) / -ln(u)`.
+/// Valid fraction of the oldest block, if that of all blocks is `valid`: the mean of `exp(-a)` over ages up
+/// to that of the victim, `-ln(u)`, is `(1 - u) / -ln(u)`.
 fn oldest(valid: f64) -> f64 {
     bisect(1e-12, 1.0 - 1e-9, |u| (1.0 - u) / -libm::log(u) < valid)
 }
 
-/// A block passes from `i` valid extents to `i - 1` at the rate `i`, so that it stands for a time of `1 / i` with as many: the sums of these times
-/// from 1 on.
+/// Cumulative times that a block needs to lose its units: it goes from `i` valid units to `i - 1` at the rate
+/// `i`, so that it stays for a time of `1 / i` at each count.
 fn lives(per_block: u32) -> Vec<f64> {
     let mut until = vec![0.0];
     for i in 1..=per_block {
@@ -148,19 +151,20 @@ fn lives(per_block: u32) -> Vec<f64> {
     until
 }
 
-/// A level as the extents that a victim has, and the part of the victims that has one more.
+/// Splits a level into the valid units of a victim, and the fraction of victims with one more.
 fn split(level: f64) -> (u32, f64) {
     (level as u32, level - f64::from(level as u32))
 }
 
-/// How long a block stands that is cleaned when it has so few valid extents: `m + 1` in the part `q` of the cases, else `m`.
+/// Lifetime of a block that is collected with `m + 1` valid units in the fraction `q` of cases, otherwise
+/// with `m`.
 fn life(until: &[f64], level: f64) -> f64 {
     let (m, q) = split(level);
     until[until.len() - 1] - until[m as usize + 1] + (1.0 - q) / f64::from(m + 1)
 }
 
-/// The valid extents of a victim where the part `valid` of all is valid, by the [times](lives) that a block stands. None if more is invalid than in
-/// a row whose victims hold nothing.
+/// Valid units of a victim if the fraction `valid` of all is valid, from the [times](lives) of a block.
+/// `None` if more is invalid than victims without valid units leave.
 fn level_of(until: &[f64], valid: f64) -> Option<f64> {
     let all = (until.len() - 1) as f64;
     let share = |level: f64| (all - level) / (all * life(until, level));
@@ -170,13 +174,13 @@ fn level_of(until: &[f64], valid: f64) -> Option<f64> {
     Some(bisect(0.0, all - 1.0, |level| share(level) < valid).min(all - 1.0))
 }
 
-/// Which extents of the blocks of a row are valid, a bit each, oldest blocks first.
+/// Bitmap of the valid units in the blocks of a plane group, oldest blocks first.
 #[derive(Debug)]
 pub struct Drawn {
     bits: Vec<u64>,
     /// Words of a block.
     words: usize,
-    /// Extents that are written of each block, and of those before it.
+    /// Written units of each block, and of all blocks before it.
     written: Vec<u32>,
     before: Vec<u64>,
 }
@@ -192,28 +196,28 @@ impl Drawn {
         Self { bits: vec![0; words * written.len()], words, before: before.collect(), written }
     }
 
-    /// How many blocks there are.
+    /// Number of blocks.
     pub(super) fn blocks(&self) -> u32 {
         self.written.len() as u32
     }
 
-    /// Extents that are written of a block.
+    /// Written units of a block.
     pub(super) fn written(&self, block: u32) -> u32 {
         self.written[block as usize]
     }
 
-    /// Whether an extent of a block is valid.
+    /// Whether a unit of a block is valid.
     pub fn is_valid(&self, block: u32, extent: u32) -> bool {
         self.bits[self.words * block as usize + (extent / u64::BITS) as usize] >> (extent % u64::BITS) & 1
             == 1
     }
 
-    /// Valid extents of all blocks.
+    /// Number of valid units of all blocks.
     fn held(&self) -> u64 {
         self.bits.iter().map(|word| u64::from(word.count_ones())).sum()
     }
 
-    /// Draws which extents of a block are valid, each with this probability. Returns how many are.
+    /// Draws the valid units of a block, each with this probability. Returns their number.
     fn fill(&mut self, block: u32, probability: f64, random: &mut Stream) -> u32 {
         let written = self.written(block);
         let digits = (probability * f64::from(1u32 << DIGITS)) as u32;
@@ -228,7 +232,7 @@ impl Drawn {
         held
     }
 
-    /// Makes extents valid or invalid, drawn at random, until `valid` are valid, or all.
+    /// Flips random units until `valid` are valid, or all.
     fn settle(&mut self, valid: u64, random: &mut Stream) {
         let written: u64 = self.written.iter().copied().map(u64::from).sum();
         let wanted = valid.min(written);
@@ -246,8 +250,8 @@ impl Drawn {
     }
 }
 
-/// A word each bit of which is set with the probability `digits / 2^DIGITS`: from the last binary digit on, a bit drawn at
-/// random is joined by *or* where the digit is 1, and by *and* where it is 0.
+/// A word with each bit set with the probability `digits / 2^DIGITS`: beginning with the last binary digit, a
+/// random bit is combined by *or* where the digit is 1, and by *and* where it is 0.
 fn bits(digits: u32, random: &mut Stream) -> u64 {
     if digits >= 1 << DIGITS {
         return u64::MAX;
@@ -259,7 +263,7 @@ fn bits(digits: u32, random: &mut Stream) -> u64 {
     })
 }
 
-/// Where `is_below` ceases to hold, between `low` and `high`.
+/// Point between `low` and `high` at which `is_below` ceases to hold.
 fn bisect(mut low: f64, mut high: f64, is_below: impl Fn(f64) -> bool) -> f64 {
     for _ in 0..100 {
         let middle = f64::midpoint(low, high);
@@ -273,7 +277,7 @@ mod tests {
     use super::*;
     use wordline_kernel::Seed;
 
-    /// Valid extents of 2,000 blocks of 64, oldest first, of which 0.7 are valid.
+    /// Valid units of 2,000 blocks of 64, oldest first, of which 0.7 are valid.
     fn drawn(preference: Preference) -> Vec<u32> {
         let (blocks, per_block) = (2_000, 64);
         let shape = Shape::of(preference, f64::from(blocks), per_block, 0.7);
@@ -312,7 +316,7 @@ mod tests {
         let ratio = counts(56, 65) / counts(44, 56);
         let wanted = expected(56, 65) / expected(44, 56);
         assert!((ratio / wanted - 1.0).abs() < 0.12, "{ratio}, in theory {wanted}");
-        // Cleaned are those with the fewest, so that none has fewer.
+        // Blocks with fewer were collected.
         let least = held.iter().min().copied().unwrap_or_default();
         assert!((26..=32).contains(&least), "{least}");
     }
@@ -328,7 +332,8 @@ mod tests {
         assert!((380..400).all(|block| (24..=32).contains(&held(block))), "they are young");
     }
 
-    /// A block of 60 of 64 extents has as many valid ones as victims of 57 long before others do: it would be drawn for ever at the age of those.
+    /// A block of 60 of 64 units has as many valid ones as victims of 57 long before others do: at their age
+    /// it would be drawn forever.
     #[test]
     fn blocks_that_are_a_little_shorter_than_others_are_younger() {
         let shape = Shape::of(Preference::Fewest, 400.0, 64, 0.94);
@@ -340,7 +345,8 @@ mod tests {
 
     #[test]
     fn victims_are_as_valid_as_the_equations_say() {
-        // Of large blocks as in the order of writing; of a block of two the victim has one: a life of a half, and one of two is lost in it.
+        // For large blocks as with first in, first out; a victim of two units has one: its lifetime is a
+        // half, in which one of two is lost.
         let large = Shape::valid_in_victims(100_000, 0.5 / std::f64::consts::LN_2);
         assert!((large - 0.5).abs() < 1e-3, "{large}");
         assert!((Shape::valid_in_victims(2, 1.0) - 0.5).abs() < 1e-3);

@@ -1,7 +1,8 @@
-//! The steady state of uniform random overwrites of whole pages.
+//! Steady state of uniform random overwrites of whole pages.
 //!
-//! The device is laid in the shape that theory gives, and then overwrites itself through all of its engines until its write
-//! amplification stands still: briefly where theory knows what the victim policy leaves, for as long as it takes elsewhere.
+//! The device is placed into the theoretical shape, and then overwrites itself through all of its engines
+//! until its write amplification is stable: briefly if theory predicts the result of the victim policy,
+//! otherwise for as long as it takes.
 
 use wordline_kernel::{Duration, Instant, Seed, Stream};
 use wordline_nand::{RowId, Stamp};
@@ -22,64 +23,66 @@ use crate::pools::EVERYTHING_IN;
 use crate::precondition::ageing::End;
 use crate::reclaim::config::Scope;
 
-/// Blocks of pages for each row that are overwritten between two looks at the write amplification, where the shape that was laid
-/// is that of the policy. Chosen: one is enough for a row to come to its next cleaning, and two for rows that by chance get
-/// fewer pages than others.
+/// Blocks of pages for each plane group overwritten between two measurements of write amplification, if the
+/// initial shape is that of the policy. Chosen: one is enough for a plane group to reach its next GC, and two
+/// for groups that get fewer pages by chance.
 const BLOCKS_A_WINDOW: u64 = 2;
 
-/// Parts of the logical pages that are overwritten between two looks where it is another. Chosen: at a hundredth part even a
-/// small device moves thousands of pages in a window.
+/// Measurements for each drive write, if the initial shape is not that of the policy. Chosen: with a fiftieth
+/// part even a small device relocates thousands of pages in a window.
 const WINDOWS_PER_DRIVE: u64 = 50;
 
-/// Windows after which the device counts as steady even if its write amplification still moves. Chosen: two drive
-/// writes beyond a start that is close already.
+/// Windows after which the device counts as steady even if its write amplification still changes. Chosen: two
+/// drive writes after a start that is close already.
 const MOST_WINDOWS: u32 = 2 * WINDOWS_PER_DRIVE as u32;
 
-/// Windows before which it does not count as steady. Chosen: the first has nothing before it, and one pair may be alike by chance.
+/// Windows before which the device does not count as steady. Chosen: the first has no predecessor, and one
+/// pair may agree by chance.
 const FEWEST_WINDOWS: u32 = 3;
 
-/// A change of the write amplification between windows that counts as none. Chosen.
+/// Change of the write amplification between windows that counts as none. Chosen.
 const STEADY_WITHIN: f64 = 0.01;
 
-/// Pages that are overwritten for each replacement block of a block map in each of two windows. Chosen: one would do where no two
-/// writes meet in a logical block.
+/// Pages overwritten for each replacement block in each of two windows, with block-level mapping. Chosen: one
+/// would do if no two writes met in a logical block.
 const WRITES_A_REPLACEMENT: u64 = 8;
 
-/// Pages by which random lookups are known ahead. Chosen: their time covers that of a fetch from memory.
+/// Pages by which random lookups are prefetched. Chosen: their time covers that of a fetch from memory.
 const AHEAD: u32 = 8;
 
-/// A page that was overwritten long ago; no version is numbered 0.
+/// Stamp of a page overwritten long ago; no version has number 0.
 const DEAD: Stamp = Stamp { logical: 0, version: 0 };
 
 impl Device {
     /// Fills the device and brings it to the steady state of uniform random overwrites of whole pages.
     ///
-    /// Every page is laid to where it is in that state (`precondition/shape.rs`), and pages drawn at random are overwritten until the
-    /// write amplification of successive windows stands still. The device is left as a host leaves it that wrote as fast as it could
-    /// until now, and then flushed its buffer: with the free blocks that cleaning keeps up under full load, and with victims half
-    /// cleaned. With a part of the map in flash it is left as after a rest. With a block map there is no more to it than
-    /// replacement blocks, which are all begun anew a few times. In a device with several pools each is filled to the same
-    /// share, and units of pages are overwritten where they are, for where else they would go depends on the sizes of what a host
-    /// writes. It is left as after a rest, too.
+    /// Every page is placed where it is in that state (`precondition/shape.rs`), and random pages are
+    /// overwritten until the write amplification of successive windows is stable. The final state is that
+    /// after a host that wrote as fast as it could until now, and then flushed its buffer: with the free
+    /// blocks that GC maintains under full load, and with victims partly collected. If part of the map is in
+    /// flash, it is that after an idle time. With block-level mapping only the replacement blocks are begun
+    /// anew a few times. In a device with several pools each is filled to the same fraction, and units are
+    /// overwritten in place, because their destination would depend on the sizes of host writes; the final
+    /// state is that after an idle time, too.
     pub fn fill_steady(&mut self, seed: Seed) -> Steady {
         self.fill_steady_while(seed, &mut |_| true).expect("nobody stopped it")
     }
 
-    /// The same with an observer; `None` if it was not finished.
+    /// Does so with an observer; `None` if it was stopped.
     pub fn fill_steady_while(&mut self, seed: Seed, look: Look<'_>) -> Option<Steady> {
         let rests = self.core.map.translation().is_some() || self.writer.has_units();
         let end = if rests { End::Rested } else { End::AtWork };
         self.reach_steady(seed, self.core.base.config.logical_pages, end, look)
     }
 
-    /// The same with the first `fraction` of the logical pages, left as by a host whose writes come at times of their own: no cleaning is due,
-    /// no more blocks are free than it goes for, however little is valid, and the buffer is as full as the device keeps it. A
-    /// short run then pays for its own writes alone.
+    /// Does so with the first `fraction` of the logical pages, for an open-loop workload: no GC is due, no
+    /// more blocks are free than it aims for, however little is valid, and the buffer is as full as the
+    /// device keeps it. A short run then pays only for its own writes.
     pub fn fill_steady_to(&mut self, seed: Seed, fraction: f64) -> Steady {
         self.fill_steady_to_while(seed, fraction, &mut |_| true).expect("nobody stopped it")
     }
 
-    /// The same with an observer; `None` if it was not finished.
+    /// Does so with an observer; `None` if it was stopped.
     pub fn fill_steady_to_while(&mut self, seed: Seed, fraction: f64, look: Look<'_>) -> Option<Steady> {
         self.reach_steady(seed, self.pages_in(fraction).max(1), End::Paced, look)
     }
@@ -110,7 +113,8 @@ impl Device {
         self.overwrite((filled, windows), left, end, random, watched)
     }
 
-    /// Which victims are preferred, where theory knows. The blocks of a super block have one age, and there are enough of them to even out chance.
+    /// Preferred victims, where theory predicts the result. The blocks of a superblock have one age, and are
+    /// enough to even out chance.
     fn preference(&self) -> Option<Preference> {
         let base = &self.core.base;
         let is_super = base.config.file.ftl.gc.scope == Scope::SuperBlock && base.config.pools.rows() > 1;
@@ -119,7 +123,8 @@ impl Device {
         of_policy.map(|it| if is_super && it == Preference::Fewest { Preference::Oldest } else { it })
     }
 
-    /// How much is overwritten. A window that opens fewer blocks than there are rows may pass without any cleaning.
+    /// Number of pages to overwrite. A window that opens fewer blocks than there are plane groups may pass
+    /// without GC.
     fn windows(&self, filled: u32) -> Windows {
         let pools = &self.core.base.config.pools;
         let round: u64 = pools.all_rows().map(|row| u64::from(pools.per_block_of(row))).sum();
@@ -127,7 +132,7 @@ impl Device {
         Windows { pages: part.max(BLOCKS_A_WINDOW * round), fewest: FEWEST_WINDOWS, most: MOST_WINDOWS }
     }
 
-    /// Lays the first `pages` logical pages. Returns those for which there was no room; `None` if it was not finished.
+    /// Places the first `pages` logical pages. Returns those without room; `None` if it was stopped.
     fn lay_rows(
         &mut self,
         pages: u32,
@@ -156,8 +161,8 @@ impl Device {
         watched.goes_on.then_some(left)
     }
 
-    /// Lays the first `pages` logical pages, each unit in one of the pools drawn at random by the room they have. Returns those for
-    /// which there was no room; `None` if it was not finished.
+    /// Places the first `pages` logical pages, each unit in a random pool weighted by room. Returns those
+    /// without room; `None` if it was stopped.
     fn lay_pools(
         &mut self,
         pages: u32,
@@ -197,8 +202,8 @@ impl Device {
         watched.goes_on.then_some(left)
     }
 
-    /// Overwrites the pages `first`, and then pages drawn at random of the first `filled`, until the write amplification stands
-    /// still. `None` if it was not finished.
+    /// Overwrites the pages `first`, and then random pages of the first `filled`, until the write
+    /// amplification is stable. `None` if it was stopped.
     fn overwrite(
         &mut self,
         (filled, windows): (u32, Windows),
@@ -213,7 +218,7 @@ impl Device {
         let mut progress =
             Progress::new(windows, [filled, unit].map(u64::from), BlockDevice::programmed(self));
         let mut first = first.into_iter();
-        // By the times of writes the device goes as far as it wants before the next one.
+        // In an open loop the device runs as far as it wants before the next write.
         let depth = (end != End::Paced).then(|| host.pages_at_once());
         let next = &mut |programmed| {
             let command = first.by_ref().find_map(|page| host.overwriting(page, 1)).or_else(|| {
@@ -228,7 +233,7 @@ impl Device {
             watched.wrote(unit.into()).then_some((Instant::ZERO, command?))
         };
         let mut clock = Untimed::of::<Self>();
-        // Where contents are followed, the device counts as filled, whatever it was overwritten with.
+        // With data verification the device counts as filled, whatever it was overwritten with.
         let contents = self.core.base.contents.take();
         self.core.base.space.pause_modes(true);
         let movers = self.writer.has_units().then(|| Movers::set_aside(&mut self.core.base.policies));
@@ -246,12 +251,12 @@ impl Device {
 }
 
 impl Config {
-    /// Pages that are programmed where every row is at work.
+    /// Pages programmed at a time if every plane group is busy.
     fn pages_at_once(&self) -> u32 {
         self.pools.all_rows().map(|row| self.pools.per_program(row)).sum()
     }
 
-    /// The command that overwrites this many logical pages; none where no namespace holds the first.
+    /// Command that overwrites this many logical pages; `None` if no namespace contains the first.
     fn overwriting(&self, page: LogicalPage, pages: u32) -> Option<Command> {
         let per_page = self.unit.0 / SECTOR.0;
         let first = u64::from(page.0) * per_page;
@@ -263,25 +268,26 @@ impl Config {
     }
 }
 
-/// How much is overwritten between two looks at the write amplification, and how often.
+/// Pages overwritten between two measurements of write amplification, and the number of measurements.
 #[derive(Clone, Copy, Debug)]
 struct Windows {
-    /// Pages of the host that are programmed in a window.
+    /// Host pages programmed in a window.
     pages: u64,
     fewest: u32,
     most: u32,
 }
 
-/// How far overwriting has come.
+/// Progress of the overwrites.
 struct Progress {
     windows: Windows,
-    /// Pages that were programmed when any was last, and those that the buffer took since; as many as would show that it takes all.
+    /// Programmed pages at the last change, pages taken by the buffer since, and the number of those that
+    /// shows that it takes all.
     seen: u64,
     taken: u64,
     enough: u64,
     /// Pages of a command.
     unit: u64,
-    /// The programs at the beginning of the present window.
+    /// Programs at the beginning of the current window.
     begun: Programmed,
     over: u32,
     steady: Steady,
@@ -318,7 +324,7 @@ impl Progress {
                 watched.overwrites(self.windows.pages);
             }
         }
-        // A buffer that holds all that is overwritten lets nothing through to flash.
+        // A buffer that holds all overwritten pages lets none through to flash.
         if now.host > self.seen {
             (self.seen, self.taken) = (now.host, 0);
         }
@@ -331,7 +337,7 @@ impl Progress {
     }
 }
 
-/// Deals the units out to the pools, drawn at random by the room they have. Returns the units of each pool.
+/// Distributes the units to random pools weighted by room. Returns the units of each pool.
 fn draw_pools(units: u32, per_unit: u32, room: &[u64], random: &mut Stream) -> Vec<Vec<u32>> {
     let all = room.iter().sum();
     let mut dealt = vec![Vec::new(); room.len()];
@@ -349,18 +355,18 @@ fn draw_pools(units: u32, per_unit: u32, room: &[u64], random: &mut Stream) -> V
     dealt
 }
 
-/// The contents to fill a row with.
+/// Contents for a plane group.
 struct Filling<'a> {
     share: Share<'a>,
     /// Logical pages of an item of the share, which are valid together.
     extent: u32,
-    /// The pages of an item, in the order of their places.
+    /// Pages of an item, in the order of their offsets.
     page_of: &'a dyn Fn(u32, u32) -> Option<LogicalPage>,
 }
 
 impl Layer<'_> {
-    /// For each of the rows of a pool, which are in the order of their numbers, the items whose page has its home there; none where pages have
-    /// no homes.
+    /// Items statically assigned to each plane group of a pool, in numerical order; `None` under dynamic
+    /// allocation.
     fn at_home(
         &self,
         rows: &[RowId],
@@ -379,8 +385,9 @@ impl Layer<'_> {
         Some(at_home)
     }
 
-    /// Fills a row in the shape of the steady state. How far its open block is written is drawn at random, so that the rows do not come
-    /// to their next cleaning all at once. Returns how many items were laid: for the rest there is no room.
+    /// Fills a plane group in the shape of the steady state. The write pointer of its active block is random,
+    /// so that the plane groups do not all reach their next GC at once. Returns the number of items placed:
+    /// there is no room for the rest.
     fn row(
         &mut self,
         row: RowId,
@@ -396,7 +403,7 @@ impl Layer<'_> {
             End::Rested | End::Paced => base.space.marks(row)[1].max(kept),
             End::AtWork => kept,
         };
-        // A row that has more to hold is left with fewer free blocks.
+        // A plane group with more pages to hold is left with fewer free blocks.
         let needed =
             (u64::from(filling.share.count) * u64::from(filling.extent)).div_ceil(per_block.into()) + 1;
         let free = base.space.free(row);
@@ -416,7 +423,7 @@ impl Layer<'_> {
         laid as u32
     }
 
-    /// Writes the blocks of a row, with the items of a share where an extent is valid.
+    /// Writes the blocks of a plane group, with the items of a share where a mapping unit is valid.
     fn blocks(&mut self, row: RowId, Filling { share, extent, page_of }: &Filling<'_>, drawn: &Drawn) {
         let (unit, stream) = (self.core.base.config.pools.per_program(row), self.stream_to(row));
         let mut items = 0..share.count;

@@ -1,33 +1,34 @@
-//! Progress reports while a device is written before a run, with the chance to stop.
+//! Progress reports of preconditioning, with the option to stop it.
 
-/// Pages between two looks at whether preconditioning is to go on. Chosen: less than a hundredth of a second.
+/// Pages between two progress reports. Chosen: less than a hundredth of a second.
 const LOOK_EVERY: u64 = 1 << 14;
 
-/// A function that gets the progress of the writing, and returns whether to go on. After a stop the device can only
-/// be thrown away.
+/// Function that receives the progress and returns whether to continue. After a stop the device can only be
+/// discarded.
 pub type Look<'a> = &'a mut dyn FnMut(Written) -> bool;
 
-/// How far the writing before the run has come.
+/// Progress of preconditioning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Written {
-    /// Pages that are filled and overwritten so far.
+    /// Pages filled and overwritten so far.
     pub pages: u64,
-    /// How many there are to be filled before any is overwritten.
+    /// Pages to be filled before any is overwritten.
     pub filled: u64,
-    /// How many it will be in the end, as far as can be told: more, if the write amplification does not stand still.
+    /// Expected total of pages so far: more are needed if the write amplification is not stable.
     pub expected: u64,
 }
 
-/// The overwrites that brought a device to its steady state.
+/// Overwrites that brought a device to its steady state.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Steady {
-    /// Pages overwritten until the write amplification stood still.
+    /// Pages overwritten until the write amplification was stable.
     pub overwritten: u64,
-    /// Write amplification over the last window: pages programmed a page written. None where nothing is overwritten.
+    /// Write amplification over the last window, in pages programmed per page written. `None` if nothing is
+    /// overwritten.
     pub amplification: Option<f64>,
 }
 
-/// The pages written before the run, and the function that is told of them.
+/// Pages written by preconditioning, and the function notified of them.
 pub(super) struct Watched<'a> {
     look: Look<'a>,
     written: Written,
@@ -41,18 +42,18 @@ impl<'a> Watched<'a> {
         Self { look, written, look_at: LOOK_EVERY, goes_on: true }
     }
 
-    /// This many pages are going to be filled.
+    /// Announces pages to be filled.
     pub(super) fn fills(&mut self, pages: u64) {
         self.written.filled = pages;
         self.written.expected += pages;
     }
 
-    /// This many are going to be overwritten, beside those already reported.
+    /// Announces pages to be overwritten, besides those announced already.
     pub(super) fn overwrites(&mut self, pages: u64) {
         self.written.expected += pages;
     }
 
-    /// This many pages more are written; whether to go on.
+    /// Counts pages written; returns whether to continue.
     #[inline]
     pub(super) fn wrote(&mut self, pages: u64) -> bool {
         self.written.pages += pages;

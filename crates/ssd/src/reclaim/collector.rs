@@ -1,8 +1,9 @@
-//! Garbage collection, one row of planes at a time and one command at a time, so that the host's commands can go in
-//! between. Pages that do not fill a program unit are carried over to the next victim instead of being padded, so
-//! that cleaning a block with a single invalid page still gains that page.
+//! Garbage collection, one plane group at a time and one command at a time, so that host commands can be
+//! served in between. Pages that do not fill a program unit are carried over to the next victim instead of
+//! being padded, so that collecting a block with a single invalid page still gains that page.
 //!
-//! Why a row is cleaned is the business of the [sources](super::sources) of jobs; here a job is carried out, step by step.
+//! The [sources](super::sources) of jobs decide why a plane group is collected; this module carries a job
+//! out, step by step.
 
 mod failing;
 mod pools;
@@ -34,45 +35,45 @@ use crate::space::{Space, State, StreamId};
 
 pub use super::sources::view::Leave;
 
-/// The next step of the collector in a row.
+/// Next step of GC in a plane group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Read the locations from `first` up to, but without, `end`, which lie side by side in the planes.
+    /// Reads the locations from `first` up to `end` (exclusive), which are side by side in the planes.
     Read {
-        /// The first location, which is valid.
+        /// First location, which is valid.
         first: Location,
-        /// One beyond the last location, which is valid.
+        /// One past the last location, which is valid.
         end: Location,
-        /// Valid ones among them.
+        /// Number of valid locations among them.
         valid: u32,
     },
-    /// Program the row's [`unit`](Collector::unit) to the open block of this stream.
+    /// Programs the plane group's [`unit`](Collector::unit) to the active block of this stream.
     Program {
-        /// A stream of the collector.
+        /// A GC stream.
         stream: StreamId,
     },
-    /// Move a program unit of valid pages from here on inside their planes; they are put into the row's
+    /// Relocates a program unit of valid pages inside their planes; they are added to the plane group's
     /// [`unit`](Collector::unit) with [`copy`](Collector::copy).
     Copyback {
-        /// The first location.
+        /// First location.
         from: Location,
     },
-    /// Say whether the pages of the present victim, which are going to be read, leave the pool; if they do they are
-    /// [sent off](Collector::send_off). Takes no time.
+    /// Asks whether the pages of the current victim, which are about to be read, are migrated to another
+    /// pool; if so they are [sent off](Collector::send_off). Takes no simulated time.
     Ask,
-    /// Erase this victim.
+    /// Erases this victim.
     Erase {
         /// The victim.
         block: BlockSetId,
     },
-    /// Take this victim out of use. Takes no time.
+    /// Takes this victim out of service. Takes no simulated time.
     Retire {
         /// The victim.
         block: BlockSetId,
     },
 }
 
-/// No block is left for a victim's valid pages, because too many programs failed.
+/// Error: no block is left for a victim's valid pages, because too many programs failed.
 struct NoRoom;
 
 /// The garbage collector of a device.
@@ -81,19 +82,19 @@ pub struct Collector {
     sources: Sources,
     victims: Victims,
     copyback: bool,
-    /// Steps in a row for each program unit of the host.
+    /// GC steps of a plane group for each program unit of the host.
     steps_per_write: u32,
-    /// Whether a row is cleaned as the host writes to it, and not by numbers of free blocks.
+    /// Whether GC keeps pace with host writes instead of following watermarks.
     paced: bool,
-    /// Rows with a step under way.
+    /// Plane groups with a step in progress.
     steps: u32,
-    /// Victims that held nothing valid when they were chosen, and that are not counted yet.
+    /// Victims that had no valid pages when they were chosen and are not counted yet.
     empty_victims: u64,
-    /// Valid pages of the victims that are not erased yet, as they were selected.
+    /// Valid pages, at selection, of the victims that are not erased yet.
     pub(super) selected: Selected,
-    /// Pages that go to another pool alone.
+    /// Pages that are migrated to another pool individually.
     pub(super) departures: Departures,
-    /// Pages of blocks that are vacated.
+    /// Pages of blocks being reclaimed.
     pub(super) vacating: Vacating,
 }
 
@@ -104,7 +105,7 @@ state!(Collector {
 });
 
 impl Collector {
-    /// A collector for `rows` rows that writes to `streams` streams in each.
+    /// A collector for `rows` plane groups that writes to `streams` streams in each.
     pub fn new(rows: u32, streams: u8, policy: Box<dyn VictimPolicy>, random: Stream, gc: &GcFile) -> Self {
         let steps_per_write = gc.steps_per_write.unwrap_or(u32::MAX);
         let row = RowState {
@@ -127,12 +128,12 @@ impl Collector {
         }
     }
 
-    /// Levels wear from now on, if there is anything to it.
+    /// Enables static wear levelling, if `wear` does any.
     pub fn level(&mut self, wear: Box<dyn WearLeveller>, random: Stream) {
         self.sources.level(wear, random, self.rows.len() as u32);
     }
 
-    /// The next block of a row whose data lie still and that is `wanted`, if wear is levelled and too uneven.
+    /// Next cold block of a plane group that is `wanted`, if wear is levelled and uneven enough.
     pub fn next_still(
         &mut self,
         row: RowId,
@@ -142,12 +143,12 @@ impl Collector {
         self.sources.next_still(row, of, wanted)
     }
 
-    /// Which block its policy prefers, where theory knows what that leaves.
+    /// Preference of the victim policy, where theory predicts the outcome.
     pub fn preference(&self) -> Option<Preference> {
         self.victims.preference()
     }
 
-    /// Forgets what it was doing, as when the power is cut.
+    /// Resets everything that a power cut loses.
     pub fn forget(&mut self) {
         for (n, row) in (0..).map(RowId).zip(self.rows.iter_mut()) {
             let staged = vec![VecDeque::new(); row.staged.len()];
@@ -160,7 +161,8 @@ impl Collector {
         self.vacating.forget();
     }
 
-    /// The first source of a row that has a job for it says which.
+    /// Next job of a plane group, from the first source that has one, and whether a victim lacked room for
+    /// its pages.
     fn next_job(
         &mut self,
         row: RowId,
@@ -176,14 +178,14 @@ impl Collector {
         (job, view.lacks_room)
     }
 
-    /// The numbers of free blocks of a row below which cleaning starts, and at which it stops: one that is behind its pace goes on.
+    /// GC watermarks of a plane group, in free blocks: start and stop. One that is behind its pace continues.
     fn marks(&self, row: RowId, space: &Space) -> [usize; 2] {
         let [start, stop] = space.marks(row);
         let is_behind = self.paced && !self.rows[row].is_ahead(row, space);
         [start, if is_behind { stop.max(space.free_to_collector(row) + 1) } else { stop }]
     }
 
-    /// Whether a condemned block can be emptied now.
+    /// Whether a block pending retirement can be collected now.
     fn empties_condemned(
         &mut self,
         row: RowId,
@@ -202,7 +204,7 @@ impl Collector {
         sources.condemned.next(row, view).is_some()
     }
 
-    /// The next step in `row`; `None` when nothing is to be done now or a step is in progress.
+    /// Next step in `row`; `None` when there is nothing to do or a step is in progress.
     #[inline]
     pub(crate) fn next(
         &mut self,
@@ -230,7 +232,7 @@ impl Collector {
         {
             return None;
         }
-        // A row that holds as many valid pages as it may is given no steps, for it takes no write of the host.
+        // A full plane group gets no steps by host writes, because it accepts none.
         let unit = space.pools().per_program(row);
         let is_spent = (state.steps_left == 0 || is_ahead) && !leave.is_idle && !space.is_full(row, unit);
         let must_wait = leave.waits || is_spent;
@@ -245,7 +247,7 @@ impl Collector {
         Some(step)
     }
 
-    /// Works out the next step of a row.
+    /// Determines the next step of a plane group.
     #[inline(never)]
     fn step(&mut self, row: RowId, space: &mut Space, leave: &Leave, asks: Asks<'_>) -> Option<Step> {
         let (flash, policies) = asks;
@@ -285,14 +287,15 @@ impl Collector {
         }
     }
 
-    /// The next pages of the row's job are read, or moved inside the chip; none where none of them is left to be read.
+    /// Reads the next pages of the plane group's job, or copies them inside the chip; `None` if all have been
+    /// read.
     fn go_through(&mut self, row: RowId, space: &Space) -> Result<Option<Step>, NoRoom> {
         let state = &mut self.rows[row];
         let Some(job) = &mut state.job else { return Ok(None) };
         let unit = space.pools().per_program(row);
         let staged: usize = state.staged.iter().map(VecDeque::len).sum();
         let left = |job: &Job| (job.valid_left(space) + staged).next_multiple_of(unit as usize);
-        // Where room is short, the unit that is begun is filled instead: victims wait for that.
+        // Where room is short, the partial unit is filled instead, because victims wait for its pages.
         if self.copyback
             && left(job) <= space.collector_room(row)
             && let Some((block, first)) = job.whole_unit(unit, space)
@@ -321,7 +324,8 @@ impl Collector {
         Ok(Some(Step::Read { first, end, valid: run.valid }))
     }
 
-    /// Whether the row's job, of which all was read, is over. A victim is then to be erased.
+    /// Ends the plane group's job, of which all pages have been read, if it is done. A victim is then due for
+    /// erase.
     fn is_over(&mut self, row: RowId, space: &Space) -> bool {
         let state = &mut self.rows[row];
         let Some(job) = &mut state.job else { return true };
@@ -334,15 +338,16 @@ impl Collector {
         is_over
     }
 
-    /// No source has a job for the row. Where it needs blocks, what was read is programmed: to pad a unit gains nothing else. So
-    /// many blocks may have failed that the pages of the next victim have nowhere to go.
+    /// Programs staged pages when no source has a job but the plane group needs blocks: padding a unit is all
+    /// that can gain something now. So many blocks may have failed that the pages of the next victim do not
+    /// fit anywhere.
     #[inline(never)]
     fn make_room(&mut self, row: RowId, lacks_room: bool, space: &Space) -> Option<Step> {
         let state = &mut self.rows[row];
         if !state.active {
             return None;
         }
-        // The writer sends what leaves, or it is moved in the row.
+        // The writer programs migrating pages, or they are relocated in the plane group.
         if self.departures.hurry(row, space) {
             return None;
         }
@@ -354,7 +359,7 @@ impl Collector {
         self.finish_padded(row, space)
     }
 
-    /// A victim of which nothing valid is left is erased.
+    /// Erases or retires a victim without valid pages.
     fn finish_victim(&mut self, row: RowId, space: &Space) -> Option<Step> {
         let state = &mut self.rows[row];
         if state.read.is_empty() {
@@ -363,14 +368,14 @@ impl Collector {
         let at = state.read.iter().position(|block| space.is_clean(*block))?;
         let block = state.read.remove(at).expect("it was just found");
         self.departures.forget_void(row, space);
-        // Its pages that are left in the staging areas are void, and its locations will soon hold other data.
+        // Its staged pages are invalid, and its locations will soon hold other data.
         for staged in &mut state.staged {
             staged.retain(|moved| space.pools().block_of(moved.from) != block);
         }
         Some(if space.is_condemned(block) { Step::Retire { block } } else { Step::Erase { block } })
     }
 
-    /// A stream with enough pages for a program unit writes one.
+    /// Programs a unit of a stream with enough staged pages.
     fn form_unit(&mut self, row: RowId, space: &Space) -> Result<Option<Step>, NoRoom> {
         if space.has_whole_units(row) {
             return self.form_whole_unit(row, space);
@@ -397,7 +402,8 @@ impl Collector {
         Ok(None)
     }
 
-    /// There is no other victim to fill a unit with: what there is of all streams is programmed as it is, to a block of all bits.
+    /// Programs the staged pages of all streams with padding, to a native block, when no other victim can
+    /// fill the unit.
     #[inline(never)]
     pub(super) fn finish_padded(&mut self, row: RowId, space: &Space) -> Option<Step> {
         let unit = space.pools().per_program(row) as usize;
@@ -420,32 +426,33 @@ impl Collector {
         Some(Step::Program { stream })
     }
 
-    /// Victims chosen since the last call that held nothing valid then.
+    /// Victims without valid pages chosen since the last call.
     pub fn take_empty_victims(&mut self) -> u64 {
         std::mem::take(&mut self.empty_victims)
     }
 
-    /// The block that is being emptied in a row.
+    /// Block being collected in a plane group.
     pub fn victim(&self, row: RowId) -> Option<BlockSetId> {
         self.rows[row].job.as_ref().and_then(Job::victim)
     }
 
-    /// Notes that a block was erased.
+    /// Records that a block was erased.
     pub fn erased(&mut self, block: BlockSetId, space: &Space) {
         self.sources.erased(block, space);
     }
 
-    /// Takes in a page that was read, for the collector's stream of this number.
+    /// Stages a page that was read, for a GC stream.
     pub fn stage(&mut self, row: RowId, stream: u8, moved: Moved) {
         self.rows[row].staged[usize::from(stream)].push_back(moved);
     }
 
-    /// Puts a page into the row's unit that a copyback moves.
+    /// Adds a page relocated by copyback to the plane group's unit.
     pub fn copy(&mut self, row: RowId, moved: Moved) {
         self.rows[row].unit.push(moved);
     }
 
-    /// The pages that wait for a stream in another pool are moved in their rows, by the first stream of the collector. These rows.
+    /// Relocates the pages waiting for a stream in another pool within their plane groups, by the first GC
+    /// stream. Returns these plane groups.
     pub fn keep(&mut self, stream: u8) -> Vec<RowId> {
         let Self { rows, departures, .. } = self;
         let all = rows.len() as u32;
@@ -457,34 +464,34 @@ impl Collector {
         (0..all).map(RowId).filter(|row| keeps(row)).collect()
     }
 
-    /// The pages of the row's program unit that is under way; fewer than a unit if it is padded.
+    /// Pages of the plane group's program unit in progress; fewer than a unit if it is padded.
     pub fn unit(&self, row: RowId) -> &[Moved] {
         &self.rows[row].unit
     }
 
-    /// The row's program is done.
+    /// Takes the pages of the plane group's program unit when the program is done.
     pub fn take_unit(&mut self, row: RowId) -> impl Iterator<Item = Moved> + '_ {
         self.rows[row].unit.drain(..)
     }
 
-    /// How urgent the commands of the row's job are.
+    /// Scheduling class of the commands of the plane group's job.
     #[inline]
     pub(super) fn class(&self, row: RowId) -> Class {
         self.rows[row].job.as_ref().map_or(Class::Reclaim, |job| job.class)
     }
 
-    /// The purpose of the row's job.
+    /// Purpose of the plane group's job.
     #[inline]
     pub(super) fn purpose(&self, row: RowId) -> Purpose {
         self.rows[row].job.as_ref().map_or(Purpose::Cleaning, |job| job.purpose)
     }
 
-    /// The row's step takes this many commands instead of one.
+    /// Sets the number of commands of the plane group's step, which is otherwise one.
     pub fn split_step(&mut self, row: RowId, commands: u32) {
         self.rows[row].commands = commands;
     }
 
-    /// A command of the row's step is done; true if that ends the step.
+    /// Records that a command of the plane group's step is done; true if it was the last one.
     pub fn command_done(&mut self, row: RowId) -> bool {
         let commands = &mut self.rows[row].commands;
         *commands -= 1;
@@ -493,53 +500,53 @@ impl Collector {
         over
     }
 
-    /// Pages of victims that were gone through and are not erased, less those that wait to be programmed.
+    /// Pages of victims that were processed and are not erased, minus the staged ones.
     pub fn gone_through(&self, space: &Space) -> u64 {
         self.rows.entries().map(|(row, state)| state.gone_through(row, space) as u64).sum()
     }
 
-    /// Whether no step is under way in any row.
+    /// Whether no step is in progress in any plane group.
     pub fn is_idle(&self) -> bool {
         self.steps == 0
     }
 
-    /// Whether the host may write `pages` to a row of which only the collector's blocks are free.
+    /// Whether the host may write `pages` to a plane group in which only blocks reserved for GC are free.
     #[inline]
     pub fn affords(&self, row: RowId, pages: u32) -> bool {
         let state = &self.rows[row];
         !state.active || state.regained >= pages
     }
 
-    /// Whether the host has to wait for the collector, which keeps its pace.
+    /// Whether the host must wait for GC, which keeps its pace.
     #[inline]
     pub fn holds_host(&self, row: RowId, space: &Space) -> bool {
         self.paced && self.rows[row].holds_host(row, space)
     }
 
-    /// Whether the collector is at gaining blocks in the row.
+    /// Whether GC is gaining blocks in the plane group.
     #[inline]
     pub fn gains(&self, row: RowId) -> bool {
         let state = &self.rows[row];
         state.active && !state.stuck
     }
 
-    /// The host writes `pages`: of what was regained, as far as that goes.
+    /// Charges a host write of `pages` against the pages regained.
     pub fn spend(&mut self, row: RowId, pages: u32) {
         let state = &mut self.rows[row];
         state.regained = state.regained.saturating_sub(pages);
         state.steps_left = self.steps_per_write;
     }
 
-    /// Whether the row cannot be cleaned any more: too few of its blocks are good.
+    /// Whether the plane group cannot be collected any more, because too few of its blocks are good.
     pub fn is_stuck(&self, row: RowId) -> bool {
         self.rows[row].stuck
     }
 }
 
-/// Invalid pages that are passed on the way to the end of a run, of a block that will be erased.
+/// Invalid pages between the last run and this one, of a block that will be erased.
 fn regained(job: &Job, run: Run, space: &Space) -> u32 {
     let (block, place) = job.reached();
-    // Nothing is regained of a block that is given up, or stays.
+    // A block that is retired, or stays, regains nothing.
     let is_erased = space.state(block) == State::Victim && !space.is_condemned(block);
     if is_erased && block == run.block { passed(space, place, run) } else { 0 }
 }

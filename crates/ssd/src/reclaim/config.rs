@@ -1,4 +1,4 @@
-//! The configuration of garbage collection, and its check.
+//! Configuration of garbage collection, and its check.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,16 +10,16 @@ use crate::policy::relocator::RelocatorKind;
 use crate::policy::victim::VictimKind;
 use crate::space::Streams;
 
-/// The unit of cleaning.
+/// Unit of GC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scope {
-    /// A block of a row of planes, which is in one die.
+    /// A block of a plane group, in one die.
     #[default]
     Row,
-    /// A super block: a block of each row of the device, which the rows opened one after the other for the same stream.
-    /// The victim policy chooses among super blocks. A row cleans a victim of its own where its block gains nothing, and
-    /// where it needs more before the other rows are done.
+    /// A superblock: a block of each plane group of the device, opened one after the other for the same
+    /// stream. The victim policy chooses among superblocks. A plane group collects a victim of its own where
+    /// its block has nothing to gain, or where it needs more before the other plane groups are done.
     SuperBlock,
 }
 
@@ -46,16 +46,17 @@ impl FreeSpace {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct GcFile {
-    /// Which block is cleaned.
+    /// Victim policy: which block is collected.
     pub victim: VictimKind,
-    /// The unit of cleaning: `row` a block of a row of planes, `super-block` a block of each row of the device.
+    /// Unit of GC: `row` for a block of a plane group, `super-block` for a block of each plane group of the
+    /// device.
     pub scope: Scope,
-    /// Where the valid pages of a victim go.
+    /// Where the valid pages of a victim are relocated.
     pub relocator: RelocatorKind,
-    /// Cleaning starts when fewer blocks than this are free in a row of planes. Where a file says nothing, at least one more than
-    /// the blocks that are kept for the collector, of which streams and a map in flash want more.
+    /// GC starts when a plane group has fewer free blocks than this. By default at least one more than the
+    /// blocks reserved for GC, which grow with the streams and with a map in flash.
     pub start_below_free_blocks: u32,
-    /// Cleaning goes on until this many are free. Where a file says nothing, at least as many as it starts below.
+    /// GC continues until this many blocks are free. By default at least `start_below_free_blocks`.
     pub stop_at_free_blocks: u32,
     /// What the two marks above count: blocks, or `programs`, as SSDSim does.
     #[serde(skip_serializing_if = "FreeSpace::is_usual")]
@@ -63,25 +64,26 @@ pub struct GcFile {
     /// Whether pages that are all valid and side by side in the planes move inside the chip (copyback), without the
     /// bus. Wants a part that programs a page of each plane at a time.
     pub copyback: bool,
-    /// Whether the collector waits between its commands for the host's commands that wait for the die, as long as the
-    /// row has free blocks beside those kept for the collector.
+    /// Whether GC yields to host commands queued for the die between its own commands, as long as the plane
+    /// group has free blocks beyond those reserved for GC.
     pub preemptible: bool,
-    /// Commands of the collector in a row for each program unit that the host writes there, as long as the row has free
-    /// blocks beside those kept for the collector. Left out: as fast as the die can.
+    /// GC commands of a plane group for each program unit that the host writes there, as long as the plane
+    /// group has free blocks beyond those reserved for GC. If absent, GC runs as fast as the die can.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub steps_per_write: Option<u32>,
-    /// Whether a row is cleaned at the pace of the host's writes: as soon as less than a block beyond
-    /// `start_below_free_blocks` can be programmed there without an erase, open blocks and what was gone through of a victim counted
-    /// in, until that much can; the host waits for a row that is more than a program unit behind. Otherwise a block of the host that is opened lets it clean as fast as the die can until
-    /// `stop_at_free_blocks` are free.
+    /// Whether GC keeps pace with host writes: it runs whenever fewer pages than one block beyond
+    /// `start_below_free_blocks` can be programmed in the plane group without an erase, counting open blocks
+    /// and the processed part of victims, and until they can; the host waits for a plane group that is more
+    /// than a program unit behind. Otherwise GC starts when the host opens a block and runs as fast as the
+    /// die can until `stop_at_free_blocks` are free.
     pub paced: bool,
-    /// Cleaning while the host rests.
+    /// Background GC, while the host is idle.
     pub background: BackgroundKind,
 }
 
 impl Default for GcFile {
-    /// As late as is safe: two blocks are kept for the collector itself. Chosen.
+    /// As late as is safe: two blocks are reserved for GC itself. Chosen.
     fn default() -> Self {
         Self {
             victim: VictimKind::default(),
@@ -100,18 +102,18 @@ impl Default for GcFile {
 }
 
 impl GcFile {
-    /// Whether pages move inside the chip where they can.
+    /// Whether pages are relocated by copyback where possible.
     pub fn moves_inside(&self) -> bool {
         self.copyback
     }
 
-    /// Blocks of a row that the collector leaves free at the most, with marks of the row's pool where it has some of its own.
+    /// Most blocks of a plane group that GC leaves free, given the pool's own watermarks, if any.
     pub fn left_free(&self, start: Option<u32>, stop: Option<u32>) -> u32 {
         let start = start.unwrap_or(self.start_below_free_blocks);
         stop.unwrap_or(self.stop_at_free_blocks).max(if self.paced { start.saturating_add(1) } else { 0 })
     }
 
-    /// Raises the marks that are left out to the least that a device with these `streams` needs.
+    /// Raises the default watermarks to the least that a device with these `streams` needs.
     pub fn raise_marks(&mut self, streams: Streams, start_is_chosen: bool, stop_is_chosen: bool) {
         if !start_is_chosen {
             let least = streams.kept_blocks() as u32 + 1;
@@ -122,7 +124,7 @@ impl GcFile {
         }
     }
 
-    /// Complaints about the settings of a device with these streams, by key below `ftl.gc`.
+    /// Adds complaints about the settings of a device with these streams, by key below `ftl.gc`.
     pub fn check(&self, streams: Streams, wrong: &mut Complaints) {
         if let Some((key, found, wanted)) = self.victim.complaint() {
             wrong.add(format!("ftl.gc.victim.{key}"), found, wanted);
@@ -156,7 +158,7 @@ impl GcFile {
         }
     }
 
-    /// Complaints about the settings on these chips.
+    /// Adds complaints about the settings on these chips.
     pub fn check_chips(&self, geometry: &Geometry, wrong: &mut Complaints) {
         let (stop, blocks) = (self.stop_at_free_blocks, geometry.blocks_per_plane);
         wrong.require(

@@ -1,6 +1,7 @@
-//! Pages of victims that go to another pool alone. The data that were read leave the row of the victim and waits for a whole program
-//! unit there, which the writer queues as it does those of the host. Until that is programmed the page counts as one that its row has yet
-//! to move, so that it can be moved in the row whenever the other pool does not take it: no pool waits for another one.
+//! Pages of victims that are migrated to another pool individually. Their data leave the plane group of the
+//! victim and wait until they fill a program unit there, which the writer queues like those of the host.
+//! Until that unit is programmed, such a page counts as one that its plane group has yet to relocate, so that
+//! it can be relocated there whenever the other pool does not accept it: no pool waits for another.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, state};
@@ -9,11 +10,11 @@ use wordline_nand::{Location, RowId, Stamp};
 use crate::map::Moved;
 use crate::space::Space;
 
-/// A page of a victim that goes to another pool alone.
+/// A page of a victim that is migrated individually.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Departure {
     moved: Moved,
-    /// The stream of the host that it goes to.
+    /// Host stream that it is written to.
     stream: u8,
     /// Whether it is being programmed.
     is_sent: bool,
@@ -25,11 +26,11 @@ impl Departure {
     }
 }
 
-/// Those of a row.
+/// Migrating pages of a plane group.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct OfRow {
     pages: Vec<Departure>,
-    /// Whether cleaning cannot go on before they are moved.
+    /// Whether GC cannot continue before they are programmed.
     hurries: bool,
 }
 
@@ -39,10 +40,10 @@ impl OfRow {
     }
 }
 
-/// The pages of all rows that go to another pool alone.
+/// Individually migrating pages of all plane groups.
 pub(crate) struct Departures {
     rows: Column<RowId, OfRow>,
-    /// Pages that wait for a program, of all rows.
+    /// Pages waiting for a program, over all plane groups.
     waiting: u32,
 }
 
@@ -53,13 +54,13 @@ impl Departures {
         Self { rows: Column::filled(rows as usize, OfRow::default()), waiting: 0 }
     }
 
-    /// Nothing goes anywhere, as after a power cut.
+    /// Resets everything that a power cut loses.
     pub(super) fn forget(&mut self) {
         self.rows.fill(OfRow::default());
         self.waiting = 0;
     }
 
-    /// A page that was read of a victim of the row goes to another pool, with this stream of the host.
+    /// Adds a page read from a victim, to be programmed in another pool by this host stream.
     pub(super) fn add(&mut self, row: RowId, stream: u8, moved: Moved) {
         self.rows[row].pages.push(Departure { moved, stream, is_sent: false });
         self.waiting += 1;
@@ -71,12 +72,12 @@ impl Departures {
         self.waiting > 0
     }
 
-    /// How many pages of a row are still to be moved.
+    /// Number of pages of a plane group still to be relocated.
     pub(super) fn left_in(&self, row: RowId, space: &Space) -> usize {
         self.rows[row].pages.iter().filter(|page| space.is_valid(page.moved.from)).count()
     }
 
-    /// Drops pages that are valid no more: they were programmed elsewhere, or the host wrote or discarded them.
+    /// Drops invalid pages: those programmed elsewhere, overwritten or discarded.
     pub(super) fn forget_void(&mut self, row: RowId, space: &Space) {
         let of_row = &mut self.rows[row];
         if of_row.pages.is_empty() {
@@ -87,12 +88,12 @@ impl Departures {
         self.waiting -= before - of_row.waiting();
     }
 
-    /// The row is out of use as a whole, with what was read of its victims.
+    /// Drops the pages of a plane group that is out of service.
     pub(super) fn lose(&mut self, row: RowId) {
         self.waiting -= std::mem::take(&mut self.rows[row]).waiting();
     }
 
-    /// The row has nothing else to clean: whether it cannot go on before pages of it are moved.
+    /// Forces the pages of a plane group that has nothing else to collect; returns whether it has any.
     pub(super) fn hurry(&mut self, row: RowId, space: &Space) -> bool {
         self.forget_void(row, space);
         let of_row = &mut self.rows[row];
@@ -100,12 +101,13 @@ impl Departures {
         of_row.hurries
     }
 
-    /// The row has a block to clean.
+    /// Stops forcing pages when the plane group has a block to collect.
     pub(super) fn go_on(&mut self, row: RowId) {
         self.rows[row].hurries = false;
     }
 
-    /// How many pages wait for a stream of the host in another pool, and whether a row cannot go on cleaning before some of them are moved.
+    /// Number of pages waiting for a host stream in another pool, and whether some plane group cannot
+    /// continue GC before some of them are programmed.
     pub(crate) fn to(&mut self, stream: u8, space: &Space) -> (u32, bool) {
         let (mut pages, mut hurries) = (0, false);
         for row in (0..self.rows.len() as u32).map(RowId) {
@@ -118,7 +120,8 @@ impl Departures {
         (pages, hurries)
     }
 
-    /// The next `pages` pages that wait for a stream, which must be that many, are programmed from now on: each is handed to `to`.
+    /// Takes the next `pages` pages waiting for a stream, of which there must be as many, for programming and
+    /// passes each to `to`.
     pub(crate) fn take(&mut self, stream: u8, pages: u32, to: impl FnMut(Stamp)) {
         let all = self.rows.iter_mut().flat_map(|of_row| of_row.pages.iter_mut());
         let first = all.filter(|page| page.waits_for(stream)).take(pages as usize);
@@ -130,7 +133,7 @@ impl Departures {
         self.waiting -= pages;
     }
 
-    /// The program of a page that was to be in another pool failed: it waits again.
+    /// Puts a page back in the queue after its program in another pool failed.
     pub(crate) fn come_back(&mut self, row: RowId, from: Location) {
         let mut pages = self.rows[row].pages.iter_mut();
         if let Some(page) = pages.find(|page| page.is_sent && page.moved.from == from) {
@@ -139,7 +142,7 @@ impl Departures {
         }
     }
 
-    /// The pages of a row that wait for a stream go nowhere.
+    /// Cancels the migration of the pages of a plane group that wait for a stream, and returns them.
     pub(super) fn call_off(&mut self, row: RowId, stream: u8) -> Vec<Moved> {
         let of_row = &mut self.rows[row];
         let called_off: Vec<Moved> =
@@ -150,22 +153,22 @@ impl Departures {
         called_off
     }
 
-    /// How many pages of a row go to another pool.
+    /// Number of migrating pages of a plane group.
     pub(super) fn count(&self, row: RowId) -> usize {
         self.rows[row].pages.len()
     }
 
-    /// Checks what was loaded: every page is in a block of its row.
+    /// Checks the loaded state: every page is in a block of its plane group.
     pub(super) fn is_possible(&self, row: RowId, is_here: impl Fn(Location) -> bool) -> bool {
         self.rows[row].pages.iter().all(|page| is_here(page.moved.from))
     }
 
-    /// How many rows there are.
+    /// Number of plane groups.
     pub(super) fn shape(&self) -> usize {
         self.rows.len()
     }
 
-    /// Whether what was loaded counts right.
+    /// Whether the loaded counts are consistent.
     pub(super) fn counts_right(&self) -> bool {
         self.waiting == self.rows.iter().map(OfRow::waiting).sum::<u32>()
     }

@@ -1,4 +1,5 @@
-//! Consequences of failed commands: the failure policy decides about the block, and the failed part of a step is done again.
+//! Handling of failed commands: the failure policy decides on the block, and the failed part of a step is
+//! repeated.
 
 use wordline_nand::{BlockSetId, Location, Operation, PageId, RowId};
 
@@ -10,7 +11,7 @@ use crate::policy::failure::{After, Failed, Failure, MOST_FAILURES};
 use crate::space::State;
 
 impl Reclaim {
-    /// Something failed in a block: asks the failure policy, and acts.
+    /// Asks the failure policy about an operation that failed in a block, and acts on its decision.
     pub(crate) fn failed(&mut self, failed: Failed, block: BlockSetId, base: &mut Base, map: &mut Map) {
         if base.space.state(block) == State::Bad {
             return;
@@ -34,7 +35,8 @@ impl Reclaim {
         }
     }
 
-    /// The program of a unit from this location on failed, or was refused, for any engine: its data are elsewhere still.
+    /// Handles a program of a unit at `first` that failed or was refused, for any engine: its data are still
+    /// available elsewhere.
     pub(crate) fn program_failed(&mut self, failed: Failed, first: Location, base: &mut Base, map: &mut Map) {
         let block = base.config.pools.block_of(first);
         if base.space.state(block) != State::Bad {
@@ -49,8 +51,8 @@ impl Reclaim {
         }
     }
 
-    /// A program or an erase of a row's step failed: its pages, which are still in the victims, go elsewhere, or the erase is
-    /// tried again.
+    /// Handles a failed program or erase of a GC step: its pages, which are still in their victims, are
+    /// programmed elsewhere, or the erase is retried.
     pub(crate) fn step_failed(
         &mut self,
         failed: Failed,
@@ -98,12 +100,12 @@ impl Reclaim {
         }
     }
 
-    /// A block is to be emptied and taken out of use, in its turn.
+    /// Queues a block for retirement.
     pub(crate) fn condemn(&mut self, row: RowId, block: BlockSetId) {
         self.collector.condemn(row, block);
     }
 
-    /// The row is out of use as a whole.
+    /// Records that a plane group is out of service.
     pub(crate) fn lose(&mut self, row: RowId) {
         self.collector.lose(row);
     }

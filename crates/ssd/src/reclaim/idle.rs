@@ -1,4 +1,4 @@
-//! When the collector may do more than it must, and when it has to wait for the host.
+//! Background GC: when the collector may do optional work, and when it must wait for the host.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::Instant;
@@ -12,30 +12,31 @@ use crate::reclaim::collector::Leave;
 use crate::reclaim::sources::Fold;
 use crate::reclaim::{Begins, Reclaim};
 
-/// Since when the host has been idle.
+/// Idle state of the host.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Rest {
-    /// When the last command was answered; meaningless while one is outstanding.
+    /// Completion time of the last command; meaningless while one is outstanding.
     since: Instant,
     /// Whether a command is outstanding.
     host_works: bool,
-    /// Whether an event is on its way.
+    /// Whether a timer event is pending.
     timer_set: bool,
 }
 
 impl Reclaim {
-    /// Nothing is known of when the host was idle, as in a new device.
+    /// Resets the idle state, as in a new device.
     pub(crate) fn forget_timer(&mut self) {
         self.rest = Rest::default();
     }
 
-    /// The host has a command outstanding.
+    /// Records that the host has a command outstanding.
     #[inline]
     pub(crate) fn note_command(&mut self) {
         self.rest.host_works = true;
     }
 
-    /// The host has no command outstanding from now on. When it may have rested for long enough, if an event is to say so.
+    /// Records that the host has no command outstanding. Returns when to schedule the idle timer, if one is
+    /// needed.
     pub(crate) fn note_rest(&mut self, now: Instant, base: &Base) -> Option<Instant> {
         if !base.policies.has_background() {
             return None;
@@ -45,13 +46,13 @@ impl Reclaim {
         (!std::mem::replace(&mut self.rest.timer_set, true)).then(|| now + idle)
     }
 
-    /// When the last command was answered.
+    /// Completion time of the last command.
     pub(crate) fn idle_since(&self) -> Instant {
         self.rest.since
     }
 
-    /// The event is there: when the host will have rested for long enough, if it rests; an event is to say so if that is later
-    /// than `now`.
+    /// Handles the idle timer. Returns when the host will have been idle for long enough, if it is idle; the
+    /// caller schedules the timer again if that is later than `now`.
     pub(crate) fn rests_from(&mut self, now: Instant, base: &Base) -> Option<Instant> {
         self.rest.timer_set = false;
         let idle = base.policies.rests_after()?;
@@ -63,14 +64,15 @@ impl Reclaim {
         Some(due)
     }
 
-    /// Whether the host has rested for long enough for what is done meanwhile.
+    /// Whether the host has been idle for long enough for background GC.
     pub(super) fn rests(&self, now: Instant, base: &Base) -> bool {
         let Rest { since, host_works, .. } = self.rest;
         let rested = base.policies.rests_after().is_some_and(|idle| !host_works && now >= since + idle);
         rested && !base.life.read_only
     }
 
-    /// How many blocks of a row are to be free while the host rests, where a block can be gained (`gains`), and how many may stay in SLC mode.
+    /// Goals of background GC in a plane group: free blocks, given whether a block can be gained (`gains`),
+    /// and blocks that may stay in SLC mode.
     pub(super) fn idle_goals(&self, row: RowId, gains: bool, base: &mut Base) -> (usize, u32) {
         let Base { space, flash, policies, .. } = base;
         let resting = Resting {
@@ -84,8 +86,8 @@ impl Reclaim {
         (free as usize, cached)
     }
 
-    /// The optional work of the collector in a row; more, if the background policy says so, while the host rests. A
-    /// row in which less than a block's worth of pages can be gained is not cleaned for free blocks.
+    /// Optional work of GC in a plane group; more while the host is idle, if the background policy says so. A
+    /// plane group that can gain less than a block's worth of pages is not collected for free blocks.
     pub(super) fn leave_to_collect(&self, waits: bool, row: RowId, now: Instant, base: &mut Base) -> Leave {
         let leave = Leave {
             waits,
@@ -101,8 +103,9 @@ impl Reclaim {
         Leave { idle_goal, keep_cached: cached.min(leave.keep_cached), is_idle, ..leave }
     }
 
-    /// Lets a row of a block map that has nothing to do but what the host asks for move a logical block whose data lie still, or, while
-    /// the host is idle, merge one. Such a merge ends with the host's next command.
+    /// Does optional work in a plane group with block-level mapping that has no pending work: relocates a
+    /// cold logical block or, while the host is idle, merges one. Such a merge stops at the host's next
+    /// command.
     pub(crate) fn look_after_blocks(&mut self, row: RowId, now: Instant, base: &mut Base, map: &mut Map) {
         let rests = base.policies.has_background() && self.rests(now, base);
         if !rests {

@@ -1,5 +1,5 @@
-//! Jobs: what is done in a row for one of the sources. A job empties a block, which is erased then, or moves listed pages in
-//! the order of the list. Where a page goes is asked page by page.
+//! Jobs: the work of GC in a plane group for one of the sources. A job collects a block, which is then
+//! erased, or relocates listed pages in the order of the list. The destination is chosen page by page.
 
 use serde::{Deserialize, Serialize};
 use wordline_nand::{BlockSetId, Location, Pool};
@@ -7,72 +7,73 @@ use wordline_nand::{BlockSetId, Location, Pool};
 use crate::flash::{Class, Purpose};
 use crate::space::Space;
 
-/// The work of a job.
+/// Kind of work.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum Work {
-    /// The valid pages of a block move in their order; then it is erased.
+    /// Relocates the valid pages of a block in order, then erases it.
     Empty {
-        /// The block, a victim.
+        /// Block, a victim.
         block: BlockSetId,
-        /// How far it was gone through.
+        /// Offset up to which it was processed.
         place: u32,
     },
-    /// Those of these pages move that are still valid, in this order. They end in units of their own.
+    /// Relocates those of the listed pages that are still valid, in this order, into program units of their
+    /// own.
     Move {
-        /// Where they are, all in one row.
+        /// Their locations, all in one plane group.
         pages: Vec<Location>,
-        /// How many of them were gone through.
+        /// Number of pages processed.
         next: usize,
-        /// How many of the first ones are known to be there no more.
+        /// Number of leading pages known to be relocated or invalid.
         gone: usize,
-        /// The block of the last one, and one beyond its place.
+        /// Block of the last page processed, and one past its offset.
         reached: (BlockSetId, u32),
     },
 }
 
-/// A job of a row for one of the sources, done a step at a time.
+/// A job of a plane group for one of the sources, done step by step.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Job {
     pub(super) work: Work,
-    /// Its purpose, which its source sets.
+    /// Purpose, set by the source.
     pub(super) purpose: Purpose,
-    /// How urgent its commands are.
+    /// Scheduling class of its commands.
     pub(super) class: Class,
-    /// Whether it goes on only while the host is idle, or where the row needs blocks.
+    /// Whether it runs only while the host is idle or the plane group needs blocks.
     pub(super) only_while_idle: bool,
-    /// Whether its pages go to another pool; those of tables stay.
+    /// Whether its pages are migrated to another pool; translation pages stay.
     pub(super) leaves: bool,
-    /// Whether the relocator was asked if its pages leave the pool.
+    /// Whether the relocator has been asked to migrate its pages.
     pub(super) is_asked: bool,
-    /// Whether its pages are only read: they are programmed with pages of the host.
+    /// Whether its pages are only read, and programmed together with host pages.
     pub(super) with_host: bool,
 }
 
-/// Pages that are read at once: the same page in planes side by side, each with something valid.
+/// Pages read at once: the same page number in adjacent planes, each with valid data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Run {
     pub(super) block: BlockSetId,
-    /// The first place, which is valid.
+    /// First offset, which is valid.
     pub(super) first: u32,
-    /// One beyond the last, which is valid.
+    /// One past the last offset, which is valid.
     pub(super) end: u32,
-    /// Valid ones among them.
+    /// Number of valid locations among them.
     pub(super) valid: u32,
 }
 
 impl Job {
-    /// Empties a block as the commands of cleaning go.
+    /// Job that collects a block with the purpose and class of GC.
     pub(super) fn empty(block: BlockSetId) -> Self {
         Self::empty_from(block, 0)
     }
 
-    /// The same for a block that was gone through up to a place.
+    /// Job that collects a block processed up to an offset.
     pub(super) fn empty_from(block: BlockSetId, place: u32) -> Self {
         Self::of(Work::Empty { block, place })
     }
 
-    /// Moves these pages of a row as the commands of cleaning go. `reached` is the block that they begin in, and the place from
-    /// which on that is gone through.
+    /// Job that relocates these pages of a plane group with the purpose and class of GC. `reached` is the
+    /// first block and the offset in it at which they begin.
     pub(super) fn moving(pages: Vec<Location>, reached: (BlockSetId, u32)) -> Self {
         Self { is_asked: true, ..Self::of(Work::Move { pages, next: 0, gone: 0, reached }) }
     }
@@ -94,14 +95,14 @@ impl Job {
         Self { purpose, ..self }
     }
 
-    /// A copyback of this many pages failed: they are moved again.
+    /// Repeats the relocation of this many pages after a failed copyback.
     pub(super) fn step_back(&mut self, pages: u32) {
         if let Work::Empty { place, .. } = &mut self.work {
             *place -= pages;
         }
     }
 
-    /// The block that it empties.
+    /// Block that it collects.
     pub(super) fn victim(&self) -> Option<BlockSetId> {
         match self.work {
             Work::Empty { block, .. } => Some(block),
@@ -109,7 +110,7 @@ impl Job {
         }
     }
 
-    /// Where it is: a block, and one beyond the last place of it that was gone through.
+    /// Progress of the job: a block, and one past the last offset processed in it.
     pub(super) fn reached(&self) -> (BlockSetId, u32) {
         match self.work {
             Work::Empty { block, place } => (block, place),
@@ -117,7 +118,7 @@ impl Job {
         }
     }
 
-    /// The next of its pages that can be read at once.
+    /// Next of its pages that can be read at once.
     pub(super) fn next_run(&self, space: &Space) -> Option<Run> {
         match &self.work {
             Work::Empty { block, place } => {
@@ -133,7 +134,8 @@ impl Job {
         }
     }
 
-    /// The next of its pages, with their block, if they are a program unit of valid ones that may move inside the chip.
+    /// Block and offset of its next pages, if they form a program unit of valid pages that can be copied
+    /// inside the chip.
     pub(super) fn whole_unit(&self, unit: u32, space: &Space) -> Option<(BlockSetId, u32)> {
         let Work::Empty { block, place } = self.work else { return None };
         if !space.is_native(block) {
@@ -144,7 +146,7 @@ impl Job {
         (first..first + unit).all(is_valid).then_some((block, first))
     }
 
-    /// The pages up to `end` of a block were gone through.
+    /// Marks the pages up to offset `end` of a block as processed.
     pub(super) fn go_through(&mut self, block: BlockSetId, end: u32, space: &Space) {
         match &mut self.work {
             Work::Empty { place, .. } => *place = end,
@@ -159,19 +161,20 @@ impl Job {
         }
     }
 
-    /// Whether none of the listed pages is where it was.
+    /// Whether all listed pages have been relocated or invalidated.
     pub(super) fn has_moved_all(&mut self, space: &Space) -> bool {
         let Work::Move { pages, gone, .. } = &mut self.work else { return false };
         *gone += pages[*gone..].iter().take_while(|page| !space.is_valid(**page)).count();
         *gone == pages.len()
     }
 
-    /// Whether a page is one of those that are listed.
+    /// Whether a page is in the list.
     pub(super) fn lists(&self, page: Location) -> bool {
         matches!(&self.work, Work::Move { pages, .. } if pages.contains(&page))
     }
 
-    /// Whether what was read can be a job of a row: blocks and pages of that row, and no more gone through than there are.
+    /// Whether a loaded job is possible for a plane group: it has blocks and pages of that plane group, and
+    /// its progress is within bounds.
     pub(super) fn is_possible(
         &self,
         has_page: impl Fn(Location) -> bool,
@@ -189,7 +192,7 @@ impl Job {
         is_there && is_listed
     }
 
-    /// Pages of it that are valid and were not gone through.
+    /// Valid pages of the job that were not processed yet.
     pub(super) fn valid_left(&self, space: &Space) -> usize {
         match &self.work {
             Work::Empty { block, .. } => space.valid(*block) as usize,
@@ -200,7 +203,8 @@ impl Job {
     }
 }
 
-/// The valid places of a block from `first`, one of them, on that can be read at once and that `goes_on` says belong to it.
+/// Run of valid offsets of a block, beginning with `first`, that can be read at once and that belong to the
+/// job according to `goes_on`.
 fn run(space: &Space, block: BlockSetId, first: u32, mut goes_on: impl FnMut(Location) -> bool) -> Run {
     let Pool { geometry, locations, .. } = space.pools().of_block(block);
     let page = |place| locations.page_of(locations.at(block, place)).0;

@@ -1,21 +1,22 @@
-//! The victims under way, each with what it held when it was selected: what the collector takes for a free block.
+//! Victims in progress, each with the valid pages that it had when it was selected.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use wordline_nand::BlockSetId;
 
-/// Valid pages of the victims that are not erased yet, as they were when each was selected.
+/// Valid pages, at selection, of the victims that are not erased yet.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Selected(BTreeMap<BlockSetId, u32>);
 
 impl Selected {
-    /// Notes a victim that holds so many valid pages.
+    /// Records a victim with `valid` valid pages.
     pub(crate) fn note(&mut self, victim: BlockSetId, valid: u32) {
         self.0.insert(victim, valid);
     }
 
-    /// Valid pages that a victim held, which is erased or taken out of use now; none for a block that the collector did not select.
+    /// Removes a victim that is erased or retired and returns its valid pages at selection; `None` for a
+    /// block that GC did not select.
     pub(crate) fn take(&mut self, victim: BlockSetId) -> Option<u32> {
         self.0.remove(&victim)
     }

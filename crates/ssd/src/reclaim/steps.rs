@@ -1,4 +1,4 @@
-//! The collector's steps as commands of the dies, and what follows when these are done.
+//! GC steps as die commands, and the actions on their completion.
 
 use wordline_kernel::{Instant, Schedule};
 use wordline_nand::{BlockSetId, CellMode, DieId, Location, PageId, Pool, RowId, Stamp};
@@ -15,7 +15,8 @@ use crate::reclaim::{Begins, Reclaim};
 use crate::space::Space;
 
 impl Reclaim {
-    /// Queues the next step of the collector in a row. Returns whether the row may take other programs of the host than before.
+    /// Queues the next GC step of a plane group. Returns whether the set of host programs that the plane
+    /// group accepts may have changed.
     pub(crate) fn queue_cleaning(
         &mut self,
         waits: bool,
@@ -43,7 +44,7 @@ impl Reclaim {
             let Base { space, flash, policies, .. } = &mut *base;
             let Some(step) = self.collector.next(row, space, leave, (flash, policies)) else {
                 base.life.read_only |= self.collector.is_stuck(row);
-                // A collector that has come to rest holds the host back no longer.
+                // An idle collector no longer holds the host back.
                 return true;
             };
             match step {
@@ -82,7 +83,7 @@ impl Reclaim {
         matches!(step, Step::Program { .. } | Step::Copyback { .. })
     }
 
-    /// Queues a copyback. The pages stay together: the relocator is asked about the first.
+    /// Queues a copyback. The pages stay together: the relocator decides on the first one.
     fn queue_copyback(
         &mut self,
         row: RowId,
@@ -106,7 +107,7 @@ impl Reclaim {
         base.flash.copyback(now, self.ticket(row), from, to)
     }
 
-    /// Queues the program of what the collector has gathered in a row; the rest of the unit is padding.
+    /// Queues the program of the pages collected in a plane group; the rest of the unit is padding.
     fn queue_gc_program(
         &self,
         row: RowId,
@@ -123,8 +124,8 @@ impl Reclaim {
         die
     }
 
-    /// Queues the reads of a step: one multi-plane command, or one for each page number that a larger location covers.
-    /// Invalid parts of a page are not moved out of the chip.
+    /// Queues the reads of a step: one multi-plane command, or one for each page number that a larger
+    /// location covers. Invalid parts of a page are not transferred.
     fn queue_gc_reads(
         &mut self,
         row: RowId,
@@ -138,7 +139,8 @@ impl Reclaim {
         let die = geometry.die_of(locations.block_of(first));
         let (from, beyond) =
             (locations.page_of(first).0, locations.page_of(Location(end.0 - 1)).0 + locations.pages());
-        // A command reads pages of one number: where a location begins within those of a number, its first one is short.
+        // A command reads pages of one number; a location that begins in the middle of one has a short first
+        // command.
         let planes = geometry.planes_per_row;
         let number_of = |page: u32| (page - geometry.first.page) / planes;
         let commands = number_of(beyond - 1) - number_of(from) + 1;
@@ -152,21 +154,21 @@ impl Reclaim {
             let read = base.flash.read(die, now, self.ticket(row), PageId(page));
             read.planes = next - page;
             read.bytes = bytes * (next - page) / (beyond - from);
-            // The pages of a location are there once the last of them is.
+            // The data of a location are available after its last page.
             (read.location, read.locations) = (first, if next == beyond { end.0 - first.0 } else { 0 });
             page = next;
         }
         die
     }
 
-    /// The ticket of the commands of a row's step, and their class.
+    /// Ticket and class of the commands of a plane group's step.
     #[inline]
     fn ticket(&self, row: RowId) -> (Ticket, Class) {
         (Ticket::Reclaim(row, self.collector.purpose(row)), self.collector.class(row))
     }
 
-    /// Too much is valid in the pool of a row: the pages of its emptiest block without tables leave for the first pool, unless some
-    /// are on their way.
+    /// Migrates the pages of the emptiest block without translation pages to the first pool, when the pool of
+    /// a plane group has too many valid pages, unless some are migrating already.
     #[cold]
     fn relieve(&mut self, row: RowId, base: &mut Base) {
         if self.collector.migrates(row) || self.collector.leaves(row) {
@@ -187,7 +189,8 @@ impl Reclaim {
         }
     }
 
-    /// Whether the pages of a victim leave the pool is asked once, when the first of them are going to be read.
+    /// Asks the relocator once, before the first pages of a victim are read, whether its pages are migrated
+    /// to another pool.
     fn ask_relocator(&mut self, row: RowId, base: &mut Base) {
         let pool = base.config.pools.number_of_row(row);
         base.gather_states();
@@ -198,7 +201,7 @@ impl Reclaim {
         }
     }
 
-    /// Pages of a victim were read: those still valid are staged for a program, or leave the pool.
+    /// Handles pages read from a victim: those still valid are staged for a program or migrated.
     pub(crate) fn gc_read(&mut self, row: RowId, read: &Task, base: &mut Base) {
         let Task { location: first, planes, locations, .. } = *read;
         base.totals.gc_reads += u64::from(planes);
@@ -220,7 +223,7 @@ impl Reclaim {
                     self.collector.departures.add(row, stream, Moved { stamp, from });
                     continue;
                 }
-                // A unit that is written as a whole goes to one stream, that of its first page.
+                // A coarsely mapped unit is written as a whole, to the stream of its first page.
                 let of_unit = if whole { self.collector.stream_of_unit(row) } else { None };
                 let stream = of_unit.unwrap_or_else(|| stream_of(stamp, victim, base));
                 self.collector.stage(row, stream, Moved { stamp, from });
@@ -228,7 +231,7 @@ impl Reclaim {
         }
     }
 
-    /// The collector's unit of a row was programmed: its pages that are still valid in their victims are mapped there.
+    /// Maps the pages of the programmed unit of a plane group that are still valid in their victims.
     pub(crate) fn gc_programmed(&mut self, row: RowId, first: Location, base: &mut Base, map: &mut Map) {
         let place = places(&base.space, row);
         for moved in self.collector.unit(row) {
@@ -237,7 +240,7 @@ impl Reclaim {
         }
         for (n, moved) in self.collector.take_unit(row).enumerate() {
             let location = Location(first.0 + place(n, moved.from) as u32);
-            // A page that the host wrote or discarded meanwhile stays where the host left it.
+            // A page that the host overwrote or discarded meanwhile is not remapped.
             if base.space.is_valid(moved.from) {
                 map.relocate(moved, location, &mut base.space);
             }
@@ -245,7 +248,7 @@ impl Reclaim {
         base.space.program_done(first);
     }
 
-    /// A victim was erased: it is free.
+    /// Frees a victim that was erased.
     pub(crate) fn gc_erased(&mut self, page: PageId, base: &mut Base, map: &mut Map) {
         base.totals.erases += 1;
         map.release_tables();
@@ -263,7 +266,7 @@ impl Reclaim {
         base.told_erased(block);
     }
 
-    /// Counts the pages of the collector's unit that come out of the SLC cache.
+    /// Counts the pages of the unit that come from the SLC cache.
     fn count_folded(&self, row: RowId, base: &mut Base) {
         if Fold::is_in(row, &base.space) {
             let from_cache = self.collector.unit(row).iter();
@@ -272,8 +275,8 @@ impl Reclaim {
         }
     }
 
-    /// Reads that wait in a victim of which the collector has moved everything go as its commands do: else it would go on
-    /// with other victims, and never come to the erase that waits for them.
+    /// Raises queued reads of victims without valid pages to the priority of GC: otherwise GC would continue
+    /// with other victims and never reach the erases that wait for these reads.
     #[inline(never)]
     fn readers_inherit(&mut self, row: RowId, base: &mut Base) {
         let Self { collector, .. } = self;
@@ -282,8 +285,8 @@ impl Reclaim {
     }
 }
 
-/// Where in a program unit of a row the collector's page goes that is its `n`-th and comes from this location: in a pool of whole
-/// units to its place.
+/// Maps the `n`-th page of a unit, relocated from a location, to its offset in the unit: in a coarsely mapped
+/// pool the offset that it had.
 fn places(space: &Space, row: RowId) -> impl Fn(usize, Location) -> usize + use<> {
     let (first, unit) = {
         let locations = &space.pools().of_row(row).locations;
@@ -293,25 +296,25 @@ fn places(space: &Space, row: RowId) -> impl Fn(usize, Location) -> usize + use<
     move |n, from| if whole { ((from.0 - first) % unit) as usize } else { n }
 }
 
-/// The facts of a victim that where its pages go depends on.
+/// Properties of a victim that the destination of its pages depends on.
 #[derive(Clone, Copy)]
 struct Victim {
     row: RowId,
-    /// The collector's stream that wrote it; none if the host did.
+    /// GC stream that wrote it; `None` if a host stream did.
     moved_by: Option<u8>,
     is_native: bool,
 }
 
 impl Victim {
-    /// The victim that a page is in.
+    /// Victim that contains a page.
     fn of(page: Location, space: &Space) -> Self {
         let block = space.pools().block_of(page);
         Self { row: space.row_of(block), moved_by: space.moved_by(block), is_native: space.is_native(block) }
     }
 }
 
-/// The collector's stream, by its number, that a valid page goes to. To clean a block in another mode has to gain space: what is in it goes to
-/// native blocks.
+/// Number of the GC stream for a valid page. Collecting a block in another mode must gain space, so its pages
+/// go to native blocks.
 fn stream_of(stamp: Stamp, victim: Victim, base: &mut Base) -> u8 {
     let Victim { row, moved_by, is_native } = victim;
     assert!(stamp.is_data(), "a valid location of {row:?} holds {stamp:?}");
@@ -325,7 +328,8 @@ fn stream_of(stamp: Stamp, victim: Victim, base: &mut Base) -> u8 {
     if stays { 0 } else { stream }
 }
 
-/// The stream of the host, in another pool, that a valid page of a victim goes to alone, if a design says so.
+/// Host stream in another pool to which a valid page of a victim is migrated individually, if a design says
+/// so.
 fn leaves_alone(stamp: Stamp, victim: Victim, base: &mut Base) -> Option<u8> {
     let Base { policies, flash, space, config, .. } = base;
     if !policies.designs.answers(Seam::Relocate) || config.pools.count() == 1 {

@@ -1,4 +1,4 @@
-//! Asks the victim policy.
+//! Victim selection by the policy and the designs.
 
 use wordline_kernel::{Stream, state};
 use wordline_nand::{BlockSetId, RowId};
@@ -8,7 +8,7 @@ use crate::parts::Asks;
 use crate::policy::victim::{Preference, VictimPolicy};
 use crate::space::Space;
 
-/// The victim policy, with its random numbers.
+/// Victim policy and its random stream.
 pub(super) struct Victims {
     policy: Box<dyn VictimPolicy>,
     random: Stream,
@@ -21,12 +21,13 @@ impl Victims {
         Self { policy, random }
     }
 
-    /// Which block the policy prefers, where theory knows what that leaves.
+    /// Preference of the policy, where theory predicts the outcome.
     pub(super) fn preference(&self) -> Option<Preference> {
         self.policy.preference()
     }
 
-    /// The next victim of a row, chosen by its design, or by the policy among its closed blocks if none of the suspended ones gains more.
+    /// Next victim of a plane group, selected by its design, or by the policy among its closed blocks unless
+    /// a suspended block gains more.
     pub(super) fn choose(
         &mut self,
         row: RowId,
@@ -44,7 +45,8 @@ impl Victims {
         space.candidates(row).fewest_valid()
     }
 
-    /// Chooses a super block, if that is what is cleaned and not enough of them are being cleaned; whether it did.
+    /// Chooses a superblock, if superblocks are collected and not enough of them are in progress; returns
+    /// whether it did.
     pub(super) fn choose_super_block(
         &mut self,
         row: RowId,

@@ -1,7 +1,8 @@
-//! Recovery: after a power cut everything but the flash is lost, and map and block table are rebuilt from the stamps of the pages.
+//! Power-loss recovery: a power cut loses everything but the flash, and the L2P map and block table are
+//! rebuilt from the stamps of the pages.
 //!
-//! Every location says which logical page it holds and in which version; the newest version wins, and of two copies of the
-//! same version, which the collector leaves, either one. Open blocks go on where they were, behind what is torn.
+//! Every location stores its logical page and version; the newest version wins, and of two copies of the same
+//! version, which GC leaves, either one. Open blocks continue where they were, behind interrupted programs.
 
 mod scan;
 
@@ -22,20 +23,20 @@ use crate::writer::{Counted, Writer};
 
 pub(crate) use scan::Scan;
 
-/// The time and the results of a recovery.
+/// Duration and results of a recovery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recovered {
     /// From power on to the first command.
     pub time: Duration,
-    /// Pages of which the stamp was read.
+    /// Pages whose stamp was read.
     pub pages_read: u64,
-    /// Logical pages of which the last write is gone: what was there before is there again, or nothing.
+    /// Logical pages whose last write is lost: they return their earlier data, or none.
     pub lost: u64,
-    /// Logical pages that the host had discarded and that hold something again.
+    /// Logical pages that the host had discarded and that have data again.
     pub returned: u64,
 }
 
-/// The scan of the pages after a power cut, and what the last one found.
+/// Scan of the pages after a power cut, and the result of the last one.
 #[derive(Default)]
 pub(crate) struct Recovery {
     /// From a power cut until the pages are scanned.
@@ -49,8 +50,8 @@ state!(Recovery { values { scan, last } });
 type Versions = BTreeMap<LogicalPage, u32>;
 
 impl Recovery {
-    /// The power is cut at `now`: what the arrays were changing is torn, and all that is not flash is forgotten. Nothing is known until
-    /// the power is back and the pages are scanned.
+    /// Cuts the power at `now`: operations in progress are interrupted, and all state outside the flash is
+    /// lost. Nothing is known until power returns and the pages are scanned.
     pub(crate) fn cut(&mut self, now: Instant, core: &mut Core, writer: &mut Writer) -> TornBy {
         let is_protected = core.base.is_protected();
         let at_cut = match is_protected {
@@ -75,13 +76,13 @@ impl Recovery {
         torn
     }
 
-    /// The time and the results of the last recovery.
+    /// Duration and results of the last recovery.
     pub(crate) fn last(&self) -> Option<Recovered> {
         self.last
     }
 
-    /// The power is back: puts the tables together from the stamps of the pages, and begins the scan that reads them.
-    /// Rebuilding the tables takes no time; the scan does.
+    /// Rebuilds the tables from the stamps of the pages when power returns, and begins the scan that reads
+    /// them. Rebuilding takes no time; the scan does.
     pub(crate) fn begin(&mut self, core: &mut Core, writer: &mut Writer, now: Instant) {
         core.map.audit_told(&core.base);
         let before = core.map.places();
@@ -119,7 +120,8 @@ impl Recovery {
         self.last = Some(scan.found_by(now));
     }
 
-    /// Checks what was loaded: a map that is known is what the host wrote. From a power cut until the power is back it is not.
+    /// Checks the loaded state: a known map matches the host's writes. It is unknown from a power cut until
+    /// power returns.
     pub(crate) fn check_loaded(&self, core: &Core) -> Result<(), String> {
         if self.scan.as_ref().is_some_and(|scan| !scan.has_begun()) {
             return Ok(());
@@ -128,14 +130,14 @@ impl Recovery {
         core.cache.check_versions(&core.base, &core.map)
     }
 
-    /// Whether the device takes commands.
+    /// Whether the device accepts commands.
     pub(crate) fn is_ready(&self) -> bool {
         self.scan.is_none()
     }
 }
 
-/// Cuts the power of the flash. Programs that were counted when their group was formed and have not happened count no more; those of
-/// a die that has failed would have, and count.
+/// Cuts the power of the flash. Programs that were counted when their group was formed, but have not
+/// happened, are uncounted; those of a failed die stay counted, as they would have happened.
 fn cut_flash(now: Instant, at_cut: AtCut, core: &mut Core, writer: &Writer) -> TornBy {
     let Core { base: Base { flash, totals, config, .. }, map, reclaim, .. } = core;
     flash.cut_power(now, at_cut, |task, chips| {
@@ -171,7 +173,7 @@ fn cut_flash(now: Instant, at_cut: AtCut, core: &mut Core, writer: &Writer) -> T
     })
 }
 
-/// Skips the unprogrammed pages of a torn word line where they are next in their block.
+/// Skips the unprogrammed pages of an interrupted word line if they are next in their block.
 fn skip_torn_word_lines(core: &mut Core) {
     for block in core.base.blocks_in_use() {
         let Pool { part, locations, .. } = core.base.config.pools.of_block(block);
@@ -195,9 +197,9 @@ fn skip_torn_word_lines(core: &mut Core) {
     }
 }
 
-/// Maps every logical page to the newest of its copies; in a pool of whole units those in the newest program unit of
-/// their unit count alone. Returns the latest versions that are in others, where nothing later was found, and the blocks of the newest ones,
-/// which tell that they are void.
+/// Maps every logical page to its newest copy; in a coarsely mapped pool only copies in the newest program
+/// unit of their mapping unit count. Returns the latest versions in other units, where nothing later was
+/// found, and the blocks of the newest units, which show that these versions are invalid.
 fn find_newest(core: &mut Core) -> (Versions, BTreeSet<BlockSetId>) {
     core.map.forget_places();
     let newest =
@@ -238,8 +240,8 @@ fn find_newest(core: &mut Core) -> (Versions, BTreeSet<BlockSetId>) {
     (stale, tellers)
 }
 
-/// Whether flash holds a later version of a page in `location` than in `known`. Of two copies of one version the collector wrote the
-/// one in the block that was opened later: its victim need not be copied again.
+/// Whether flash has a later version of a page in `location` than in `known`. Of two copies of one version GC
+/// wrote the one in the block that was opened later: its victim need not be copied again.
 fn is_newer(location: Location, known: Location, base: &Base) -> bool {
     let version = |location| base.flash.stamp(location).version;
     let opening = |location| base.space.opening_of(base.config.pools.block_of(location));
@@ -249,8 +251,8 @@ fn is_newer(location: Location, known: Location, base: &Base) -> bool {
     }
 }
 
-/// Unmaps pages that were discarded before the newest program unit of their unit was written: an older program unit
-/// holds a later version of them than the one found, and the newest has no page there.
+/// Unmaps pages that were discarded before the newest program unit of their mapping unit was written: an
+/// older program unit has a later version of them than the one found, and the newest has no copy.
 fn forget_stale(stale: &mut Versions, core: &mut Core) {
     stale.retain(|page, version| {
         core.map.version_in_flash(*page, &core.base).is_none_or(|found| found < *version)
@@ -258,8 +260,8 @@ fn forget_stale(stale: &mut Versions, core: &mut Core) {
     stale.keys().for_each(|page| core.map.unmap(*page, &mut core.base));
 }
 
-/// From now on the host wrote last what was found; no version is given again that is still in flash, as the `stale` ones
-/// are. Pages lost, and pages that came back.
+/// Accepts the versions found as those that the host wrote last; versions still in flash, such as the `stale`
+/// ones, are not reused. Returns the numbers of pages lost and of discarded pages that returned.
 fn believe(stale: &Versions, core: &mut Core) -> (u64, u64) {
     let (mut lost, mut returned) = (0, 0);
     for page in (0..core.map.len()).map(LogicalPage) {
@@ -271,14 +273,15 @@ fn believe(stale: &Versions, core: &mut Core) -> (u64, u64) {
         let known = core.map.lost_before(page, found, void, &mut core.base);
         lost += u64::from(is_host && written.is_some() && written != known.or(found));
         returned += u64::from(written.is_none() && core.map.get(page).is_some());
-        // No later version may be taken for one that is somewhere in flash still.
+        // A later version must not equal one that is still somewhere in flash.
         let present = core.map.get(page).is_some() || core.map.is_lost(page);
         core.map.take_as_written(page, known.max(found).unwrap_or(0).max(void).max(stale), present);
     }
     (lost - core.cache.restore_buffer(&core.base, &mut core.map), returned)
 }
 
-/// The table of bad blocks outlives the power, and which blocks are to join it. Dies are known as lost again.
+/// Restores the retirement queue: the bad-block table survives a power cut, including blocks pending
+/// retirement. Failed dies are registered again.
 fn condemn_again(core: &mut Core, writer: &mut Writer) {
     for block in core.base.blocks_in_use().into_iter().filter(|block| core.base.space.is_condemned(*block)) {
         core.reclaim.condemn(core.base.space.row_of(block), block);

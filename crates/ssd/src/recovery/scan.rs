@@ -1,4 +1,4 @@
-//! The scan of the pages after a power cut: which of them are read to put the tables together, and when.
+//! Scan of the pages after a power cut: the pages read to rebuild the tables, and when.
 
 use std::collections::VecDeque;
 
@@ -13,35 +13,35 @@ use crate::map::checkpoint::Checkpoints;
 use crate::recovery::{Recovered, Recovery};
 use crate::space::State;
 
-/// Where the scan of a die is.
+/// Scan progress of a die.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Cursor {
     block: BlockSetId,
     end: BlockSetId,
-    /// The next page number of the block.
+    /// Next page number of the block.
     page: u32,
-    /// Pages of tables, which are read as a whole when the blocks are done.
+    /// Table pages, which are read as a whole after the blocks.
     tables: VecDeque<PageId>,
 }
 
-/// The scan of the pages after a power cut.
+/// Scan of the pages after a power cut.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Scan {
     began: Instant,
     dies: Column<DieId, Cursor>,
-    /// Dies that are not at their end; none before the power is back.
+    /// Dies that are not done; 0 before power returns.
     working: u32,
     pub(crate) found: Recovered,
 }
 
-/// Page numbers that this many locations of a block take.
+/// Page numbers covered by this many locations of a block.
 fn pages_of_locations(pool: &Pool, locations: u32) -> u32 {
     let pages = (locations * pool.locations.pages()).div_ceil(pool.locations.per_page());
     pages.div_ceil(pool.geometry.planes_per_row)
 }
 
 impl Scan {
-    /// Nothing is read yet.
+    /// Scan that has read nothing.
     pub(crate) fn of(pools: &Pools) -> Self {
         let dies = Column::from_fn(pools.dies() as usize, |die: DieId| {
             let geometry = &pools.of_die(die).geometry;
@@ -52,17 +52,17 @@ impl Scan {
         Self { began: Instant::ZERO, dies, working: 0, found: Recovered::default() }
     }
 
-    /// The power is back at `now`.
+    /// Begins the scan when power returns at `now`.
     pub(crate) fn begin(&mut self, now: Instant) {
         (self.began, self.working) = (now, self.dies.ids().count() as u32);
     }
 
-    /// Whether the power is back.
+    /// Whether power has returned.
     pub(crate) fn has_begun(&self) -> bool {
         self.working > 0
     }
 
-    /// The results of the scan, at its end.
+    /// Results of the scan, at its end.
     pub(crate) fn found_by(&self, now: Instant) -> Recovered {
         Recovered { time: now - self.began, ..self.found }
     }
@@ -74,7 +74,7 @@ impl Recovery {
         self.scan.as_ref().map_or(0, |scan| scan.found.pages_read)
     }
 
-    /// Pages that it is going to read beside those. This looks at every block.
+    /// Pages that remain to be read. Checks every block.
     pub(crate) fn pages_to_recover(&self, core: &Core) -> u64 {
         let Some(scan) = &self.scan else { return 0 };
         let left_of_block = |block: BlockSetId, page: u32| {
@@ -97,8 +97,8 @@ impl Recovery {
         scan.dies.ids().map(left_of_die).sum()
     }
 
-    /// Queues the next read of a die's scan, if there is one: the spare areas of the same page in all planes of a row, or
-    /// a page of a table. Whether it is over in all dies: then the device takes commands again.
+    /// Queues the next read of a die's scan, if any: the spare areas of the same page in all planes of a
+    /// group, or a table page. Returns whether all dies are done, so that the device accepts commands again.
     pub(crate) fn scan_on(
         &mut self,
         die: DieId,
@@ -125,8 +125,8 @@ impl Recovery {
     }
 }
 
-/// Page numbers of a block that are read to know it: those that are programmed, and the first that is not, if there is one
-/// in the mode of the block.
+/// Page numbers of a block to read: the programmed ones, and the first unprogrammed one, if there is one in
+/// the mode of the block.
 fn pages_to_scan(block: BlockSetId, core: &Core) -> u32 {
     if core.base.space.state(block) == State::Bad {
         return 0;
@@ -137,8 +137,8 @@ fn pages_to_scan(block: BlockSetId, core: &Core) -> u32 {
     (pages_of_locations(pool, chips.programmed(block)) + 1).min(pages)
 }
 
-/// The page number to go on with after the first page of a block, which tells whether it was erased since the last
-/// checkpoint: if not, what was programmed before that is known.
+/// Page number that follows the first page of a block, which shows whether the block was erased since the
+/// last checkpoint: if not, pages programmed before that are known.
 fn after_first_page(block: BlockSetId, core: &Core) -> u32 {
     let known = core.map.checkpoints().and_then(|checkpoints| checkpoints.known(block));
     match known {
@@ -152,8 +152,8 @@ fn after_first_page(block: BlockSetId, core: &Core) -> u32 {
     }
 }
 
-/// The pages of the table of discards, or of the checkpoint, are read with their contents. Where a checkpoint is none any more, its
-/// directory is of no use.
+/// Queues the table pages to read with their contents: the discard table, and the directory if a checkpoint
+/// is valid.
 pub(super) fn scan_tables(scan: &mut Scan, core: &Core) {
     let Some(discards) = core.map.discards() else { return };
     let is_valid = core.map.checkpoints().is_some_and(Checkpoints::is_valid);
@@ -170,7 +170,7 @@ pub(super) fn scan_tables(scan: &mut Scan, core: &Core) {
     }
 }
 
-/// The next read of a die: the first page, the pages, and the bytes of them; none at its end.
+/// Next read of a die: first page, number of pages, and their bytes; `None` at the end.
 fn next_read(cursor: &mut Cursor, core: &Core) -> Option<(PageId, u32, u32)> {
     while cursor.block < cursor.end && cursor.page >= pages_to_scan(cursor.block, core) {
         (cursor.block, cursor.page) = (BlockSetId(cursor.block.0 + 1), 0);

@@ -8,25 +8,26 @@ use super::StreamId;
 /// The state of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum State {
-    /// Erased and waiting.
+    /// Erased, on the free-block list.
     Free,
-    /// A write point.
+    /// Active: it accepts programs.
     Open,
-    /// Full, but not all of its programs are done.
+    /// Full, with programs still in progress.
     Filling,
-    /// Full: a candidate for cleaning.
+    /// Full: a GC candidate.
     Closed,
-    /// As closed, but to be emptied and taken out of use because something failed in it.
+    /// Full and pending retirement, because an operation in it failed.
     Condemned,
-    /// Being cleaned.
+    /// A GC victim.
     Victim,
-    /// Out of use.
+    /// Out of service.
     Bad,
-    /// Set aside before it was full: it takes nothing until its design opens it again. A candidate for cleaning, too.
+    /// Suspended by its design before it was full: it accepts no programs until the design resumes it. Also a
+    /// GC candidate.
     Suspended,
 }
 
-/// The mode of a block, in one byte.
+/// Cell mode of a block, in one byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::space) enum BlockMode {
     Native,
@@ -56,29 +57,29 @@ impl From<BlockMode> for CellMode {
     }
 }
 
-/// The state and counts of a block, in one place because they are looked up together.
+/// State and counters of a block, kept together because they are used together.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(in crate::space) struct Block {
-    /// Its valid pages.
+    /// Valid pages.
     pub valid: u32,
-    /// Programs under way: it is closed only when they are done.
+    /// Programs in progress: the block closes when they are done.
     pub programs: u32,
-    /// Reads queued: it is erased only when they are done.
+    /// Reads queued or in progress: the block is erased when they are done.
     pub readers: u32,
-    /// Its state.
+    /// State of the block.
     pub state: State,
-    /// The stream that opened it.
+    /// Stream that opened the block.
     pub written_by: StreamId,
-    /// To be taken out of use, in whatever state it is.
+    /// Pending retirement, whatever the state.
     pub condemned: bool,
-    /// How many bits its cells store.
+    /// Cell mode.
     pub mode: BlockMode,
 }
 
 const _: () = assert!(size_of::<Block>() == 16, "a block never lies in two cache lines");
 
 impl Block {
-    /// One that is erased and waits.
+    /// An erased block.
     pub const FREE: Self = Self {
         valid: 0,
         programs: 0,
@@ -89,7 +90,7 @@ impl Block {
         mode: BlockMode::Native,
     };
 
-    /// Whether it may take pages again before it is erased, though it takes none now.
+    /// Whether it may accept pages again before its next erase, though it accepts none now.
     #[inline]
     pub fn takes_more_later(&self) -> bool {
         self.state == State::Suspended

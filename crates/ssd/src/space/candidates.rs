@@ -1,5 +1,5 @@
-//! The closed blocks as a victim policy sees them: by valid pages always, and by number, by closing or by the last
-//! invalidation where the policy asks for it. A choice never scans the blocks.
+//! Closed blocks as a victim policy sees them: always by valid pages; by number, closing time or last
+//! invalidation if the policy needs it. A choice never scans the blocks.
 
 mod loaded;
 
@@ -12,37 +12,38 @@ use wordline_nand::{BlockSetId, RowId};
 
 use super::{Block, Space};
 
-/// The orders of candidates that a victim policy needs besides the numbers of valid pages. Each costs time, so it
-/// is kept only when asked for.
+/// Orders of candidates that a victim policy needs besides the valid pages. Each costs time, so it is
+/// maintained only on request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Indexes {
-    /// Candidates by number, for choices at random. Two writes when a block becomes a candidate, and when it is
-    /// cleaned.
+    /// Candidates by number, for random choices. Costs two writes when a block becomes a candidate, and two
+    /// when it is collected.
     pub numbered: bool,
-    /// Candidates in the order of closing. An ordered set gains and loses each block once between two erases.
+    /// Candidates in the order in which they closed: an ordered set, with one insertion and one removal of a
+    /// block between two erases.
     pub by_closing: bool,
-    /// The last invalidation of each block. A write at each invalidation.
+    /// Last invalidation of each block. Costs a write at each invalidation.
     pub by_invalidation: bool,
 }
 
 const NONE: u32 = u32::MAX;
 
-/// The neighbours of a block in its list.
+/// Neighbours of a block in its list.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Link {
     next: u32,
     previous: u32,
 }
 
-/// Closed blocks by row and number of valid pages: linked lists, newest first. The block before the first one of a
-/// list is its last one.
+/// Closed blocks by plane group and number of valid pages: circular lists, newest first. The `previous` link
+/// of the first block points to the last one.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Buckets {
-    /// Heads of a row: one for each number of valid pages, up to that of the largest blocks.
+    /// List heads of a plane group: one for each number of valid pages, up to that of the largest blocks.
     per_row: usize,
     head: Vec<u32>,
     links: Column<BlockSetId, Link>,
-    /// No bucket of the row below this one holds a block.
+    /// Lower bound on the first bucket of a plane group that has a block.
     least: Column<RowId, Cell<u32>>,
 }
 
@@ -85,12 +86,12 @@ impl Buckets {
         }
     }
 
-    /// The buckets of a row without that of full blocks, which hold `full` valid pages.
+    /// Buckets of a plane group for fewer than `full` valid pages.
     fn heads(&self, row: RowId, full: u32) -> &[u32] {
         &self.head[row.index() * self.per_row..][..full as usize]
     }
 
-    /// The same, from the first bucket on that holds a block.
+    /// Buckets of a plane group, from the first one with a block.
     fn occupied(&self, row: RowId, full: u32) -> &[u32] {
         let mut least = self.least[row].get() as usize;
         let heads = self.heads(row, full);
@@ -101,13 +102,13 @@ impl Buckets {
         &heads[heads.len().min(least)..]
     }
 
-    /// The block that has been in the bucket with this head for longest.
+    /// Block that has been longest in the bucket with this head.
     fn last(&self, head: u32) -> BlockSetId {
         BlockSetId(self.links[BlockSetId(head)].previous)
     }
 }
 
-/// Candidates by number: a dense list a row, in which the last one takes the place of one that leaves.
+/// Candidates by number: a dense list for each plane group; the last entry fills the gap of one removed.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Numbered {
     list: Column<RowId, Vec<BlockSetId>>,
@@ -131,8 +132,8 @@ impl Numbered {
     }
 }
 
-/// Candidates in the order in which they were closed. A block becomes a candidate long after it closed, at its first
-/// invalidation, hence an ordered set and no list.
+/// Candidates in the order in which they closed. A block becomes a candidate at its first invalidation, long
+/// after it closed, so this is an ordered set and not a list.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct ByClosing {
     closed: u64,
@@ -140,20 +141,21 @@ struct ByClosing {
     order: Column<RowId, BTreeMap<u64, BlockSetId>>,
 }
 
-/// When a block lost its last page, by a clock that counts the pages that the closed blocks of a row lost. Blocks come
-/// to the head of a bucket as they lose a page, so the last block of a bucket is the one that lost none for longest.
+/// Last invalidation of each block, by a clock that counts the pages that the closed blocks of a plane group
+/// lost. Blocks move to the head of a bucket when they lose a page, so the last block of a bucket has gone
+/// longest without losing one.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct ByInvalidation {
     clock: Column<RowId, u64>,
     last: Column<BlockSetId, u64>,
 }
 
-/// The closed blocks of a device, or its closed super blocks, as blocks of a single row.
+/// Closed blocks of a device, or closed superblocks, shown as blocks of a single plane group.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Closed {
-    /// Valid pages of a full block of each row.
+    /// Valid pages of a full block of each plane group.
     full: Column<RowId, u32>,
-    /// Pages of the closed blocks of each row that are not valid.
+    /// Invalid pages in the closed blocks of each plane group.
     invalid: Column<RowId, u32>,
     buckets: Buckets,
     numbered: Option<Numbered>,
@@ -162,7 +164,7 @@ pub(super) struct Closed {
 }
 
 impl Closed {
-    /// None yet, of `blocks` in all; `full` says for each row how many valid pages a full block has.
+    /// No closed blocks, of `blocks` in all; `full` has the valid pages of a full block of each plane group.
     pub(super) fn new(full: Column<RowId, u32>, blocks: usize, indexes: Indexes) -> Self {
         let rows = full.len();
         let numbered =
@@ -184,29 +186,29 @@ impl Closed {
         }
     }
 
-    /// The block loses a page soon; see [`Column::prefetch`].
+    /// Prefetches the entry of a block that is about to lose a page; see [`Column::prefetch`].
     #[inline]
     pub(super) fn prefetch(&self, block: BlockSetId) {
         self.buckets.links.prefetch(block);
     }
 
-    /// Valid pages of a full block of the first row.
+    /// Valid pages of a full block of the first plane group.
     pub(super) fn most(&self) -> u32 {
         self.full[RowId(0)]
     }
 
-    /// Rows that it was made for.
+    /// Number of plane groups.
     pub(super) fn rows(&self) -> usize {
         self.invalid.len()
     }
 
-    /// Pages of the closed blocks of a row that are not valid.
+    /// Invalid pages in the closed blocks of a plane group.
     #[inline]
     pub(super) fn invalid(&self, row: RowId) -> u32 {
         self.invalid[row]
     }
 
-    /// A block closed with `valid` valid pages.
+    /// Adds a block that closed with `valid` valid pages.
     pub(super) fn add(&mut self, row: RowId, valid: u32, block: BlockSetId) {
         self.buckets.insert(row, valid, block);
         self.invalid[row] += self.full[row] - valid;
@@ -222,7 +224,7 @@ impl Closed {
         }
     }
 
-    /// A closed block lost one of its `valid` valid pages, and counts as one with `left` of them now.
+    /// Records that a closed block with `valid` valid pages lost one, and counts `left` now.
     #[inline]
     pub(super) fn lose_page(&mut self, row: RowId, valid: u32, left: u32, block: BlockSetId) {
         self.buckets.remove(row, valid, block);
@@ -237,7 +239,7 @@ impl Closed {
         }
     }
 
-    /// A block with `valid` valid pages is closed no more.
+    /// Removes a block with `valid` valid pages.
     pub(super) fn remove(&mut self, row: RowId, valid: u32, block: BlockSetId) {
         self.buckets.remove(row, valid, block);
         self.invalid[row] -= self.full[row] - valid;
@@ -252,13 +254,13 @@ impl Closed {
         }
     }
 
-    /// A closed block counts as one with other valid pages, though it lost none.
+    /// Records a new number of valid pages of a closed block that lost none.
     pub(super) fn change(&mut self, row: RowId, before: u32, valid: u32, block: BlockSetId) {
         self.remove(row, before, block);
         self.buckets.insert(row, valid, block);
         self.invalid[row] += self.full[row] - valid;
         if let Some(ages) = &mut self.by_invalidation {
-            // The blocks of a bucket stay in the order of their ages.
+            // Blocks of a bucket stay ordered by age.
             ages.last[block] = ages.clock[row];
         }
         if valid < self.full[row] {
@@ -266,7 +268,7 @@ impl Closed {
         }
     }
 
-    /// A block becomes a candidate.
+    /// Makes a block a candidate.
     fn join(&mut self, row: RowId, block: BlockSetId) {
         if let Some(numbered) = &mut self.numbered {
             numbered.add(row, block);
@@ -277,26 +279,27 @@ impl Closed {
     }
 }
 
-/// The closed blocks of a row that hold at least one invalid page: what a victim policy may look at. Where super blocks
-/// are cleaned, they are shown like this first, as if they were the blocks of a row: each has a number of its own.
+/// Closed blocks of a plane group with at least one invalid page: the choices of a victim policy. Where
+/// superblocks are collected, they are shown first, as blocks of a single plane group with numbers of their
+/// own.
 pub struct Candidates<'a> {
     closed: &'a Closed,
     valid: Valid<'a>,
     row: RowId,
-    /// The block table, of which the suspended blocks of the row are candidates, too.
+    /// Block table, whose suspended blocks in the plane group are also candidates.
     beside: Option<&'a Space>,
 }
 
-/// Where the valid pages of candidates are noted.
+/// Source of the valid pages of candidates.
 #[derive(Clone, Copy)]
 pub(super) enum Valid<'a> {
-    /// Those of blocks.
+    /// Blocks.
     OfBlocks(&'a Column<BlockSetId, Block>),
-    /// Those of super blocks, as they are shown.
+    /// Superblocks, scaled.
     Shown(&'a Column<BlockSetId, u32>),
 }
 
-/// Why an index is there.
+/// Reason why an index exists.
 const ASKED_FOR: &str = "the policy names in needs() what it looks at";
 
 impl<'a> Candidates<'a> {
@@ -304,18 +307,18 @@ impl<'a> Candidates<'a> {
         Self { closed, valid, row, beside: None }
     }
 
-    /// The same, with the suspended blocks of the row.
+    /// Adds the suspended blocks of the plane group.
     pub(super) fn beside(self, space: &'a Space) -> Self {
         Self { beside: Some(space), ..self }
     }
 
-    /// The suspended blocks of the row of which no program is under way. They are no candidates of the orders below; to clean one gains the
-    /// pages that it does not hold.
+    /// Suspended blocks of the plane group without a program in progress. They are not in the orders below;
+    /// collecting one gains the pages that it does not hold.
     pub fn suspended(&self) -> impl Iterator<Item = BlockSetId> + '_ {
         self.beside.into_iter().flat_map(|space| space.resting_in(self.row))
     }
 
-    /// Logical pages that a block holds.
+    /// Logical pages of a block.
     pub fn pages_per_block(&self) -> u32 {
         self.closed.full[self.row]
     }
@@ -328,13 +331,13 @@ impl<'a> Candidates<'a> {
         }
     }
 
-    /// The block with the fewest valid pages; among equals the one that got there last.
+    /// Block with the fewest valid pages; among equals the one that got there last.
     pub fn fewest_valid(self) -> Option<BlockSetId> {
         let full = self.pages_per_block();
         self.closed.buckets.occupied(self.row, full).first().map(|head| BlockSetId(*head))
     }
 
-    /// The candidates by their valid pages, fewest first; of equals the one that got there last.
+    /// Candidates by valid pages, fewest first; among equals the one that got there last.
     pub fn fewest_first(&self) -> impl Iterator<Item = BlockSetId> + '_ {
         let buckets = &self.closed.buckets;
         let heads = buckets.occupied(self.row, self.pages_per_block()).iter().filter(|head| **head != NONE);
@@ -345,21 +348,21 @@ impl<'a> Candidates<'a> {
         heads.flat_map(move |head| std::iter::successors(Some(BlockSetId(*head)), next))
     }
 
-    /// A candidate, each equally likely. Wants [`Indexes::numbered`].
+    /// Random candidate, each equally likely. Needs [`Indexes::numbered`].
     pub fn random(&self, random: &mut Stream) -> Option<BlockSetId> {
         let list = &self.closed.numbered.as_ref().expect(ASKED_FOR).list[self.row];
         (!list.is_empty()).then(|| list[random.below(list.len() as u64) as usize])
     }
 
-    /// The candidates, the one that was closed first at the front. Wants [`Indexes::by_closing`].
+    /// Candidates in the order in which they closed. Needs [`Indexes::by_closing`].
     pub fn oldest_first(&self) -> impl Iterator<Item = BlockSetId> + '_ {
         let ages = self.closed.by_closing.as_ref().expect(ASKED_FOR);
         ages.order[self.row].values().copied()
     }
 
-    /// For each number of valid pages that a candidate has, fewest first: the block that lost no page for longest, and
-    /// its age, which is the number of pages that the closed blocks of the row lost since this one closed or lost a
-    /// page. Wants [`Indexes::by_invalidation`].
+    /// Stalest candidate for each number of valid pages, fewest first, and its age: the number of pages that
+    /// the closed blocks of the plane group lost since this one closed or lost a page. Needs
+    /// [`Indexes::by_invalidation`].
     pub fn stalest(&self) -> impl Iterator<Item = (BlockSetId, u64)> + '_ {
         let buckets = &self.closed.buckets;
         let ages = self.closed.by_invalidation.as_ref().expect(ASKED_FOR);

@@ -1,11 +1,11 @@
-//! Blocks that are bad when the device is new.
+//! Factory bad blocks.
 
 use wordline_kernel::Seed;
 use wordline_nand::BlockSetId;
 
 use crate::Config;
 
-/// Draws the blocks that are bad from the factory: the same number in each row, which ones by the seed.
+/// Draws the factory bad blocks from the seed: the same number in each plane group.
 pub fn bad_from_factory(config: &Config, seed: Seed) -> Vec<bool> {
     let mut all = vec![false; config.pools.block_sets() as usize];
     for row in config.pools.all_rows() {

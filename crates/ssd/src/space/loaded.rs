@@ -1,4 +1,4 @@
-//! Whether a block table that was read can be one of the device.
+//! Consistency check of a block table in a loaded snapshot.
 
 use wordline_kernel::Id;
 use wordline_nand::{BlockSetId, RowId};
@@ -7,7 +7,7 @@ use super::{Block, Space, State, StreamId, all_rows};
 use crate::ensure::ensure;
 
 impl Space {
-    /// The lengths of the lists whose lengths follow from the configuration.
+    /// Lengths of the lists that follow from the configuration.
     pub(crate) fn shape(&self) -> [usize; 4] {
         [self.table.len(), self.free.len(), self.open.len(), self.closed.rows()]
     }
@@ -18,7 +18,8 @@ impl Space {
         std::iter::successors(self.next_valid(block, 0), next).count() as u64
     }
 
-    /// Checks what was loaded; `programmed` says how many locations of a block the chips have programmed.
+    /// Checks the loaded state; `programmed` returns the number of programmed locations of a block in the
+    /// chips.
     pub(crate) fn check_loaded(&self, programmed: impl Fn(BlockSetId) -> u32) -> Result<(), String> {
         self.check_free()?;
         all_rows(&self.pools).try_for_each(|row| self.check_row(row, &programmed))?;
@@ -30,7 +31,7 @@ impl Space {
         self.check_cleaning_units()
     }
 
-    /// Checks that each block that can be opened is free, and there once. The counts of them are checked row by row.
+    /// Checks that each block on a free-block list is free and listed once. Plane groups check their counts.
     fn check_free(&self) -> Result<(), String> {
         let mut is_free: Vec<bool> = self.table.iter().map(|known| known.state == State::Free).collect();
         for (row, free) in self.free.entries() {
@@ -52,7 +53,7 @@ impl Space {
             ensure(known.state != State::Free || erased, || {
                 format!("block {} is free and written", block.0)
             })?;
-            // The count of a block that is mapped by whole units is not that of its contents.
+            // The valid count of a coarsely mapped block is in whole units, so it differs from its content.
             let is_whole = self.has_whole_units(row) && known.valid <= self.pools.per_block(block);
             let counted = is_whole || u64::from(known.valid) == self.count_valid(block);
             ensure(counted, || format!("block {} does not have {} valid pages", block.0, known.valid))?;
@@ -74,8 +75,8 @@ impl Space {
         self.streams.all().try_for_each(|stream| self.check_open(row, stream, programmed))
     }
 
-    /// Checks the word lines of the open blocks of a stream that are programmed in any order: as many are marked as are written, and perhaps
-    /// the next one, which is named.
+    /// Checks the bitmaps of the open blocks of a stream that are programmed in any order: a bit for each
+    /// word line written, and perhaps one for the next, if it is selected.
     fn check_word_lines(&self, row: RowId, stream: StreamId) -> Result<(), String> {
         let (at, Some(order)) = (self.at(row, stream), &self.of(row).order) else { return Ok(()) };
         ensure(order.is_sound(at), || format!("row {row} programs word lines that are not there"))?;
@@ -93,7 +94,8 @@ impl Space {
         Ok(())
     }
 
-    /// Checks that the open blocks of a stream are written up to where they go on, but for what is under way.
+    /// Checks that the open blocks of a stream are programmed up to their write pointers, except for programs
+    /// in progress.
     fn check_open(
         &self,
         row: RowId,

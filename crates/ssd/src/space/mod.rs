@@ -1,8 +1,10 @@
-//! The block table: which block sets are free, open, closed, being cleaned or bad, and how many valid pages each has.
-//! A page is a logical page here: what one [location](wordline_nand::Locations) holds.
+//! Block table: which multi-plane blocks are free, open, closed, GC victims or bad, and the valid pages of
+//! each. A page here is a logical page: the content of one [location](wordline_nand::Locations).
 //!
-//! Free blocks of a row are kept by erase count (dynamic wear levelling: the least worn is opened next, the lowest number
-//! wins a tie, unless the [allocation](wear::Allocation) says otherwise). Each is opened in a cell mode (`modes.rs`). Closed blocks are [indexed](candidates) for the victim policy.
+//! Free-block lists are kept by plane group and ordered by erase count (dynamic wear levelling: the least
+//! worn block is opened next, the lowest number wins a tie, unless the [allocation](wear::Allocation) says
+//! otherwise). A block is opened in a cell mode (`modes.rs`). Closed blocks are [indexed](candidates) for the
+//! victim policy.
 
 mod again;
 mod block;
@@ -51,7 +53,7 @@ fn all_rows(pools: &Pools) -> impl Iterator<Item = RowId> + use<> {
     pools.all_rows()
 }
 
-/// Locations of a block of each row.
+/// Locations of one block, by plane group.
 fn full_blocks(pools: &Pools) -> Column<RowId, u32> {
     Column::from_fn(pools.rows() as usize, |row| pools.per_block_of(row))
 }
@@ -60,19 +62,19 @@ fn full_blocks(pools: &Pools) -> Column<RowId, u32> {
 pub struct Space {
     pools: Pools,
     streams: Streams,
-    /// The properties that the rows of each pool have in common.
+    /// Properties of each pool, shared by its plane groups.
     each: Vec<PoolSpace>,
     table: Column<BlockSetId, Block>,
     openings: Openings,
     is_valid: ValidLocations,
     free: Column<RowId, FreeBlocks>,
-    /// The open block of each stream and how many of its locations are written, row by row.
+    /// Active block of each stream and its write pointer in locations, ordered by plane group.
     open: Vec<Option<(BlockSetId, u32)>>,
     indexes: Indexes,
     closed: Closed,
     row_valid: Column<RowId, u32>,
     good: Column<RowId, u32>,
-    /// None where no design observes blocks.
+    /// `None` if no design observes block events.
     news: Option<Box<News>>,
 }
 
@@ -84,7 +86,7 @@ state!(Space {
 });
 
 impl Space {
-    /// All blocks free, but for the `bad` ones.
+    /// Block table in which all blocks are free, except the `bad` ones.
     pub fn new(pools: &Pools, streams: Streams, bad: impl Fn(BlockSetId) -> bool) -> Self {
         let (rows, blocks) = (pools.rows() as usize, pools.block_sets() as usize);
         let blocks_of = |row| pools.of_row(row).geometry.blocks_per_plane;
@@ -115,7 +117,7 @@ impl Space {
         new
     }
 
-    /// Keeps what a victim policy needs from now on; before the first block is written.
+    /// Maintains these candidate indexes from now on. Must be called before the first block is written.
     pub fn keep(&mut self, indexes: Indexes) {
         debug_assert!(
             self.table.iter().all(|block| matches!(block.state, State::Free | State::Bad)),
@@ -129,7 +131,7 @@ impl Space {
         Closed::new(full_blocks(&self.pools), self.pools.block_sets() as usize, self.indexes)
     }
 
-    /// Says which of the free blocks are opened from now on; before the first one is.
+    /// Sets which free block is opened next. Must be called before the first block is opened.
     pub fn allocate(&mut self, allocation: Allocation) {
         for (row, number) in self.free.iter_mut().zip(all_rows(&self.pools)) {
             let blocks = self.pools.of_row(number).geometry.blocks_per_plane;
@@ -141,13 +143,13 @@ impl Space {
         }
     }
 
-    /// The row that `block` is in.
+    /// Plane group of `block`.
     #[inline]
     pub fn row_of(&self, block: BlockSetId) -> RowId {
         self.pools.row_of_block(block)
     }
 
-    /// Free blocks of a row.
+    /// Length of the free-block list of a plane group.
     #[inline]
     pub fn free(&self, row: RowId) -> usize {
         self.free[row].len()
@@ -163,18 +165,19 @@ impl Space {
         self.table[block].state
     }
 
-    /// The collector's stream that opened a block, by its number; none if a stream of the host did.
+    /// GC stream that opened a block, by number; `None` if a host stream opened it.
     pub fn moved_by(&self, block: BlockSetId) -> Option<u8> {
         self.table[block].written_by.0.checked_sub(self.streams.host)
     }
 
-    /// Whether the location holds what its logical page is mapped to.
+    /// Whether some logical page is mapped to the location.
     #[inline]
     pub fn is_valid(&self, location: Location) -> bool {
         self.is_valid.has(location)
     }
 
-    /// The page in `location` becomes invalid soon; see [`wordline_kernel::prefetch`].
+    /// Prefetches the state of `location`, whose page is about to become invalid; see
+    /// [`wordline_kernel::prefetch`].
     #[inline]
     pub fn prefetch(&self, location: Location) {
         let block = self.pools.block_of(location);
@@ -183,7 +186,7 @@ impl Space {
         self.closed.prefetch(block);
     }
 
-    /// The page in `location` is read soon; see [`wordline_kernel::prefetch`].
+    /// Prefetches the block of `location`, which is about to be read; see [`wordline_kernel::prefetch`].
     #[inline]
     pub fn prefetch_block(&self, location: Location) {
         self.table.prefetch(self.pools.block_of(location));
@@ -193,12 +196,13 @@ impl Space {
         self.pools.of_row(row).geometry.blocks_of(row)
     }
 
-    /// The closed block of a row with the fewest valid pages; the lowest number wins a tie. It looks at all of them.
+    /// Closed block of a plane group with the fewest valid pages; the lowest number wins a tie. Scans all
+    /// blocks of the group.
     pub fn emptiest(&self, row: RowId) -> Option<BlockSetId> {
         self.emptiest_of(row, |_| true)
     }
 
-    /// Pages that the collector can write in a row without erasing anything.
+    /// Pages that GC can write in a plane group before anything is erased.
     pub fn collector_room(&self, row: RowId) -> usize {
         let per_block = self.pools.per_block_of(row);
         let takes_all = |stream: &StreamId| {
@@ -209,16 +213,17 @@ impl Space {
         self.free(row) * per_block as usize + in_open as usize
     }
 
-    /// Pages that are not written of the open blocks of a stream.
+    /// Pages still unwritten in the open blocks of a stream.
     fn unwritten(&self, row: RowId, stream: StreamId) -> u32 {
         let per_block = self.pools.per_block_of(row);
         let at_work = self.open_place(row, stream).map_or(0, |place| per_block - place);
         at_work + self.open_beside(row, stream).map(|(_, place)| per_block - place).sum::<u32>()
     }
 
-    /// The next `pages` of the stream's open block, a divisor of the block. Opens a free block if the stream has none;
-    /// if none is left to be opened, another stream of the same side takes the pages. A bug if there is no room. `next` is asked where
-    /// word lines are not programmed by their numbers.
+    /// Allocates the next `pages` of the stream's active block; `pages` divides the block. Opens a free block
+    /// if the stream has none. If no free block may be opened, the active block of another stream of the same
+    /// side is used. Panics if there is no room. `next` selects the word line where word lines are not
+    /// programmed in numerical order.
     pub fn take(&mut self, row: RowId, stream: StreamId, pages: u32, next: NextWordLine<'_>) -> Location {
         if let Some(place) = self.named_again(row, stream) {
             return self.take_again(row, stream, place);
@@ -256,7 +261,7 @@ impl Space {
         location
     }
 
-    /// Opens a free block of a row, of which there is one, for a stream.
+    /// Opens a free block of a plane group for a stream. The caller has checked that there is one.
     fn open_next(&mut self, row: RowId, stream: StreamId) -> BlockSetId {
         let mode = if self.has_modes(row) { self.mode_to_open(row, stream) } else { CellMode::Native };
         let free = self.free[row].pop(self.streams.is_gc(stream));
@@ -267,19 +272,19 @@ impl Space {
         block
     }
 
-    /// Takes down from now on what of these kinds happens.
+    /// Records events of these kinds from now on.
     pub(crate) fn watch(&mut self, kinds: Observes) {
         self.news = News::of(kinds);
     }
 
-    /// Takes nothing down while `paused`.
+    /// Records no events while `paused`.
     pub(crate) fn pause_news(&mut self, paused: bool) {
         if let Some(news) = &mut self.news {
             news.pause(paused);
         }
     }
 
-    /// Notes that a free block is open for a stream.
+    /// Records that a free block was opened for a stream.
     fn opened(&mut self, block: BlockSetId, stream: StreamId) {
         let Block { state, written_by, .. } = &mut self.table[block];
         (*state, *written_by) = (State::Open, stream);
@@ -289,17 +294,17 @@ impl Space {
         }
     }
 
-    /// Which opening of a block of the device was the last of this one.
+    /// Sequence number of the last opening of a block, counted over the device.
     pub fn opening_of(&self, block: BlockSetId) -> u64 {
         self.openings.of(block)
     }
 
-    /// How far the stream's open block is written; `None` if none is open.
+    /// Write pointer of the stream's active block, in locations; `None` if the stream has no active block.
     pub fn open_place(&self, row: RowId, stream: StreamId) -> Option<u32> {
         self.open[self.at(row, stream)].map(|(_, place)| place)
     }
 
-    /// Notes that the program of what [`take`](Self::take) gave is done.
+    /// Records that the program allocated by [`take`](Self::take) has completed.
     pub fn program_done(&mut self, first: Location) {
         let block = self.pools.block_of(first);
         self.table[block].programs -= 1;
@@ -325,14 +330,14 @@ impl Space {
         }
     }
 
-    /// Lets an open or a suspended block take nothing more, though it is not full. The collector's one stays open if no other can be
-    /// opened: it could not finish its victim.
+    /// Closes an open or suspended block early. The active block of GC stays open if no other block can be
+    /// opened, as GC could not finish its victim otherwise.
     pub fn close(&mut self, block: BlockSetId) {
         let (row, stream) = (self.row_of(block), self.table[block].written_by);
         let at = self.at(row, stream);
         let is_at_work = self.open[at].is_some_and(|(open, _)| open == block);
         if self.leave_again(at, row, block) {
-            // Each of its word lines is programmed.
+            // It is full: no write pointer to clear.
         } else if is_at_work && (!self.streams.is_gc(stream) || self.free(row) > 0) {
             self.end_work(at, row);
         } else if !self.close_beside(at, row, block) && !self.end_rest(row, block) {
@@ -342,7 +347,8 @@ impl Space {
         self.close_when_written(block);
     }
 
-    /// Notes that a block is to be emptied and taken out of use. False if that is known.
+    /// Marks a block for retirement: its valid pages are relocated, then it leaves service. Returns false if
+    /// it is bad or marked already.
     pub fn condemn(&mut self, block: BlockSetId) -> bool {
         if self.state(block) == State::Bad || self.is_condemned(block) {
             return false;
@@ -360,14 +366,14 @@ impl Space {
         true
     }
 
-    /// Whether a block is to be emptied and taken out of use.
+    /// Whether a block is pending retirement.
     #[inline]
     pub fn is_condemned(&self, block: BlockSetId) -> bool {
         self.table[block].condemned
     }
 
-    /// Takes all blocks of a row out of use at once; `lost` gets each location that was valid. Returns how many blocks were
-    /// still good.
+    /// Takes all blocks of a plane group out of service; `lost` receives each location that was valid.
+    /// Returns the number of blocks that were good until now.
     pub fn lose_row(&mut self, row: RowId, mut lost: impl FnMut(Location)) -> u32 {
         while self.free[row].pop(true).is_some() {}
         for stream in self.streams.all() {
@@ -395,7 +401,7 @@ impl Space {
         std::mem::take(&mut self.good[row])
     }
 
-    /// Notes that a logical page is mapped to `location` now.
+    /// Records that a logical page is now mapped to `location`.
     #[inline]
     pub fn validate(&mut self, location: Location) {
         let (pool, block, row) = self.pools.whereabouts(location);
@@ -413,7 +419,7 @@ impl Space {
         }
     }
 
-    /// Notes that no logical page is mapped to `location` any more.
+    /// Records that no logical page is mapped to `location` any more.
     #[inline]
     pub fn invalidate(&mut self, location: Location) {
         let (pool, block, row) = self.pools.whereabouts(location);
@@ -440,12 +446,12 @@ impl Space {
         }
     }
 
-    /// The candidates of a row.
+    /// Victim candidates of a plane group.
     pub fn candidates(&self, row: RowId) -> Candidates<'_> {
         Candidates::new(&self.closed, Valid::OfBlocks(&self.table), row).beside(self)
     }
 
-    /// Makes a closed, suspended or condemned block a victim.
+    /// Makes a closed block, a suspended one or one pending retirement a victim.
     pub fn clean(&mut self, block: BlockSetId) {
         let (pool, row, known) = self.parts_of(block);
         pool.cleans(row, block, known);
@@ -458,18 +464,18 @@ impl Space {
         self.closed.remove(row, self.valid(block), block);
     }
 
-    /// Whether a victim can be erased: nothing valid is left and no read is queued.
+    /// Whether a victim can be erased: it has no valid pages and no queued reads.
     pub fn is_clean(&self, block: BlockSetId) -> bool {
         let Block { valid, readers, .. } = self.table[block];
         valid == 0 && readers == 0
     }
 
-    /// Reads that are queued or under way in a block.
+    /// Reads queued or in progress in a block.
     pub fn readers(&self, block: BlockSetId) -> u32 {
         self.table[block].readers
     }
 
-    /// Notes that a victim was erased for the `erases`-th time.
+    /// Records that a victim was erased, and its total number of erases.
     pub fn erased(&mut self, block: BlockSetId, erases: u32) {
         assert!(self.state(block) == State::Victim && self.is_clean(block), "only a clean victim is erased");
         let (pool, row, known) = self.parts_of(block);
@@ -478,7 +484,7 @@ impl Space {
         self.free[row].push(erases, block);
     }
 
-    /// Takes a condemned victim out of use.
+    /// Takes a victim that is pending retirement out of service.
     pub fn retire(&mut self, block: BlockSetId) {
         assert!(self.state(block) == State::Victim && self.is_clean(block), "only a clean victim is retired");
         assert!(self.is_condemned(block), "only a condemned block is retired");
@@ -487,7 +493,7 @@ impl Space {
         known.state = State::Bad;
     }
 
-    /// The first valid location of a block from `place` on.
+    /// First valid location of a block at or after offset `place`, as an offset in the block.
     pub fn next_valid(&self, block: BlockSetId, place: u32) -> Option<u32> {
         let first = self.pools.at(block, 0).index();
         let end = first + self.pools.per_block(block) as usize;
@@ -495,13 +501,13 @@ impl Space {
         Some((found - first) as u32)
     }
 
-    /// Notes that a read in `block` is queued.
+    /// Records that a read in `block` was queued.
     #[inline]
     pub fn read_queued(&mut self, block: BlockSetId) {
         self.table[block].readers += 1;
     }
 
-    /// Notes that a read in `block` is done; true if a victim waited for it.
+    /// Records that a read in `block` completed; true if it was the last one and the block is a victim.
     #[inline]
     pub fn read_done(&mut self, block: BlockSetId) -> bool {
         let Block { readers, state, mode, .. } = &mut self.table[block];
@@ -513,9 +519,9 @@ impl Space {
         is_last && waits
     }
 
-    /// Forgets everything but what flash tells of itself: which blocks are bad, how many locations of each are
-    /// `programmed`, and by which stream. Blocks that are written in part go on from there; full ones wait to be
-    /// [closed](Self::close_full) until their valid pages are known.
+    /// Resets the table after a power cut to what flash itself tells: the bad blocks, the number of
+    /// `programmed` locations of each block and the stream that wrote it. Partly written blocks become active
+    /// again; full ones wait for [`close_full`](Self::close_full) until their valid pages are known.
     pub fn forget(&mut self, programmed: impl Fn(BlockSetId) -> u32, erases: impl Fn(BlockSetId) -> u32) {
         self.closed = self.none_closed();
         self.is_valid.clear();
@@ -554,8 +560,8 @@ impl Space {
         each.iter_mut().for_each(|pool| pool.found(table));
     }
 
-    /// Closes the blocks that take nothing more, in the order in which they were opened, once their valid pages are
-    /// known. A block to be taken out of use stays so.
+    /// Closes the full blocks in the order in which they were opened, once their valid pages are known.
+    /// Blocks pending retirement stay so.
     pub fn close_full(&mut self) {
         let mut full: Vec<BlockSetId> =
             self.table.ids().filter(|block| self.state(*block) == State::Filling).collect();
@@ -571,7 +577,7 @@ impl Space {
         &self.pools
     }
 
-    /// The write streams of a row.
+    /// Write streams of a plane group.
     pub fn streams(&self) -> Streams {
         self.streams
     }

@@ -1,6 +1,6 @@
-//! Blocks in other cell modes than the native one. Such a block holds fewer pages for each word line, in the first of its locations, and
-//! counts as a block in which the others are invalid: any victim policy sees what cleaning it gains, and the guarantees
-//! of the collector hold as they are, for to clean such a block always gains space.
+//! Blocks in non-native cell modes. Such a block holds fewer pages in each word line, in the first of its
+//! locations, and counts as a block whose other locations are invalid: a victim policy sees the true gain of
+//! collecting it, and the guarantees of GC hold, since collecting such a block always gains space.
 
 use std::collections::VecDeque;
 
@@ -10,22 +10,23 @@ use wordline_nand::{BlockSetId, CellMode, Geometry, Pool, RowId};
 use super::pool::PoolSpace;
 use super::{Block, Space, State, StreamId};
 
-/// The streams whose blocks are opened in a mode, where its share of the row lasts: one bit each by their numbers.
+/// Streams whose blocks are opened in a mode while the plane group has blocks left for it: a bit for each
+/// stream number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ModeStreams {
-    /// Those of the host.
+    /// Host streams.
     pub host: u32,
-    /// Those of the collector.
+    /// GC streams.
     pub gc: u16,
 }
 
 impl ModeStreams {
-    /// Whether there is none.
+    /// Whether the set is empty.
     pub fn are_none(self) -> bool {
         self == Self::default()
     }
 
-    /// Whether a stream is among them.
+    /// Whether a stream is in the set.
     #[inline]
     fn has(self, stream: StreamId, of_host: u8) -> bool {
         match stream.0.checked_sub(of_host) {
@@ -35,43 +36,46 @@ impl ModeStreams {
     }
 }
 
-/// The streams and blocks of a pool that may be in a mode.
+/// Streams and blocks of a pool that may use a cell mode.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ModeShare {
-    /// The mode, which is not the native one.
+    /// Cell mode, not the native one.
     pub mode: CellMode,
-    /// The streams whose blocks are opened in it.
+    /// Streams whose blocks are opened in the mode.
     pub streams: ModeStreams,
-    /// Locations that a program in the mode writes.
+    /// Locations written by a program in the mode.
     pub unit: u32,
-    /// Locations that it takes away from a row: its blocks hold a part of what others do.
+    /// Locations of the plane group that such a program consumes: blocks in the mode hold fewer than native
+    /// ones.
     pub cost: u32,
-    /// Blocks of a row that are spare for the mode.
+    /// Blocks of a plane group reserved for the mode.
     pub blocks: u32,
-    /// Fraction of its other spare blocks that may be in the mode as well; none where the host may open as many as it wants.
+    /// Fraction of the other spare blocks that may also be in the mode; `None` if the host may open as many
+    /// as it wants.
     pub spare: Option<f64>,
-    /// Those beside, but for ones of the host without a limit, are opened in it while more blocks than this are free.
+    /// Blocks beyond the reserved ones are opened in the mode only while more blocks than this are free,
+    /// except host blocks without a limit.
     pub spare_above: usize,
 }
 
 impl ModeShare {
-    /// Locations that a program writes that replaces a page of a word line.
+    /// Locations written by a program that replaces a page of a word line.
     pub fn unit_again(&self) -> u32 {
         self.unit / 2
     }
 }
 
-/// The blocks of a pool in a mode.
+/// Blocks of a pool in a cell mode.
 #[derive(Clone, Debug)]
 pub(super) struct ModeBlocks {
     share: ModeShare,
-    /// The first row of the pool.
+    /// First plane group of the pool.
     begins: RowId,
-    /// Blocks of each row that are in the mode.
+    /// Blocks of each plane group in the mode.
     used: Vec<u32>,
-    /// Those of them that are being cleaned.
+    /// Victims among them.
     cleaning: Vec<u32>,
-    /// Those of them that are closed, the oldest first. Blocks that were cleaned meanwhile are passed over.
+    /// Closed blocks among them, oldest first. Blocks collected meanwhile are skipped.
     closed: Vec<VecDeque<BlockSetId>>,
     /// Blocks of each row that were ever opened in the mode.
     opened: Vec<u64>,
@@ -82,7 +86,7 @@ pub(super) struct ModeBlocks {
 state!(ModeBlocks { values { used, cleaning, closed, opened, paused } fixed { share, begins } });
 
 impl ModeBlocks {
-    /// Which of the lists is that of a row.
+    /// Index of a plane group in the pool.
     #[inline]
     fn at(&self, row: RowId) -> usize {
         (row.0 - self.begins.0) as usize
@@ -102,7 +106,7 @@ impl ModeBlocks {
         }
     }
 
-    /// The mode.
+    /// Cell mode of the blocks.
     #[inline]
     pub fn mode(&self) -> CellMode {
         self.share.mode
@@ -113,7 +117,7 @@ impl ModeBlocks {
         self.paused = paused;
     }
 
-    /// A block of a row was opened in the mode.
+    /// Records that a block was opened in the mode.
     pub fn opened(&mut self, row: RowId) {
         let at = self.at(row);
         self.used[at] += 1;
@@ -125,26 +129,26 @@ impl ModeBlocks {
         self.opened[self.at(row)]
     }
 
-    /// A block of a row in the mode was closed: it can be cleaned.
+    /// Records that a block in the mode was closed, so that it can be collected.
     pub fn closed(&mut self, row: RowId, block: BlockSetId) {
         let at = self.at(row);
         self.closed[at].push_back(block);
     }
 
-    /// A block of a row in the mode is a victim.
+    /// Records that a block in the mode is a victim.
     pub fn cleans(&mut self, row: RowId) {
         let at = self.at(row);
         self.cleaning[at] += 1;
     }
 
-    /// A block of a row is in the mode no more; whether it was a victim.
+    /// Records that a block, perhaps a victim, left the mode.
     pub fn left(&mut self, row: RowId, was_victim: bool) {
         let at = self.at(row);
         self.used[at] -= 1;
         self.cleaning[at] -= u32::from(was_victim);
     }
 
-    /// The oldest closed block of a row in the mode, where more than `keep` are not being cleaned.
+    /// Oldest closed block of a plane group in the mode, if more than `keep` such blocks are not victims.
     #[inline(never)]
     pub fn oldest(&mut self, row: RowId, keep: u32, table: &Column<BlockSetId, Block>) -> Option<BlockSetId> {
         let at = self.at(row);
@@ -160,12 +164,12 @@ impl ModeBlocks {
         None
     }
 
-    /// Blocks of a row in the mode that are not being cleaned.
+    /// Blocks of a plane group in the mode that are not victims.
     fn kept(&self, row: RowId) -> u32 {
         self.used[self.at(row)] - self.cleaning[self.at(row)]
     }
 
-    /// Forgets which blocks can be cleaned, or are.
+    /// Clears the closed blocks and the victims.
     pub fn forget(&mut self) {
         self.closed.iter_mut().for_each(VecDeque::clear);
         self.cleaning.fill(0);
@@ -184,13 +188,13 @@ fn capacity_in(mode: CellMode, Pool { geometry, locations, .. }: &Pool) -> u32 {
 }
 
 impl Space {
-    /// The blocks of a row's pool in other modes than the native one, by mode.
+    /// Blocks of a plane group's pool in each non-native mode.
     #[inline]
     fn modes(&self, row: RowId) -> &[ModeBlocks] {
         &self.of(row).modes
     }
 
-    /// The blocks of a row's pool in a mode, where blocks are opened in it.
+    /// Blocks of a plane group's pool in a mode; `None` if no blocks are opened in it.
     #[inline]
     fn in_mode(&self, row: RowId, mode: CellMode) -> Option<&ModeBlocks> {
         self.modes(row).iter().find(|blocks| blocks.mode() == mode)
@@ -201,7 +205,7 @@ impl Space {
         self.each.iter().flat_map(|pool| &pool.modes).any(|blocks| blocks.mode() == mode)
     }
 
-    /// Locations that programs in other modes than the native one write, in each pool that has such blocks.
+    /// Locations written by programs in non-native modes, for each pool with such blocks.
     pub fn smaller_units(&self) -> impl Iterator<Item = u32> + '_ {
         let units = |pool: &'_ PoolSpace| {
             let again = pool.again.is_some();
@@ -213,38 +217,39 @@ impl Space {
         self.each.iter().flat_map(units)
     }
 
-    /// Whether blocks of a row are opened in a mode.
+    /// Whether blocks of a plane group are opened in a mode.
     #[inline]
     pub fn opens_in(&self, row: RowId, mode: CellMode) -> bool {
         self.in_mode(row, mode).is_some()
     }
 
-    /// Whether blocks of a row are opened in another mode than the native one.
+    /// Whether blocks of a plane group are opened in non-native modes.
     #[inline]
     pub fn has_modes(&self, row: RowId) -> bool {
         !self.modes(row).is_empty()
     }
 
-    /// Locations that a program of the host takes away from a row at most: blocks in other modes hold a part of what native ones do.
+    /// Most locations of a plane group that a host program consumes: blocks in other modes hold fewer than
+    /// native ones.
     #[inline]
     pub fn dearest(&self, row: RowId) -> u32 {
         let usual = self.pools.per_program(row);
         self.modes(row).iter().fold(usual, |most, blocks| most.max(blocks.share.cost))
     }
 
-    /// The mode of a block.
+    /// Cell mode of a block.
     #[inline]
     pub fn mode(&self, block: BlockSetId) -> CellMode {
         self.table[block].mode.into()
     }
 
-    /// Whether a block is in the native mode, in which it holds as much as any.
+    /// Whether a block is in the native mode, with full capacity.
     #[inline]
     pub fn is_native(&self, block: BlockSetId) -> bool {
         self.mode(block) == CellMode::Native
     }
 
-    /// Locations of a block that can be written.
+    /// Capacity of a block in locations, in its mode.
     #[inline]
     pub(super) fn capacity(&self, block: BlockSetId) -> u32 {
         capacity_in(self.mode(block), self.pools.of_block(block))
@@ -259,7 +264,7 @@ impl Space {
         self.modes(row).iter().map(lacks).sum()
     }
 
-    /// Locations that the next program of a stream writes to the row.
+    /// Locations that the next program of a stream writes.
     #[inline]
     pub fn unit(&self, row: RowId, stream: StreamId) -> u32 {
         match self.mode_of_next(row, stream) {
@@ -269,26 +274,26 @@ impl Space {
         }
     }
 
-    /// Locations that the next program of a stream takes away from the row: a block in another mode holds only a part of
-    /// what native ones do.
+    /// Locations of the plane group that the next program of a stream consumes: a block in another mode holds
+    /// fewer than a native one.
     #[inline]
     pub fn cost(&self, row: RowId, stream: StreamId) -> u32 {
         match self.mode_of_next(row, stream) {
-            // A page that is replaced takes no room from the row.
+            // A replaced page consumes no free page.
             Some(_) if self.named_again(row, stream).is_some() => 0,
             Some(blocks) => blocks.share.cost,
             None => self.pools.per_program(row),
         }
     }
 
-    /// The mode of the next program of a stream.
+    /// Cell mode of the next program of a stream.
     #[inline]
     pub fn writes_in(&self, row: RowId, stream: StreamId) -> CellMode {
         let Some(blocks) = self.mode_of_next(row, stream) else { return CellMode::Native };
         self.named_again(row, stream).map_or(blocks.mode(), |place| self.mode_again(place))
     }
 
-    /// The same, with what is known of the blocks in it; none for the native mode.
+    /// Blocks in the mode of the next program of a stream; `None` for the native mode.
     #[inline]
     fn mode_of_next(&self, row: RowId, stream: StreamId) -> Option<&ModeBlocks> {
         if self.modes(row).is_empty() {
@@ -302,20 +307,20 @@ impl Space {
         self.in_mode(row, mode)
     }
 
-    /// Whether the pages of a stream go to blocks in another mode of the row, where its share for them lasts: its blocks are opened in that
-    /// mode or in the native one.
+    /// Whether blocks of a stream may be opened in a non-native mode, while the plane group has blocks left
+    /// for it, or in the native one.
     #[inline]
     pub fn changes_mode(&self, row: RowId, stream: StreamId) -> bool {
         self.modes(row).iter().any(|blocks| blocks.share.streams.has(stream, self.streams.host))
     }
 
-    /// Whether a block that is opened for the stream takes programs of the same size as one that it has.
+    /// Whether a block opened for the stream now takes programs of the same size as `block`.
     pub(super) fn opens_alike(&self, row: RowId, stream: StreamId, block: BlockSetId) -> bool {
         !self.changes_mode(row, stream) || self.mode_to_open(row, stream) == self.mode(block)
     }
 
-    /// The mode of a block that is opened for the stream now. Those kept for the collector are native: they have to take as much as a
-    /// victim holds.
+    /// Cell mode of a block opened for the stream now. Blocks reserved for GC are native: each must hold all
+    /// valid pages of a victim.
     pub(super) fn mode_to_open(&self, row: RowId, stream: StreamId) -> CellMode {
         let has = |blocks: &&ModeBlocks| blocks.share.streams.has(stream, self.streams.host);
         let Some(blocks) = self.modes(row).iter().find(has).filter(|blocks| !blocks.paused) else {
@@ -337,19 +342,19 @@ impl Space {
         if lasts { share.mode } else { CellMode::Native }
     }
 
-    /// Spare blocks of a row beside those at work and those for a mode alone: more than it was made with, where not
-    /// everything is written.
+    /// Spare blocks of a plane group beyond the active ones and those reserved for a mode. They grow where
+    /// not everything is written.
     fn other_spare(&self, row: RowId, share: &ModeShare) -> u32 {
         let full = self.valid_in(row).div_ceil(self.pools.per_block_of(row));
         self.good(row).saturating_sub(full + share.blocks + self.of(row).at_work)
     }
 
-    /// Blocks of a row in a mode that are not being cleaned.
+    /// Blocks of a plane group in a mode that are not victims.
     pub fn blocks_in(&self, row: RowId, mode: CellMode) -> u32 {
         self.in_mode(row, mode).map_or(0, |blocks| blocks.kept(row))
     }
 
-    /// The same of all rows.
+    /// Blocks of all plane groups in a mode that are not victims.
     pub fn all_blocks_in(&self, mode: CellMode) -> u32 {
         self.pools.all_rows().map(|row| self.blocks_in(row, mode)).sum()
     }

@@ -1,34 +1,34 @@
-//! Events of blocks and locations that designs were not told of yet.
+//! Block and location events not yet delivered to designs.
 
 use std::cell::Cell;
 
 use crate::policy::seen::{Observes, Seen};
 
-/// Events, in order.
+/// Pending events, in order.
 pub(super) struct News {
-    /// The kinds that are noted.
+    /// Kinds that are recorded.
     kinds: Observes,
     list: Cell<Vec<Seen<'static>>>,
-    /// Whether the list holds something.
+    /// Whether the list has events.
     waits: Cell<bool>,
-    /// While this is set, nothing is noted.
+    /// Records nothing while set.
     paused: bool,
 }
 
 impl News {
-    /// Nothing yet; none where none of these kinds is news.
+    /// No events yet; `None` if none of `kinds` is recorded here.
     pub fn of(kinds: Observes) -> Option<Box<Self>> {
         let wanted = kinds.has(Observes::INVALIDATED | Observes::LOST_PAGES | Observes::BLOCKS);
         wanted
             .then(|| Box::new(Self { kinds, list: Cell::default(), waits: Cell::new(false), paused: false }))
     }
 
-    /// Takes nothing down while `paused`.
+    /// Records nothing while `paused`.
     pub fn pause(&mut self, paused: bool) {
         self.paused = paused;
     }
 
-    /// Takes it down, if a design wants to know.
+    /// Records an event if a design observes its kind.
     #[inline(never)]
     pub fn note(&self, seen: Seen<'static>) {
         if self.kinds.has(seen.kind()) && !self.paused {
@@ -39,19 +39,19 @@ impl News {
         }
     }
 
-    /// Whether something was taken down.
+    /// Whether events are pending.
     #[inline]
     pub fn waits(&self) -> bool {
         self.waits.get()
     }
 
-    /// The events noted. They are taken out.
+    /// Takes the pending events out.
     pub fn take(&self) -> Vec<Seen<'static>> {
         self.waits.set(false);
         self.list.take()
     }
 
-    /// The list comes back, empty, for its room.
+    /// Returns the list, emptied, so that its memory is reused.
     pub fn take_back(&self, mut list: Vec<Seen<'static>>) {
         list.clear();
         self.list.set(list);

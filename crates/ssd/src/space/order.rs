@@ -1,5 +1,5 @@
-//! The order in which the word lines of open blocks are programmed, where it is not that of their numbers; and which of several
-//! open blocks of a stream is programmed next, or set aside.
+//! Order in which the word lines of open blocks are programmed, where it is not numerical, and the choice
+//! among several open blocks of a stream: which one is programmed next, and which one is suspended.
 
 use wordline_kernel::state;
 use wordline_nand::{BlockSetId, Location, RowId};
@@ -9,37 +9,38 @@ use super::{Space, State, StreamId, Streams};
 use crate::policy::frontier::{Again, OpenBlock, WordLines};
 use crate::policy::seen::Seen;
 
-/// Which word lines of each open block of a pool were named. A stream of a row may have several open blocks, each in a slot. One of
-/// them is at work, and is noted with those of the device; the others are here.
+/// Programmed word lines of each open block of a pool. A stream of a plane group may have several open
+/// blocks, each in a slot. One of them is the active block, held in `Space::open`; the others are here.
 pub(super) struct Order {
     shape: WordLines,
-    /// Where the open blocks of the pool begin among those of the device.
+    /// Index of the pool's first stream among all streams of the device.
     begins: usize,
-    /// Open blocks that a stream of a row may have.
+    /// Most open blocks of a stream in a plane group.
     slots: usize,
-    /// Bits of the open block in each slot of each stream, row by row.
+    /// Bitmaps of the open block in each slot of each stream, ordered by plane group.
     programmed: Vec<u64>,
     words: usize,
-    /// The bits of a block of which each word line is programmed.
+    /// Bitmap of a block with all word lines programmed.
     full: Vec<u64>,
-    /// The word line that the block at work of each stream is at.
+    /// Current word line of the active block of each stream.
     at: Vec<u32>,
-    /// The slot of each stream's block at work.
+    /// Slot of the active block of each stream.
     works: Vec<usize>,
-    /// The open blocks in the other slots, and how many of their locations are written.
+    /// Open blocks in the other slots, and their written locations.
     others: Vec<Option<(BlockSetId, u32)>>,
-    /// The blocks that are set aside.
+    /// Suspended blocks.
     pub suspended: Suspended,
 }
 
 state!(Order { values { works, others } parts { programmed, at, suspended } fixed { shape, begins, slots, words, full } });
 
-/// Answers which block and word line of a stream is programmed next.
+/// Selects the block and the word line of a stream's next program.
 pub trait AnswersNext {
-    /// Which of the open blocks of a stream, the one opened first before the others, is programmed next, and its word line.
+    /// Index in `open` of the block programmed next, and its word line. `open` has the open blocks of a
+    /// stream in the order in which they were opened.
     fn next(&mut self, open: &[OpenBlock<'_>], space: &Space) -> (usize, u32);
 
-    /// The one of these open blocks that is set aside before that.
+    /// Open block to suspend first, if any.
     fn suspends(
         &mut self,
         _open: &[OpenBlock<'_>],
@@ -49,7 +50,7 @@ pub trait AnswersNext {
         None
     }
 
-    /// The suspended block that is vacated.
+    /// Suspended block to reclaim, if any.
     fn vacates(
         &mut self,
         _open: &[OpenBlock<'_>],
@@ -59,7 +60,7 @@ pub trait AnswersNext {
         None
     }
 
-    /// The suspended block that is opened again in place of a free one.
+    /// Suspended block to resume instead of opening a free one, if any.
     fn resumes(&mut self, _suspended: &SuspendedBlocks<'_>, _space: &Space) -> Option<BlockSetId> {
         None
     }
@@ -71,11 +72,11 @@ impl<F: FnMut(&[OpenBlock<'_>], &Space) -> (usize, u32)> AnswersNext for F {
     }
 }
 
-/// The one that answers.
+/// Reference to the selector of the next word line.
 pub type NextWordLine<'a> = &'a mut dyn AnswersNext;
 
 impl Order {
-    /// Nothing is open in a pool of so many rows, of which each stream may suspend as many blocks as its limit says.
+    /// No open blocks in a pool of `rows` plane groups; each stream may suspend as many blocks as its limit.
     fn new(shape: WordLines, begins: usize, rows: usize, slots: usize, limits: Vec<u16>) -> Self {
         let words = shape.count().div_ceil(64) as usize;
         let streams = rows * limits.len();
@@ -93,12 +94,12 @@ impl Order {
         }
     }
 
-    /// How the word lines of a block lie.
+    /// Word lines of a block.
     pub fn shape(&self) -> WordLines {
         self.shape
     }
 
-    /// Whether the stream noted at `at`, in a state that was read, has a slot and a word line that are there.
+    /// Whether the stream at index `at` of a loaded state has a valid slot and word line.
     pub(super) fn is_sound(&self, at: usize) -> bool {
         let stream = at - self.begins;
         self.works.get(stream).is_some_and(|slot| *slot < self.slots)
@@ -106,28 +107,28 @@ impl Order {
             && self.others.len() * self.words == self.programmed.len()
     }
 
-    /// The open block in a slot that is not at work, and how many of its locations are written.
+    /// Open block in a slot other than the active one, and its written locations.
     pub(super) fn other(&self, slot: usize) -> Option<(BlockSetId, u32)> {
         self.others[slot]
     }
 
-    /// The slots of the open blocks noted at `at`.
+    /// Slots of the open blocks of the stream at index `at`.
     pub(super) fn slots(&self, at: usize) -> std::ops::Range<usize> {
         let first = (at - self.begins) * self.slots;
         first..first + self.slots
     }
 
-    /// The slot of the block at work of the stream noted at `at`.
+    /// Slot of the active block of the stream at index `at`.
     pub(super) fn works(&self, at: usize) -> usize {
         self.slots(at).start + self.works[at - self.begins]
     }
 
-    /// The bits of the open block in a slot.
+    /// Bitmap of the open block in a slot.
     pub(super) fn bits(&self, slot: usize) -> &[u64] {
         &self.programmed[slot * self.words..][..self.words]
     }
 
-    /// A block of which each word line is programmed, as designs see it.
+    /// Full block, as designs see it.
     pub(super) fn full_block(&self, block: BlockSetId, is_gc: bool) -> OpenBlock<'_> {
         let (shape, written) = (self.shape, self.shape.count());
         OpenBlock { block, is_gc, written, shape, programmed: &self.full, again: Again::NONE }
@@ -137,7 +138,7 @@ impl Order {
         &mut self.programmed[slot * self.words..][..self.words]
     }
 
-    /// The block in another slot is at work from now on, in place of `before`; returns it.
+    /// Makes the block in another slot active in place of `before`; returns it.
     fn turn(
         &mut self,
         at: usize,
@@ -151,7 +152,7 @@ impl Order {
     }
 }
 
-/// One bit each of `count` word lines, in so many words.
+/// Bitmap with `count` bits set, of `words` words.
 fn full_bits(count: u32, words: usize) -> Vec<u64> {
     let word = |n: usize| match (count as usize).saturating_sub(64 * n) {
         rest @ 0..64 => (1 << rest) - 1,
@@ -160,12 +161,12 @@ fn full_bits(count: u32, words: usize) -> Vec<u64> {
     (0..words).map(word).collect()
 }
 
-/// Open blocks of a stream that are shown without memory of their own being asked for. Chosen: designs have one or two.
+/// Open blocks of a stream that are shown without a heap allocation. Chosen: designs have one or two.
 const FEW: usize = 4;
 
 impl Space {
-    /// Sets which word line of a pool's blocks, which are of this shape, is next from now on, which of this many open blocks of a
-    /// stream, and how many blocks each stream may suspend at once; to be called before the first one is written.
+    /// Sets the program order of a pool: word lines of its blocks, open blocks of a stream, and most blocks
+    /// that each stream may suspend. Must be called before the first block is written.
     pub fn order(&mut self, pool: usize, shape: WordLines, open_blocks: u8, suspended: Vec<u16>) {
         let geometry = &self.pools.get(pool).geometry;
         let begins = self.at(geometry.first_row(), StreamId(0));
@@ -175,12 +176,12 @@ impl Space {
         self.each[pool].at_work = Streams { open_blocks, suspended: all, ..self.streams }.blocks_at_work();
     }
 
-    /// Whether the word lines of a block are programmed in the order of their numbers.
+    /// Whether the word lines of a block are programmed in numerical order.
     pub fn is_in_order(&self, block: BlockSetId) -> bool {
         self.each[self.pools.number_of_block(block)].order.is_none()
     }
 
-    /// The open blocks of a stream beside the one at work, and how many of their locations are written.
+    /// Open blocks of a stream other than the active one, and their written locations.
     pub(super) fn open_beside(
         &self,
         row: RowId,
@@ -191,26 +192,25 @@ impl Space {
         order.into_iter().flat_map(move |order| order.others[order.slots(at)].iter().flatten().copied())
     }
 
-    /// The location that is the `place`-th to be written of the open block at work noted at `at`. A word line's locations follow
-    /// each other.
+    /// Location number `place`, in program order, of the active block of the stream at index `at`. Locations
+    /// of a word line are contiguous.
     pub(super) fn location_in_order(&self, at: usize, block: BlockSetId, place: u32) -> Location {
         let Some(order) = &self.each[self.pools.number_of_block(block)].order else {
             return self.pools.at(block, place);
         };
-        // Locations of a word line, in all planes of the row.
+        // Locations of a word line, in all planes of the group.
         let unit = self.capacity(block) / order.shape.count();
         self.pools.at(block, order.at[at - order.begins] * unit + place % unit)
     }
 
-    /// Has the open block of a stream and its word line named that the next program goes to. `at` is where its block at work is
-    /// noted.
+    /// Selects the open block and the word line of a stream's next program; `at` is the stream's index.
     #[inline(never)]
     pub(super) fn name_word_line(&mut self, at: usize, row: RowId, stream: StreamId, next: NextWordLine<'_>) {
         let pool = self.pools.number_of_row(row);
         let (Some(order), Some((block, place))) = (&self.each[pool].order, self.open[at]) else { return };
         let unit = self.capacity(block) / order.shape.count();
         if !place.is_multiple_of(unit) {
-            // It goes on in the word line that it is in.
+            // The program stays in its current word line.
             return;
         }
         let slots = order.slots;
@@ -229,7 +229,7 @@ impl Space {
         order.at[at - order.begins] = named;
     }
 
-    /// No word line of a block that was just opened is programmed.
+    /// Clears the bitmap of a block that was just opened.
     fn begin_word_lines(&mut self, at: usize, pool: usize) {
         if let Some(order) = &mut self.each[pool].order
             && self.open[at].is_some_and(|(_, place)| place == 0)
@@ -239,7 +239,7 @@ impl Space {
         }
     }
 
-    /// Asks which open block of a stream, and which word line of it, is next: its slot, and the word line.
+    /// Asks for the next open block of a stream and its word line; returns its slot and the word line.
     fn ask_for_word_line(&self, at: usize, pool: usize, next: NextWordLine<'_>) -> (usize, u32) {
         self.with_open(at, pool, |open, slots| {
             let (which, word_line) = next.next(open, self);
@@ -247,7 +247,7 @@ impl Space {
         })
     }
 
-    /// Shows the open blocks of a stream, the one opened first before the others, and their slots.
+    /// Passes the open blocks of a stream, in the order in which they were opened, and their slots to `show`.
     fn with_open<T>(&self, at: usize, pool: usize, show: impl FnOnce(&[OpenBlock<'_>], &[usize]) -> T) -> T {
         let order = self.each[pool].order.as_ref().expect("the pool has an order");
         let works = order.works(at);
@@ -284,7 +284,7 @@ impl Space {
         let mut count = 0;
         for slot in order.slots(at) {
             let Some(one) = in_slot(slot) else { continue };
-            // The one opened first comes first.
+            // Sorted by opening, oldest first.
             let opening = self.opening_of(one.0);
             let place = (0..count).rfind(|place| self.opening_of(open[*place].block) < opening);
             let place = place.map_or(0, |before| before + 1);
@@ -296,8 +296,8 @@ impl Space {
         show(&open[..count], &slots[..count])
     }
 
-    /// Sets an open block of a stream aside if the design names one, and opens another one if that was the only one. Never while only
-    /// the blocks kept for the collector are free: what is set aside is room that it may have counted on.
+    /// Suspends an open block of a stream if the design selects one, and opens another if it was the only
+    /// one. Not while only blocks reserved for GC are free, as GC may count on the room of the block.
     fn suspend_one(&mut self, at: usize, row: RowId, stream: StreamId, next: NextWordLine<'_>) {
         let pool = self.pools.number_of_row(row);
         let order = self.each[pool].order.as_ref().expect("the pool has an order");
@@ -319,7 +319,8 @@ impl Space {
         }
     }
 
-    /// Vacates a suspended block of a stream of which word lines are programmed again, if the design names one and the row has no other.
+    /// Starts to reclaim a suspended block of a stream with reprogrammable word lines, if the design selects
+    /// one and the plane group is not reclaiming another.
     fn vacate_one(&mut self, at: usize, row: RowId, stream: StreamId, next: NextWordLine<'_>) {
         let again = self.of(row).again.as_ref().filter(|again| again.most(stream.0) > 0);
         if again.is_none_or(|again| again.vacated(row).is_some()) {
@@ -336,7 +337,8 @@ impl Space {
         }
     }
 
-    /// The suspended blocks of a stream in a row; with a `unit`, those of which a word line has that many locations.
+    /// Suspended blocks of a stream in a plane group; only those with `unit` locations in a word line, if
+    /// set.
     pub(super) fn suspended_of(
         &self,
         row: RowId,
@@ -348,7 +350,7 @@ impl Space {
         Some(SuspendedBlocks::new(&order.suspended, at, row, (stream.0, is_gc), unit))
     }
 
-    /// Sets a block of a stream aside of which each word line is programmed, if the design says so; whether it did.
+    /// Suspends a full block of a stream if the design says so; returns whether it did.
     pub(super) fn set_full_aside(
         &mut self,
         at: usize,
@@ -379,7 +381,7 @@ impl Space {
         true
     }
 
-    /// Suspends an open block of the stream noted at `at`, with the word lines that are written of it.
+    /// Suspends an open block of the stream at index `at`, with the bitmap of its programmed word lines.
     fn set_aside(&mut self, at: usize, row: RowId, block: BlockSetId) {
         let (at_work, capacity) = (self.open[at].filter(|(open, _)| *open == block), self.capacity(block));
         let order = self.of_mut(row).order.as_mut().expect("the pool has an order");
@@ -399,7 +401,7 @@ impl Space {
         self.note(Seen::Suspended { block });
     }
 
-    /// Opens a suspended block again as the only one of its stream, if the design names one; whether it did.
+    /// Resumes a suspended block as the stream's active block, if the design selects one; returns whether so.
     #[inline(never)]
     pub(super) fn resumed(
         &mut self,
@@ -414,7 +416,7 @@ impl Space {
         self.open[at].is_some()
     }
 
-    /// Opens a suspended block of a stream again, in a slot, if the design names one.
+    /// Resumes a suspended block of a stream into a slot, if the design selects one.
     fn resume_into(
         &mut self,
         slot: usize,
@@ -426,7 +428,7 @@ impl Space {
         if self.of(row).order.as_ref()?.suspended.of(at).is_empty() {
             return None;
         }
-        // The program that is going to be queued has the size of the blocks that the stream opens now.
+        // The next program has the size of the blocks that the stream opens now.
         let suspended = self.suspended_of(row, stream, Some(self.unit(row, stream)))?;
         if suspended.count() == 0 {
             return None;
@@ -440,14 +442,14 @@ impl Space {
         Some((block, place.expect("it is one of the suspended blocks that were shown")))
     }
 
-    /// A suspended block of a row is suspended no more; whether it was.
+    /// Ends the suspension of a block; returns whether it was suspended.
     pub(super) fn end_rest(&mut self, row: RowId, block: BlockSetId) -> bool {
         let at = self.at(row, self.table[block].written_by);
         self.of_mut(row).order.as_mut().is_some_and(|order| order.suspended.remove(at, block))
     }
 
-    /// Opens blocks for a stream that may have several, as far as a row has more free blocks than are kept for the collector. A
-    /// stream whose blocks change their mode has one at a time.
+    /// Opens blocks for a stream that may have several, while the plane group has more free blocks than are
+    /// reserved for GC. A stream whose blocks change mode has one at a time.
     fn open_more(&mut self, at: usize, row: RowId, stream: StreamId, next: NextWordLine<'_>) {
         while !self.changes_mode(row, stream)
             && self.free(row) > self.kept(row)
@@ -463,14 +465,14 @@ impl Space {
         }
     }
 
-    /// A slot of a stream in which no block is open.
+    /// Slot of a stream without an open block.
     fn empty_slot(&self, at: usize, row: RowId) -> Option<usize> {
         let order = self.of(row).order.as_ref()?;
         let works = order.works(at);
         order.slots(at).find(|slot| *slot != works && order.others[*slot].is_none())
     }
 
-    /// The block at work of a stream takes nothing more: the one of the others that was opened first is at work now.
+    /// Ends work on the active block of a stream; the oldest of its other open blocks becomes active.
     #[inline]
     pub(super) fn end_work(&mut self, at: usize, row: RowId) {
         self.open[at] = None;
@@ -489,8 +491,8 @@ impl Space {
         self.open[at] = turned;
     }
 
-    /// The state from now on of a block that is written in part, after a power cut: it is open again where its stream has no other, or may
-    /// have several, suspended where its stream may suspend blocks, or full.
+    /// State of a partly written block after a power cut: open if its stream has no active block or a free
+    /// slot, suspended if its stream may suspend blocks, otherwise full.
     pub(super) fn reopened(&mut self, at: usize, row: RowId, block: BlockSetId, written: u32) -> State {
         if self.open[at].is_none() {
             self.open[at] = Some((block, written));
@@ -513,8 +515,8 @@ impl Space {
         State::Suspended
     }
 
-    /// Of these blocks that are written in part, with how many of their locations are, those written least are open again, as many as
-    /// their streams may have: the collector counted on the room of its open ones. The others are suspended.
+    /// Chooses among partly written blocks, given with their written locations: the least written are open
+    /// again, as many as their streams may have, as GC counted on their room; others are suspended.
     pub(super) fn choose_open(&mut self, mut written: Vec<(u32, BlockSetId)>) {
         written.sort_unstable();
         for (written, block) in written {
@@ -524,12 +526,12 @@ impl Space {
         }
     }
 
-    /// Whether the stream noted at `at` may suspend blocks of a row.
+    /// Whether the stream at index `at` may suspend blocks of a plane group.
     pub(super) fn suspends(&self, at: usize, row: RowId) -> bool {
         self.of(row).order.as_ref().is_some_and(|order| order.suspended.limit(at) > 0)
     }
 
-    /// A block that is open beside the one at work takes nothing more; whether it was one.
+    /// Closes an open block other than the active one; returns whether it was such a block.
     pub(super) fn close_beside(&mut self, at: usize, row: RowId, block: BlockSetId) -> bool {
         let Some(order) = self.of_mut(row).order.as_mut() else { return false };
         let slots = order.slots(at);
@@ -537,7 +539,7 @@ impl Space {
         other.is_some_and(|other| other.take().is_some())
     }
 
-    /// Nothing is open beside the blocks at work any more, or suspended.
+    /// Clears the suspended blocks of a plane group and its open blocks other than the active ones.
     pub(super) fn forget_open_beside(&mut self, row: RowId) {
         let rows = (row.0 - self.pools.of_row(row).geometry.first_row().0) as usize;
         let streams = usize::from(self.streams.host + self.streams.gc);
@@ -548,7 +550,7 @@ impl Space {
         order.suspended.forget(first);
     }
 
-    /// Finds out again which word lines of the open and the suspended blocks are programmed, from what flash tells of their locations.
+    /// Rebuilds the bitmaps of open and suspended blocks from flash after a power cut.
     pub fn look_at_word_lines(&mut self, is_programmed: impl Fn(Location) -> bool) {
         for at in 0..self.open.len() {
             let Some((block, _)) = self.open[at] else { continue };
@@ -578,7 +580,7 @@ impl Space {
         }
     }
 
-    /// One bit a word line of a block: whether it is programmed.
+    /// Bitmap of the programmed word lines of a block.
     fn word_lines_of(
         &self,
         block: BlockSetId,

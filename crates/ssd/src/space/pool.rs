@@ -1,6 +1,5 @@
-//! The properties that the rows of a pool have in common: when they are cleaned, the blocks kept free, the unit of the map,
-//! the order and mode in which their blocks are written, and the blocks collected together. A device has one such pool at least;
-//! none is special.
+//! Properties shared by the plane groups of a pool: GC watermarks, blocks reserved for GC, mapping unit,
+//! program order, cell modes and superblocks. Each device has at least one pool; all pools are alike.
 
 use wordline_kernel::{Column, state};
 use wordline_nand::{BlockSetId, CellMode, Location, RowId};
@@ -13,13 +12,13 @@ use super::super_blocks::SuperBlocks;
 use super::{Block, Space, State, StreamId, Streams};
 use crate::policy::frontier::{self, OpenBlock};
 
-/// The properties that the rows of a pool have in common.
+/// Properties shared by the plane groups of a pool.
 pub(super) struct PoolSpace {
-    /// Free blocks of a row that only the collector may open; see [`Streams::kept_blocks`].
+    /// Free blocks of a plane group that only GC may open; see [`Streams::kept_blocks`].
     kept: usize,
-    /// Blocks of a row that cannot count on holding data; see [`Streams::blocks_at_work`].
+    /// Blocks of a plane group that cannot be counted on for data; see [`Streams::blocks_at_work`].
     pub at_work: u32,
-    /// Free blocks of a row below which cleaning starts, and at which it stops.
+    /// GC watermarks: GC starts below the first number of free blocks and stops at the second.
     marks: [usize; 2],
     /// Whether what blocks in other modes lack counts as free to the collector.
     pub counts_programs: bool,
@@ -27,17 +26,17 @@ pub(super) struct PoolSpace {
     whole_unit: Option<u32>,
     /// Valid pages.
     valid: u64,
-    /// Pages on their way to it that have no place in it yet; not counted for the first pool.
+    /// Pages bound for this pool that have no location in it yet; not counted for the first pool.
     on_their_way: u64,
-    /// Valid pages beyond which those of the host leave the pool for the first.
+    /// Valid pages above which host pages are migrated to the first pool.
     most: u64,
-    /// The blocks in each mode, but the native one, that a stream's blocks are opened in.
+    /// Blocks in each cell mode other than the native one.
     pub modes: Vec<ModeBlocks>,
-    /// None where word lines are programmed by their numbers.
+    /// `None` where word lines are programmed in numerical order.
     pub order: Option<Box<Order>>,
-    /// None where no word line is programmed again.
+    /// `None` where no word line is reprogrammed.
     pub again: Option<Box<Again>>,
-    /// None where blocks are cleaned one by one.
+    /// `None` where blocks are collected one by one.
     pub super_blocks: Option<Box<SuperBlocks>>,
 }
 
@@ -49,7 +48,7 @@ state!(PoolSpace {
 });
 
 impl PoolSpace {
-    /// A pool that is mapped by page and written by word lines in order, of which nothing is valid.
+    /// Pool without valid pages, mapped by page, with word lines programmed in order.
     pub fn new(streams: Streams) -> Self {
         Self {
             kept: streams.kept_blocks(),
@@ -67,7 +66,7 @@ impl PoolSpace {
         }
     }
 
-    /// The blocks in the mode of a block; none for a native one.
+    /// Counters of the mode of a block; `None` for a native block.
     #[inline]
     fn in_mode_of(&mut self, known: &Block) -> Option<&mut ModeBlocks> {
         if self.modes.is_empty() {
@@ -77,7 +76,7 @@ impl PoolSpace {
         self.modes.iter_mut().find(|blocks| blocks.mode() == mode)
     }
 
-    /// A block of a row was opened for a stream, in a mode.
+    /// Records that a block was opened for a stream, in a cell mode.
     pub fn opened(&mut self, row: RowId, stream: StreamId, block: BlockSetId, mode: CellMode) {
         if let Some(all) = &mut self.super_blocks {
             all.open(row, stream.0.into(), block);
@@ -87,7 +86,7 @@ impl PoolSpace {
         }
     }
 
-    /// A block of a row was closed.
+    /// Records that a block was closed.
     #[inline]
     pub fn closed(&mut self, row: RowId, block: BlockSetId, known: &Block) {
         if let Some(blocks) = self.in_mode_of(known) {
@@ -98,7 +97,7 @@ impl PoolSpace {
         }
     }
 
-    /// A block of a row becomes a victim, before its state says so.
+    /// Records that a block becomes a victim; called before its state changes.
     #[inline]
     pub fn cleans(&mut self, row: RowId, block: BlockSetId, known: &Block) {
         if let Some(blocks) = self.in_mode_of(known) {
@@ -109,7 +108,7 @@ impl PoolSpace {
         }
     }
 
-    /// A block of a row is to be taken out of use, or is, before its state says so.
+    /// Records that a block is pending retirement or out of service; called before its state changes.
     pub fn condemned(&mut self, row: RowId, block: BlockSetId, known: &Block) {
         if let Some(all) = &mut self.super_blocks {
             all.leave(row, block, known);
@@ -117,7 +116,7 @@ impl PoolSpace {
         }
     }
 
-    /// A block of a row is erased, or out of use, before its state says so: it is native again.
+    /// Returns a block that is erased or out of service to the native mode; called before its state changes.
     #[inline]
     pub fn leaves_mode(&mut self, row: RowId, known: &mut Block) {
         let was_victim = known.state == State::Victim;
@@ -127,7 +126,7 @@ impl PoolSpace {
         known.mode = BlockMode::Native;
     }
 
-    /// A victim of a row is erased or taken out of use, before its state says so.
+    /// Records that a victim was erased or taken out of service; called before its state changes.
     #[inline]
     pub fn cleaned(&mut self, row: RowId, block: BlockSetId, known: &mut Block) {
         self.leaves_mode(row, known);
@@ -139,7 +138,7 @@ impl PoolSpace {
         }
     }
 
-    /// A row is out of use.
+    /// Records that a plane group is out of service.
     pub fn lose_row(&mut self, row: RowId) {
         if let Some(again) = &mut self.again {
             again.forget_row(row);
@@ -149,14 +148,14 @@ impl PoolSpace {
         }
     }
 
-    /// The blocks that are written are known again after a power cut.
+    /// Rebuilds the superblocks from the blocks found after a power cut.
     pub fn found(&mut self, table: &Column<BlockSetId, Block>) {
         if let Some(all) = &mut self.super_blocks {
             all.find(table);
         }
     }
 
-    /// Nothing is valid any more, and nothing is known of the blocks.
+    /// Resets everything that a power cut loses.
     pub fn forget(&mut self) {
         (self.valid, self.on_their_way, self.most) = (0, 0, u64::MAX);
         self.modes.iter_mut().for_each(ModeBlocks::forget);
@@ -170,31 +169,31 @@ impl PoolSpace {
 }
 
 impl Space {
-    /// The properties that the rows of the pool of `row` have in common.
+    /// Properties of the pool of `row`.
     #[inline]
     pub(super) fn of(&self, row: RowId) -> &PoolSpace {
         &self.each[self.pools.number_of_row(row)]
     }
 
-    /// The same, to be changed.
+    /// Mutable properties of the pool of `row`.
     #[inline]
     pub(super) fn of_mut(&mut self, row: RowId) -> &mut PoolSpace {
         &mut self.each[self.pools.number_of_row(row)]
     }
 
-    /// The pool of a block, its row, and what is known of it.
+    /// Pool, plane group and entry of a block.
     #[inline]
     pub(super) fn parts_of(&mut self, block: BlockSetId) -> (&mut PoolSpace, RowId, &mut Block) {
         let row = self.row_of(block);
         (&mut self.each[self.pools.number_of_row(row)], row, &mut self.table[block])
     }
 
-    /// Pages on their way to a pool that have no place in it yet; 0 for the first pool, to which all others go.
+    /// Pages bound for a pool that have no location in it yet; 0 for the first pool, the default destination.
     pub fn on_their_way(&self, pool: usize) -> u64 {
         self.each[pool].on_their_way
     }
 
-    /// Pages begin to go to a pool, or have arrived there.
+    /// Counts pages bound for a pool when they set out (`begin`) or when they arrive.
     #[inline]
     pub(crate) fn note_on_their_way(&mut self, pool: usize, pages: u32, begin: bool) {
         if pool > 0 {
@@ -203,17 +202,17 @@ impl Space {
         }
     }
 
-    /// Opens blocks of a pool in a mode from now on; before the first one is written.
+    /// Opens blocks of a pool in a cell mode from now on. Must be called before the first block is written.
     pub fn open_in(&mut self, pool: usize, share: ModeShare) {
         self.each[pool].modes.push(ModeBlocks::new(share, &self.pools.get(pool).geometry));
     }
 
-    /// Opens native blocks alone while `paused`.
+    /// Opens only native blocks while `paused`.
     pub fn pause_modes(&mut self, paused: bool) {
         self.each.iter_mut().flat_map(|pool| &mut pool.modes).for_each(|blocks| blocks.pause(paused));
     }
 
-    /// Sets no blocks aside while `paused`.
+    /// Suspends no blocks while `paused`.
     pub fn pause_suspending(&mut self, paused: bool) {
         self.each
             .iter_mut()
@@ -221,7 +220,7 @@ impl Space {
             .for_each(|order| order.suspended.pause(paused));
     }
 
-    /// The oldest closed block of a row in a mode, if more such blocks than `keep` are not being cleaned.
+    /// Oldest closed block of a plane group in a mode, if more than `keep` such blocks are not victims.
     #[inline]
     pub fn oldest_in(&mut self, row: RowId, mode: CellMode, keep: u32) -> Option<BlockSetId> {
         let Self { each, table, pools, .. } = self;
@@ -229,25 +228,27 @@ impl Space {
         modes.iter_mut().find(|blocks| blocks.mode() == mode)?.oldest(row, keep, table)
     }
 
-    /// Forms super blocks in a pool from now on; before the first block is written, and after [`keep`](Self::keep).
+    /// Forms superblocks in a pool from now on. Must be called after [`keep`](Self::keep) and before the
+    /// first block is written.
     pub fn form_super_blocks(&mut self, pool: usize) {
         let streams = usize::from(self.streams.host + self.streams.gc);
         let all = SuperBlocks::new(self.pools.get(pool), streams, self.indexes);
         self.each[pool].super_blocks = Some(Box::new(all));
     }
 
-    /// While super blocks wait, no row is too far behind to open a block of them: rows are filled one after the other.
+    /// Sets whether superblocks wait for all plane groups, however far behind: used while groups are filled
+    /// one after the other.
     pub fn wait_for_rows(&mut self, waits: bool) {
         self.each.iter_mut().filter_map(|pool| pool.super_blocks.as_mut()).for_each(|all| all.wait(waits));
     }
 
-    /// Whether a super block was chosen in the pool of a row since this was last asked.
+    /// Whether a superblock of the pool of a plane group was chosen since the last call.
     #[inline]
     pub fn take_choice_of_super_block(&mut self, row: RowId) -> bool {
         self.of_mut(row).super_blocks.as_mut().is_some_and(|all| all.take_choice())
     }
 
-    /// Makes those blocks of a candidate of the pool of a row the next victims of their rows that gain something.
+    /// Makes the blocks of a chosen superblock next victims, except those that would gain nothing.
     pub fn choose_super_block(&mut self, row: RowId, chosen: BlockSetId) {
         let Self { each, table, pools, .. } = self;
         if let Some(all) = &mut each[pools.number_of_row(row)].super_blocks {
@@ -255,7 +256,7 @@ impl Space {
         }
     }
 
-    /// The block stays as it is, though its super block was chosen.
+    /// Spares a block whose superblock was chosen.
     pub fn leave_out(&mut self, block: BlockSetId) {
         let (pool, row, _) = self.parts_of(block);
         if let Some(all) = &mut pool.super_blocks {
@@ -263,8 +264,7 @@ impl Space {
         }
     }
 
-    /// Cleans the rows of a pool between these numbers of free blocks from now on: below the first it starts, at the second it
-    /// stops.
+    /// Sets the GC watermarks of a pool, in free blocks of a plane group: start and stop.
     pub fn clean_between(&mut self, pool: usize, marks: [u32; 2]) {
         self.each[pool].marks = marks.map(|blocks| blocks as usize);
     }
@@ -279,37 +279,37 @@ impl Space {
         self.each[pool].whole_unit = Some(self.pools.get(pool).locations.per_program);
     }
 
-    /// Free blocks of a row below which cleaning starts, and at which it stops.
+    /// GC watermarks of a plane group, in free blocks: GC starts below the first, stops at the second.
     #[inline]
     pub fn marks(&self, row: RowId) -> [usize; 2] {
         self.of(row).marks
     }
 
-    /// Free blocks of a row that only the collector may open.
+    /// Free blocks of a plane group that only GC may open.
     #[inline]
     pub fn kept(&self, row: RowId) -> usize {
         self.of(row).kept
     }
 
-    /// Whether a row is of a pool that is mapped by program units. Its valid pages count as whole units.
+    /// Whether the pool of a plane group is mapped by program units. Its valid pages count as whole units.
     #[inline]
     pub fn has_whole_units(&self, row: RowId) -> bool {
         self.of(row).whole_unit.is_some()
     }
 
-    /// Whether the map of pages tells of a location, of which a part may be in flash. A pool of whole units has a map of its
-    /// own, with an entry for each unit, which is in memory.
+    /// Whether the page map covers a location, and part of it may be in flash. A coarsely mapped pool has a
+    /// map of its own, with one entry for each unit, in memory.
     #[inline]
     pub fn is_mapped_by_page(&self, location: Location) -> bool {
         self.each[self.pools.number_of_location(location)].whole_unit.is_none()
     }
 
-    /// Pages of the host leave a pool, which is not the first, as long as more than this many are valid there.
+    /// Sets the number of valid pages above which host pages leave a pool, which is not the first.
     pub fn hold_at_most(&mut self, pool: usize, pages: u64) {
         self.each[pool].most = pages;
     }
 
-    /// Whether pages of the host are to leave the pool of a row for the first.
+    /// Whether host pages are to be migrated from the pool of a plane group to the first one.
     #[inline]
     pub fn is_crowded(&self, row: RowId) -> bool {
         let pool = self.of(row);
@@ -321,7 +321,7 @@ impl Space {
         self.each[pool].valid
     }
 
-    /// The closed block of a row with the fewest valid pages, of those that are `wanted`. It looks at all of them.
+    /// Closed and `wanted` block of a plane group with the fewest valid pages. Scans all blocks of the group.
     pub fn emptiest_of(&self, row: RowId, wanted: impl Fn(&BlockSetId) -> bool) -> Option<BlockSetId> {
         let closed = self.blocks_of(row).filter(|block| self.state(*block) == State::Closed);
         closed.filter(wanted).min_by_key(|block| self.valid(*block))
@@ -332,8 +332,8 @@ impl Space {
         self.each.iter().map(|pool| pool.valid).sum()
     }
 
-    /// Counts a location of a pool that becomes valid, or is so no more. Returns the pages that it takes room for, or gives up
-    /// room of: a unit that is mapped as a whole takes room as a whole while anything of it is valid.
+    /// Counts a location of a pool as valid or invalid. Returns the pages gained or given up: a mapping unit
+    /// counts as a whole while any of it is valid.
     #[inline]
     pub(super) fn count_valid_page(&mut self, pool: usize, location: Location, is_valid: bool) -> u32 {
         let one = &mut self.each[pool];
@@ -344,20 +344,20 @@ impl Space {
         }
     }
 
-    /// Lets word lines of a pool be programmed again from now on, as often as each stream of the host says in `most`; after
-    /// [`order`](Self::order).
+    /// Allows word lines of a pool to be reprogrammed, as often as `most` says for each host stream; called
+    /// after [`order`](Self::order).
     pub fn program_again(&mut self, pool: usize, most: Vec<u8>) {
         let one = self.pools.get(pool);
         let begins = self.at(one.geometry.first_row(), StreamId(0));
         let streams = usize::from(self.streams.host + self.streams.gc);
         let mut of_all = most;
         of_all.resize(streams, 0);
-        // Each such stream may have a block at work beside a full one.
+        // Each such stream may have a full block open beside its active block.
         self.each[pool].at_work += of_all.iter().map(|times| u32::from(*times > 0)).sum::<u32>();
         self.each[pool].again = Some(Box::new(Again::new(one, begins, of_all)));
     }
 
-    /// The places of a row where word lines are programmed again are to be named anew.
+    /// Requests a new selection of the pages to reprogram in a plane group.
     #[inline]
     pub fn look_at_row_again(&mut self, row: RowId) {
         if let Some(again) = &mut self.of_mut(row).again {
@@ -365,7 +365,7 @@ impl Space {
         }
     }
 
-    /// The same, because a block of the row in the two-bit mode lost a page.
+    /// Requests a new selection after a block in MLC mode lost a page.
     #[inline]
     pub(super) fn look_again(&mut self, row: RowId, block: BlockSetId) {
         if let Some(again) = &mut self.of_mut(row).again {
@@ -374,7 +374,7 @@ impl Space {
         }
     }
 
-    /// No place in a block of a row is to be written.
+    /// Deselects all pages of a block for reprogramming.
     #[inline]
     pub(super) fn unname_again(&mut self, row: RowId, block: BlockSetId) {
         let at = self.at(row, self.table[block].written_by);
@@ -385,7 +385,7 @@ impl Space {
         self.stop_vacating(row, block);
     }
 
-    /// A block of a row is not vacated any more, if it was.
+    /// Ends the reclaim of a block, if it is being reclaimed.
     pub(super) fn stop_vacating(&mut self, row: RowId, block: BlockSetId) {
         let again = self.of_mut(row).again.as_mut();
         let again = again.filter(|again| again.vacated(row).is_some_and(|vacated| vacated.block == block));
@@ -394,13 +394,14 @@ impl Space {
         }
     }
 
-    /// A suspended block of a row is vacated: until nothing of its last super layer is valid, no place of it is named.
+    /// Reclaims a suspended block: none of its pages is selected while its last super layer has valid pages.
     pub(super) fn vacate(&mut self, row: RowId, block: BlockSetId) {
         self.unname_again(row, block);
         self.of_mut(row).again.as_mut().expect("the caller saw it").vacate(row, block);
     }
 
-    /// The pages that are to leave the super layer of a row that is vacated: once, when no program of its block is under way.
+    /// Pages to relocate from the super layer being reclaimed in a plane group, returned once, when no
+    /// program of its block is in progress.
     pub fn list_vacated(&mut self, row: RowId) -> Option<(BlockSetId, Vec<Location>)> {
         let Vacated { block, super_layer, .. } = self.of(row).again.as_ref()?.vacated(row)?;
         if !self.is_to_vacate(row) || self.table[block].programs > 0 {
@@ -410,8 +411,8 @@ impl Space {
         Some((block, self.valid_in_super_layer(block, super_layer).collect()))
     }
 
-    /// Once nothing of the super layer of a row that is vacated is valid, the next one before it is that holds something; its block can be
-    /// programmed again meanwhile.
+    /// Moves the reclaim of a plane group to the next lower super layer with valid pages, once the current
+    /// one has none; the block may be reprogrammed meanwhile.
     pub(super) fn go_on_vacating(&mut self, row: RowId) {
         let vacated = self.of(row).again.as_ref().and_then(|again| again.vacated(row));
         let Some(Vacated { block, super_layer, .. }) = vacated else { return };
@@ -423,8 +424,8 @@ impl Space {
         self.of_mut(row).again.as_mut().expect("it was just there").go_on_vacating(row, next);
     }
 
-    /// Closes the suspended blocks of a stream of a row of which each word line is programmed, and none may be programmed again: nothing will
-    /// be written there before an erase.
+    /// Closes the suspended blocks of a stream whose word lines are all programmed and cannot be
+    /// reprogrammed: nothing can be written there before an erase.
     pub(super) fn close_spent(&mut self, row: RowId, stream: StreamId) {
         let blocks = self.suspended_of(row, stream, None).into_iter().flat_map(|suspended| suspended.iter());
         let is_spent = |one: &OpenBlock<'_>| {
@@ -436,13 +437,13 @@ impl Space {
         spent.into_iter().for_each(|block| self.close(block));
     }
 
-    /// A row of which the places are to be [named](Self::select_reprogram).
+    /// A plane group whose next pages must be [selected](Self::select_reprogram).
     pub fn take_unnamed(&mut self) -> Option<RowId> {
         self.each.iter_mut().filter_map(|pool| pool.again.as_mut()).find_map(|again| again.take_unnamed())
     }
 
-    /// Has a word line named that the next program of each stream of a row goes to, where some can be programmed again. A block of which
-    /// each word line is programmed, and none can be programmed again now, is set aside if its design says so; else it closes.
+    /// Asks the design for the word line of the next program of each stream, where some can be reprogrammed.
+    /// A full block without such word lines is suspended if its design says so, else closed.
     pub fn select_reprogram(&mut self, row: RowId, next: NextWordLine<'_>) {
         self.go_on_vacating(row);
         for stream in (0..self.streams.host).map(StreamId) {
@@ -459,7 +460,7 @@ impl Space {
         }
     }
 
-    /// A block of a stream is full: it stays open while a page of it can be replaced.
+    /// Keeps a full block of a stream open while one of its pages can be replaced.
     fn keep_full(
         &mut self,
         at: usize,
@@ -476,7 +477,7 @@ impl Space {
         }
     }
 
-    /// Blocks of a stream of a row that have nothing to be programmed again are not looked at until they lose a page.
+    /// Skips blocks of a stream that have nothing to reprogram until they lose a page.
     fn forget_lost_pages(&mut self, row: RowId, stream: StreamId) {
         let blocks = self.suspended_of(row, stream, None).into_iter().flat_map(|suspended| suspended.iter());
         let has_none = |block: &BlockSetId| {
@@ -488,7 +489,7 @@ impl Space {
         done.into_iter().for_each(|block| again.set_lost_page(block, false));
     }
 
-    /// Asks for the next word line of a stream: the place in it, if it is programmed again.
+    /// Asks the design for the next word line of a stream; returns the page to replace if it is reprogrammed.
     fn ask_again(&self, row: RowId, stream: StreamId, next: NextWordLine<'_>) -> Option<Place> {
         let per_super_layer = self.of(row).again.as_ref()?.per_super_layer();
         let found = self.places_of(row, stream);
@@ -506,7 +507,7 @@ impl Space {
         found[which].1.iter().copied().find(|place| place.word_line == word_line)
     }
 
-    /// The place of the next program of a stream, which replaces a page.
+    /// Allocates the next program of a stream, which replaces a page.
     #[inline(never)]
     pub(super) fn take_again(&mut self, row: RowId, stream: StreamId, place: Place) -> Location {
         let at = self.at(row, stream);
@@ -518,7 +519,8 @@ impl Space {
         first
     }
 
-    /// A word line of the block at work of the stream noted at `at` is programmed, from `first` on; `is_last` says whether it was the last one.
+    /// Records that a word line of the active block of the stream at index `at` is programmed, from `first`
+    /// on; `is_last` if the block is full now.
     #[inline(never)]
     pub(super) fn note_word_line(&mut self, at: usize, first: Location, is_last: bool) {
         if self.mode(self.pools.block_of(first)) != CellMode::TwoBit {
@@ -529,7 +531,8 @@ impl Space {
         let stream = self.table[block].written_by;
         let again = self.each[pool].again.as_mut().expect("the caller saw it");
         again.programmed(block, word_line);
-        // A stream that cannot open a block writes to that of another one, which had a place named: its super layer may be closed now.
+        // A stream that cannot open a block writes to another stream's, which may have a page selected: its
+        // super layer may be closed now.
         again.unname(at, block);
         if !is_last || again.most(stream.0) == 0 {
             return;
@@ -543,18 +546,18 @@ impl Space {
         }
     }
 
-    /// Whether a block of the stream noted at `at`, of which each word line is programmed, stays open to be programmed again.
+    /// Whether a full block of the stream at index `at` stays open to be reprogrammed.
     #[inline]
     pub(super) fn stays_open(&self, at: usize, pool: usize, block: BlockSetId) -> bool {
         self.each[pool].again.as_ref().is_some_and(|again| again.full(at) == Some(block))
     }
 
-    /// A block is not programmed again any more; whether it was open for that alone.
+    /// Stops reprogramming a block; returns whether it was open only for that.
     pub(super) fn leave_again(&mut self, at: usize, row: RowId, block: BlockSetId) -> bool {
         self.of_mut(row).again.as_mut().is_some_and(|again| again.leave(at, block))
     }
 
-    /// A program of a word line failed, from `first` on: it is not programmed again.
+    /// Excludes a word line from reprogramming after a failed program at `first`.
     pub(crate) fn spoil_word_line(&mut self, first: Location) {
         if self.mode(self.pools.block_of(first)) == CellMode::TwoBit {
             let Place { block, word_line, .. } = self.place_of(first);
@@ -563,8 +566,8 @@ impl Space {
         }
     }
 
-    /// Finds out again how often word lines were programmed again, from what flash tells of their locations: none where a word line is not
-    /// programmed or cannot be read.
+    /// Rebuilds the reprogram counts of word lines from flash after a power cut; `times` is `None` for a
+    /// location not programmed, `u8::MAX` for an unreadable one.
     pub fn look_at_rewrites(&mut self, times: impl Fn(Location) -> Option<u8>) {
         for pool in 0..self.each.len() {
             let (Some(order), Some(_)) = (&self.each[pool].order, &self.each[pool].again) else { continue };
@@ -592,7 +595,7 @@ impl Space {
         }
     }
 
-    /// Pages that take room because of this location alone, whether it is valid or not.
+    /// Pages that count as valid only because of this location, whether it is valid or not.
     #[inline(never)]
     fn pages_alone(&self, pool: usize, location: Location, unit: u32) -> u32 {
         let locations = &self.pools.get(pool).locations;

@@ -1,4 +1,5 @@
-//! The word lines of the block table that can be programmed again: which pages of them, and in which mode.
+//! Reprogrammable word lines of the block table: which of their pages can be replaced, and the cell mode of
+//! such a program.
 
 use wordline_nand::{BlockSetId, CellMode, Location, Pool, RowId};
 
@@ -8,7 +9,7 @@ use crate::ensure::ensure;
 use crate::policy::frontier::{self, OpenBlock};
 
 impl Space {
-    /// Whether a block can hold other pages than before without having been erased.
+    /// Whether pages of a block can be replaced without an erase.
     pub fn may_change(&self, block: BlockSetId) -> bool {
         let again = self.each[self.pools.number_of_block(block)].again.as_ref();
         again.is_some_and(|again| again.most(self.table[block].written_by.0) > 0)
@@ -21,33 +22,33 @@ impl Space {
         locations.of_pages_side_by_side(geometry.planes_per_row)
     }
 
-    /// The first location of a place.
+    /// First location of a page of a word line.
     pub(super) fn location_of(&self, place: Place) -> Location {
         let Place { block, word_line, page } = place;
         self.pools.at(block, (word_line * 2 + page) * self.side(block))
     }
 
-    /// The place of which a location is the first.
+    /// Page of a word line, given its first location.
     pub(super) fn place_of(&self, first: Location) -> Place {
         let (block, place) = self.pools.of_location(first).locations.split(first);
         let page = place / self.side(block);
         Place { block, word_line: page / 2, page: page % 2 }
     }
 
-    /// The place of the next program of a stream, if it replaces a page.
+    /// Page that the next program of a stream replaces, if any.
     #[inline]
     pub(super) fn named_again(&self, row: RowId, stream: StreamId) -> Option<Place> {
         self.of(row).again.as_ref()?.named(self.at(row, stream))
     }
 
-    /// The mode of a program of a place.
+    /// Cell mode of a program that replaces a page.
     pub(super) fn mode_again(&self, place: Place) -> CellMode {
         let again = self.each[self.pools.number_of_block(place.block)].again.as_ref();
         let times = again.and_then(|again| again.times(place.block, place.word_line)).unwrap_or(0);
         CellMode::Reprogrammed(times + 1)
     }
 
-    /// The state of a word line; nothing in a block that is not in the two-bit mode.
+    /// State of a word line; empty for a block that is not in MLC mode.
     pub fn word_line(&self, block: BlockSetId, word_line: u32) -> WordLineFacts {
         if self.mode(block) != CellMode::TwoBit {
             return WordLineFacts { again: None, valid: [0, 0] };
@@ -63,7 +64,7 @@ impl Space {
         (first..first + self.side(place.block)).map(|at| u32::from(self.is_valid(Location(at)))).sum()
     }
 
-    /// The word lines of the pool of a block that can be programmed again, if those of the block can.
+    /// Reprogram state of the pool of a block, if word lines of the block can be reprogrammed.
     fn again_in(&self, block: BlockSetId) -> Option<&Again> {
         let known = &self.table[block];
         let takes = matches!(known.state, State::Open | State::Suspended) && !known.condemned;
@@ -71,7 +72,8 @@ impl Space {
         (takes && self.mode(block) == CellMode::TwoBit).then_some(again)
     }
 
-    /// Whether a word line of the last super layer of a block may be programmed again, now or once it loses a page.
+    /// Whether a word line of the last super layer of a block may be reprogrammed, now or once it loses a
+    /// page.
     pub(super) fn has_rewrite_left(&self, block: BlockSetId) -> bool {
         self.again_in(block).is_some_and(|again| {
             let most = again.most(self.table[block].written_by.0);
@@ -81,7 +83,8 @@ impl Space {
         })
     }
 
-    /// The places of a block that can be written again, a page of each word line at most, once no program of it is under way.
+    /// Pages of a block that can be replaced once no program of it is in progress, at most one for each word
+    /// line.
     pub(super) fn places_again(&self, block: BlockSetId) -> impl Iterator<Item = Place> + '_ {
         self.again_in(block).into_iter().flat_map(move |again| {
             let most = again.most(self.table[block].written_by.0);
@@ -93,27 +96,27 @@ impl Space {
         })
     }
 
-    /// Whether the places of a block can be written now: no program of it is under way, no read of it is queued, which would find the
-    /// new page in the place of the old one, and the super layer that they are in is not being vacated.
+    /// Whether pages of a block can be replaced now: it has no program in progress, no queued read, which
+    /// would find the new page instead of the old one, and its last super layer is not being reclaimed.
     pub(super) fn is_quiet(&self, block: BlockSetId) -> bool {
         let (Block { programs, readers, .. }, row) = (self.table[block], self.row_of(block));
         let leaves = |again: &Again| again.leaves_last_super_layer(row, block);
         programs == 0 && readers == 0 && !self.of(row).again.as_deref().is_some_and(leaves)
     }
 
-    /// The block of a row that is vacated.
+    /// Block of a plane group that is being reclaimed.
     #[inline]
     pub fn vacated(&self, row: RowId) -> Option<BlockSetId> {
         Some(self.of(row).again.as_ref()?.vacated(row)?.block)
     }
 
-    /// Whether the collector has yet to be told the pages of the block of a row that is vacated.
+    /// Whether pages of the block being reclaimed in a plane group are still to be listed for GC.
     #[inline]
     pub fn is_to_vacate(&self, row: RowId) -> bool {
         self.of(row).again.as_ref().is_some_and(|again| again.is_to_list(row))
     }
 
-    /// The valid pages of a super layer of a block.
+    /// Valid pages of a super layer of a block.
     pub(super) fn valid_in_super_layer(
         &self,
         block: BlockSetId,
@@ -126,15 +129,16 @@ impl Space {
         all.filter(|page| self.is_valid(*page))
     }
 
-    /// Whether a program of the host of a stream whose word lines are programmed again goes to a block of the first stream, beside pages of
-    /// the block of the row that is vacated: it would have to begin a word line, though blocks hold cooling data in the place of new ones.
+    /// Whether a host program of a stream with reprogrammable word lines goes to a block of the first stream,
+    /// together with pages of the block being reclaimed: it would begin a word line, although cooling data
+    /// occupy reprogrammable ones.
     pub(crate) fn goes_beside_vacated(&self, row: RowId, stream: StreamId) -> bool {
         let has_again = self.of(row).again.as_ref().is_some_and(|again| again.most(stream.0) > 0);
         has_again && self.named_again(row, stream).is_none()
     }
 
-    /// The blocks of a stream of a row in which some place can be written now, and its block at work, the one opened first before the
-    /// others; nothing where there is no such place.
+    /// Blocks of a stream with pages that can be replaced now, with its active block, in the order in which
+    /// they were opened; empty if there is no such page.
     pub(super) fn places_of(&self, row: RowId, stream: StreamId) -> Vec<(OpenBlock<'_>, Vec<Place>)> {
         let at = self.at(row, stream);
         let (Some(again), Some(order)) = (&self.of(row).again, &self.of(row).order) else {
@@ -163,12 +167,13 @@ impl Space {
         all
     }
 
-    /// Word lines of a super layer of the pool of a block, where word lines are programmed again.
+    /// Word lines of a super layer in the pool of a block; `None` where word lines are not reprogrammed.
     pub fn per_super_layer(&self, block: BlockSetId) -> Option<u32> {
         Some(self.each[self.pools.number_of_block(block)].again.as_ref()?.per_super_layer())
     }
 
-    /// The locations of the other page of the word line that a program of `first` replaced a page of; none if it replaced none.
+    /// Locations of the other page of the word line of which a program of `first` replaced a page; empty if
+    /// it replaced none.
     pub(crate) fn kept_beside(&self, first: Location) -> std::ops::Range<u32> {
         let replaced = self.place_of(first);
         let is_again =
@@ -177,8 +182,8 @@ impl Space {
         if is_again { other..other + self.side(replaced.block) } else { 0..0 }
     }
 
-    /// Checks what is known of the word lines against the chips, which say how often that of a location was programmed again; a bug if
-    /// it is wrong.
+    /// Checks the reprogram counts against those of the chips, which `times` returns for a location; panics
+    /// if they differ.
     pub(crate) fn audit_again(&self, times: impl Fn(Location) -> u8) {
         for pool in self.each.iter().zip(self.pools.iter()) {
             let (Some(again), Pool { geometry, .. }) = (&pool.0.again, pool.1) else { continue };
@@ -196,7 +201,7 @@ impl Space {
         }
     }
 
-    /// Checks what was loaded of a row: the blocks that stay open are there, and so are the places named.
+    /// Checks the loaded state of a plane group: the blocks kept open and the pages selected exist.
     pub(super) fn check_again(&self, row: RowId) -> Result<(), String> {
         let Some(again) = &self.of(row).again else { return Ok(()) };
         ensure(again.is_whole(), || "word lines that are programmed again of another device".to_owned())?;

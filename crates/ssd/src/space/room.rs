@@ -1,38 +1,38 @@
-//! Room in a row: how many of its blocks are good, how many pages it holds, and how many it can take.
+//! Capacity of a plane group: its good blocks, valid pages and free pages.
 
 use wordline_nand::RowId;
 
 use super::{Space, State, all_rows};
 
 impl Space {
-    /// Blocks that are out of use.
+    /// Blocks out of service.
     pub fn bad(&self) -> u64 {
         let bad = |row: RowId| self.pools.of_row(row).geometry.blocks_per_plane - self.good(row);
         all_rows(&self.pools).map(|row| u64::from(bad(row))).sum()
     }
 
-    /// Pages that a row can hold for the host, beside the blocks at work.
+    /// Pages that a plane group can hold for the host, beyond the active blocks.
     #[inline]
     pub fn limit(&self, row: RowId) -> u32 {
         self.good[row].saturating_sub(self.of(row).at_work) * self.pools.per_block_of(row)
     }
 
-    /// Blocks of a row that are not bad.
+    /// Good blocks of a plane group.
     pub fn good(&self, row: RowId) -> u32 {
         self.good[row]
     }
 
-    /// Whether any block of a row is not out of use.
+    /// Whether any block of a plane group is in service.
     pub fn is_in_use(&self, row: RowId) -> bool {
         self.blocks_of(row).any(|block| self.state(block) != State::Bad)
     }
 
-    /// Valid pages of a row.
+    /// Valid pages of a plane group.
     pub fn valid_in(&self, row: RowId) -> u32 {
         self.row_valid[row]
     }
 
-    /// Pages of a row that cleaning would gain: written, and not valid.
+    /// Pages of a plane group that GC would gain: written but invalid.
     pub fn gain(&self, row: RowId) -> u32 {
         let per_block = self.pools.per_block_of(row);
         let unwritten: u32 = self.streams.all().map(|stream| self.unwritten(row, stream)).sum();
@@ -40,12 +40,13 @@ impl Space {
         (used * per_block).saturating_sub(unwritten + self.valid_in(row))
     }
 
-    /// Pages that can be programmed without an erase: those of free blocks, and those that are left of open ones in their mode.
+    /// Pages that can be programmed before an erase: those of free blocks, and the rest of open blocks in
+    /// their mode.
     pub fn free_pages(&self) -> u64 {
         all_rows(&self.pools).map(|row| u64::from(self.room_of(row))).sum()
     }
 
-    /// The same of one row.
+    /// Pages of one plane group that can be programmed before an erase.
     pub fn room_of(&self, row: RowId) -> u32 {
         let open = self.streams.all().flat_map(|stream| {
             self.open[self.at(row, stream)].into_iter().chain(self.open_beside(row, stream))
@@ -76,7 +77,7 @@ impl Space {
         self.closed.invalid(row)
     }
 
-    /// Whether the row has no room for `pages` more valid pages.
+    /// Whether the plane group cannot hold `pages` more valid pages.
     #[inline]
     pub fn is_full(&self, row: RowId, pages: u32) -> bool {
         self.row_valid[row] + pages > self.limit(row)

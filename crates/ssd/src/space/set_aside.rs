@@ -1,4 +1,4 @@
-//! The suspended blocks in the block table: which of them can be victims, and whether all are known once.
+//! Suspended blocks in the block table: which ones can become victims, and checks of their lists.
 
 use wordline_nand::{BlockSetId, RowId};
 
@@ -7,7 +7,7 @@ use super::{Space, State, all_rows};
 use crate::ensure::ensure;
 
 impl Space {
-    /// The suspended blocks of a row that can be victims: those of which no program is under way.
+    /// Suspended blocks of a plane group that can become victims: those without a program in progress.
     pub(super) fn resting_in(&self, row: RowId) -> impl Iterator<Item = BlockSetId> + '_ {
         let order = self.of(row).order.as_ref();
         let lists = order.into_iter().flat_map(move |order| {
@@ -16,8 +16,9 @@ impl Space {
         lists.flatten().map(|rests| rests.block).filter(|block| self.rests(*block))
     }
 
-    /// The victim of a row, of which its policy chose one of the closed blocks: a suspended block if to clean it gains more of what is
-    /// written, or if nothing else is left. The pages of a suspended block that are not written are not lost: it may be opened again.
+    /// Victim of a plane group, given the closed block that its policy chose: a suspended block if collecting
+    /// it gains more of the written pages, or if no closed block is left. Unwritten pages of a suspended
+    /// block do not count as a gain, because it may be resumed.
     pub(crate) fn or_suspended(&self, row: RowId, closed: Option<BlockSetId>) -> Option<BlockSetId> {
         let Some(order) = &self.of(row).order else { return closed };
         let per_block = self.pools.per_block_of(row);
@@ -31,24 +32,26 @@ impl Space {
         if of_closed.is_some_and(|of_closed| of_closed >= gain) { closed } else { Some(suspended) }
     }
 
-    /// Whether a block is suspended and no program of it is under way: it can be a victim.
+    /// Whether a block is suspended and has no program in progress, so that it can become a victim.
     fn rests(&self, block: BlockSetId) -> bool {
         self.table[block].state == State::Suspended && self.table[block].programs == 0
     }
 
-    /// Whether a block can be emptied without a policy's having chosen it: it is closed, or suspended and not being programmed.
+    /// Whether a block can be collected without its policy's choice: it is closed, or suspended without a
+    /// program in progress.
     pub(crate) fn can_be_emptied(&self, block: BlockSetId) -> bool {
         self.state(block) == State::Closed || self.rests(block)
     }
 
-    /// Checks the suspended blocks; a bug if they are wrong.
+    /// Checks the suspended blocks; panics if they are inconsistent.
     pub(crate) fn audit_suspended(&self) {
         for row in all_rows(&self.pools) {
             self.check_suspended(row).unwrap_or_else(|wrong| panic!("{wrong}"));
         }
     }
 
-    /// Checks that each suspended block of a row is known once, for the stream that wrote it, as one that is written in part.
+    /// Checks that each suspended block of a plane group is listed once, for the stream that wrote it, and
+    /// partly written.
     pub(super) fn check_suspended(&self, row: RowId) -> Result<(), String> {
         let Some(order) = &self.of(row).order else { return Ok(()) };
         let mut known = 0;

@@ -1,35 +1,37 @@
-//! The configuration of an SLC cache: blocks of a part of several bits a cell that take what the host writes with one
-//! bit a cell, fast, until it is folded into blocks of all bits.
+//! Configuration of an SLC cache: blocks of a multi-bit part that take host writes in SLC mode, which is
+//! fast, until they are folded into native blocks.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::Complaints;
 use wordline_nand::{Geometry, Locations, Part};
 
-/// Blocks that are written in SLC mode. The router says what goes there.
+/// Blocks that are written in SLC mode. The router decides which writes go there.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SlcCacheFile {
-    /// Blocks of each row of planes that are spare for the cache alone: the static part of it.
+    /// Blocks of each plane group reserved for the cache: its static part.
     pub blocks: u32,
-    /// Fraction of a row's other spare blocks that the cache may take as well: the dynamic part, which shrinks as the
-    /// device fills. It takes none while the row has fewer free blocks than cleaning starts at.
+    /// Fraction of the other spare blocks of a plane group that the cache may also use: its dynamic part,
+    /// which shrinks as the device fills. It uses none while the plane group has fewer free blocks than the
+    /// GC start watermark.
     pub spare: f64,
-    /// Cached blocks of a row above which the oldest are folded while the host is at work. Left out: only when the row
-    /// needs free blocks, or the host rests (`ftl.gc.background`).
+    /// Number of cached blocks of a plane group above which the oldest are folded while the host is active.
+    /// If absent, blocks are folded only when the plane group needs free blocks or the host is idle
+    /// (`ftl.gc.background`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fold_above: Option<u32>,
 }
 
 impl Default for SlcCacheFile {
-    /// One block open and one to be folded. Chosen.
+    /// One block open, one to be folded. Chosen.
     fn default() -> Self {
         Self { blocks: 2, spare: 0.0, fold_above: None }
     }
 }
 
 impl SlcCacheFile {
-    /// Complaints about the settings below this key on these chips.
+    /// Adds complaints about the settings below this key on these chips.
     pub fn check(
         &self,
         key: &str,

@@ -1,4 +1,4 @@
-//! The write streams of a row, and which of them can write where.
+//! Write streams of a plane group, and the blocks that each may write to.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::Id;
@@ -6,76 +6,76 @@ use wordline_nand::RowId;
 
 use super::Space;
 
-/// A write stream of a row: those of the host first, then those of the collector. Each fills a block of its own, so that
-/// what is written by one stream is erased together.
+/// Write stream of a plane group: host streams first, then GC streams. Each stream has its own active block,
+/// so that data of one stream are erased together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StreamId(pub u8);
 
-/// How many write streams each row has.
+/// Number of write streams of each plane group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Streams {
-    /// Streams of the host.
+    /// Host streams.
     pub host: u8,
-    /// Streams of the collector.
+    /// GC streams.
     pub gc: u8,
-    /// Blocks that each has open at once, at most, in any pool.
+    /// Most open blocks of a stream in any pool.
     pub open_blocks: u8,
-    /// Blocks of a row that all of them together have suspended at once, at most, in any pool.
+    /// Most suspended blocks of a plane group in any pool, over all its streams.
     pub suspended: u32,
 }
 
 impl Streams {
-    /// One stream for the host and one for the collector.
+    /// One host stream and one GC stream.
     pub const ONE_EACH: Self = Self { host: 1, gc: 1, open_blocks: 1, suspended: 0 };
 
-    /// A stream of the host.
+    /// A host stream.
     #[inline]
     pub fn host(self, n: u8) -> StreamId {
         debug_assert!(n < self.host, "host stream {n} of {}", self.host);
         StreamId(n)
     }
 
-    /// A stream of the collector.
+    /// A GC stream.
     #[inline]
     pub fn gc(self, n: u8) -> StreamId {
         debug_assert!(n < self.gc, "collector stream {n} of {}", self.gc);
         StreamId(self.host + n)
     }
 
-    /// Whether a stream is the collector's.
+    /// Whether a stream belongs to GC.
     #[inline]
     pub fn is_gc(self, stream: StreamId) -> bool {
         stream.0 >= self.host
     }
 
-    /// Free blocks of a row that only the collector may open. With one of them it finishes any victim; the others are
-    /// for the pages of unfinished program units, one for each of its streams, that it carries over from one victim to
-    /// the next.
+    /// Free blocks of a plane group that only GC may open. One lets GC finish any victim; the others, one for
+    /// each GC stream, take the pages of incomplete program units that GC carries over from one victim to the
+    /// next.
     #[inline]
     pub fn kept_blocks(self) -> usize {
         1 + usize::from(self.gc)
     }
 
-    /// Blocks of a row that cannot count on holding data: those kept for the collector, the open ones of each of its streams,
-    /// what is left of all open blocks of the host's streams but one, and those that are suspended.
+    /// Blocks of a plane group that cannot be counted on for data: those reserved for GC, the open blocks of
+    /// each GC stream, the unwritten rest of all but one of the host's open blocks, and suspended blocks.
     pub fn blocks_at_work(self) -> u32 {
         let [host, gc, each] = [self.host, self.gc, self.open_blocks].map(u32::from);
         self.kept_blocks() as u32 + gc * each + (host * each).saturating_sub(1) + self.suspended
     }
 
-    /// All streams of a row.
+    /// All streams of a plane group.
     pub fn all(self) -> impl Iterator<Item = StreamId> {
         (0..self.host + self.gc).map(StreamId)
     }
 
-    /// The streams that may help `stream` out when it cannot open a block: those of the same side.
+    /// Streams whose active block `stream` may use when it cannot open one: those of the same side.
     pub(super) fn of_side(self, stream: StreamId) -> std::ops::Range<u8> {
         if self.is_gc(stream) { self.host..self.host + self.gc } else { 0..self.host }
     }
 }
 
 impl Space {
-    /// Whether the stream can write a program unit of `pages` to the row.
+    /// Whether the stream can write a program unit of `pages` to the plane group.
     #[inline]
     pub fn has_room(&self, row: RowId, stream: StreamId, pages: u32) -> bool {
         let gc = self.streams.is_gc(stream);
@@ -85,8 +85,8 @@ impl Space {
                 || self.named_again(row, stream).is_some())
     }
 
-    /// Whether the host's stream can write something to the row that is not full: to a block of its own, or, where it
-    /// `may_share`, to that of another stream.
+    /// Whether the host stream can write to a plane group that is not full: to a block of its own, or to that
+    /// of another stream if it `may_share`.
     #[inline]
     pub fn takes(&self, row: RowId, stream: StreamId, may_share: bool) -> bool {
         self.may_open(row, false)
@@ -95,25 +95,25 @@ impl Space {
             || (may_share && self.can_share(row, stream))
     }
 
-    /// Whether another stream of the same side has an open block.
+    /// Whether another stream of the same side has an active block.
     #[inline(never)]
     fn can_share(&self, row: RowId, stream: StreamId) -> bool {
         self.open_block(row, stream).is_some()
     }
 
-    /// Whether the collector, or the host, may open a block.
+    /// Whether GC, or the host, may open a block.
     #[inline]
     pub fn may_open(&self, row: RowId, gc: bool) -> bool {
         self.free(row) > if gc { 0 } else { self.kept(row) }
     }
 
-    /// Where the open block of a stream is noted.
+    /// Index of the active block of a stream.
     #[inline]
     pub(super) fn at(&self, row: RowId, stream: StreamId) -> usize {
         row.index() * usize::from(self.streams.host + self.streams.gc) + usize::from(stream.0)
     }
 
-    /// The stream whose open block takes what `stream` writes, without another block being opened: its own, or that of
+    /// Stream whose active block takes the writes of `stream` without another block being opened: itself or
     /// another stream of the same side.
     #[inline]
     pub(super) fn open_block(&self, row: RowId, stream: StreamId) -> Option<StreamId> {

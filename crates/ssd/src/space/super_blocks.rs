@@ -1,10 +1,11 @@
-//! Super blocks: a block of each row, opened for the same stream, and cleaned as one.
+//! Superblocks: a block of each plane group, opened for the same stream and collected together.
 //!
-//! The n-th block that a row opens for a stream belongs to the stream's n-th super block. Rows go on by themselves: those
-//! that are ahead begin further super blocks, and one that is too far behind leaves some out. So do rows of a lost die.
-//! A super block is a candidate for cleaning when no row opens a block of it any more and all that it has are closed; to
-//! the victim policy it is a block of a row of its own. One that has lost some of its blocks, because they were cleaned
-//! alone, failed, or gained nothing, is shown as if its other rows were like those that are left.
+//! The n-th block that a plane group opens for a stream belongs to the stream's n-th superblock. Plane groups
+//! advance independently: a group that is ahead begins further superblocks, and one that is too far behind
+//! skips some, as do the groups of a failed die. A superblock becomes a GC candidate when no group can still
+//! open a block of it and all its blocks are closed; to the victim policy it is a block of a single plane
+//! group. If some of its blocks are gone, because they were collected alone, failed or had nothing to gain,
+//! it is shown as if the missing blocks had the average valid pages of the remaining ones.
 
 mod loaded;
 
@@ -17,52 +18,53 @@ use wordline_nand::{BlockSetId, Pool, Pools, RowId};
 use super::{Block, Space, State};
 use crate::space::candidates::{Candidates, Closed, Indexes, Valid};
 
-/// Super blocks of a stream in which some row has still to open a block: a row that is further behind leaves the oldest
-/// out. Chosen: of one, rows that take turns leave many out; more than two make no difference under random writes.
+/// Most superblocks of a stream that plane groups still open blocks of: a group further behind skips the
+/// oldest. Chosen: with one, groups that take turns skip many; more than two make no difference under random
+/// writes.
 const MOST_FORMING: usize = 4;
 
-/// Super blocks that are cleaned at a time: a row that has done its part and needs more does not wait for the others.
-/// Chosen: under random writes 98 % of the blocks of 32 rows are then cleaned with their super block, with half as many
-/// 88 %.
+/// Most superblocks collected at a time, so that a plane group that has collected its block and needs more
+/// does not wait for the others. Chosen: under random writes 98 % of the blocks of 32 plane groups are then
+/// collected with their superblock, with half as many 88 %.
 const MOST_CLEANED: u32 = 8;
 
 const NONE: BlockSetId = BlockSetId(u32::MAX);
 
-/// The row that all super blocks are of, to the victim policy.
+/// Plane group of all superblocks, as the victim policy sees them.
 const ROW: RowId = RowId(0);
 
-/// A super block.
+/// A superblock.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct SuperBlock {
-    /// Its blocks, until they are erased.
+    /// Blocks that are not erased yet.
     blocks: Vec<BlockSetId>,
-    /// Those of them that are not being cleaned.
+    /// Blocks that are not victims.
     kept: u32,
-    /// Those of the kept ones that are closed.
+    /// Closed blocks among the kept ones.
     closed: u32,
-    /// Valid pages of the kept ones.
+    /// Valid pages of the kept blocks.
     valid: u32,
-    /// Rows that opened a block of it.
+    /// Plane groups that opened a block of it.
     joined: u32,
-    /// Whether no row opens one any more.
+    /// Whether no plane group can open a block of it any more.
     complete: bool,
-    /// Whether it is a candidate.
+    /// Whether it is a GC candidate.
     indexed: bool,
-    /// Whether it is being cleaned.
+    /// Whether it is being collected.
     chosen: bool,
-    /// Blocks of it that are to be cleaned and are not yet.
+    /// Blocks that are due for collection but not victims yet.
     due: u32,
 }
 
 impl SuperBlock {
-    /// A row opened a block of it.
+    /// Adds the block that a plane group opened.
     fn join(&mut self, block: BlockSetId) {
         self.blocks.push(block);
         self.kept += 1;
         self.joined += 1;
     }
 
-    /// A block of it, with `valid` valid pages, is no longer counted.
+    /// Stops counting a block with `valid` valid pages.
     fn leave(&mut self, valid: u32, was_closed: bool) {
         self.kept -= 1;
         self.closed -= u32::from(was_closed);
@@ -70,30 +72,31 @@ impl SuperBlock {
     }
 }
 
-/// The super blocks of a stream that rows have still to open blocks of.
+/// Superblocks of a stream that plane groups still open blocks of.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Forming {
-    /// The number of the oldest, counted over the stream.
+    /// Number of the oldest superblock, counted over the stream.
     first: u64,
     all: VecDeque<BlockSetId>,
 }
 
-/// The super blocks that rows have still to open blocks of, and how far each row is.
+/// Superblocks being formed, and the progress of each plane group.
 #[derive(Clone, Debug)]
 struct Begun {
     streams: Vec<Forming>,
-    /// The number of the super block that each stream of each row opens a block of next.
+    /// Number of the next superblock, for each stream of each plane group.
     next: Vec<u64>,
-    /// Whether each row is in use.
+    /// Whether each plane group is in service.
     in_use: Vec<bool>,
-    /// While this is set, no row is too far behind.
+    /// Skips no superblock while set.
     waits: bool,
 }
 
 state!(Begun { values { streams, in_use, waits } parts { next } });
 
 impl Begun {
-    /// The super block that the next block of a stream belongs to, of the `at`-th row; a `new` one where it is the first.
+    /// Superblock of the next block of a stream in the plane group at index `at`; `new` allocates one if the
+    /// block is its first.
     fn join(&mut self, at: usize, stream: usize, new: impl FnOnce() -> BlockSetId) -> BlockSetId {
         let next = &mut self.next[at * self.streams.len() + stream];
         let forming = &mut self.streams[stream];
@@ -106,8 +109,8 @@ impl Begun {
         forming.all[place]
     }
 
-    /// Takes out the oldest super block of a stream if no row opens a block of it any more: each one in use did, of those that are
-    /// `joined`, or there are too many.
+    /// Removes the oldest superblock of a stream if it is complete: all plane groups in service have `joined`
+    /// it, or too many superblocks are being formed.
     fn take_complete(&mut self, stream: usize, joined: impl FnOnce(BlockSetId) -> u32) -> Option<BlockSetId> {
         let rows = self.in_use.iter().filter(|in_use| **in_use).count() as u32;
         let forming = &mut self.streams[stream];
@@ -122,27 +125,27 @@ impl Begun {
     }
 }
 
-/// How super blocks were cleaned.
+/// Counts of superblock GC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SuperBlockCounts {
-    /// Super blocks that were chosen.
+    /// Superblocks chosen.
     pub chosen: u64,
-    /// Blocks that were to be cleaned because of that.
+    /// Blocks that became due for collection with them.
     pub blocks: u64,
 }
 
-/// The super blocks that were chosen.
+/// Superblocks under GC.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Cleaning {
-    /// Those that are being cleaned.
+    /// Superblocks being collected.
     now: u32,
-    /// Whether one was chosen since that was last asked.
+    /// Whether one was chosen since the last query.
     news: bool,
     counts: SuperBlockCounts,
 }
 
 impl Cleaning {
-    /// One was chosen, of which this many blocks are to be cleaned.
+    /// Counts a chosen superblock with `blocks` blocks to collect.
     fn begin(&mut self, blocks: u32) {
         self.now += 1;
         self.news = true;
@@ -151,23 +154,23 @@ impl Cleaning {
     }
 }
 
-/// The super blocks of a pool. Their numbers are of the type of blocks, because victim policies name them.
+/// Superblocks of a pool. Their numbers have the type of block numbers, because victim policies return these.
 #[derive(Clone, Debug)]
 pub(super) struct SuperBlocks {
     per_block: u32,
     indexes: Indexes,
-    /// The first row of the pool, and its first block.
+    /// First plane group of the pool.
     begins: RowId,
     first: BlockSetId,
-    /// The super block of each block until it is erased.
+    /// Superblock of each block until the block is erased.
     of: Column<BlockSetId, u32>,
     all: Column<BlockSetId, SuperBlock>,
-    /// Valid pages of each candidate, as if it had a block of every row.
+    /// Valid pages of each superblock, scaled to a block in every plane group.
     shown: Column<BlockSetId, u32>,
     unused: Vec<BlockSetId>,
     begun: Begun,
     candidates: Closed,
-    /// Blocks of each row that are its next victims.
+    /// Next victims of each plane group.
     due: Vec<VecDeque<BlockSetId>>,
     cleaning: Cleaning,
 }
@@ -179,11 +182,11 @@ state!(SuperBlocks {
 });
 
 impl SuperBlocks {
-    /// None yet, in a pool whose rows have `streams` streams.
+    /// No superblocks yet, in a pool whose plane groups have `streams` streams.
     pub fn new(pool: &Pool, streams: usize, indexes: Indexes) -> Self {
         let Pool { geometry, locations, .. } = pool;
         let (rows, blocks) = (geometry.rows() as usize, geometry.block_sets() as usize);
-        // A super block holds a block, or is one of those that a power cut left without any.
+        // A superblock holds a block, or a power cut left it without any.
         let most = blocks + streams * (MOST_FORMING + 1);
         let per_block = locations.per_block();
         Self {
@@ -211,42 +214,42 @@ impl SuperBlocks {
         self.begun.in_use.len() as u32
     }
 
-    /// Valid pages of a super block as if it had a block of every row.
+    /// Valid pages of a superblock, scaled to a block in every plane group.
     fn scaled(&self, one: &SuperBlock) -> u32 {
         let all = u64::from(one.valid) * u64::from(self.rows());
         (all / u64::from(one.kept.max(1))) as u32
     }
 
-    /// No candidates, of this many super blocks.
+    /// Empty candidate index for all superblocks.
     fn no_candidates(&self) -> Closed {
         Closed::new(Column::filled(1, self.rows() * self.per_block), self.all.len(), self.indexes)
     }
 
-    /// Which of the lists is that of a row.
+    /// Index of a plane group in the pool.
     #[inline]
     fn at(&self, row: RowId) -> usize {
         (row.0 - self.begins.0) as usize
     }
 
-    /// The super block that `block` is in, to be changed.
+    /// Mutable superblock number of `block`.
     #[inline]
     fn of_mut(&mut self, block: BlockSetId) -> &mut u32 {
         &mut self.of[BlockSetId(block.0 - self.first.0)]
     }
 
-    /// The super block that `block` is in.
+    /// Superblock of `block`.
     #[inline]
     fn of(&self, block: BlockSetId) -> Option<BlockSetId> {
         Some(BlockSetId(self.of[BlockSetId(block.0 - self.first.0)])).filter(|of| *of != NONE)
     }
 
-    /// Its numbers of the blocks of the pool.
+    /// Blocks of the pool.
     fn blocks(&self) -> impl Iterator<Item = BlockSetId> + use<> {
         let first = self.first.0;
         self.of.ids().map(move |block| BlockSetId(first + block.0))
     }
 
-    /// A block of a row was opened for a stream.
+    /// Records that a block was opened for a stream.
     pub fn open(&mut self, row: RowId, stream: usize, block: BlockSetId) {
         let (at, unused) = (self.at(row), &mut self.unused);
         let new = || unused.pop().expect("there are as many super blocks as can be in use");
@@ -256,7 +259,7 @@ impl SuperBlocks {
         self.complete(stream);
     }
 
-    /// No row opens a block any more of those that every row in use has opened one of, nor of the oldest of too many.
+    /// Completes superblocks that all plane groups in service joined, and the oldest if there are too many.
     fn complete(&mut self, stream: usize) {
         while let Some(oldest) = self.begun.take_complete(stream, |id| self.all[id].joined) {
             self.all[oldest].complete = true;
@@ -269,20 +272,20 @@ impl SuperBlocks {
         (0..self.begun.streams.len()).for_each(|stream| self.complete(stream));
     }
 
-    /// While super blocks wait, no row is too far behind to open a block of them.
+    /// Sets whether superblocks wait for all plane groups, however far behind.
     pub fn wait(&mut self, waits: bool) {
         self.begun.waits = waits;
         self.complete_all();
     }
 
-    /// A row is out of use.
+    /// Records that a plane group is out of service.
     pub fn lose_row(&mut self, row: RowId) {
         let at = self.at(row);
         self.begun.in_use[at] = false;
         self.complete_all();
     }
 
-    /// A block was closed.
+    /// Records that a block was closed.
     pub fn closed(&mut self, block: BlockSetId) {
         if let Some(id) = self.of(block) {
             self.all[id].closed += 1;
@@ -290,7 +293,7 @@ impl SuperBlocks {
         }
     }
 
-    /// A number of pages of a block became valid, or invalid.
+    /// Records that pages of a block became valid or invalid.
     #[inline(never)]
     pub fn count(&mut self, block: BlockSetId, state: State, pages: u32, is_valid: bool) {
         if !is_kept(state) {
@@ -303,13 +306,14 @@ impl SuperBlocks {
         }
     }
 
-    /// Whether one was chosen since this was last asked.
+    /// Whether one was chosen since the last query.
     #[inline]
     pub fn take_choice(&mut self) -> bool {
         std::mem::take(&mut self.cleaning.news)
     }
 
-    /// Makes those blocks of a candidate the next victims of their rows that gain something.
+    /// Makes the blocks of a candidate the next victims of their plane groups, except those that would gain
+    /// nothing.
     pub fn choose(&mut self, chosen: BlockSetId, table: &Column<BlockSetId, Block>, pools: &Pools) {
         let one = &mut self.all[chosen];
         assert!(one.indexed, "super block {chosen:?} was chosen, which is not closed");
@@ -324,7 +328,7 @@ impl SuperBlocks {
         self.settle(chosen);
     }
 
-    /// A block of a row stays as it is, though its super block was chosen.
+    /// Spares a block whose superblock was chosen.
     pub fn leave_out(&mut self, row: RowId, block: BlockSetId) {
         let at = self.at(row);
         self.due[at].retain(|due| *due != block);
@@ -334,7 +338,7 @@ impl SuperBlocks {
         }
     }
 
-    /// The blocks that are written are found again, and none of them is closed yet.
+    /// Rebuilds the lists from the written blocks after a power cut, when none is closed yet.
     pub fn find(&mut self, table: &Column<BlockSetId, Block>) {
         for block in self.blocks() {
             match self.of(block) {
@@ -348,7 +352,7 @@ impl SuperBlocks {
         self.all.ids().for_each(|id| self.settle(id));
     }
 
-    /// Works out what a super block is after something of it has changed.
+    /// Updates the stage of a superblock and its candidate entry after a change.
     fn settle(&mut self, id: BlockSetId) {
         let one = &mut self.all[id];
         if one.chosen && one.due == 0 && one.kept as usize == one.blocks.len() {
@@ -383,7 +387,7 @@ impl SuperBlocks {
         }
     }
 
-    /// A block is to be cleaned, or is of no use, before its state says so: it counts no more.
+    /// Stops counting a block that becomes a victim or leaves service; called before its state changes.
     pub fn leave(&mut self, row: RowId, block: BlockSetId, known: &Block) {
         let Some(id) = self.of(block).filter(|_| is_kept(known.state)) else { return };
         let at = self.at(row);
@@ -396,7 +400,7 @@ impl SuperBlocks {
         self.settle(id);
     }
 
-    /// A block that counted no more is erased, or will never be.
+    /// Removes a block that is erased or out of service.
     pub fn remove(&mut self, block: BlockSetId) {
         let Some(id) = self.of(block) else { return };
         *self.of_mut(block) = NONE.0;
@@ -404,7 +408,7 @@ impl SuperBlocks {
         self.settle(id);
     }
 
-    /// Forgets all but which blocks were opened for which super block: their first pages tell.
+    /// Resets all but the superblock of each block, which first pages of blocks store in flash.
     pub fn forget(&mut self) {
         self.candidates = self.no_candidates();
         self.due.iter_mut().for_each(VecDeque::clear);
@@ -417,12 +421,12 @@ impl SuperBlocks {
 }
 
 impl Space {
-    /// The super blocks of each pool that has some.
+    /// Superblocks of each pool that forms them.
     fn all_super_blocks(&self) -> impl Iterator<Item = &SuperBlocks> {
         self.each.iter().filter_map(|pool| pool.super_blocks.as_deref())
     }
 
-    /// How super blocks were cleaned; none if there are not any.
+    /// Counts of superblock GC; `None` if no pool forms superblocks.
     pub fn super_block_counts(&self) -> Option<SuperBlockCounts> {
         let counts = self.all_super_blocks().map(|all| all.cleaning.counts);
         counts.reduce(|one, other| SuperBlockCounts {
@@ -431,19 +435,19 @@ impl Space {
         })
     }
 
-    /// Super blocks that were chosen and of which some block is not erased yet.
+    /// Superblocks chosen and not completely erased yet.
     pub fn super_blocks_in_cleaning(&self) -> u32 {
         self.all_super_blocks().map(|all| all.cleaning.now).sum()
     }
 
-    /// The super blocks of the pool of a row that may be chosen; none while enough of them are being cleaned.
+    /// Superblocks of the pool of a plane group that may be chosen; `None` while enough are being collected.
     pub fn super_candidates(&self, row: RowId) -> Option<Candidates<'_>> {
         let all = self.of(row).super_blocks.as_deref().filter(|all| all.cleaning.now < MOST_CLEANED)?;
         let SuperBlocks { candidates, shown, .. } = all;
         Some(Candidates::new(candidates, Valid::Shown(shown), ROW))
     }
 
-    /// Whether a super block of the pool of a row may be chosen.
+    /// Whether a superblock of the pool of a plane group may be chosen.
     pub fn is_super_candidate(&self, row: RowId, chosen: BlockSetId) -> bool {
         self.of(row).super_blocks.as_ref().is_some_and(|all| {
             let known = chosen.index() < all.all.len();
@@ -451,7 +455,7 @@ impl Space {
         })
     }
 
-    /// The block of a row that is its next victim because its super block was chosen.
+    /// Next victim of a plane group whose superblock was chosen.
     #[inline]
     pub fn next_of_super_block(&self, row: RowId) -> Option<BlockSetId> {
         let all = self.of(row).super_blocks.as_deref()?;
@@ -459,7 +463,7 @@ impl Space {
     }
 }
 
-/// Whether a block in this state counts in its super block.
+/// Whether a block in this state counts in its superblock.
 #[inline]
 fn is_kept(state: State) -> bool {
     matches!(state, State::Open | State::Filling | State::Closed)

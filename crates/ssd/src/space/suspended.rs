@@ -1,6 +1,6 @@
-//! Blocks that a design sets aside before they are full. Such a block keeps where it is written next. It takes nothing until its design
-//! opens it again, and it can be a victim. Room is kept for all that may be suspended at once, so that the guarantees of the
-//! collector hold whether they are ever opened again or not.
+//! Blocks that a design suspends before they are full. A suspended block keeps its write pointer. It accepts
+//! no programs until its design resumes it, and it can become a victim. Room is reserved for all blocks that
+//! may be suspended at once, so that GC keeps its guarantees whether or not they are resumed.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::state;
@@ -8,22 +8,22 @@ use wordline_nand::{BlockSetId, RowId};
 
 use crate::policy::frontier::{Again, OpenBlock, WordLines};
 
-/// A block that is set aside.
+/// A suspended block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Rests {
-    /// Which one.
+    /// Its number.
     pub block: BlockSetId,
-    /// How many of its locations are written.
+    /// Locations written.
     pub place: u32,
-    /// Locations of a word line, in the mode that it is in.
+    /// Locations of a word line, in the cell mode of the block.
     pub unit: u32,
 }
 
-/// The suspended blocks of a stream in a row.
+/// Suspended blocks of a stream in a plane group.
 struct List {
-    /// The one set aside first before the others.
+    /// Blocks in the order of suspension.
     blocks: Vec<Rests>,
-    /// The bits of the blocks, one after another: one bit a word line, whether it is programmed.
+    /// Bitmaps of the blocks, one after another: a bit for each word line, set if it is programmed.
     programmed: Vec<u64>,
 }
 
@@ -34,33 +34,33 @@ impl List {
         self.blocks.iter().position(|rests| rests.block == block)
     }
 
-    /// Removes the block at `place`, with its bits of so many words.
+    /// Removes the block at index `place` and its bitmap of `words` words.
     fn remove(&mut self, place: usize, words: usize) -> Rests {
         self.programmed.drain(place * words..(place + 1) * words);
         self.blocks.remove(place)
     }
 }
 
-/// The suspended blocks of the rows of a pool.
+/// Suspended blocks of the plane groups of a pool.
 pub(super) struct Suspended {
-    /// Where the open blocks of the pool begin among those of the device.
+    /// Index of the pool's first stream among all streams of the device.
     begins: usize,
-    /// Blocks of a row that each of its streams may suspend at once.
+    /// Most blocks of a plane group that each stream may have suspended at once.
     limits: Vec<u16>,
-    /// How the word lines of a block lie.
+    /// Word lines of a block.
     shape: WordLines,
-    /// Words of the bits of a block.
+    /// Words of a block's bitmap.
     words: usize,
-    /// Those of each stream, row by row.
+    /// Lists of each stream, ordered by plane group.
     lists: Vec<List>,
-    /// While this is set, none is set aside.
+    /// Suspends nothing while set.
     paused: bool,
 }
 
 state!(Suspended { lists { lists } fixed { begins, limits, shape, words, paused } });
 
 impl Suspended {
-    /// None in a pool of `rows` rows, of which each stream may suspend as many as its limit says.
+    /// No suspended blocks in a pool of `rows` plane groups, with a limit for each stream.
     pub fn new(begins: usize, rows: usize, limits: Vec<u16>, shape: WordLines) -> Self {
         let words = shape.count().div_ceil(64) as usize;
         let list = |limit: &u16| List {
@@ -71,27 +71,28 @@ impl Suspended {
         Self { begins, limits, shape, words, lists, paused: false }
     }
 
-    /// Blocks that the stream noted at `at` may suspend at once.
+    /// Most blocks that the stream at index `at` may have suspended at once.
     pub fn limit(&self, at: usize) -> usize {
         usize::from(self.limits[(at - self.begins) % self.limits.len()])
     }
 
-    /// Sets none aside while `paused`.
+    /// Suspends nothing while `paused`.
     pub fn pause(&mut self, paused: bool) {
         self.paused = paused;
     }
 
-    /// Whether the stream noted at `at` may suspend another block.
+    /// Whether the stream at index `at` may suspend another block.
     pub fn has_room(&self, at: usize) -> bool {
         self.of(at).len() < self.limit(at) && !self.paused
     }
 
-    /// Those of the stream noted at `at`.
+    /// Suspended blocks of the stream at index `at`.
     pub fn of(&self, at: usize) -> &[Rests] {
         &self.list(at).blocks
     }
 
-    /// Whether there are bits for each block of the stream noted at `at`, and one bit for each word line that is written.
+    /// Whether each block of the stream at index `at` has a bitmap, with one bit set for each word line
+    /// written.
     pub fn knows_word_lines(&self, at: usize) -> bool {
         let List { blocks, programmed } = self.list(at);
         let ones = |words: &[u64]| words.iter().map(|word| word.count_ones()).sum::<u32>();
@@ -103,15 +104,15 @@ impl Suspended {
         &self.lists[at - self.begins]
     }
 
-    /// A block of the stream noted at `at` is set aside, with the bits of its word lines.
+    /// Adds a suspended block to the stream at index `at`, with the bitmap of its word lines.
     pub fn add(&mut self, at: usize, rests: Rests, programmed: &[u64]) {
         let list = &mut self.lists[at - self.begins];
         list.blocks.push(rests);
         list.programmed.extend_from_slice(programmed);
     }
 
-    /// A block of the stream noted at `at` is suspended no more. Its bits go to `programmed`; returns how many of its locations are
-    /// written, or none if it is not suspended.
+    /// Removes a block from the stream at index `at` and copies its bitmap to `programmed`. Returns its
+    /// written locations, or `None` if it is not suspended.
     pub fn take(&mut self, at: usize, block: BlockSetId, programmed: &mut [u64]) -> Option<u32> {
         let list = &mut self.lists[at - self.begins];
         let place = list.position(block)?;
@@ -119,7 +120,7 @@ impl Suspended {
         Some(list.remove(place, self.words).place)
     }
 
-    /// The same, with the bits forgotten; whether it was suspended.
+    /// Removes a block and drops its bitmap; returns whether it was suspended.
     pub fn remove(&mut self, at: usize, block: BlockSetId) -> bool {
         let list = &mut self.lists[at - self.begins];
         let Some(place) = list.position(block) else { return false };
@@ -127,7 +128,7 @@ impl Suspended {
         true
     }
 
-    /// The streams of the row whose first one is noted at `first` have none any more.
+    /// Clears the lists of all streams of the plane group whose first stream has index `first`.
     pub fn forget(&mut self, first: usize) {
         let first = first - self.begins;
         for list in &mut self.lists[first..first + self.limits.len()] {
@@ -136,19 +137,19 @@ impl Suspended {
         }
     }
 
-    /// All of the pool.
+    /// All suspended blocks of the pool.
     pub fn all(&self) -> impl Iterator<Item = BlockSetId> + '_ {
         self.lists.iter().flat_map(|list| list.blocks.iter().map(|rests| rests.block))
     }
 
-    /// The bits of [all](Self::all) of them.
+    /// Bitmaps of [all](Self::all) of them.
     pub fn all_bits(&mut self) -> impl Iterator<Item = &mut [u64]> {
         let words = self.words;
         self.lists.iter_mut().flat_map(move |list| list.programmed.chunks_mut(words))
     }
 }
 
-/// The suspended blocks of a stream in a row, as its design sees them.
+/// Suspended blocks of a stream in a plane group, as its design sees them.
 #[derive(Clone, Copy)]
 pub struct SuspendedBlocks<'a> {
     suspended: &'a Suspended,
@@ -156,13 +157,13 @@ pub struct SuspendedBlocks<'a> {
     row: RowId,
     stream: u8,
     is_gc: bool,
-    /// Locations of a word line, where only blocks with as many of them are shown that can be opened again.
+    /// Locations of a word line: shows only blocks of that unit that have unprogrammed word lines.
     unit: Option<u32>,
 }
 
 impl<'a> SuspendedBlocks<'a> {
-    /// Those of a stream of a row that is noted at `at`, by its number and side; with a `unit`, those of which a word line has that many
-    /// locations, and not each one is programmed.
+    /// Suspended blocks of the stream at index `at`, given its number and side; with a `unit`, only those
+    /// with that many locations in a word line and not all word lines programmed.
     pub(super) fn new(
         suspended: &'a Suspended,
         at: usize,
@@ -173,27 +174,27 @@ impl<'a> SuspendedBlocks<'a> {
         Self { suspended, at, row, stream, is_gc, unit }
     }
 
-    /// The row that they are in.
+    /// Their plane group.
     pub fn row(&self) -> RowId {
         self.row
     }
 
-    /// The number of the stream that wrote them. Those of the host come first, pool after pool; then those of the collector.
+    /// Number of the stream that wrote them. Host streams come first, pool after pool, then those of GC.
     pub fn stream(&self) -> u8 {
         self.stream
     }
 
-    /// How many there are.
+    /// Number of blocks.
     pub fn count(&self) -> usize {
         self.iter().count()
     }
 
-    /// Whether a block is among them.
+    /// Whether a block is one of them.
     pub fn has(&self, block: BlockSetId) -> bool {
         self.iter().any(|one| one.block == block)
     }
 
-    /// All of them, the one set aside first before the others; after a power cut the one written least.
+    /// All of them in the order of suspension; after a power cut, the least written first.
     pub fn iter(&self) -> impl Iterator<Item = OpenBlock<'a>> + use<'a> {
         let Self { suspended, at, is_gc, unit: wanted, .. } = *self;
         let List { blocks, programmed } = suspended.list(at);

@@ -1,4 +1,5 @@
-//! The configuration of blocks with two bits a cell, for a part of more bits: word lines of such a block can be programmed again.
+//! Configuration of blocks in MLC mode, for a part with more bits in a cell: word lines of such a block can
+//! be reprogrammed.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,30 +9,31 @@ use wordline_nand::{CellMode, Pool};
 
 use crate::policy::frontier::WordLines;
 
-/// Blocks that are opened in the two-bit mode, for the streams that a design has in this mode.
+/// Blocks opened in MLC mode, for the streams that a design has in this mode.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TwoBitFile {
-    /// Blocks of each row of planes that are spare for the mode alone.
+    /// Blocks of each plane group reserved for the mode.
     pub blocks: u32,
-    /// How many blocks of a row may be in the mode beside those, as a multiple of its other spare blocks. Each gives up only a part of
-    /// its capacity, so that it may be more than 1. None is opened in the mode while the row has fewer free blocks than cleaning
-    /// starts at. Left out, streams of the host open as many as they want, whatever is free; those of the collector while the row has more
-    /// free blocks than that.
+    /// Number of blocks of a plane group that may be in the mode beyond those, as a multiple of its other
+    /// spare blocks. Each gives up only a part of its capacity, so the multiple may exceed 1. None is opened
+    /// in the mode while the plane group has fewer free blocks than the GC start watermark. If absent, host
+    /// streams open as many as they want, whatever is free, and GC streams do while more blocks than that are
+    /// free.
     pub spare: Option<f64>,
 }
 
 impl Default for TwoBitFile {
-    /// One block open and one to be cleaned. Chosen.
+    /// One block open, one to be collected. Chosen.
     fn default() -> Self {
         Self { blocks: 2, spare: None }
     }
 }
 
 impl TwoBitFile {
-    /// Complaints about the settings below this key on these chips.
+    /// Adds complaints about the settings below this key on these chips.
     ///
-    /// Word lines are to be programmed again up to `again` times.
+    /// Word lines may be reprogrammed up to `again` times.
     pub fn check(&self, key: &str, again: u8, pool: &Pool, wrong: &mut Complaints) {
         let Pool { part, geometry, locations } = pool;
         let pages = locations.pages();
@@ -45,7 +47,8 @@ impl TwoBitFile {
             );
             return;
         }
-        // Full blocks in the mode hold two of `bits` pages: so many of them take as much room as the spare ones have.
+        // Full blocks in the mode hold two of `bits` pages: this many take as much capacity as the spare ones
+        // have.
         let most = f64::from(bits) / f64::from(bits - 2);
         let wanted = format!("from 0 to {most}: a block in the mode gives up {} of {bits} pages", bits - 2);
         let spare = self.spare.unwrap_or(most);

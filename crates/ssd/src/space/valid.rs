@@ -1,4 +1,4 @@
-//! The locations that are valid: those that hold the data of the logical page which is mapped to them.
+//! Bitmap of the valid locations: those to which a logical page is mapped.
 
 use std::ops::Range;
 
@@ -6,19 +6,19 @@ use wordline_kernel::snapshot::{Broken, Reader, State, Writer};
 use wordline_kernel::{Id, prefetch};
 use wordline_nand::Location;
 
-/// A bit for each location of a device.
+/// One bit for each location of a device.
 pub(super) struct ValidLocations {
     bits: Vec<u64>,
 }
 
-/// The word of a location and the place of its bit there.
+/// Index of a location's word, and of its bit in the word.
 #[inline]
 fn place_of(location: Location) -> (usize, usize) {
     (location.index() / 64, location.index() % 64)
 }
 
 impl ValidLocations {
-    /// None of `locations` locations.
+    /// No valid locations, of `locations` in all.
     pub fn none_of(locations: usize) -> Self {
         Self { bits: vec![0; locations.div_ceil(64)] }
     }
@@ -30,26 +30,26 @@ impl ValidLocations {
         self.bits[word] >> bit & 1 != 0
     }
 
-    /// Notes that a location is valid.
+    /// Marks a location valid.
     #[inline]
     pub fn add(&mut self, location: Location) {
         let (word, bit) = place_of(location);
         self.bits[word] |= 1 << bit;
     }
 
-    /// Notes that a location is not valid any more.
+    /// Marks a location invalid.
     #[inline]
     pub fn remove(&mut self, location: Location) {
         let (word, bit) = place_of(location);
         self.bits[word] &= !(1 << bit);
     }
 
-    /// Notes that no location is valid.
+    /// Marks all locations invalid.
     pub fn clear(&mut self) {
         self.bits.fill(0);
     }
 
-    /// The first valid location of these, as an index.
+    /// First valid location in a range of indices.
     pub fn first_in(&self, indices: Range<usize>) -> Option<usize> {
         let Range { start: mut at, end } = indices;
         while at < end {
@@ -63,7 +63,7 @@ impl ValidLocations {
         None
     }
 
-    /// A location is asked for soon; see [`wordline_kernel::prefetch`].
+    /// Prefetches the bit of a location; see [`wordline_kernel::prefetch`].
     #[inline]
     pub fn prefetch(&self, location: Location) {
         prefetch(&self.bits[place_of(location).0]);

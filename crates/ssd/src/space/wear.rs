@@ -1,4 +1,4 @@
-//! Wear: the configuration of its levelling, and the free blocks of a row by how worn they are.
+//! Wear: the configuration of wear levelling, and the free-block list of a plane group ordered by wear.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -10,18 +10,18 @@ use wordline_nand::BlockSetId;
 
 use crate::policy::wear::WearKind;
 
-/// Levelling of the blocks' wear.
+/// Wear levelling.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct WearFile {
-    /// Which blocks are cleaned because their data lie still.
+    /// Static wear levelling: which blocks are collected because their data are cold.
     pub levelling: WearKind,
-    /// Which of a row's free blocks is opened.
+    /// Dynamic wear levelling: which free block of a plane group is opened.
     pub allocation: Allocation,
 }
 
 impl WearFile {
-    /// Complaints about the settings.
+    /// Adds complaints about the settings.
     pub fn check(&self, wrong: &mut Complaints) {
         if let Some((key, found, wanted)) = self.levelling.complaint() {
             wrong.add(format!("ftl.wear.levelling.{key}"), found, wanted);
@@ -29,29 +29,29 @@ impl WearFile {
     }
 }
 
-/// Which of a row's free blocks is opened; among equally worn ones the lowest number for the least worn, the highest for
-/// the most worn.
+/// Which free block of a plane group is opened. Among equally worn blocks the least-worn choice takes the
+/// lowest number, the most-worn choice the highest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Allocation {
-    /// The least worn.
+    /// The least worn block.
     #[default]
     LeastWorn,
-    /// The least worn for what the host writes, the most worn for what the collector moves: that is colder.
+    /// The least worn block for host writes, the most worn for GC relocations, which are colder.
     ByStream,
 }
 
-/// The free blocks of a row.
+/// Free-block list of a plane group.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum FreeBlocks {
-    /// The least worn first.
+    /// Least worn first.
     Least(BinaryHeap<Reverse<(u32, u32)>>),
-    /// From both ends.
+    /// Access from both ends.
     Both(BTreeSet<(u32, u32)>),
 }
 
 impl FreeBlocks {
-    /// None, of at most `most`.
+    /// Empty list, with room for `most` blocks.
     pub fn new(allocation: Allocation, most: u32) -> Self {
         match allocation {
             Allocation::LeastWorn => Self::Least(BinaryHeap::with_capacity(most as usize)),
@@ -59,7 +59,7 @@ impl FreeBlocks {
         }
     }
 
-    /// How many there are.
+    /// Number of free blocks.
     #[inline]
     pub fn len(&self) -> usize {
         match self {
@@ -68,7 +68,7 @@ impl FreeBlocks {
         }
     }
 
-    /// All of them, in any order.
+    /// All free blocks, in any order.
     pub fn blocks(&self) -> Box<dyn Iterator<Item = BlockSetId> + '_> {
         match self {
             Self::Least(heap) => Box::new(heap.iter().map(|Reverse((_, block))| BlockSetId(*block))),
@@ -76,7 +76,7 @@ impl FreeBlocks {
         }
     }
 
-    /// None any more.
+    /// Empties the list.
     pub fn clear(&mut self) {
         match self {
             Self::Least(heap) => heap.clear(),
@@ -84,7 +84,7 @@ impl FreeBlocks {
         }
     }
 
-    /// One more, after this many erases.
+    /// Adds a block that was erased `erases` times.
     pub fn push(&mut self, erases: u32, block: BlockSetId) {
         match self {
             Self::Least(heap) => heap.push(Reverse((erases, block.0))),
@@ -92,7 +92,7 @@ impl FreeBlocks {
         }
     }
 
-    /// Takes one out for the collector, or for the host.
+    /// Takes a block out for GC, or for the host.
     pub fn pop(&mut self, for_gc: bool) -> Option<BlockSetId> {
         let (_, block) = match self {
             Self::Least(heap) => heap.pop().map(|Reverse(block)| block)?,

@@ -1,4 +1,4 @@
-//! The rules of a block map, held against what is in the blocks.
+//! Checks of the rules of block-level mapping against the contents of the blocks.
 
 use wordline_kernel::Id;
 use wordline_nand::{BlockSetId, Chips};
@@ -9,8 +9,9 @@ use crate::map::LogicalPage;
 use crate::space::Space;
 
 impl BlockMap {
-    /// Checks that each valid page is at its place, in a block of its logical block, and that what a replacement block has
-    /// passed is valid nowhere else. A bug if not. It takes time in proportion to the number of pages.
+    /// Checks that each valid page is at its offset, in a block of its logical block, and that pages up to
+    /// the write pointer of a replacement block are valid nowhere else. Panics otherwise. Takes time in
+    /// proportion to the number of pages.
     pub fn audit(&self, space: &Space, chips: &Chips) {
         for block in self.owners.ids().filter(|block| space.valid(*block) > 0) {
             let logical = LogicalBlock(self.owners[block]);
@@ -38,7 +39,7 @@ impl BlockMap {
         }
     }
 
-    /// Checks what was loaded: the blocks of each logical block are there.
+    /// Checks the loaded state: the blocks of each logical block exist.
     pub fn check_loaded(&self) -> Result<(), String> {
         let is_there = |block: BlockSetId| block.index() < self.owners.len();
         let is_right = |pair: &Pair| [pair.data(), pair.replacement()].into_iter().flatten().all(is_there);

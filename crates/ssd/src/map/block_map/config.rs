@@ -1,4 +1,4 @@
-//! The configuration of a block map, and what does not go with it.
+//! Configuration of block-level mapping, and the features that it excludes.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,37 +11,40 @@ use crate::policy::frontier::FrontierKind;
 use crate::policy::name_of;
 use crate::policy::placement::PlacementKind;
 
-/// A map by whole blocks.
+/// Block-level mapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BlockMapFile {
-    /// Replacement blocks of a row of planes, each of one logical block. For one more, that which was written least
-    /// recently is merged with its data block. While few blocks are free there are fewer.
+    /// Replacement blocks of a plane group, each for one logical block. If one more is needed, the least
+    /// recently written one is merged with its data block. There are fewer while few blocks are free.
     pub replacements: u32,
 }
 
-/// Replacement blocks of a row at most. Chosen: they are a list that is looked through.
+/// Most replacement blocks of a plane group. Chosen: their list is searched linearly.
 const MOST_REPLACEMENTS: u32 = 64;
 
 impl Default for BlockMapFile {
-    /// Chosen: as many as the spare blocks that the least over-provisioning leaves to a row, but one that is kept free.
+    /// Chosen: the spare blocks of a plane group at the least over-provisioning, minus the one reserved.
     fn default() -> Self {
         Self { replacements: 4 }
     }
 }
 
-/// Bytes of an entry for a replacement block: which logical block it is of, and the block set. Chosen: numbers of 32 bits.
+/// Bytes of an entry for a replacement block: its logical block, and the multi-plane block. Chosen: numbers
+/// of 32 bits.
 const REPLACEMENT_ENTRY: Bytes = Bytes(8);
 
 impl BlockMapFile {
-    /// Whether the pools of the device go with it. Looked at first, for the mapping unit need not suit their parts.
+    /// Checks that the device has a single pool. Called first, because the mapping unit need not suit the
+    /// parts of others.
     pub fn check_pools(file: &DeviceFile, wrong: &mut Complaints) {
         let several = file.ftl.mapping.block.is_some() && !file.pools.is_empty();
         let wanted = "none: a logical block has as many pages as a block of any row (ftl.mapping.block)";
         wrong.require(!several, "pools", format!("{} beside the first", file.pools.len()), wanted);
     }
 
-    /// Complaints about the settings, and about features of the device that do not go with them.
+    /// Adds complaints about the settings, and about features of the device that block-level mapping
+    /// excludes.
     pub fn check(&self, file: &DeviceFile, locations: &Locations, wrong: &mut Complaints) {
         let fits = (1..=MOST_REPLACEMENTS).contains(&self.replacements);
         let key = "ftl.mapping.block.replacements";
@@ -67,14 +70,15 @@ impl BlockMapFile {
         check_collector(&file.ftl, wrong);
     }
 
-    /// DRAM for the map of `logical_blocks` logical blocks on `rows` rows, where the place of a block takes `entry`.
+    /// DRAM for the map of `logical_blocks` logical blocks on `rows` plane groups, with `entry` for the
+    /// number of a block.
     pub fn memory(&self, entry: Bytes, logical_blocks: u32, rows: u32) -> Bytes {
         let replacements = u64::from(self.replacements) * u64::from(rows);
         entry * u64::from(logical_blocks) + REPLACEMENT_ENTRY * replacements
     }
 }
 
-/// Mechanisms that put pages elsewhere than at their places.
+/// Complains about mechanisms that put pages at other offsets than their own.
 fn check_mechanisms(file: &DeviceFile, wrong: &mut Complaints) {
     let ftl = &file.ftl;
     let streams = file.routed_streams();
@@ -105,8 +109,8 @@ fn check_mechanisms(file: &DeviceFile, wrong: &mut Complaints) {
     }
 }
 
-/// Settings of a collector that there is nothing to do for: a merge has no choice. When it starts and stops is left alone, for
-/// that only says what is spare at least.
+/// Complains about GC settings without effect: a merge has no choice of victims. The watermarks are allowed,
+/// because they only set a minimum of spare blocks.
 fn check_collector(ftl: &FtlFile, wrong: &mut Complaints) {
     let (gc, usual) = (&ftl.gc, GcFile::default());
     for (is_usual, key) in [

@@ -1,4 +1,4 @@
-//! Treatment of failed blocks and commands by a block map.
+//! Handling of failed blocks and commands under block-level mapping.
 
 use wordline_nand::{BlockSetId, RowId};
 
@@ -7,12 +7,12 @@ use crate::policy::failure::MOST_FAILURES;
 use crate::space::Space;
 
 impl RowState {
-    /// Whether nothing more is tried in the row.
+    /// Whether the plane group has given up after repeated failures.
     pub(super) fn gives_up(&self) -> bool {
         self.in_vain == MOST_FAILURES
     }
 
-    /// A program failed in the row.
+    /// Records that a program failed in the plane group.
     fn program_failed(&mut self) {
         self.held.clear();
         self.copying = None;
@@ -20,16 +20,16 @@ impl RowState {
         self.stuck |= self.gives_up();
     }
 
-    /// The row is out of use as a whole, but for the commands that are under way.
+    /// Clears the plane group when it is out of service, except for commands in progress.
     fn lose(&mut self) {
         *self = Self { commands: self.commands, lost: true, ..Self::default() };
     }
 }
 
 impl BlockMap {
-    /// A program failed in a block: what is valid of its logical block goes to another one. A page has a single place, so that
-    /// this takes as many programs as the block has pages, each of which may fail again: where that went in vain so often that a
-    /// block would be given up, the row is.
+    /// Handles a failed program in a block: the valid pages of its logical block are merged into another
+    /// block. Pages have fixed offsets, so this takes as many programs as the block has pages, each of which
+    /// may fail again. After as many vain attempts as a block would be retired for, the plane group gives up.
     pub fn program_failed(&mut self, row: RowId, block: BlockSetId) {
         let logical = LogicalBlock(self.owners[block]);
         self.rows[row].program_failed();
@@ -40,14 +40,14 @@ impl BlockMap {
         self.merge_soon(row, logical);
     }
 
-    /// A block is to be emptied and taken out of use.
+    /// Queues a merge for a block that is pending retirement.
     pub fn condemned(&mut self, row: RowId, block: BlockSetId) {
         if self.owners[block] != NONE {
             self.merge_soon(row, LogicalBlock(self.owners[block]));
         }
     }
 
-    /// Has the valid pages of a logical block merged before anything else is written to the row.
+    /// Queues the merge of a logical block before anything else is written to the plane group.
     pub(super) fn merge_soon(&mut self, row: RowId, logical: LogicalBlock) {
         let due = &mut self.rows[row].due;
         if !due.contains(&logical) {
@@ -55,12 +55,12 @@ impl BlockMap {
         }
     }
 
-    /// The erase of a block failed and is tried again.
+    /// Queues a block for erase again after its erase failed.
     pub fn erase_again(&mut self, row: RowId, block: BlockSetId) {
         self.rows[row].to_erase.push_back(block);
     }
 
-    /// The row is out of use as a whole, with all its blocks.
+    /// Clears a plane group that is out of service, with all its blocks.
     pub fn lose(&mut self, row: RowId, space: &Space) {
         let is_here = |number: u32| block(number).is_some_and(|block| space.row_of(block) == row);
         for logical in self.pairs.ids() {

@@ -1,4 +1,4 @@
-//! All pages of a logical block have one home.
+//! Static allocation of whole logical blocks.
 
 use wordline_kernel::state;
 use wordline_nand::RowId;
@@ -6,8 +6,8 @@ use wordline_nand::RowId;
 use crate::Config;
 use crate::policy::placement::{Placement, RowSet};
 
-/// A placement whose pages are logical blocks of this many pages each. Where it gives them no home, they go round the
-/// rows.
+/// Placement of logical blocks of this many pages each. Logical blocks without a static allocation are
+/// assigned to the plane groups round-robin.
 pub struct ByBlock {
     placement: Box<dyn Placement>,
     per_block: u32,
@@ -15,7 +15,7 @@ pub struct ByBlock {
 }
 
 impl ByBlock {
-    /// `placement`, asked about blocks of pages instead of pages.
+    /// Wraps `placement`, which is asked about logical blocks instead of pages.
     pub fn new(placement: Box<dyn Placement>, config: &Config) -> Self {
         Self { placement, per_block: config.locations().per_block(), rows: config.pools.rows() }
     }

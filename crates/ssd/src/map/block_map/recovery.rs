@@ -1,4 +1,4 @@
-//! The block map after a power cut, put together from what the blocks hold.
+//! Recovery of the block-level map after a power cut, from the contents of the blocks.
 
 use wordline_kernel::Id;
 use wordline_nand::{BlockSetId, Chips};
@@ -7,11 +7,11 @@ use super::{BlockMap, LogicalBlock, NONE, NOWHERE, Pair, RowState};
 use crate::map::mapping::{LogicalPage, Mapping};
 use crate::space::{Space, State};
 
-/// A block set that holds pages of a logical block, with the number that it got when it was opened.
+/// A multi-plane block with pages of a logical block, and the sequence number of its opening.
 type Written = (LogicalBlock, u64, BlockSetId);
 
 impl BlockMap {
-    /// Forgets everything, as when the power is cut.
+    /// Resets everything that a power cut loses.
     pub fn forget(&mut self) {
         self.pairs.ids().for_each(|logical| self.pairs[logical] = NOWHERE);
         self.owners.ids().for_each(|block| self.owners[block] = NONE);
@@ -19,7 +19,7 @@ impl BlockMap {
         self.rows.fill(RowState::default());
     }
 
-    /// The written blocks of each logical block, those that were opened first in front.
+    /// Written blocks of each logical block, ordered by opening.
     fn written(&self, space: &Space, chips: &Chips) -> Vec<Written> {
         let all = self.owners.ids();
         let used = all.filter(|block| space.state(*block) != State::Bad && chips.programmed(*block) > 0);
@@ -34,8 +34,8 @@ impl BlockMap {
         written
     }
 
-    /// Of a page that several blocks hold in the same version, maps the copy that is gone on with: that in the replacement
-    /// block, then that in the data block. A third block holds nothing but copies, and is begun anew.
+    /// Selects one of several copies of a page that have the same version: the one in the replacement block,
+    /// then the one in the data block. A third block has nothing but copies, and is discarded.
     pub fn settle(&self, mapping: &mut Mapping, space: &mut Space, chips: &Chips) {
         let written = self.written(space, chips);
         for group in written.chunk_by(|one, other| one.0 == other.0).filter(|group| group.len() > 1) {
@@ -59,8 +59,9 @@ impl BlockMap {
         }
     }
 
-    /// Finds the data and replacement blocks, once it is known which pages are valid and all blocks are closed. A block
-    /// that cannot go on, as behind a torn program, is to be merged anew, and one without valid pages is to be erased.
+    /// Finds the data and replacement blocks, once the valid pages are known and all blocks are closed.
+    /// Logical blocks that cannot continue, as after an interrupted program, are merged again; blocks without
+    /// valid pages are erased.
     pub fn rebuild(&mut self, space: &mut Space, chips: &Chips) {
         let written = self.written(space, chips);
         for (logical, _, block) in written.iter().filter(|(_, _, block)| space.valid(*block) > 0) {

@@ -1,4 +1,4 @@
-//! Whether translation pages that were read can be those of the device.
+//! Consistency check of translation pages in a loaded snapshot.
 
 use wordline_kernel::Id;
 
@@ -10,7 +10,8 @@ use crate::map::Map;
 use crate::policy::mapper::TranslationPage;
 
 impl Translation {
-    /// Checks what was loaded: each page waits where its stage says, and requests that wait for one are `known`.
+    /// Checks the loaded state: each page is in the queue of its stage, and requests that wait for one are
+    /// `known`.
     pub fn check_loaded(&self, known: impl Fn(RequestId) -> bool) -> Result<(), String> {
         let (tables, rows) = (self.size.tables as usize, self.turns.len());
         ensure(self.states.len() == tables && self.last_row.index() < rows, || {
@@ -44,7 +45,7 @@ impl Translation {
         ensure(before == last, || "a queue of translation pages without an end".into())
     }
 
-    /// A page waits here, once, at this stage.
+    /// Checks that a page is in a queue once, at this stage.
     fn check_waits(&self, table: TranslationPage, stage: Stage, seen: &mut [bool]) -> Result<(), String> {
         let is_first = ensure::is_first(seen, table.index());
         ensure(is_first && self.states[table].stage == stage, || {
@@ -75,7 +76,7 @@ impl Translation {
 }
 
 impl Map {
-    /// Checks the pages of tables, as those of the host are. The requests that wait for a place are `known`.
+    /// Checks the pages of tables. Requests that wait for a map entry are `known`.
     pub(in crate::map) fn check_tables(
         &self,
         base: &Base,
@@ -87,7 +88,7 @@ impl Map {
         self.check_placed(base)
     }
 
-    /// Checks that a read of a translation page will find the version that is noted.
+    /// Checks that a read of a translation page will find the version recorded.
     pub(crate) fn check_table_versions(&self, base: &Base) -> Result<(), String> {
         let Some(translation) = &self.translation else { return Ok(()) };
         for table in translation.tables() {

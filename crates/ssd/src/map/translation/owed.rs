@@ -1,4 +1,4 @@
-//! Translation pages that a checkpoint waits for: those that were not in flash as they were in memory when it began.
+//! Translation pages that a checkpoint waits for: those that differed from memory when it began.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::Column;
@@ -6,22 +6,22 @@ use wordline_kernel::Column;
 use super::{NONE, QUEUE, Stage, Translation};
 use crate::policy::mapper::TranslationPage;
 
-/// The programs that a checkpoint waits for.
+/// Programs that a checkpoint waits for.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Owed {
-    /// Of each translation page.
+    /// Number of programs for each translation page.
     programs: Column<TranslationPage, u8>,
-    /// Pages of which it waits for any.
+    /// Number of pages that it waits for.
     pages: u32,
 }
 
 impl Owed {
-    /// None of this many pages.
+    /// No programs, for `tables` translation pages.
     pub fn new(tables: u32) -> Self {
         Self { programs: Column::filled(tables as usize, 0), pages: 0 }
     }
 
-    /// No checkpoint waits for pages any more.
+    /// Clears all programs, because no checkpoint waits any more.
     pub fn forget(&mut self) {
         self.programs.fill(0);
         self.pages = 0;
@@ -32,7 +32,7 @@ impl Owed {
         self.pages += u32::from(programs > 0);
     }
 
-    /// Whether what was loaded counts the pages of a device with this many.
+    /// Whether the loaded counts are consistent, for a device with this many translation pages.
     pub fn is_sound(&self, tables: usize) -> bool {
         let waited = self.programs.iter().filter(|programs| **programs > 0).count();
         self.programs.len() == tables && self.pages as usize == waited
@@ -43,7 +43,7 @@ impl Owed {
         self.pages > 0
     }
 
-    /// A page was programmed; whether a checkpoint waits for another program of it.
+    /// Records a program of a page; returns whether the checkpoint waits for another one.
     pub fn pay(&mut self, table: TranslationPage) -> bool {
         let programs = &mut self.programs[table];
         if *programs == 0 {
@@ -54,14 +54,14 @@ impl Owed {
         *programs > 0
     }
 
-    /// A checkpoint waits for one more program of a page at the most.
+    /// Limits the programs of a page that the checkpoint waits for to one.
     pub fn once_at_most(&mut self, table: TranslationPage) {
         self.programs[table] = self.programs[table].min(1);
     }
 }
 
 impl Translation {
-    /// A checkpoint begins: all pages of which something changed are to be written as they are now, or later.
+    /// Begins a checkpoint: all changed pages are written with their current contents, or later ones.
     pub fn begin_checkpoint(&mut self) {
         self.release();
         for table in self.tables() {
@@ -71,7 +71,7 @@ impl Translation {
             let state = &self.states[table];
             let programs = match state.stage {
                 Stage::AtRest => 0,
-                // Changes since its program began are for the next one.
+                // Changes since its program began need another program.
                 Stage::Programming => 1 + u8::from(state.again),
                 Stage::Queued | Stage::Reading | Stage::Staged => 1,
             };
@@ -84,12 +84,12 @@ impl Translation {
         self.owed.any()
     }
 
-    /// No checkpoint waits for pages any more.
+    /// Stops waiting for pages, because the checkpoint is abandoned.
     pub fn forgive(&mut self) {
         self.owed.forget();
     }
 
-    /// Whether pages that a checkpoint waits for are written in a unit that is not full: no others come.
+    /// Whether pages that a checkpoint waits for are written in a partial unit, because no others will come.
     pub(super) fn pads(&self) -> bool {
         let all_are_staged = self.queues[QUEUE].0 == NONE && self.ahead as usize == self.staged.len();
         all_are_staged && self.staged.iter().any(|table| self.owed.programs[*table] > 0)

@@ -1,14 +1,14 @@
-//! Idle fold: the SLC cache is emptied while the host rests.
+//! Idle fold: the SLC cache is folded while the host is idle.
 
 use wordline_kernel::{Duration, state};
 
 use super::{Background, Resting};
 
-/// Folds each row's cached blocks, the oldest first, until this many are left.
+/// Folds the cached blocks of each plane group, oldest first, until this many are left.
 pub struct IdleFold {
-    /// How long no command of the host must have been outstanding.
+    /// Idle time: no host command outstanding for this long.
     pub idle: Duration,
-    /// Blocks of a row that stay in the cache.
+    /// Blocks of a plane group that stay in the cache.
     pub until_cached: u32,
 }
 

@@ -1,16 +1,16 @@
-//! Idle GC: blocks are cleaned ahead of need while the host rests.
+//! Idle GC: blocks are collected ahead of need while the host is idle.
 
 use wordline_kernel::{Duration, state};
 
 use super::{Background, Resting};
 
-/// Cleans each row until it has this many free blocks, or such a part of its spare ones.
+/// Collects each plane group until it has this many free blocks, or this fraction of its spare ones.
 pub struct IdleGc {
-    /// How long no command of the host must have been outstanding.
+    /// Idle time: no host command outstanding for this long.
     pub idle: Duration,
-    /// Free blocks of a row.
+    /// Free blocks of a plane group.
     pub until_free: u32,
-    /// Free blocks of a row, as a fraction of its spare ones.
+    /// Free blocks of a plane group, as a fraction of its spare ones.
     pub until_spare: f64,
 }
 

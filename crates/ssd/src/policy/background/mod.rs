@@ -1,4 +1,4 @@
-//! Background policies: how far blocks are cleaned while the host rests.
+//! Background policies: goals of GC while the host is idle.
 
 mod idle_fold;
 mod idle_gc;
@@ -14,56 +14,58 @@ pub use idle_fold::IdleFold;
 pub use idle_gc::IdleGc;
 pub use none::None;
 
-/// A row of planes while the host rests, as a background policy sees it.
+/// A plane group while the host is idle, as a background policy sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resting {
-    /// Its number.
+    /// Plane group.
     pub row: RowId,
-    /// Blocks that are free.
+    /// Free blocks.
     pub free_blocks: u32,
-    /// Blocks that are in use: all but the bad ones.
+    /// Good blocks.
     pub good_blocks: u32,
-    /// Blocks that the valid pages would fill: the others are spare. They get more with what the host discards.
+    /// Blocks that the valid pages would fill: the others are spare. Discards add spare blocks.
     pub full_blocks: u32,
     /// Blocks in SLC mode, where there is a cache.
     pub cached_blocks: u32,
 }
 
-/// Says what is done while the host rests. It looks and answers; the collector acts, and stops at the host's next
-/// command.
+/// Decides the goals of background work. The policy looks and decides; the collector acts, and stops at the
+/// host's next command.
 pub trait Background: State + Send {
-    /// How long no command of the host must have been outstanding; `None` if nothing is ever done.
+    /// Idle time before background work starts: no host command outstanding for this long; `None` if there is
+    /// no background work.
     fn rests_after(&self) -> Option<Duration>;
-    /// How many free blocks a row is to have. It is asked before each command of the collector.
+    /// Goal for the free blocks of a plane group. Queried before each GC command.
     fn free_blocks(&mut self, row: &Resting) -> u32;
-    /// How many blocks of a row stay in the SLC cache: the others are folded.
+    /// Number of blocks of a plane group that may stay in the SLC cache: the others are folded.
     fn cached_blocks(&mut self, row: &Resting) -> u32 {
         row.cached_blocks
     }
 }
 
-/// The background policies that are built in.
+/// Built-in background policies.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "policy", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum BackgroundKind {
-    /// Nothing is done.
+    /// No background work.
     None {},
-    /// Blocks are cleaned ahead of need.
+    /// GC ahead of need.
     IdleGc {
-        /// How long no command of the host must have been outstanding.
+        /// Idle time: no host command outstanding for this long.
         idle: Duration,
-        /// Rows with fewer free blocks than this are cleaned.
+        /// Plane groups with fewer free blocks than this are collected.
         #[serde(default)]
         until_free: u32,
-        /// Rows are cleaned until this fraction of their spare blocks is free: more, the more the host discarded.
+        /// Plane groups are collected until this fraction of their spare blocks is free; the host's discards
+        /// add spare blocks.
         #[serde(default)]
         until_spare: f64,
     },
-    /// The SLC cache is emptied.
+    /// Folding of the SLC cache.
     IdleFold {
-        /// How long no command of the host must have been outstanding.
+        /// Idle time: no host command outstanding for this long.
         idle: Duration,
-        /// Blocks of a row that stay in the cache.
+        /// Blocks of a plane group that stay in the cache.
         #[serde(default)]
         until_cached: u32,
     },
@@ -75,11 +77,11 @@ impl Default for BackgroundKind {
     }
 }
 
-/// The longest rest that is waited for. Chosen: an hour.
+/// Longest idle time that may be configured. Chosen: an hour.
 const LONGEST_REST: Duration = Duration::from_ms(3_600_000);
 
 impl BackgroundKind {
-    /// The key that is wrong, what it says, and what was wanted.
+    /// Invalid key, value found and value wanted, if any.
     pub fn complaint(&self) -> Option<(&'static str, String, String)> {
         let (Self::IdleGc { idle, .. } | Self::IdleFold { idle, .. }) = self else { return Option::None };
         if !(Duration::from_us(1)..=LONGEST_REST).contains(idle) {
@@ -93,7 +95,7 @@ impl BackgroundKind {
         nothing.then(|| ("until_free", "0".into(), "at least 1, or until_spare above 0".into()))
     }
 
-    /// The policy.
+    /// Builds the policy.
     pub fn build(&self) -> Box<dyn Background> {
         match *self {
             Self::None {} => Box::new(None),

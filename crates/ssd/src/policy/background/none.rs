@@ -1,10 +1,10 @@
-//! None: nothing is done while the host rests.
+//! None: no background work while the host is idle.
 
 use wordline_kernel::{Duration, state};
 
 use super::{Background, Resting};
 
-/// Leaves the flash alone.
+/// Does no background work.
 pub struct None;
 
 state!(None {});

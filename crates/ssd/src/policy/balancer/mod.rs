@@ -1,4 +1,4 @@
-//! Balancers: which pages an idle row of planes takes over from others, where pages have a home and wait for it.
+//! Balancers: work that an idle plane group steals from others under static allocation.
 
 mod none;
 mod stealing;
@@ -16,62 +16,63 @@ pub use none::None;
 pub use stealing::Stealing;
 pub use valid_share::ValidShare;
 
-/// The program units that wait at home, as a balancer sees them.
+/// Program units waiting for their plane groups, as a balancer sees them.
 #[derive(Clone, Copy, Debug)]
 pub struct Waiting<'a> {
-    /// Complete program units that wait for each row, beside the one that it is at.
+    /// Complete program units that wait for each plane group, besides the one in progress.
     pub units: &'a Column<RowId, u32>,
-    /// Where the rows are.
+    /// Geometry that locates the plane groups.
     pub geometry: &'a Geometry,
 }
 
-/// Says what an idle row may take from others. It looks and answers; the mechanism checks the answer and acts.
+/// Decides what an idle plane group steals from others. The policy looks and decides; the mechanism checks
+/// the decision and acts.
 pub trait Balancer: State + Send {
-    /// Whether it ever takes anything: without it pages stay at home.
+    /// Whether it ever steals: otherwise pages stay in their assigned plane groups.
     fn is_on(&self) -> bool;
-    /// A row with something waiting of which `idle` takes a program unit: its die is idle, and nothing waits for it.
+    /// Plane group from which `idle` steals a program unit: its die is idle, and no unit waits for it.
     fn take(&mut self, idle: RowId, waiting: &Waiting<'_>) -> Option<RowId>;
-    /// In a device with several pools: whether what waits longest for pool `from` goes to pool `to`, of which a die does
-    /// nothing.
+    /// With several pools: whether the sub-request that waits longest for pool `from` goes to pool `to`,
+    /// which has an idle die.
     fn steals(&mut self, _from: usize, _to: usize, _pools: &[PoolState]) -> bool {
         false
     }
 }
 
-/// How far a balancer looks.
+/// Reach of a balancer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reach {
-    /// The rows of its die.
+    /// Plane groups of the same die.
     Die,
-    /// The rows of its channel.
+    /// Plane groups of the same channel.
     Channel,
-    /// All rows.
+    /// All plane groups.
     #[default]
     Device,
 }
 
-/// The balancers that are built in.
+/// Built-in balancers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "policy", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum BalancerKind {
-    /// Pages wait for their home.
+    /// Pages wait for their assigned plane group.
     None {},
-    /// An idle row takes from the row that most waits for.
+    /// An idle plane group steals from the one with the most waiting units.
     Stealing {
-        /// Whom it takes from.
+        /// Plane groups that it may steal from.
         #[serde(default)]
         reach: Reach,
-        /// Program units that have to wait for a row before another one takes of them.
+        /// Program units that must wait for a plane group before another one steals from it.
         #[serde(default = "one")]
         least: u32,
     },
-    /// Pages that wait for the first of several pools go to another pool with a smaller share of valid data, while a die
-    /// of it is idle. Wants `pools`.
+    /// Pages waiting for the first of several pools go to another pool with a smaller share of valid data,
+    /// while a die of it is idle. Needs `pools`.
     ValidShare {},
 }
 
-/// Chosen: any wait is longer than the idle row takes.
+/// Chosen: any wait is longer than the idle plane group takes.
 fn one() -> u32 {
     1
 }
@@ -83,7 +84,7 @@ impl Default for BalancerKind {
 }
 
 impl BalancerKind {
-    /// The error in the least number of units: what was found and what was wanted.
+    /// Invalid least number of units and value wanted, if any.
     pub fn complaint(&self) -> Option<(u32, &'static str)> {
         match self {
             Self::Stealing { least: 0, .. } => Some((0, "at least 1")),
@@ -91,7 +92,7 @@ impl BalancerKind {
         }
     }
 
-    /// The policy.
+    /// Builds the policy.
     pub fn build(&self) -> Box<dyn Balancer> {
         match *self {
             Self::None {} => Box::new(None),

@@ -1,11 +1,11 @@
-//! None: what has a home waits for it.
+//! None: pages wait for their assigned plane group.
 
 use wordline_kernel::state;
 use wordline_nand::RowId;
 
 use super::{Balancer, Waiting};
 
-/// Takes nothing.
+/// Steals nothing.
 pub struct None;
 
 state!(None {});

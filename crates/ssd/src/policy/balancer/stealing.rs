@@ -1,16 +1,17 @@
-//! Stealing: an idle row takes what waits for a busy one (dynamic page allocation; the intra-NAND work stealers that
-//! Centaur names in section 7).
+//! Stealing: an idle plane group takes a unit that waits for a busy one (dynamic page allocation; the
+//! intra-NAND work stealers that Centaur names in section 7).
 
 use wordline_kernel::state;
 use wordline_nand::RowId;
 
 use super::{Balancer, Reach, Waiting};
 
-/// Takes from the row that most program units wait for, within its reach; the lowest number wins a tie.
+/// Steals from the plane group with the most waiting program units, within its reach; the lowest number wins
+/// a tie.
 pub struct Stealing {
-    /// Whom it takes from.
+    /// Plane groups that it may steal from.
     pub reach: Reach,
-    /// Units that have to wait there.
+    /// Units that must wait there.
     pub least: u32,
 }
 

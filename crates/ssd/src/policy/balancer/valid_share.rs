@@ -1,5 +1,5 @@
-//! Valid share: what waits for the first pool goes to another that holds less, while a die of it does nothing (Centaur,
-//! algorithm 2).
+//! Valid share: sub-requests waiting for the first pool go to another that holds less, while a die of it is
+//! idle (Centaur, algorithm 2).
 
 use wordline_kernel::state;
 use wordline_nand::RowId;

@@ -1,4 +1,4 @@
-//! Which pages leave the write buffer as soon as they are written.
+//! Destage policies: pages that are destaged as soon as they are written.
 
 mod unless_hot;
 mod when_full;
@@ -13,38 +13,41 @@ use crate::map::LogicalPage;
 pub use unless_hot::UnlessHot;
 pub use when_full::WhenFull;
 
-/// Says of a page that the host writes whether it leaves the buffer at once, however empty that is. It looks and answers;
-/// the mechanism moves the page, or lets the write wait where too much is on its way already.
+/// Decides whether a page that the host writes is destaged at once, whatever the buffer occupancy. The policy
+/// looks and decides; the mechanism destages the page, or lets the write wait if too much is in flight.
 pub trait Destage: State + Send {
-    /// How much may be on its way to flash before writes of pages that leave at once wait; `None` if none ever leave so.
+    /// Most data on their way to flash before writes of pages that are destaged at once wait; `None` if none
+    /// ever are.
     fn in_flight(&self) -> Option<Bytes>;
 
-    /// The random stream of its answers, for a policy that draws some. Called once, when the device is made.
+    /// Gives the policy its random stream, if its decisions are random. Called once, when the device is
+    /// created.
     fn draws_from(&mut self, _random: Stream) {}
 
-    /// Pages are numbered from 0 to one below `pages`, and none was written. Called before anything else, and again when
-    /// all was lost.
+    /// Prepares for pages numbered from 0 to `pages` - 1, none of them written. Called before anything else,
+    /// and again after a power loss.
     fn prepare(&mut self, _pages: u32) {}
 
-    /// Whether `page` leaves at once if it is written now. Asked again with nothing in between, a policy answers the same.
+    /// Whether `page` is destaged at once if it is written now. Repeated queries without a write in between
+    /// must agree.
     fn leaves(&self, page: LogicalPage, now: Instant) -> bool;
 
-    /// `page` was written.
+    /// Records that `page` was written.
     fn written(&mut self, _page: LogicalPage, _now: Instant) {}
 }
 
-/// The destage policies that are built in.
+/// Built-in destage policies.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "policy", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum DestageKind {
     /// No page, before the buffer is too full.
     WhenFull {},
-    /// Each page but those that were written before in the present window of time.
+    /// Each page, except those written before in the current time window.
     UnlessHot {
-        /// How long a window is. The first write after its end begins another one.
+        /// Length of a window. The first write after its end begins another one.
         window: Duration,
-        /// How much may be on its way to flash before writes wait: pages, or with `buffer.space = "written"` what was
-        /// written of them.
+        /// Most data on their way to flash before writes wait: pages, or with `buffer.space = "written"`
+        /// their written sectors.
         in_flight: Bytes,
     },
 }
@@ -56,7 +59,7 @@ impl Default for DestageKind {
 }
 
 impl DestageKind {
-    /// The key that is wrong, what it says, and what was wanted.
+    /// Invalid key, value found and value wanted, if any.
     pub fn complaint(&self) -> Option<(&'static str, String, String)> {
         let Self::UnlessHot { window, in_flight } = self else { return None };
         if !(Duration::from_us(1)..=Duration::from_ms(86_400_000)).contains(window) {
@@ -66,7 +69,7 @@ impl DestageKind {
         (!fits).then(|| ("in_flight", in_flight.to_string(), "from 1B to 64GiB".into()))
     }
 
-    /// The policy.
+    /// Builds the policy.
     pub fn build(&self) -> Box<dyn Destage> {
         match *self {
             Self::WhenFull {} => Box::new(WhenFull),

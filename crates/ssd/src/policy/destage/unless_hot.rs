@@ -1,17 +1,17 @@
-//! Unless hot: a page leaves at once, but not if it was written before in the present window of time.
+//! Unless hot: a page is destaged at once, unless it was written before in the current time window.
 
 use wordline_kernel::{Bytes, Duration, Instant, state};
 
 use super::Destage;
 use crate::map::LogicalPage;
 
-/// Lets a page go the first time that it is written in a window; what is written again in it stays.
+/// Destages a page the first time that it is written in a window; pages written again stay in the buffer.
 pub struct UnlessHot {
     window: Duration,
     in_flight: Bytes,
-    /// When the present window ends.
+    /// End of the current window.
     end: Instant,
-    /// A bit for each page that was written in it, and these pages.
+    /// A bit for each page written in the window, and these pages.
     bits: Vec<u64>,
     pages: Vec<u32>,
 }
@@ -19,7 +19,7 @@ pub struct UnlessHot {
 state!(UnlessHot { values { end, bits, pages } fixed { window, in_flight } });
 
 impl UnlessHot {
-    /// With windows of this length, and at most `in_flight` under way.
+    /// Policy with windows of this length, and at most `in_flight` data on their way to flash.
     pub fn new(window: Duration, in_flight: Bytes) -> Self {
         Self { window, in_flight, end: Instant::ZERO, bits: Vec::new(), pages: Vec::new() }
     }
@@ -28,7 +28,7 @@ impl UnlessHot {
         self.bits.get(page as usize / 64).is_some_and(|bits| bits >> (page % 64) & 1 != 0)
     }
 
-    /// The bits of the pages around `page`; none where a state that was read is wrong.
+    /// Bitmap word of `page`; `None` if a loaded state is invalid.
     fn bits_of(&mut self, page: u32) -> Option<&mut u64> {
         self.bits.get_mut(page as usize / 64)
     }

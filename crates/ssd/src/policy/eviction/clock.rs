@@ -6,11 +6,11 @@ use super::{EntryId, EntryList, Eviction};
 use crate::ensure::ensure;
 use crate::map::LogicalPage;
 
-/// Goes round the pages with a hand: one that was used since the hand passed it stays for another round, the first
-/// that was not is let go. New pages come in behind the hand.
+/// Moves a hand round the pages: one that was used since the hand passed it stays for another round, and the
+/// first one that was not is evicted. New pages are inserted behind the hand.
 #[derive(Default)]
 pub struct Clock {
-    /// The face of the clock, unrolled: the hand is at its front.
+    /// Circular list of the entries, with the hand at its front.
     face: EntryList,
     used: Vec<bool>,
 }
@@ -36,7 +36,7 @@ impl Eviction for Clock {
         self.face.remove(entry);
     }
 
-    /// Each step of the hand takes back a use, so that the steps are no more than the uses.
+    /// Each step of the hand clears a use, so that there are no more steps than uses.
     fn next(&mut self, _: &EntryList) -> EntryId {
         loop {
             let entry = self.face.first().expect("a page waits");

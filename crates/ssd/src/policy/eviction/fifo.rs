@@ -4,7 +4,7 @@ use wordline_kernel::state;
 
 use super::{EntryId, EntryList, Eviction};
 
-/// Lets the page go that came first, however often it was used since.
+/// Evicts the page that came first, however often it was used since.
 pub struct Fifo;
 
 state!(Fifo {});

@@ -6,7 +6,7 @@ use super::{EntryId, EntryList, Eviction};
 use crate::ensure::ensure;
 use crate::map::LogicalPage;
 
-/// Lets the page go that was not read or written for the longest time.
+/// Evicts the page that was not read or written for the longest time.
 #[derive(Default)]
 pub struct Lru {
     by_use: EntryList,

@@ -1,4 +1,4 @@
-//! Which page leaves the buffer next.
+//! Eviction policies: the page that leaves a buffer or cache next.
 
 mod clock;
 mod fifo;
@@ -14,37 +14,38 @@ pub use fifo::Fifo;
 pub use lru::Lru;
 use wordline_kernel::snapshot::State;
 
-/// Says which of the pages that wait in a buffer or a cache leaves next. It is told what happens to them and keeps
-/// what it needs in tables of its own; the mechanism decides when a page must leave and checks the answer.
+/// Selects the next page to evict among those waiting in a buffer or a cache. The policy is notified of
+/// changes and keeps tables of its own; the mechanism decides when a page must leave, and checks the
+/// decision.
 pub trait Eviction: State + Send {
-    /// There will be entries from 0 to one below `entries`, and none waits. Called before anything else, and again
-    /// when all was lost.
+    /// Prepares for entries from 0 to `entries` - 1, none waiting. Called before anything else, and again
+    /// after a power loss.
     fn prepare(&mut self, _entries: u32) {}
 
-    /// An entry waits from now on, with a page in it.
+    /// Records that an entry with this page waits from now on.
     fn added(&mut self, _entry: EntryId, _page: LogicalPage) {}
 
-    /// The host read or wrote the page of a waiting entry again.
+    /// Records that the host read or wrote the page of a waiting entry again.
     fn used(&mut self, _entry: EntryId) {}
 
-    /// An entry waits no longer: it was chosen, or went for another reason.
+    /// Records that an entry waits no longer: it was evicted, or removed for another reason.
     fn removed(&mut self, _entry: EntryId) {}
 
-    /// The entry to leave next, one of those that wait, of which there is at least one. `waiting` has them in the order
-    /// of their arrival. Whether the entry leaves is the mechanism's affair: asked again with nothing in between, a
-    /// policy answers the same.
+    /// Selects the next entry to evict, one of those that wait, of which there is at least one. `waiting` has
+    /// them in order of arrival. The mechanism decides whether the entry leaves: repeated queries without a
+    /// change in between must agree.
     fn next(&mut self, waiting: &EntryList) -> EntryId;
 
-    /// Checks what was loaded: what it keeps is of the entries that wait.
+    /// Checks the loaded state against the entries that wait.
     ///
     /// # Errors
-    /// The contradiction.
+    /// Description of the inconsistency.
     fn check_loaded(&self, _waiting: &EntryList) -> Result<(), String> {
         Ok(())
     }
 }
 
-/// The eviction policies that are built in.
+/// Built-in eviction policies.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "policy", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum EvictionKind {
@@ -52,7 +53,7 @@ pub enum EvictionKind {
     Fifo {},
     /// The page that was not read or written for the longest time.
     Lru {},
-    /// The page that came first, unless it was read or written since the hand passed it last.
+    /// The page that came first, unless it was read or written since the hand last passed it.
     Clock {},
 }
 
@@ -63,7 +64,7 @@ impl Default for EvictionKind {
 }
 
 impl EvictionKind {
-    /// The policy.
+    /// Builds the policy.
     pub fn build(&self) -> Box<dyn Eviction> {
         match self {
             Self::Fifo {} => Box::new(Fifo),

@@ -1,4 +1,4 @@
-//! Failure policies: how a block is treated after a failed program, erase or read in it.
+//! Failure policies: the action for a block after a failed program, erase or read in it.
 
 mod retire;
 mod tolerate;
@@ -11,62 +11,63 @@ use wordline_nand::BlockSetId;
 pub use retire::Retire;
 pub use tolerate::Tolerate;
 
-/// The operation that failed.
+/// Operation that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failed {
-    /// A program: its pages hold nothing that can be read. Their data are still in the buffer, or in the victim, and are
-    /// written elsewhere whatever the policy says.
+    /// A program: its pages are unreadable. Their data are still in the buffer, or in the victim, and are
+    /// programmed elsewhere whatever the policy decides.
     Program,
     /// An erase.
     Erase,
-    /// A read, after all its retries: the page is lost, and the host is told when it reads it.
+    /// A read, after all its retries: the page is lost, and host reads of it fail.
     Read,
-    /// A program that is over, whose outcome a design [does not accept](crate::Design::accepts): what it wrote is given up, and follows as
-    /// after a program that failed.
+    /// A program that completed, but whose outcome a design [does not accept](crate::Design::accepts): its
+    /// data are dropped, and handled as after a failed program.
     Refused,
 }
 
-/// A failure as a policy sees it.
+/// A failure, as a policy sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// The operation that failed.
+    /// Operation that failed.
     pub failed: Failed,
-    /// Where.
+    /// Block.
     pub block: BlockSetId,
-    /// How often the same failed in this block, with this time.
+    /// Number of failures of this kind in this block, including this one.
     pub times: u32,
-    /// How often the block was erased.
+    /// Number of erases of the block.
     pub erases: u32,
 }
 
-/// The treatment of the block.
+/// Action for the block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum After {
-    /// It takes nothing more. Its valid pages are moved, then it is out of use.
+    /// Retire: the block accepts no more programs, and leaves service once its valid pages are relocated.
     Retire,
-    /// It takes nothing more until it has been erased. A failed erase is tried again.
+    /// Close: the block accepts no programs until it has been erased. A failed erase is retried.
     Close,
-    /// Nothing. An open block is written on behind the pages that failed; a failed erase is tried again.
+    /// Nothing. An open block is programmed further, behind the failed pages; a failed erase is retried.
     GoOn,
 }
 
-/// Decides what happens to a block in which something failed. It looks and answers; the mechanism acts. A block that has
-/// failed [`MOST_FAILURES`] times is retired whatever the answer is.
+/// Decides what happens to a block in which an operation failed. The policy looks and decides; the mechanism
+/// acts. A block with [`MOST_FAILURES`] failures is retired in any case.
 pub trait FailurePolicy: State + Send {
-    /// The treatment of the block.
+    /// Action for the block.
     fn after(&mut self, failure: &Failure) -> After;
 }
 
-/// Failures of one kind that a block survives. Chosen: it ends tries that never succeed, and is what a byte holds.
+/// Most failures of one kind in a block. Chosen: it ends retries that never succeed, and is the most that a
+/// byte holds.
 pub const MOST_FAILURES: u8 = u8::MAX;
 
-/// The failure policies that are built in.
+/// Built-in failure policies.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "policy", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum FailureKind {
-    /// A block in which a program or an erase failed is retired.
+    /// A block is retired after a failed program or erase.
     Retire {},
-    /// A block is retired after some failures.
+    /// A block is retired after several failures.
     Tolerate {
         /// Failed programs after which a block is retired.
         programs: u32,
@@ -83,7 +84,7 @@ impl Default for FailureKind {
 }
 
 impl FailureKind {
-    /// The policy.
+    /// Builds the policy.
     pub fn build(&self) -> Box<dyn FailurePolicy> {
         match self {
             Self::Retire {} => Box::new(Retire),
@@ -91,7 +92,7 @@ impl FailureKind {
         }
     }
 
-    /// The error in it: the key, what was found, and what was wanted.
+    /// Invalid key, value found and value wanted, if any.
     pub fn complaint(&self) -> Option<(&'static str, String, &'static str)> {
         match self {
             Self::Tolerate { programs: 0, .. } => Some(("programs", "0".into(), "at least 1")),

@@ -1,11 +1,11 @@
-//! Retire: a block that fails once is not trusted again.
+//! Retire: a block that fails once is retired.
 
 use wordline_kernel::state;
 
 use super::{After, Failed, Failure, FailurePolicy};
 
-/// Retires a block at the first program or erase that fails in it, as the data sheets of NAND parts ask for. A page that
-/// cannot be read is lost, but does not condemn its block, and nor does a program that a design does not accept.
+/// Retires a block at its first failed program or erase, as the data sheets of NAND parts require. An
+/// unreadable page is lost but does not retire its block, nor does a program that a design rejects.
 pub struct Retire;
 
 state!(Retire {});

@@ -1,15 +1,15 @@
-//! Tolerate: a block is retired once it has failed often enough.
+//! Tolerate: a block is retired after a number of failures.
 
 use wordline_kernel::state;
 
 use super::{After, Failed, Failure, FailurePolicy};
 
-/// Writes on behind pages whose program failed until there were `programs` such failures in the block, over all its
-/// erases. A failed erase retires it at once.
+/// Programs a block further behind failed pages until it has `programs` such failures, over all its erases. A
+/// failed erase retires it at once.
 pub struct Tolerate {
     /// Failed programs that retire a block.
     pub programs: u32,
-    /// Lost pages that retire a block; 0 for none.
+    /// Lost pages that retire a block; 0 for never.
     pub reads: u32,
 }
 

@@ -1,10 +1,10 @@
-//! In order: the word lines by their numbers, which is what data sheets ask for. On a 3D part that is horizontal first.
+//! In order: word lines in numerical order, as data sheets require. On a 3D part that is horizontal first.
 
 use wordline_kernel::state;
 
 use super::{Frontier, OpenBlock};
 
-/// The lowest number.
+/// Selects the lowest number.
 pub struct InOrder;
 
 state!(InOrder {});

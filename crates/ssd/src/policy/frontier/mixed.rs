@@ -1,12 +1,14 @@
-//! Mixed: leaders go ahead of the other word lines of their layers (cubeFTL, section 4.1.3, Figure 12c).
+//! Mixed: leaders are programmed ahead of the other word lines of their layers (cubeFTL, section 4.1.3,
+//! Figure 12c).
 
 use wordline_kernel::state;
 
 use super::{Frontier, OpenBlock};
 
-/// The leaders of some layers, then the other word lines of these layers, layer by layer; then the next layers.
+/// The leaders of some layers, then the other word lines of these layers, layer by layer; then the next
+/// layers.
 pub struct Mixed {
-    /// Layers of which the leaders go ahead; all, if a block has no more.
+    /// Layers whose leaders are programmed ahead; all, if a block has no more.
     pub layers: u32,
 }
 
@@ -18,7 +20,7 @@ impl Frontier for Mixed {
         let ahead = self.layers.min(all);
         let round = open.written / (ahead * per_layer);
         let (first, within) = (round * ahead, open.written - round * ahead * per_layer);
-        // The last layers may be fewer.
+        // The last group of layers may be smaller.
         let here = ahead.min(all - first);
         if within < here {
             return (first + within) * per_layer;

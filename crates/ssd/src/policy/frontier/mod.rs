@@ -1,7 +1,7 @@
-//! Which word line of an open block is programmed next.
+//! Frontier policies: the word line of an open block that is programmed next.
 //!
-//! Word lines are numbered as their pages are: those of a horizontal layer side by side, layer by layer. The first word
-//! line of each layer is its leader.
+//! Word lines are numbered like their pages: those of a horizontal layer side by side, layer by layer. The
+//! first word line of each layer is its leader.
 
 mod in_order;
 mod mixed;
@@ -18,34 +18,36 @@ pub use in_order::InOrder;
 pub use mixed::Mixed;
 pub use vertical::Vertical;
 
-/// An open block, as a frontier sees it.
+/// An open block, as a frontier policy sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct OpenBlock<'a> {
-    /// Which one.
+    /// Number of the block.
     pub block: BlockSetId,
-    /// Whether the collector writes it.
+    /// Whether GC writes it.
     pub is_gc: bool,
-    /// Word lines that are programmed, or being programmed: fewer than there are, but in a block that is programmed again alone.
+    /// Word lines that are programmed, or being programmed: fewer than all, except in a block that is only
+    /// reprogrammed.
     pub written: u32,
-    /// The shape of all blocks.
+    /// Word lines of a block.
     pub shape: WordLines,
-    /// One bit a word line: whether it is programmed, or being programmed.
+    /// Bitmap of the word lines that are programmed, or being programmed.
     pub programmed: &'a [u64],
-    /// The word lines that can be programmed again now.
+    /// Word lines that can be reprogrammed now.
     pub again: Again<'a>,
 }
 
-/// The word lines of an open block that can be programmed again now: they hold two bits a cell, and a page of them is not valid.
+/// Word lines of an open block that can be reprogrammed now: they are in MLC mode, and one of their pages is
+/// invalid.
 #[derive(Clone, Copy, Debug)]
 pub struct Again<'a> {
-    /// By number, in the last super layer of the block that is being programmed.
+    /// Their numbers, in the last super layer of the block that is being programmed.
     pub word_lines: &'a [u32],
     /// Word lines of a super layer.
     pub per_super_layer: u32,
 }
 
 impl Again<'_> {
-    /// None can.
+    /// No word lines.
     pub const NONE: Self = Self { word_lines: &[], per_super_layer: 1 };
 }
 
@@ -55,13 +57,13 @@ impl OpenBlock<'_> {
         self.programmed[word_line as usize / 64] >> (word_line % 64) & 1 != 0
     }
 
-    /// Whether a word line can be programmed again now.
+    /// Whether a word line can be reprogrammed now.
     pub fn can_be_programmed_again(&self, word_line: u32) -> bool {
         self.again.word_lines.contains(&word_line)
     }
 
-    /// The word line to be programmed again when each one of its super layer is programmed: after the first one of the next super
-    /// layer it cannot be any more.
+    /// Word line that must be reprogrammed now, when its super layer is completely programmed: after the
+    /// first word line of the next super layer it cannot be any more.
     pub fn due_again(&self) -> Option<u32> {
         let first = *self.again.word_lines.first()?;
         let per = self.again.per_super_layer;
@@ -70,18 +72,18 @@ impl OpenBlock<'_> {
         is_done.then_some(first)
     }
 
-    /// The next word line: one that is [due](Self::due_again), or the first that is not programmed.
+    /// Next word line: one that is [due](Self::due_again), or the first unprogrammed one.
     pub fn next_word_line(&self) -> u32 {
         self.due_again().unwrap_or_else(|| self.first_unprogrammed())
     }
 
-    /// The first word line that is not programmed, by number.
+    /// First unprogrammed word line, by number.
     pub fn first_unprogrammed(&self) -> u32 {
         (0..self.shape.count()).find(|word_line| !self.is_programmed(*word_line)).unwrap_or(0)
     }
 }
 
-/// How the word lines of a block lie.
+/// Arrangement of the word lines of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WordLines {
     /// Horizontal layers.
@@ -91,43 +93,45 @@ pub struct WordLines {
 }
 
 impl WordLines {
-    /// Those of a part's blocks.
+    /// Arrangement in the blocks of a part.
     pub fn of(part: &Part, geometry: &Geometry) -> Self {
         let count = geometry.pages_per_block / geometry.bits_per_cell();
         let layers = part.geometry.layers;
         Self { layers, per_layer: count / layers }
     }
 
-    /// All of them.
+    /// Number of word lines.
     pub fn count(&self) -> u32 {
         self.layers * self.per_layer
     }
 }
 
-/// Says which word line of an open block is programmed next. It looks and answers; the mechanism checks the answer and
-/// acts.
+/// Selects the word line of an open block that is programmed next. The policy looks and decides; the
+/// mechanism checks the decision and acts.
 pub trait Frontier: State + Send {
-    /// Whether word lines are programmed in the order of their numbers: then nothing is asked.
+    /// Whether word lines are programmed in numerical order: then there are no queries.
     fn is_in_order(&self) -> bool {
         false
     }
 
-    /// A word line that is not programmed.
+    /// Selects an unprogrammed word line.
     fn next(&mut self, open: &OpenBlock<'_>) -> u32;
 }
 
-/// The frontiers that are built in.
+/// Built-in frontier policies.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "policy", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum FrontierKind {
-    /// By number: on a 3D part the word lines of a layer one after another, layer by layer (horizontal first).
+    /// By number: on a 3D part the word lines of a layer one after another, layer by layer (horizontal
+    /// first).
     #[serde(alias = "horizontal")]
     InOrder {},
-    /// The first word line of every layer, then the second of every layer, and so on. Wants a 3D part.
+    /// The first word line of every layer, then the second of every layer, and so on. Needs a 3D part.
     Vertical {},
-    /// The leaders of some layers first, then the other word lines of these layers, and so on. Wants a 3D part.
+    /// The leaders of some layers first, then the other word lines of these layers, and so on. Needs a 3D
+    /// part.
     Mixed {
-        /// Layers of which the leaders go ahead; left out: all layers of the block.
+        /// Layers whose leaders are programmed ahead. Default: all layers of the block.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         layers: Option<u32>,
     },
@@ -140,12 +144,12 @@ impl Default for FrontierKind {
 }
 
 impl FrontierKind {
-    /// Whether word lines are programmed in the order of their numbers.
+    /// Whether word lines are programmed in numerical order.
     pub fn is_in_order(&self) -> bool {
         *self == (Self::InOrder {})
     }
 
-    /// The error in it on these chips: the key, what was found, and what was wanted.
+    /// Invalid key on these chips, value found and value wanted, if any.
     pub fn complaint(&self, part: &Part, geometry: &Geometry) -> Option<(&'static str, String, String)> {
         if self.is_in_order() {
             return None;
@@ -173,7 +177,7 @@ impl FrontierKind {
         }
     }
 
-    /// The policy.
+    /// Builds the policy.
     pub fn build(&self) -> Box<dyn Frontier> {
         match *self {
             Self::InOrder {} => Box::new(InOrder),

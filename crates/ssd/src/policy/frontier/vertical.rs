@@ -1,4 +1,4 @@
-//! Vertical: layer after layer is gone through for each word line (cubeFTL, section 4.1.3, Figure 12b).
+//! Vertical: all layers in turn for each word line (cubeFTL, section 4.1.3, Figure 12b).
 
 use wordline_kernel::state;
 

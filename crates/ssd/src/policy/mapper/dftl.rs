@@ -1,4 +1,5 @@
-//! DFTL: a cache of single entries, written back by translation page (Gupta, Kim and Urgaonkar, ASPLOS 2009).
+//! DFTL: a cache of single map entries, written back by translation page (Gupta, Kim and Urgaonkar, ASPLOS
+//! 2009).
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, LookupTable, state};
@@ -9,11 +10,11 @@ use crate::map::LogicalPage;
 
 const NONE: u32 = u32::MAX;
 
-/// One of the two lists of a segmented cache.
+/// Segment of a segmented cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(u8)]
 enum Segment {
-    /// Used once since it came in.
+    /// Used once since it was loaded.
     Probation,
     /// Used again.
     Protected,
@@ -32,14 +33,14 @@ const ALONE: Links = Links { newer: NONE, older: NONE };
 struct Entry {
     page: LogicalPage,
     segment: Segment,
-    /// Whether its place is another one than its translation page says.
+    /// Whether its location differs from that in its translation page.
     dirty: bool,
     used: Links,
-    /// Among the dirty entries of its translation page.
+    /// Neighbours among the dirty entries of its translation page.
     changed: Links,
 }
 
-/// Entries from the one used last to the one used longest ago.
+/// Entries from the most to the least recently used one.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct List {
     newest: u32,
@@ -49,24 +50,24 @@ struct List {
 
 const EMPTY: List = List { newest: NONE, oldest: NONE, len: 0 };
 
-/// The cached mapping table. The least recently used entry leaves; an entry that was used again since it came in is
-/// protected from that as long as there is room for it among the protected ones. When a changed entry leaves, all
-/// changed entries of its translation page are written with it and stay, unchanged now. A page that the collector
-/// moves is changed in the cache if it is there, else in its translation page.
+/// Cached mapping table. The least recently used entry is evicted; an entry that was used again since it was
+/// loaded is protected as long as there is room in the protected segment. When a dirty entry is evicted, all
+/// dirty entries of its translation page are written with it and stay, now clean. An entry of a page that GC
+/// relocates is changed in the cache if it is there, otherwise in its translation page.
 #[derive(Clone, Debug)]
 pub struct Dftl {
     size: CacheSize,
     entries: Vec<Entry>,
     places: LookupTable,
     lists: [List; 2],
-    /// The first dirty entry of each translation page.
+    /// First dirty entry of each translation page.
     dirty: Column<TranslationPage, u32>,
 }
 
 state!(Dftl { values { entries, places, lists } parts { dirty } fixed { size } });
 
 impl Dftl {
-    /// An empty cache of this size.
+    /// Empty cache of this size.
     pub fn new(size: &CacheSize) -> Self {
         assert!(size.protected < size.entries, "an entry that comes in needs a place");
         Self {
@@ -108,7 +109,7 @@ impl Dftl {
         (entry.segment, entry.used) = (segment, Links { newer: NONE, older });
     }
 
-    /// An entry is used once more.
+    /// Records another use of an entry.
     fn touch(&mut self, at: u32) {
         self.unlink(at);
         if self.size.protected == 0 {
@@ -152,7 +153,8 @@ impl Dftl {
         self.entries[at as usize].dirty = false;
     }
 
-    /// Takes in a page that is not there; what left for it, if that had changed.
+    /// Inserts a page that is not cached; returns its entry, and the translation page of the entry evicted if
+    /// that was dirty.
     fn insert(&mut self, page: LogicalPage) -> (u32, Option<TranslationPage>) {
         let new = Entry { page, segment: Segment::Probation, dirty: false, used: ALONE, changed: ALONE };
         let mut evicted = None;
@@ -239,7 +241,8 @@ impl Mapper for Dftl {
         }
     }
 
-    /// Each entry is in the list of its segment and found by its page, and the dirty ones are those of their translation pages.
+    /// Checks that each entry is in the list of its segment and found by its page, and that the dirty ones
+    /// are listed by translation page.
     fn check_loaded(&self) -> Result<(), String> {
         let (held, most) = (self.entries.len(), self.size.entries as usize);
         ensure(held <= most && self.dirty.len() == self.size.tables as usize, || {
@@ -262,7 +265,7 @@ impl Mapper for Dftl {
 }
 
 impl Dftl {
-    /// Goes through the list of a segment, whose entries were not seen before.
+    /// Walks the list of a segment, whose entries must not have been seen before.
     fn check_segment(&self, segment: Segment, seen: &mut [bool]) -> Result<(), String> {
         let list = &self.lists[segment as usize];
         let (mut at, mut newer, mut len) = (list.newest, NONE, 0);
@@ -278,7 +281,7 @@ impl Dftl {
         ensure(newer == list.oldest && len == list.len, || "a list of the cached map without an end".into())
     }
 
-    /// Goes through the dirty entries of each translation page.
+    /// Walks the dirty entries of each translation page.
     fn check_dirty(&self) -> Result<(), String> {
         let mut left = self.entries.iter().filter(|entry| entry.dirty).count();
         for (table, first) in self.dirty.entries() {

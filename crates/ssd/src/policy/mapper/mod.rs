@@ -1,5 +1,5 @@
-//! Mappers: which part of the map is in memory. The rest is in translation pages of the flash, each of which holds the
-//! places of consecutive logical pages.
+//! Mappers: the part of the L2P map that is in memory. The rest is in translation pages in flash, each of
+//! which has the locations of consecutive logical pages.
 
 mod dftl;
 mod page;
@@ -14,46 +14,48 @@ pub use dftl::Dftl;
 pub use page::Page;
 
 id!(
-    /// A translation page: the places of the logical pages from its number times the entries of a page on.
+    /// A translation page: the locations of as many logical pages as it has entries, from its number times
+    /// that many on.
     TranslationPage
 );
 
-/// Says what of the map is in memory, and which translation pages are to be written. It keeps books and answers; the
-/// mechanism reads and writes the translation pages. It returns a translation page that has to be written
-/// because of the call, with all that changed in it.
+/// Decides which part of the map is in memory, and which translation pages must be written. The policy keeps
+/// the books and decides; the mechanism reads and writes the translation pages. Methods return a translation
+/// page that must be written because of the call, with all its changes.
 pub trait Mapper: State + Send {
-    /// Looks up a logical page that is read or about to be written: whether its place is in memory.
+    /// Looks up a logical page that is read or about to be written; returns whether its entry is in memory.
     fn lookup(&mut self, page: LogicalPage) -> bool;
 
-    /// The place of a page came into memory, read from flash. The entry that had to leave for it may have changed.
+    /// Inserts the entry of a page, read from flash. The entry evicted for it may be dirty.
     fn load(&mut self, page: LogicalPage) -> Option<TranslationPage>;
 
-    /// The host's version of a page was programmed: its place is another one.
+    /// Records a new location of a page that the host wrote, after its program.
     fn update(&mut self, page: LogicalPage) -> Option<TranslationPage>;
 
-    /// The place of a page is another one, or none, without a lookup: the collector moved it, or the host
-    /// discarded it.
+    /// Records a new location of a page, or none, without a lookup: GC relocated it, or the host discarded
+    /// it.
     fn amend(&mut self, page: LogicalPage) -> Option<TranslationPage>;
 
-    /// A translation page is being written as it is now: what changed in it and stays in memory is safe.
+    /// Records that a translation page is being written with its current contents: its entries in memory are
+    /// clean now.
     fn written(&mut self, table: TranslationPage);
 
-    /// Whether something in memory is not as its translation page says.
+    /// Whether some entry in memory differs from its translation page.
     fn has_changed(&self, table: TranslationPage) -> bool;
 
-    /// The power was cut: of what is in memory only entries that differ from their translation page are kept.
+    /// Drops all entries after a power cut, except those that differ from their translation page.
     fn keep_changed(&mut self);
 
-    /// Checks what was loaded: what it keeps goes together.
+    /// Checks that the loaded state is consistent.
     ///
     /// # Errors
-    /// The contradiction.
+    /// Description of the inconsistency.
     fn check_loaded(&self) -> Result<(), String> {
         Ok(())
     }
 }
 
-/// The mapper that the configuration names.
+/// Builds the mapper of a configuration.
 pub fn build(config: &Config) -> Box<dyn Mapper> {
     match config.map_cache() {
         None => Box::new(Page),
@@ -61,15 +63,15 @@ pub fn build(config: &Config) -> Box<dyn Mapper> {
     }
 }
 
-/// A cache of the map, in entries.
+/// Size of a map cache, in entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CacheSize {
-    /// Entries that it holds.
+    /// Number of entries.
     pub entries: u32,
-    /// Entries among them that are kept for those used more than once.
+    /// Entries among them reserved for those used more than once.
     pub protected: u32,
     /// Entries of a translation page.
     pub per_table: u32,
-    /// Translation pages.
+    /// Number of translation pages.
     pub tables: u32,
 }

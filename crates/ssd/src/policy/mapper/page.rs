@@ -5,7 +5,7 @@ use wordline_kernel::state;
 use super::{Mapper, TranslationPage};
 use crate::map::LogicalPage;
 
-/// Every place is in memory, and nothing is ever written for it.
+/// Mapper that finds every entry in memory and never writes any.
 pub struct Page;
 
 state!(Page {});

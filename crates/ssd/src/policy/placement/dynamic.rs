@@ -1,4 +1,4 @@
-//! Dynamic: the next row in turn whose die is free.
+//! Dynamic: the next plane group in turn whose die is free.
 
 use wordline_kernel::state;
 use wordline_nand::{Geometry, Pools, RowId};
@@ -6,8 +6,8 @@ use wordline_nand::{Geometry, Pools, RowId};
 use super::{Placement, RowSet};
 use crate::ensure::ensure;
 
-/// Goes round the channels first, then the dies, then the rows of a die, and takes the first row that accepts. Each pool
-/// is gone round by itself.
+/// Round-robin over the channels first, then the dies, then the plane groups of a die; takes the first group
+/// that accepts. Each pool has a round of its own.
 pub struct Dynamic {
     first: Round,
     others: Vec<Round>,
@@ -15,19 +15,19 @@ pub struct Dynamic {
 
 state!(Dynamic { parts { first } lists { others } });
 
-/// The round over the rows of a pool.
+/// Round over the plane groups of a pool.
 struct Round {
     turn: Vec<RowId>,
-    /// The number of its first row.
+    /// First plane group of the pool.
     begins: RowId,
-    /// Where each row stands in the turn.
+    /// Position of each plane group in the round.
     place: Vec<u32>,
     at: usize,
 }
 
 state!(Round { values { at } fixed { turn, begins, place } });
 
-/// Rows that are tried in turn before the few that accept are compared instead. Chosen.
+/// Plane groups that are tried in turn before the few that accept are compared instead. Chosen.
 const TRIES: usize = 8;
 
 impl Round {
@@ -50,7 +50,7 @@ impl Round {
         self.place[(row.0 - self.begins.0) as usize] as usize
     }
 
-    /// How far `row` is ahead in the turn.
+    /// Steps from the current position to `row`.
     fn distance(&self, row: RowId) -> usize {
         let place = self.place(row);
         if place >= self.at { place - self.at } else { place + self.turn.len() - self.at }
@@ -68,7 +68,7 @@ impl Round {
 }
 
 impl Dynamic {
-    /// A round over the rows of each pool.
+    /// Round over the plane groups of each pool.
     pub fn new(pools: &Pools) -> Self {
         let others = pools.iter().skip(1).map(|pool| Round::new(&pool.geometry)).collect();
         Self { first: Round::new(&pools.first().geometry), others }

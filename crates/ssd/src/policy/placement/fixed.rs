@@ -1,15 +1,15 @@
-//! Fixed: the row follows from the logical page number, in one of the orders of channel, way, die and plane.
+//! Fixed: static allocation by the logical page number, in one of the orders of channel, way, die and plane.
 
 use wordline_kernel::state;
 use wordline_nand::{Geometry, Pools, RowId};
 
 use super::{Dynamic, Placement, RowSet};
 
-/// Spreads consecutive logical pages over the coordinates in a given order, as in the static allocation schemes of
-/// MQSim and SSDSim. Each of several pools is spread over by itself; there, pages of tables and pages that leave their pool go round the
-/// rows.
+/// Spreads consecutive logical pages over the coordinates in a given order, as in the static allocation
+/// schemes of MQSim and SSDSim. Each of several pools is covered separately; there, table pages and pages
+/// migrated to another pool are placed round-robin.
 pub struct Fixed {
-    /// Of the first pages in each pool; the pattern repeats.
+    /// Plane groups of the first pages in each pool; the pattern repeats.
     homes: Vec<Vec<RowId>>,
     round: Option<Dynamic>,
 }
@@ -24,7 +24,8 @@ pub fn is_order(order: &str) -> bool {
 }
 
 impl Fixed {
-    /// In these pools, with this many packages on a channel of each. `order` is one that the check of the configuration accepts.
+    /// Allocation in these pools, with this many packages on a channel of each. `order` has passed the check
+    /// of the configuration.
     pub fn of(pools: &Pools, packages: &[u32], order: &str) -> Self {
         let homes =
             pools.iter().zip(packages).map(|(pool, packages)| homes(&pool.geometry, *packages, order));
@@ -32,7 +33,7 @@ impl Fixed {
     }
 }
 
-/// The homes in a pool of the first pages; the pattern repeats.
+/// Plane groups of the first pages in a pool; the pattern repeats.
 fn homes(geometry: &Geometry, packages: u32, order: &str) -> Vec<RowId> {
     let dies = geometry.dies_per_channel / packages;
     let homes = (0..geometry.rows()).map(|page| {

@@ -1,4 +1,4 @@
-//! Which channel, package, die and row of planes a write goes to.
+//! Placement policies: the channel, package, die and plane group of a write.
 
 mod dynamic;
 mod fixed;
@@ -13,47 +13,47 @@ pub use dynamic::Dynamic;
 pub use fixed::Fixed;
 pub use wordline_nand::RowId;
 
-/// The rows that take a program unit now: their last one is done, and they have free pages.
+/// Plane groups that accept a program unit now: their last one is done, and they have free pages.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RowSet {
     words: Vec<u64>,
 }
 
 impl RowSet {
-    /// No rows, of `count`.
+    /// Empty set, of `count` plane groups.
     pub fn new(count: u32) -> Self {
         Self { words: vec![0; count.div_ceil(64) as usize] }
     }
 
-    /// Words of 64 rows that it takes.
+    /// Number of 64-bit words of the set.
     pub(crate) fn words(&self) -> usize {
         self.words.len()
     }
 
-    /// Whether `row` is among them.
+    /// Whether `row` is in the set.
     #[inline]
     pub fn contains(&self, row: RowId) -> bool {
         self.words[row.index() / 64] >> (row.0 % 64) & 1 != 0
     }
 
-    /// Whether none is beyond the rows that there are.
+    /// Whether a loaded set has no plane groups beyond `count`.
     pub(crate) fn is_of(&self, count: u32) -> bool {
         self.words.len() == count.div_ceil(64) as usize && self.next_from(RowId(count)).is_none()
     }
 
-    /// Whether `row` is among them, whatever number it is.
+    /// Whether `row` is in the set; any number is allowed.
     #[inline]
     pub(crate) fn has(&self, row: RowId) -> bool {
         self.words.get(row.index() / 64).is_some_and(|word| word >> (row.0 % 64) & 1 != 0)
     }
 
-    /// Whether there are none.
+    /// Whether the set is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.words.iter().all(|word| *word == 0)
     }
 
-    /// Puts `row` in or takes it out; whether it is in and was not.
+    /// Adds `row` or removes it; returns whether it was added.
     #[inline]
     pub fn set(&mut self, row: RowId, member: bool) -> bool {
         let (word, bit) = (&mut self.words[row.index() / 64], 1 << (row.0 % 64));
@@ -62,24 +62,24 @@ impl RowSet {
         *word & !before != 0
     }
 
-    /// Takes all out.
+    /// Empties the set.
     pub(crate) fn clear(&mut self) {
         self.words.fill(0);
     }
 
-    /// The first of them from `row` on.
+    /// First member at or after `row`.
     #[inline]
     pub fn next_from(&self, row: RowId) -> Option<RowId> {
         self.next_where(row, |_| u64::MAX)
     }
 
-    /// The first from `row` on that is in another set, too.
+    /// First common member of both sets at or after `row`.
     #[inline]
     pub fn next_common(&self, other: &Self, row: RowId) -> Option<RowId> {
         self.next_where(row, |word| other.words[word])
     }
 
-    /// The first from `row` on of those that `mask` leaves of each word.
+    /// First member at or after `row` among those that `mask` leaves of each word.
     #[inline]
     fn next_where(&self, row: RowId, mask: impl Fn(usize) -> u64) -> Option<RowId> {
         let mut rest = u64::MAX << (row.0 % 64);
@@ -93,7 +93,7 @@ impl RowSet {
         None
     }
 
-    /// All of them, ascending.
+    /// All members, in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = RowId> + '_ {
         self.words.iter().enumerate().flat_map(|(n, word)| {
             std::iter::successors(Some(*word), |rest| Some(rest & rest.wrapping_sub(1)))
@@ -103,39 +103,42 @@ impl RowSet {
     }
 }
 
-/// Says where a page goes. It looks and answers; the mechanism checks the answer and acts.
+/// Selects the plane group of a page. The policy looks and decides; the mechanism checks the decision and
+/// acts.
 pub trait Placement: State + Send {
-    /// The row of pool `pool` that logical page `page` goes to, if that is fixed by its number. All pages have one in each pool, or none.
+    /// Plane group in pool `pool` of logical page `page`, under static allocation. Either all pages have one
+    /// in each pool, or none has.
     fn home(&self, page: u32, pool: usize) -> Option<RowId>;
 
-    /// Whether pages have homes.
+    /// Whether allocation is static.
     fn has_homes(&self) -> bool {
         self.home(0, 0).is_some()
     }
 
-    /// Whether a state that was just taken over can be one of this policy.
+    /// Checks that the loaded state is consistent.
     ///
     /// # Errors
-    /// The contradiction.
+    /// Description of the inconsistency.
     fn check_loaded(&self) -> Result<(), String> {
         Ok(())
     }
 
-    /// For pages without a home, and in a device of several pools for those of tables and those that leave their pool: one of the rows that
-    /// take a program unit, which are of one pool; `None` when there are none.
+    /// Selects one of the plane groups that accept a program unit, all of one pool; `None` when there are
+    /// none. For pages under dynamic allocation; with several pools also for table pages and pages migrated
+    /// to another pool.
     fn next(&mut self, rows: &RowSet) -> Option<RowId>;
 }
 
-/// The placements that are built in.
+/// Built-in placements.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "policy", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum PlacementKind {
-    /// The next row in turn whose die is free.
+    /// Dynamic allocation: the next plane group in turn whose die is free.
     Dynamic {},
-    /// A row fixed by the logical page number.
+    /// Static allocation: a plane group fixed by the logical page number.
     Fixed {
-        /// Which coordinate changes first from one logical page to the next: the letters of channel, way (package),
-        /// die and plane in some order.
+        /// Order in which the coordinates change from one logical page to the next: the letters of channel,
+        /// way (package), die and plane.
         #[serde(default = "cwdp")]
         order: String,
     },
@@ -152,7 +155,7 @@ impl Default for PlacementKind {
 }
 
 impl PlacementKind {
-    /// The error in the settings: what was found and what was wanted.
+    /// Invalid value found and value wanted, if any.
     pub fn complaint(&self) -> Option<(String, &'static str)> {
         match self {
             Self::Fixed { order } if !fixed::is_order(order) => {
@@ -162,7 +165,7 @@ impl PlacementKind {
         }
     }
 
-    /// The policy for a device of these pools, with `packages` packages on a channel of each.
+    /// Builds the policy for a device of these pools, with `packages` packages on a channel of each.
     pub fn build(&self, pools: &Pools, packages: &[u32]) -> Box<dyn Placement> {
         match self {
             Self::Dynamic {} => Box::new(Dynamic::new(pools)),

@@ -1,13 +1,14 @@
-//! Generations: pages that were moved before are kept apart from those that are moved for the first time.
+//! Generations: relocated pages are separated by how often they were relocated before.
 
 use wordline_kernel::state;
 
 use super::{Leaving, Relocator};
 
-/// A page of a block that the host wrote goes to the first stream, and with each move to the next one, up to the last:
-/// the more often a page was still valid when its block was cleaned, the colder it is.
+/// Relocates a page of a block that the host wrote to the first stream, and with each further relocation to
+/// the next one, up to the last: the more often a page was still valid when its block was collected, the
+/// colder it is.
 pub struct Generations {
-    /// Streams of the collector.
+    /// GC streams.
     pub streams: u8,
 }
 

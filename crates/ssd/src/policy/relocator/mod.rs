@@ -1,4 +1,4 @@
-//! Where the valid pages of a victim go.
+//! Relocators: the destination of the valid pages of a victim.
 
 mod generations;
 mod single;
@@ -17,48 +17,48 @@ pub use valid_share::ValidShare;
 /// A valid page of a victim, as a relocator sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Leaving {
-    /// Its number.
+    /// Logical page number.
     pub logical: u32,
-    /// The collector's stream that wrote its block; none if the host did.
+    /// GC stream that wrote its block; `None` if a host stream did.
     pub moved_by: Option<u8>,
 }
 
-/// Where a page goes that leaves its pool alone.
+/// Destination of a page that is migrated to another pool individually.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Elsewhere {
-    /// Another pool, which is mapped by pages.
+    /// Another pool, which is mapped by page.
     pub pool: u8,
-    /// A stream of the host in that pool, counted from 0 there.
+    /// Host stream in that pool, counted from 0 there.
     pub stream: u8,
 }
 
-/// Says which of the collector's write streams a page goes to. It looks and answers; the mechanism checks the answer
-/// and acts.
+/// Selects the GC stream of a page. The policy looks and decides; the mechanism checks the decision and acts.
 pub trait Relocator: State + Send {
-    /// How many streams it tells apart, from 1 to 16.
+    /// Number of streams that it distinguishes, from 1 to 16.
     fn streams(&self) -> u8;
-    /// The stream of a page, from 0 to one below [`streams`](Self::streams).
+    /// Stream of a page, from 0 to [`streams`](Self::streams) - 1.
     fn route(&mut self, page: &Leaving) -> u8;
-    /// Whether the valid pages of a victim of `pool`, which is not the first of several, go to the first.
+    /// Whether the valid pages of a victim of `pool`, which is not the first of several, are migrated to the
+    /// first.
     fn leaves(&mut self, _pool: usize, _pools: &[PoolState]) -> bool {
         false
     }
 }
 
-/// The relocators that are built in.
+/// Built-in relocators.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "policy", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum RelocatorKind {
-    /// One stream for everything.
+    /// One stream for all pages.
     Single {},
-    /// A stream for each time that a page was moved.
+    /// One stream for each number of relocations.
     Generations {
-        /// Streams; what was moved more often stays in the last one.
+        /// Number of streams; pages relocated more often stay in the last one.
         #[schemars(range(min = 1, max = 16))]
         streams: u8,
     },
-    /// The pages of a victim go to the first of several pools while less of it is valid than of the victim's pool. Wants
-    /// `pools`.
+    /// Pages of a victim are migrated to the first of several pools while that has a smaller share of valid
+    /// data than the victim's pool. Needs `pools`.
     ValidShare {},
 }
 
@@ -69,7 +69,7 @@ impl Default for RelocatorKind {
 }
 
 impl RelocatorKind {
-    /// How many streams it tells apart.
+    /// Number of streams that it distinguishes.
     pub fn streams(&self) -> u8 {
         match self {
             Self::Single {} | Self::ValidShare {} => 1,
@@ -77,7 +77,7 @@ impl RelocatorKind {
         }
     }
 
-    /// The policy.
+    /// Builds the policy.
     pub fn build(&self) -> Box<dyn Relocator> {
         match self {
             Self::Single {} => Box::new(Single),

@@ -1,10 +1,10 @@
-//! Single: all that the collector moves goes to one stream.
+//! Single: all relocated pages go to one stream.
 
 use wordline_kernel::state;
 
 use super::{Leaving, Relocator};
 
-/// Keeps all moved pages together.
+/// Keeps all relocated pages together.
 pub struct Single;
 
 state!(Single {});

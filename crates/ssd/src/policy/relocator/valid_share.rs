@@ -1,4 +1,5 @@
-//! Valid share: the pages of a victim go to the first pool while it holds less than the victim's (Centaur, algorithm 3).
+//! Valid share: pages of a victim are migrated to the first pool while that holds less than the victim's
+//! (Centaur, algorithm 3).
 
 use wordline_kernel::state;
 

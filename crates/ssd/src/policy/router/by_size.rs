@@ -1,14 +1,14 @@
-//! By size: large pieces of a unit go to the first pool, small ones to the second (Centaur with a fixed dispatch condition,
-//! section 6.2.6; with the size of a unit its cache mode).
+//! By size: large parts of a unit go to the first pool, small ones to the second (Centaur with a fixed
+//! dispatch condition, section 6.2.6; with the size of a unit its cache mode).
 
 use wordline_kernel::{Bytes, state};
 
 use super::{Outgoing, Router};
 use crate::command::SECTOR;
 
-/// Tells the pools of two apart by how much was written of a unit.
+/// Selects one of two pools by how much of a unit was written.
 pub struct BySize {
-    /// Sectors from which on it goes to the first pool.
+    /// Sectors from which on a unit goes to the first pool.
     pub sectors: u32,
 }
 

@@ -1,12 +1,12 @@
-//! Host: the stream that the host names in its command, as with the NVMe streams directive.
+//! Host: the stream that the host gives in its command, as with the NVMe streams directive.
 
 use wordline_kernel::state;
 
 use super::{Outgoing, Router};
 
-/// Sends a page to the stream of the command that wrote it last; numbers beyond the last stream go round.
+/// Selects the stream of the command that wrote the page last, modulo the number of streams.
 pub struct Host {
-    /// Streams that the device offers.
+    /// Number of streams that the device offers.
     pub streams: u8,
 }
 

@@ -1,14 +1,14 @@
-//! Hot-cold: pages that are written again soon go to one stream, the others to another.
+//! Hot-cold: pages that are overwritten soon go to one stream, the others to another.
 
 use wordline_kernel::state;
 
 use super::{Outgoing, Router};
 
-/// Calls a page hot if few pages were written since it was written last.
+/// Considers a page hot if few pages were written since its last write.
 pub struct HotCold {
-    /// Pages that may be written in between.
+    /// Most pages written in between.
     window: u32,
-    /// The number of the write, counted from 1, that each page was last in; 0 for none.
+    /// Number of each page's last write, counted from 1; 0 for none.
     last: Vec<u32>,
     writes: u32,
 }
@@ -16,12 +16,12 @@ pub struct HotCold {
 state!(HotCold { values { writes } parts { last } fixed { window } });
 
 impl HotCold {
-    /// The stream of pages that are not written again soon.
+    /// Stream of pages that are not overwritten soon.
     pub const COLD: u8 = 0;
-    /// The stream of those that are.
+    /// Stream of pages that are overwritten soon.
     pub const HOT: u8 = 1;
 
-    /// For a device with `pages` logical pages; the window is a fraction of them.
+    /// Router for a device with `pages` logical pages; the window is a fraction of them.
     pub fn new(pages: u32, window: f64) -> Self {
         Self { window: (f64::from(pages) * window) as u32, last: vec![0; pages as usize], writes: 0 }
     }
@@ -33,7 +33,7 @@ impl Router for HotCold {
     }
 
     fn route(&mut self, page: &Outgoing) -> u8 {
-        // The count starts again after 2^32 writes; a page that was not written for so long may count as hot once.
+        // The count wraps after 2^32 writes; a page that was not written for so long may count as hot once.
         self.writes = self.writes.checked_add(1).unwrap_or(1);
         let last = std::mem::replace(&mut self.last[page.logical as usize], self.writes);
         let hot = last != 0 && self.writes.wrapping_sub(last) <= self.window;

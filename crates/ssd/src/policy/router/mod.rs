@@ -1,4 +1,4 @@
-//! Which of the host's write streams a page goes to when it leaves the buffer.
+//! Routers: the host stream of a page when it is destaged.
 
 mod by_size;
 mod host;
@@ -21,28 +21,29 @@ pub use hot_cold::HotCold;
 pub use single::Single;
 pub use slc_cache::SlcCache;
 
-/// A page that leaves the buffer, as a router sees it; in a device with several pools all dirty pages of a unit, which go
-/// together.
+/// A page that is destaged, as a router sees it; in a device with several pools all dirty pages of a unit,
+/// which are destaged together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outgoing<'a> {
-    /// Its number, or that of the first page of the unit.
+    /// Logical page number, or that of the first page of the unit.
     pub logical: u32,
-    /// The stream that the host named when it wrote the page last; 0 for none.
+    /// Stream that the host gave when it wrote the page last; 0 for none.
     pub tag: u8,
-    /// Sectors that the host wrote, of those of the page or the unit.
+    /// Sectors that the host wrote of the page or the unit.
     pub sectors: u32,
-    /// The host's write that wrote of the page last; of a unit, the largest of those of its pages.
+    /// Last host write of the page; for a unit, the largest of the last writes of its pages.
     pub request: HostWrite,
-    /// The pools; none in a device with a single one.
+    /// Pools; empty in a device with a single one.
     pub pools: &'a [PoolState],
-    /// Where flash holds the page, or the first page of the unit; none where it holds nothing of it, or where no design says the stream.
+    /// Location of the page, or of the first page of the unit, in flash; `None` if flash has none, or no
+    /// design selects streams.
     pub from: Option<Location>,
-    /// The pool that holds the first page of the unit; none where flash holds nothing of it, or there is a single pool.
+    /// Pool that has the first page of the unit; `None` if flash has none, or there is a single pool.
     pub home: Option<u8>,
 }
 
 impl Outgoing<'_> {
-    /// A page, or the unit that it is the first of, of which nothing else is known.
+    /// A page, or the unit that begins with it, without further information.
     pub fn of(logical: u32) -> Self {
         Self {
             logical,
@@ -56,62 +57,62 @@ impl Outgoing<'_> {
     }
 }
 
-/// Says which of the host's write streams a page goes to. It looks and answers; the mechanism checks the answer and
+/// Selects the host stream of a page. The policy looks and decides; the mechanism checks the decision and
 /// acts. Each stream fills blocks of its own.
 pub trait Router: State + Send {
-    /// How many streams it tells apart, from 1 to 16.
+    /// Number of streams that it distinguishes, from 1 to 16.
     fn streams(&self) -> u8;
-    /// The stream of a page, from 0 to one below [`streams`](Self::streams).
+    /// Stream of a page, from 0 to [`streams`](Self::streams) - 1.
     fn route(&mut self, page: &Outgoing) -> u8;
-    /// The pool that a stream goes to, from 0 to one below their number.
+    /// Pool of a stream, counted from 0.
     fn pool(&self, _stream: u8) -> u8 {
         0
     }
-    /// The size from which on what was written of a unit goes to the first of several pools, if sizes decide: as it is now,
-    /// where it moves. For reports.
+    /// Smallest size of a written unit that goes to the first of several pools, if sizes decide: the current
+    /// one, if it changes. For reports.
     fn least_of_first(&self) -> Option<Bytes> {
         None
     }
-    /// The stream that goes to the SLC cache, if one does.
+    /// Stream of the SLC cache, if any.
     fn cached(&self) -> Option<u8> {
         None
     }
 }
 
-/// The routers that are built in.
+/// Built-in routers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "policy", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum RouterKind {
-    /// One stream for everything.
+    /// One stream for all pages.
     Single {},
-    /// The stream that the host names in its command.
+    /// The stream that the host gives in its command.
     Host {
-        /// Streams that the device offers.
+        /// Number of streams that the device offers.
         #[schemars(range(min = 1, max = 16))]
         streams: u8,
     },
-    /// A stream for pages that are written again soon, and one for the others.
+    /// One stream for pages that are overwritten soon, and one for the others.
     HotCold {
-        /// Pages that may be written in between, as a fraction of the logical pages.
+        /// Most pages written in between, as a fraction of the logical pages.
         #[serde(default = "half")]
         window: f64,
     },
-    /// A write to a unit of consecutive pages goes to the first pool if it is large, else to the second. Wants
-    /// `pools`.
+    /// Writes to a unit of consecutive pages go to the first pool if they are large, otherwise to the second.
+    /// Needs `pools`.
     BySize {
-        /// Bytes that are large.
+        /// Smallest large size, in bytes.
         least: Bytes,
     },
-    /// To the SLC cache. Wants `ftl.slc_cache`.
+    /// To the SLC cache. Needs `ftl.slc_cache`.
     SlcCache {
-        /// Only pages that are written again soon go there: pages that may be written in between, as a fraction of the
-        /// logical pages. Left out: all go there.
+        /// Only pages that are overwritten soon go there: most pages written in between, as a fraction of the
+        /// logical pages. If absent, all pages go there.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         window: Option<f64>,
     },
 }
 
-/// Chosen: what is written twice while half the drive is written is hotter than the mean.
+/// Chosen: a page written twice while half the drive is written is hotter than the mean.
 fn half() -> f64 {
     0.5
 }
@@ -123,7 +124,7 @@ impl Default for RouterKind {
 }
 
 impl RouterKind {
-    /// How many streams it tells apart.
+    /// Number of streams that it distinguishes.
     pub fn streams(&self) -> u8 {
         match self {
             Self::Single {} | Self::SlcCache { window: None } => 1,
@@ -132,7 +133,7 @@ impl RouterKind {
         }
     }
 
-    /// The error in the window: what was found and what was wanted.
+    /// Invalid window found and value wanted, if any.
     pub fn complaint(&self) -> Option<(f64, &'static str)> {
         match *self {
             Self::HotCold { window } | Self::SlcCache { window: Some(window) }
@@ -144,7 +145,7 @@ impl RouterKind {
         }
     }
 
-    /// The policy for a device with `pages` logical pages.
+    /// Builds the policy for a device with `pages` logical pages.
     pub fn build(&self, pages: u32) -> Box<dyn Router> {
         match self {
             Self::Single {} => Box::new(Single),

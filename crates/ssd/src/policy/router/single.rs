@@ -1,4 +1,4 @@
-//! Single: everything the host writes goes to one stream.
+//! Single: all host writes go to one stream.
 
 use wordline_kernel::state;
 

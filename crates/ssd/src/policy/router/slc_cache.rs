@@ -1,14 +1,14 @@
-//! SLC cache: what the host writes goes to blocks in SLC mode, all of it or what is hot.
+//! SLC cache: host writes go to blocks in SLC mode, all of them or only hot ones.
 
 use wordline_kernel::state;
 
 use super::{HotCold, Outgoing, Router};
 
-/// Sends pages to the cache.
+/// Routes pages to the cache.
 pub enum SlcCache {
-    /// All of them.
+    /// All pages.
     All,
-    /// Those that are written again soon. The others go to blocks of all bits at once.
+    /// Pages that are overwritten soon. The others go directly to native blocks.
     Hot(HotCold),
 }
 

@@ -1,22 +1,23 @@
-//! Last good: the read levels that read a layer last are tried first.
+//! Last good: read reference voltages that last succeeded in a layer are tried first.
 
 use wordline_kernel::{Column, state};
 use wordline_nand::{BlockSetId, LayerId, Layers};
 
 use super::{ReadOutcome, ReadParameters, SensedPage, Tuner};
 
-/// Remembers for each horizontal layer of each block which read levels read a page of it last, as cubeFTL's table of optimal
-/// read reference voltages does (section 5.1). Chosen: an erase and a power cut make it forget, which the paper does not tell.
+/// Remembers for each horizontal layer of each block which set of read reference voltages last read a page of
+/// it, as cubeFTL's table of optimal read reference voltages does (section 5.1). Chosen: erases and power
+/// cuts clear it, on which the paper is silent.
 pub struct LastGood {
     layers: Layers,
-    /// The set that read a page of the layer last; the nominal one where none has yet.
+    /// Set that last read a page of the layer; the nominal one if none has.
     known: Column<LayerId, u8>,
 }
 
 state!(LastGood { parts { known } fixed { layers } });
 
 impl LastGood {
-    /// A table of the nominal levels.
+    /// Table of nominal sets.
     pub fn new(layers: Layers) -> Self {
         Self { known: Column::filled(layers.count(), 0), layers }
     }

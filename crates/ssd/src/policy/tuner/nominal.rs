@@ -1,11 +1,12 @@
-//! Nominal: nothing is learnt.
+//! Nominal: the tuner learns nothing.
 
 use wordline_kernel::state;
 use wordline_nand::BlockSetId;
 
 use super::{ReadOutcome, ReadParameters, SensedPage, Tuner};
 
-/// Senses every page with the nominal read levels at first, and then with the other sets in the order of their numbers.
+/// Senses every page with the nominal read reference voltages first, then with the other sets in numerical
+/// order.
 pub struct Nominal;
 
 state!(Nominal {});

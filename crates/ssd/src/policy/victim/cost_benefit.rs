@@ -1,14 +1,14 @@
-//! Cost-benefit: the space gained, and how long it will last, for what the copying costs.
+//! Cost-benefit: the space gained, weighted by how long it will last, over the cost of copying.
 
 use wordline_kernel::{Stream, state};
 use wordline_nand::BlockSetId;
 
 use super::{Candidates, Indexes, VictimPolicy};
 
-/// Takes the block with the greatest `age (1 - u) / 2u`, where `u` is its share of valid pages and its age the number
-/// of pages that the row's closed blocks lost since it closed or lost one (Kawaguchi, Nishioka and Motoda, USENIX 1995,
-/// with time counted in overwritten pages). Of blocks with equally many valid pages the one with the greatest age is
-/// the best, so these are compared. Fewer valid pages win a tie.
+/// Selects the block with the greatest `age (1 - u) / 2u`, where `u` is its share of valid pages and its age
+/// the number of pages that the closed blocks of the plane group lost since it closed or lost one (Kawaguchi,
+/// Nishioka and Motoda, USENIX 1995, with time counted in overwritten pages). Among blocks with equally many
+/// valid pages the oldest is the best, so only those are compared. Fewer valid pages win a tie.
 pub struct CostBenefit;
 
 state!(CostBenefit {});
@@ -23,7 +23,7 @@ impl VictimPolicy for CostBenefit {
         let mut best: Option<(u128, u128, BlockSetId)> = None;
         for (block, age) in from.stalest() {
             let cost = u128::from(from.valid(block));
-            // One more than the age, so that a block without valid pages always has something to give.
+            // One more than the age, so that a block without valid pages always has a benefit.
             let benefit = u128::from(age + 1) * (pages - cost);
             if best.is_none_or(|(most, least, _)| benefit * least > most * cost) {
                 best = Some((benefit, cost, block));

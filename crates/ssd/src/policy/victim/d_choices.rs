@@ -1,14 +1,14 @@
-//! d-choices: the best of some random blocks.
+//! d-choices: the best of several random blocks.
 
 use wordline_kernel::{Stream, state};
 use wordline_nand::BlockSetId;
 
 use super::{Candidates, Indexes, VictimPolicy};
 
-/// Takes the block with the fewest valid pages of `choices` that are drawn at random, each draw among all candidates;
-/// the one drawn first wins a tie.
+/// Selects the block with the fewest valid pages among `choices` random draws from all candidates; the one
+/// drawn first wins a tie.
 pub struct DChoices {
-    /// Blocks that are drawn.
+    /// Number of draws.
     pub choices: u32,
 }
 

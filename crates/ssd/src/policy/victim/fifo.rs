@@ -5,7 +5,7 @@ use wordline_nand::BlockSetId;
 
 use super::{Candidates, Indexes, Preference, VictimPolicy};
 
-/// Takes the candidate that was closed first.
+/// Selects the candidate that closed first.
 pub struct Fifo;
 
 state!(Fifo {});

@@ -5,7 +5,8 @@ use wordline_nand::BlockSetId;
 
 use super::{Candidates, Preference, VictimPolicy};
 
-/// Takes the block with the fewest valid pages; the one that became a candidate with that count last wins a tie.
+/// Selects the block with the fewest valid pages; the one that became a candidate with that count last wins a
+/// tie.
 pub struct Greedy;
 
 state!(Greedy {});

@@ -1,4 +1,4 @@
-//! Which block is cleaned.
+//! Victim policies: the block that is collected.
 
 mod cost_benefit;
 mod d_choices;
@@ -21,54 +21,56 @@ pub use greedy::Greedy;
 pub use random::Random;
 pub use windowed_greedy::WindowedGreedy;
 
-/// Chooses a victim. It looks and answers; the collector checks the answer and acts.
+/// Selects a victim. The policy looks and decides; the collector checks the decision and acts.
 pub trait VictimPolicy: State + Send {
-    /// The orders of candidates that it needs besides the numbers of valid pages.
+    /// Candidate indexes that it needs besides the valid pages.
     fn needs(&self) -> Indexes {
         Indexes::default()
     }
 
-    /// Which block it prefers, where theory knows what that leaves under uniform random overwrites: preconditioning lays that directly.
+    /// Block that it prefers, where theory predicts the result under uniform random overwrites:
+    /// preconditioning then creates that state directly.
     fn preference(&self) -> Option<Preference> {
         None
     }
 
-    /// A block, or super block, among the candidates, which are closed and hold at least one invalid page; `None` when there are none.
+    /// Selects a block, or superblock, among the candidates, which are closed and have at least one invalid
+    /// page; `None` when there are none.
     fn choose(&mut self, from: Candidates<'_>, random: &mut Stream) -> Option<BlockSetId>;
 }
 
-/// Which of the blocks that were written one after the other is the victim, under uniform random overwrites.
+/// Victim among blocks written one after the other, under uniform random overwrites.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preference {
-    /// The oldest.
+    /// The oldest block.
     Oldest,
-    /// The one with the fewest valid pages.
+    /// The block with the fewest valid pages.
     Fewest,
-    /// One drawn at random.
+    /// A random block.
     Drawn,
 }
 
-/// The victim policies that are built in.
+/// Built-in victim policies.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "policy", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum VictimKind {
     /// The block with the fewest valid pages.
     Greedy {},
-    /// The block with the fewest valid pages of some that are drawn at random. Also called RGA.
+    /// The block with the fewest valid pages among several random ones. Also called RGA.
     DChoices {
-        /// Blocks that are drawn; the same block may be drawn twice.
+        /// Number of draws; the same block may be drawn twice.
         choices: u32,
     },
-    /// A block drawn at random. Also called RANDOM+.
+    /// A random block. Also called RANDOM+.
     Random {},
-    /// The block that was closed first.
+    /// The block that closed first.
     Fifo {},
-    /// The block with the fewest valid pages of those that were closed first.
+    /// The block with the fewest valid pages among those that closed first.
     WindowedGreedy {
-        /// Blocks that are compared.
+        /// Number of blocks compared.
         window: u32,
     },
-    /// The block with the most space to gain, weighed by how long it lost no page, for what the copying costs.
+    /// The block with the most space to gain, weighted by how long it lost no page, over the cost of copying.
     CostBenefit {},
 }
 
@@ -78,11 +80,11 @@ impl Default for VictimKind {
     }
 }
 
-/// Blocks that a policy may compare for one choice. Chosen: more than a plane of any part has.
+/// Most blocks that a policy may compare for one choice. Chosen: more than a plane of any part has.
 const MOST_COMPARED: u32 = 65_535;
 
 impl VictimKind {
-    /// The key that is wrong, what it says, and what was wanted.
+    /// Invalid key, value found and value wanted, if any.
     pub fn complaint(&self) -> Option<(&'static str, u32, String)> {
         let (key, count) = match self {
             Self::DChoices { choices } => ("choices", *choices),
@@ -93,7 +95,7 @@ impl VictimKind {
             .then(|| (key, count, format!("from 1 to {MOST_COMPARED} blocks")))
     }
 
-    /// The policy.
+    /// Builds the policy.
     pub fn build(&self) -> Box<dyn VictimPolicy> {
         match self {
             Self::Greedy {} => Box::new(Greedy),

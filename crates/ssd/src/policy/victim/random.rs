@@ -5,7 +5,7 @@ use wordline_nand::BlockSetId;
 
 use super::{Candidates, Indexes, Preference, VictimPolicy};
 
-/// Takes a candidate at random, each equally likely.
+/// Selects a candidate at random, each equally likely.
 pub struct Random;
 
 state!(Random {});

@@ -5,10 +5,10 @@ use wordline_nand::BlockSetId;
 
 use super::{Candidates, Indexes, VictimPolicy};
 
-/// Takes the block with the fewest valid pages of the `window` candidates that were closed first; the older one wins a
-/// tie.
+/// Selects the block with the fewest valid pages among the `window` candidates that closed first; the older
+/// one wins a tie.
 pub struct WindowedGreedy {
-    /// Blocks that are compared.
+    /// Number of blocks compared.
     pub window: u32,
 }
 

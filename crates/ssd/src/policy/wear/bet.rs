@@ -1,5 +1,5 @@
-//! BET: a block erasing table says which sets of blocks saw an erase in the present interval; the others are cleaned in
-//! cyclic order while the erases are too uneven.
+//! BET: a block erasing table records which sets of blocks had an erase in the current interval; the others
+//! are collected in cyclic order while erases are too uneven.
 
 use std::ops::Range;
 
@@ -10,31 +10,32 @@ use wordline_nand::RowId;
 use super::{RowBlocks, WearLeveller};
 use crate::ensure::ensure;
 
-/// The table of a row.
+/// Block erasing table of a plane group.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Table {
     saw_erase: Vec<bool>,
-    /// Sets that saw one.
+    /// Sets that had an erase.
     marked: u32,
     /// Erases in this interval.
     erases: u64,
-    /// Where the search goes on.
+    /// Set at which the search continues.
     at: u32,
 }
 
 impl Table {
-    /// Notes that a set saw an erase, or will.
+    /// Records that a set had an erase, or will have one.
     fn mark(&mut self, set: u32) {
         let before = std::mem::replace(&mut self.saw_erase[set as usize], true);
         self.marked += u32::from(!before);
     }
 }
 
-/// The static wear leveller of Chang, Hsieh and Kuo (DAC 2007), with a table for each row, since data stay in their row.
+/// Static wear leveller of Chang, Hsieh and Kuo (DAC 2007), with a table for each plane group, since data
+/// stay in their plane group.
 pub struct Bet {
     k: u32,
     threshold: u64,
-    /// Blocks of each row.
+    /// Blocks of each plane group.
     blocks: Column<RowId, u32>,
     rows: Column<RowId, Table>,
 }
@@ -42,7 +43,8 @@ pub struct Bet {
 state!(Bet { values { rows } fixed { k, threshold, blocks } });
 
 impl Bet {
-    /// Sets of `2^k` of the `blocks` that each row has; `threshold` erases for each set that saw one are too many.
+    /// Leveller with sets of `2^k` of the `blocks` of each plane group; `threshold` erases for each set that
+    /// had one are too many.
     pub fn new(blocks: Column<RowId, u32>, k: u32, threshold: u32) -> Self {
         let table = |row| {
             let sets = blocks[row].div_ceil(1 << k);
@@ -90,7 +92,7 @@ impl WearLeveller for Bet {
         while table.saw_erase[table.at as usize] {
             table.at = (table.at + 1) % sets;
         }
-        // A set in which nothing is full is not erased now, and must not be found again and again.
+        // A set without full blocks is not erased now, and must not be found again and again.
         let set = table.at;
         table.mark(set);
         table.at = (set + 1) % sets;

@@ -1,4 +1,4 @@
-//! Static wear levelling: which blocks are cleaned because they were not for long, though little is to be gained.
+//! Static wear levelling: blocks with cold data that are collected although little is gained.
 
 mod bet;
 mod none;
@@ -14,25 +14,25 @@ use wordline_nand::{BlockSetId, RowId};
 pub use bet::Bet;
 pub use none::None;
 
-/// Finds blocks whose data lie still. It looks and answers; the collector cleans those of them that are full, when the
-/// row has no need of free blocks.
+/// Finds blocks with cold data. The policy looks and decides; the collector collects those that are full,
+/// when the plane group needs no free blocks.
 pub trait WearLeveller: State + Send {
     /// Whether it ever finds any.
     fn is_on(&self) -> bool;
-    /// A block was erased; the blocks of a row are counted from 0.
+    /// Records the erase of a block; the blocks of a plane group are counted from 0.
     fn erased(&mut self, row: RowId, block: u32);
-    /// Whether a state that was just taken over can be one of this policy.
+    /// Checks that the loaded state is consistent.
     ///
     /// # Errors
-    /// The contradiction.
+    /// Description of the inconsistency.
     fn check_loaded(&self) -> Result<(), String> {
         Ok(())
     }
-    /// Those of the blocks of a row whose data are to move now. It is asked again until there are none.
+    /// Blocks of a plane group whose data are to be relocated now. Queried again until there are none.
     fn next(&mut self, blocks: &RowBlocks<'_>, random: &mut Stream) -> Option<Range<u32>>;
 }
 
-/// The blocks of a row, counted from 0, as a wear leveller sees them.
+/// Blocks of a plane group, counted from 0, as a wear leveller sees them.
 #[derive(Clone, Copy)]
 pub struct RowBlocks<'a> {
     row: RowId,
@@ -43,22 +43,22 @@ pub struct RowBlocks<'a> {
     each: &'a dyn Fn(u32) -> RowBlock,
 }
 
-/// A block of a row.
+/// A block of a plane group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowBlock {
-    /// Whether its data may move: it is closed, or suspended and not being programmed.
+    /// Whether its data may be relocated: it is closed, or suspended without a program in progress.
     pub may_move: bool,
-    /// Its valid logical pages.
+    /// Valid logical pages.
     pub valid: u32,
-    /// How often it was erased.
+    /// Number of erases.
     pub erases: u32,
-    /// How many blocks of the device were opened since it was.
+    /// Number of block openings of the device since its own.
     pub age: u64,
 }
 
 impl<'a> RowBlocks<'a> {
-    /// Those of `row`, `first` and the others, of which `each` says how they are: how many, how many of them are free, and how many
-    /// logical pages one has.
+    /// Blocks of `row`, beginning with `first`, whose state `each` returns, with their number, the number of
+    /// free ones, and the logical pages of a block.
     pub fn new(
         (row, first): (RowId, BlockSetId),
         [count, free, pages_per_block]: [u32; 3],
@@ -67,17 +67,17 @@ impl<'a> RowBlocks<'a> {
         Self { row, first, count, free, pages_per_block, each }
     }
 
-    /// The row.
+    /// Plane group of the blocks.
     pub fn row(&self) -> RowId {
         self.row
     }
 
-    /// How many blocks it has.
+    /// Number of blocks.
     pub fn count(&self) -> u32 {
         self.count
     }
 
-    /// Blocks of it that are free.
+    /// Number of free blocks.
     pub fn free(&self) -> u32 {
         self.free
     }
@@ -87,12 +87,12 @@ impl<'a> RowBlocks<'a> {
         self.pages_per_block
     }
 
-    /// The block of that number in the device.
+    /// Block of that number in the device.
     pub fn block(&self, number: u32) -> BlockSetId {
         BlockSetId(self.first.0 + number)
     }
 
-    /// Whether the data of a block may move.
+    /// Whether the data of a block may be relocated.
     pub fn may_move(&self, number: u32) -> bool {
         number < self.count && (self.each)(number).may_move
     }
@@ -102,28 +102,28 @@ impl<'a> RowBlocks<'a> {
         (self.each)(number).valid
     }
 
-    /// How often a block was erased.
+    /// Number of erases of a block.
     pub fn erases(&self, number: u32) -> u32 {
         (self.each)(number).erases
     }
 
-    /// How many blocks of the device were opened since a block was.
+    /// Number of block openings of the device since that of a block.
     pub fn age(&self, number: u32) -> u64 {
         (self.each)(number).age
     }
 }
 
-/// The wear levellers that are built in.
+/// Built-in wear levellers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "policy", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum WearKind {
-    /// Data that lie still are left where they are.
+    /// Cold data stay where they are.
     None {},
-    /// A table with a bit for each set of blocks says which were erased lately.
+    /// A table with a bit for each set of blocks records which were erased lately.
     Bet {
-        /// A set has two to the power of this many blocks of a row.
+        /// A set has two to the power of this many blocks of a plane group.
         k: u32,
-        /// Sets are cleaned while there were this many erases for each set that saw one.
+        /// Sets are collected once there are this many erases for each set that had one.
         threshold: u32,
     },
 }
@@ -135,11 +135,11 @@ impl Default for WearKind {
 }
 
 impl WearKind {
-    /// The key that is wrong, what it says, and what was wanted.
+    /// Invalid key, value found and value wanted, if any.
     pub fn complaint(&self) -> Option<(&'static str, u32, &'static str)> {
         match *self {
             Self::Bet { k, .. } if k > 15 => Some(("k", k, "from 0 to 15")),
-            // Each set that is handed out counts as one that saw an erase, so that less never comes to an end.
+            // Each set returned counts as one that had an erase, so a lower threshold would never end.
             Self::Bet { k, threshold } if threshold < 2 << k.min(15) => {
                 Some(("threshold", threshold, "at least two erases for each block of a set"))
             }
@@ -147,7 +147,7 @@ impl WearKind {
         }
     }
 
-    /// The policy for a device of rows with this many `blocks` each.
+    /// Builds the policy for a device of plane groups with this many `blocks` each.
     pub fn build(&self, blocks: Column<RowId, u32>) -> Box<dyn WearLeveller> {
         match *self {
             Self::None {} => Box::new(None),

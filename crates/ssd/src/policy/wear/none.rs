@@ -1,4 +1,4 @@
-//! None: data that lie still are left where they are.
+//! None: cold data stay where they are.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use wordline_nand::RowId;
 
 use super::{RowBlocks, WearLeveller};
 
-/// Moves nothing for the sake of wear.
+/// Relocates nothing for wear levelling.
 pub struct None;
 
 state!(None {});

@@ -12,7 +12,7 @@ use wordline_nand::part::PartFile;
 
 include!("../../../tests/common/small.rs");
 
-/// Four rows of 256 blocks of 128 pages.
+/// Four plane groups of 256 blocks of 128 pages.
 fn device() -> Device {
     device_with(VictimKind::default())
 }
@@ -54,7 +54,7 @@ fn overwrite_pages(device: &mut Device, count: u64, depth: Option<u32>, random: 
     );
 }
 
-/// Programs for each page of the host over this many drive writes.
+/// Programs for each host page over this many drive writes.
 fn amplification(device: &mut Device, drives: u64, random: &mut Stream) -> f64 {
     let before = BlockDevice::programmed(device);
     overwrite(device, drives, Some(16), random);
@@ -74,12 +74,12 @@ fn valid(device: &Device) -> Vec<u32> {
     valid
 }
 
-/// Free blocks of all rows.
+/// Free blocks of all plane groups.
 fn free(device: &Device) -> usize {
     device.config().pools.all_rows().map(|row| device.core.base.space.free(row)).sum()
 }
 
-/// The largest difference between the shares of values up to some value: the statistic of Kolmogorov and Smirnov.
+/// Largest difference between the cumulative distributions: the statistic of Kolmogorov and Smirnov.
 fn distance(one: &[u32], other: &[u32]) -> f64 {
     let up_to = |all: &[u32], value: u32| all.partition_point(|it| *it <= value) as f64 / all.len() as f64;
     let differs = |value: &u32| (up_to(one, *value) - up_to(other, *value)).abs();
@@ -91,7 +91,7 @@ fn blocks_are_as_full_as_theory_has_them() {
     let mut from_theory = device();
     from_theory.fill_steady_to(Seed(1), 1.0);
     let [found, wanted] = [aged(None), from_theory].map(|device| valid(&device));
-    // Two samples of a thousand blocks differ by more than 0.073 with probability 0.01 if they are of one distribution.
+    // Two samples of a thousand blocks of one distribution differ by more than 0.073 with probability 0.01.
     let limit = 1.63 * (1.0 / found.len() as f64 + 1.0 / wanted.len() as f64).sqrt();
     let distance = distance(&found, &wanted);
     assert!(distance < limit, "{distance}, at most {limit}");
@@ -103,7 +103,7 @@ fn by_the_times_of_the_workload_as_many_blocks_are_free_as_after_a_rest() {
     rested.fill_steady_to(Seed(1), 1.0);
     let (found, wanted) = (free(&aged(None)), free(&rested));
     let rows = rested.config().pools.rows() as usize;
-    // A row is between the marks of its collector, wherever it was left.
+    // A plane group is between its GC watermarks, wherever it was left.
     assert!(found.abs_diff(wanted) <= 2 * rows, "{found} and {wanted} free blocks");
 }
 
@@ -140,7 +140,8 @@ fn what_is_laid_writes_as_much_from_the_first_page_on_as_what_was_overwritten_fo
     }
 }
 
-/// Programs for each page of the host over this many whole pages at random, with so many outstanding or by their times.
+/// Programs for each host page over this many random whole pages, with this many outstanding or in an open
+/// loop.
 fn amplification_of(device: &mut Device, pages: u64, depth: Option<u32>, random: &mut Stream) -> f64 {
     let before = BlockDevice::programmed(device);
     overwrite_pages(device, pages, depth, random);
@@ -148,7 +149,7 @@ fn amplification_of(device: &mut Device, pages: u64, depth: Option<u32>, random:
     1.0 + (after.other - before.other) as f64 / (after.host - before.host) as f64
 }
 
-/// Some five seconds at the most for two paces of three devices.
+/// At most some five seconds for two loads on three devices.
 #[test]
 fn twenty_thousand_pages_are_amplified_like_three_drive_writes_with_pauses_and_without() {
     for victim in [VictimKind::Greedy {}, VictimKind::Fifo {}, VictimKind::Random {}] {
@@ -193,7 +194,8 @@ fn a_device_that_was_aged_goes_on_cleaning_in_every_row() {
     let random = &mut Seed(5).stream("test.age", 0);
     let mut device = device();
     device.fill_steady(Seed(1));
-    // Between two parts the collector is paused; rows that were not woken would grow full while others take all writes.
+    // GC is paused between two parts; plane groups that were not woken would fill up while others take all
+    // writes.
     for _ in 0..40 {
         overwrite_pages(&mut device, 2_500, Some(16), random);
         let valid: Vec<u32> = (0..4).map(|row| device.core.base.space.valid_in(RowId(row))).collect();

@@ -1,4 +1,4 @@
-//! Treatment of failed blocks and commands by the collector.
+//! Handling of failed blocks and commands by the collector.
 
 use std::collections::VecDeque;
 
@@ -8,24 +8,25 @@ use super::{Collector, RowState, Step};
 use crate::space::Space;
 
 impl Collector {
-    /// Too few good blocks are left to go on, unless the erase of a victim that still is read will make room.
+    /// Marks a plane group as stuck: too few good blocks are left, unless a victim that is still being read
+    /// can be erased soon.
     pub(super) fn stick(&mut self, row: RowId, space: &Space) -> Option<Step> {
         let state = &mut self.rows[row];
         state.stuck = !state.read.iter().any(|read| space.valid(*read) == 0);
         None
     }
 
-    /// A block is to be emptied and retired, in its turn.
+    /// Queues a block for collection and retirement.
     pub fn condemn(&mut self, row: RowId, block: BlockSetId) {
         self.sources.condemned.add(row, block);
     }
 
-    /// The erase of a victim failed and is tried again.
+    /// Queues a victim for erase again after its erase failed.
     pub fn erase_again(&mut self, row: RowId, block: BlockSetId) {
         self.rows[row].read.push_back(block);
     }
 
-    /// The row's program failed: its pages, which are where they were, are written again.
+    /// Stages the pages of a failed program again; they are still valid in their victims.
     pub fn program_failed(&mut self, row: RowId, stream: u8) {
         let RowState { unit, staged, lost, .. } = &mut self.rows[row];
         let pages = unit.drain(..).rev();
@@ -34,7 +35,7 @@ impl Collector {
         }
     }
 
-    /// The row's copyback failed: its pages are moved again.
+    /// Repeats the relocation of the pages of a failed copyback.
     pub fn copyback_failed(&mut self, row: RowId, pages: u32) {
         let RowState { unit, job, .. } = &mut self.rows[row];
         unit.clear();
@@ -43,7 +44,7 @@ impl Collector {
         }
     }
 
-    /// The row is out of use as a whole.
+    /// Clears the work of a plane group that is out of service.
     pub fn lose(&mut self, row: RowId) {
         self.departures.lose(row);
         self.vacating.lose(row);

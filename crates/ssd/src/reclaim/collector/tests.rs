@@ -11,12 +11,12 @@ use crate::policy::frontier::OpenBlock;
 use crate::policy::victim::{Fifo, Greedy};
 use crate::space::Streams;
 
-/// Word lines are programmed by their numbers, without a policy.
+/// Selector for word lines in numerical order, which is never asked.
 pub(super) fn by_number(_: &[OpenBlock<'_>], _: &Space) -> (usize, u32) {
     unreachable!("word lines go by their numbers")
 }
 
-/// The next step of the collector in a row, of a device without designs.
+/// Next GC step in a plane group of a device without designs.
 pub(super) fn next_in(
     row: RowId,
     collector: &mut Collector,
@@ -28,12 +28,12 @@ pub(super) fn next_in(
     collector.next(row, space, leave, (&flash, &mut policies))
 }
 
-/// Carries out what the collector wants in the first row, at once; false if it wants nothing.
+/// Carries out the next GC step in the first plane group at once; false if there is none.
 fn step(collector: &mut Collector, space: &mut Space) -> bool {
     step_in(RowId(0), collector, space, &mut Vec::new())
 }
 
-/// Carries out what the collector wants in a row, at once, and notes what is erased; false if it wants nothing.
+/// Carries out the next GC step in a plane group at once and records erased blocks; false if there is none.
 fn step_in(row: RowId, collector: &mut Collector, space: &mut Space, erased: &mut Vec<BlockSetId>) -> bool {
     match next_in(row, collector, space, Leave::MUST) {
         None => return false,
@@ -63,8 +63,8 @@ fn step_in(row: RowId, collector: &mut Collector, space: &mut Space, erased: &mu
     collector.command_done(row)
 }
 
-/// A table with a row that has this many free blocks, for cleaning first in, first out. The oldest blocks have one
-/// invalid page each: such a victim fills nearly a whole block of the collector's.
+/// Block table with a plane group of this many free blocks, for FIFO victims. The oldest blocks have one
+/// invalid page each: such a victim fills nearly a whole block of GC.
 fn table(free: usize) -> Space {
     let Config { pools, .. } = small().check().expect("the device is sound");
     let Pool { geometry, .. } = pools.first();
@@ -85,7 +85,7 @@ fn table(free: usize) -> Space {
     blocks
 }
 
-/// A table with a row of full blocks, but for the first ones, of which as many pages are invalid as is said.
+/// Block table with a plane group of full blocks; the first blocks have the given numbers of invalid pages.
 fn nearly_full(free: usize, invalid: &[u32]) -> Space {
     let Config { pools, .. } = small().check().expect("the device is sound");
     let mut blocks = Space::new(&pools, Streams::ONE_EACH, |_| false);
@@ -127,11 +127,12 @@ fn a_collector_of_few_steps_takes_no_more_until_the_host_writes_or_needs_blocks(
     assert!(steps > 3 && blocks.free(RowId(0)) > 2, "{steps} steps to a block beside those kept");
 }
 
-/// The victims at first have one invalid page each, of 32: two of them are moved for each program unit of the host.
+/// The first victims have one invalid page each, of 32: two of them are relocated for each program unit of
+/// the host.
 #[test]
 fn a_paced_collector_wins_back_what_the_host_takes_and_no_more() {
     let (row, mut blocks) = (RowId(0), table(6));
-    // So many are free that it never comes down to those that are kept.
+    // Enough blocks are free that the reserved ones are never needed.
     blocks.clean_between(0, [5, 5]);
     let mut collector = fifo(&GcFile { paced: true, ..GcFile::default() });
     let unit = blocks.pools().per_program(row);
@@ -148,7 +149,7 @@ fn a_paced_collector_wins_back_what_the_host_takes_and_no_more() {
         write(&mut blocks);
         let steps = (0..1_000).take_while(|_| step(&mut collector, &mut blocks)).count();
         let more = room(&collector, &blocks) - wanted;
-        // Invalid pages that lie together are gone through at once: all of a victim that holds nothing valid.
+        // Contiguous invalid pages are processed at once: all of a victim without valid pages.
         let most = blocks.pools().per_block_of(row);
         assert!(steps <= 140 && more <= most as usize, "{steps} steps, {more} pages more than at first");
         assert!(!collector.holds_host(row, &blocks));
@@ -161,8 +162,8 @@ fn a_paced_collector_wins_back_what_the_host_takes_and_no_more() {
     assert!(collector.holds_host(row, &blocks), "the host is more than a unit ahead");
 }
 
-/// A program unit has two pages here: what is left of a victim with a single invalid page ends with padding, which fills the
-/// block that it goes to.
+/// A program unit has two pages here: a victim with a single invalid page ends with padding, which fills the
+/// destination block.
 #[test]
 fn a_collector_rests_where_it_would_gain_nothing_but_its_own_padding() {
     for (invalid, left, most) in [(&[1][..], 1, 0), (&[1, 1], 0, 200), (&[1, 1, 1], 1, 200), (&[32], 0, 1)] {
@@ -272,8 +273,8 @@ fn what_is_cleaned_while_the_host_is_idle_waits_when_it_is_not_until_blocks_are_
     assert_eq!(of_row.filter(|block| blocks.state(*block) == State::Victim).count(), 1);
 }
 
-/// A table of four rows with super blocks, of which this many blocks are free in each. This many pages of the n-th block of
-/// a row are valid as `valid` says of row and n.
+/// Block table of four plane groups with superblocks and this many free blocks in each. `valid` returns the
+/// number of valid pages of the n-th block of a plane group.
 fn rows_of_super_blocks(policy: &dyn VictimPolicy, free: u32, valid: impl Fn(RowId, u32) -> u32) -> Space {
     let Config { pools, .. } = small().check().expect("the device is sound");
     let Pool { geometry, locations, .. } = pools.first();
@@ -296,7 +297,7 @@ fn rows_of_super_blocks(policy: &dyn VictimPolicy, free: u32, valid: impl Fn(Row
     blocks
 }
 
-/// The number in its row of a block.
+/// Number of a block in its plane group.
 fn number(block: BlockSetId, space: &Space) -> u32 {
     block.0 % space.pools().first().geometry.blocks_per_plane
 }
@@ -359,7 +360,8 @@ fn a_row_to_which_a_super_block_gains_nothing_cleans_a_victim_of_its_own() {
 #[test]
 fn a_super_block_that_lost_blocks_is_compared_by_the_share_of_what_is_left() {
     let full = full();
-    // Of the first two super blocks a single block will be left, with more and with less of its pages valid than others.
+    // A single block of the first two superblocks will be left, with more and with fewer valid pages than
+    // others.
     let valid = |row, n| if n > 1 || row > RowId(0) { full / 2 } else { [full - 2, full / 4][n as usize] };
     let mut blocks = rows_of_super_blocks(&Greedy, 3, valid);
     for (row, n) in [0, 1].into_iter().flat_map(|n| (1..4).map(move |row| (row, n))) {

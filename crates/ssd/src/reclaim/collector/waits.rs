@@ -1,4 +1,4 @@
-//! The collector's pending work as text, and the check of a state that was read.
+//! Pending GC work as text, and the consistency check of a loaded state.
 
 use wordline_nand::{BlockSetId, Location, RowId};
 
@@ -7,7 +7,7 @@ use crate::ensure::ensure;
 use crate::space::{Space, State};
 
 impl Collector {
-    /// The state of the collector in a row, as text.
+    /// State of the collector in a plane group, as text.
     pub fn tell(&self, row: RowId) -> String {
         let state = &self.rows[row];
         let (active, stuck, lost) = (state.active, state.stuck, state.lost);
@@ -25,20 +25,20 @@ impl Collector {
         )
     }
 
-    /// The victims of a row that only reads keep from being erased.
+    /// Victims of a plane group that only wait for their reads before they can be erased.
     pub fn waits_for_readers(&self, row: RowId, space: &Space) -> impl Iterator<Item = BlockSetId> {
         let read = &self.rows[row].read;
         read.iter().copied().filter(|block| space.valid(*block) == 0 && !space.is_clean(*block))
     }
 
-    /// The lengths of the lists whose lengths follow from the configuration.
+    /// Lengths of the lists that follow from the configuration.
     pub(crate) fn shape(&self) -> impl Iterator<Item = usize> {
         [self.rows.len(), self.departures.shape(), self.vacating.shape()]
             .into_iter()
             .chain(self.rows.iter().map(|row| row.staged.len()))
     }
 
-    /// Checks what was loaded: what is cleaned are victims of the row.
+    /// Checks the loaded state: the blocks under collection are victims of the plane group.
     pub(crate) fn check_loaded(&self, space: &Space) -> Result<(), String> {
         let all = space.pools().block_sets();
         let stepping = self.rows.iter().filter(|state| state.commands > 0).count();

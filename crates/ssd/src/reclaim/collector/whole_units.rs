@@ -1,4 +1,4 @@
-//! Pools of whole units: what is valid of a unit is read, and programmed, together.
+//! Coarsely mapped pools: the valid pages of a unit are read, and programmed, together.
 
 use std::collections::VecDeque;
 use wordline_nand::RowId;
@@ -7,7 +7,8 @@ use super::{Collector, Job, NoRoom, Run, Step};
 use crate::space::Space;
 
 impl Collector {
-    /// Forms a program unit of staged pages, in a pool of whole units, when all its valid pages were read.
+    /// Forms a program unit of staged pages in a coarsely mapped pool, once all its valid pages have been
+    /// read.
     #[inline(never)]
     pub(super) fn form_whole_unit(&mut self, row: RowId, space: &Space) -> Result<Option<Step>, NoRoom> {
         let unit = space.pools().per_program(row);
@@ -34,13 +35,14 @@ impl Collector {
         Ok(None)
     }
 
-    /// The stream that the pages of the unit go to that is being read.
+    /// GC stream of the unit being read.
     pub fn stream_of_unit(&self, row: RowId) -> Option<u8> {
         let staged = &self.rows[row].staged;
         staged.iter().position(|staged| !staged.is_empty()).map(|stream| stream as u8)
     }
 
-    /// Drops the staged part of a unit, which is read again with the rest, if the present job has to wait for another.
+    /// Drops the staged part of a unit, which is read again with the rest, if another job interrupts the
+    /// current one.
     pub(super) fn forget_part_of_unit(&mut self, row: RowId, space: &Space) {
         let state = &mut self.rows[row];
         let Some(job) = &mut state.job else { return };
@@ -54,8 +56,8 @@ impl Collector {
     }
 }
 
-/// Invalid locations of a block that are passed between `place` and the end of a run. In a pool of whole units only those of units
-/// without any valid one count: the others are written with holes.
+/// Number of invalid locations of a block between offset `place` and the end of a run. In a coarsely mapped
+/// pool, only units without valid locations count: the others are written with holes.
 #[inline]
 pub(super) fn passed(space: &Space, place: u32, run: Run) -> u32 {
     let row = space.row_of(run.block);

@@ -1,4 +1,4 @@
-//! Blocks in which something failed are emptied before they are taken out of use.
+//! Blocks pending retirement: they are collected before they leave service.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use super::view::{Source, View};
 use crate::reclaim::job::Job;
 use crate::space::State;
 
-/// The condemned blocks of each row, in the order in which they failed.
+/// Blocks pending retirement of each plane group, in the order in which they failed.
 pub(in crate::reclaim) struct Condemned {
     rows: Column<RowId, VecDeque<BlockSetId>>,
 }
@@ -21,30 +21,31 @@ impl Condemned {
         Self { rows: Column::filled(rows as usize, VecDeque::new()) }
     }
 
-    /// A block is to be emptied and taken out of use.
+    /// Queues a block for collection and retirement.
     pub(in crate::reclaim) fn add(&mut self, row: RowId, block: BlockSetId) {
         self.rows[row].push_back(block);
     }
 
-    /// Whether a row has any, which may be empty or taken care of meanwhile.
+    /// Whether a plane group has any, which may have been collected meanwhile.
     #[inline]
     pub(in crate::reclaim) fn has_any(&self, row: RowId) -> bool {
         !self.rows[row].is_empty()
     }
 
-    /// Those of a row.
+    /// Queued blocks of a plane group.
     pub(in crate::reclaim) fn of(&self, row: RowId) -> impl Iterator<Item = BlockSetId> + '_ {
         self.rows[row].iter().copied()
     }
 
-    /// Those of each row.
+    /// Clears the queue of a plane group.
     pub(super) fn forget(&mut self, row: RowId) {
         self.rows[row].clear();
     }
 }
 
 impl Source for Condemned {
-    /// The first that can be emptied: nothing is gained of it, so that the blocks that cleaning itself needs must stay free.
+    /// First block that can be collected. Collecting it gains nothing, so the blocks that GC itself needs
+    /// must stay free.
     fn next(&mut self, row: RowId, view: &mut View<'_>) -> Option<Job> {
         let blocks = &mut self.rows[row];
         if blocks.is_empty() {

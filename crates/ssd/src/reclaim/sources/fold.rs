@@ -1,4 +1,4 @@
-//! The SLC cache is folded: the oldest of its blocks are emptied into native ones.
+//! Folding of the SLC cache: its oldest blocks are collected into native ones.
 
 use wordline_nand::{CellMode, Location, RowId};
 
@@ -7,17 +7,17 @@ use crate::config::Config;
 use crate::reclaim::job::Job;
 use crate::space::Space;
 
-/// Folds what a row has of the SLC cache beyond what may stay.
+/// Folds the blocks of the SLC cache beyond those that may stay.
 pub(in crate::reclaim) struct Fold;
 
 impl Fold {
-    /// Whether a row has an SLC cache.
+    /// Whether a plane group has an SLC cache.
     #[inline]
     pub fn is_in(row: RowId, space: &Space) -> bool {
         space.opens_in(row, CellMode::Slc)
     }
 
-    /// Cached blocks of a row that are not being folded.
+    /// Cached blocks of a plane group that are not being folded.
     #[inline]
     pub fn cached(row: RowId, space: &Space) -> u32 {
         space.blocks_in(row, CellMode::Slc)
@@ -28,20 +28,21 @@ impl Fold {
         space.mode(space.pools().block_of(page)) == CellMode::Slc
     }
 
-    /// Whether a row has more cached blocks than are to stay.
+    /// Whether a plane group has more cached blocks than may stay.
     #[inline]
     pub fn has_one(row: RowId, space: &mut Space, leave: &Leave) -> bool {
         space.oldest_in(row, CellMode::Slc, leave.keep_cached).is_some()
     }
 
-    /// Cached blocks of a row of a pool above which the oldest are folded while the host is at work.
+    /// Number of cached blocks of a pool's plane group above which the oldest are folded while the host is
+    /// active.
     pub fn kept_in(config: &Config, pool: usize) -> u32 {
         config.file.slc_cache_of(pool).and_then(|cache| cache.fold_above).unwrap_or(u32::MAX)
     }
 }
 
 impl Source for Fold {
-    /// The oldest cached block of a row, if it has more of them than are to stay, and room for its pages.
+    /// Oldest cached block of a plane group, if it has more than may stay and room for its pages.
     #[inline]
     fn next(&mut self, row: RowId, view: &mut View<'_>) -> Option<Job> {
         let block = view.space.oldest_in(row, CellMode::Slc, view.leave.keep_cached)?;

@@ -1,4 +1,4 @@
-//! Blocks are emptied because the host, and the collector itself, need free ones.
+//! GC on demand: the host, and GC itself, need free blocks.
 
 use wordline_nand::RowId;
 
@@ -6,7 +6,7 @@ use super::super_block::choose;
 use super::view::{Source, View};
 use crate::reclaim::job::Job;
 
-/// Empties victims from the time that too few blocks are free until enough are.
+/// Collects victims from the start watermark until the stop watermark.
 pub(super) struct FreeBlocks;
 
 impl Source for FreeBlocks {

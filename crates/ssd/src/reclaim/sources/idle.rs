@@ -1,4 +1,4 @@
-//! Blocks are emptied ahead of need while the host is idle.
+//! GC ahead of need, while the host is idle.
 
 use wordline_nand::RowId;
 
@@ -6,7 +6,7 @@ use super::super_block::choose;
 use super::view::{Source, View};
 use crate::reclaim::job::Job;
 
-/// Empties victims for as many free blocks as the background policy wants.
+/// Collects victims until as many blocks are free as the background policy wants.
 pub(super) struct Idle;
 
 impl Source for Idle {

@@ -1,5 +1,5 @@
-//! Pages leave their pool: those of a victim are listed and moved to the first pool, in their order, and when all of them are
-//! there the block is empty, and erased.
+//! Migration between pools: the valid pages of a victim are listed and programmed in the first pool, in
+//! order; when all of them are there the block is empty and is erased.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, state};
@@ -8,17 +8,17 @@ use wordline_nand::{BlockSetId, RowId};
 use super::view::{Source, View};
 use crate::reclaim::job::Job;
 
-/// A victim whose pages leave the pool.
+/// A victim whose pages are migrated.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Abandoned {
     block: BlockSetId,
-    /// The place from which on its pages leave.
+    /// Offset of the first page that is migrated.
     from: u32,
-    /// Whether they are on their way.
+    /// Whether the pages have been listed.
     is_listed: bool,
 }
 
-/// Moves the pages of victims out of their pool.
+/// Migrates the pages of victims to another pool.
 pub(in crate::reclaim) struct Migration {
     rows: Column<RowId, Option<Abandoned>>,
 }
@@ -30,30 +30,30 @@ impl Migration {
         Self { rows: Column::filled(rows as usize, None) }
     }
 
-    /// The pages of a victim of the row, from a place on, leave the pool.
+    /// Migrates the pages of a victim at and after offset `from`.
     pub(in crate::reclaim) fn send_off(&mut self, row: RowId, block: BlockSetId, from: u32) {
         self.rows[row] = Some(Abandoned { block, from, is_listed: false });
     }
 
-    /// Whether pages of the row are leaving the pool.
+    /// Whether pages of the plane group are being migrated.
     #[inline]
     pub(in crate::reclaim) fn is_at(&self, row: RowId) -> bool {
         self.rows[row].is_some()
     }
 
-    /// The victim of a row that they leave.
+    /// Victim whose pages are being migrated.
     pub(in crate::reclaim) fn block(&self, row: RowId) -> Option<BlockSetId> {
         self.rows[row].map(|abandoned| abandoned.block)
     }
 
-    /// The row is out of use as a whole, or the power is cut.
+    /// Clears a plane group that is out of service, or after a power cut.
     pub(super) fn forget(&mut self, row: RowId) {
         self.rows[row] = None;
     }
 }
 
 impl Source for Migration {
-    /// First a list of the pages that are valid; when none of them is in its place any more, the block they were in.
+    /// First a job for the valid pages; when none of them is left, a job that erases their block.
     #[inline]
     fn next(&mut self, row: RowId, view: &mut View<'_>) -> Option<Job> {
         let abandoned = self.rows[row].as_mut()?;

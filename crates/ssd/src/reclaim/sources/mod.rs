@@ -1,4 +1,4 @@
-//! The sources of jobs, a file each. A row that has time for a job asks them in their order.
+//! Sources of jobs, a file each. A plane group that has time for a job asks them in order.
 
 mod condemned;
 mod fold;
@@ -29,7 +29,7 @@ pub(super) use fold::Fold;
 pub(super) use view::Source;
 use wear::Wear;
 
-/// The sources of jobs.
+/// Sources of GC jobs.
 pub(super) struct Sources {
     pub(super) migration: Migration,
     pub(super) condemned: Condemned,
@@ -39,29 +39,29 @@ pub(super) struct Sources {
 state!(Sources { parts { migration, condemned, wear } });
 
 impl Sources {
-    /// Sources for this many rows, that have nothing to be done.
+    /// Sources without jobs, for this many plane groups.
     pub(super) fn new(rows: u32) -> Self {
         Self { migration: Migration::new(rows), condemned: Condemned::new(rows), wear: None }
     }
 
-    /// Checks what was loaded of the wear leveller.
+    /// Checks the loaded state of the wear leveller.
     pub(super) fn check_wear(&self, space: &Space) -> Result<(), String> {
         self.wear.as_ref().map_or(Ok(()), |wear| wear.check_loaded(space))
     }
 
-    /// Levels wear from now on, if there is anything to it.
+    /// Enables static wear levelling, if `wear` does any.
     pub(super) fn level(&mut self, wear: Box<dyn WearLeveller>, random: Stream, rows: u32) {
         self.wear = wear.is_on().then(|| Wear::new(wear, random, rows));
     }
 
-    /// A block was erased.
+    /// Records that a block was erased.
     pub(super) fn erased(&mut self, block: BlockSetId, space: &Space) {
         if let Some(wear) = &mut self.wear {
             wear.erased(block, space);
         }
     }
 
-    /// The next block of a row whose data lie still and that is `wanted`.
+    /// Next cold block of a plane group that is `wanted`.
     pub(super) fn next_still(
         &mut self,
         row: RowId,
@@ -71,7 +71,7 @@ impl Sources {
         self.wear.as_mut()?.next_wanted(row, of, wanted)
     }
 
-    /// Whether a row that needs no blocks, for itself or ahead of need, may have a job.
+    /// Whether a plane group that needs no free blocks, now or ahead of need, may have a job.
     #[inline]
     pub(super) fn may_have_one(&self, row: RowId, space: &mut Space, leave: &Leave) -> bool {
         self.migration.is_at(row)
@@ -82,7 +82,7 @@ impl Sources {
             || space.is_to_vacate(row)
     }
 
-    /// The next job of a row: that of the first source that has one.
+    /// Next job of a plane group, from the first source that has one.
     pub(super) fn next(&mut self, row: RowId, view: &mut View<'_>) -> Option<Job> {
         let to = |purpose| move |job: Job| job.to(purpose);
         self.migration
@@ -97,7 +97,7 @@ impl Sources {
             .or_else(|| Idle.next(row, view))
     }
 
-    /// The row is out of use as a whole, or the power is cut.
+    /// Clears a plane group that is out of service, or after a power cut.
     pub(super) fn forget(&mut self, row: RowId) {
         self.migration.forget(row);
         self.condemned.forget(row);

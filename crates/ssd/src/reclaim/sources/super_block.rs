@@ -1,12 +1,13 @@
-//! Super blocks: a row that needs blocks chooses one, and every row then empties its block of it, as its next victim. A row of
-//! which none is chosen, or to which that gains nothing, empties a victim of its own, so that no row depends on another.
+//! Superblocks: a plane group that needs blocks chooses one, and every plane group then collects its block of
+//! it as its next victim. A plane group without such a block, or whose block gains nothing, collects a victim
+//! of its own, so that no plane group depends on another.
 
 use wordline_nand::{BlockSetId, RowId};
 
 use super::view::{Source, View};
 use crate::reclaim::job::Job;
 
-/// Empties the blocks of super blocks that were chosen.
+/// Collects the blocks of chosen superblocks.
 pub(super) struct Members;
 
 impl Source for Members {
@@ -16,8 +17,8 @@ impl Source for Members {
     }
 }
 
-/// The row's block of a super block that was chosen, unless the row has free blocks beyond those that cleaning goes for. A block
-/// whose pages have nowhere to go, because too many blocks have failed, is left out.
+/// Block of the plane group in a chosen superblock, unless the plane group has more free blocks than GC aims
+/// for. A block whose pages do not fit anywhere, because too many blocks have failed, is skipped.
 fn next_member(row: RowId, view: &mut View<'_>) -> Option<BlockSetId> {
     while let Some(block) = view.space.next_of_super_block(row) {
         if view.space.free(row) > view.goal() {
@@ -31,7 +32,7 @@ fn next_member(row: RowId, view: &mut View<'_>) -> Option<BlockSetId> {
     None
 }
 
-/// The next victim of a row that needs blocks: its block of a super block that is chosen now, or one of its own.
+/// Next victim of a plane group that needs blocks: its block of a superblock chosen now, or one of its own.
 pub(super) fn choose(row: RowId, view: &mut View<'_>) -> Option<BlockSetId> {
     let View { victims, space, flash, policies, .. } = view;
     let chosen = victims.choose_super_block(row, space, (flash, policies));

@@ -1,11 +1,12 @@
-//! Blocks that are vacated: the valid pages of their last super layer are read, and leave with pages of the host.
+//! Blocks being reclaimed: the valid pages of their last super layer are read and programmed together with
+//! host pages.
 
 use wordline_nand::RowId;
 
 use super::view::{Source, View};
 use crate::reclaim::job::Job;
 
-/// Reads the pages of the block of a row that is vacated.
+/// Reads the pages of the block being reclaimed in a plane group.
 pub(super) struct Vacated;
 
 impl Source for Vacated {

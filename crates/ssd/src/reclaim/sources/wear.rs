@@ -1,4 +1,4 @@
-//! Static wear levelling: blocks whose data lie still are emptied.
+//! Static wear levelling: blocks with cold data are collected.
 
 use std::ops::Range;
 
@@ -12,11 +12,11 @@ use crate::policy::wear::{RowBlock, RowBlocks, WearLeveller};
 use crate::reclaim::job::Job;
 use crate::space::Space;
 
-/// Empties blocks that the wear leveller names.
+/// Collects the blocks that the wear leveller selects.
 pub(super) struct Wear {
     leveller: Box<dyn WearLeveller>,
     random: Stream,
-    /// Blocks of each row, counted from 0, that are still to be emptied.
+    /// Blocks of each plane group, counted from 0, that are still to be collected.
     still: Column<RowId, Range<u32>>,
 }
 
@@ -27,18 +27,18 @@ impl Wear {
         Self { leveller, random, still: Column::filled(rows as usize, 0..0) }
     }
 
-    /// A block was erased.
+    /// Records that a block was erased.
     pub(super) fn erased(&mut self, block: BlockSetId, space: &Space) {
         let row = space.row_of(block);
         self.leveller.erased(row, space.pools().of_row(row).geometry.number_of(block));
     }
 
-    /// The row is out of use as a whole, or the power is cut.
+    /// Clears a plane group that is out of service, or after a power cut.
     pub(super) fn forget(&mut self, row: RowId) {
         self.still[row] = 0..0;
     }
 
-    /// Checks what was loaded: the blocks are those that the rows have.
+    /// Checks the loaded state: the blocks exist in their plane groups.
     pub(super) fn check_loaded(&self, space: &Space) -> Result<(), String> {
         let rows = space.pools().rows() as usize;
         ensure(self.still.len() == rows, || format!("wear is levelled in {} rows", self.still.len()))?;
@@ -49,7 +49,7 @@ impl Wear {
         self.leveller.check_loaded()
     }
 
-    /// The next block, counted within its row, whose data lie still.
+    /// Next block with cold data, counted within its plane group.
     fn next_still(&mut self, row: RowId, (flash, space): (&Flash, &Space)) -> Option<u32> {
         loop {
             let next = self.still[row].next();
@@ -65,7 +65,7 @@ impl Wear {
         }
     }
 
-    /// The next block whose data lie still and that is `wanted`.
+    /// Next block with cold data that is `wanted`.
     pub(super) fn next_wanted(
         &mut self,
         row: RowId,
@@ -82,7 +82,7 @@ impl Wear {
     }
 }
 
-/// A block as the wear leveller sees it.
+/// Block as the wear leveller sees it.
 fn shown(block: BlockSetId, flash: &Flash, space: &Space) -> RowBlock {
     RowBlock {
         may_move: space.can_be_emptied(block),
@@ -93,7 +93,7 @@ fn shown(block: BlockSetId, flash: &Flash, space: &Space) -> RowBlock {
 }
 
 impl Source for Wear {
-    /// The next of them that is closed or suspended, if its pages have somewhere to go, and the row has free blocks enough.
+    /// Next of them that is closed or suspended, if its pages fit and the plane group has enough free blocks.
     fn next(&mut self, row: RowId, view: &mut View<'_>) -> Option<Job> {
         if view.space.free(row) < view.goal() {
             return None;

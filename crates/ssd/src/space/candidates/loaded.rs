@@ -1,4 +1,4 @@
-//! Whether closed blocks that were read can be those of a block table.
+//! Consistency check of closed blocks in a loaded snapshot.
 
 use wordline_kernel::Id;
 use wordline_nand::{BlockSetId, RowId};
@@ -7,8 +7,8 @@ use super::{Buckets, ByClosing, ByInvalidation, Closed, Link, NONE, Numbered};
 use crate::ensure::{self, ensure};
 
 impl Closed {
-    /// Checks what was loaded: it has the shape of `new`, in which nothing is closed, and exactly the blocks that `of` says are closed, each
-    /// with its row and its valid pages.
+    /// Checks the loaded state: it has the shape of `new`, which is empty, and exactly the blocks that `of`
+    /// reports as closed, each with its plane group and valid pages.
     pub(in crate::space) fn check(
         &self,
         new: &Self,
@@ -54,7 +54,7 @@ impl Closed {
 }
 
 impl Buckets {
-    /// Goes through all lists, of blocks that are in their bucket; how many blocks there are.
+    /// Walks all lists, whose blocks must be in their bucket; returns the number of blocks.
     fn count(&self, of: &impl Fn(BlockSetId) -> Option<(RowId, u32)>) -> Result<usize, String> {
         let (mut seen, mut count) = (vec![false; self.links.len()], 0);
         for (n, first) in self.head.iter().copied().enumerate().filter(|(_, first)| *first != NONE) {
@@ -71,7 +71,7 @@ impl Buckets {
                 let Link { next, .. } = self.links[block];
                 (before, at, count) = (Some(at), next, count + 1);
             }
-            // The block before the first one is the last one.
+            // The `previous` link of the first block points to the last one.
             let ends = before == Some(self.links[BlockSetId(first)].previous);
             ensure(ends && self.least[row].get() <= valid, || {
                 format!("the list of blocks with {valid} valid pages of row {row} is not one")
@@ -82,7 +82,7 @@ impl Buckets {
 }
 
 impl Numbered {
-    /// Whether it has as many candidates in each row, each at its place.
+    /// Whether it has the number of candidates given for each plane group, each at its index.
     fn has(&self, counts: &[usize], is_candidate: impl Fn(BlockSetId, RowId) -> bool) -> bool {
         self.list.entries().all(|(row, list)| {
             let is_at =
@@ -93,7 +93,7 @@ impl Numbered {
 }
 
 impl ByClosing {
-    /// Whether it has as many candidates in each row, each when it was closed.
+    /// Whether it has the number of candidates given for each plane group, each at its closing number.
     fn has(&self, counts: &[usize], is_candidate: impl Fn(BlockSetId, RowId) -> bool) -> bool {
         let are_past = self.closed < u64::MAX / 2 && self.closed_at.iter().all(|at| *at <= self.closed);
         are_past
@@ -107,7 +107,7 @@ impl ByClosing {
 }
 
 impl ByInvalidation {
-    /// Whether no closed block lost a page after the clock of its row.
+    /// Whether no closed block lost a page later than the clock of its plane group.
     fn are_past(&self, of: impl Fn(BlockSetId) -> Option<(RowId, u32)>) -> bool {
         let runs_on = self.clock.iter().all(|clock| *clock < u64::MAX / 2);
         runs_on

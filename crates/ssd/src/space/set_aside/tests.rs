@@ -1,4 +1,4 @@
-//! Suspended blocks of a row, step by step.
+//! Suspended blocks of a plane group, step by step.
 
 use wordline_nand::Location;
 
@@ -12,7 +12,7 @@ use crate::space::{AnswersNext, StreamId, Streams, SuspendedBlocks};
 const ROW: RowId = RowId(0);
 const HOST: StreamId = StreamId(0);
 
-/// Programs word lines by their numbers, and answers once with each block that it is given.
+/// Programs word lines in numerical order, and decides once for each block that it is given.
 #[derive(Default)]
 struct Script {
     suspends: Option<BlockSetId>,
@@ -33,7 +33,8 @@ impl AnswersNext for Script {
     }
 }
 
-/// A table of blocks of 16 word lines of two pages, of which the stream of the host may suspend two in each row.
+/// Block table with 16 word lines of two pages in a block; the host stream may suspend two blocks of each
+/// plane group.
 fn table() -> Space {
     let config = small().check().expect("the device is sound");
     let mut space = Space::new(&config.pools, Streams::ONE_EACH, |_| false);
@@ -42,7 +43,7 @@ fn table() -> Space {
     space
 }
 
-/// Programs word lines of the host's stream, the pages of which become valid.
+/// Programs word lines of the host stream and makes their pages valid.
 fn write(space: &mut Space, script: &mut Script, word_lines: u32) -> Location {
     let mut last = Location(0);
     for _ in 0..word_lines {
@@ -53,14 +54,14 @@ fn write(space: &mut Space, script: &mut Script, word_lines: u32) -> Location {
     last
 }
 
-/// Suspends the block that is open, and writes a word line of another one.
+/// Suspends the open block, and writes a word line of another one.
 fn suspend(space: &mut Space, block: BlockSetId) {
     let mut script = Script { suspends: Some(block), resumes: None };
     write(space, &mut script, 1);
     assert_eq!((script.suspends, space.state(block)), (None, State::Suspended));
 }
 
-/// Programs word lines of the host's stream, and names the block of the last one.
+/// Programs word lines of the host stream, and returns the block of the last one.
 fn open(space: &mut Space, word_lines: u32) -> BlockSetId {
     let last = write(space, &mut Script::default(), word_lines);
     block_of(space, last)
@@ -171,7 +172,7 @@ fn a_suspended_block_is_the_victim_where_it_gains_more_of_what_is_written() {
     };
     let block = open(&mut space, 3);
     suspend(&mut space, block);
-    // Nothing of it would be gained but pages that can be written still; and a closed block gains nothing.
+    // Its only gain would be unwritten pages; and a closed block gains nothing.
     let closed = open(&mut space, 15);
     assert_eq!(space.state(closed), State::Closed);
     assert_eq!(space.or_suspended(ROW, None), Some(block));
@@ -220,7 +221,8 @@ fn after_a_power_cut_the_block_written_least_is_open_and_others_are_suspended() 
             space.take(ROW, HOST, 2, &mut script);
         }
     }
-    // Of the second and the third block the first word line was programmed as the one before was set aside.
+    // The first word line of the second and of the third block was programmed when the block before was
+    // suspended.
     let locations = |block: BlockSetId| match written.iter().position(|(other, _)| *other == block) {
         Some(0) => 2 * 5,
         Some(n) => 2 * (written[n].1 + 1),

@@ -1,4 +1,4 @@
-//! Whether super blocks are those of the block table, between events and when they were read.
+//! Consistency checks of superblocks against the block table, between events and after a snapshot is loaded.
 
 use wordline_kernel::Id;
 use wordline_nand::{BlockSetId, Pool, RowId};
@@ -7,7 +7,7 @@ use super::{MOST_CLEANED, MOST_FORMING, ROW, SuperBlock, SuperBlocks, is_kept};
 use crate::ensure::{self, ensure};
 use crate::space::{Space, State};
 
-/// Counts of the blocks of a super block, found in the block table.
+/// Counts of a superblock, found in the block table.
 #[derive(Clone, Copy, Default)]
 struct Found {
     blocks: usize,
@@ -15,18 +15,18 @@ struct Found {
     closed: u32,
     valid: u32,
     due: u32,
-    /// Whether it is not in use, and whether rows have still to open blocks of it.
+    /// Whether it is unused, and whether plane groups still open blocks of it.
     unused: bool,
     forming: bool,
 }
 
 impl Space {
-    /// Checks what is kept of super blocks against the blocks; a bug if it is wrong.
+    /// Checks the superblocks against the block table; panics if they are inconsistent.
     pub fn audit_super_blocks(&self) {
         self.check_cleaning_units().unwrap_or_else(|wrong| panic!("{wrong}"));
     }
 
-    /// Checks what was loaded of them.
+    /// Checks the loaded superblocks.
     pub(in crate::space) fn check_cleaning_units(&self) -> Result<(), String> {
         for (of_pool, pool) in self.each.iter().zip(self.pools.iter()) {
             if let Some(all) = &of_pool.super_blocks {
@@ -40,7 +40,7 @@ impl Space {
         Ok(())
     }
 
-    /// Looks for the super blocks of a pool in the block table, and in the lists that they are in.
+    /// Counts the blocks of the superblocks of a pool, from the block table and the lists.
     fn find_super_blocks(&self, all: &SuperBlocks) -> Result<Vec<Found>, String> {
         let mut found = vec![Found::default(); all.all.len()];
         for block in all.blocks() {
@@ -75,13 +75,14 @@ impl Space {
 }
 
 impl SuperBlocks {
-    /// The blocks that are to be cleaned next, each with its row.
+    /// Next victims, each with its plane group.
     fn all_due(&self) -> impl Iterator<Item = (RowId, BlockSetId)> + '_ {
         let rows = (self.begins.0..).map(RowId).zip(&self.due);
         rows.flat_map(|(row, due)| due.iter().map(move |block| (row, *block)))
     }
 
-    /// Checks that there is of everything as much as the pool has, and that each row goes on where it can.
+    /// Checks that the lists have the lengths of the pool and that each plane group continues at a valid
+    /// superblock.
     fn check_shape(&self, pool: &Pool, streams: usize) -> Result<(), String> {
         let (rows, begun) = (pool.geometry.rows() as usize, &self.begun);
         let most = self.of.len() + streams * (MOST_FORMING + 1);
@@ -98,7 +99,7 @@ impl SuperBlocks {
         })
     }
 
-    /// Checks a super block against what was found of it.
+    /// Checks a superblock against the counts found.
     fn check_one(&self, id: BlockSetId, one: &SuperBlock, found: Found) -> Result<(), String> {
         let mut listed = one.blocks.clone();
         listed.sort_unstable();
@@ -123,7 +124,7 @@ impl SuperBlocks {
         ensure(is_shown, || format!("super block {} is shown as another one", id.0))
     }
 
-    /// Checks those that may be chosen, and those that were.
+    /// Checks the candidates and the chosen superblocks.
     fn check_candidates(&self) -> Result<(), String> {
         let chosen = self.all.iter().filter(|one| one.chosen).count();
         ensure(chosen == self.cleaning.now as usize && self.cleaning.now <= MOST_CLEANED, || {

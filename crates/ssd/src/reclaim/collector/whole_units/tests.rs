@@ -10,8 +10,7 @@ use crate::reclaim::collector::Leave;
 use crate::reclaim::config::GcFile;
 use crate::space::{State, Streams};
 
-/// A unit of three page numbers takes three reads. Cleaning that goes on only while the host is idle waits between them for
-/// pages that leave the pool.
+/// A unit of three page numbers takes three reads. Background GC waits between them for pages being migrated.
 #[test]
 fn a_whole_unit_is_not_divided_by_a_job_that_comes_between() {
     let mut file = small();
