@@ -152,9 +152,9 @@ fn check_list(pools: &Pools, die: DieId, commands: &[Command], sets: usize) -> R
 
 /// Runs `lists` in the fast mode: the cost depends on the number of events, not on the clocks.
 ///
-/// The spans are those of every stage in the order of their beginning; their commands are counted list by list, from
-/// 0. Pages have no contents; a command that breaks a limit of the part is carried out all the same. The mode of a block is what a
-/// command is spelled in, or the native one.
+/// Returns the spans of all stages, ordered by their begin; commands are counted list by list, from
+/// 0. Pages have no contents, and a command that exceeds a limit of the part is run nevertheless. The mode of
+///    a block is the mode of the command, or native.
 ///
 /// # Errors Two lists are for one die, a list breaks off a sequence of cache reads, or a die does not have
 /// what a command addresses.
