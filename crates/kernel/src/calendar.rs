@@ -1,40 +1,42 @@
-//! The calendar of pending events. Events at the same instant happen in the order in which they were scheduled.
+//! The calendar (event queue) of the simulation. Events at the same instant are handled in the order in which
+//! they were scheduled.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::{Duration, Instant};
 
-/// Where a component puts the events it needs. A device sees only this, never the whole calendar, so several
-/// devices share one calendar by wrapping each other's events.
+/// Schedules the events of a component. A device sees this interface only, never the whole calendar, so that
+/// several devices share one calendar by wrapping their events.
 pub trait Schedule<E> {
-    /// The present.
+    /// The current simulated time.
     fn now(&self) -> Instant;
-    /// Lets `event` happen at `time`, which is not in the past.
+    /// Schedules `event` at `time`, which must not be in the past.
     fn at(&mut self, time: Instant, event: E);
-    /// Whether nothing else is due at the present instant, so that what is decided now is decided with all that
-    /// happens now known.
+    /// Whether no other event is due at the current instant, so that a decision made now knows of all events
+    /// of this instant.
     fn is_settled(&self) -> bool;
-    /// Lets `event` happen as soon as what happens now is over, before all else that is due at the present instant. A bug if
-    /// something else is to happen so.
+    /// Schedules `event` directly after the event being handled, before all others that are due at the
+    /// current instant. Panics if another event is scheduled in this way already.
     fn next(&mut self, event: E);
-    /// Goes on to `time` if nothing is due until then, nor at that instant; whether it did. For callers that know that nothing
-    /// more is done at the present instant.
+    /// Advances the clock to `time` if no event is due up to and including that instant. Returns whether it
+    /// did. For callers that have nothing more to do at the current instant.
     #[inline]
     fn go_on_to(&mut self, _time: Instant) -> bool {
         false
     }
-    /// Whether `event` is the last one scheduled for `time`, a later instant; false if that is not known.
+    /// Whether `event` is the last one scheduled for the later instant `time`; false if that is unknown.
     #[inline]
     fn is_last(&self, _time: Instant, _event: E) -> bool {
         false
     }
-    /// Lets `event` happen after `delay`.
+    /// Schedules `event` after `delay`.
     #[inline]
     fn after(&mut self, delay: Duration, event: E) {
         self.at(self.now() + delay, event);
     }
-    /// The same calendar for a part of its owner: each event of the part becomes one of its owner by `wrap`.
+    /// The same calendar for a sub-component: `wrap` turns each event of the sub-component into one of its
+    /// owner.
     #[inline]
     fn within<Inner, Wrap: Fn(Inner) -> E>(&mut self, wrap: Wrap) -> Within<'_, Self, Wrap>
     where
@@ -44,7 +46,7 @@ pub trait Schedule<E> {
     }
 }
 
-/// A calendar as a part of its owner sees it: see [`Schedule::within`].
+/// The calendar as a sub-component of its owner sees it: see [`Schedule::within`].
 pub struct Within<'a, C, Wrap> {
     owner: &'a mut C,
     wrap: Wrap,
@@ -86,56 +88,56 @@ where
     }
 }
 
-/// Pending events in the order of time, then of scheduling.
+/// Pending events, ordered by time, then by the order of scheduling.
 ///
-/// A wheel of 4,096 lists holds the events of the near future, each list those of one stretch of time, in order;
-/// a map of bits tells which lists have any. Events beyond the wheel wait in a heap. A device has a few hundred events
-/// pending, spread over the time of an array's work, so that a list has one or two: to schedule an event and to take
-/// the first one costs the same however many there are. The stretches narrow when lists grow long, and widen when many
-/// events lie beyond; neither changes the order.
+/// A timing wheel of 4,096 buckets holds the events of the near future: each bucket is a sorted list of the
+/// events of one time slot, and a bitmap marks the buckets in use. Events beyond the wheel wait in a heap. A
+/// device has a few hundred pending events, spread over the array times of its dies, so that a bucket holds
+/// one or two: scheduling an event and taking the first one cost the same however many are pending. Slots
+/// narrow when lists grow long and widen when many events lie beyond; neither changes the order.
 #[derive(Clone, Debug)]
 pub struct Calendar<E> {
     now: Instant,
-    /// The event of the present instant that precedes all others, if there is one.
+    /// The event of the current instant that goes before all others, if any.
     next: Option<E>,
-    /// A stretch of time is 2 to this power of picoseconds.
+    /// Width of a time slot: 2 to this power, in picoseconds.
     stretch: u32,
-    /// Events that are so far away or further, in picoseconds, are beyond the wheel: all its stretches but the present one.
+    /// Delay, in picoseconds, from which on an event lies beyond the wheel: all slots but the current one.
     reach: u64,
     occupied: Occupied,
     buckets: Box<[Bucket; BUCKETS]>,
     entries: Vec<Entry<E>>,
-    /// The first of the entries that are not in use; they follow each other by `next`.
+    /// Head of the list of unused entries, linked by `next`.
     free: u32,
-    /// Long searches since the stretches last changed, and events put beyond the wheel.
+    /// Long searches since the slot width last changed, and events put beyond the wheel since then.
     long_searches: u32,
     beyond: u32,
-    /// The time of the first event of `far`, or the end of time.
+    /// Time of the first event of `far`, or the end of time.
     far_from: Instant,
     far: BinaryHeap<Reverse<Far<E>>>,
     far_scheduled: u64,
 }
 
-/// Lists of the wheel. Chosen: with the first stretches they cover the program of a page (1 ms), the longest delay of a device that
-/// is not rare, and one word tells which words of the map have bits.
+/// Buckets of the wheel. Chosen: with the initial slots they cover a page program (1 ms), the longest
+/// frequent delay of a device, and one word suffices to summarize the words of the bitmap.
 const BUCKETS: usize = 64 * 64;
 
-/// The first stretch: 2^18 ps, about a quarter of a microsecond. Chosen: as long as a command is latched, so that the end of that has
-/// a list of its own and few events are put before others.
+/// Initial slot width: 2^18 ps, about a quarter of a microsecond. Chosen: about the time to latch a command,
+/// so that the end of the latch cycles falls into its own bucket and few insertions search.
 const FIRST_STRETCH: u32 = 18;
 
-/// The least and the greatest stretch: 1 ns, shorter than any hold of a bus; 1 s.
+/// The narrowest and the widest slot: 1 ns, shorter than any bus grant; 1 s.
 const STRETCHES: std::ops::RangeInclusive<u32> = 10..=40;
 
-/// Entries that are passed over before a search is long, and how many long searches, or events beyond the wheel, make
-/// a change of the stretches. Chosen: a change costs as much as some thousand events.
+/// Entries that a search passes before it counts as long, and the number of long searches, or of events
+/// beyond the wheel, that change the slot width. Chosen: a change costs as much as some thousand events.
 const LONG_SEARCH: u32 = 16;
 const LONG_SEARCHES: u32 = 512;
 const BEYOND: u32 = 4096;
 
 const NONE: u32 = u32::MAX;
 
-/// How far a wheel reaches whose stretches are 2 to this power of picoseconds.
+/// Span of the wheel, in picoseconds, with slots of 2 to this power of picoseconds.
 const fn reach_of(stretch: u32) -> u64 {
     (BUCKETS as u64 - 1) << stretch
 }
@@ -148,14 +150,14 @@ struct Entry<E> {
     next: u32,
 }
 
-/// The events of a stretch of time, in order; `last` means nothing where there is no first.
+/// The events of one time slot, in order; `last` is meaningless if the list is empty.
 #[derive(Clone, Copy, Debug)]
 struct Bucket {
     first: u32,
     last: u32,
 }
 
-/// Which buckets have events: a bit each, and a bit for each word that has any.
+/// Bitmap of the buckets in use, and a summary bit for each of its words that is not zero.
 #[derive(Clone, Debug)]
 struct Occupied {
     words: [u64; 64],
@@ -178,7 +180,7 @@ impl Occupied {
         }
     }
 
-    /// The first occupied bucket from `bucket` on, round the wheel.
+    /// The first bucket in use from `bucket` on, wrapping around.
     #[inline]
     fn first_from(&self, bucket: usize) -> Option<usize> {
         let word = bucket / 64 % 64;
@@ -196,8 +198,8 @@ impl Occupied {
     }
 }
 
-/// A pending event beyond the wheel. At equal times it goes before those of the wheel, which were scheduled later:
-/// when it was scheduled, its time was beyond.
+/// A pending event beyond the wheel. At equal times it goes before the events of the wheel: they were
+/// scheduled later, as its time was still beyond the wheel when it was scheduled.
 #[derive(Clone, Copy, Debug)]
 struct Far<E> {
     time: Instant,
@@ -261,7 +263,7 @@ impl<E: Copy + PartialEq> Calendar<E> {
         }
     }
 
-    /// Goes on to the next event, or `None` when nothing is pending.
+    /// Advances to the next event and returns it; `None` when nothing is pending.
     #[inline]
     pub fn advance(&mut self) -> Option<E> {
         if self.next.is_some() {
@@ -284,7 +286,7 @@ impl<E: Copy + PartialEq> Calendar<E> {
         Some(event)
     }
 
-    /// Goes on to the next event where that is beyond the wheel.
+    /// Advances to the next event when it lies beyond the wheel.
     #[cold]
     #[inline(never)]
     fn advance_far(&mut self) -> Option<E> {
@@ -294,19 +296,19 @@ impl<E: Copy + PartialEq> Calendar<E> {
         Some(event)
     }
 
-    /// Forgets all pending events. Time stays where it is.
+    /// Drops all pending events. The current time does not change.
     pub fn clear(&mut self) {
         *self = Self { now: self.now, ..Self::new() };
     }
 
-    /// A calendar at `now` with these events, given in the order in which they are to happen.
+    /// A calendar at `now` with these events, given in the order in which they must be handled.
     pub fn resumed(now: Instant, events: impl IntoIterator<Item = (Instant, E)>) -> Self {
         let mut calendar = Self { now, ..Self::new() };
         events.into_iter().for_each(|(time, event)| calendar.at(time, event));
         calendar
     }
 
-    /// All pending events and their times, in the order in which they will happen.
+    /// All pending events and their times, in the order in which they will be handled.
     pub fn pending(&self) -> Vec<(Instant, E)> {
         let mut all = self.clone();
         std::iter::from_fn(|| all.advance().map(|event| (all.now, event))).collect()
@@ -350,7 +352,7 @@ impl<E: Copy + PartialEq> Calendar<E> {
         self.put(time, event);
     }
 
-    /// Puts the entry `new` into a bucket whose last one is later.
+    /// Inserts the entry `new` into a bucket whose last entry is later.
     #[inline(never)]
     fn insert(&mut self, bucket: usize, new: u32, time: Instant) {
         let bucket = &mut self.buckets[bucket % BUCKETS];
@@ -376,7 +378,7 @@ impl<E: Copy + PartialEq> Calendar<E> {
         }
     }
 
-    /// The last one until `time` of a list that begins with the entry `first` and goes on beyond `time`.
+    /// The last entry at or before `time` in a list that begins with `first` and extends beyond `time`.
     fn last_before(&self, first: u32, time: Instant) -> Option<&Entry<E>> {
         let (mut last, mut at) = (None, &self.entries[first as usize]);
         while at.time <= time {
@@ -397,7 +399,7 @@ impl<E: Copy + PartialEq> Calendar<E> {
         }
     }
 
-    /// Takes all events out and puts them back, in their order, with another stretch.
+    /// Takes all events out and puts them back, in order, with another slot width.
     #[cold]
     fn change_stretch(&mut self, stretch: u32) {
         (self.long_searches, self.beyond) = (0, 0);
@@ -413,7 +415,7 @@ impl<E: Copy + PartialEq> Calendar<E> {
         }
     }
 
-    /// The stretch, for a test that changes it.
+    /// The slot width, for tests.
     #[cfg(test)]
     fn stretch(&self) -> u32 {
         self.stretch

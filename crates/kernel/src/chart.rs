@@ -1,44 +1,44 @@
-//! Charts as data: the measurements that a design draws. A report makes a picture of each.
+//! Charts as data: measurements that a design exports. A report plots each of them.
 
 use crate::Instant;
 
 /// The definition of a chart, without its points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chart {
-    /// Its name, of small letters and hyphens. A report puts the name of the design before it.
+    /// Name in lower-case letters and hyphens. A report prefixes the name of the design.
     pub name: &'static str,
-    /// Its title.
+    /// Title of the chart.
     pub title: &'static str,
-    /// How to read it.
+    /// Caption: how to read the chart.
     pub caption: &'static str,
-    /// Its horizontal axis.
+    /// Horizontal axis.
     pub over: Over,
-    /// The title of its vertical axis.
+    /// Title of the vertical axis.
     pub value: &'static str,
 }
 
 /// The horizontal axis of a chart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Over {
-    /// Simulated time: a line. A point is at a time in seconds since the device was made, such as those of a
-    /// [`Series`](crate::Series).
+    /// Simulated time, plotted as a line. The x value of a point is in seconds since the device was made, as
+    /// in the points of a [`Series`](crate::Series).
     Time,
-    /// The size of the things counted, with the title of the axis: bars. A point is a size and how often it was met since the
-    /// device was made; a run shows the increase during the run.
+    /// Size of the counted items, with the title of the axis, plotted as bars. A point is a size and its
+    /// number of occurrences since the device was made; a run shows the increase during the run.
     Sizes(&'static str),
 }
 
 /// A chart with its points.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Drawn {
-    /// The chart.
+    /// Definition of the chart.
     pub chart: &'static Chart,
-    /// Its points, from left to right.
+    /// Points from left to right.
     pub points: Vec<[f64; 2]>,
 }
 
 impl Drawn {
-    /// The part of it that belongs to a run which began at `begin`, when the chart was as `before`.
+    /// The share of a run that began at `begin`, when the data of the chart were `before`.
     #[must_use]
     pub fn since(mut self, begin: Instant, before: Option<&Self>) -> Self {
         match self.chart.over {

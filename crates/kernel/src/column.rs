@@ -5,7 +5,7 @@ use std::ops::{Index, IndexMut};
 
 use serde::{Deserialize, Serialize};
 
-/// A number of a thing of one kind; see [`id!`](crate::id).
+/// A typed index of one kind of object; see [`id!`](crate::id).
 pub trait Id: Copy {
     /// The position in a column.
     fn index(self) -> usize;
@@ -71,7 +71,7 @@ impl<I: Id, T> Column<I, T> {
         self.values.len()
     }
 
-    /// The value of `id`, if there is one, is wanted soon; see [`prefetch`](crate::prefetch()).
+    /// Prefetches the value of `id`, if there is one; see [`prefetch`](crate::prefetch()).
     #[inline]
     pub fn prefetch(&self, id: I) {
         if let Some(value) = self.values.get(id.index()) {
@@ -89,12 +89,12 @@ impl<I: Id, T> Column<I, T> {
         self.values.iter()
     }
 
-    /// All values in the order of their ids, to be changed.
+    /// All values in the order of their ids, mutable.
     pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, T> {
         self.values.iter_mut()
     }
 
-    /// Gives every id the same value.
+    /// Sets the value of every id to `value`.
     pub fn fill(&mut self, value: T)
     where
         T: Clone,

@@ -1,15 +1,15 @@
-//! Complaints about an input: the full key, what was found and what was wanted, all complaints at once.
+//! Validation errors of an input: the full key, the value found and the values allowed, all errors at once.
 
 use std::fmt;
 
-/// One thing wrong with one key.
+/// One invalid value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Complaint {
     /// The key in full, such as `ftl.gc.start_below_free_blocks`.
     pub key: String,
     /// The value found.
     pub found: String,
-    /// The values that would be right.
+    /// The values that are allowed.
     pub wanted: String,
 }
 
@@ -19,7 +19,7 @@ impl fmt::Display for Complaint {
     }
 }
 
-/// All complaints about one input, in the order in which they were met.
+/// All complaints about one input, in the order in which they were found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Complaints(pub Vec<Complaint>);
 
@@ -36,8 +36,8 @@ impl Complaints {
         }
     }
 
-    /// Takes over the complaints about a part of the input, with `prefix` before their keys; one without a key is about all of it, and
-    /// one with a key such as `[2]` about an item of it.
+    /// Adds the complaints about a part of the input, with `prefix` before their keys. A complaint without a
+    /// key is about the whole part, one with a key such as `[2]` about an item of it.
     pub fn nest(&mut self, prefix: &str, inner: Complaints) {
         let key = |key: &str| match key.chars().next() {
             None | Some('[') => format!("{prefix}{key}"),
@@ -46,7 +46,7 @@ impl Complaints {
         self.0.extend(inner.0.into_iter().map(|c| Complaint { key: key(&c.key), ..c }));
     }
 
-    /// `value` if there is nothing to complain about.
+    /// `value` if there are no complaints.
     pub fn or_ok<T>(self, value: T) -> Result<T, Self> {
         if self.0.is_empty() { Ok(value) } else { Err(self) }
     }
@@ -63,7 +63,7 @@ impl fmt::Display for Complaints {
 
 impl std::error::Error for Complaints {}
 
-/// `one of a, b`; where `found` was probably meant to be one of them, that one first.
+/// `one of a, b`; if `found` is probably a misspelling of one of the names, that name comes first.
 pub fn one_of(found: &str, names: &[&str]) -> String {
     if let [only] = names {
         return (*only).to_owned();
@@ -77,12 +77,13 @@ pub fn one_of(found: &str, names: &[&str]) -> String {
     format!("{meant}, or another of {}", others.join(", "))
 }
 
-/// The name that takes the fewest slips to become `found`; of equal ones the first by its letters.
+/// The name at the smallest edit distance from `found`; ties go to the first in alphabetical order.
 pub fn nearest<'a>(found: &str, names: &[&'a str]) -> Option<&'a str> {
     names.iter().min_by_key(|name| (distance(found, name), **name)).copied()
 }
 
-/// Letters to add, drop or change, and neighbours to swap, to make `b` of `a` (Damerau and Levenshtein).
+/// Damerau-Levenshtein distance: letters to add, drop or change, and neighbours to swap, to turn `a` into
+/// `b`.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().take(100).collect(), b.chars().collect());
     let mut before: Vec<usize> = Vec::new();

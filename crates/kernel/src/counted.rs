@@ -1,6 +1,7 @@
-//! Numbers of things in words.
+//! Numbers with units, formatted for people.
 
-/// A number with a comma before every third digit, and the thing in its plural where it is not one: `1 request`, `12,345 requests`.
+/// A number with commas between the thousands, and the noun in the plural unless the number is 1: `1
+/// request`, `12,345 requests`.
 pub fn counted(number: u64, thing: &str) -> String {
     grouped(&number.to_string()) + " " + thing + if number == 1 { "" } else { "s" }
 }

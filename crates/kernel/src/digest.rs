@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A 64-bit digest of a stream of numbers. It finds accidents, not adversaries.
+/// A 64-bit digest of a stream of numbers. It detects accidental differences; it is not cryptographic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Digest(u64);
 
@@ -15,7 +15,7 @@ impl Default for Digest {
 }
 
 impl Digest {
-    /// Takes in one number; the order matters.
+    /// Adds one number; the order matters.
     #[inline]
     pub fn add(&mut self, value: u64) {
         let mixed = (self.0 ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);

@@ -1,6 +1,6 @@
 //! Divisors of whole numbers.
 
-/// The greatest common divisor of two numbers (Euclid); with 0 it is the other one.
+/// The greatest common divisor of two numbers (Euclid); `gcd(a, 0)` is `a`.
 pub fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }

@@ -1,19 +1,19 @@
-//! Factors on times.
+//! Scale factors for times.
 
 use crate::time::Duration;
 
 /// The denominator of a [`Factor`].
 const WHOLE: u32 = 1_000_000;
 
-/// A factor on times, in millionths.
+/// A scale factor for times, in millionths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Factor(u32);
 
 impl Factor {
-    /// Changes nothing.
+    /// The factor 1.
     pub const ONE: Self = Self(WHOLE);
 
-    /// So many hundredths.
+    /// A factor in hundredths.
     pub const fn percent(percent: u32) -> Self {
         Self(percent * (WHOLE / 100))
     }
@@ -23,7 +23,7 @@ impl Factor {
         f64::from(self.0) / f64::from(WHOLE)
     }
 
-    /// A time with this factor, rounded to the nearest picosecond.
+    /// `time` multiplied by the factor, rounded to the nearest picosecond.
     pub fn of(self, time: Duration) -> Duration {
         if self == Self::ONE {
             return time;

@@ -2,7 +2,7 @@
 
 use crate::Duration;
 
-/// Durations counted in buckets a thousandth wide; the mean, the least and the greatest are exact.
+/// Durations counted in buckets of 0.1 % width; mean, minimum and maximum are exact.
 #[derive(Clone, Debug)]
 pub struct Histogram {
     buckets: hdrhistogram::Histogram<u64>,
@@ -30,7 +30,7 @@ impl Histogram {
         self.greatest = self.greatest.max(value);
     }
 
-    /// How many durations were counted.
+    /// Number of durations recorded.
     pub fn count(&self) -> u64 {
         self.buckets.len()
     }
@@ -46,17 +46,18 @@ impl Histogram {
         self.total
     }
 
-    /// The least; zero when empty.
+    /// The minimum; zero when empty.
     pub fn min(&self) -> Duration {
         if self.count() == 0 { Duration::ZERO } else { self.least }
     }
 
-    /// The greatest; zero when empty.
+    /// The maximum; zero when empty.
     pub fn max(&self) -> Duration {
         self.greatest
     }
 
-    /// The value below or at which `fraction` of the durations lie, to three digits, at most [`max`](Self::max).
+    /// The quantile: the value at or below which `fraction` of the durations lie, to three digits, at most
+    /// [`max`](Self::max).
     pub fn quantile(&self, fraction: f64) -> Duration {
         if self.count() == 0 {
             return Duration::ZERO;
@@ -64,7 +65,8 @@ impl Histogram {
         Duration::from_ns(self.buckets.value_at_quantile(fraction)).min(self.greatest)
     }
 
-    /// The cumulative distribution as (value, fraction at or below it), ascending, one point a filled bucket.
+    /// The cumulative distribution as (value, fraction at or below it), ascending, one point for each bucket
+    /// in use.
     pub fn cumulative(&self) -> Vec<(Duration, f64)> {
         let all = self.count() as f64;
         let mut seen = 0;

@@ -1,6 +1,6 @@
-//! The basis of every simulated thing: instants and durations in picoseconds, bytes, energy, typed ids and
-//! the columns they index, the calendar of events, named random streams, counters and histograms, and errors
-//! that name a key. Nothing here knows what flash is.
+//! The foundation of the simulator: instants and durations in picoseconds, bytes, energy, typed ids and the
+//! columns they index, the calendar of events, named random streams, counters and histograms, and errors that
+//! name a key. Nothing here depends on flash.
 
 pub mod calendar;
 pub mod chart;

@@ -1,5 +1,5 @@
-//! Metrics as data: each states its name, its unit and what it means once, beside where it is measured. Summary, JSON, report,
-//! log and documents follow from that.
+//! Metrics as data: each metric declares its name, unit and meaning once, beside the code that measures it.
+//! Summary, JSON, report, log and documentation are generated from these declarations.
 //!
 //! ```
 //! use wordline_kernel::metrics::{Metrics, Value};
@@ -28,7 +28,7 @@ use serde::{Serialize, Serializer};
 /// The unit of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Unit {
-    /// Things or events.
+    /// Objects or events.
     Count,
     /// Mapping units.
     LogicalPages,
@@ -36,7 +36,7 @@ pub enum Unit {
     Pages,
     /// Blocks of one plane.
     Blocks,
-    /// The blocks of the planes that are erased together.
+    /// Multi-plane blocks: the blocks of a plane group that are erased together.
     BlockSets,
     /// Bytes.
     Bytes,
@@ -44,9 +44,9 @@ pub enum Unit {
     Microseconds,
     /// Joules.
     Joules,
-    /// A part of a whole, 1 being all of it.
+    /// A fraction from 0 to 1.
     Fraction,
-    /// One amount for each of another.
+    /// The quotient of two quantities.
     Ratio,
 }
 
@@ -71,31 +71,32 @@ impl Unit {
 /// The definition of a metric, without its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Metric {
-    /// Its name: a section and a word, with a dot between them, or a word alone.
+    /// Name: a section and a word with a dot between them, or a word alone.
     pub name: &'static str,
-    /// Its unit.
+    /// Unit of the value.
     pub unit: Unit,
-    /// Its meaning, in a sentence. Where it may have no value, the sentence says when, with the word null.
+    /// Meaning, in one sentence. If the metric may be without a value, the sentence says when, with the word
+    /// null.
     pub meaning: &'static str,
 }
 
 impl Metric {
-    /// A metric.
+    /// Defines a metric.
     pub const fn new(name: &'static str, unit: Unit, meaning: &'static str) -> Self {
         Self { name, unit, meaning }
     }
 
-    /// The section that it stands in, if in any.
+    /// Section of the metric, if any.
     pub fn section(&self) -> Option<&'static str> {
         self.name.split_once('.').map(|(section, _)| section)
     }
 
-    /// Whether it may have no value.
+    /// Whether the metric may be without a value.
     pub fn may_be_absent(&self) -> bool {
         self.meaning.contains("null")
     }
 
-    /// Its name within its section.
+    /// Name within the section.
     pub fn word(&self) -> &'static str {
         self.name.split_once('.').map_or(self.name, |(_, word)| word)
     }
@@ -108,12 +109,12 @@ pub enum Value {
     Count(u64),
     /// Any number.
     Number(f64),
-    /// Nothing that the metric could be of.
+    /// No value: the run has nothing to measure.
     Absent,
 }
 
 impl Value {
-    /// The value as a number; none where it is absent.
+    /// The value as a number; `None` if absent.
     pub fn number(self) -> Option<f64> {
         match self {
             Self::Count(count) => Some(count as f64),
@@ -151,15 +152,16 @@ impl Serialize for Value {
     }
 }
 
-/// Metrics with their values, in the order in which they were added. Written as a table with a table for each section.
+/// Metrics with their values, in the order in which they were added. Serialized as a map with a map for each
+/// section.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Metrics(Vec<(Metric, Value)>);
 
 impl Metrics {
     /// Adds a metric.
     ///
-    /// # Panics
-    /// If there is one of that name, for a name has one meaning; and for a value that its meaning does not know of.
+    /// # Panics If a metric of that name exists already, or if the value is absent but the meaning does not
+    /// say when it is null.
     pub fn add(&mut self, metric: Metric, value: impl Into<Value>) {
         assert!(self.get(metric.name).is_none(), "two metrics are called {}", metric.name);
         let value = value.into();
@@ -168,12 +170,12 @@ impl Metrics {
         self.0.push((metric, value));
     }
 
-    /// The value of the metric of a name.
+    /// The value of the metric called `name`.
     pub fn get(&self, name: &str) -> Option<Value> {
         self.0.iter().find(|(metric, _)| metric.name == name).map(|(_, value)| *value)
     }
 
-    /// The value of a metric that counts something; 0 where there is no such metric.
+    /// The value of a counter; 0 if there is no such metric.
     pub fn count(&self, name: &str) -> u64 {
         match self.get(name) {
             Some(Value::Count(count)) => count,
@@ -181,20 +183,20 @@ impl Metrics {
         }
     }
 
-    /// The value of a metric as a number; none where it is absent or there is no such metric.
+    /// The value of a metric as a number; `None` if it is absent or there is no such metric.
     pub fn number(&self, name: &str) -> Option<f64> {
         self.get(name).and_then(Value::number)
     }
 
-    /// Gives the metric of a name another value, or adds nothing where there is none of it.
+    /// Changes the value of the metric called `name`; does nothing if there is no such metric.
     pub fn set(&mut self, name: &str, value: impl Into<Value>) {
         if let Some((_, old)) = self.0.iter_mut().find(|(metric, _)| metric.name == name) {
             *old = value.into();
         }
     }
 
-    /// The metrics of devices side by side: the sums of counts and of energy. A part of a whole, or a mean, has
-    /// no value of several devices, and is left out.
+    /// The metrics of several devices together: sums of counts and of energy. Fractions and means cannot be
+    /// summed and are left out.
     pub fn join(devices: impl IntoIterator<Item = Self>) -> Self {
         let mut all = Self::default();
         for (metric, value) in devices.into_iter().flat_map(|device| device.0) {
@@ -219,12 +221,12 @@ impl Metrics {
         all
     }
 
-    /// All of them.
+    /// All metrics with their values.
     pub fn iter(&self) -> impl Iterator<Item = (&Metric, Value)> {
         self.0.iter().map(|(metric, value)| (metric, *value))
     }
 
-    /// Those of a section.
+    /// The metrics of a section.
     pub fn of_section<'a>(&'a self, section: &'a str) -> impl Iterator<Item = (&'a Metric, Value)> {
         self.iter().filter(move |(metric, _)| metric.section() == Some(section))
     }
@@ -249,9 +251,9 @@ impl Serialize for Metrics {
     }
 }
 
-/// Declares counters, a line each: field, name, [unit](Unit), meaning. They start at zero; `METRICS` is the list of them, `since` what
-/// was counted between two looks, and `add_to` gives their values. Other fields of such a struct follow after `beside`, and
-/// each has a `since` of its own.
+/// Declares a struct of counters, one per line: field, name, [unit](Unit), meaning. Counters start at zero.
+/// `METRICS` lists their definitions, `since` returns the difference between two states, and `add_to` exports
+/// the values. Other fields of the struct follow after `beside`; each needs a `since` method.
 #[macro_export]
 macro_rules! counters {
     (

@@ -1,7 +1,7 @@
-//! Reading quantities as people write them: `"16KiB"`, `"700us"`, `"400MT/s"`, `"66mW"`.
+//! Parsing of quantities as people write them: `"16KiB"`, `"700us"`, `"400MT/s"`, `"66mW"`.
 //!
-//! A number needs its unit; a fraction is allowed as long as the result is a whole number of the base unit. Formats for
-//! programs alone have the number of base units without a unit.
+//! A number needs a unit; a decimal fraction is allowed as long as the result is a whole number of base
+//! units. Binary formats hold the number of base units.
 
 use std::fmt;
 
@@ -10,13 +10,13 @@ use serde::{Serialize, Serializer};
 
 use crate::{Bytes, Duration, Energy, MegaTransfers, Power};
 
-/// A quantity that has units: their names and sizes in the base unit.
+/// A quantity with units: their names, and their sizes in base units.
 trait Quantity: Sized {
     const WANTED: &'static str;
     const UNITS: &'static [(&'static str, u128)];
-    /// The most that is taken, and how it is written.
+    /// The upper bound, in base units, and its spelling.
     const MOST: Option<(u128, &'static str)> = None;
-    /// Whether there may be none of it.
+    /// Whether zero is allowed.
     const MAY_BE_ZERO: bool = true;
     fn from_base(base: u64) -> Option<Self>;
     /// The number of base units.
@@ -107,7 +107,7 @@ impl Quantity for Energy {
     }
 }
 
-/// Reads `text`, or says what was wanted.
+/// Parses `text`, or returns a message with the allowed form.
 fn read<Q: Quantity>(text: &str) -> Result<Q, String> {
     let complain = || format!("found \"{text}\", wanted {}", Q::WANTED);
     let text = text.trim();
@@ -131,9 +131,10 @@ fn read<Q: Quantity>(text: &str) -> Result<Q, String> {
     u64::try_from(scaled / tens).ok().and_then(Q::from_base).ok_or_else(complain)
 }
 
-/// The strings that [`read`] takes, as a regular expression of JSON Schema (ECMA 262). It refuses a missing number, a missing
-/// or unknown unit, a part of the base unit, and zero where zero is not allowed. It does not refuse a number that is too large,
-/// nor a part of the base unit that is spelled in a larger one.
+/// The strings that [`read`] accepts, as a regular expression of JSON Schema (ECMA 262). It rejects a missing
+/// number, a missing or unknown unit, a fraction of the base unit, and zero where zero is not allowed. It
+/// does not reject numbers that are too large, nor fractions of the base unit that are written in a larger
+/// unit.
 fn pattern<Q: Quantity>() -> String {
     let units = |base: bool| {
         let names = Q::UNITS.iter().filter(|(_, size)| (*size == 1) == base).map(|(name, _)| *name);
@@ -150,7 +151,7 @@ fn pattern<Q: Quantity>() -> String {
     format!("^\\s*({whole}\\s*({})|{zeroes}\\s*({}))\\s*$", units(false), units(true))
 }
 
-/// The JSON Schema of a quantity, called for by the example. A number without a unit is 0.
+/// The JSON Schema of a quantity, with `example`. The only number without a unit is 0.
 fn schema_of<Q: Quantity>(example: &str) -> schemars::Schema {
     let mut schema = schemars::json_schema!({
         "type": ["string", "integer"],
@@ -179,7 +180,7 @@ impl<Q: Quantity> Visitor<'_> for TextOf<Q> {
         read(text).map_err(E::custom)
     }
 
-    /// Nothing needs no unit.
+    /// Zero needs no unit.
     fn visit_i64<E: de::Error>(self, number: i64) -> Result<Q, E> {
         if number == 0 { Q::from_base(0) } else { None }
             .ok_or_else(|| E::custom(format!("found {number} without a unit, wanted {}", Q::WANTED)))
@@ -246,7 +247,7 @@ impl fmt::Display for Power {
     }
 }
 
-/// Writes the largest unit in which the value is a whole number: `20mJ`. It reads back.
+/// Formats in the largest unit in which the value is a whole number: `20mJ`. `FromStr` parses it back.
 impl fmt::Display for Energy {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let whole = Self::UNITS.iter().rev().find(|(_, size)| self.0.is_multiple_of(*size));

@@ -1,7 +1,7 @@
-//! Hints to the processor.
+//! Prefetch hints to the processor.
 
-/// Lets the processor fetch `value`, which is wanted soon, while it does something else: for a table larger than its
-/// caches it would have to wait. Changes nothing else; does nothing on processors other than x86-64.
+/// Prefetches `value`, which is needed soon, into the processor's caches, for tables larger than these. No
+/// other effect; does nothing on processors other than x86-64.
 #[inline]
 pub fn prefetch<T>(value: &T) {
     #[cfg(target_arch = "x86_64")]

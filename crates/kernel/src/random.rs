@@ -1,5 +1,6 @@
-//! Named random streams. A stream depends on the seed, its name and its index only, so a new component moves
-//! nobody's numbers. The generator is ours, so that no library update moves them either.
+//! Named random streams. A stream depends on the seed, its name and its index only, so that a new component
+//! does not change the numbers of others. The generator is implemented here, so that no library update
+//! changes them either.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +14,7 @@ impl Seed {
         self.streams(name).stream(index)
     }
 
-    /// All streams called `name`, for callers that begin many of them.
+    /// All streams called `name`, for callers that create many of them.
     pub fn streams(self, name: &str) -> Streams {
         let all = self.0 ^ 0x9e37_79b9_7f4a_7c15;
         Streams(name.bytes().fold(all, |state, byte| scramble(state ^ u64::from(byte))))
@@ -25,7 +26,7 @@ impl Seed {
 pub struct Streams(u64);
 
 impl Streams {
-    /// Number `index` of them.
+    /// The stream with number `index`.
     #[inline]
     pub fn stream(self, index: u64) -> Stream {
         let mut state = scramble(self.0 ^ index);
@@ -68,7 +69,7 @@ impl Stream {
         result
     }
 
-    /// A number from 0 to below `bound`, each equally likely (Lemire 2019, with rejection).
+    /// A uniform number from 0 to below `bound` (Lemire 2019, with rejection).
     #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
         debug_assert!(bound > 0, "a choice among nothing");
@@ -82,7 +83,7 @@ impl Stream {
         (wide >> 64) as u64
     }
 
-    /// A number from 0 to below 1, in steps of 2^-53.
+    /// A uniform number from 0 to below 1, in steps of 2^-53.
     #[inline]
     pub fn unit(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1u64 << 53) as f64
@@ -93,7 +94,7 @@ impl Stream {
         -libm::log(1.0 - self.unit())
     }
 
-    /// Puts `items` in a random order (Fisher and Yates).
+    /// Shuffles `items` (Fisher and Yates).
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for end in (1..items.len()).rev() {
             items.swap(end, self.below(end as u64 + 1) as usize);

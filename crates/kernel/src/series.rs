@@ -1,4 +1,4 @@
-//! A quantity over simulated time in a bounded number of equal windows, however long the run.
+//! Time series: a quantity over simulated time, in a bounded number of equal windows however long the run is.
 
 use std::ops::Range;
 
@@ -6,19 +6,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Duration, Instant};
 
-/// Windows that double in width whenever the run outgrows them. `T` is the sum of a window.
+/// A time series whose windows double in width whenever the run outgrows them. `T` is the sum of a window.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Series<T> {
     width: Duration,
     windows: Vec<T>,
-    /// The span of the last window, where most of what comes lies.
+    /// Span of the last window, where most samples fall.
     last: Range<Instant>,
 }
 
-/// How many windows a series has at the most: enough for a chart as wide as a screen.
+/// Maximum number of windows: enough for a chart as wide as a screen.
 const MOST: usize = 512;
 
-/// The first width of a window.
+/// Initial width of a window.
 const FIRST_WIDTH: Duration = Duration::from_us(1);
 
 impl<T> Default for Series<T> {
@@ -28,14 +28,14 @@ impl<T> Default for Series<T> {
 }
 
 impl<T: Default + Clone> Series<T> {
-    /// The window that `at` lies in. `merge` adds a later window to the one before it.
+    /// The window that contains `at`. `merge` adds a later window to the one before it.
     #[inline]
     pub fn window(&mut self, at: Instant, merge: impl Fn(&mut T, &T)) -> &mut T {
         let index = if self.last.contains(&at) { self.windows.len() - 1 } else { self.find(at, merge) };
         &mut self.windows[index]
     }
 
-    /// The index of the window that `at` lies in, which is made if it is a new one.
+    /// The index of the window that contains `at`, which is created if it does not exist.
     fn find(&mut self, at: Instant, merge: impl Fn(&mut T, &T)) -> usize {
         let mut index = (at.ps() / self.width.ps()) as usize;
         while index >= MOST {
@@ -65,7 +65,7 @@ impl<T: Default + Clone> Series<T> {
         self.width
     }
 
-    /// The middle of each window, in seconds, with its value; those without one are left out.
+    /// The middle of each window, in seconds, with its value; windows without a value are left out.
     pub fn points(&self, value: impl Fn(&T) -> Option<f64>) -> Vec<[f64; 2]> {
         let middle = |n: usize| (n as f64 + 0.5) * self.width.ps() as f64 / 1e12;
         let values = self.windows.iter().enumerate();

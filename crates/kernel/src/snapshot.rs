@@ -1,8 +1,8 @@
-//! The state of a component, written to a sink of bytes and read back in place.
+//! Snapshots: the state of a component, written to a byte sink and read back in place.
 //!
-//! A component is built as for a new run and then takes the state over: what follows from the configuration is there
-//! already and is not written. [`state!`](crate::state) says of every field which of the two it is; a field that it
-//! does not name does not compile.
+//! A component is built as for a new run and then loads the state: values that follow from the configuration
+//! exist already and are not written. [`state!`](crate::state) declares for every field which of the two it
+//! is; a struct with a field that it does not name does not compile.
 //!
 //! ```
 //! use wordline_kernel::snapshot::{Reader, State, Writer};
@@ -32,24 +32,22 @@ use serde::de::DeserializeOwned;
 
 use crate::{Column, Id};
 
-/// Where bytes go.
+/// A byte sink.
 pub trait Sink {
-    /// Takes `bytes`.
+    /// Writes `bytes`.
     ///
-    /// # Errors
-    /// [`Broken::Ended`]; the sink itself knows why.
+    /// # Errors [`Broken::Ended`]; the sink itself keeps the cause.
     fn put(&mut self, bytes: &[u8]) -> Result<(), Broken>;
 }
 
-/// Where bytes come from.
+/// A byte source.
 pub trait Source {
     /// Fills `bytes`.
     ///
-    /// # Errors
-    /// [`Broken::Ended`] if there are not this many; the source itself knows why.
+    /// # Errors [`Broken::Ended`] if there are fewer bytes; the source itself keeps the cause.
     fn take(&mut self, bytes: &mut [u8]) -> Result<(), Broken>;
 
-    /// About how many bytes it has at the most, where that is known: a claim of much more is not believed.
+    /// Approximate upper bound on the bytes left, if known: a field that claims much more is rejected.
     fn at_most(&self) -> u64 {
         u64::MAX
     }
@@ -75,40 +73,40 @@ impl Source for &[u8] {
     }
 }
 
-/// Why a state could not be written or read.
+/// The reason why a state could not be written or read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Broken {
-    /// The sink takes, or the source has, no more.
+    /// The sink accepts, or the source has, no more bytes.
     Ended,
-    /// Another field stands there.
+    /// A field of another name was found.
     Name {
-        /// Its name.
+        /// Name of that field.
         found: String,
-        /// The name of the one that was looked for.
+        /// Name of the expected field.
         wanted: &'static str,
     },
-    /// A list of a fixed length has another one.
+    /// A list of fixed length has another length.
     Length {
         /// The length in the source.
         found: u64,
         /// The length that the configuration gives.
         wanted: u64,
     },
-    /// A field is larger than any of the device can be.
+    /// A field is larger than any field of the device can be.
     Size {
         /// The field.
         name: &'static str,
-        /// Its bytes.
+        /// Bytes of the field.
         found: u64,
-        /// The most that are believed.
+        /// Maximum that is accepted.
         most: u64,
     },
-    /// The fields do not go together.
+    /// The fields contradict each other.
     State {
         /// The contradiction.
         why: String,
     },
-    /// The bytes of a field mean nothing.
+    /// The bytes of a field cannot be decoded.
     Value {
         /// The field.
         name: &'static str,
@@ -141,32 +139,31 @@ pub trait State {
     /// Writes the state.
     ///
     /// # Errors
-    /// Those of the sink.
+    /// Errors of the sink.
     fn save_state(&self, to: &mut Writer<'_>) -> Result<(), Broken>;
-    /// Takes over a state that a component of the same configuration wrote. After an error the component is good for
-    /// nothing.
+    /// Loads a state that a component of the same configuration wrote. After an error the component is
+    /// unusable.
     ///
-    /// # Errors
-    /// Those of the source, and any form other than [`save_state`](Self::save_state) writes.
+    /// # Errors Errors of the source, and any input that [`save_state`](Self::save_state) does not write.
     fn load_state(&mut self, from: &mut Reader<'_>) -> Result<(), Broken>;
 }
 
-/// A number, or a few of them, in a list of millions: written byte by byte of equal weight, which is fast and compresses
-/// well.
+/// A fixed-size number, or a few of them, as an element of a list of millions. Such lists are written as byte
+/// planes (all lowest bytes, then all next ones), which is fast and compresses well.
 pub trait Word: Copy {
-    /// Bytes of it.
+    /// Size in bytes.
     const SIZE: usize;
-    /// Its bytes, the lowest first, into the first [`SIZE`](Self::SIZE) of `bytes`.
+    /// Writes the number, little-endian, into the first [`SIZE`](Self::SIZE) of `bytes`.
     fn put(self, bytes: &mut [u8]);
-    /// The number that [`put`](Self::put) wrote.
+    /// Reads the number that [`put`](Self::put) wrote.
     fn get(bytes: &[u8]) -> Self;
 }
 
-/// The most bytes of a [`Word`].
+/// Maximum size of a [`Word`], in bytes.
 const MOST_OF_WORD: usize = 16;
 
-/// Words that are written together. Chosen: with 8 B each they stay within the second-level cache, and lists of equal
-/// bytes are long enough for a compressor.
+/// Words written at once. Chosen: with 8 B each they fit in the second-level cache, and the byte planes are
+/// long enough for a compressor.
 const WORDS_AT_ONCE: usize = 1 << 15;
 
 macro_rules! numbers {
@@ -201,10 +198,10 @@ impl<'a> Writer<'a> {
         Self { to, buffer: Vec::new() }
     }
 
-    /// Writes a field as it is.
+    /// Writes a field as a value (serde).
     ///
     /// # Errors
-    /// Those of the sink.
+    /// Errors of the sink.
     pub fn value(&mut self, name: &'static str, value: &impl Serialize) -> Result<(), Broken> {
         self.name(name)?;
         let empty = std::mem::take(&mut self.buffer);
@@ -220,7 +217,7 @@ impl<'a> Writer<'a> {
     /// Writes a field that has a state of its own.
     ///
     /// # Errors
-    /// Those of the sink.
+    /// Errors of the sink.
     pub fn part(&mut self, name: &'static str, part: &(impl State + ?Sized)) -> Result<(), Broken> {
         self.name(name)?;
         part.save_state(self)
@@ -229,22 +226,23 @@ impl<'a> Writer<'a> {
     /// Writes a list of parts.
     ///
     /// # Errors
-    /// Those of the sink.
+    /// Errors of the sink.
     pub fn list(&mut self, name: &'static str, list: &[impl State]) -> Result<(), Broken> {
         self.name(name)?;
         self.length(list.len())?;
         list.iter().try_for_each(|part| part.save_state(self))
     }
 
-    /// Writes which variant of an enum it is.
+    /// Writes the variant of an enum.
     ///
     /// # Errors
-    /// Those of the sink.
+    /// Errors of the sink.
     pub fn variant(&mut self, name: &'static str) -> Result<(), Broken> {
         self.name(name)
     }
 
-    /// Every field begins with its name, so that a reader that looks for another one finds out at once.
+    /// Writes the name that every field begins with, so that a reader that expects another field fails at
+    /// once.
     fn name(&mut self, name: &'static str) -> Result<(), Broken> {
         let length = u8::try_from(name.len()).expect("names of fields are short");
         self.to.put(&[length])?;
@@ -277,7 +275,7 @@ impl<'a> Writer<'a> {
 pub struct Reader<'a> {
     from: &'a mut dyn Source,
     buffer: Vec<u8>,
-    /// Bytes of a value at the most.
+    /// Maximum bytes of a value.
     most: u64,
 }
 
@@ -287,16 +285,15 @@ impl<'a> Reader<'a> {
         Self { from, buffer: Vec::new(), most: u64::MAX }
     }
 
-    /// A reader of `from` that believes in no field of more bytes than the source may have and `beside` these.
+    /// A reader of `from` that rejects fields with more bytes than the source may have plus `beside`.
     pub fn within(from: &'a mut dyn Source, beside: u64) -> Self {
         let most = from.at_most().saturating_add(beside);
         Self { most, ..Self::new(from) }
     }
 
-    /// Reads a field as it was written.
+    /// Reads a field as a value (serde).
     ///
-    /// # Errors
-    /// Those of the source, or another field stands there, or one that means nothing.
+    /// # Errors Errors of the source, a field of another name, or bytes that cannot be decoded.
     pub fn value<T: DeserializeOwned>(&mut self, name: &'static str) -> Result<T, Broken> {
         self.name(name)?;
         let mut left = self.length()?;
@@ -304,7 +301,7 @@ impl<'a> Reader<'a> {
             return Err(Broken::Size { name, found: left, most: self.most });
         }
         self.buffer.clear();
-        // A wrong length ends with the source before it takes memory for all of it.
+        // With a wrong length the source ends before memory for all of it is allocated.
         while left > 0 {
             let (begin, more) = (self.buffer.len(), left.min(AT_ONCE));
             self.buffer.resize(begin + more as usize, 0);
@@ -321,8 +318,7 @@ impl<'a> Reader<'a> {
 
     /// Reads a field that has a state of its own.
     ///
-    /// # Errors
-    /// Those of the source, or another field stands there, or whatever is wrong with its state.
+    /// # Errors Errors of the source, a field of another name, or an error in the state of the part.
     pub fn part(&mut self, name: &'static str, part: &mut (impl State + ?Sized)) -> Result<(), Broken> {
         self.name(name)?;
         part.load_state(self)
@@ -338,10 +334,9 @@ impl<'a> Reader<'a> {
         list.iter_mut().try_for_each(|part| part.load_state(self))
     }
 
-    /// Reads which variant of an enum it is, which has to be this one.
+    /// Reads the variant of an enum, which must be this one.
     ///
-    /// # Errors
-    /// Those of the source, or another one stands there.
+    /// # Errors Errors of the source, or another variant.
     pub fn variant(&mut self, name: &'static str) -> Result<(), Broken> {
         self.name(name)
     }
@@ -364,7 +359,7 @@ impl<'a> Reader<'a> {
         Ok(u64::from_le_bytes(length))
     }
 
-    /// The length of a list that has `wanted` entries already.
+    /// Checks the length of a list that must have `wanted` entries.
     fn same_length(&mut self, wanted: usize) -> Result<(), Broken> {
         let (found, wanted) = (self.length()?, wanted as u64);
         if found == wanted { Ok(()) } else { Err(Broken::Length { found, wanted }) }
@@ -388,7 +383,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Bytes of a value that are read at once. Chosen: beyond what almost all of them have.
+/// Bytes of a value that are read at once. Chosen: more than almost any value has.
 const AT_ONCE: u64 = 1 << 16;
 
 impl<W: Word> State for Vec<W> {
@@ -421,7 +416,7 @@ impl<T: State + ?Sized> State for Box<T> {
     }
 }
 
-/// Whether there is one follows from the configuration.
+/// The configuration decides whether the option is `Some`.
 impl<T: State> State for Option<T> {
     fn save_state(&self, to: &mut Writer<'_>) -> Result<(), Broken> {
         to.length(usize::from(self.is_some()))?;

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Maps `u32` keys to `u32` values by open addressing with linear probing. It never allocates after start-up,
-/// and what it answers does not depend on anything but what was put in.
+/// Maps `u32` keys to `u32` values by open addressing with linear probing. It never allocates after
+/// construction, and results depend on nothing but the entries.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LookupTable {
     slots: Vec<(u32, u32)>,
@@ -13,13 +13,13 @@ pub struct LookupTable {
 const EMPTY: u32 = u32::MAX;
 
 impl LookupTable {
-    /// Room for `capacity` keys, at most half full.
+    /// A table for `capacity` keys, at most half full.
     pub fn with_capacity(capacity: usize) -> Self {
         let size = (capacity.max(1) * 2).next_power_of_two();
         Self { slots: vec![(EMPTY, 0); size], shift: 64 - size.trailing_zeros() }
     }
 
-    /// The slot where the search for `key` begins: Fibonacci hashing.
+    /// The slot at which the search for `key` begins: Fibonacci hashing.
     #[inline]
     fn home(&self, key: u32) -> usize {
         (u64::from(key).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize
@@ -42,8 +42,8 @@ impl LookupTable {
         (found != EMPTY).then_some(value)
     }
 
-    /// Whether it is one with room for `capacity` keys that holds `keys` of them, each where it is looked for: a table that was read
-    /// may be any.
+    /// Whether the table has the size for `capacity` keys and holds `keys` of them, each in a slot where a
+    /// search finds it. A table read from a file may be inconsistent.
     pub fn is_sound(&self, capacity: usize, keys: usize) -> bool {
         let size = (capacity.max(1) * 2).next_power_of_two();
         let is_as_made = self.slots.len() == size && self.shift == 64 - size.trailing_zeros();
@@ -55,7 +55,7 @@ impl LookupTable {
             && held().all(|(at, (key, _))| self.find(*key) == at)
     }
 
-    /// `key` is looked up soon; see [`prefetch`](crate::prefetch).
+    /// Prefetches the slot of `key`; see [`prefetch`](crate::prefetch).
     #[inline]
     pub fn prefetch(&self, key: u32) {
         crate::prefetch(&self.slots[self.home(key)]);
@@ -69,7 +69,7 @@ impl LookupTable {
         self.slots[at] = (key, value);
     }
 
-    /// Forgets `key`: later keys of the same run move up, so that no tombstones are needed.
+    /// Removes `key`: later keys of the same probe run move up, so that no tombstones are needed.
     pub fn remove(&mut self, key: u32) {
         let mask = self.slots.len() - 1;
         let mut hole = self.find(key);

@@ -1,7 +1,7 @@
-//! Simulated time: instants and durations in whole picoseconds, which cannot be mixed up.
+//! Simulated time: instants and durations in whole picoseconds, as separate types.
 //!
-//! A `u64` of picoseconds spans 213 days, of which a run may use [`Duration::LIMIT`]. Years of retention are a condition
-//! of the cells, never clock time.
+//! A `u64` of picoseconds spans 213 days, of which a run may use [`Duration::LIMIT`]. Years of retention are
+//! a condition of the cells, not clock time.
 
 use std::fmt;
 use std::iter::Sum;
@@ -20,9 +20,9 @@ pub struct Duration(u64);
 impl Instant {
     /// The start of every run.
     pub const ZERO: Self = Self(0);
-    /// The last instant that the clock can show: 213.5 days.
+    /// The last instant that the clock can represent: 213.5 days.
     pub const MAX: Self = Self(u64::MAX);
-    /// The latest instant for which anything may be asked: [`Duration::LIMIT`] after the start.
+    /// The latest instant that a user may specify: [`Duration::LIMIT`] after the start.
     pub const LIMIT: Self = Self(Duration::LIMIT.0);
 
     /// The instant `ps` picoseconds after the start.
@@ -40,7 +40,7 @@ impl Instant {
         Duration(self.0.saturating_sub(earlier.0))
     }
 
-    /// Seconds since the start, for people.
+    /// Seconds since the start, for output.
     pub fn seconds(self) -> f64 {
         self.0 as f64 / 1e12
     }
@@ -49,9 +49,9 @@ impl Instant {
 impl Duration {
     /// No time.
     pub const ZERO: Self = Self(0);
-    /// The longest time that a user may ask for, in a trace, a workload, a run, a script or a setting: 106 days, the whole
-    /// days in half of the clock. A device whose clock stands at the limit can so run for as long again, and a sum of two
-    /// times within the limit never overflows.
+    /// The longest time that a user may specify in a trace, workload, run, script or option: 106 days, the
+    /// whole days in half the range of the clock. A device whose clock is at the limit can thus run for as
+    /// long again, and the sum of two times within the limit never overflows.
     pub const LIMIT: Self = Self::from_ms(106 * 86_400_000);
 
     /// `ps` picoseconds.
@@ -79,17 +79,17 @@ impl Duration {
         self.0
     }
 
-    /// Whole nanoseconds, rounded down: the grain of histograms.
+    /// Whole nanoseconds, rounded down: the resolution of histograms.
     pub const fn ns(self) -> u64 {
         self.0 / 1_000
     }
 
-    /// Microseconds, for people.
+    /// Microseconds, for output.
     pub fn us(self) -> f64 {
         self.0 as f64 / 1e6
     }
 
-    /// Seconds, for people.
+    /// Seconds, for output.
     pub fn seconds(self) -> f64 {
         self.0 as f64 / 1e12
     }
@@ -176,7 +176,8 @@ impl Sum for Duration {
     }
 }
 
-/// Writes the largest unit in which the value is a whole number: `75us`, `1500ns`, `833ps`. It reads back.
+/// Formats in the largest unit in which the value is a whole number: `75us`, `1500ns`, `833ps`. `FromStr`
+/// parses it back.
 impl fmt::Display for Duration {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         const UNITS: [(u64, &str); 5] =

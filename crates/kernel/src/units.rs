@@ -1,4 +1,4 @@
-//! Bytes, transfer rates, power and energy, each an integer with a type of its own.
+//! Bytes, transfer rates, power and energy, each an integer newtype.
 
 use std::fmt;
 use std::iter::Sum;
@@ -18,7 +18,7 @@ pub struct MegaTransfers(pub u32);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Power(pub u64);
 
-/// Energy in whole femtojoules, so that a sum does not depend on its order.
+/// Energy in whole femtojoules, so that a sum does not depend on the order of addition.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Energy(pub u128);
 
@@ -55,7 +55,7 @@ impl Power {
 }
 
 impl Energy {
-    /// Joules, for people.
+    /// Joules, for output.
     pub fn joules(self) -> f64 {
         self.0 as f64 / 1e15
     }
@@ -100,7 +100,8 @@ impl Sum for Bytes {
     }
 }
 
-/// Writes the largest binary unit in which the value is a whole number: `16KiB`, `513B`. It reads back.
+/// Formats in the largest binary unit in which the value is a whole number: `16KiB`, `513B`. `FromStr` parses
+/// it back.
 impl fmt::Display for Bytes {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         const UNITS: [(u64, &str); 5] =

@@ -1,7 +1,7 @@
-//! Cell modes: how many bits the cells of a block store, and what a part is like in each mode.
+//! Cell modes: the number of bits that the cells of a block store, and the properties of a part in each mode.
 //!
-//! A mode belongs to an opened block, and to a command: the command says in which mode it is spelled, and, of a word line that
-//! is programmed again, how often that was done.
+//! A block has a mode while it is open, and each command is issued in a mode. The mode of a reprogram also
+//! holds the number of reprogram passes.
 
 use std::fmt;
 
@@ -12,27 +12,27 @@ use crate::latency::TimeRange;
 use crate::onfi::LunTimes;
 use crate::pairing::Pairing;
 
-/// How many bits the cells of a block store.
+/// The number of bits that the cells of a block store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum CellMode {
-    /// As many as the part's data sheet says.
+    /// The number in the part's data sheet.
     #[default]
     Native,
-    /// One: faster, and a block has one page for each word line.
+    /// One bit: faster, with one page for each word line.
     Slc,
-    /// Two, in a one-shot part of three or more: a word line that can be programmed again without an erase (ReSSD,
-    /// section 3).
+    /// Two bits (MLC mode), in a one-shot part of three or more: a word line can be reprogrammed without an
+    /// erase (ReSSD, section 3).
     TwoBit,
-    /// A word line of a block in the two-bit mode that was programmed again this many times; of a program, the one that makes
-    /// it this many. It puts a new page in the place of one of the two, and the other keeps its bits.
+    /// A word line of a block in MLC mode after this many reprogram passes; in a program command, the pass
+    /// with this number. A pass replaces one of the two pages; the other keeps its bits.
     Reprogrammed(u8),
 }
 
 impl CellMode {
-    /// The modes that a block may be in.
+    /// The modes that a block can be in.
     pub const OF_BLOCKS: [Self; 3] = [Self::Native, Self::Slc, Self::TwoBit];
 
-    /// Its name for people.
+    /// Name for messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::Native => "the native mode",
@@ -42,7 +42,7 @@ impl CellMode {
         }
     }
 
-    /// The mode of the block.
+    /// The mode of the block that contains the word line.
     #[inline]
     pub fn of_block(self) -> Self {
         match self {
@@ -51,13 +51,13 @@ impl CellMode {
         }
     }
 
-    /// Whether it is that of a word line that is, or was, programmed again.
+    /// Whether this is the mode of a word line that is being, or was, reprogrammed.
     #[inline]
     pub fn is_again(self) -> bool {
         matches!(self, Self::Reprogrammed(_))
     }
 
-    /// The pages of a word line of a part of this many bits a cell.
+    /// Pages of a word line in this mode, for a part with `native` bits per cell.
     pub fn bits(self, native: u32) -> u32 {
         match self {
             Self::Native => native,
@@ -66,9 +66,9 @@ impl CellMode {
         }
     }
 
-    /// The command that puts one operation into the mode, before its first byte (see
-    /// [`COMMANDS`](crate::onfi::command::COMMANDS)): A2h for SLC mode, A3h for two bits, A4h to program a word line again, none for the
-    /// native mode.
+    /// The prefix command that puts one operation into this mode (see
+    /// [`COMMANDS`](crate::onfi::command::COMMANDS)): A2h for SLC mode, A3h for MLC mode, A4h for a
+    /// reprogram, none for the native mode. `programs` is true for program commands.
     pub fn prefix(self, programs: bool) -> Option<u8> {
         match self {
             Self::Native => None,
@@ -89,7 +89,7 @@ impl fmt::Display for CellMode {
 }
 
 impl Part {
-    /// Whether it has `mode`: its file gives the times of SLC mode and of reprograms.
+    /// Whether the part supports `mode`: its file must give the times of SLC mode, or of reprograms.
     pub fn has_mode(&self, mode: CellMode) -> bool {
         let (g, timing) = (&self.geometry, &self.timing);
         match mode {
@@ -101,7 +101,8 @@ impl Part {
         }
     }
 
-    /// The part as its blocks are in `mode`: the pages of a word line, and the times. None if it has no such mode.
+    /// The part with its blocks in `mode`: pages per word line and times. `None` if it does not support the
+    /// mode.
     pub fn in_mode(&self, mode: CellMode) -> Option<Self> {
         match mode {
             CellMode::Native => Some(self.clone()),
@@ -110,8 +111,8 @@ impl Part {
         }
     }
 
-    /// The part as its blocks are in SLC mode: a page of one bit on each word line, and the times of that mode. None if
-    /// it has no such mode.
+    /// The part with its blocks in SLC mode: one page on each word line, and the times of that mode. `None`
+    /// if it has no such mode.
     pub fn in_slc_mode(&self) -> Option<Self> {
         let slc = self.timing.slc?;
         let mut file = self.file().clone();
@@ -125,8 +126,9 @@ impl Part {
         Some(file.check().expect("a part of one bit a cell asks less of its numbers"))
     }
 
-    /// The part as its blocks are with two bits a cell: the two lowest pages of a word line with their times of sensing, and
-    /// the times that the file or [`LunTimes`] has for programs. A program writes both pages, or, `again`, puts one in the place of another.
+    /// The part with its blocks in MLC mode: the two lowest pages of a word line with their sensing times,
+    /// and the program times of the file or of [`LunTimes`]. A program writes both pages or, with `again`,
+    /// replaces one.
     fn in_two_bit_mode(&self, again: bool) -> Option<Self> {
         let reprogram = self.timing.reprogram.filter(|_| self.has_mode(CellMode::TwoBit))?;
         let mut file = self.file().clone();
@@ -143,8 +145,8 @@ impl Part {
         Some(file.check().expect("a part of two bits a cell asks less of its numbers"))
     }
 
-    /// The super layer of a word line of a block with two bits a cell: as many layers as `layers` says, in which word lines may
-    /// be programmed again in any order (ReSSD, section 3.3).
+    /// The super layer of a word line of a block in MLC mode: a group of `layers` layers within which word
+    /// lines may be reprogrammed in any order (ReSSD, section 3.3).
     pub fn super_layer(&self, word_line: u32, layers: u32) -> u32 {
         let word_lines_per_layer = self.pages().word_lines().div_ceil(self.geometry.layers.max(1)).max(1);
         word_line / word_lines_per_layer / layers.max(1)

@@ -1,12 +1,12 @@
-//! The command chain of each transaction: the cycles on the pins, in their order (NANDFlashSim, section 7.1).
+//! The command chain of each transaction: its cycles on the pins, in order (NANDFlashSim, section 7.1).
 //!
-//! A transaction holds the bus a few times, once for each [`Hold`], and its array works in between. A hold
-//! consists of a list of [`Cycle`]s. Their times by stage are what [`Chips`](crate::Chips) counts, and the same
-//! list drives the pins of [`onfi::Bus`](crate::onfi), so that a transaction takes to the picosecond what its spelled-out
-//! sequence takes.
+//! A transaction is granted the bus a few times, once for each bus phase ([`Hold`]), and the array works in
+//! between. A phase consists of a list of [`Cycle`]s. [`Chips`](crate::Chips) counts their times by stage,
+//! and the same list drives the pins of [`onfi::Bus`](crate::onfi), so that a transaction takes exactly as
+//! long, to the picosecond, as its sequence of cycles.
 //!
-//! A wait belongs to the stage of the cycle that it is for: chip enable (tCS) and turnaround (tRHW) to the command
-//! that follows, tADL and tCCS to the data that follow, tWB to the command that makes the die busy.
+//! A wait counts in the stage of the cycle that it delays: chip enable (tCS) and turnaround (tRHW) to the
+//! command that follows, tADL and tCCS to the data that follow, tWB to the command that makes the die busy.
 
 use wordline_kernel::{Bytes, Duration};
 
@@ -14,76 +14,77 @@ use crate::onfi::command::takes_mode;
 use crate::part::BusTiming;
 use crate::{CellMode, Part, Stage};
 
-/// One thing on the pins, with the wait that belongs to it.
+/// One bus cycle or wait, with the delay that belongs to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cycle {
-    /// Chip enable falls.
+    /// Chip enable (CE#) falls.
     Select,
-    /// A command byte that more cycles follow.
+    /// A command byte that is followed by more cycles.
     Command(u8),
     /// A command byte that makes the die busy.
     Confirm(u8),
-    /// Address bytes of the page in the n-th of the planes that take part.
+    /// Address bytes of the page in the n-th plane of the command.
     Address {
         /// Counted from 0.
         plane: u32,
-        /// 5 for column and row, 3 for the row.
+        /// 5 for column and row, 3 for the row alone.
         bytes: u8,
-        /// Whether it is the page that is written, where that differs from the one that is read.
+        /// Whether this is the destination page, where it differs from the source page.
         destination: bool,
     },
     /// Data into the register of the plane addressed last.
     DataIn(Bytes),
     /// Data out of a register.
     DataOut {
-        /// How many.
+        /// Number of bytes.
         size: Bytes,
-        /// The step before them.
+        /// The step before the data.
         after: Before,
     },
-    /// The bus turns round after data out.
+    /// Bus turnaround after data out.
     Turnaround,
-    /// The die is busy for a moment between two planes, and the bus waits.
+    /// Short busy time between two planes, during which the bus waits.
     PlaneBusy,
 }
 
 /// The step before data out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Before {
-    /// The die became ready, and chip enable has to fall.
+    /// The die became ready, and chip enable must fall.
     Ready,
     /// A register was selected.
     Column,
-    /// The status was asked for.
+    /// The status was requested.
     Status,
 }
 
-/// A time for which a transaction holds the bus.
+/// A bus phase: a part of a transaction that needs one bus grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hold {
     /// Command, addresses and, for a program, data; then the array works.
     Read,
     /// See [`Hold::Read`].
     Program,
-    /// The same, but the die takes the next program while its array works (80-15).
+    /// As [`Hold::Program`], but the die accepts the next program while its array works (80-15).
     ProgramCache,
     /// See [`Hold::Read`].
     Erase,
-    /// A page is read to be written elsewhere in its plane (00-35).
+    /// Copyback read: a page is read to be programmed elsewhere in its plane (00-35).
     CopybackRead,
-    /// It is written there (85-10).
+    /// Copyback program (85-10).
     CopybackProgram,
-    /// The sensed page goes to the cache register and the page after it is sensed (31).
+    /// Sequential cache read: the sensed page moves to the cache register and the next page is sensed (31).
     NextSequential,
-    /// The same with any page (00-31).
+    /// Random cache read: the same with any page (00-31).
     NextRandom,
-    /// The sensed page goes to the cache register (3F).
+    /// End of a cache read: the sensed page moves to the cache register (3F).
     End,
     /// Data out of the registers.
     DataOut,
-    /// The status register is read.
+    /// Status register read.
     Status,
-    /// The array's operation is suspended, or resumed (84, 13, 61, D2 with the row, from memory of Micron's data sheets).
+    /// Suspend of the array operation; the following resume it (84, 13, 61, D2 with the row, from memory of
+    /// Micron's data sheets).
     SuspendProgram,
     /// See [`Hold::SuspendProgram`].
     ResumeProgram,
@@ -93,18 +94,19 @@ pub enum Hold {
     ResumeErase,
 }
 
-/// The properties of a part that its chains depend on.
+/// The properties of a part and a command that determine its command chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Planes that take part.
+    /// Planes of the command.
     pub planes: u32,
     /// Pages that a program loads into each plane: those of a word line for a one-shot part.
     pub pages: u32,
-    /// Bytes of a page that cross the bus, in each plane.
+    /// Bytes of a page that are transferred, in each plane.
     pub page: Bytes,
-    /// Whether dies share a chip enable: then data out select their die (06-E0) and the status names it (78).
+    /// Whether dies share a chip enable: then data out select the die (06-E0) and the status command
+    /// addresses it (78).
     pub shared_enable: bool,
-    /// The cell mode that commands are spelled in: the prefix before each that begins an operation of the array.
+    /// The cell mode of the commands: its prefix precedes each command that begins an array operation.
     pub mode: CellMode,
 }
 
@@ -115,14 +117,14 @@ impl Shape {
         Self { planes, pages, page, shared_enable, mode: CellMode::Native }
     }
 
-    /// Whether data out begin with a command that selects where they come from.
+    /// Whether data out begin with a command that selects their register.
     pub fn selects(&self) -> bool {
         self.shared_enable || self.planes > 1
     }
 }
 
 impl Hold {
-    /// All of them in the order of their declaration.
+    /// All phases in the order of their declaration.
     pub const ALL: [Self; 15] = [
         Self::Read,
         Self::Program,
@@ -141,7 +143,7 @@ impl Hold {
         Self::ResumeErase,
     ];
 
-    /// The cycles of the hold.
+    /// The cycles of the phase.
     pub fn cycles(self, shape: &Shape) -> Vec<Cycle> {
         let cycles = self.plain_cycles(shape);
         match shape.mode.prefix(matches!(self, Self::Program | Self::ProgramCache)) {
@@ -171,7 +173,7 @@ impl Hold {
         }
     }
 
-    /// The time of its cycles on `part`, by stage.
+    /// The time of the cycles on `part`, by stage.
     pub fn times(self, part: &Part, shape: &Shape) -> BusTimes {
         let mut times = BusTimes::default();
         for cycle in self.cycles(shape) {
@@ -183,19 +185,19 @@ impl Hold {
 }
 
 impl Hold {
-    /// The whole time of the hold with full pages of `planes` planes, each die with its own chip enable.
+    /// The total time of the phase with full pages of `planes` planes, each die with its own chip enable.
     pub fn total(self, part: &Part, planes: u32) -> Duration {
         self.times(part, &Shape::of(part, planes, false)).total()
     }
 }
 
-/// The whole time of data out from one plane, `size` of its page.
+/// The total time of data out of `size` bytes of a page from one plane.
 pub fn data_out_of(part: &Part, size: Bytes) -> Duration {
     Hold::DataOut.times(part, &Shape { page: size, ..Shape::of(part, 1, false) }).total()
 }
 
-/// The cycles of data out when only `bytes` of the pages are wanted. A command does not say of which planes, so that
-/// they are one burst from the plane selected last.
+/// The cycles of data out when only `bytes` of the pages are transferred. A command does not specify the
+/// planes, so that they are one burst from the plane selected last.
 pub fn part_of_data_out(shape: &Shape, bytes: Bytes) -> Vec<Cycle> {
     let mut cycles = data_out(&Shape { page: Bytes(0), ..*shape });
     if let Some(Cycle::DataOut { size, .. }) = cycles.last_mut() {
@@ -204,7 +206,7 @@ pub fn part_of_data_out(shape: &Shape, bytes: Bytes) -> Vec<Cycle> {
     cycles
 }
 
-/// Set-up, address and confirmation, once for every plane; the last one has a confirmation of its own.
+/// Setup command, address and confirm command for every plane; the last plane has its own confirm command.
 fn for_each_plane(
     planes: u32,
     command: u8,
@@ -227,7 +229,7 @@ fn for_each_plane(
     cycles
 }
 
-/// Every page of the unit is loaded by itself: the planes of one page number, then the next page of the word line.
+/// Loads every page of the program unit: the planes of one page number, then the next page of the word line.
 fn loads(shape: &Shape, last: u8) -> Vec<Cycle> {
     let mut cycles = Vec::new();
     for page in 0..shape.pages {
@@ -241,8 +243,8 @@ fn loads(shape: &Shape, last: u8) -> Vec<Cycle> {
     cycles
 }
 
-/// A page gives its data at once; where several were read together, each plane has to be selected (ONFI, from memory of the
-/// public specification), and where dies share a chip enable the die.
+/// A single page is transferred at once. After a multi-plane read each plane must be selected (ONFI, from
+/// memory of the public specification), and the die too if dies share a chip enable.
 fn data_out(shape: &Shape) -> Vec<Cycle> {
     let size = shape.page;
     if !shape.selects() {
@@ -260,7 +262,7 @@ fn data_out(shape: &Shape) -> Vec<Cycle> {
     (0..shape.planes).flat_map(of_plane).collect()
 }
 
-/// The same with a prefix before each command that a cell mode is spelled for.
+/// The same cycles with a prefix before each command that takes a cell mode.
 fn with_prefix(cycles: Vec<Cycle>, prefix: u8) -> Vec<Cycle> {
     let spell = |cycle| {
         let begins = matches!(cycle, Cycle::Command(code) if takes_mode(code));
@@ -277,12 +279,12 @@ fn status(shared_enable: bool) -> Vec<Cycle> {
     vec![Cycle::Select, Cycle::Command(0x70), out]
 }
 
-/// A command that ends with the row that it is for.
+/// A command followed by its row address.
 fn with_row(command: u8) -> Vec<Cycle> {
     vec![Cycle::Select, Cycle::Command(command), Cycle::Address { plane: 0, bytes: 3, destination: false }]
 }
 
-/// A cycle that names no die: where dies share a chip enable, 78 with a row selects the one it is for.
+/// A cycle without an address: where dies share a chip enable, 78h with a row selects the die.
 fn of_die(shared_enable: bool, cycle: Cycle) -> Vec<Cycle> {
     if shared_enable {
         let row = Cycle::Address { plane: 0, bytes: 3, destination: false };
@@ -293,7 +295,7 @@ fn of_die(shared_enable: bool, cycle: Cycle) -> Vec<Cycle> {
 }
 
 impl Cycle {
-    /// The stage that it belongs to and its time with its wait.
+    /// The stage that the cycle counts in, and its time with its wait.
     pub fn time(self, bus: &BusTiming, plane_busy: Duration) -> (Stage, Duration) {
         match self {
             Self::Select => (Stage::Cle, bus.t_cs),
@@ -330,7 +332,7 @@ pub struct BusTimes {
 }
 
 impl BusTimes {
-    /// Adds time in a stage of the bus.
+    /// Adds time to a bus stage.
     pub fn add(&mut self, stage: Stage, time: Duration) {
         match stage {
             Stage::Cle => self.cle += time,
@@ -341,7 +343,7 @@ impl BusTimes {
         }
     }
 
-    /// The whole time on the bus.
+    /// Total time on the bus.
     pub fn total(&self) -> Duration {
         self.cle + self.ale + self.tir + self.tor
     }

@@ -12,10 +12,10 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// A clock of which every picosecond is an edge: nothing is rounded.
+    /// A clock with an edge every picosecond: times are not rounded.
     pub const CONTINUOUS: Self = Self { period: Duration::from_ps(1) };
 
-    /// A clock of this period. A bug if it is zero.
+    /// A clock of this period. Panics if it is zero.
     pub fn new(period: Duration) -> Self {
         assert!(period > Duration::ZERO, "a clock has a period");
         Self { period }
@@ -35,7 +35,7 @@ impl Clock {
         Instant::from_ps(time.ps().next_multiple_of(self.period.ps()))
     }
 
-    /// The whole periods that something of this `length` takes.
+    /// `length` rounded up to whole periods.
     #[inline]
     pub fn whole(self, length: Duration) -> Duration {
         if self.period.ps() == 1 {
@@ -45,12 +45,12 @@ impl Clock {
     }
 }
 
-/// The two domains.
+/// The two clock domains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clocks {
-    /// Of the controller: cycles on the bus begin and end at its edges.
+    /// Clock of the controller: bus cycles begin and end at its edges.
     pub host: Clock,
-    /// Of the dies: their arrays begin and end at its edges.
+    /// Clock of the dies: array operations begin and end at its edges.
     pub nand: Clock,
 }
 
@@ -59,20 +59,20 @@ impl Clocks {
     pub const CONTINUOUS: Self = Self { host: Clock::CONTINUOUS, nand: Clock::CONTINUOUS };
 }
 
-/// The clock domains as they are written in a configuration.
+/// The clock domains in a configuration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ClockPeriods {
-    /// Period of the controller's clock; left out: nothing is rounded.
+    /// Period of the controller's clock. Left out: times are not rounded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<Duration>,
-    /// Period of the dies' clock; left out: nothing is rounded.
+    /// Period of the dies' clock. Left out: times are not rounded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nand: Option<Duration>,
 }
 
 impl ClockPeriods {
-    /// The domains. A bug if a period is zero: the reader of the configuration checks that.
+    /// The clock domains. Panics if a period is zero; the configuration is checked for that.
     pub fn clocks(&self) -> Clocks {
         let clock = |period: Option<Duration>| period.map_or(Clock::CONTINUOUS, Clock::new);
         Clocks { host: clock(self.host), nand: clock(self.nand) }

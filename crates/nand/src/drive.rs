@@ -1,7 +1,7 @@
-//! Lists of commands, one for each die, carried out as fast as the dies take them: what a cycle analysis runs.
+//! Runs lists of commands, one for each die, as fast as the dies accept them; cycle analyses use it.
 //!
-//! Both update modes of NANDFlashSim (section 6.2) are driven by the same lists and give the same spans: [`fast`]
-//! jumps from change to change, [`Reference`] updates every entity at every clock edge.
+//! Both update modes of NANDFlashSim (section 6.2) run the same lists with the same spans as result: [`fast`]
+//! jumps from event to event, [`Reference`] updates every entity at every clock edge.
 
 use std::fmt;
 
@@ -12,25 +12,25 @@ use wordline_kernel::{Calendar, Instant, Schedule};
 use crate::chips::{Event, Refusal, Wiring, fits};
 use crate::{Chips, Command, DieId, Geometry, Operation, Parameters, Part, Physics, Pools, Reference, Span};
 
-/// The commands of a die, in order. A sequence of cache reads is whole: each command names the page of the next one.
+/// The commands of a die, in order. A sequence of cache reads must be complete: each command names the page
+/// of the next one.
 pub type List = (DieId, Vec<Command>);
 
-/// How time goes on. The spans are the same in both modes; what they cost is not.
+/// How simulated time advances. Both modes give the same spans at different computing cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// From change to change ([`fast`]).
+    /// From event to event ([`fast`]).
     #[default]
     Fast,
-    /// From clock edge to clock edge ([`Reference`]): to check the other one, with clocks of nanoseconds.
+    /// From clock edge to clock edge ([`Reference`]): to check the fast mode, with clocks of nanoseconds.
     Reference,
 }
 
 impl Mode {
-    /// Carries out `lists` in this mode; see [`fast`] for what comes out.
+    /// Runs `lists` in this mode and returns the spans as [`fast`] does.
     ///
-    /// # Errors
-    /// Why a list cannot be carried out.
+    /// # Errors The reason why a list cannot be run.
     pub fn run(
         self,
         part: &Part,
@@ -41,10 +41,9 @@ impl Mode {
         self.run_over(&Cells::default(), part, geometry, wiring, lists)
     }
 
-    /// The same over `cells`.
+    /// Runs `lists` with the cell model `cells`.
     ///
-    /// # Errors
-    /// As there.
+    /// # Errors As [`run`](Self::run).
     pub fn run_over(
         self,
         cells: &Cells,
@@ -60,16 +59,16 @@ impl Mode {
     }
 }
 
-/// The cell model used while lists are carried out; by default the data sheet alone.
+/// The cell model used for the lists; by default the data sheet alone.
 #[derive(Clone, Debug, Default)]
 pub struct Cells {
-    /// How long arrays work; none for the data sheet.
+    /// Model of the array times; `None` for the data sheet.
     pub physics: Option<Box<dyn Physics>>,
-    /// The sets of parameters that commands may name, from number 1 on.
+    /// The parameter sets that commands may refer to, from number 1 on.
     pub sets: Vec<Parameters>,
 }
 
-/// Why lists cannot be carried out.
+/// The reason why lists cannot be run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ListError {
     /// Two lists are for one die.
@@ -77,16 +76,16 @@ pub enum ListError {
         /// The die.
         die: DieId,
     },
-    /// The die does not take a command.
+    /// The die does not accept a command.
     Refused {
         /// The die.
         die: DieId,
-        /// The command's place in its list, counted from 0.
+        /// Index of the command in its list, from 0.
         at: usize,
         /// Why.
         why: Refusal,
     },
-    /// A list ends amid a sequence of cache reads.
+    /// A list ends within a sequence of cache reads.
     Unfinished {
         /// The die.
         die: DieId,
@@ -107,8 +106,8 @@ impl fmt::Display for ListError {
 
 impl std::error::Error for ListError {}
 
-/// The number of each list's first command in the spans: commands are counted list by list. Every command is looked at
-/// before the first one begins.
+/// The number of each list's first command in the spans: commands are counted list by list. Every command is
+/// checked before the first one begins.
 pub(crate) fn first_serials(
     part: &Part,
     geometry: Geometry,
@@ -128,8 +127,8 @@ pub(crate) fn first_serials(
     Ok(serials)
 }
 
-/// That a die has what each command names, and that a cache read that names a next page is followed by the one that moves
-/// it out, and none comes without.
+/// Checks that the die has the pages and planes of each command, and that each cache read that names a next
+/// page is followed by the cache read that moves this page out, and vice versa.
 fn check_list(pools: &Pools, die: DieId, commands: &[Command], sets: usize) -> Result<(), ListError> {
     let mut expected = None;
     for (at, command) in commands.iter().enumerate() {
@@ -151,19 +150,19 @@ fn check_list(pools: &Pools, die: DieId, commands: &[Command], sets: usize) -> R
     if expected.is_none() { Ok(()) } else { Err(ListError::Unfinished { die }) }
 }
 
-/// Carries out `lists` in the fast mode: the work is that of the changes, whatever the clocks.
+/// Runs `lists` in the fast mode: the cost depends on the number of events, not on the clocks.
 ///
-/// The spans are those of every stage in the order of their beginning; their commands are counted list by list, from
-/// 0. Pages have no contents; a command that breaks a limit of the part is carried out all the same. The mode of a block is what a
-/// command is spelled in, or the native one.
+/// Returns the spans of all stages, ordered by their begin; commands are counted list by list, from
+/// 0. Pages have no contents, and a command that exceeds a limit of the part is run nevertheless. The mode of
+///    a block is the mode of the command, or native.
 ///
-/// # Errors
-/// Two lists are for one die, one breaks a sequence of cache reads off, or its die does not have what a command names.
+/// # Errors Two lists are for one die, a list breaks off a sequence of cache reads, or a die does not have
+/// what a command addresses.
 pub fn fast(part: &Part, geometry: Geometry, wiring: Wiring, lists: &[List]) -> Result<Vec<Span>, ListError> {
     fast_over(&Cells::default(), part, geometry, wiring, lists)
 }
 
-/// The same over `cells`.
+/// Runs `lists` with the cell model `cells`.
 fn fast_over(
     cells: &Cells,
     part: &Part,
@@ -190,7 +189,7 @@ fn fast_over(
         run.chips.offer_mode(mode);
     });
     for (die, _) in lists {
-        // As events, so that all of time zero is known before a bus is given away.
+        // Scheduled as events, so that all commands of time zero are known before a bus is granted.
         run.calendar.at(Instant::ZERO, Event::HoldOver(*die));
     }
     for (list, _) in lists.iter().enumerate() {
@@ -206,21 +205,21 @@ fn fast_over(
     Ok(run.spans())
 }
 
-/// Lists under way.
+/// The lists being run.
 struct Run<'a> {
     lists: &'a [List],
     /// The number of each list's first command.
     first: Vec<u32>,
-    /// Commands of each list that are started.
+    /// Number of started commands of each list.
     started: Vec<usize>,
-    /// The number of each command in the order of starting.
+    /// The number of each command, in the order of their start.
     numbers: Vec<u32>,
     chips: Chips,
     calendar: Calendar<Event>,
 }
 
 impl Run<'_> {
-    /// The list of the die that something happened to.
+    /// The list of the die that the event concerns.
     fn list_of(&self, event: Event) -> Option<usize> {
         let (Event::ArrayDone(die) | Event::Turned(die) | Event::HoldOver(die) | Event::Behind(die)) = event
         else {
@@ -229,7 +228,7 @@ impl Run<'_> {
         self.lists.iter().position(|(of, _)| *of == die)
     }
 
-    /// Starts the next command of a list if its die takes it.
+    /// Starts the next command of a list if its die accepts it.
     fn go_on(&mut self, list: usize) {
         let (die, commands) = &self.lists[list];
         let Some(command) = commands.get(self.started[list]) else { return };
@@ -240,7 +239,7 @@ impl Run<'_> {
         }
     }
 
-    /// The spans with the numbers of the lists.
+    /// The spans, with commands numbered list by list.
     fn spans(mut self) -> Vec<Span> {
         let spans = self.chips.take_spans().into_iter();
         let mut spans: Vec<Span> =

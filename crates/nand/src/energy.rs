@@ -1,11 +1,11 @@
-//! Energy as a price list times counted time: each stage has a power, and the time spent in it is counted.
+//! Energy accounting: each stage has a power, which is multiplied by the time spent in the stage.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Duration, Energy, Power};
 
 use crate::part::Draw;
 
-/// A stage of the command chain (NANDFlashSim, section 4): what a die or its interface does.
+/// A stage of the command chain (NANDFlashSim, section 4): the activity of a die or its interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum Stage {
@@ -23,7 +23,7 @@ pub enum Stage {
     Ton,
     /// Block erase.
     Ber,
-    /// Nothing.
+    /// No activity.
     Idle,
 }
 
@@ -37,7 +37,7 @@ impl Stage {
         ["CLE", "ALE", "TIR", "TOR", "TIN", "TON", "BER", "idle"][self as usize]
     }
 
-    /// The power that a die draws in it.
+    /// The power that a die draws in the stage.
     fn power(self, draw: &Draw) -> Power {
         match self {
             Self::Cle | Self::Ale => draw.latch,
@@ -50,22 +50,22 @@ impl Stage {
     }
 }
 
-/// Time spent in each stage, summed over dies: 128 bits, because it outgrows the clock.
+/// Time spent in each stage, summed over dies; in 128 bits, as the sum exceeds the range of the clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StageTimes {
     ps: [u128; 8],
-    /// The same counted for each plane that took part.
+    /// The same, counted once for each active plane.
     plane_ps: [u128; 8],
 }
 
 impl StageTimes {
-    /// Adds time in a stage of an array in which this many planes take part; 1 on the bus.
+    /// Adds time to a stage with this many active planes; 1 on the bus.
     pub fn add(&mut self, stage: Stage, time: Duration, planes: u32) {
         self.ps[stage as usize] += u128::from(time.ps());
         self.plane_ps[stage as usize] += u128::from(time.ps()) * u128::from(planes);
     }
 
-    /// Adds time that more planes of an array took part in a stage, in picoseconds.
+    /// Adds picoseconds of further active planes to a stage.
     pub(crate) fn add_more_planes(&mut self, stage: Stage, ps: u128) {
         self.plane_ps[stage as usize] += ps;
     }
@@ -80,8 +80,8 @@ impl StageTimes {
         self.ps[..Stage::Idle as usize].iter().sum()
     }
 
-    /// Sets the idle time to what is left of `elapsed` on `dies` dies, of which they were on the bus while their
-    /// arrays worked for `overlap` picoseconds. A bug if they were busy for longer.
+    /// Sets the idle time to the rest of `elapsed` on `dies` dies, where bus transfers and array operations
+    /// overlapped for `overlap` picoseconds. Panics if the dies were busy for longer than `elapsed`.
     pub fn set_idle(&mut self, dies: u32, elapsed: Duration, overlap: u128) {
         let all = u128::from(elapsed.ps()) * u128::from(dies) + overlap;
         let idle = all.checked_sub(self.active_ps()).expect("a die is in one stage at a time");
@@ -89,7 +89,7 @@ impl StageTimes {
         self.plane_ps[Stage::Idle as usize] = idle;
     }
 
-    /// The energy of each stage at these prices.
+    /// The energy of each stage with this power draw.
     pub fn price(&self, draw: &Draw) -> EnergyReport {
         let ps = if draw.per_plane { &self.plane_ps } else { &self.ps };
         // A microwatt for a picosecond is 10^-18 J, a thousandth of a femtojoule.
@@ -125,8 +125,9 @@ impl std::iter::Sum for EnergyReport {
 }
 
 impl EnergyReport {
-    /// The energy since an `earlier` report. Work in progress then was still counted as idle and has its own stages by
-    /// now, so the difference of idle energy may be slightly negative: it is zero then.
+    /// The energy since an `earlier` report. Operations in progress at that time were counted as idle and
+    /// have their own stages by now, so that the difference of idle energy may be slightly negative: it is
+    /// clamped to zero.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let stage = |stage: usize| match (self.by_stage[stage], earlier.by_stage[stage]) {

@@ -1,4 +1,4 @@
-//! How dies hang on channels, and the numbers of dies, blocks and pages.
+//! The layout of dies on channels, and the numbering of dies, plane groups, blocks and pages.
 
 use std::fmt;
 use std::ops::Range;
@@ -18,7 +18,8 @@ id!(
     DieId
 );
 id!(
-    /// A row: the planes of a die that are programmed and erased together, counted over the device, die by die.
+    /// A plane group: the planes of a die that multi-plane commands program and erase together, counted over
+    /// the device, die by die.
     RowId
 );
 
@@ -29,7 +30,8 @@ impl fmt::Display for RowId {
 }
 
 id!(
-    /// The blocks of one number in the planes of one row of a die, which are erased and programmed together.
+    /// A multi-plane block (block set): the blocks of one number in the planes of one plane group, which are
+    /// erased and programmed together.
     BlockSetId
 );
 id!(
@@ -43,11 +45,11 @@ id!(
 pub struct PlaneBlock {
     /// Its die.
     pub die: DieId,
-    /// Its number in the die, over all planes: they are the lowest part of it, as in a row address.
+    /// Number of the block in the die, over all planes: the plane is the lowest part, as in a row address.
     pub block: u32,
 }
 
-/// How many of everything a device has, as it is written in a configuration.
+/// The layout of a device in a configuration: numbers of channels, packages, dies and planes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Layout {
@@ -60,7 +62,7 @@ pub struct Layout {
     /// Dies in a package.
     #[schemars(range(min = 1))]
     pub dies_per_package: u32,
-    /// Channels with one package less than the others: the last ones.
+    /// Number of channels with one package less than the others; these are the last ones.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub short_channels: u32,
     /// Planes of a die that are programmed and erased together by multi-plane commands: all of them, or 1.
@@ -70,7 +72,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// This many dies in a package on the only channel.
+    /// A single channel with one package of `dies` dies.
     pub const fn on_one_channel(dies: u32, planes_per_row: Option<u32>) -> Self {
         Self {
             channels: 1,
@@ -86,37 +88,37 @@ fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-/// The first numbers of a [pool](crate::Pools): those of the pools before it are lower.
+/// The first numbers of a [pool](crate::Pools); the pools before it have lower numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct First {
-    /// Its first channel: another pool's, if the two share channels.
+    /// First channel; pools may share channels.
     pub channel: u32,
-    /// Its first die.
+    /// First die.
     pub die: u32,
-    /// Its first row of planes.
+    /// First plane group.
     pub row: u32,
-    /// Its first block set.
+    /// First block set.
     pub block: u32,
-    /// Its first page.
+    /// First page.
     pub page: u32,
 }
 
 /// The numbers of the dies of one part in a device, and the arithmetic over them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {
-    /// Where its numbers begin: at 0 but for pools that follow others.
+    /// The first numbers: 0 except for pools that follow others.
     pub first: First,
-    /// Channels that its dies hang on.
+    /// Channels of these dies.
     pub channels: u32,
-    /// Dies on a channel; on a short one `dies_less` fewer.
+    /// Dies on a channel; a short channel has `dies_less` fewer.
     pub dies_per_channel: u32,
-    /// Channels that are short: the last ones.
+    /// Number of short channels; these are the last ones.
     pub short_channels: u32,
-    /// Dies that a short channel lacks: those of a package.
+    /// Dies that a short channel lacks: one package.
     pub dies_less: u32,
-    /// Rows of a die: its planes divided by `planes_per_row`.
+    /// Plane groups of a die: its planes divided by `planes_per_row`.
     pub rows_per_die: u32,
-    /// Planes that multi-plane commands tie together.
+    /// Planes of a plane group, which multi-plane commands address together.
     pub planes_per_row: u32,
     /// Blocks of a plane.
     pub blocks_per_plane: u32,
@@ -124,7 +126,7 @@ pub struct Geometry {
     pub pages_per_block: u32,
     /// Data bytes of a page.
     pub page_size: Bytes,
-    /// Pages that one program command writes: planes of the row, times the pages of a one-shot word line.
+    /// Pages that one program command writes: planes of the group, times the pages of a one-shot word line.
     pub pages_per_program: u32,
     bits_per_cell: u32,
     per_block_set: Divisor,
@@ -166,7 +168,7 @@ impl Divisor {
 }
 
 impl Layout {
-    /// The geometry of this many of `part`, or what does not fit.
+    /// The geometry of this layout with dies of `part`, or all complaints.
     pub fn check(&self, part: &Part) -> Result<Geometry, Complaints> {
         let mut wrong = Complaints::default();
         for (key, value, most) in [
@@ -191,7 +193,8 @@ impl Layout {
             planes_per_row,
             format!("1, or all {} planes of the part", g.planes),
         );
-        // Within these bounds the product below fits; beyond them it would be a second complaint about the same key.
+        // Within these bounds the product below does not overflow; beyond them it would add a second
+        // complaint about the same key.
         wrong = wrong.or_ok(Complaints::default())?;
         let packages = u64::from(self.channels) * u64::from(self.packages_per_channel) - u64::from(short);
         let dies = packages * u64::from(self.dies_per_package);
@@ -225,12 +228,12 @@ impl Layout {
 }
 
 impl Geometry {
-    /// The same dies with numbers from `first` on.
+    /// The same dies, numbered from `first` on.
     pub fn from(self, first: First) -> Self {
         Self { first, ..self }
     }
 
-    /// The first numbers after these, on channels from `channel` on.
+    /// The first numbers after these dies, on channels from `channel` on.
     pub fn end(&self, channel: u32) -> First {
         let First { die, row, block, page, .. } = self.first;
         First {
@@ -242,49 +245,49 @@ impl Geometry {
         }
     }
 
-    /// How many dies there are.
+    /// Number of dies.
     pub fn dies(&self) -> u32 {
         self.channels * self.dies_per_channel - self.short_channels * self.dies_less
     }
 
-    /// Dies on channel `channel` of these, counted from 0.
+    /// Dies on channel `channel`, counted from 0 within these dies.
     pub fn dies_on(&self, channel: u32) -> u32 {
         let is_short = channel + self.short_channels >= self.channels;
         self.dies_per_channel - if is_short { self.dies_less } else { 0 }
     }
 
-    /// The first die on channel `channel` of these, counted from 0 as its channels are.
+    /// The first die on channel `channel`, both counted from 0 within these dies.
     pub fn first_die_on(&self, channel: u32) -> u32 {
         let short = (channel + self.short_channels).saturating_sub(self.channels);
         channel * self.dies_per_channel - short * self.dies_less
     }
 
-    /// How many rows of planes there are: where blocks are opened and cleaned independently.
+    /// Number of plane groups; each opens blocks and collects garbage independently.
     pub fn rows(&self) -> u32 {
         self.dies() * self.rows_per_die
     }
 
-    /// The first row.
+    /// The first plane group.
     pub fn first_row(&self) -> RowId {
         RowId(self.first.row)
     }
 
-    /// The rows.
+    /// All plane groups.
     pub fn all_rows(&self) -> impl DoubleEndedIterator<Item = RowId> + Clone + use<> {
         (self.first.row..self.first.row + self.rows()).map(RowId)
     }
 
-    /// The dies.
+    /// All dies.
     pub fn all_dies(&self) -> impl Iterator<Item = DieId> + use<> {
         (self.first.die..self.first.die + self.dies()).map(DieId)
     }
 
-    /// The block sets.
+    /// All block sets.
     pub fn all_blocks(&self) -> impl Iterator<Item = BlockSetId> + use<> {
         (self.first.block..self.first.block + self.block_sets()).map(BlockSetId)
     }
 
-    /// How many block sets there are.
+    /// Number of block sets.
     pub fn block_sets(&self) -> u32 {
         self.rows() * self.blocks_per_plane
     }
@@ -295,7 +298,7 @@ impl Geometry {
         self.per_block_set.by
     }
 
-    /// How many pages there are.
+    /// Number of pages.
     pub fn pages(&self) -> u32 {
         self.block_sets() * self.pages_per_block_set()
     }
@@ -305,7 +308,7 @@ impl Geometry {
         self.page_size * u64::from(self.pages())
     }
 
-    /// The channel that `die` hangs on.
+    /// The channel of `die`.
     #[inline]
     pub fn channel_of(&self, die: DieId) -> ChannelId {
         let die = die.0 - self.first.die;
@@ -321,7 +324,7 @@ impl Geometry {
         ChannelId(self.first.channel + channel)
     }
 
-    /// The block set that holds `page`, and the page's place in it.
+    /// The block set that holds `page`, and the offset of the page in it.
     #[inline]
     pub fn split(&self, page: PageId) -> (BlockSetId, u32) {
         let (block, offset) = self.per_block_set.both(page.0 - self.first.page);
@@ -340,7 +343,7 @@ impl Geometry {
         DieId(self.first.die + self.per_die.quotient(block.0 - self.first.block))
     }
 
-    /// The row that holds `block`.
+    /// The plane group that holds `block`.
     #[inline]
     pub fn row_of(&self, block: BlockSetId) -> RowId {
         RowId(self.first.row + self.per_row.quotient(block.0 - self.first.block))
@@ -352,40 +355,40 @@ impl Geometry {
         (block.0 - self.first.block) % self.blocks_per_plane
     }
 
-    /// The rows of `die`.
+    /// The plane groups of `die`.
     pub fn rows_of(&self, die: DieId) -> impl Iterator<Item = RowId> + Clone + use<> {
         (self.first_row_of(die).0..).take(self.rows_per_die as usize).map(RowId)
     }
 
-    /// The first row of `die`.
+    /// The first plane group of `die`.
     pub fn first_row_of(&self, die: DieId) -> RowId {
         RowId(self.first.row + (die.0 - self.first.die) * self.rows_per_die)
     }
 
-    /// The die of `row`.
+    /// The die of the plane group `row`.
     #[inline]
     pub fn die_of_row(&self, row: RowId) -> DieId {
         DieId(self.first.die + (row.0 - self.first.row) / self.rows_per_die)
     }
 
-    /// The page at place `offset` of `block`.
+    /// The page at `offset` in `block`.
     #[inline]
     pub fn page(&self, block: BlockSetId, offset: u32) -> PageId {
         PageId(self.first.page + (block.0 - self.first.block) * self.per_block_set.by + offset)
     }
 
-    /// The first block set of a row; its blocks follow each other.
+    /// The first block set of a plane group; its block sets have consecutive numbers.
     pub fn first_block(&self, row: RowId) -> BlockSetId {
         BlockSetId(self.first.block + (row.0 - self.first.row) * self.blocks_per_plane)
     }
 
-    /// The block sets of a row.
+    /// The block sets of a plane group.
     pub fn blocks_of(&self, row: RowId) -> impl Iterator<Item = BlockSetId> + Clone + use<> {
         (self.first_block(row).0..).take(self.blocks_per_plane as usize).map(BlockSetId)
     }
 
-    /// The page number within its block of the page at place `offset` of a block set: the planes of a row lie
-    /// side by side, so that neighbours in order can be read by one multi-plane command.
+    /// The page number within its block of the page at `offset` in a block set: the planes of a group are
+    /// adjacent in this order, so that one multi-plane command can read neighbours.
     #[inline]
     pub fn page_in_block(&self, offset: u32) -> u32 {
         offset / self.planes_per_row
@@ -396,7 +399,7 @@ impl Geometry {
         next.0 == page.0 + self.planes_per_row && self.block_of(page) == self.block_of(next)
     }
 
-    /// The blocks that make up `block`, in `planes` of its row. Nothing is worked out until they are asked for.
+    /// The blocks of the block set `block` in `planes` of its plane group, computed lazily.
     #[inline]
     pub fn plane_blocks(
         &self,

@@ -1,16 +1,16 @@
-//! Where the time comes from that the array takes for a page.
+//! Array times by page: the sources of tR and tPROG.
 //!
 //! The pages of a word line take different times to program, and so do pages of one type in different blocks
-//! (NANDFlashSim, sections 4 and 7.2). A part file gives a time as a [`TimeRange`]: one value, or the least and the
-//! most; for all pages, or for each page type. Where it is a range, the time of a page is drawn from the seed and
-//! the page's address alone, never from the order of operations, so that a page takes as long each time. Each time
-//! within the range is equally likely: chosen, as no source gives the distribution within a page type.
+//! (NANDFlashSim, sections 4 and 7.2). A part file gives a time as a [`TimeRange`]: one value, or a minimum
+//! and a maximum; for all pages, or for each page type. With a range, the time of a page is drawn from the
+//! seed and the page's address alone, not from the order of operations, so that a page takes equally long
+//! each time. The distribution is uniform: chosen, as no source gives the distribution within a page type.
 //!
-//! [`LatencyModel`] replaces the times of programs (TIN) by constants, as simulators do that do not know page types.
+//! [`LatencyModel`] replaces program times (TIN) by constants, like simulators that do not model page types.
 //!
-//! [`Latency`] hides its source behind [`Latency::program`] and [`Latency::read`], which get the whole address.
-//! Another source, such as a model of the cells, is another variant of the private `Source` with a constructor
-//! beside [`Latency::new`]; callers do not change.
+//! [`Latency`] hides its source behind [`Latency::program`] and [`Latency::read`], which take the whole
+//! address. To add another source, add a variant of the private `Source` and a constructor beside
+//! [`Latency::new`]; callers do not change.
 
 use std::fmt;
 use std::str::FromStr;
@@ -24,7 +24,7 @@ use crate::Part;
 use crate::geometry::PlaneBlock;
 use crate::part::MOST_BITS;
 
-/// Array times of a word line with two bits a cell.
+/// Array times of a word line in MLC mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TwoBitTiming {
@@ -34,7 +34,7 @@ pub struct TwoBitTiming {
     pub program: Duration,
 }
 
-/// A time of the array as a part file gives it: one value, or a range, as in `"250us..2200us"`.
+/// An array time in a part file: one value, or a range, as in `"250us..2200us"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeRange {
     /// The shortest time.
@@ -58,7 +58,7 @@ impl TimeRange {
         self.least + (self.most - self.least) / 2
     }
 
-    /// Whether there is more than one time within it.
+    /// Whether the range contains more than one time.
     pub fn varies(self) -> bool {
         self.least < self.most
     }
@@ -132,7 +132,7 @@ impl JsonSchema for TimeRange {
     }
 }
 
-/// The way in which a simulator computes the time of a program. Reads and erases take the times of the part in each.
+/// The model of program times. Reads and erases take the times of the part in every model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LatencyModel {
@@ -154,10 +154,10 @@ enum Source {
     Drawn { key: Seed, ranges: ByType<TimeRange> },
 }
 
-/// One value for each page type, those beyond the part's like its last.
+/// One value for each page type; types beyond those of the part have the value of its last.
 pub(crate) type ByType<T> = [T; MOST_BITS as usize];
 
-/// The values of a part file, one or one for each bit, by page type.
+/// Values by page type, from the one value or one for each bit in a part file.
 pub(crate) fn by_type<T: Copy>(values: &[T]) -> ByType<T> {
     std::array::from_fn(|page_type| values[page_type.min(values.len() - 1)])
 }
@@ -171,7 +171,7 @@ impl Source {
         }
     }
 
-    /// The time, if it is the same for all pages.
+    /// The time, if all pages have the same.
     fn same(&self) -> Option<Duration> {
         match self {
             Self::Table(times) if times.iter().all(|time| *time == times[0]) => Some(times[0]),
@@ -192,15 +192,15 @@ impl Source {
     }
 }
 
-/// The time of a page within `range`. Fields of the address do not overlap: 14 bits of page, 24 of block, 19 of die
-/// are the bounds of parts and layouts.
+/// The time of a page within `range`. The fields of the address do not overlap: parts and layouts are bounded
+/// to 14 bits of page, 24 of block and 19 of die.
 fn draw(key: Seed, range: TimeRange, at: PlaneBlock, page: u32) -> Duration {
     let address = u64::from(at.die.0) << 40 | u64::from(at.block) << 16 | u64::from(page);
     let steps = (range.most - range.least).ps() + 1;
     range.least + Duration::from_ps(key.stream("", address).below(steps))
 }
 
-/// How long the array takes to sense and to program each page.
+/// The time that the array takes to sense and to program each page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Latency {
     types: Vec<u8>,
@@ -221,25 +221,25 @@ impl Latency {
         Self { types: part.pages().types().to_vec(), read, program }
     }
 
-    /// Sensing time, if it is the same for all pages.
+    /// Sensing time, if all pages have the same.
     pub fn same_read(&self) -> Option<Duration> {
         self.read.same()
     }
 
-    /// Programming time, if it is the same for all pages.
+    /// Programming time, if all pages have the same.
     pub fn same_program(&self) -> Option<Duration> {
         self.program.same()
     }
 
-    /// Sensing time of page number `page` of `blocks`, in planes that sense together: that of the slowest. Blocks
-    /// are looked at only if the part gives a range.
+    /// Sensing time of page number `page` of `blocks`, in planes that sense together: the time of the
+    /// slowest. `blocks` is evaluated only if the part gives a range.
     #[inline]
     pub fn read(&self, page: u32, blocks: impl IntoIterator<Item = PlaneBlock>) -> Duration {
         self.read.time(self.types[page as usize], page, blocks)
     }
 
-    /// Programming time of page number `page` of `blocks`, in planes that are programmed together: that of the
-    /// slowest. For a one-shot part it is the time of a word line, and `page` its first.
+    /// Programming time of page number `page` of `blocks`, in planes that are programmed together: the time
+    /// of the slowest. For a one-shot part this is the time of a word line, and `page` its first page.
     #[inline]
     pub fn program(&self, page: u32, blocks: impl IntoIterator<Item = PlaneBlock>) -> Duration {
         self.program.time(self.types[page as usize], page, blocks)

@@ -1,7 +1,8 @@
-//! The horizontal layers of the blocks, which cells of one kind make up.
+//! The horizontal layers of blocks; the cells of one layer have similar properties.
 //!
-//! Cells of one layer have like needs, those of two layers have not (cubeFTL, section 3): the vertical channels
-//! of a 3D part are wider at the top than at the bottom. A block of a planar part is one layer.
+//! Cells of one layer need the same parameters, cells of different layers do not (cubeFTL, section 3): the
+//! vertical channels of a 3D part are wider at the top than at the bottom. A block of a planar part is one
+//! layer.
 
 use std::ops::Range;
 
@@ -12,12 +13,12 @@ use crate::geometry::{BlockSetId, Geometry, PageId};
 use crate::pools::{Pool, Pools};
 
 id!(
-    /// A horizontal layer of a block of one plane, counted over the device: those of a [`BlockSetId`] follow each other,
-    /// plane by plane.
+    /// A horizontal layer of a block of one plane, counted over the device: the layers of a [`BlockSetId`]
+    /// have consecutive numbers, plane by plane.
     LayerId
 );
 
-/// Which layer each page lies on.
+/// Maps each page to its layer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layers {
     pools: Vec<OfPool>,
@@ -62,7 +63,7 @@ impl OfPool {
 }
 
 impl Layers {
-    /// Those of a device.
+    /// The layers of a device.
     pub fn of(pools: &Pools) -> Self {
         let mut all = Self { pools: Vec::with_capacity(pools.count()), count: 0 };
         for pool in pools.iter() {
@@ -73,17 +74,17 @@ impl Layers {
         all
     }
 
-    /// Layers of the device, over all blocks.
+    /// Number of layers of the device, over all blocks.
     pub fn count(&self) -> usize {
         self.count as usize
     }
 
-    /// The last pool that begins at or before a number.
+    /// The last pool for which `begins` holds.
     fn pool(&self, begins: impl Fn(&OfPool) -> bool) -> &OfPool {
         self.pools.iter().rfind(|pool| begins(pool)).expect("the first pool begins at 0")
     }
 
-    /// The layer that `page` lies on, in a block of this mode: its word lines have one page in SLC mode, and two with two bits.
+    /// The layer of `page` in a block of this mode: word lines have one page in SLC mode and two in MLC mode.
     pub fn layer_of(&self, page: PageId, mode: CellMode) -> LayerId {
         let pool = self.pool(|pool| pool.geometry.first.page <= page.0);
         let (block, offset) = pool.geometry.split(page);
@@ -91,7 +92,7 @@ impl Layers {
         let page = pool.geometry.page_in_block(offset);
         let layer = match mode {
             CellMode::Native => u32::from(pool.of_page[page as usize]),
-            // Numbers beyond the word lines name no page, but may be sensed all the same.
+            // Numbers beyond the word lines are no pages, but can be sensed nevertheless.
             mode => (page / mode.bits(1) / pool.word_lines_per_layer).min(pool.per_block - 1),
         };
         LayerId(pool.first_of(block) + plane * pool.per_block + layer)

@@ -1,18 +1,19 @@
 //! NAND flash: parts, ONFI commands, buses and dies, timing, energy and limits. Nothing here knows an FTL.
 //!
-//! There are two ways in, with the same stages to the picosecond (CLE, ALE, TIR, TOR on the bus; TON, TIN, BER in the
-//! array):
+//! There are two interfaces, with the same stages to the picosecond (CLE, ALE, TIR, TOR on the bus; TON, TIN,
+//! BER in the array):
 //!
-//! * [`onfi::Bus`] is the pins: the host latches commands and addresses, moves bytes and looks at the status. Every
-//!   cycle is checked, and pages hold real bytes. For firmware.
-//! * [`Chips`] takes transactions ([`Command`]) on a calendar that the caller owns, and never calls upward; pages hold
-//!   stamps. For whole devices, some millions of pages a second. [`LogicalUnit`] drives it with accesses of a host,
-//!   [`drive`] with lists of commands, and [`Reference`] does the same clock by clock.
+//! * [`onfi::Bus`] models the pins: the host latches commands and addresses, transfers bytes and polls the
+//!   status. Every cycle is checked, and pages hold real bytes. For firmware.
+//! * [`Chips`] takes transactions ([`Command`]) on a calendar that the caller owns, without callbacks; pages
+//!   hold data tags. For whole devices, at some millions of pages per second. [`LogicalUnit`] drives it with
+//!   host accesses, [`drive`] with lists of commands, and [`Reference`] does the same clock by clock.
 //!
 //! # A package of two dies over ONFI
 //!
-//! A part comes from a file ([`part::PartFile`], TOML in `data/parts`) or from code. Here two LUNs share a chip enable; while
-//! the first one programs, the second one is erased, and the time line of both is printed.
+//! A part is read from a file ([`part::PartFile`], TOML in `data/parts`) or built in code. In this example
+//! two LUNs share a chip enable; while the first one programs, the second one is erased, and the time line of
+//! both is printed.
 //!
 //! ```
 //! use wordline_nand::onfi::{Bus, BusOptions, Status, Wiring};

@@ -1,43 +1,43 @@
-//! Locations: what holds one mapping unit of an FTL. A location is a part of a page, a page, or pages side by side, and
-//! carries one stamp.
+//! Locations: the physical storage of one mapping unit of an FTL. A location is a part of a page, a page, or
+//! several adjacent pages, and holds one data tag.
 
 use wordline_kernel::{Bytes, id};
 
 use crate::geometry::{BlockSetId, Divisor, Geometry, PageId};
 
 id!(
-    /// A location, counted over the device in the order of pages: the locations of a block set follow each other in the order
-    /// in which they are programmed.
+    /// A location, counted over the device in the order of pages: the locations of a block set are numbered
+    /// in the order in which they are programmed.
     Location
 );
 
-/// How the pages of a device are divided into locations, and the arithmetic over them.
+/// The division of the pages of a device into locations, and the arithmetic over them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Locations {
     /// Bytes of a location.
     pub size: Bytes,
     /// Locations that one program command writes.
     pub per_program: u32,
-    /// A page holds two to this power of locations, where it holds more than one.
+    /// Base-2 logarithm of the locations of a page; 0 if a location has one page or more.
     shift: u32,
-    /// Pages of a location, where it has more than one.
+    /// Pages of a location; 1 if a page holds one location or more.
     pages: u32,
     per_block: Divisor,
     count: u32,
-    /// Where the numbers of locations, block sets and pages begin.
+    /// The first numbers of locations, block sets and pages.
     first: u32,
     first_block: u32,
     first_page: u32,
 }
 
 impl Locations {
-    /// A page a location.
+    /// One location for each page.
     pub fn of_pages(geometry: &Geometry) -> Self {
         Self::new(geometry, 0, 1)
     }
 
-    /// Locations of `size` bytes; `None` unless a page is a power of two of them, or they are this many pages that a program
-    /// unit is a multiple of them, and unless there are fewer than 2^31.
+    /// Locations of `size` bytes. `None` unless a page holds a power of two of them or a program unit is a
+    /// multiple of one, and unless there are fewer than 2^31.
     pub fn of_size(geometry: &Geometry, size: Bytes) -> Option<Self> {
         let (page, size) = (geometry.page_size.0, size.0);
         if size == 0 {
@@ -67,7 +67,7 @@ impl Locations {
         }
     }
 
-    /// The same locations with numbers from `first` on, in the blocks and pages of `geometry`.
+    /// The same locations, numbered from `first` on, in the blocks and pages of `geometry`.
     pub fn within(self, geometry: &Geometry, first: u32) -> Self {
         Self { first, first_block: geometry.first.block, first_page: geometry.first.page, ..self }
     }
@@ -77,12 +77,12 @@ impl Locations {
         self.first
     }
 
-    /// The first number after these.
+    /// The first number after these locations.
     pub fn end(&self) -> u32 {
         self.first + self.count
     }
 
-    /// How many locations there are.
+    /// Number of locations.
     pub fn count(&self) -> u32 {
         self.count
     }
@@ -105,13 +105,13 @@ impl Locations {
         1 << self.shift
     }
 
-    /// Locations of this many pages, a multiple of those of a location.
+    /// Locations of this many pages, which must be a multiple of the pages of a location.
     #[inline]
     pub fn of_pages_side_by_side(&self, pages: u32) -> u32 {
         if self.pages == 1 { pages << self.shift } else { pages / self.pages }
     }
 
-    /// The block set that holds `location`, and the location's place in it.
+    /// The block set that holds `location`, and the offset of the location in it.
     #[inline]
     pub fn split(&self, location: Location) -> (BlockSetId, u32) {
         let (block, place) = self.per_block.both(location.0 - self.first);
@@ -124,7 +124,7 @@ impl Locations {
         BlockSetId(self.first_block + self.per_block.quotient(location.0 - self.first))
     }
 
-    /// The location at `place` of `block`.
+    /// The location at offset `place` in `block`.
     #[inline]
     pub fn at(&self, block: BlockSetId, place: u32) -> Location {
         Location(self.first + (block.0 - self.first_block) * self.per_block.by() + place)
@@ -136,7 +136,7 @@ impl Locations {
         PageId(self.first_page + ((location.0 - self.first) >> self.shift) * self.pages)
     }
 
-    /// The first location of `page`, or the location that it belongs to.
+    /// The first location of `page`, or the location that contains it.
     #[inline]
     pub fn location_of(&self, page: PageId) -> Location {
         let page = page.0 - self.first_page;

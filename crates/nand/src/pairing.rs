@@ -1,39 +1,41 @@
-//! Which pages of a block share cells, and which bit of the cells each page stores.
+//! Page pairing: which pages of a block share cells, and which bit of the cells each page stores.
 //!
-//! The cells of a word line store one bit for each of its pages; the page of the lowest bit is fast to program, that
-//! of the highest slow. Planar parts keep the pages of a word line apart: the low pages of the neighbours are
-//! programmed before its own high page, so that they disturb it less. A [`Pairing`] names the order; it is the
-//! sequence of page types by page number, and pages of the same rank among their type share a word line. Part files
-//! choose one with `geometry.pairing`, and [`PageTable`] holds it ready for lookups.
+//! The cells of a word line store one bit for each of its pages; the page of the lowest bit is fast to
+//! program, the page of the highest bit slow. Planar parts separate the pages of a word line: the low pages
+//! of the neighbours are programmed before its own high page, so that they disturb it less. A [`Pairing`] is
+//! the order of page types by page number; pages of the same rank among their type share a word line. Part
+//! files choose one with `geometry.pairing`, and [`PageTable`] is its lookup table.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::part::MOST_BITS;
 
-/// How page numbers of a block go over its word lines.
+/// The order of the page numbers of a block over its word lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pairing {
-    /// The pages of a word line side by side, lowest bit first: 3D parts, one-shot parts, and SLC.
+    /// The pages of a word line in sequence, lowest bit first: 3D parts, one-shot parts, and SLC.
     #[default]
     WordLine,
-    /// MLC: four fast pages, pairs of slow and fast pages by turns, four slow pages. Most of the devices that
-    /// NANDFlashSim's authors measured (section 7.2); pages 0, 1, 4 and 5 share the first cells (ssdfans.com).
+    /// MLC: four fast pages, then alternating pairs of slow and fast pages, then four slow pages. Most of the
+    /// devices that NANDFlashSim's authors measured (section 7.2); pages 0, 1, 4 and 5 share the first cells
+    /// (ssdfans.com).
     FourThenPairs,
-    /// MLC: two fast pages, slow and fast pages by turns, two slow pages. The other devices of NANDFlashSim, and
-    /// `dist3` of Linux (`nand_base.c`), which uses it for Hynix MLC and Toshiba TC58TEG5DCLTA00.
+    /// MLC: two fast pages, then alternating slow and fast pages, then two slow pages. The other devices of
+    /// NANDFlashSim, and `dist3` of Linux (`nand_base.c`), which uses it for Hynix MLC and Toshiba
+    /// TC58TEG5DCLTA00.
     TwoThenSingles,
-    /// MLC of 512 pages: Micron L95B, types as in FEMU's `nand.c`. It has eight more fast pages than slow ones. Which
-    /// of them share cells is not published; chosen: six pages apart in mid-block as in `four-then-pairs`, which
-    /// leaves the first four and the last four fast pages alone on their word lines.
+    /// MLC of 512 pages: Micron L95B, types as in FEMU's `nand.c`. It has eight more fast pages than slow
+    /// ones. The pairing is not published; chosen: six pages apart in mid-block as in `four-then-pairs`,
+    /// which leaves the first four and the last four fast pages alone on their word lines.
     MeasuredL95b,
-    /// Planar TLC in FEMU's order (`nand.c`, after Yaakobi, ICNC 2012): three pairs of low pages ahead. FEMU's goes on
-    /// for ever; chosen: at the end of the block the turns of pages that have run out are left out, so that each
-    /// word line is complete.
+    /// Planar TLC in FEMU's order (`nand.c`, after Yaakobi, ICNC 2012): three pairs of low pages ahead.
+    /// FEMU's sequence is endless; chosen: at the end of the block, page types that are used up are skipped,
+    /// so that each word line is complete.
     ShadowTlc,
-    /// Planar QLC in FEMU's order (`nand.c`), ended as `shadow-tlc`. FEMU's list of first pages would give page 14 to
-    /// the low pages, its loop makes it a top page; chosen: the loop, which is what FEMU's devices do.
+    /// Planar QLC in FEMU's order (`nand.c`), ended as in `shadow-tlc`. FEMU's list of first pages has page
+    /// 14 as a low page, its loop makes it a top page; chosen: the loop, as in FEMU's devices.
     ShadowQlc,
 }
 
@@ -41,13 +43,13 @@ pub enum Pairing {
 struct Shape {
     /// Types of the first pages.
     head: &'static [u8],
-    /// Types of the pages after it, over and over; a type that has run out is passed over.
+    /// Types of the following pages, repeated; a type that is used up is skipped.
     cycle: &'static [u8],
-    /// Types of the last pages, where they are given.
+    /// Types of the last pages, if given.
     tail: &'static [u8],
-    /// Low pages at the beginning of the block that have their cells to themselves.
+    /// Low pages at the beginning of the block without partners on their word lines.
     alone: usize,
-    /// The number of pages of a block, if the sequence is known for that alone.
+    /// The only number of pages per block for which the sequence is known, if there is one.
     only: Option<usize>,
 }
 
@@ -58,7 +60,7 @@ impl Shape {
         self.cycle.iter().max().map_or(0, |highest| usize::from(*highest) + 1)
     }
 
-    /// The fewest pages: as many low pages as the head has, each with its partners.
+    /// Minimum number of pages: as many low pages as the head has, each with its partners.
     fn least(&self) -> usize {
         self.bits() * self.head.iter().filter(|page_type| **page_type == 0).count().max(1)
     }
@@ -116,8 +118,8 @@ impl Pairing {
         }
     }
 
-    /// The table of a block of `pages_per_block` pages of cells with `bits_per_cell` bits; or, where the layout has
-    /// no such block, what it wants.
+    /// The table of a block of `pages_per_block` pages with `bits_per_cell` bits per cell; if the pairing has
+    /// no such block, a description of the blocks that it has.
     pub fn table(self, bits_per_cell: u32, pages_per_block: u32) -> Result<PageTable, String> {
         let shape = self.shape(bits_per_cell);
         if !shape.fits(bits_per_cell as usize, pages_per_block as usize) {
@@ -127,10 +129,10 @@ impl Pairing {
     }
 }
 
-/// Where a word line has no page of a type.
+/// Marks a word line without a page of a type.
 const NO_PAGE: u16 = u16::MAX;
 
-/// Types and word lines of the pages of a block.
+/// Lookup table of the types and word lines of the pages of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageTable {
     types: Vec<u8>,
@@ -140,7 +142,7 @@ pub struct PageTable {
 }
 
 impl PageTable {
-    /// Pages of the same rank among their type share a word line, but for the first `alone` low pages.
+    /// Pages of the same rank among their type share a word line, except for the first `alone` low pages.
     fn of(types: Vec<u8>, alone: usize) -> Self {
         let mut ranks = [alone; MOST_BITS as usize];
         ranks[0] = 0;
@@ -170,7 +172,7 @@ impl PageTable {
         u32::from(self.types[page as usize])
     }
 
-    /// The word line whose cells store `page`, counted along the low pages.
+    /// The word line whose cells store `page`, numbered in the order of their low pages.
     #[inline]
     pub fn word_line(&self, page: u32) -> u32 {
         u32::from(self.word_lines[page as usize])

@@ -1,6 +1,6 @@
 //! A NAND part: the values of its data sheet, read from TOML and checked.
 //!
-//! The file is a [`PartFile`]; [`PartFile::check`] makes a [`Part`] of it or collects every complaint.
+//! The file is a [`PartFile`]; [`PartFile::check`] turns it into a [`Part`] or collects all complaints.
 
 use std::sync::Arc;
 
@@ -14,47 +14,49 @@ use crate::cell::{AgedCells, AgedCellsFile};
 use crate::latency::{ByType, TimeRange, TwoBitTiming, by_type};
 use crate::pairing::{PageTable, Pairing};
 
-/// A part file as it is written.
+/// A part file, unchecked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PartFile {
     /// Name of the part.
     pub name: String,
-    /// Where its numbers come from: data sheet, paper and table, or `chosen` with a reason.
+    /// The source of its numbers: data sheet, paper and table, or `chosen` with a reason.
     pub source: String,
     /// The geometry of one die.
     pub geometry: DieGeometry,
-    /// How long the array takes.
+    /// Times of the array.
     pub timing: ArrayTiming,
-    /// The interface to the channel: interface and mode give every time, and a key that is given replaces one.
+    /// The interface to the channel: interface and mode determine every time; a key overrides one of them.
     pub bus: BusFile,
-    /// Its power draw.
+    /// Power draw of a die.
     pub power: PowerDraw,
-    /// Erases that a block stands.
+    /// Endurance: erases that a block withstands.
     pub endurance: u32,
-    /// Programs of a page between two erases (NOP). Left out: 4 for SLC, else 1, as data sheets usually say.
+    /// Programs of a page between two erases (NOP). Left out: 4 for SLC, else 1, as in most data sheets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub programs_per_page: Option<u32>,
-    /// The cells behind its arrays, and their age. Left out: arrays take the times above, and every page is read at the first try.
+    /// The cell model of its arrays, and the age of the cells. Left out: arrays take the times above, and no
+    /// read needs a retry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cells: Option<Box<AgedCellsFile>>,
-    /// Where word lines are programmed again with more charge (`timing.reprogram`): their order.
+    /// The order of reprogramming word lines (`timing.reprogram`).
     #[serde(default, skip_serializing_if = "SuperLayersFile::is_default")]
     pub super_layers: SuperLayersFile,
-    /// Data capacity of a die as it is sold. The geometry may hold a little more, for spare blocks; nothing but the
-    /// check of the embedded parts uses it.
+    /// Nominal data capacity of a die. The geometry may hold a little more, for spare blocks; only the check
+    /// of the embedded parts uses this key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nominal: Option<Bytes>,
 }
 
-/// Super layers: layers of a block in which word lines may be programmed again in any order (ReSSD, section 3.3).
+/// Super layers: groups of layers of a block within which word lines may be reprogrammed in any order (ReSSD,
+/// section 3.3).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SuperLayersFile {
     /// Layers of a super layer.
     pub layers: u32,
-    /// Whether it may have more than two layers. ReSSD's table 2 has up to 234 bit errors a page with three, more than codes for such parts
-    /// correct. Devices do not simulate these errors.
+    /// Whether a super layer may have more than two layers. ReSSD's table 2 has up to 234 bit errors per page
+    /// with three, more than the ECC of such parts corrects. Devices do not simulate these errors.
     pub allow_uncorrectable: bool,
 }
 
@@ -75,7 +77,7 @@ impl SuperLayersFile {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DieGeometry {
-    /// Planes of a die, from 1 to 16; it need not be a power of two.
+    /// Planes of a die, from 1 to 16; not necessarily a power of two.
     pub planes: u32,
     /// Blocks of a plane.
     pub blocks_per_plane: u32,
@@ -89,14 +91,15 @@ pub struct DieGeometry {
     pub bits_per_cell: u32,
     /// Whether one program operation writes all pages of a word line (full-sequence, one-shot).
     pub one_shot: bool,
-    /// How page numbers go over the word lines of a block, which decides which pages are fast and which share cells.
+    /// The order of page numbers over the word lines of a block, which determines the fast pages and the
+    /// pages that share cells.
     #[serde(default)]
     pub pairing: Pairing,
     /// Horizontal layers of a block; 1 for a planar part.
     #[serde(default = "planar")]
     pub layers: u32,
-    /// Page registers of a plane: 1 has no cache operations; 2 is a cache register before the data register; a
-    /// one-shot part has as many data registers as bits in a cell behind its cache register in any case.
+    /// Page registers of a plane: 1: no cache operations; 2: a cache register in front of the data register.
+    /// A one-shot part always has as many data registers as bits per cell behind its cache register.
     #[serde(default = "cache_and_data")]
     pub registers: u32,
     /// Whether the planes of a die sense independently of each other (3Eh on the pins). Devices do not use it yet: `false`.
@@ -112,40 +115,41 @@ fn cache_and_data() -> u32 {
     2
 }
 
-/// How long the array takes.
+/// Times of the array.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ArrayTiming {
-    /// Sensing a page into the register (tR): one value, or one for each page of a word line, lowest bit first. A
-    /// value is a time, or a range within which blocks differ.
+    /// Time to sense a page into the register (tR): one value, or one for each page of a word line, lowest
+    /// bit first. A value is a time, or a range within which blocks differ.
     pub read: Vec<TimeRange>,
-    /// Programming (tPROG): one value, or one for each page of a word line unless the part is one-shot. A value is a
-    /// time, or a range within which blocks differ.
+    /// Program time (tPROG): one value, or one for each page of a word line unless the part is one-shot. A
+    /// value is a time, or a range within which blocks differ.
     pub program: Vec<TimeRange>,
-    /// The typical programming time of the data sheet, for the latency model `typical`. Left out: the mean over the
-    /// pages of a block.
+    /// The typical program time of the data sheet, for the latency model `typical`. Left out: the mean over
+    /// the pages of a block.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program_typical: Option<Duration>,
-    /// Erasing a block (tBERS).
+    /// Block erase time (tBERS).
     pub erase: Duration,
     /// Short busy time between the planes of a multi-plane command (tDBSY, tPLPBSY).
     pub plane_busy: Duration,
-    /// Handing a page from one register to the other (the least tPCBSY and tRCBSY).
+    /// Time to move a page from one register to the other (the minimum of tPCBSY and tRCBSY).
     #[serde(default = "ArrayTiming::cache_busy")]
     pub cache_busy: Duration,
-    /// Reset while idle or sensing, while programming and while erasing (tRST).
+    /// Reset time (tRST): while idle or sensing, while programming, and while erasing.
     #[serde(default = "ArrayTiming::reset")]
     pub reset: [Duration; 3],
-    /// From a suspend command until the array rests, while programming and while erasing.
+    /// Suspend latency: from a suspend command until the array is idle, while programming and while erasing.
     #[serde(default = "ArrayTiming::suspend")]
     pub suspend: [Duration; 2],
-    /// Times of blocks that are used with one bit a cell; left out: the part has no SLC mode.
+    /// Times of blocks in SLC mode. Left out: the part has no SLC mode.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slc: Option<SlcTiming>,
-    /// Programming a word line again with more charge (ReSSD, section 3); left out: the part cannot.
+    /// Time of a reprogram of a word line (ReSSD, section 3). Left out: the part does not support it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reprogram: Option<Duration>,
-    /// Times of word lines with two bits a cell; left out: those of the two lowest pages, and of the slowest program.
+    /// Times of word lines in MLC mode. Left out: the read times of the two lowest pages, and the time of the
+    /// slowest program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub two_bit: Option<TwoBitTiming>,
 }
@@ -163,7 +167,7 @@ pub struct SlcTiming {
 }
 
 impl ArrayTiming {
-    /// One time of each kind, and the defaults of the optional keys.
+    /// Array timing with one time of each kind and the defaults of the optional keys.
     pub fn new(read: Duration, program: Duration, erase: Duration, plane_busy: Duration) -> Self {
         Self {
             read: vec![read.into()],
@@ -206,25 +210,25 @@ pub struct PowerDraw {
     pub program: Power,
     /// While erasing.
     pub erase: Power,
-    /// While data cross the interface. Left out: what the bytes of the interface take at its rate, after figure 24 of
+    /// While data are transferred. Left out: computed from the data rate of the interface, after figure 24 of
     /// NANDFlashSim.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interface: Option<Power>,
     /// While commands and addresses are latched: a few bytes into a latch, not the whole page register
-    /// (NANDFlashSim, section 9.1). Left out: as `interface`, or, where that is left out, what a byte of the interface takes in each
-    /// cycle.
+    /// (NANDFlashSim, section 9.1). Left out: as `interface`; if that is left out too, the power of one byte
+    /// of the interface in each cycle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latch: Option<Power>,
     /// While idle.
     pub idle: Power,
-    /// Whether each plane that takes part draws what is given for read, program and erase. Left out: the die draws it
-    /// however many planes take part, as data sheets give one current.
+    /// Whether each active plane draws the given power in read, program and erase. Left out: the die draws it
+    /// with any number of active planes, as data sheets give one current.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub per_plane: bool,
 }
 
 impl PowerDraw {
-    /// The same draw in every state, of the die however many planes take part: where power is not looked at.
+    /// The same draw in every state and with any number of active planes, for uses without power results.
     pub const fn even(power: Power) -> Self {
         Self {
             read: power,
@@ -238,7 +242,7 @@ impl PowerDraw {
     }
 }
 
-/// The power that a die draws in each state, with the values that the table of a part leaves out.
+/// The power that a die draws in each state, with the defaults of omitted keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draw {
     /// While sensing.
@@ -247,13 +251,13 @@ pub struct Draw {
     pub program: Power,
     /// While erasing.
     pub erase: Power,
-    /// While data cross the interface.
+    /// While data are transferred.
     pub interface: Power,
     /// While commands and addresses are latched.
     pub latch: Power,
     /// While idle.
     pub idle: Power,
-    /// Whether each plane that takes part draws what is given for read, program and erase.
+    /// Whether each active plane draws the given power in read, program and erase.
     pub per_plane: bool,
 }
 
@@ -266,18 +270,18 @@ impl Draw {
     }
 }
 
-/// A part whose numbers fit each other.
+/// A checked part.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
     file: PartFile,
-    /// The interface to the channel, resolved; it stands before the table of the file.
+    /// The interface to the channel, resolved; it shadows the table of the file.
     pub bus: BusTiming,
-    /// Its power draw, resolved; it replaces the table of the file.
+    /// Power draw, resolved; it shadows the table of the file.
     pub power: Draw,
     pages: PageTable,
-    /// Its cells, checked.
+    /// Cell model, checked.
     cells: Option<Arc<AgedCells>>,
-    /// Sensing and programming by page type; the middle of a range.
+    /// Sensing and program time by page type; the middle of a range.
     read: ByType<Duration>,
     program: ByType<Duration>,
 }
@@ -289,18 +293,18 @@ impl std::ops::Deref for Part {
     }
 }
 
-/// The greatest number of planes of a die and of bits of a cell, bounds of fixed tables.
+/// Maximum planes of a die and bits of a cell: bounds of fixed-size tables.
 pub const MOST_PLANES: u32 = 16;
 /// See [`MOST_PLANES`].
 pub const MOST_BITS: u32 = 5;
 
-/// The greatest spare area of a page. Chosen: four times the largest page, far beyond any part's.
+/// Maximum spare area of a page. Chosen: four times the largest page, far beyond any part.
 const MOST_SPARE: Bytes = Bytes::kib(128);
-/// The greatest power of a die. Chosen: far beyond any part's, and energies of long runs still fit their integers.
+/// Maximum power of a die. Chosen: far beyond any part, while energies of long runs still fit their integers.
 const MOST_POWER: Power = Power(1_000_000_000);
 
 impl PartFile {
-    /// The part, or everything that is wrong with the file.
+    /// The part, or all complaints about the file.
     pub fn check(self) -> Result<Part, Complaints> {
         let mut wrong = Complaints::default();
         let pages = self.check_geometry(&mut wrong);
@@ -328,7 +332,7 @@ impl PartFile {
         Ok(Part { bus, power, pages, cells, read, program, file: self })
     }
 
-    /// The table of pages, unless there was something to complain about.
+    /// Checks the geometry and returns the page table unless there are complaints.
     fn check_geometry(&self, wrong: &mut Complaints) -> Option<PageTable> {
         let g = &self.geometry;
         for (key, value, most) in [
@@ -419,12 +423,12 @@ impl Part {
         if self.geometry.one_shot { self.geometry.bits_per_cell } else { 1 }
     }
 
-    /// The cells behind its arrays with their age, if it names any.
+    /// The cell model of its arrays with the age of the cells, if the file has one.
     pub fn aged_cells(&self) -> Option<&AgedCells> {
         self.cells.as_deref()
     }
 
-    /// The file that it was made of.
+    /// The file of the part.
     pub(crate) fn file(&self) -> &PartFile {
         &self.file
     }
@@ -440,14 +444,14 @@ impl Part {
         self.pages.page_type(page)
     }
 
-    /// Sensing time of `page` of a block; where the part gives a range, the mean over blocks.
+    /// Sensing time of `page` of a block; for a range, the mean over blocks.
     #[inline]
     pub fn read_time(&self, page: u32) -> Duration {
         self.read[self.page_type(page) as usize]
     }
 
-    /// Programming time of `page` of a block (of its word line, for a one-shot part); where the part gives a range,
-    /// the mean over blocks.
+    /// Program time of `page` of a block (of its word line, for a one-shot part); for a range, the mean over
+    /// blocks.
     #[inline]
     pub fn program_time(&self, page: u32) -> Duration {
         self.program[self.page_type(page) as usize]
@@ -458,25 +462,25 @@ impl Part {
         &self.read[..self.geometry.bits_per_cell as usize]
     }
 
-    /// Programming times by page type, lowest bit first, as [`Part::program_time`]; one for a one-shot part.
+    /// Program times by page type, lowest bit first, as [`Part::program_time`]; one for a one-shot part.
     pub fn program_times(&self) -> &[Duration] {
         let types = self.geometry.bits_per_cell / self.pages_per_program();
         &self.program[..types as usize]
     }
 
-    /// The typical programming time of the data sheet; where the part has none, the mean over the pages of a block.
+    /// The typical program time of the data sheet; if there is none, the mean over the pages of a block.
     pub fn typical_program_time(&self) -> Duration {
         let pages = self.geometry.pages_per_block;
         let mean = || (0..pages).map(|page| self.program_time(page)).sum::<Duration>() / u64::from(pages);
         self.timing.program_typical.unwrap_or_else(mean)
     }
 
-    /// The longest programming time of any page.
+    /// The longest program time of any page.
     pub fn worst_program_time(&self) -> Duration {
         self.timing.program.iter().map(|range| range.most).max().unwrap_or_default()
     }
 
-    /// Programs that a page stands between two erases (NOP).
+    /// Programs of a page allowed between two erases (NOP).
     pub fn programs_per_page(&self) -> u32 {
         self.programs_per_page.unwrap_or(if self.geometry.bits_per_cell == 1 { 4 } else { 1 })
     }

@@ -1,12 +1,13 @@
-//! The cell model behind a command: how long the array works, and how that went.
+//! The interface of cell models: the array time and the outcome of each command.
 //!
-//! [`Physics`] is the hook for it, the same for transactions ([`Chips::set_physics`](crate::Chips::set_physics)) and on the pins
-//! ([`Bus::set_physics`](crate::onfi::Bus::set_physics)): it is called once for each work of an array, with the pages in their
-//! planes, the cell mode and the [`Parameters`] of the command, and the time of the data sheet. Without one the data sheet alone
-//! holds, and nothing is called.
+//! [`Physics`] is the extension point, the same for transactions
+//! ([`Chips::set_physics`](crate::Chips::set_physics)) and on the pins
+//! ([`Bus::set_physics`](crate::onfi::Bus::set_physics)): it is called once for each array operation, with
+//! the blocks and the page, the cell mode and the [`Parameters`] of the command, and the time of the data
+//! sheet. Without a model the times of the data sheet apply.
 //!
-//! The parameters are kept in sets with numbers, and a command names one: number 0 is that of the data sheet, in which nothing
-//! is changed.
+//! Parameters are kept in numbered sets, and a command refers to one of them: set 0 is the data sheet,
+//! without changes.
 
 use std::fmt;
 
@@ -19,28 +20,29 @@ use crate::geometry::PlaneBlock;
 use crate::part::{MOST_BITS, MOST_PLANES};
 use crate::{Part, Stage};
 
-/// States above the erased one that the cells of any part have, and levels between states.
+/// Maximum number of program states (above the erased state) of a cell, and of read reference voltages
+/// between states.
 pub const MOST_STATES: usize = (1 << MOST_BITS) - 1;
 
-/// How the array is to do a command: what a controller sets before it (cubeFTL, section 4).
+/// The array parameters that a controller sets before a command (cubeFTL, section 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Parameters {
-    /// Steps by which each read level is moved, the lowest first.
+    /// Read offsets: steps by which each read reference voltage is shifted, the lowest first.
     pub read_offsets: [i8; MOST_STATES],
-    /// How far above the usual one the programming voltage begins, in millivolts.
+    /// Increase of the start voltage of a program, in millivolts.
     pub start_margin: u16,
-    /// How far below the usual one it ends, in millivolts.
+    /// Decrease of the final voltage of a program, in millivolts.
     pub final_margin: u16,
-    /// Verifies of each program state that are left out at the beginning, the lowest state first.
+    /// Verifies of each program state that are skipped at the beginning, the lowest state first.
     pub skipped_verifies: [u8; MOST_STATES],
-    /// Time that setting them adds to the command.
+    /// Time that setting the parameters adds to the command.
     pub setting: Duration,
-    /// Whether the outcome is asked for.
+    /// Whether the outcome is requested.
     pub outcome: bool,
 }
 
 impl Parameters {
-    /// Those of the data sheet; nothing is asked.
+    /// The parameters of the data sheet; no outcome is requested.
     pub const DATA_SHEET: Self = Self {
         read_offsets: [0; MOST_STATES],
         start_margin: 0,
@@ -57,24 +59,25 @@ impl Default for Parameters {
     }
 }
 
-/// The work that an array is about to begin.
+/// An array operation that is about to begin.
 #[derive(Clone, Copy, Debug)]
 pub struct Work<'a> {
-    /// Sensing, programming or erasing.
+    /// Sense, program or erase.
     pub stage: Stage,
-    /// The part as it is in the mode.
+    /// The part in the cell mode.
     pub part: &'a Part,
-    /// The cell mode: of a program, [`CellMode::Reprogrammed`] with the number of times that it makes.
+    /// The cell mode; for a reprogram, [`CellMode::Reprogrammed`] with the number of this pass.
     pub mode: CellMode,
-    /// The number of the page in its block, in this mode: the first one of the word line where a program writes all of it.
+    /// The number of the page in its block, in this mode: the first page of the word line if a program writes
+    /// all of them.
     pub page: u32,
-    /// The block in each plane that takes part.
+    /// The block in each plane of the command.
     pub blocks: &'a [PlaneBlock],
-    /// How it is to be done.
+    /// The parameters of the operation.
     pub parameters: &'a Parameters,
-    /// When it begins.
+    /// Begin of the operation.
     pub begin: Instant,
-    /// How long it takes by the data sheet: that of the slowest plane.
+    /// Time of the operation by the data sheet: the time of the slowest plane.
     pub data_sheet: Duration,
 }
 
@@ -90,73 +93,74 @@ impl Work<'_> {
     }
 }
 
-/// How a command went. A value that no model of the cells gives is 0.
+/// The outcome of a command. Values that the cell model does not provide are 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// Loops of a program or pulses of an erase.
+    /// Program loops or erase pulses.
     pub loops: u32,
-    /// Verifies in them.
+    /// Verifies in these loops.
     pub verifies: u32,
-    /// For each program state the first loop in which cells passed, the lowest state first.
+    /// The first loop in which cells of each program state passed, the lowest state first.
     pub first_loops: [u8; MOST_STATES],
-    /// The last one.
+    /// The last loop in which cells of each program state passed.
     pub last_loops: [u8; MOST_STATES],
-    /// Cells of the erased and the lowest program state of the first plane that are read as each other right after a program.
+    /// Cells of the first plane that are misread between the erased and the lowest program state directly
+    /// after a program.
     pub erased_to_p1: u32,
-    /// How often the cells were sensed for a read.
+    /// Number of senses of a read.
     pub senses: u32,
-    /// Raw bit errors of the page that was sensed in each plane that took part; of a program, of all pages of the word line in the first
-    /// plane, right after it.
+    /// Raw bit errors of the sensed page in each plane of the command; for a program, of all pages of the
+    /// word line in the first plane, directly after it.
     pub bit_errors: [u32; MOST_PLANES as usize],
 }
 
-/// A page that was sensed, for the error correction.
+/// A sensed page, as input of the error correction.
 #[derive(Clone, Copy, Debug)]
 pub struct Sensed {
-    /// Its block in its plane.
+    /// Block of the page in its plane.
     pub at: PlaneBlock,
-    /// Its word line.
+    /// Word line of the page.
     pub word_line: u32,
-    /// Which bit of its cells it stores, 0 for the lowest.
+    /// The bit of its cells that the page stores, 0 for the lowest.
     pub page_type: u32,
     /// The cell mode of the block.
     pub mode: CellMode,
-    /// The set of read levels, 0 for that of the data sheet.
+    /// The set of read reference voltages, 0 for the data sheet.
     pub level: u8,
-    /// When.
+    /// Time of the sense.
     pub now: Instant,
 }
 
-/// The cells behind the arrays of all dies.
+/// A cell model of the arrays of all dies.
 pub trait Physics: fmt::Debug + Send + Sync + State {
-    /// How long the array works, and, where it is asked for, how that went. It is asked when the work begins; a work that is broken
-    /// off later was begun all the same.
+    /// Returns the time of an array operation and writes its outcome, if requested. Called when the operation
+    /// begins, also for operations that are aborted later.
     fn work(&mut self, work: &Work<'_>, outcome: Option<&mut Outcome>) -> Duration;
 
-    /// Whether sensing with the parameters of the data sheet takes the time of the data sheet, and notes nothing: then the cells are
-    /// not asked about it.
+    /// Whether sensing with the parameters of the data sheet takes the time of the data sheet and changes no
+    /// state: then the model is not called for it.
     fn senses_by_data_sheet(&self) -> bool {
         false
     }
 
-    /// The highest set of read levels, if the cells say which pages the error correction cannot read.
+    /// The highest set of read reference voltages, if the model determines which pages are uncorrectable.
     fn read_levels(&self) -> Option<u8> {
         None
     }
 
-    /// Whether the error correction cannot read a page as it was sensed. Asked at the end of a read, where there are
+    /// Whether the sensed page is uncorrectable. Called at the end of a read if there are
     /// [`read_levels`](Self::read_levels).
     fn is_unread(&mut self, _sensed: &Sensed) -> bool {
         false
     }
 
-    /// Whether soft decisions are made on a page as it was sensed, beside hard ones. Where they are follows from the page: by how much
-    /// this read of it errs by chance is left out.
+    /// Whether the sensed page needs soft-decision decoding beside hard decisions. This depends on the page
+    /// alone; the random errors of this read are ignored.
     fn is_decided_softly(&mut self, _sensed: &Sensed) -> bool {
         false
     }
 
-    /// The same cells again.
+    /// A copy of the cell model.
     fn copied(&self) -> Box<dyn Physics>;
 }
 
@@ -166,7 +170,7 @@ impl Clone for Box<dyn Physics> {
     }
 }
 
-/// The data sheet: its times, one sense a read, and nothing said of loops and errors.
+/// The data sheet as a cell model: its times, one sense for each read, no loops and no errors.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DataSheet {}
 
@@ -189,7 +193,7 @@ impl Physics for DataSheet {
     }
 }
 
-/// The cells of some arrays, and the sets of parameters by number: what is asked each time that an array works.
+/// The cell model of a group of arrays with the numbered parameter sets, called for each array operation.
 #[derive(Clone, Debug)]
 pub(crate) struct Asked {
     physics: Box<dyn Physics>,
@@ -205,12 +209,13 @@ impl Default for Asked {
 }
 
 impl Asked {
-    /// The same sets over other cells.
+    /// Replaces the cell model and keeps the parameter sets.
     pub(crate) fn set_physics(&mut self, physics: Box<dyn Physics>) {
         self.physics = physics;
     }
 
-    /// Puts `parameters` into set `number`; lower sets that were never set are those of the data sheet.
+    /// Stores `parameters` as set `number`; lower sets that were never stored have the parameters of the data
+    /// sheet.
     pub(crate) fn set(&mut self, number: u16, parameters: Parameters) {
         let at = usize::from(number);
         if self.sets.len() <= at {
@@ -219,33 +224,33 @@ impl Asked {
         self.sets[at] = parameters;
     }
 
-    /// Whether the cells say which pages the error correction cannot read.
+    /// Whether the cell model determines which pages are uncorrectable.
     pub(crate) fn judge_reads(&self) -> bool {
         self.physics.read_levels().is_some()
     }
 
-    /// Whether sensing with set 0 takes what the data sheet says.
+    /// Whether sensing with set 0 takes the time of the data sheet.
     pub(crate) fn senses_by_data_sheet(&self) -> bool {
         self.physics.senses_by_data_sheet()
     }
 
-    /// Whether the error correction cannot read a page.
+    /// Whether a page is uncorrectable.
     pub(crate) fn is_unread(&mut self, sensed: &Sensed) -> bool {
         self.physics.is_unread(sensed)
     }
 
-    /// Whether soft decisions are made on a page.
+    /// Whether a page needs soft-decision decoding.
     pub(crate) fn is_decided_softly(&mut self, sensed: &Sensed) -> bool {
         self.physics.is_decided_softly(sensed)
     }
 
-    /// The parameters of a set, if there is one of that number.
+    /// The parameters of set `number`, if it exists.
     pub(crate) fn parameters(&self, number: u16) -> Option<&Parameters> {
         self.sets.get(usize::from(number))
     }
 
-    /// How long the array works with set `number`, and how it went if that is asked for. The parameters that `work` has do not
-    /// matter.
+    /// The array time with parameter set `number`, and the outcome if requested. The parameters in `work` are
+    /// ignored.
     pub(crate) fn ask(&mut self, number: u16, work: Work<'_>) -> (Duration, Option<Outcome>) {
         let Self { physics, sets } = self;
         let parameters = &sets[usize::from(number)];

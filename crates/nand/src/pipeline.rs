@@ -1,32 +1,32 @@
-//! A die's state machine in time: when it takes the next command, and when its array rests.
+//! The timing state of a die: when it accepts the next command, and when its array is idle.
 //!
-//! ONFI shows it in the status register: RDY says that a command is accepted, ARDY that the array does nothing.
-//! Only cache operations part the two: the cache register lets data cross the bus while the array works from the
-//! data register.
+//! ONFI reports it in the status register: RDY means that a command is accepted, ARDY that the array is idle.
+//! The two differ only in cache operations: the cache register allows data transfers while the array works on
+//! the data register.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Duration, Instant};
 
-/// When a die is ready again.
+/// The times at which a die becomes ready.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pipeline {
-    /// RDY rises: the die takes a command.
+    /// RDY rises: the die accepts a command.
     pub ready_at: Instant,
-    /// ARDY rises: the array rests.
+    /// ARDY rises: the array is idle.
     pub array_ready_at: Instant,
 }
 
-/// The time in which the array works.
+/// The interval of an array operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Working {
-    /// It begins.
+    /// Begin of the operation.
     pub begin: Instant,
-    /// It ends.
+    /// End of the operation.
     pub end: Instant,
 }
 
 impl Pipeline {
-    /// An operation that holds registers and array to its end, after what the array does still.
+    /// Runs an operation that occupies registers and array to its end, after the current array operation.
     #[inline]
     pub fn run(&mut self, now: Instant, time: Duration) -> Working {
         let begin = now.max(self.array_ready_at);
@@ -35,8 +35,8 @@ impl Pipeline {
         Working { begin, end }
     }
 
-    /// Once the array rests, the page moves between the cache and the data register in `turn`; then the bus has the
-    /// cache register again while the array works for `time`.
+    /// Once the array is idle, moves the page between the cache and the data register in `turn`; then the
+    /// cache register is available to the bus while the array works for `time`.
     #[inline]
     pub fn turn_and_run(&mut self, now: Instant, turn: Duration, time: Duration) -> Working {
         let begin = now.max(self.array_ready_at) + turn;
@@ -45,7 +45,8 @@ impl Pipeline {
         Working { begin, end }
     }
 
-    /// Once the array rests, the page moves to the cache register in `turn`, and nothing follows: when that is over.
+    /// Once the array is idle, moves the page to the cache register in `turn`, without a further array
+    /// operation. Returns the end.
     #[inline]
     pub fn turn(&mut self, now: Instant, turn: Duration) -> Instant {
         let end = now.max(self.array_ready_at) + turn;

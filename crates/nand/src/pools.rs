@@ -1,5 +1,5 @@
-//! Pools: the dies of one part each that a device is made of. Their dies, rows, block sets, pages and locations are numbered one
-//! pool after the other, so that a number tells the pool; channels may be shared.
+//! Pools: a device consists of pools of dies, each of one part. Dies, plane groups, block sets, pages and
+//! locations are numbered pool by pool, so that a number identifies the pool; pools may share channels.
 
 use wordline_kernel::Bytes;
 
@@ -7,23 +7,23 @@ use crate::Part;
 use crate::geometry::{BlockSetId, DieId, First, Geometry, PageId, RowId};
 use crate::locations::{Location, Locations};
 
-/// Dies of one part, and how their pages are divided into what is mapped as one.
+/// Dies of one part, and the division of their pages into locations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pool {
     /// The part.
     pub part: Part,
-    /// Its dies and channels.
+    /// Dies and channels.
     pub geometry: Geometry,
-    /// Its locations.
+    /// Locations (physical mapping units).
     pub locations: Locations,
 }
 
-/// The pools of a device, of which there is one at least.
+/// The pools of a device, at least one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pools {
     first: Pool,
     others: Vec<Pool>,
-    /// The first numbers beyond the first pool, which most devices have alone.
+    /// The first numbers beyond the first pool; most devices have only one.
     end: First,
     end_location: u32,
 }
@@ -60,7 +60,7 @@ impl Pools {
         std::iter::once(&self.first).chain(&self.others)
     }
 
-    /// How many pools there are.
+    /// Number of pools.
     pub fn count(&self) -> usize {
         1 + self.others.len()
     }
@@ -71,7 +71,7 @@ impl Pools {
         if n == 0 { &self.first } else { &self.others[n - 1] }
     }
 
-    /// The number of the pool beyond the first one that begins last at or below a number.
+    /// The number of the last pool, beyond the first one, for which `begins` holds.
     #[cold]
     fn later(&self, begins: impl Fn(&Pool) -> bool) -> usize {
         1 + self.others.iter().rposition(begins).expect("numbers beyond the first pool are of another one")
@@ -83,7 +83,7 @@ impl Pools {
         if die.0 < self.end.die { 0 } else { self.later(|pool| pool.geometry.first.die <= die.0) }
     }
 
-    /// The number of the pool of a row.
+    /// The number of the pool of a plane group.
     #[inline]
     pub fn number_of_row(&self, row: RowId) -> usize {
         if row.0 < self.end.row { 0 } else { self.later(|pool| pool.geometry.first.row <= row.0) }
@@ -95,7 +95,7 @@ impl Pools {
         self.get(self.number_of(die))
     }
 
-    /// The pool of a row.
+    /// The pool of a plane group.
     #[inline]
     pub fn of_row(&self, row: RowId) -> &Pool {
         if row.0 < self.end.row {
@@ -152,7 +152,7 @@ impl Pools {
         self.iter().map(|pool| pool.geometry.first.channel + pool.geometry.channels).max().unwrap_or(0)
     }
 
-    /// The last pool: the first one where it is the only one.
+    /// The last pool, which may be the first one.
     pub fn last(&self) -> &Pool {
         self.others.last().unwrap_or(&self.first)
     }
@@ -162,7 +162,7 @@ impl Pools {
         self.last().geometry.end(0).die
     }
 
-    /// Rows of the device.
+    /// Plane groups of the device.
     pub fn rows(&self) -> u32 {
         self.last().geometry.end(0).row
     }
@@ -198,7 +198,7 @@ impl Pools {
         self.of_location(location).locations.block_of(location)
     }
 
-    /// The number of the pool that holds `location`, its block set, and its row.
+    /// The number of the pool that holds `location`, its block set, and its plane group.
     #[inline]
     pub fn whereabouts(&self, location: Location) -> (usize, BlockSetId, RowId) {
         let number = self.number_of_location(location);
@@ -233,13 +233,13 @@ impl Pools {
         self.of_block(block).geometry.die_of(block)
     }
 
-    /// The row that holds `location`.
+    /// The plane group that holds `location`.
     #[inline]
     pub fn row_of(&self, location: Location) -> RowId {
         self.row_of_block(self.block_of(location))
     }
 
-    /// The row that holds `block`.
+    /// The plane group that holds `block`.
     #[inline]
     pub fn row_of_block(&self, block: BlockSetId) -> RowId {
         self.of_block(block).geometry.row_of(block)
@@ -258,7 +258,7 @@ impl Pools {
         Some(geometry.die_of(geometry.block_of(page)))
     }
 
-    /// The location at `place` of `block`.
+    /// The location at offset `place` in `block`.
     #[inline]
     pub fn at(&self, block: BlockSetId, place: u32) -> Location {
         self.of_block(block).locations.at(block, place)
@@ -270,18 +270,18 @@ impl Pools {
         self.of_block(block).locations.per_block()
     }
 
-    /// All rows.
+    /// All plane groups.
     pub fn all_rows(&self) -> impl DoubleEndedIterator<Item = RowId> + ExactSizeIterator + Clone + use<> {
         (0..self.rows()).map(RowId)
     }
 
-    /// Locations of a block of a row.
+    /// Locations of a block set of a plane group.
     #[inline]
     pub fn per_block_of(&self, row: RowId) -> u32 {
         self.of_row(row).locations.per_block()
     }
 
-    /// Locations that one program command writes to a row.
+    /// Locations that one program command writes to a plane group.
     #[inline]
     pub fn per_program(&self, row: RowId) -> u32 {
         self.of_row(row).locations.per_program

@@ -1,4 +1,4 @@
-//! Stages of a die or a bus, with their times: the trace that cycle analyses and time lines are made of.
+//! Spans: stages of a die or a bus with their times, the trace for cycle analyses and time lines.
 
 use wordline_kernel::{Duration, Instant};
 
@@ -7,22 +7,22 @@ use crate::{DieId, Stage};
 /// One stage of one operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Span {
-    /// When it began.
+    /// Begin of the stage.
     pub begin: Instant,
-    /// The die that it belongs to.
+    /// Die of the operation.
     pub die: DieId,
     /// The stage.
     pub stage: Stage,
-    /// The planes whose array works, bit n for plane n; none for a stage on the bus.
+    /// The planes whose array works, bit n for plane n; 0 for a bus stage.
     pub planes: u16,
-    /// How long it took.
+    /// Duration of the stage.
     pub length: Duration,
-    /// Which operation it belongs to, counted from the beginning of the run.
+    /// Number of the operation, counted from the beginning of the run.
     pub command: u32,
 }
 
 impl Span {
-    /// When it ended.
+    /// End of the stage.
     pub fn end(&self) -> Instant {
         self.begin + self.length
     }

@@ -1,6 +1,7 @@
-//! How a type declares its state: macros that name every field of it.
+//! Macros by which a type declares its state, naming every field.
 
-/// Makes a struct of numbers a [`Word`](crate::snapshot::Word): `word!(Stamp { logical: u32, version: u32 })`.
+/// Implements for a struct of numbers the trait [`Word`](crate::snapshot::Word): `word!(Stamp { logical: u32,
+/// version: u32 })`.
 #[macro_export]
 macro_rules! word {
     ($type:ident { $($field:ident: $of:ty),* $(,)? }) => {
@@ -30,13 +31,14 @@ macro_rules! word {
     };
 }
 
-/// Says of every field of a struct how its [`State`](crate::snapshot::State) is kept: `values` are written as they are (by
-/// serde), `parts` have a state of their own, as have the members of `lists`, of which the configuration says how many there
-/// are, and `fixed` ones follow from the configuration. A struct without a state has no field or fixed ones alone.
+/// Declares for every field of a struct how its [`State`](crate::snapshot::State) is saved: `values` are
+/// written by serde; `parts` have a state of their own, as have the members of `lists`, whose length the
+/// configuration determines; `fixed` fields follow from the configuration. A struct without state has no
+/// fields, or only fixed ones.
 ///
-/// A generic type stands with its parameters and what they have to be: `state!(Pair<T: State> { parts { one, other } })`. Of an
-/// `enum` every variant says the same of its fields; those of a tuple are parts, by names that are given here. Which variant it is
-/// follows from the configuration.
+/// A generic type is given with its parameters and their bounds: `state!(Pair<T: State> { parts { one, other
+/// } })`. For an `enum`, every variant declares its fields in the same way; tuple fields are parts, with
+/// names given here. The configuration determines the variant.
 ///
 /// ```
 /// use wordline_kernel::snapshot::{Reader, State, Writer};

@@ -1,4 +1,5 @@
-//! The table `cells` of a part: the parameter set behind its arrays, and what the cells went through before a run.
+//! The table `cells` of a part: the parameter set of its arrays, and the wear and retention of the cells
+//! before a run.
 
 use std::sync::Arc;
 
@@ -11,66 +12,71 @@ use super::file::CellsFile;
 use super::set::{Base, CellSet};
 use crate::part::DieGeometry;
 
-/// The cells behind the arrays of a part, as they are written.
+/// The cell model of a part in its file, unchecked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AgedCellsFile {
     /// The parameter set: a name, a path, or a table of changes to the set `base`.
     #[schemars(with = "SetTable")]
     pub set: Box<CellsFile>,
-    /// Programs and erases of all blocks before the run; those of the run come on top.
+    /// P/E cycles of all blocks before the run; the cycles of the run are added.
     #[serde(default)]
     pub cycles: f64,
-    /// Hours that all data are held for when they are read; where retention passes, those from before the run when it begins.
+    /// Retention time of all data when they are read, in hours; with `retention_passes`, the retention time
+    /// of the data from before the run when it begins.
     #[serde(default)]
     pub hours: f64,
-    /// Whether data grow older with simulated time: those that are written in the run from their program on. Left out: they do not.
+    /// Whether retention time passes with simulated time; data written in the run age from their program on.
+    /// Left out: it does not.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub retention_passes: bool,
-    /// The temperature in these hours, in degrees Celsius.
+    /// The retention temperature, in degrees Celsius.
     #[serde(default = "warm")]
     pub celsius: f64,
-    /// Shares of the blocks that are of another age; all others are of that of `cycles` and `hours`. Which block is of which is drawn.
+    /// Shares of blocks of another age; all others have the age in `cycles` and `hours`. The age of a block
+    /// is drawn at random.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mixture: Vec<AgeShare>,
-    /// Spans of simulated time in which cells program faster, as after a sudden rise of temperature; the first one that holds counts.
+    /// Spans of simulated time in which cells program faster, as after a sudden rise of temperature; of
+    /// overlapping spans the first one applies.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub surges: Vec<Surge>,
 }
 
-/// A share of the blocks, and their age.
+/// A share of the blocks with an age of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AgeShare {
-    /// The share.
+    /// The share of the blocks, from 0 to 1.
     pub share: f64,
-    /// Programs and erases of these blocks before the run.
+    /// P/E cycles of these blocks before the run.
     #[serde(default)]
     pub cycles: f64,
-    /// Hours that the data in them are held for when they are read.
+    /// Retention time of their data when they are read, in hours.
     #[serde(default)]
     pub hours: f64,
 }
 
-/// A span of simulated time in which all cells pass their verifies some loops earlier (cubeFTL, section 4.1.4: a sudden change of operating
-/// conditions). By how many a temperature moves them no source has: it is asked for in loops.
+/// A span of simulated time in which all cells pass their verifies some loops earlier (cubeFTL, section
+/// 4.1.4: a sudden change of operating conditions). No source gives the effect of a temperature, so it is
+/// specified in loops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Surge {
-    /// When it begins.
+    /// Begin of the span.
     pub from: Duration,
-    /// When it is over.
+    /// End of the span.
     pub to: Duration,
-    /// By how many loops cells pass earlier.
+    /// Number of loops by which cells pass earlier.
     pub loops: u8,
 }
 
-/// A parameter set as a device file has it: its keys are those of the set's own file, and are held against that.
+/// A parameter set in a device file: its keys are the keys of a parameter set file and are checked as such.
 #[derive(JsonSchema)]
 #[schemars(extend("type" = "object"))]
 pub struct SetTable {}
 
-/// How many ages blocks may have beside the one of all. Chosen: tables of error rates are kept for each.
+/// Maximum number of ages in a mixture. Chosen: each has its own tables of error rates.
 const MOST_AGES: usize = 16;
 
 fn check_age(key: &str, cycles: f64, hours: f64, wrong: &mut Complaints) {
@@ -88,23 +94,23 @@ fn warm() -> f64 {
     Condition::FRESH.celsius
 }
 
-/// Cells that were checked, with their age.
+/// A checked cell model with the age of the cells.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AgedCells {
     /// The parameter set.
     pub set: Arc<CellSet>,
-    /// Their cycles, retention time and temperature.
+    /// P/E cycles, retention time and temperature.
     pub condition: Condition,
-    /// The shares of the blocks that are of another age.
+    /// The shares of blocks of another age.
     pub mixture: Vec<AgeShare>,
-    /// The spans in which they program faster.
+    /// The spans of simulated time in which cells program faster.
     pub surges: Vec<Surge>,
-    /// Whether their data grow older with simulated time.
+    /// Whether retention time passes with simulated time.
     pub retention_passes: bool,
 }
 
 impl AgedCells {
-    /// The ages of its blocks: that of `cycles` and `hours`, and those of the mixture.
+    /// The ages of the blocks: the age in `cycles` and `hours`, then the ages of the mixture.
     pub fn conditions(&self) -> impl Iterator<Item = Condition> {
         let others = self.mixture.iter();
         let others = others.map(|of| Condition { cycles: of.cycles, hours: of.hours, ..self.condition });
@@ -113,10 +119,9 @@ impl AgedCells {
 }
 
 impl AgedCellsFile {
-    /// The cells for a part of this geometry, or everything that is wrong with them.
+    /// The cell model for a part of this geometry, or all complaints.
     ///
-    /// # Errors
-    /// With the key of each complaint.
+    /// # Errors All complaints, with their keys.
     pub fn check(&self, geometry: &DieGeometry) -> Result<AgedCells, Complaints> {
         let mut wrong = Complaints::default();
         check_age("", self.cycles, self.hours, &mut wrong);
@@ -143,7 +148,7 @@ impl AgedCellsFile {
         Ok(AgedCells { set, condition, mixture, surges, retention_passes: self.retention_passes })
     }
 
-    /// Complains about shares that are none, and about more than all blocks.
+    /// Checks that each share is in range and that the shares add up to 1 at most.
     fn check_mixture(&self, wrong: &mut Complaints) {
         for (n, of) in self.mixture.iter().enumerate() {
             let key = format!("mixture[{n}].");
@@ -151,7 +156,7 @@ impl AgedCellsFile {
             wrong.require(holds, &format!("{key}share"), of.share, "a fraction above 0, up to 1");
             check_age(&key, of.cycles, of.hours, wrong);
         }
-        // A few roundings more than all blocks are all of them.
+        // Tolerates rounding errors of the sum.
         let all: f64 = self.mixture.iter().map(|of| of.share).sum();
         wrong.require(all <= 1.0 + 1e-9, "mixture", format!("shares of {all} in all"), "at most 1");
         let most = MOST_AGES;
@@ -163,7 +168,7 @@ impl AgedCellsFile {
         );
     }
 
-    /// Complains about keys that do nothing.
+    /// Rejects keys without effect.
     fn check_idle(&self, set: &CellSet, wrong: &mut Complaints) {
         let measured = matches!(set.base, Base::Measured(_));
         let no_cycles = set.cycles.is_none() && set.retention.is_none();
@@ -202,7 +207,7 @@ impl AgedCellsFile {
 }
 
 impl CellSet {
-    /// Complains if the set is not of cells as a part has them.
+    /// Checks that the set fits the cells of a part.
     pub(super) fn check_part(&self, geometry: &DieGeometry, wrong: &mut Complaints) {
         let found = |bits: u32| format!("`{}`, of cells of {bits} bits", self.name);
         let bits = geometry.bits_per_cell;

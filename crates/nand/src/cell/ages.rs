@@ -1,22 +1,22 @@
-//! Levels that are published as a table: eight states at five ages.
+//! Threshold voltages that are published as a table: eight states at five ages.
 //!
-//! Cai et al., Proc. IEEE 105(9), 2017 (arXiv:1706.08642), tables 4 and 5: planar TLC at 2,000 cycles. The set `cai-tlc-2017`
-//! (`data/cells`) has the numbers; this is what lies between the ages.
+//! Cai et al., Proc. IEEE 105(9), 2017 (arXiv:1706.08642), tables 4 and 5: planar TLC at 2,000 cycles. The
+//! set `cai-tlc-2017` (`data/cells`) has the numbers; this module interpolates between the ages.
 
 use super::levels::Level;
 
-/// Means and deviations of all states at some ages, the youngest first.
+/// Means and deviations of all states at several ages, the youngest first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ages {
-    /// Hours since the program, rising.
+    /// Hours since the program, increasing.
     pub hours: Vec<f64>,
     /// The states at each age.
     pub states: Vec<Vec<Level>>,
 }
 
 impl Ages {
-    /// The states after `hours`: between two ages in a straight line over the logarithm of time, before the first and after the last
-    /// as there.
+    /// The states after `hours`: interpolated linearly over the logarithm of time, constant before the first
+    /// and after the last age.
     pub fn at(&self, hours: f64) -> Vec<Level> {
         let next = self.hours.iter().position(|age| *age >= hours).unwrap_or(self.hours.len() - 1);
         let before = next.saturating_sub(1);

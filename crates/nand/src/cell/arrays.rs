@@ -1,9 +1,9 @@
-//! The cells behind the arrays of dies: what [`Physics`] asks of a parameter set.
+//! The cell model of the arrays of dies: [`Physics`] over a parameter set.
 //!
-//! Program times come from the loops, outcomes of reads from error rates that are calculated once for each class of word lines
-//! and then looked up. Erases count the cycles of blocks; time and temperature are a condition of all cells, and time is the
-//! simulated clock's only where that is asked for (`passing.rs`). The states of cells in other modes than the native one are in
-//! `mode.rs`.
+//! Program times follow from the loops, outcomes of reads from error rates that are calculated once for each
+//! class of word lines and then looked up. Erases count the P/E cycles of blocks; retention time and
+//! temperature are a condition of all cells, and retention time follows the simulated clock only if
+//! configured (`passing.rs`). `mode.rs` has the states of cells in other modes than the native one.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -28,10 +28,10 @@ use crate::geometry::PlaneBlock;
 use crate::physics::{MOST_STATES, Outcome, Parameters, Physics, Sensed, Work};
 use crate::{Part, Stage};
 
-/// Classes of the place of a word line within a loop. Chosen: the mean of whole loops is right to a 64th.
+/// Number of classes of programming speed within a loop. Chosen: the mean of whole loops is exact to 1/64.
 const FASTER: usize = 64;
 
-/// Cells of a parameter set behind the dies of a part.
+/// Cell model of the dies of a part with one parameter set.
 #[derive(Clone, Debug)]
 pub struct CellArrays {
     set: Arc<CellSet>,
@@ -42,11 +42,11 @@ pub struct CellArrays {
     /// Erases of each block of each die.
     erases: Vec<u32>,
     ways: Ways,
-    /// How programs of each way go, for each place within a loop.
+    /// Results of programs for each program variant and speed class.
     programs: Vec<Vec<Option<Done>>>,
     rates: RateTable,
     surges: Vec<Surge>,
-    /// None where all data are held for as long as the condition says.
+    /// `None` if all data have the retention time of the condition.
     passing: Option<Passing>,
 }
 
@@ -78,7 +78,8 @@ impl State for CellArrays {
         self.erases = from.value("erases")?;
         self.passing.iter_mut().try_for_each(|passing| passing.load_state(from))?;
         self.ways.load_state(from)?;
-        // The drawn properties of layers, blocks and chips follow from the seed; the course of programs, from the ways.
+        // The drawn properties of layers, blocks and chips follow from the seed; the results of programs,
+        // from the program variants.
         self.chance = Chance::new(self.seed);
         self.programs.clear();
         self.rates.forget_ways();
@@ -87,11 +88,11 @@ impl State for CellArrays {
     }
 }
 
-/// How a program went.
+/// The result of a program.
 #[derive(Clone, Copy, Debug)]
 struct Done {
     time: Duration,
-    /// Loops, and the verifies in them.
+    /// Number of loops and of verifies.
     steps: (u32, u32),
     first: [u8; MOST_STATES],
     last: [u8; MOST_STATES],
@@ -104,7 +105,7 @@ impl Done {
     }
 }
 
-/// The properties of a part that determine the index of a word line in the tables.
+/// The properties of a part that determine the table index of a word line.
 #[derive(Clone, Copy, Debug)]
 struct ArrayShape {
     first_die: u32,
@@ -115,11 +116,10 @@ struct ArrayShape {
 }
 
 impl CellArrays {
-    /// The cells of `set` behind the `dies` of `part`, after what `condition` says; its cycles come on top of the erases that the
-    /// blocks get.
+    /// The cells of `set` in the `dies` of `part`, under `condition`; its cycles are added to the erases of
+    /// the run.
     ///
-    /// # Errors
-    /// If the set is not of cells as the part has them.
+    /// # Errors If the set does not fit the cells of the part.
     pub fn new(
         set: Arc<CellSet>,
         part: &Part,
@@ -155,21 +155,21 @@ impl CellArrays {
         })
     }
 
-    /// The same cells, which pass earlier in these spans of time.
+    /// The same cells, which pass their verifies earlier in these spans of time.
     #[must_use]
     pub fn with_surges(self, surges: Vec<Surge>) -> Self {
         Self { surges, ..self }
     }
 
-    /// The same cells, which lose charge as simulated time passes: data from before the run are as old as the condition says when it
-    /// begins, those that are written in it are new then.
+    /// The same cells with retention time that passes with simulated time: data from before the run have the
+    /// age of the condition when the run begins, data written in the run age from their program on.
     #[must_use]
     pub fn with_time_passing(self) -> Self {
         let passing = Passing::new(self.erases.len(), self.shape.word_lines);
         Self { passing: Some(passing), ..self }
     }
 
-    /// The data of a program are new when it begins.
+    /// Records the begin of a program, from which its data age.
     fn note_begin(&mut self, work: &Work<'_>) {
         if self.passing.is_none() {
             return;
@@ -180,13 +180,13 @@ impl CellArrays {
         }
     }
 
-    /// The hours that a word line has held its data for.
+    /// Retention time of a word line, in hours.
     fn hours(&self, block: usize, word_line: u32, now: Instant) -> f64 {
         let laid = self.rates.hours();
         self.passing.as_ref().map_or(laid, |passing| passing.hours(block, word_line, laid, now))
     }
 
-    /// By how many loops cells pass earlier now.
+    /// Number of loops by which cells pass earlier at `now`.
     fn early(&self, now: Instant) -> u8 {
         let since = now - Instant::ZERO;
         let surge = self.surges.iter().find(|surge| surge.from <= since && since < surge.to);
@@ -198,13 +198,13 @@ impl CellArrays {
         self.seed
     }
 
-    /// The dies that they are behind.
+    /// The dies of these cells.
     pub fn dies(&self) -> Range<u32> {
         let ArrayShape { first_die, blocks, .. } = self.shape;
         first_die..first_die + self.erases.len() as u32 / blocks
     }
 
-    /// The number of a block over all dies.
+    /// Index of a block over all dies.
     fn block(&self, at: PlaneBlock) -> usize {
         ((at.die.0 - self.shape.first_die) * self.shape.blocks + at.block) as usize
     }
@@ -213,13 +213,13 @@ impl CellArrays {
         (u64::from(word_line) * u64::from(self.shape.layers) / u64::from(self.shape.word_lines)) as u32
     }
 
-    /// The place of a layer within a loop, as a class. To draw it each time takes less than to fetch it.
+    /// The speed class of a layer within a loop. Drawing it each time is faster than a table lookup.
     fn faster(&self, at: PlaneBlock, layer: u32) -> usize {
         let faster = Variation::faster(Place { chip: at.die.0, block: at.block, layer }, self.chance.speeds);
         (faster * FASTER as f64) as usize
     }
 
-    /// How a program of a word line goes in such a way.
+    /// The result of a program of a word line with a program variant and a speed class.
     fn program(&mut self, way: u8, class: usize) -> Option<&Done> {
         self.set.ispp.as_ref()?;
         let (way, number) = (self.ways.get(way), usize::from(way));
@@ -258,8 +258,8 @@ impl CellArrays {
         }
     }
 
-    /// The way in which a word line was programmed that is read in a mode: where that is another one than it was programmed in, the
-    /// usual one of that mode.
+    /// The program variant of a word line that is read in `mode`; if it was programmed in another mode, the
+    /// default variant of `mode`.
     fn way_of(&mut self, at: PlaneBlock, word_line: u32, mode: CellMode) -> u8 {
         let way = self.ways.of(self.block(at), word_line);
         if self.ways.get(way).held.is_in(mode) {
@@ -268,8 +268,8 @@ impl CellArrays {
         self.ways.number(&Parameters::DATA_SHEET, 0, 0, Held::of(mode))
     }
 
-    /// The state of a word line after a program in a mode. In a reprogram, the page of the two that is replaced tells which bit is
-    /// rewritten.
+    /// The state of a word line after a program in a mode. In a reprogram, the replaced page determines the
+    /// rewritten bit.
     fn held_after(&self, work: &Work<'_>, at: PlaneBlock, word_line: u32) -> Held {
         let CellMode::Reprogrammed(times) = work.mode else { return Held::of(work.mode) };
         let before = match times {
@@ -282,7 +282,8 @@ impl CellArrays {
         held.after(bit, self.ahead(at, word_line, held))
     }
 
-    /// How many cells above those of a word line, in the layers that are programmed after its own, are ahead of them.
+    /// Number of word lines above this one in the string (the layers programmed after its own) with more
+    /// reprogram passes.
     fn ahead(&self, at: PlaneBlock, word_line: u32, held: Held) -> u8 {
         if self.set.background.is_none() {
             return 0;
@@ -294,7 +295,7 @@ impl CellArrays {
         two_bits.filter(|above| above.rewrites() > held.rewrites()).count() as u8
     }
 
-    /// The time of a program and its outcome where factors say it.
+    /// The time and outcome of a program if the set has fixed factors.
     fn by_factors(&mut self, work: &Work<'_>, outcome: Option<&mut Outcome>) -> Option<Duration> {
         let (factors, ispp) = (self.set.factors.as_ref()?, self.set.ispp.as_ref()?);
         let time = factors.time(ispp, work.parameters, work.data_sheet);
@@ -315,7 +316,7 @@ impl CellArrays {
             return time;
         }
         let (early, word_line) = (self.early(work.begin), work.word_line());
-        // A word line is programmed again with the parameters of the data sheet.
+        // A reprogram uses the parameters of the data sheet.
         let parameters = if work.mode.is_again() { &Parameters::DATA_SHEET } else { work.parameters };
         let (layer, states) = (self.layer(word_line), self.set.states() - 1);
         let (mut slowest, mut first_way) = (None, None);
@@ -339,7 +340,7 @@ impl CellArrays {
         time
     }
 
-    /// The errors of a word line of the first plane right after its program.
+    /// Writes the errors of a word line of the first plane directly after its program into `outcome`.
     fn tell_errors(&mut self, work: &Work<'_>, way: u8, outcome: &mut Outcome) {
         let (at, word_line) = (work.blocks[0], work.word_line());
         let bits = work.mode.bits(self.set.coding.bits());
@@ -368,7 +369,8 @@ impl CellArrays {
         }
     }
 
-    /// By how many deviations a read of a page with an entry of the table has to err for the error correction not to take it.
+    /// The failure limit of a page with a table entry: the deviation, in standard deviations, from which on
+    /// the ECC fails.
     fn limit(&mut self, sensed: &Sensed, entry: u32) -> f64 {
         let Sensed { at, word_line, page_type: page, mode, now, .. } = *sensed;
         let (block, layer) = (self.block(at), self.layer(word_line));
@@ -381,7 +383,7 @@ impl CellArrays {
         }
     }
 
-    /// By how many deviations a page errs each time that it is read, until its block is erased.
+    /// The recurring deviation of the errors of a page in each read, until its block is erased.
     fn recurring(&self, sensed: &Sensed) -> f64 {
         let Sensed { at, word_line, page_type, .. } = *sensed;
         let in_block = u64::from(word_line * self.set.coding.bits() + page_type);
@@ -391,7 +393,7 @@ impl CellArrays {
         self.chance.deviates.deviate(&mut self.chance.pages.stream(number))
     }
 
-    /// How often the cells are sensed for a page.
+    /// Number of senses for a page.
     fn senses(&self, page: u32, way: u8) -> u32 {
         let held = self.ways.get(way).held;
         let sensed = |coding: &Coding| coding.sensed(page).count() as u32;
@@ -399,7 +401,7 @@ impl CellArrays {
     }
 }
 
-/// The middle of a class of places within a loop.
+/// The middle of a speed class, as a fraction of a loop.
 fn middle(class: usize) -> f64 {
     (class as f64 + 0.5) / FASTER as f64
 }

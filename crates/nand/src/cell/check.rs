@@ -1,4 +1,4 @@
-//! Checks the file of a parameter set and builds the set.
+//! Validation of a parameter set file, which builds the set.
 
 use wordline_kernel::Complaints;
 
@@ -25,7 +25,7 @@ fn is_share(value: f64) -> bool {
     (0.0..=1.0).contains(&value)
 }
 
-/// Complains about a number that is not finite and at least 0.
+/// Requires a finite number of at least 0.
 fn at_least_zero(wrong: &mut Complaints, key: &str, value: f64) {
     wrong.require(value >= 0.0 && value.is_finite(), key, value, "a number from 0 on");
 }
@@ -35,10 +35,9 @@ fn above_zero(wrong: &mut Complaints, key: &str, value: f64) {
 }
 
 impl CellsFile {
-    /// The set, or everything that is wrong with it.
+    /// The set, or all complaints.
     ///
-    /// # Errors
-    /// With the full key of each complaint.
+    /// # Errors All complaints, with their full keys.
     pub fn check(&self) -> Result<CellSet, Complaints> {
         let mut wrong = Complaints::default();
         let (base, coding, references) = self.levels.check(&mut wrong);
@@ -103,7 +102,7 @@ impl LevelsFile {
             before = age.hours;
         }
         if !wrong.0.is_empty() {
-            // Nothing follows from levels that are wrong: the caller ends with the complaints.
+            // Placeholders: the caller returns the complaints.
             return (Base::Programmed(Vec::new()), coding, Vec::new());
         }
         let base = if measured {

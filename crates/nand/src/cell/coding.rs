@@ -1,15 +1,15 @@
-//! Codings: which bits each state of a cell stands for.
+//! Codings: the bits that each state of a cell encodes.
 
 use std::fmt;
 
-/// The reason why a coding is refused.
+/// The reason why a coding is invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CodingError {
-    /// The codes are not as many as a power of two from 2 to 16.
+    /// The number of codes is not a power of two from 2 to 16.
     Count(usize),
-    /// A code is too large, or two states have it.
+    /// A code is too large, or occurs twice.
     NoPermutation(u8),
-    /// States that are neighbours differ in more than one bit.
+    /// Neighbouring states differ in more than one bit.
     NotGray(usize),
 }
 
@@ -25,8 +25,8 @@ impl fmt::Display for CodingError {
     }
 }
 
-/// The bits that each state stands for, the erased one first. Bit 0 is that of the lowest page of a word line. Neighbours differ
-/// in one bit, so that a cell that is read as its neighbour costs one bit error.
+/// The bits that each state encodes, the erased state first. Bit 0 belongs to the lowest page of a word line.
+/// Neighbouring states differ in one bit (Gray code), so that a misread between neighbours is one bit error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Coding {
     codes: Vec<u8>,
@@ -35,8 +35,7 @@ pub struct Coding {
 impl Coding {
     /// The coding with these codes, by state.
     ///
-    /// # Errors
-    /// If it is no permutation or not Gray.
+    /// # Errors If the codes are not a permutation or not a Gray code.
     pub fn new(codes: &[u8]) -> Result<Self, CodingError> {
         if !(codes.len().is_power_of_two() && (2..=16).contains(&codes.len())) {
             return Err(CodingError::Count(codes.len()));
@@ -69,17 +68,17 @@ impl Coding {
         &self.codes
     }
 
-    /// How many states there are.
+    /// Number of states.
     pub fn states(&self) -> usize {
         self.codes.len()
     }
 
-    /// Bits a cell.
+    /// Bits per cell.
     pub fn bits(&self) -> u32 {
         self.codes.len().ilog2()
     }
 
-    /// The bit of page `page` that `state` stands for.
+    /// The bit of page `page` in `state`.
     pub fn bit(&self, state: usize, page: u32) -> bool {
         self.codes[state] >> page & 1 == 1
     }
@@ -90,7 +89,7 @@ impl Coding {
     }
 }
 
-/// The lowest `bits` bits the other way round: the page with the fewest sensings is the lowest.
+/// The lowest `bits` bits in reverse order, so that the lowest page has the fewest sensings.
 fn reversed(code: u8, bits: u32) -> u8 {
     (0..bits).fold(0, |turned, bit| turned << 1 | code >> bit & 1)
 }

@@ -1,4 +1,4 @@
-//! The stress that cells have taken, and the effects that are switched on.
+//! The wear and retention condition of cells, and the effects that are enabled.
 
 /// Boltzmann's constant, in electron volts a kelvin (CODATA 2018).
 const BOLTZMANN: f64 = 8.617_333_262e-5;
@@ -6,34 +6,35 @@ const BOLTZMANN: f64 = 8.617_333_262e-5;
 /// Kelvin at 0 degrees Celsius.
 pub const ZERO_CELSIUS: f64 = 273.15;
 
-/// The stress that the cells of a word line have taken.
+/// The condition of the cells of a word line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Condition {
-    /// Programs and erases of the block.
+    /// P/E cycles of the block.
     pub cycles: f64,
-    /// Hours since the program. A condition, never the simulated clock.
+    /// Retention time in hours: a condition, not the simulated clock.
     pub hours: f64,
-    /// The temperature in that time, in degrees Celsius.
+    /// The retention temperature, in degrees Celsius.
     pub celsius: f64,
     /// Reads of the block since the program.
     pub reads: f64,
-    /// How often each neighbour was programmed again after these cells were.
+    /// Reprogram passes of each neighbour after these cells were programmed.
     pub again: f64,
-    /// How many of the times that these cells were programmed again, cells above them in their strings were ahead of them: 0 in the
-    /// order from the source line up.
+    /// Reprogram passes of these cells during which cells above them in the string had more passes: 0 when
+    /// reprogrammed in order from the source line up.
     pub ahead: f64,
 }
 
 impl Condition {
-    /// New cells, just programmed, at 30 degrees (the temperature of JESD218 client drives and of cubeFTL's figure 14).
+    /// New cells directly after their program, at 30 degrees (the temperature of JESD218 client drives and of
+    /// cubeFTL's figure 14).
     pub const FRESH: Self =
         Self { cycles: 0.0, hours: 0.0, celsius: 30.0, reads: 0.0, again: 0.0, ahead: 0.0 };
 }
 
-/// The effects that shift threshold voltages. Each can be switched off by itself.
+/// The effects that shift threshold voltages. Each can be disabled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Effect {
-    /// Programs and erases.
+    /// P/E cycles.
     Cycles,
     /// Time and temperature since the program.
     Retention,
@@ -83,7 +84,7 @@ impl Effect {
     }
 }
 
-/// Which effects count.
+/// The set of enabled effects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effects(u16);
 
@@ -93,19 +94,20 @@ impl Effects {
     /// None.
     pub const NONE: Self = Self(0);
 
-    /// The same without one.
+    /// The set without `effect`.
     #[must_use]
     pub fn without(self, effect: Effect) -> Self {
         Self(self.0 & !(1 << effect as u16))
     }
 
-    /// Whether it counts.
+    /// Whether `effect` is enabled.
     pub fn has(self, effect: Effect) -> bool {
         self.0 >> effect as u16 & 1 == 1
     }
 }
 
-/// How many times faster a process with an activation energy in electron volts goes at `celsius` than at `reference` (Arrhenius).
+/// The Arrhenius acceleration factor at `celsius` relative to `reference`, for an activation energy in
+/// electron volts.
 pub fn acceleration(energy: f64, celsius: f64, reference: f64) -> f64 {
     let (hot, cold) = (celsius + ZERO_CELSIUS, reference + ZERO_CELSIUS);
     libm::exp(energy / BOLTZMANN * (1.0 / cold - 1.0 / hot))

@@ -1,5 +1,5 @@
-//! Normal deviates for what is drawn with every command: by the ziggurat of Marsaglia and Tsang (J. Stat. Software 5(8), 2000), which
-//! is exact and takes one number and one comparison in 99 of 100 cases.
+//! Normal deviates for the draws of every command, by the ziggurat method of Marsaglia and Tsang (J. Stat.
+//! Software 5(8), 2000), which is exact and takes one number and one comparison in 99 of 100 cases.
 
 use wordline_kernel::{Seed, Stream, Streams};
 
@@ -8,28 +8,28 @@ use super::variation::Variation;
 
 /// Layers of the ziggurat.
 const LAYERS: usize = 256;
-/// Where the tail begins, for this many layers of one area.
+/// Begin of the tail, for this many layers of equal area.
 const TAIL: f64 = 3.654_152_885_361_009;
 
-/// The random deviations of cells behind arrays, by seed.
+/// The random deviations of the cells, by seed.
 #[derive(Clone, Debug)]
 pub struct Chance {
     /// Normal deviates.
     pub deviates: Ziggurat,
-    /// The place of each layer of each block within a loop.
+    /// The programming speed of each layer of each block within a loop.
     pub speeds: Streams,
     /// The recurring part of the errors of a page, by its number and the erases of its block.
     pub pages: Streams,
 }
 
 impl Chance {
-    /// That of a seed.
+    /// The random sources of a seed.
     pub fn new(seed: Seed) -> Self {
         let (speeds, pages) = (Variation::speeds(seed), seed.streams("cells.page"));
         Self { deviates: Ziggurat::new(), speeds, pages }
     }
 
-    /// The number of independent events, of which there are `mean` on average, that happen this time.
+    /// A random number of independent events with the given mean.
     #[inline]
     pub fn count(&self, mean: f64, random: &mut Stream) -> u32 {
         count_by(|random| self.deviates.deviate(random), mean, random)
@@ -39,14 +39,15 @@ impl Chance {
 /// The ziggurat.
 #[derive(Clone, Debug)]
 pub struct Ziggurat {
-    /// The right end of each layer, the lowest first; that of the lowest as a rectangle of the area that it has with the tail.
+    /// The right end of each layer, the lowest first; for the lowest, the end of a rectangle of the area of
+    /// layer and tail.
     ends: [f64; LAYERS + 1],
-    /// The density at each.
+    /// The density at each end.
     density: [f64; LAYERS + 1],
 }
 
 impl Ziggurat {
-    /// Its layers, all of one area.
+    /// Builds layers of equal area.
     pub fn new() -> Self {
         let density = |x: f64| libm::exp(-0.5 * x * x);
         let area = TAIL * density(TAIL) + (2.0 * std::f64::consts::PI).sqrt() * upper_tail(TAIL);
@@ -59,7 +60,7 @@ impl Ziggurat {
         Self { ends, density: ends.map(density) }
     }
 
-    /// A sample of the normal distribution with deviation 1.
+    /// A sample of the standard normal distribution.
     #[inline]
     pub fn deviate(&self, random: &mut Stream) -> f64 {
         loop {
@@ -76,7 +77,7 @@ impl Ziggurat {
         }
     }
 
-    /// A deviate at the edge of a layer: in the tail, or below the density; `None` where it is rejected.
+    /// A deviate at the edge of a layer: in the tail, or below the density; `None` if it is rejected.
     #[cold]
     #[inline(never)]
     fn at_edge(&self, layer: usize, x: f64, random: &mut Stream) -> Option<f64> {

@@ -1,5 +1,6 @@
-//! Fixed factors in the place of what cells do: the emulation of cubeFTL's evaluation (section 6.1), whose platform made programs of
-//! followers shorter and retries fewer by so much, and drew which reads are tried again.
+//! Fixed factors instead of a cell model: the emulation of cubeFTL's evaluation (section 6.1), whose platform
+//! shortened the programs of followers and reduced retries by fixed factors, and drew the reads that need a
+//! retry.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,37 +10,38 @@ use super::ispp::{How, Ispp};
 use super::read::Reading;
 use crate::physics::Parameters;
 
-/// The factors. Loops of leaders and the window are those of the set's `ispp`, entries of the retry table those of its `read`.
+/// The factors. The loops of leaders and the window are in the set's `ispp`, the retry table is in its
+/// `read`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Factors {
-    /// The share of a program that is saved where all verifies are skipped that may be; fewer save in proportion. A narrower window saves
-    /// its share of the whole one on top.
+    /// The share of the program time that is saved if all verifies that may be skipped are skipped; fewer
+    /// skips save in proportion. A narrower window saves its share of the whole window in addition.
     pub skipping: f64,
-    /// BER_EP1 of a leader: drawn evenly between the two for each layer of each block.
+    /// BER_EP1 of a leader: drawn uniformly between the two for each layer of each block.
     pub erased_to_p1: [f64; 2],
-    /// The share of retries that are left of reads whose levels are kept by layer.
+    /// The share of retries that remain for reads whose read offsets are stored by layer.
     pub kept: f64,
-    /// Reads that are tried again, by the hours that data are held for, rising; the last entry counts that is not beyond. None before the
-    /// first.
+    /// Reads that need a retry, by retention time in increasing order; the last entry at or below the
+    /// retention time applies, and before the first there are no retries.
     #[serde(default)]
     pub ages: Vec<Tried>,
 }
 
-/// Reads at an age.
+/// Retries at an age.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Tried {
-    /// The age.
+    /// Retention time in hours.
     pub hours: f64,
-    /// The share of pages that are tried again.
+    /// The share of pages that need a retry.
     pub share: f64,
-    /// Retries of those: drawn evenly from the first to the second number for each page.
+    /// Retries of these pages: drawn uniformly from the first to the second number for each page.
     pub retries: [u8; 2],
 }
 
 impl Factors {
-    /// Complains about factors that are none, and about a set that does not say the rest.
+    /// Checks the ranges of the factors, and that the set has the tables `ispp` and `read`.
     pub fn check(&self, ispp: Option<&Ispp>, reading: Option<&Reading>, wrong: &mut Complaints) {
         let share = |value: f64| (0.0..1.0).contains(&value);
         wrong.require(share(self.skipping), "factors.skipping", self.skipping, "a share below 1");
@@ -73,7 +75,7 @@ impl Factors {
         }
     }
 
-    /// The time of a program that takes so long by the data sheet.
+    /// The time of a program that takes `data_sheet` by the data sheet.
     pub fn time(&self, ispp: &Ispp, parameters: &Parameters, data_sheet: Duration) -> Duration {
         let safe = ispp.safe_skips(&How::default());
         let skipped: u32 = safe
@@ -87,13 +89,13 @@ impl Factors {
         Duration::from_ps((data_sheet.ps() as f64 * (1.0 - saved).max(0.0)) as u64)
     }
 
-    /// BER_EP1 of a layer of a block, by the number of the layer among those of all blocks.
+    /// BER_EP1 of a layer of a block, by the number of the layer over all blocks.
     pub fn erased_to_p1(&self, layer: u64, seed: Seed) -> f64 {
         let [least, most] = self.erased_to_p1;
         least + (most - least) * seed.stream("cells.factors.layer", layer).unit()
     }
 
-    /// How often a page is tried again that is held for this many hours, by a number of its own.
+    /// Retries of the page with number `page` after `hours` of retention.
     fn retries(&self, hours: f64, page: u64, seed: Seed) -> u8 {
         let Some(tried) = self.ages.iter().rfind(|tried| tried.hours <= hours) else { return 0 };
         let mut random = seed.stream("cells.factors.page", page);
@@ -104,8 +106,9 @@ impl Factors {
         least + random.below(u64::from(most - least) + 1) as u8
     }
 
-    /// Whether a page cannot be read with an entry: up to `last`, that of the table, it has to be as high as the retries that the page
-    /// needs; those behind count the retries of reads whose levels are kept.
+    /// Whether a page cannot be read with a table entry. Entries up to `last`, the last of the table, must be
+    /// at least the number of retries that the page needs; entries beyond it count the retries of reads with
+    /// stored read offsets.
     pub fn is_unread(&self, hours: f64, (page, seed): (u64, Seed), entry: u8, last: u8) -> bool {
         let needed = self.retries(hours, page, seed);
         match entry.checked_sub(last).filter(|beyond| *beyond > 0) {
@@ -114,7 +117,7 @@ impl Factors {
         }
     }
 
-    /// Entries behind a table with this last one.
+    /// Number of entries beyond a table whose last entry is `last`.
     pub fn kept_entries(&self, last: u8) -> u8 {
         (f64::from(last) * self.kept).ceil() as u8
     }

@@ -1,4 +1,4 @@
-//! Parameter sets as they are written: TOML under `data/cells`. `check.rs` makes a [`CellSet`](super::CellSet) of one.
+//! Parameter set files: TOML under `data/cells`. `check.rs` turns one into a [`CellSet`](super::CellSet).
 
 use std::collections::BTreeMap;
 
@@ -8,17 +8,17 @@ use wordline_kernel::{Bytes, Duration};
 
 use super::factors::Factors;
 
-/// A parameter set as it is written.
+/// A parameter set file, unchecked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CellsFile {
     /// Name of the set.
     pub name: String,
-    /// Where its numbers come from, in short; `because` says it of each.
+    /// The source of its numbers, in short; `because` has the source of each.
     pub source: String,
     /// The states of new cells.
     pub levels: LevelsFile,
-    /// The effect of program and erase cycles.
+    /// The effect of P/E cycles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cycles: Option<CyclesFile>,
     /// The effect of retention time.
@@ -36,16 +36,16 @@ pub struct CellsFile {
     /// The variation by layer, block and chip.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variation: Option<VariationFile>,
-    /// How it programs.
+    /// Incremental step pulse programming (ISPP).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ispp: Option<IsppFile>,
-    /// How it is read.
+    /// Read reference voltages, ECC and read retry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read: Option<ReadFile>,
-    /// Fixed factors in the place of what cells do behind arrays.
+    /// Fixed factors instead of the cell model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub factors: Option<Factors>,
-    /// Of each key, or table of keys, why its numbers are what they are: begins with `source`, `chosen` or `fitted`.
+    /// The reason for the numbers of each key or table of keys: begins with `source`, `chosen` or `fitted`.
     #[serde(default)]
     pub because: BTreeMap<String, String>,
 }
@@ -54,20 +54,21 @@ pub struct CellsFile {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LevelsFile {
-    /// The bits of each state, the erased one first, as numbers; the lowest bit is that of the lowest page. Neighbours differ in one bit.
-    /// Left out: the usual coding of as many states as there are.
+    /// The bits of each state, the erased state first, as numbers; the lowest bit belongs to the lowest page.
+    /// Neighbouring states differ in one bit. Left out: the usual coding for the number of states.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coding: Option<Vec<u8>>,
-    /// The mean of each state, rising.
+    /// The mean of each state, increasing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mean: Vec<f64>,
     /// The deviation of each state.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub deviation: Vec<f64>,
-    /// States that were measured at several ages, in the place of `mean` and `deviation`.
+    /// States measured at several ages, instead of `mean` and `deviation`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ages: Vec<AgeFile>,
-    /// The read references, one between each two states. Left out: those at which fewest new cells are misread.
+    /// The read reference voltages, one between each two states. Left out: the voltages at which the fewest
+    /// new cells are misread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub references: Option<Vec<f64>>,
     /// Degrees of freedom of Student's t distribution, at least 3. Left out: states are normally distributed.
@@ -81,21 +82,21 @@ pub struct LevelsFile {
 pub struct AgeFile {
     /// Hours since the program.
     pub hours: f64,
-    /// The mean of each state, rising.
+    /// The mean of each state, increasing.
     pub mean: Vec<f64>,
     /// The deviation of each state.
     pub deviation: Vec<f64>,
 }
 
-/// The effect of program and erase cycles.
+/// The effect of P/E cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CyclesFile {
     /// The deviation that 1,000 cycles add to each state.
     pub widening: f64,
-    /// By how much 1,000 cycles raise the erased state.
+    /// The rise of the erased state by 1,000 cycles.
     pub erased_rise: f64,
-    /// The power of the cycles with which both grow.
+    /// The exponent of the cycles in the growth of both.
     pub exponent: f64,
 }
 
@@ -103,21 +104,21 @@ pub struct CyclesFile {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RetentionFile {
-    /// By how much the mean of each state moves in ten times the time; never more than that of the state below.
+    /// The shift of the mean of each state per decade of time; never more than the shift of the state below.
     pub drift: Vec<f64>,
-    /// The variance that each state gains in ten times the time.
+    /// The variance that each state gains per decade of time.
     pub widening: f64,
-    /// The cycles at which the two above hold.
+    /// The cycles at which the two values above apply.
     pub cycles: f64,
-    /// The power of the cycles with which both grow.
+    /// The exponent of the cycles in the growth of both.
     pub exponent: f64,
-    /// The share of both that new cells have.
+    /// The share of both in new cells.
     pub unworn: f64,
-    /// When the logarithm of time begins, in hours.
+    /// The onset of the logarithm of time, in hours.
     pub onset_hours: f64,
     /// The activation energy, in electron volts.
     pub activation_energy: f64,
-    /// The temperature at which time counts as it is, in degrees Celsius.
+    /// The reference temperature of the retention time, in degrees Celsius.
     pub celsius: f64,
 }
 
@@ -125,9 +126,9 @@ pub struct RetentionFile {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DisturbFile {
-    /// By how much a million reads raise the erased state at 1,000 cycles.
+    /// The rise of the erased state by a million reads at 1,000 cycles.
     pub rise: f64,
-    /// The power of the reads with which it grows.
+    /// The exponent of the reads in this growth.
     pub exponent: f64,
 }
 
@@ -135,9 +136,9 @@ pub struct DisturbFile {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct InterferenceFile {
-    /// By how much each further program of the neighbours raises all states.
+    /// The rise of all states by each further program of the neighbours.
     pub rise: f64,
-    /// The variance that each adds.
+    /// The variance that each program adds.
     pub widening: f64,
 }
 
@@ -145,11 +146,11 @@ pub struct InterferenceFile {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BackgroundFile {
-    /// The share of cells left behind where cells above in the string were ahead once when a cell was programmed again.
+    /// The share of cells left behind if cells above in the string had more passes during one reprogram.
     pub share: f64,
-    /// The power of how often, with which it grows.
+    /// The exponent of the number of such reprograms in this growth.
     pub power: f64,
-    /// How far they are left behind.
+    /// The distance by which they are left behind.
     pub drop: f64,
 }
 
@@ -161,15 +162,16 @@ pub struct VariationFile {
     pub layers: u32,
     /// Word lines of a layer.
     pub word_lines: u32,
-    /// The deviation of the logarithm of how strongly the layers of a block differ.
+    /// The deviation of the logarithm of the contrast between the layers of a block.
     pub block: f64,
-    /// The deviation of the logarithm of how much cycles and time do to a chip.
+    /// The deviation of the logarithm of the ageing rate of a chip.
     pub chip: f64,
-    /// The deviation of the logarithm of how wide new cells of a word line are, beside others of its layer. Left out: they are alike.
+    /// The deviation of the logarithm of the distribution width of new cells between the word lines of a
+    /// layer. Left out: they are equal.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub line: f64,
-    /// Layers that are known: alpha and omega at the edges, beta the best, kappa the worst. The others lie on straight lines
-    /// between them.
+    /// Known layers: alpha and omega at the edges, beta the best, kappa the worst. The others are
+    /// interpolated linearly.
     pub roles: BTreeMap<String, RoleFile>,
 }
 
@@ -177,33 +179,33 @@ fn is_zero(value: &f64) -> bool {
     *value == 0.0
 }
 
-/// A layer that is known.
+/// A known layer.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RoleFile {
-    /// Its number, from the top.
+    /// Number of the layer, from the top.
     pub layer: u32,
-    /// The deviation of new cells, times that of `levels`.
+    /// The deviation of new cells, relative to `levels`.
     pub width: f64,
     /// A factor on the effects of cycles and time.
     pub stress: f64,
 }
 
-/// How a part programs.
+/// Parameters of programming.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct IsppFile {
     /// VFinal - VStart, in millivolts.
     pub window: f64,
-    /// By how much the programming voltage rises from loop to loop, in millivolts.
+    /// The step of the programming voltage from loop to loop, in millivolts.
     pub step: f64,
-    /// tPGM, a pulse.
+    /// tPGM, the time of a pulse.
     pub pulse: Duration,
-    /// tVFY, a verify of one state.
+    /// tVFY, the time of a verify of one state.
     pub verify: Duration,
-    /// For each programmed state the first loop in which a cell passes: a.
+    /// The first loop in which a cell of each programmed state passes: a.
     pub first: Vec<u32>,
-    /// The last one: b.
+    /// The last loop in which a cell of each programmed state passes: b.
     pub last: Vec<u32>,
     /// The deviation that P1 gains for each millivolt of a higher VStart.
     #[serde(default)]
@@ -213,35 +215,35 @@ pub struct IsppFile {
     pub final_margin: f64,
 }
 
-/// How a part is read.
+/// Parameters of reading.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReadFile {
-    /// The voltage of one step of a read level.
+    /// The voltage of one step of a read offset.
     pub level_step: f64,
-    /// Errors that are corrected in a frame.
+    /// Errors that the ECC corrects in a frame.
     pub ecc_bits: u32,
-    /// Data of a frame.
+    /// Data bytes of a frame.
     pub ecc_frame: Bytes,
-    /// The time to decode a page by hard decisions.
+    /// The time of hard-decision decoding of a page.
     pub decode: Duration,
-    /// The time to decode it by soft decisions.
+    /// The time of soft-decision decoding of a page.
     pub decode_soft: Duration,
-    /// How many times as many errors soft decisions correct.
+    /// The factor by which soft decisions correct more errors.
     pub soft_gain: f64,
-    /// The read levels that are tried again.
+    /// The read retry table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry: Option<RetryFile>,
 }
 
-/// The read levels that are tried again.
+/// The read retry table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RetryFile {
-    /// By how much a step moves each reference.
+    /// The shift of each read reference voltage by one step.
     pub pattern: Vec<f64>,
-    /// Steps for cells that lost charge.
+    /// Number of steps for cells that lost charge.
     pub steps: u32,
-    /// Steps before them, for other causes.
+    /// Number of steps before them, for other causes.
     pub before: u32,
 }

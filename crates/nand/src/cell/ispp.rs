@@ -1,56 +1,62 @@
-//! Incremental step pulse programming: loops of a pulse and verifies, counted one by one (cubeFTL, sections 2.2 and 4.1).
+//! Incremental step pulse programming (ISPP): loops of a pulse and verifies, simulated one by one (cubeFTL,
+//! sections 2.2 and 4.1).
 //!
-//! Equation 1: tPROG is the sum over the loops of tPGM + k tVFY, k verifies in each; MaxLoop is ceil((VFinal - VStart) / step).
-//! Equation 2 sums the same by states: with `L` loops that are the last ones of a state and `V` verifies in each, L (tPGM + V tVFY).
+//! Equation 1: tPROG is the sum over the loops of tPGM + k tVFY, k verifies in each; MaxLoop is ceil((VFinal
+//! - VStart) / step). Equation 2 sums the same time by states: L (tPGM + V tVFY) for each, with the `L` loops
+//! that are the last ones of the state and `V` verifies in each.
 //!
-//! The cells of a state pass its verify in some loop from `first` to `last`. By default every state is verified from the first loop
-//! on until all of its cells passed; verifies before `first` find nothing and may be skipped.
+//! The cells of a state pass its verify in some loop from `first` to `last`. By default every state is
+//! verified from the first loop on until all of its cells have passed; no cell passes a verify before
+//! `first`, so that these may be skipped.
 
 use wordline_kernel::{Duration, Stream};
 
 use super::math::{normal, upper_tail};
 
-/// The loops in which the cells of a state pass their verify, counted from the first loop of the program: a and b of figure 8.
+/// The range of loops in which the cells of a state pass their verify, counted from the first loop of the
+/// program: a and b of figure 8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Loops {
-    /// The first one.
+    /// First loop.
     pub first: u32,
-    /// The last one.
+    /// Last loop.
     pub last: u32,
 }
 
-/// How a part programs.
+/// Parameters of programming.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ispp {
     /// VFinal - VStart, in millivolts.
     pub window: f64,
-    /// By how much the programming voltage rises from loop to loop, in millivolts.
+    /// The step of the programming voltage from loop to loop, in millivolts.
     pub step: f64,
-    /// tPGM, a pulse.
+    /// tPGM, the time of a pulse.
     pub pulse: Duration,
-    /// tVFY, a verify of one state.
+    /// tVFY, the time of a verify of one state.
     pub verify: Duration,
     /// The loops of each programmed state, the lowest first.
     pub loops: Vec<Loops>,
 }
 
-/// The parameters of a program that a controller can change.
+/// The parameters of a single program that a controller or the word line changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct How<'a> {
-    /// By how much VStart is raised, in millivolts.
+    /// Increase of VStart, in millivolts.
     pub start_margin: f64,
-    /// By how much VFinal is lowered, in millivolts.
+    /// Decrease of VFinal, in millivolts.
     pub final_margin: f64,
-    /// Verifies of each state that are left out at the beginning, the lowest state first; none for states that are not named.
+    /// Verifies of each state that are skipped at the beginning, the lowest state first; none for states
+    /// beyond the slice.
     pub skipped: &'a [u8],
-    /// By how many whole loops all cells pass earlier than usual, as after a sudden rise of temperature.
+    /// Number of whole loops by which all cells pass earlier than usual, as after a sudden rise of
+    /// temperature.
     pub early: u32,
-    /// By how much of a step the cells of this word line are faster than those of the slowest, from 0 to below 1. Loops are whole:
-    /// this is what makes their mean over word lines a fraction.
+    /// Speed of the cells of this word line relative to the slowest, as a fraction of a step from 0 to below
+    /// 1. Loops are whole; this makes their mean over word lines a fraction.
     pub faster: f64,
 }
 
-/// How a program went.
+/// The result of a program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Programmed {
     /// Verifies in each loop.
@@ -59,8 +65,8 @@ pub struct Programmed {
     pub loops: Vec<Loops>,
     /// The loop in which each state is first verified.
     pub verified_from: Vec<u32>,
-    /// The share of the cells of each state that passed this many loops before their first verify, 1 loop first: they lie as many
-    /// states too high.
+    /// Over-programming: the shares of the cells of each state that passed 1, 2, 3 ... loops before their
+    /// first verify. They lie as many states too high.
     pub over: Vec<Vec<f64>>,
     /// tPROG.
     pub time: Duration,
@@ -72,33 +78,33 @@ impl Programmed {
         self.verifies.iter().sum()
     }
 
-    /// The cells of programmed state `state` (0 for the lowest) that lie too high, as a share.
+    /// The share of over-programmed cells of the programmed state `state` (0 for the lowest).
     pub fn over_programmed(&self, state: usize) -> f64 {
         self.over[state].iter().sum()
     }
 }
 
 impl Ispp {
-    /// MaxLoop for a window of this many millivolts, at least one loop.
+    /// MaxLoop for a window in millivolts, at least one loop.
     fn most_loops(&self, window: f64) -> u32 {
         // A value a millionth of a step above a whole number of steps differs by rounding: 1,620 mV are ten steps
         // of 162.
         ((window / self.step - 1e-6).ceil() as u32).max(1)
     }
 
-    /// Loops of a program of a word line.
+    /// Number of loops of a program of a word line.
     pub fn max_loop(&self, how: &How<'_>) -> u32 {
         self.most_loops(self.window - how.faster * self.step - how.start_margin - how.final_margin)
     }
 
-    /// By how many loops a higher VStart brings all states forward.
+    /// Number of loops by which all states pass earlier with a higher VStart.
     fn earlier(&self, how: &How<'_>) -> u32 {
         let window = self.window - how.faster * self.step;
         self.most_loops(window) - self.most_loops(window - how.start_margin)
     }
 
-    /// By how much of a loop cells pass before the end of the loop in which the slowest word line's would: a word line's own speed,
-    /// and what a higher VStart leaves over of whole loops.
+    /// Fraction of a loop by which cells pass before the end of the loop of the slowest word line: the speed
+    /// of the word line, plus the fractional loop of a higher VStart.
     fn faster(&self, how: &How<'_>) -> f64 {
         (how.faster + how.start_margin / self.step - f64::from(self.earlier(how))).clamp(0.0, 1.0)
     }
@@ -113,13 +119,14 @@ impl Ispp {
         self.loops.iter().map(of).collect()
     }
 
-    /// Verifies that may be skipped of each state without over-programming: those before its first loop.
+    /// Verifies of each state that may be skipped without over-programming: those before its first loop.
     pub fn safe_skips(&self, how: &How<'_>) -> Vec<u8> {
         self.loops_under(how).iter().map(|state| (state.first - 1) as u8).collect()
     }
 
-    /// How cells are programmed to these states alone (0 for P1), which rise: VStart is higher by as many loops as the first cells of the
-    /// lowest one pass later than those of P1, and the last loop is that of the highest one's last cells.
+    /// The programming of cells to these states alone (0 for P1), in increasing order: VStart is raised by
+    /// the loops between the first cells of P1 and of the lowest state, and the last loop is the last loop of
+    /// the highest state.
     #[must_use]
     pub fn to_states(&self, states: &[usize]) -> Self {
         let (lowest, highest) = (states[0], states[states.len() - 1]);
@@ -133,7 +140,7 @@ impl Ispp {
         Self { window, loops: states.iter().map(of).collect(), ..self.clone() }
     }
 
-    /// Carries out a program, loop by loop.
+    /// Simulates a program, loop by loop.
     pub fn program(&self, how: &How<'_>) -> Programmed {
         let (loops, most) = (self.loops_under(how), self.max_loop(how));
         let skipped = |state: usize| u32::from(how.skipped.get(state).copied().unwrap_or_default());
@@ -150,7 +157,7 @@ impl Ispp {
         Programmed { verifies, loops, verified_from, over, time }
     }
 
-    /// Shares of the cells of a state that passed 1, 2, 3 ... loops before it is verified from loop `from` on.
+    /// Shares of the cells of a state that passed 1, 2, 3 ... loops before loop `from`, its first verify.
     fn over(&self, state: Loops, from: u32, how: &How<'_>) -> Vec<f64> {
         if from <= state.first {
             return Vec::new();
@@ -159,12 +166,12 @@ impl Ispp {
         (1..=before).map(|beyond| speed.share(state, from - beyond)).collect()
     }
 
-    /// tPROG without anything changed.
+    /// tPROG with the default parameters.
     pub fn time(&self) -> Duration {
         self.program(&How::default()).time
     }
 
-    /// The same time by equation 2: each state counts the loops that none of those below it has.
+    /// The same time by equation 2: each state counts the loops after the last loop of the states below it.
     pub fn time_by_states(&self) -> Duration {
         let mut before = 0;
         let states = self.loops.iter().enumerate().map(|(state, loops)| {
@@ -176,27 +183,29 @@ impl Ispp {
         states.fold(Duration::ZERO, |sum, time| sum + time)
     }
 
-    /// The loop in which a drawn cell of state `state` (0 for the lowest) passes, whether it is verified then or not.
+    /// The loop in which a randomly drawn cell of state `state` (0 for the lowest) passes, verified or not.
     pub fn drawn_loop(&self, state: usize, how: &How<'_>, random: &mut Stream) -> u32 {
         let loops = self.loops_under(how)[state];
         Speed::of(loops, self.faster(how)).drawn(loops, random)
     }
 }
 
-/// The programming speed of the cells of a state: the loop, as a fraction, in which each would just pass, normally distributed.
+/// The programming speed of the cells of a state: the fractional loop in which each would just pass, normally
+/// distributed.
 #[derive(Clone, Copy, Debug)]
 pub struct Speed {
     mean: f64,
     deviation: f64,
 }
 
-/// Deviations from the mean speed to the first and to the last loop. Chosen: of the 16,384 cells that one of eight states has in a
-/// page of 16 KiB, half a cell lies beyond four, so that the first and the last loop are what a word line shows.
+/// Deviations from the mean speed to the first and to the last loop. Chosen: of the 16,384 cells of one of
+/// eight states in a page of 16 KiB, half a cell lies beyond four deviations, so that a word line uses the
+/// first and the last loop.
 const REACH: f64 = 4.0;
 
 impl Speed {
-    /// That of a state that passes in `loops`: loops are whole, so a spread of b - a steps fills the loops a to b wherever the word
-    /// line lies within a step.
+    /// The speed of a state that passes in `loops`: loops are whole, so that a spread of b - a steps fills
+    /// the loops a to b for any speed of the word line within a step.
     pub fn of(loops: Loops, faster: f64) -> Self {
         let spread = f64::from(loops.last - loops.first).max(0.5);
         let middle = f64::from(loops.first + loops.last) / 2.0;

@@ -1,42 +1,43 @@
-//! Levels: where the threshold voltages of each state lie, and what is misread at given references.
+//! Threshold voltages of the states, and the misread cells at given read reference voltages.
 //!
-//! Voltages are in the units of the parameter set, mostly steps of a read level on the scale of Cai et al. (Proc. IEEE 105(9),
-//! 2017), where 0 is ground and neighbouring states lie about 64 apart.
+//! Voltages are in the units of the parameter set, mostly steps of a read offset on the scale of Cai et al.
+//! (Proc. IEEE 105(9), 2017), where 0 is ground and neighbouring states lie about 64 apart.
 
 use super::coding::Coding;
 use super::math::{Shape, least};
 
-/// The threshold voltages of the cells in one state.
+/// The distribution of the threshold voltages of one state.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Level {
     /// The mean.
     pub mean: f64,
-    /// The deviation, above 0.
+    /// The standard deviation, above 0.
     pub deviation: f64,
-    /// The cells that programming left below the others, if there are any.
+    /// The left tail: cells that programming left below the others.
     pub left: LeftTail,
 }
 
-/// Cells of a state that did not get as far as the others within the loops of their program (ReSSD, section 3.3.3: the left
-/// tail that the background pattern makes).
+/// The left tail of a state: cells that did not reach the others within the loops of their program (ReSSD,
+/// section 3.3.3: an effect of the background pattern).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LeftTail {
-    /// Their share, 0 for none.
+    /// Share of these cells, 0 for none.
     pub share: f64,
-    /// How far their mean lies below that of the others.
+    /// Distance of their mean below the mean of the others.
     pub drop: f64,
 }
 
-/// The states of a cell, the references between them, and what they stand for.
+/// The states of a cell and their coding.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Levels {
     /// The states, the erased one first.
     pub states: Vec<Level>,
     /// The shape of their distributions.
     pub shape: Shape,
-    /// The bits that they stand for.
+    /// The bits that they encode.
     pub coding: Coding,
-    /// For each programmed state, the lowest first, the shares of its cells that lie one, two ... states too high; none for most.
+    /// Over-programming: for each programmed state, the lowest first, the shares of its cells that lie one,
+    /// two ... states too high; usually empty.
     pub over: Vec<Vec<f64>>,
 }
 
@@ -59,7 +60,7 @@ impl Level {
         turned.above(-voltage, shape)
     }
 
-    /// The share of cells from `low` to `high`, without loss of digits in the tails.
+    /// The share of cells between `low` and `high`, without loss of precision in the tails.
     fn between(&self, low: f64, high: f64, shape: Shape) -> f64 {
         let share = if low >= self.mean {
             self.above(low, shape) - self.above(high, shape)
@@ -73,21 +74,21 @@ impl Level {
 }
 
 impl Levels {
-    /// The states from `base` on that a coding of fewer states has, as those of a cell that is used with fewer bits.
+    /// The states from `base` on for a coding of fewer states: a cell that is used with fewer bits.
     #[must_use]
     pub fn part(&self, base: usize, coding: Coding) -> Self {
         let states: Vec<usize> = (base..base + coding.states()).collect();
         self.of_states(&states, coding)
     }
 
-    /// These states alone, as those of a coding of their number.
+    /// These states alone, for a coding of their number.
     #[must_use]
     pub fn of_states(&self, states: &[usize], coding: Coding) -> Self {
         let states = states.iter().map(|state| self.states[*state]).collect();
         Self { states, shape: self.shape, coding, over: Vec::new() }
     }
 
-    /// How many boundaries lie between states.
+    /// Number of boundaries between states.
     pub fn boundaries(&self) -> usize {
         self.states.len() - 1
     }
@@ -100,18 +101,18 @@ impl Levels {
         wrong / self.states.len() as f64
     }
 
-    /// The reference between states `at` and `at + 1` at which fewest cells are misread.
+    /// The reference between states `at` and `at + 1` at which the fewest cells are misread.
     pub fn optimal_reference(&self, at: usize) -> f64 {
         let (low, high) = (self.states[at].mean, self.states[at + 1].mean);
         least(low.min(high), high.max(low), |reference| self.boundary_error(at, reference))
     }
 
-    /// The references at which fewest cells are misread.
+    /// The references at which the fewest cells are misread.
     pub fn optimal_references(&self) -> Vec<f64> {
         (0..self.boundaries()).map(|at| self.optimal_reference(at)).collect()
     }
 
-    /// The share of bits of a page (0 for the lowest) that are read wrong with `references`, one for each boundary.
+    /// The raw bit error rate of a page (0 for the lowest) with `references`, one for each boundary.
     pub fn page_error(&self, page: u32, references: &[f64]) -> f64 {
         let states = 0..self.states.len();
         states.map(|state| self.state_error(state, page, references)).sum::<f64>() / self.states.len() as f64

@@ -1,15 +1,16 @@
-//! Limits of a part that the parameters of a command must keep to.
+//! Limits of a part for the parameters of a command.
 
 use super::set::{Base, CellSet};
 use crate::Part;
 use crate::physics::Parameters;
 
-/// The value that was found, and the range that was wanted.
+/// The value found, and the range allowed.
 type Beyond = (String, String);
 
 impl Part {
-    /// The first of `parameters` that the part cannot follow, with what it can. Of states that cells do not have nothing can be asked;
-    /// the rest is known of parts that name their cells alone.
+    /// The first of `parameters` that the part does not support, with the range that it supports. Parameters
+    /// of states that the cells do not have are rejected; the others are checked only for parts with a cell
+    /// model.
     pub fn beyond(&self, parameters: &Parameters) -> Option<Beyond> {
         let programmed = (1usize << self.geometry.bits_per_cell) - 1;
         let skips = &parameters.skipped_verifies;
@@ -25,7 +26,7 @@ impl Part {
     }
 }
 
-/// The first number that is not 0, with its place.
+/// The first number that is not 0, with its index.
 fn first_set<T: Copy + Default + PartialEq>(all: &[T]) -> Option<(usize, T)> {
     all.iter().copied().enumerate().find(|(_, value)| *value != T::default())
 }
@@ -35,7 +36,7 @@ impl CellSet {
         self.beyond_program(parameters).or_else(|| self.beyond_levels(parameters))
     }
 
-    /// A state whose cells would all pass before they are verified, or no window left.
+    /// Reports a state whose cells would all pass before they are verified, or an empty window.
     fn beyond_program(&self, parameters: &Parameters) -> Option<Beyond> {
         let ispp = self.ispp.as_ref()?;
         let Parameters { start_margin, final_margin, skipped_verifies, .. } = parameters;
@@ -50,7 +51,7 @@ impl CellSet {
         Some((found, format!("from 0 to {}: its last cells pass in loop {}", loops.last - 1, loops.last)))
     }
 
-    /// A read level that does not lie between its states any more.
+    /// Reports a read reference voltage that would no longer lie between its states.
     fn beyond_levels(&self, parameters: &Parameters) -> Option<Beyond> {
         let step = self.reading.as_ref()?.level_step;
         let states = match &self.base {

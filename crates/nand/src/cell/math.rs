@@ -48,7 +48,7 @@ pub fn upper_tail(x: f64) -> f64 {
     0.5 * libm::erfc(x * std::f64::consts::FRAC_1_SQRT_2)
 }
 
-/// The middles of `classes` equally frequent parts of a normal distribution, the lowest first.
+/// The medians of `classes` equally probable parts of a normal distribution, the lowest first.
 pub fn middles(classes: usize) -> Vec<f64> {
     let middle = |class: usize| {
         let share = (class as f64 + 0.5) / classes as f64;
@@ -57,7 +57,7 @@ pub fn middles(classes: usize) -> Vec<f64> {
     (0..classes).map(middle).collect()
 }
 
-/// The one of `classes` equally frequent parts of a normal distribution in which `z` lies.
+/// The index of the part, of `classes` equally probable parts of a normal distribution, that contains `z`.
 pub fn class_of(z: f64, classes: usize) -> usize {
     (((1.0 - upper_tail(z)) * classes as f64) as usize).min(classes - 1)
 }
@@ -116,13 +116,14 @@ pub fn normal(random: &mut Stream) -> f64 {
     }
 }
 
-/// How many of many independent events with `mean` in all happen: Poisson, and from a mean of 30 on the normal distribution of
-/// the same mean and deviation (chosen: there the two differ by less than a hundredth in any quantile).
+/// A random number of rare independent events with `mean`: Poisson, and from a mean of 30 on the normal
+/// distribution of the same mean and deviation (chosen: there the two differ by less than a hundredth in any
+/// quantile).
 pub fn count(mean: f64, random: &mut Stream) -> u32 {
     count_by(normal, mean, random)
 }
 
-/// The same with normal deviates of another kind.
+/// As [`count`], with another source of normal deviates.
 #[inline]
 pub fn count_by(normal: impl Fn(&mut Stream) -> f64, mean: f64, random: &mut Stream) -> u32 {
     if mean <= 0.0 {
@@ -143,8 +144,8 @@ pub fn count_by(normal: impl Fn(&mut Stream) -> f64, mean: f64, random: &mut Str
     events
 }
 
-/// The share of cases in which more than `most` of many independent events with `mean` in all happen: Poisson, and from a mean
-/// of 1,000 on the normal distribution.
+/// The probability of more than `most` rare independent events with `mean`: Poisson, and from a mean of 1,000
+/// on the normal distribution.
 pub fn more_than(most: u32, mean: f64) -> f64 {
     if mean <= 0.0 {
         return 0.0;
@@ -154,7 +155,7 @@ pub fn more_than(most: u32, mean: f64) -> f64 {
     }
     let share = |n: f64| libm::exp(n * libm::log(mean) - mean - libm::lgamma(n + 1.0));
     let (mut all, mut n) = (0.0, f64::from(most));
-    // Shares fall to either side of the mean: each follows from the one before.
+    // Probabilities decrease to either side of the mean; each follows from the one before.
     if n < mean {
         let mut here = share(n);
         while here > all * 1e-17 {
@@ -171,7 +172,7 @@ pub fn more_than(most: u32, mean: f64) -> f64 {
     all
 }
 
-/// The deviate above which this share of a normal distribution lies.
+/// The deviate with this upper tail of the normal distribution.
 pub fn with_tail(share: f64) -> f64 {
     if share <= 0.0 || share >= 1.0 {
         return if share <= 0.0 { f64::INFINITY } else { f64::NEG_INFINITY };
@@ -179,7 +180,7 @@ pub fn with_tail(share: f64) -> f64 {
     bisected(-9.0, 39.0, 64, |z| upper_tail(z) > share)
 }
 
-/// The place between `low` and `high` up to which `is_below` holds, after this number of bisections.
+/// The value between `low` and `high` up to which `is_below` holds, after this number of bisections.
 fn bisected(mut low: f64, mut high: f64, steps: u32, is_below: impl Fn(f64) -> bool) -> f64 {
     for _ in 0..steps {
         let middle = f64::midpoint(low, high);
@@ -188,7 +189,8 @@ fn bisected(mut low: f64, mut high: f64, steps: u32, is_below: impl Fn(f64) -> b
     f64::midpoint(low, high)
 }
 
-/// Where `cost`, which falls and then rises, is least between `low` and `high` (golden section; to 1e-9 of the interval).
+/// The minimum of `cost`, which falls and then rises, between `low` and `high` (golden section; to 1e-9 of
+/// the interval).
 pub fn least(mut low: f64, mut high: f64, cost: impl Fn(f64) -> f64) -> f64 {
     const SECTION: f64 = 0.618_033_988_749_894_9;
     let (mut left, mut right) = (high - SECTION * (high - low), low + SECTION * (high - low));

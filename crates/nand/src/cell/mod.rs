@@ -1,11 +1,13 @@
-//! The cells: threshold voltages, what moves them, and what a program and a read make of them.
+//! The cell model: threshold voltages, the effects that shift them, programs and reads.
 //!
-//! One model under all designs. A parameter set ([`CellSet`], TOML in `data/cells`) says where new cells lie ([`Levels`]), what cycles,
-//! time, reads and neighbours do to them (one term an effect, each of which can be left out), how cells differ by place
-//! ([`Variation`]), how programs go, loop by loop ([`Ispp`]), and how reads are tried again ([`Reading`]). Program time and errors of
-//! skipped verifies come out of the same loops. Two bits of a cell of eight states can be rewritten in place ([`TwoBits`]).
+//! All designs use one model. A parameter set ([`CellSet`], TOML in `data/cells`) has the threshold voltages
+//! of new cells ([`Levels`]), the effects of cycles, time, reads and neighbours (one optional term for each
+//! effect), the variation by layer, block and chip ([`Variation`]), the loops of programs ([`Ispp`]), and ECC
+//! and read retry ([`Reading`]). Program times and the errors of skipped verifies follow from the same loops.
+//! Two bits of a cell of eight states can be rewritten in place ([`TwoBits`]).
 //!
-//! There are two forms: the analytic one, and [`Population`], which draws single cells from the same parameters.
+//! The model has two forms: an analytic one, and [`Population`], a Monte Carlo simulation of single cells
+//! with the same parameters.
 
 mod aged;
 mod ages;

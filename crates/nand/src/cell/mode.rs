@@ -1,8 +1,9 @@
-//! Cells in the modes of a part: which of their states a word line uses, how it is programmed to them, and what lies between.
+//! Cells in the modes of a part: the states that a word line uses, how it is programmed to them, and the
+//! references between them.
 //!
-//! Nothing of it is a number of its own. Cells in SLC mode lie in the erased state and in the middle one; two bits lie in four
-//! neighbouring states that a rewrite moves up ([`TwoBits`]). A program begins as many loops before the lowest state that it programs
-//! as a native program begins before P1, and ends with the last cells of the highest one.
+//! There are no parameters for this. Cells in SLC mode use the erased state and the middle one; two bits use
+//! four neighbouring states that a rewrite moves up ([`TwoBits`]). A program begins as many loops before its
+//! lowest state as a native program begins before P1, and ends with the last cells of its highest state.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,25 +19,25 @@ use crate::cell_mode::CellMode;
 /// The bits stored in the cells of a word line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Held {
-    /// All bits that they can.
+    /// All bits of the cells.
     #[default]
     Native,
     /// One bit.
     Slc,
-    /// Two bits, with what a controller keeps of such a word line (ReSSD, section 3.2).
+    /// Two bits, with the metadata that a controller stores for such a word line (ReSSD, section 3.2).
     TwoBits {
-        /// How often one of them was rewritten: RPCnt.
+        /// Number of rewrites: RPCnt.
         rewrites: u8,
         /// The Distribution ID.
         id: u8,
-        /// How many times in all a cell above in the string was ahead when these were programmed again.
+        /// Total number of cells above in the string with more passes, over all reprograms.
         ahead: u8,
     },
 }
 
 impl Held {
-    /// The state of a word line in `mode`, where its history is unknown. Chosen for rewrites: the low bit each time, which moves
-    /// cells furthest.
+    /// The state of a word line in `mode` with unknown history. Chosen for rewrites: the low bit each time,
+    /// which moves cells furthest.
     #[inline]
     pub fn of(mode: CellMode) -> Self {
         match mode {
@@ -56,7 +57,7 @@ impl Held {
         Self::TwoBits { rewrites: coding.rewrites(), id: coding.distribution_id(), ahead }
     }
 
-    /// Whether a word line in `mode` can hold it.
+    /// Whether a word line in `mode` can store this.
     pub fn is_in(self, mode: CellMode) -> bool {
         match (self, mode) {
             (Self::Native, CellMode::Native) | (Self::Slc, CellMode::Slc) => true,
@@ -68,7 +69,7 @@ impl Held {
         }
     }
 
-    /// How often a bit was rewritten.
+    /// Number of rewrites.
     pub fn rewrites(self) -> u8 {
         if let Self::TwoBits { rewrites, .. } = self { rewrites } else { 0 }
     }
@@ -78,7 +79,8 @@ impl Held {
         TwoBits::of_status(rewrites, id)
     }
 
-    /// After one of two bits was rewritten while `ahead` cells above were ahead.
+    /// The state after a rewrite of one of two bits, with `more` cells above in the string that have more
+    /// passes.
     #[must_use]
     pub fn after(self, bit: Bit, more: u8) -> Self {
         let Self::TwoBits { ahead, .. } = self else { return self };
@@ -87,23 +89,24 @@ impl Held {
     }
 }
 
-/// The states that cells use.
+/// The states that the cells of a word line use.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Used {
     held: Held,
-    /// The number of each among all states of the cells, the lowest first.
+    /// The index of each state among all states of the cells, the lowest first.
     pub states: Vec<usize>,
-    /// The bits that they stand for.
+    /// The bits that they encode.
     pub coding: Coding,
-    /// The boundary of all states at which each of their references lies.
+    /// The boundary, among all states, of each reference.
     boundaries: Vec<usize>,
     /// The references between them.
     pub references: Vec<f64>,
 }
 
 impl CellSet {
-    /// The states that cells use which hold `held`. References are those of the set at the same boundaries. In SLC mode, where states
-    /// are left out, it is that of the boundary half way between the two; chosen, as what loses charge for a year still lies above it.
+    /// The states of cells that store `held`. References are those of the set at the same boundaries. In SLC
+    /// mode, which leaves out states, the boundary half way between the two is used; chosen, as cells that
+    /// lose charge for a year still lie above it.
     pub fn used(&self, held: Held) -> Used {
         let (states, coding) = match (held, held.coding()) {
             (Held::Slc, _) => (vec![0, self.states() / 2], Coding::usual(1)),
@@ -120,14 +123,15 @@ impl CellSet {
 }
 
 impl Used {
-    /// How cells are programmed to these states, if the set says how they are programmed.
+    /// The programming to these states, if the set has program parameters.
     pub fn ispp(&self, set: &CellSet) -> Option<Ispp> {
         let ispp = set.ispp.as_ref()?;
         let programmed: Vec<usize> = self.states.iter().filter_map(|state| state.checked_sub(1)).collect();
         Some(if self.held == Held::Native { ispp.clone() } else { ispp.to_states(&programmed) })
     }
 
-    /// The levels of these states. The cost of a narrower window falls to the lowest and the highest programmed state.
+    /// The threshold voltages of these states. A narrower window widens the lowest and the highest programmed
+    /// state.
     pub fn levels(
         &self,
         set: &CellSet,
@@ -153,12 +157,13 @@ impl Used {
             let level = &mut levels.states[state];
             level.deviation = libm::hypot(level.deviation, more);
         }
-        // A cell that lies a state too high is read as the next one in use, and above the highest one as that. A rewrite skips nothing.
+        // A cell that lies one state too high is read as the next state in use, or as the highest one. A
+        // rewrite skips no verifies.
         levels.over.clone_from(&written.over);
         levels
     }
 
-    /// The references, each moved by what the entry of a table moves its boundary.
+    /// The references, each shifted by the offset of its boundary.
     pub fn moved(&self, offsets: &[f64]) -> Vec<f64> {
         self.references.iter().zip(&self.boundaries).map(|(at, boundary)| at + offsets[*boundary]).collect()
     }

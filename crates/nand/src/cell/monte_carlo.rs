@@ -1,6 +1,7 @@
-//! The same model over single cells: each is programmed, goes through what its condition says, and is sensed.
+//! Monte Carlo form of the model: single cells are programmed, aged by their condition, and sensed.
 //!
-//! It shares with the analytic form the parameters alone: no tail is integrated, no share of loops is taken from a formula.
+//! It shares only the parameters with the analytic form: it integrates no tails and takes no shares of loops
+//! from formulas.
 
 use wordline_kernel::Stream;
 
@@ -12,7 +13,7 @@ use super::set::{CellSet, Written};
 use super::terms::Term;
 use super::variation::Strength;
 
-/// Cells of one place and condition, to be drawn one by one.
+/// Cells of one word line and condition, drawn one by one.
 #[derive(Debug)]
 pub struct Population<'a> {
     set: &'a CellSet,
@@ -23,7 +24,7 @@ pub struct Population<'a> {
 }
 
 impl<'a> Population<'a> {
-    /// The cells of `set` at a place, programmed in such a way, after what `condition` says.
+    /// The cells of `set` with the properties `strength`, programmed with `how`, under `condition`.
     pub fn new(
         set: &'a CellSet,
         strength: &Strength,
@@ -42,7 +43,8 @@ impl<'a> Population<'a> {
         Self { set, how, new, terms, verified_from }
     }
 
-    /// The state in which a cell ends that is to be in `state`: above it where it passed before it was verified.
+    /// The state that a cell reaches when programmed to `state`: a higher one if it passed before it was
+    /// verified.
     fn programmed(&self, state: usize, random: &mut Stream) -> usize {
         let Some(ispp) = self.set.ispp.as_ref().filter(|_| state > 0 && !self.how.skipped.is_empty()) else {
             return state;
@@ -52,14 +54,14 @@ impl<'a> Population<'a> {
         (state + beyond as usize).min(self.set.states() - 1)
     }
 
-    /// The threshold voltage of a cell that is to be in `state`.
+    /// The threshold voltage of a cell that is programmed to `state`.
     pub fn draw(&self, state: usize, random: &mut Stream) -> f64 {
         let state = self.programmed(state, random);
         let level: &Level = &self.new.states[state];
         let dropped = level.left.share > 0.0 && random.unit() < level.left.share;
         let mut mean = level.mean - if dropped { level.left.drop } else { 0.0 };
         if let Shape::Student { .. } = self.new.shape {
-            // The sum of variables of this shape has another one: the shape is that of the sum.
+            // The sum of variables of this shape has another shape: this shape applies to the sum.
             let variance: f64 = self.terms.iter().map(|term| term.variance[state]).sum();
             mean += self.terms.iter().map(|term| term.shift[state]).sum::<f64>();
             return mean
@@ -75,7 +77,7 @@ impl<'a> Population<'a> {
         voltage
     }
 
-    /// How many of `cells` cells, in states that take turns, give the wrong bit of `page` with `references`.
+    /// Bit errors of `page` in `cells` cells, whose states alternate, with `references`.
     pub fn bit_errors(&self, page: u32, references: &[f64], cells: u64, random: &mut Stream) -> u64 {
         let coding = &self.set.coding;
         let sensed: Vec<f64> = coding.sensed(page).map(|at| references[at]).collect();

@@ -1,4 +1,5 @@
-//! Retention that passes with simulated time: since when each word line holds its data, and the error rates at the ages that occur.
+//! Retention with simulated time: the program time of each word line, and the error rates at the ages that
+//! occur.
 
 use std::collections::BTreeMap;
 
@@ -7,24 +8,24 @@ use wordline_kernel::{Duration, Instant};
 
 use super::rates::RateTable;
 
-/// Classes of age for ten times the time. Chosen: neighbours differ by a sixteenth of what ten times the time does.
+/// Age classes per decade of time. Chosen: neighbours differ by a sixteenth of the effect of a decade.
 const CLASSES: f64 = 16.0;
 
-/// The beginning of the first class, in hours: a second. Younger data have lost nothing yet. Chosen: retention sets in after an hour
-/// (`retention.onset_hours`).
+/// Begin of the first class, in hours: one second. Younger data have lost no charge. Chosen: retention begins
+/// after an hour (`retention.onset_hours`).
 const YOUNGEST: f64 = 1.0 / 3_600.0;
 
-/// Marks a word line whose data lie there from before the run.
+/// Marks a word line whose data were written before the run.
 const LAID: u64 = u64::MAX;
 
-/// When each word line was programmed in the run.
+/// The program time of each word line.
 #[derive(Clone, Debug)]
 pub struct Passing {
     /// In picoseconds of simulated time, word line by word line.
     programmed: Vec<u64>,
-    /// Of a block.
+    /// Word lines of a block.
     word_lines: usize,
-    /// Error rates by class of age.
+    /// Error rates by age class.
     rates: BTreeMap<u32, RateTable>,
 }
 
@@ -41,18 +42,18 @@ impl State for Passing {
 }
 
 impl Passing {
-    /// All data lie there from before the run.
+    /// All data were written before the run.
     pub fn new(blocks: usize, word_lines: u32) -> Self {
         let word_lines = word_lines as usize;
         Self { programmed: vec![LAID; blocks * word_lines], word_lines, rates: BTreeMap::new() }
     }
 
-    /// A word line was programmed, once or again: its cells have lost nothing.
+    /// Records a program or reprogram of a word line, from which its data age.
     pub fn note(&mut self, block: usize, word_line: u32, now: Instant) {
         self.programmed[block * self.word_lines + word_line as usize] = (now - Instant::ZERO).ps();
     }
 
-    /// The hours that a word line has held its data for, `laid` of which those have that lie there from before the run.
+    /// Retention time of a word line, in hours; data from before the run were `laid` hours old at its begin.
     pub fn hours(&self, block: usize, word_line: u32, laid: f64, now: Instant) -> f64 {
         let now = now - Instant::ZERO;
         match self.programmed[block * self.word_lines + word_line as usize] {
@@ -61,7 +62,7 @@ impl Passing {
         }
     }
 
-    /// The error rates of the age class of `hours`; derived from `of` the first time.
+    /// The error rates of the age class of `hours`, derived from `of` on first use.
     pub fn rates(&mut self, of: &RateTable, hours: f64) -> &mut RateTable {
         let class = class_of(hours);
         self.rates.entry(class).or_insert_with(|| of.after(middle(class)))
@@ -72,7 +73,7 @@ fn hours(time: Duration) -> f64 {
     time.us() / 3.6e9
 }
 
-/// The class of an age in hours, 0 for data that have lost nothing.
+/// The class of an age in hours, 0 for data that have lost no charge.
 fn class_of(hours: f64) -> u32 {
     if hours < YOUNGEST { 0 } else { 1 + (libm::log10(hours / YOUNGEST) * CLASSES) as u32 }
 }

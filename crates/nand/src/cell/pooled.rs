@@ -1,4 +1,4 @@
-//! The cells behind the arrays of a device of several pools, some of whose parts name a parameter set.
+//! The cell model of a device of several pools, some of whose parts have a parameter set.
 
 use wordline_kernel::{Duration, Seed, state};
 
@@ -8,11 +8,11 @@ use crate::geometry::PlaneBlock;
 use crate::physics::{DataSheet, Outcome, Physics, Sensed, Work};
 use crate::{Part, Pools};
 
-/// The cells of each pool whose part names a set; the data sheet answers for the others.
+/// The cells of each pool whose part has a parameter set; the data sheet applies to the others.
 #[derive(Clone, Debug)]
 pub struct PooledArrays {
-    /// One after the other those of each pool; of a pool whose blocks are of several ages as many as there are ages, each of which has all
-    /// blocks and is asked of its own alone.
+    /// The cells pool by pool. A pool with blocks of several ages has one entry for each age; each entry
+    /// covers all blocks, but is used for those of its age only.
     arrays: Vec<CellArrays>,
     mixtures: Vec<Mixture>,
     data_sheet: DataSheet,
@@ -23,16 +23,16 @@ state!(PooledArrays { lists { arrays } fixed { mixtures, data_sheet } });
 /// The ages of the blocks of a pool.
 #[derive(Clone, Debug)]
 struct Mixture {
-    /// The place of the first age in `arrays`: that of the blocks that nothing else is said of.
+    /// Index in `arrays` of the first age, which applies to all blocks outside the shares.
     first: usize,
-    /// The shares of the others.
+    /// The shares of the other ages.
     shares: Vec<f64>,
-    /// Planes of a die: blocks with the same number are of one age, for they are programmed together.
+    /// Planes of a die: blocks with the same number have the same age, as they are programmed together.
     planes: u32,
 }
 
 impl Mixture {
-    /// Which age a block is of, 0 for that of all. It follows from the seed and the block.
+    /// Index of the age of a block, 0 for the age of all. It follows from the seed and the block.
     fn age(&self, at: PlaneBlock, seed: Seed) -> usize {
         if self.shares.is_empty() {
             return 0;
@@ -48,7 +48,7 @@ impl Mixture {
 }
 
 impl PooledArrays {
-    /// None where no part names cells.
+    /// `None` if no part has a cell model.
     pub fn of(pools: &Pools, seed: Seed) -> Option<Self> {
         let (mut arrays, mut mixtures) = (Vec::new(), Vec::new());
         for pool in pools.iter() {
@@ -105,12 +105,12 @@ impl Physics for PooledArrays {
 }
 
 impl Part {
-    /// The error correction, if its cells say what it takes.
+    /// The error correction, if the part has a cell model with read parameters.
     pub fn ecc(&self) -> Option<&Ecc> {
         self.aged_cells()?.set.reading.as_ref().map(|reading| &reading.ecc)
     }
 
-    /// The highest set of read levels, if its cells say which reads are tried again.
+    /// The highest set of read reference voltages, if the part has a cell model with read parameters.
     pub fn read_levels(&self) -> Option<u8> {
         self.aged_cells()?.set.highest_entry()
     }

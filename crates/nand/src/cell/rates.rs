@@ -1,4 +1,4 @@
-//! Error rates of pages, calculated once for a class of word lines and looked up from then on.
+//! Error rates of pages, calculated once for a class of word lines and then looked up.
 
 use std::sync::Arc;
 
@@ -13,45 +13,47 @@ use super::mode::{Held, Used};
 use super::set::{CellSet, Written};
 use super::variation::{Draws, Place, Strength, Variation};
 
-/// Classes of the cycles up to the endurance of the part, and as many beyond. Chosen: a class is 3 % of a life.
+/// Classes of P/E cycles up to the endurance of the part, and as many beyond. Chosen: a class is 3 % of the
+/// endurance.
 const AGES: u32 = 32;
-/// Classes of what chance gave blocks, and as many of what it gave chips. Chosen: neighbours differ by a fifth of a deviation.
+/// Classes of the random draws of blocks, and as many for chips. Chosen: neighbours differ by a fifth of a
+/// deviation.
 const DRAWN: usize = 16;
-/// A rate that was not calculated yet.
+/// Marks a rate that is not calculated yet.
 const UNKNOWN: f32 = -1.0;
-/// A limit that was not calculated yet.
+/// Marks a limit that is not calculated yet.
 const NO_LIMIT: i16 = i16::MIN;
-/// Parts of a deviation in which limits are kept. Chosen: a part moves the share of reads beyond a limit by less than two in
-/// ten thousand.
+/// Resolution of limits: units per standard deviation. Chosen: one unit changes the share of reads beyond a
+/// limit by less than two in ten thousand.
 const FINE: f64 = 2_048.0;
 
-/// A way to program: what the controller changed.
+/// A program variant: the parameters that the controller changed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Way {
-    /// By how much VStart was raised, in millivolts.
+    /// Increase of VStart, in millivolts.
     pub start_margin: u16,
-    /// By how much VFinal was lowered, in millivolts.
+    /// Decrease of VFinal, in millivolts.
     pub final_margin: u16,
-    /// Verifies of each state that were skipped; empty for none.
+    /// Skipped verifies of each state; empty for none.
     pub skipped: Vec<u8>,
-    /// By how many loops cells passed earlier.
+    /// Number of loops by which cells passed earlier.
     pub early: u8,
     /// The bits stored in the cells.
     pub held: Held,
 }
 
-/// A page to be looked up.
+/// The key of a lookup: a page and its condition.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted<'a> {
-    /// The number of its block over all dies.
+    /// Index of its block over all dies.
     pub block: usize,
-    /// Erases that the block got.
+    /// Erases of the block in the run.
     pub erases: u32,
-    /// Its layer.
+    /// Layer of the word line.
     pub layer: u32,
     /// The bit of its cells, 0 for the lowest.
     pub page: u32,
-    /// How its word line was programmed, by its number and in words.
+    /// The program variant of its word line, with its number.
     pub way: (u8, &'a Way),
 }
 
@@ -64,29 +66,29 @@ pub struct RateTable {
     cycles_of_class: f64,
     /// The class of each block and its chip.
     drawn: Vec<u8>,
-    /// The draw that each class stands for.
+    /// The draw that represents each class.
     middles: Vec<f64>,
     page_bits: u64,
     known: Vec<Known>,
-    /// By way to program and age, empty until one is looked at; then by class of block, layer, page and, side by side, entry of the
-    /// table: [`limit`](Self::limit).
+    /// Limits by program variant and age class, empty until first used; then by block class, layer, page and
+    /// table entry, the entries adjacent: [`limit`](Self::limit).
     limits: Vec<Vec<Vec<i16>>>,
-    /// Entries of the table, and one for hard decisions with the last of them.
+    /// Entries of the retry table, plus one for hard decisions with the last of them.
     entries: u32,
 }
 
-/// Error rates for one set of program parameters and one set of read levels.
+/// Error rates for one program variant and one set of read offsets.
 #[derive(Clone, Debug)]
 struct Known {
     way: u8,
-    /// The steps by which each read level is moved.
+    /// Read offsets, in steps.
     offsets: Vec<i8>,
-    /// By age, empty until one is looked at; then by class of block, layer and page.
+    /// Rates by age class, empty until first used; then by block class, layer and page.
     of_ages: Vec<Vec<f32>>,
 }
 
 impl Way {
-    /// The same for a word line at a place within a loop.
+    /// The program parameters for a word line of this speed within a loop.
     pub fn how(&self, faster: f64) -> How<'_> {
         How {
             start_margin: f64::from(self.start_margin),
@@ -99,7 +101,8 @@ impl Way {
 }
 
 impl RateTable {
-    /// The rates of `blocks` blocks of each of the dies, of this many layers and this many bits a page; `endurance` cycles are a life.
+    /// The rates of `blocks` blocks of each die, with this many layers and bits per page; `endurance` is in
+    /// P/E cycles.
     pub fn new(
         set: Arc<CellSet>,
         condition: Condition,
@@ -128,7 +131,7 @@ impl RateTable {
         table
     }
 
-    /// A table with the same cells, for data that are held for `hours`.
+    /// A table of the same cells for a retention time of `hours`.
     pub fn after(&self, hours: f64) -> Self {
         let (known, limits) = (Vec::new(), Vec::new());
         let condition = Condition { hours, ..self.condition };
@@ -142,38 +145,39 @@ impl RateTable {
         self.drawn = all.collect();
     }
 
-    /// The numbers of ways to program stand for other ones from now on.
+    /// Drops all rates, as the numbers of program variants change.
     pub fn forget_ways(&mut self) {
         self.known.clear();
         self.limits.clear();
     }
 
-    /// The hours that all data are held for.
+    /// The retention time of all data, in hours.
     pub fn hours(&self) -> f64 {
         self.condition.hours
     }
 
     fn age(&self, erases: u32) -> usize {
-        // Blocks that were not erased need no division.
+        // Blocks that were not erased skip the division.
         if erases == 0 {
             return 0;
         }
         ((f64::from(erases) / self.cycles_of_class) as usize).min(2 * AGES as usize)
     }
 
-    /// The share of wrong bits of a page with read levels that are each moved by this many steps.
+    /// The raw bit error rate of a page with these read offsets.
     pub fn rate(&mut self, wanted: Wanted<'_>, offsets: &[i8]) -> f64 {
         let [rate] = self.rates([wanted.page], wanted, offsets);
         rate
     }
 
-    /// BER_EP1 of a word line right after its program, and the mean of all of its pages.
+    /// BER_EP1 of a word line directly after its program, and the mean error rate of all its pages.
     pub fn just_programmed(&mut self, wanted: Wanted<'_>) -> [f64; 2] {
         let bits = self.set.coding.bits();
         self.rates([bits, bits + 1], wanted, &[])
     }
 
-    /// The rates of pages of one word line. After its pages come BER_EP1 and the mean right after a program.
+    /// The rates of pages of one word line. The indices after its pages are BER_EP1 and the mean directly
+    /// after a program.
     fn rates<const N: usize>(&mut self, pages: [u32; N], wanted: Wanted<'_>, offsets: &[i8]) -> [f64; N] {
         let known = self.moved(wanted.way.0, offsets);
         let age = self.age(wanted.erases);
@@ -196,13 +200,14 @@ impl RateTable {
         rates
     }
 
-    /// The number that [`limit`](Self::limit) has for hard decisions with the last of so many entries, with which soft ones are made.
+    /// The index for [`limit`](Self::limit) of hard decisions with the last of `entries` entries, the entry
+    /// of soft decisions.
     pub fn hard_behind(entries: u32) -> u32 {
         entries
     }
 
-    /// By how many deviations a read of a page with an entry of the table has to err for the error correction not to take it; an
-    /// infinity where each or none is taken.
+    /// The failure limit of a page with a table entry: the deviation, in standard deviations, from which on
+    /// the ECC fails; infinite if it always or never fails.
     pub fn limit(&mut self, wanted: Wanted<'_>, entry: u32) -> f64 {
         let age = self.age(wanted.erases);
         let (class, pages, way) =
@@ -241,7 +246,7 @@ impl RateTable {
         self.known.len() - 1
     }
 
-    /// The properties of the cells of a layer in blocks of a class.
+    /// The properties of the cells of a layer in blocks of this class.
     fn strength(&self, class: u8, layer: u32) -> Strength {
         let Some(variation) = &self.set.variation else { return Strength::USUAL };
         let middle = |class: u8| self.middles[usize::from(class) % DRAWN];
@@ -249,11 +254,11 @@ impl RateTable {
         variation.of_draws(layer, draws, Effects::ALL)
     }
 
-    /// The states that the cells of a page use, and the levels of these.
+    /// The states that the cells of a page use, and their threshold voltages.
     fn levels(&self, class: u8, age: usize, wanted: Wanted<'_>) -> (Used, Levels) {
         let strength = self.strength(class, wanted.layer);
-        // Errors are those in the middle of a loop: what a word line's place in it does to the cells that skipped verifies
-        // over-program is left out.
+        // Errors are calculated in the middle of a loop: the effect of a word line's speed on over-programmed
+        // cells is neglected.
         let how = wanted.way.1.how(0.5);
         let used = self.set.used(wanted.way.1.held);
         let written = used.ispp(&self.set).map(|ispp| Written::of(&how, &ispp.program(&how)));
@@ -286,8 +291,8 @@ impl RateTable {
         levels.page_error(wanted.page, &references)
     }
 
-    /// The share of reads of a page that the error correction does not take with an entry of the table. Behind the last one soft
-    /// decisions are made, around the entry that was best (chosen: a controller knows by then which one that was).
+    /// The share of reads of a page that the ECC cannot correct with a table entry. With the last entry soft
+    /// decisions follow, around the best entry (chosen: the controller knows by then which one was best).
     fn failure(&self, levels: &Levels, used: &Used, page: u32, entry: u32) -> f64 {
         let reading = self.set.reading.as_ref().expect("who names an entry has a table");
         let rate = |entry: u32| {
@@ -302,18 +307,18 @@ impl RateTable {
     }
 }
 
-/// The share of the cells of the two lowest states in use that are read as each other.
+/// The share of cells misread between the two lowest states in use.
 fn lowest_two(levels: &Levels, references: &[f64]) -> f64 {
     levels.boundary_error(0, references[0]) * levels.states.len() as f64 / 2.0
 }
 
-/// Whether two lists are the same. Most are empty: to compare no bytes at the address of nothing takes some processors a hundred
-/// nanoseconds.
+/// Whether two lists are equal. Most are empty: comparing zero bytes at a dangling address takes some
+/// processors a hundred nanoseconds.
 pub fn same<T: PartialEq>(one: &[T], other: &[T]) -> bool {
     one.len() == other.len() && (one.is_empty() || one == other)
 }
 
-/// The class of what chance gave a block, and its chip in the upper half.
+/// The class of the random draws of a block, with the class of its chip in the upper half.
 fn drawn(chip: u32, block: u32, seed: Seed) -> u8 {
     let draws = Variation::draws(Place { chip, block, layer: 0 }, seed);
     (class_of(draws.block, DRAWN) + DRAWN * class_of(draws.chip, DRAWN)) as u8

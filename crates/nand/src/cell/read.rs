@@ -1,18 +1,20 @@
-//! Reads: raw errors against what the error correction takes, and the table of read levels that is tried when they are too many.
+//! Reads: raw bit errors against the ECC capability, and the read retry table.
 
 use wordline_kernel::{Duration, Stream};
 
 use super::levels::Levels;
 use super::math::{count, more_than, normal, upper_tail, with_tail};
 
-/// The share of the variance of a page's errors that is the same each time that it is read: most cells that fail in one read fail in
-/// the next. Chosen: the rest is the noise of sensing, for which no source has a share.
+/// The share of the variance of a page's errors that recurs in each read: most cells that fail in one read
+/// fail in the next. Chosen: the rest is sensing noise, for which no source gives a share.
 pub const RECURRING: f64 = 0.9;
-/// Steps of what recurs to either side of the mean, for a mean over pages, and their width in deviations: six deviations to each side.
+/// Integration steps over the recurring part, to either side of the mean, and their width in deviations: six
+/// deviations to each side.
 const STEPS: i32 = 32;
 const WIDTH: f64 = 0.1875;
 
-/// By how many deviations a read of a page errs: by what recurs of the page, and by chance of this read.
+/// The deviation of the errors of a read, from the recurring part of the page and the random part of this
+/// read.
 #[inline]
 pub fn deviation_of(page: f64, read: f64) -> f64 {
     RECURRING.sqrt() * page + (1.0 - RECURRING).sqrt() * read
@@ -21,15 +23,15 @@ pub fn deviation_of(page: f64, read: f64) -> f64 {
 /// The capability and the times of the error correction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ecc {
-    /// Errors that are corrected in a frame.
+    /// Errors that the ECC corrects in a frame.
     pub bits: u32,
     /// Bits of a frame.
     pub frame: u32,
-    /// The time to decode a page by hard decisions.
+    /// The time of hard-decision decoding of a page.
     pub hard: Duration,
-    /// The time to decode it by soft decisions, after the last step of the table.
+    /// The time of soft-decision decoding, after the last step of the retry table.
     pub soft: Duration,
-    /// How many times as many errors soft decisions correct.
+    /// The factor by which soft decisions correct more errors.
     pub soft_gain: f64,
 }
 
@@ -39,7 +41,7 @@ impl Ecc {
         self.hard + self.soft > Duration::ZERO
     }
 
-    /// The share of pages of this many bits in which a frame has more errors than are corrected, at an error rate.
+    /// The share of pages of `page_bits` bits with an uncorrectable frame, at an error rate.
     pub fn failure(&self, rate: f64, page_bits: u64) -> f64 {
         Self::failure_beyond(self.bits, self.frame, rate, page_bits)
     }
@@ -56,72 +58,72 @@ impl Ecc {
     }
 }
 
-/// The read levels that are tried one after the other: some for other causes, then those for cells that lost charge, each a step
-/// further.
+/// The read retry table: entries for other causes first, then entries for cells that lost charge, each one
+/// step further.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Retry {
-    /// By how much a step moves each reference.
+    /// The shift of each read reference voltage by one step.
     pub pattern: Vec<f64>,
-    /// Steps for cells that lost charge.
+    /// Number of steps for cells that lost charge.
     pub steps: u32,
-    /// Steps before them, for other causes: each moves the references the other way.
+    /// Number of steps before them, for other causes: these shift in the opposite direction.
     pub before: u32,
 }
 
-/// How a part is read.
+/// Parameters of reading.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reading {
-    /// The voltage of one step of a read level.
+    /// The voltage of one step of a read offset.
     pub level_step: f64,
     /// The error correction.
     pub ecc: Ecc,
-    /// The read levels that are tried.
+    /// The read retry table, if any.
     pub retry: Option<Retry>,
 }
 
-/// How often a page is read again, on average over what chance decides.
+/// Expected read retries of a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Retries {
-    /// The share of reads that are tried again at least once.
+    /// The share of reads with at least one retry.
     pub share: f64,
-    /// Retries of those.
+    /// Mean retries of those reads.
     pub mean: f64,
     /// The share of reads that no step corrects, before soft decisions.
     pub uncorrectable: f64,
 }
 
-/// How one read went.
+/// The outcome of a read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadOutcome {
-    /// Retries.
+    /// Number of retries.
     pub steps: u32,
-    /// By how much each reference was moved in the read that counts.
+    /// The shift of each reference in the final read.
     pub offsets: Vec<f64>,
-    /// Bit errors of the page in that read.
+    /// Raw bit errors of the page in the final read.
     pub errors: u32,
-    /// Whether nothing corrected them.
+    /// Whether they were uncorrectable.
     pub uncorrectable: bool,
-    /// The share of the read's time that decoding took.
+    /// Total decoding time.
     pub decoding: Duration,
 }
 
-/// The entries of the table for a page.
+/// The entries of the retry table for a page.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tries {
-    /// The error rate with each.
+    /// The error rate with each entry.
     rates: Vec<f64>,
-    /// By how many deviations a read has to err for the error correction not to take it.
+    /// The failure limit of each entry, in deviations.
     limits: Vec<f64>,
     page_bits: u64,
 }
 
 impl Reading {
-    /// Entries of the table, that of the data sheet among them.
+    /// Number of table entries, including the data sheet.
     pub fn entries(&self) -> u32 {
         self.retry.as_ref().map_or(1, |retry| 1 + retry.before + retry.steps)
     }
 
-    /// By how much entry `entry` of the table moves each of `boundaries` references; entry 0 moves none.
+    /// The shift of each of `boundaries` references by table entry `entry`; entry 0 shifts none.
     pub fn offsets(&self, entry: u32, boundaries: usize) -> Vec<f64> {
         let Some(retry) = self.retry.as_ref().filter(|_| entry > 0) else { return vec![0.0; boundaries] };
         let times = if entry <= retry.before { -f64::from(entry) } else { f64::from(entry - retry.before) };
@@ -144,8 +146,8 @@ impl Reading {
         Tries { rates, limits, page_bits }
     }
 
-    /// How often a page is tried again that is first read with entry `first` and then with those that follow: a mean over what
-    /// chance gives pages, and reads of them.
+    /// Expected retries of a page that is first read with entry `first` and then with the following ones: the
+    /// mean over the random parts of pages and reads.
     pub fn retries(&self, tries: &Tries, first: u32) -> Retries {
         let limits = &tries.limits[first as usize..];
         let share = self.ecc.failure(tries.rates[first as usize], tries.page_bits);
@@ -153,10 +155,10 @@ impl Reading {
         let scale = (1.0 - RECURRING).sqrt();
         for step in -STEPS..=STEPS {
             let page = f64::from(step) * WIDTH;
-            // The share of pages here.
+            // The share of pages in this step.
             let mut left = WIDTH * libm::exp(-0.5 * page * page) / (2.0 * std::f64::consts::PI).sqrt();
             for (step, limit) in limits.iter().enumerate() {
-                // As many reads as are left before a step take it; all that fail take the first.
+                // Reads still uncorrected before a step take it; all failed reads take the first.
                 sum += if step > 1 { left } else { 0.0 };
                 left *= upper_tail((limit - deviation_of(page, 0.0)) / scale);
             }
@@ -167,7 +169,7 @@ impl Reading {
         Retries { share, mean, uncorrectable }
     }
 
-    /// One read of a page that errs by `page` deviations each time, beginning with entry `first`.
+    /// Simulates one read of a page with the recurring deviation `page`, beginning with entry `first`.
     pub fn read(
         &self,
         (tries, page): (&Tries, f64),

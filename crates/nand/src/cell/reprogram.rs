@@ -1,8 +1,9 @@
-//! Codings of cells that are programmed again without an erase (ReSSD, section 3.2), by rule.
+//! Codings of cells that are reprogrammed without an erase (ReSSD, section 3.2).
 //!
-//! Two bits lie in four neighbouring states of eight. Where the low bit (LSB) is rewritten the four states move up by two, and the
-//! codes [a b c d] become [c d a b]; where the high bit (MSB) is rewritten they move up by one, and the codes become [b a d c].
-//! Both are followed until they give the same coding in eight states: two rewrites of any kind fit, and no cell ever falls.
+//! Two bits use four neighbouring states of eight. A rewrite of the low bit (LSB) moves the four states up by
+//! two, and the codes [a b c d] become [c d a b]; a rewrite of the high bit (MSB) moves them up by one, and
+//! the codes become [b a d c]. Two rewrites of any kind fit in eight states, and no threshold voltage ever
+//! falls.
 //!
 //! ```
 //! use wordline_nand::cell::{Bit, TwoBits};
@@ -19,14 +20,14 @@ use super::coding::Coding;
 /// One of the two bits of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Bit {
-    /// The least significant bit: that of the lower page.
+    /// The least significant bit, of the lower page.
     Low,
-    /// The most significant bit.
+    /// The most significant bit, of the upper page.
     High,
 }
 
 impl Bit {
-    /// Both.
+    /// Both bits.
     pub const BOTH: [Self; 2] = [Self::Low, Self::High];
 
     /// The bit to rewrite, by whether each bit is invalid. A cell with two invalid bits counts as one with a valid high bit
@@ -39,7 +40,7 @@ impl Bit {
         }
     }
 
-    /// The bit in a code.
+    /// Mask of the bit in a code.
     pub fn mask(self) -> u8 {
         match self {
             Self::Low => 0b01,
@@ -48,7 +49,7 @@ impl Bit {
     }
 }
 
-/// How two bits lie in the states of a cell of eight.
+/// The coding of two bits in a cell of eight states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TwoBits {
     base: u8,
@@ -57,13 +58,13 @@ pub struct TwoBits {
 }
 
 impl TwoBits {
-    /// Rewrites that a cell stands between erases.
+    /// Maximum number of rewrites between erases.
     pub const MOST_REWRITES: u8 = 2;
 
-    /// After the first program: 11 01 00 10 in ER to P3.
+    /// The coding after the first program: 11 01 00 10 in ER to P3.
     pub const START: Self = Self { base: 0, codes: [0b11, 0b01, 0b00, 0b10], rewrites: 0 };
 
-    /// After one of the bits is rewritten. None after [`MOST_REWRITES`](Self::MOST_REWRITES).
+    /// The coding after a rewrite of one bit. `None` after [`MOST_REWRITES`](Self::MOST_REWRITES).
     pub fn after(self, rewritten: Bit) -> Option<Self> {
         if self.rewrites == Self::MOST_REWRITES {
             return None;
@@ -76,7 +77,7 @@ impl TwoBits {
         Some(Self { base, codes, rewrites: self.rewrites + 1 })
     }
 
-    /// After a history of rewrites. None if it is longer than a cell stands.
+    /// The coding after a history of rewrites. `None` if it is too long.
     pub fn of_history(history: &[Bit]) -> Option<Self> {
         history.iter().try_fold(Self::START, |coding, bit| coding.after(*bit))
     }
@@ -97,8 +98,8 @@ impl TwoBits {
         all
     }
 
-    /// The coding that the hardware finds by what it stores for a word line: how often it was rewritten (RPCnt) and the id of its
-    /// distribution.
+    /// The coding by the metadata that the hardware stores for a word line: its number of rewrites (RPCnt)
+    /// and its Distribution ID.
     pub fn of_status(rewrites: u8, id: u8) -> Option<Self> {
         let fits = |coding: &Self| (coding.rewrites, coding.distribution_id()) == (rewrites, id);
         Self::all().into_iter().map(|(_, coding)| coding).find(fits)
@@ -114,23 +115,24 @@ impl TwoBits {
         self.codes
     }
 
-    /// How often the cell was rewritten: RPCnt.
+    /// Number of rewrites: RPCnt.
     pub fn rewrites(self) -> u8 {
         self.rewrites
     }
 
-    /// The Distribution ID: 00 for ER to P3 and P1 to P4 (which RPCnt tells apart), then one more for each state higher.
+    /// The Distribution ID: 00 for ER to P3 and P1 to P4 (which RPCnt distinguishes), then one more for each
+    /// state higher.
     pub fn distribution_id(self) -> u8 {
         self.base.saturating_sub(1)
     }
 
-    /// The state that stands for `code`.
+    /// The state that encodes `code`.
     pub fn state_of(self, code: u8) -> usize {
         let at = self.codes.iter().position(|known| *known == code).expect("a code has two bits");
         self.base() + at
     }
 
-    /// The codes as a coding of four states: it says which boundaries, counted from the base, a page senses.
+    /// The codes as a coding of four states, with boundaries counted from the base.
     pub fn coding(self) -> Coding {
         Coding::new(&self.codes).expect("it is a Gray code")
     }

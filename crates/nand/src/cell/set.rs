@@ -1,4 +1,4 @@
-//! A parameter set: the cells of a part, and the levels that follow from it for a place and a condition.
+//! A parameter set: the cells of a part, and their threshold voltages by location and condition.
 
 use super::Ages;
 use super::coding::Coding;
@@ -11,16 +11,16 @@ use super::read::Reading;
 use super::terms::{Background, Cycles, Disturb, Interference, Retention, Term};
 use super::variation::{Strength, Variation};
 
-/// The levels of new cells of the best layer, just programmed.
+/// The threshold voltages of new cells of the best layer, directly after their program.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Base {
-    /// The levels right after programming.
+    /// Threshold voltages directly after the program.
     Programmed(Vec<Level>),
-    /// The levels measured at some ages: the table includes retention.
+    /// Threshold voltages measured at several ages: the table includes retention.
     Measured(Ages),
 }
 
-/// How errors grow with narrower windows of the programming voltage.
+/// The cost of narrower windows of the programming voltage.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Margins {
     /// The deviation that the lowest programmed state gains for each millivolt of a higher VStart.
@@ -29,12 +29,12 @@ pub struct Margins {
     pub last: f64,
 }
 
-/// The cells of a part. It was checked: [`CellsFile::check`](super::CellsFile::check) makes it.
+/// The cells of a part, checked: see [`CellsFile::check`](super::CellsFile::check).
 #[derive(Clone, Debug, PartialEq)]
 pub struct CellSet {
     /// Its name.
     pub name: String,
-    /// Where its numbers come from.
+    /// The source of its numbers.
     pub source: String,
     /// New cells.
     pub base: Base,
@@ -42,61 +42,61 @@ pub struct CellSet {
     pub shape: Shape,
     /// The coding of the states.
     pub coding: Coding,
-    /// The references of the part, one for each boundary.
+    /// The read reference voltages of the part, one for each boundary.
     pub references: Vec<f64>,
-    /// Programs and erases.
+    /// P/E cycles.
     pub cycles: Option<Cycles>,
-    /// Time.
+    /// Retention.
     pub retention: Option<Retention>,
-    /// Reads.
+    /// Read disturb.
     pub disturb: Option<Disturb>,
-    /// Programs of neighbours.
+    /// Interference by programs of neighbours.
     pub interference: Option<Interference>,
-    /// Programmed cells of the string.
+    /// Background pattern of the string.
     pub background: Option<Background>,
     /// The variation by layer, block and chip.
     pub variation: Option<Variation>,
-    /// How it programs.
+    /// Parameters of programming.
     pub ispp: Option<Ispp>,
     /// The cost of narrower windows.
     pub margins: Margins,
-    /// How it is read.
+    /// Parameters of reading.
     pub reading: Option<Reading>,
-    /// Fixed factors in the place of what cells do behind arrays.
+    /// Fixed factors instead of the cell model.
     pub factors: Option<Factors>,
 }
 
-/// The change of the levels by the parameters of a program: none by default.
+/// The change of threshold voltages by the parameters of a program: none by default.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Written {
-    /// By how much VStart was raised, in millivolts.
+    /// Increase of VStart, in millivolts.
     pub start_margin: f64,
-    /// By how much VFinal was lowered, in millivolts.
+    /// Decrease of VFinal, in millivolts.
     pub final_margin: f64,
     /// For each programmed state the shares of cells that lie one, two ... states too high.
     pub over: Vec<Vec<f64>>,
 }
 
 impl Written {
-    /// The change that a program with these parameters leaves.
+    /// The change by a program with these parameters.
     pub fn of(how: &How<'_>, programmed: &Programmed) -> Self {
         Self { start_margin: how.start_margin, final_margin: how.final_margin, over: programmed.over.clone() }
     }
 }
 
 impl CellSet {
-    /// How many states its cells have.
+    /// Number of states of its cells.
     pub fn states(&self) -> usize {
         self.coding.states()
     }
 
-    /// The highest entry that a read may name, if it says how it is read.
+    /// The highest retry table entry of a read, if the set has read parameters.
     pub fn highest_entry(&self) -> Option<u8> {
         let last = (self.reading.as_ref()?.entries() - 1) as u8;
         Some(last + self.factors.as_ref().map_or(0, |factors| factors.kept_entries(last)))
     }
 
-    /// The levels of new cells at an age: measured ones have it, others are as programmed.
+    /// The threshold voltages of new cells: measured sets include the age, others are as programmed.
     fn base_at(&self, condition: &Condition, effects: Effects) -> Vec<Level> {
         match &self.base {
             Base::Programmed(states) => states.clone(),
@@ -105,7 +105,7 @@ impl CellSet {
         }
     }
 
-    /// Applies the effects that are switched on to the states.
+    /// The terms of all enabled effects.
     pub fn terms(&self, strength: &Strength, condition: &Condition, effects: Effects) -> Vec<Term> {
         let states = self.states();
         let cycles = self.cycles.map(|cycles| cycles.term(states, condition, strength));
@@ -116,7 +116,7 @@ impl CellSet {
         all.filter(|term| effects.has(term.effect)).collect()
     }
 
-    /// The levels of new cells of a place, before any effect of what they went through.
+    /// The threshold voltages of new cells of a location, before the effects of its condition.
     pub fn new_levels(
         &self,
         strength: &Strength,
@@ -140,7 +140,7 @@ impl CellSet {
         Levels { states, shape: self.shape, coding: self.coding.clone(), over: written.over.clone() }
     }
 
-    /// The levels of the cells of a place after what they went through.
+    /// The threshold voltages of the cells of a location under `condition`.
     pub fn levels(
         &self,
         strength: &Strength,
@@ -160,8 +160,9 @@ impl CellSet {
         levels
     }
 
-    /// The share of cells of the erased state and of P1 that are read as each other at the default reference, right after a
-    /// program: BER_EP1 (cubeFTL, section 4.1.2). The paper does not say a share of which cells; chosen: of those two states.
+    /// The share of cells misread between the erased state and P1 at the default reference, directly after a
+    /// program: BER_EP1 (cubeFTL, section 4.1.2). The paper does not define the denominator; chosen: the
+    /// cells of these two states.
     pub fn erased_to_p1(&self, levels: &Levels) -> f64 {
         levels.boundary_error(0, self.references[0]) * self.states() as f64 / 2.0
     }

@@ -1,78 +1,80 @@
-//! The effects on threshold voltages, one term each.
+//! The effects on threshold voltages, each as one term.
 //!
-//! A term moves the mean of each state and adds a variance; terms add up, as independent causes do. All but one make boundaries worse
-//! in one way: they widen states, or bring neighbours closer together. So more cycles, time, heat or reads never give fewer errors.
+//! A term shifts the mean of each state and adds a variance; terms are independent and add up. All terms but
+//! one only widen states or bring neighbours closer together, so that more cycles, time, heat or reads never
+//! cause fewer errors.
 
 use super::condition::{Condition, Effect, acceleration};
 use super::variation::Strength;
 
-/// The effect of program and erase cycles.
+/// The effect of P/E cycles.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cycles {
     /// The deviation that 1,000 cycles add to each state.
     pub widening: f64,
-    /// By how much 1,000 cycles raise the erased state.
+    /// The rise of the erased state by 1,000 cycles.
     pub erased_rise: f64,
-    /// The power of the cycles with which both grow.
+    /// The exponent of the cycles in the growth of both.
     pub exponent: f64,
 }
 
-/// The effect of retention: it goes with the logarithm of time, faster in heat and in worn cells.
+/// The effect of retention: logarithmic in time, faster in heat and in worn cells.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Retention {
-    /// By how much the mean of each state moves in ten times the time, at `cycles`.
+    /// The shift of the mean of each state per decade of time, at `cycles`.
     pub drift: Vec<f64>,
-    /// The variance that each state gains in ten times the time, at `cycles`.
+    /// The variance that each state gains per decade of time, at `cycles`.
     pub widening: f64,
-    /// The cycles at which the two above hold.
+    /// The cycles at which the two values above apply.
     pub cycles: f64,
-    /// The power of the cycles with which both grow.
+    /// The exponent of the cycles in the growth of both.
     pub exponent: f64,
-    /// The share of both that new cells have.
+    /// The share of both in new cells.
     pub unworn: f64,
-    /// When the logarithm begins, in hours.
+    /// The onset of the logarithm, in hours.
     pub onset: f64,
     /// The activation energy, in electron volts.
     pub energy: f64,
-    /// The temperature at which time counts as it is, in degrees Celsius.
+    /// The reference temperature of the retention time, in degrees Celsius.
     pub celsius: f64,
 }
 
 /// Read disturb: reads raise low states more than high ones.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Disturb {
-    /// By how much a million reads raise the erased state, at 1,000 cycles.
+    /// The rise of the erased state by a million reads, at 1,000 cycles.
     pub rise: f64,
-    /// The power of the reads with which it grows.
+    /// The exponent of the reads in this growth.
     pub exponent: f64,
 }
 
 /// Interference: the effect of programming neighbours.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interference {
-    /// By how much each further program of the neighbours raises all states.
+    /// The rise of all states by each further program of the neighbours.
     pub rise: f64,
-    /// The variance that each adds.
+    /// The variance that each program adds.
     pub widening: f64,
 }
 
-/// The background pattern of a string: some cells do not get as far as the others (ReSSD, section 3.3.3).
+/// The effect of the background pattern of a string: some cells do not reach the others (ReSSD, section
+/// 3.3.3).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Background {
-    /// The share of cells left behind where cells above were ahead once.
+    /// The share of cells left behind if cells above had more passes during one reprogram.
     pub share: f64,
-    /// The power with which it grows.
+    /// The exponent of this growth.
     pub power: f64,
-    /// How far they are left behind.
+    /// The distance by which they are left behind.
     pub drop: f64,
 }
 
 /// The shift of each state by an effect, the erased one first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Term {
-    /// Which effect.
+    /// The effect.
     pub effect: Effect,
-    /// By how much it moves the mean of each state.
+    /// The shift of the mean of each state.
     pub shift: Vec<f64>,
     /// The variance that it adds to each state.
     pub variance: Vec<f64>,
@@ -88,7 +90,7 @@ impl Cycles {
 }
 
 impl Retention {
-    /// Powers of ten of time since the onset.
+    /// Decades of time since the onset.
     pub fn decades(&self, hours: f64, celsius: f64) -> f64 {
         let hours = hours * acceleration(self.energy, celsius, self.celsius);
         libm::log1p(hours / self.onset) / std::f64::consts::LN_10
@@ -125,7 +127,7 @@ impl Interference {
 }
 
 impl Background {
-    /// The share of cells left behind where cells above were ahead so often.
+    /// The share of cells left behind after `ahead` reprograms during which cells above had more passes.
     pub fn share_of(&self, ahead: f64) -> f64 {
         if ahead > 0.0 { (self.share * libm::pow(ahead, self.power)).min(1.0) } else { 0.0 }
     }

@@ -1,15 +1,15 @@
 //! The variation from layer to layer, block to block and chip to chip (cubeFTL, section 3).
 //!
-//! Word lines of one layer are equal; layers differ by their place in the channel hole, four of which have names in the paper. How
-//! strongly the layers of a block differ is drawn for the block, how soon a chip ages for the chip. Each draw has a stream of its own,
-//! named after what it is for, so that block 17 of die 3 is the same in every run.
+//! Word lines of one layer are equal; layers differ by their position in the channel hole, and the paper
+//! names four of them. The contrast between the layers is drawn for each block, the ageing rate for each
+//! chip. Each draw has its own named stream, so that block 17 of die 3 is the same in every run.
 
 use wordline_kernel::{Seed, Streams};
 
 use super::condition::{Effect, Effects};
 use super::math::normal;
 
-/// A layer that is named for what it is like.
+/// A layer with a name in the paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
     /// The top edge of a block.
@@ -37,37 +37,38 @@ impl Role {
     }
 }
 
-/// A layer whose cells are known.
+/// A layer with known properties.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Anchor {
     /// Its name.
     pub role: Role,
-    /// Its number, from the top.
+    /// Number of the layer, from the top.
     pub layer: u32,
-    /// The deviation of new cells, times that of the best layer.
+    /// The deviation of new cells, relative to the best layer.
     pub width: f64,
     /// A factor on the effects of cycles and time, 1 for the best layer.
     pub stress: f64,
 }
 
-/// How cells differ by place.
+/// The variation of cells by layer, block and chip.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Variation {
     /// Horizontal layers of a block.
     pub layers: u32,
     /// Word lines of a layer.
     pub word_lines: u32,
-    /// Layers that are known, from the top; the others lie on straight lines between them.
+    /// Known layers, from the top; the others are interpolated linearly.
     pub anchors: Vec<Anchor>,
-    /// The deviation of the logarithm of how strongly the layers of a block differ.
+    /// The deviation of the logarithm of the contrast between the layers of a block.
     pub block: f64,
-    /// The deviation of the logarithm of how much cycles and time do to a chip.
+    /// The deviation of the logarithm of the ageing rate of a chip.
     pub chip: f64,
-    /// The deviation of the logarithm of how wide new cells of a word line are, beside others of its layer; 0 where they are alike.
+    /// The deviation of the logarithm of the distribution width of new cells between the word lines of a
+    /// layer; 0 if they are equal.
     pub line: f64,
 }
 
-/// Where a word line is.
+/// The location of a word line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     /// The chip.
@@ -78,14 +79,14 @@ pub struct Place {
     pub layer: u32,
 }
 
-/// The properties of the cells of a place.
+/// The properties of the cells of a location.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Strength {
-    /// The deviation of new cells, times that of the set.
+    /// The deviation of new cells, relative to the set.
     pub width: f64,
-    /// A factor on the effects of cycles and time of the set.
+    /// A factor on the effects of cycles and time in the set.
     pub stress: f64,
-    /// By how much of a loop the cells are programmed faster than those of the slowest word line, from 0 to below 1.
+    /// Programming speed relative to the slowest word line, as a fraction of a loop from 0 to below 1.
     pub faster: f64,
 }
 
@@ -99,19 +100,19 @@ impl Place {
 /// The random draws of a block and its chip, in deviations.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Draws {
-    /// How strongly the layers of the block differ.
+    /// The contrast between the layers of the block.
     pub block: f64,
-    /// How much cycles and time do to the chip.
+    /// The ageing rate of the chip.
     pub chip: f64,
 }
 
 impl Strength {
-    /// Cells as the set says.
+    /// The cells of the set without variation.
     pub const USUAL: Self = Self { width: 1.0, stress: 1.0, faster: 0.0 };
 }
 
 impl Variation {
-    /// The properties of the cells of `place`, where the effects of layer, block, chip and word line count.
+    /// The properties of the cells of `place`, with the enabled effects of layer, block, chip and word line.
     pub fn strength(&self, place: Place, effects: Effects, seed: Seed) -> Strength {
         let faster =
             if effects.has(Effect::WordLine) { Self::faster(place, Self::speeds(seed)) } else { 0.0 };
@@ -127,7 +128,7 @@ impl Variation {
         }
     }
 
-    /// How wide new cells of word line `line` of a layer are, times those of the layer.
+    /// The distribution width of new cells of word line `line`, relative to its layer.
     pub fn line_width(&self, place: Place, line: u32, seed: Seed) -> f64 {
         if self.line == 0.0 {
             return 1.0;
@@ -141,13 +142,13 @@ impl Variation {
         seed.streams("cells.speed")
     }
 
-    /// By how much of a loop the cells of a layer are programmed faster than the slowest ones.
+    /// The programming speed of a layer relative to the slowest, as a fraction of a loop.
     #[inline]
     pub fn faster(place: Place, speeds: Streams) -> f64 {
         speeds.stream(place.of_block() << 8 | u64::from(place.layer & 0xFF)).unit()
     }
 
-    /// The properties of the cells of a layer in a block of such draws, at the slow end of a loop.
+    /// The properties of the cells of a layer in a block with these draws, at the slow end of a loop.
     pub fn of_draws(&self, layer: u32, draws: Draws, effects: Effects) -> Strength {
         let (width, stress) = self.between(layer, effects);
         let scale = |deviation: f64, z: f64, effect: Effect| {
@@ -162,7 +163,7 @@ impl Variation {
         }
     }
 
-    /// Width and stress of a layer, on the line between the known ones around it.
+    /// Width and stress of a layer, interpolated between the known layers around it.
     fn between(&self, layer: u32, effects: Effects) -> (f64, f64) {
         if !effects.has(Effect::Layer) {
             return (1.0, 1.0);

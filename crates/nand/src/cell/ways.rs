@@ -1,4 +1,4 @@
-//! How word lines were programmed: the ways that occurred, by number, and the number for each word line.
+//! Program variants: the variants that occurred, by number, and the number for each word line.
 
 use wordline_kernel::snapshot::{Broken, Reader, State, Writer};
 
@@ -6,14 +6,14 @@ use super::mode::Held;
 use super::rates::{Way, same};
 use crate::physics::{MOST_STATES, Parameters};
 
-/// The ways to program that occurred, and the one of each word line.
+/// The program variants that occurred, and the variant of each word line.
 #[derive(Clone, Debug)]
 pub struct Ways {
     all: Vec<Way>,
-    /// The way of each word line, as a place in `all`; empty while there is only one.
+    /// The variant of each word line, as an index into `all`; empty while there is only one.
     written: Vec<u8>,
     blocks: usize,
-    /// Of a block.
+    /// Word lines of a block.
     word_lines: usize,
 }
 
@@ -32,23 +32,23 @@ impl State for Ways {
 }
 
 impl Ways {
-    /// All word lines programmed as the data sheet says.
+    /// All word lines with the default variant of the data sheet.
     pub fn new(blocks: usize, word_lines: u32) -> Self {
         Self { all: vec![Way::default()], written: Vec::new(), blocks, word_lines: word_lines as usize }
     }
 
-    /// How many there are.
+    /// Number of variants.
     pub fn count(&self) -> usize {
         self.all.len()
     }
 
-    /// The way of a number.
+    /// The variant with this number.
     pub fn get(&self, number: u8) -> &Way {
         &self.all[usize::from(number)]
     }
 
-    /// The number of the way in which a command with these parameters programs, for this many programmed states, while cells pass some
-    /// loops early.
+    /// The number of the variant of a command with these parameters, for this many programmed states and
+    /// cells that pass `early` loops earlier. Adds the variant if it is new.
     pub fn number(&mut self, parameters: &Parameters, states: usize, early: u8, held: Held) -> u8 {
         let none = parameters.skipped_verifies == [0; MOST_STATES];
         let skipped = if none { &[] } else { &parameters.skipped_verifies[..states] };
@@ -62,14 +62,15 @@ impl Ways {
             return known as u8;
         }
         if self.all.len() > usize::from(u8::MAX) {
-            // More ways than a byte counts: errors are those of the one that is most like it, the last of cells that hold the same.
+            // More variants than a byte can number: approximates by the last variant that stores the same
+            // bits.
             return self.all.iter().rposition(|way| way.held == held).unwrap_or(0) as u8;
         }
         self.all.push(Way { start_margin, final_margin, skipped: skipped.to_vec(), early, held });
         (self.all.len() - 1) as u8
     }
 
-    /// Notes that a word line of a block was programmed in such a way.
+    /// Records the variant of a programmed word line of a block.
     pub fn note(&mut self, block: usize, word_line: u32, way: u8) {
         if self.written.is_empty() {
             if way == 0 {
@@ -80,7 +81,7 @@ impl Ways {
         self.written[block * self.word_lines + word_line as usize] = way;
     }
 
-    /// The way in which a word line of a block was programmed.
+    /// The variant of a word line of a block.
     pub fn of(&self, block: usize, word_line: u32) -> u8 {
         if self.written.is_empty() { 0 } else { self.written[block * self.word_lines + word_line as usize] }
     }
@@ -90,7 +91,7 @@ impl Ways {
         self.get(self.of(block, word_line)).held
     }
 
-    /// A block is erased.
+    /// Resets the word lines of an erased block.
     pub fn erase(&mut self, block: usize) {
         if !self.written.is_empty() {
             self.written[block * self.word_lines..(block + 1) * self.word_lines].fill(0);

@@ -1,7 +1,7 @@
-//! Word lines that are programmed again: what that asks for, and what it leaves (ReSSD, sections 3.2 and 3.3).
+//! Reprograms of word lines: their preconditions and effects (ReSSD, sections 3.2 and 3.3).
 //!
-//! A word line with two bits a cell takes a new page in the place of one of its two, so often as
-//! [`LunTimes::reprograms`] says, while no word line of a later super layer is programmed.
+//! A reprogram replaces one of the two pages of a word line in MLC mode. It is allowed up to
+//! [`LunTimes::reprograms`] times, and only while no word line of a later super layer is programmed.
 
 use super::{Chips, Command, Operation, Refusal, Stamp};
 use crate::CellMode;
@@ -10,13 +10,13 @@ use crate::locations::Location;
 use crate::onfi::LunTimes;
 
 impl Chips {
-    /// How often the word line of `page` was programmed again since its block was erased.
+    /// Number of reprogram passes of the word line of `page` since its block was erased.
     pub fn reprograms(&self, page: PageId) -> u8 {
         let counts = self.modes.as_ref().map_or(&[][..], |modes| &modes.again);
         counts.get(self.line_of(page)).copied().unwrap_or(0)
     }
 
-    /// Where the word line of a page of a block with two bits a cell is counted.
+    /// Index of the reprogram counter of a page's word line, in a block in MLC mode.
     fn line_of(&self, page: PageId) -> usize {
         let geometry = &self.pools.of_page(page).geometry;
         let (block, offset) = geometry.split(page);
@@ -32,8 +32,8 @@ impl Chips {
         geometry.page(block, (geometry.page_in_block(offset) ^ 1) * per_row + offset % per_row)
     }
 
-    /// That the block of a command that is spelled in a mode is in that mode, and that a word line can be programmed again.
-    /// An erased block is read and erased in any mode, and opened in that of a program.
+    /// Checks that the block of a command with a mode is in that mode, and that a word line can be
+    /// reprogrammed. An erased block can be read and erased in any mode; a program opens it in its mode.
     pub(super) fn check_mode(&self, command: &Command) -> Result<(), Refusal> {
         let Command { operation, page, .. } = *command;
         let Some(mode) = command.mode.filter(|_| self.pages.has_stamps()) else { return Ok(()) };
@@ -66,7 +66,7 @@ impl Chips {
         }
     }
 
-    /// A page that is programmed in a later super layer than that of `page`.
+    /// A programmed page in a later super layer than that of `page`, if any.
     fn later_super_layer(&self, page: PageId, layers: u32) -> Option<PageId> {
         let pool = self.pools.of_page(page);
         let (block, offset) = pool.geometry.split(page);
@@ -78,8 +78,8 @@ impl Chips {
         lines.map(first).find(|first| self.pages.are_programmed(*first, 1))
     }
 
-    /// The effect of a command where modes are offered, of which a program writes `word_line` pages in each plane; the planes
-    /// in which a limit was broken.
+    /// Applies a command if modes are enabled; a program writes `word_line` pages in each plane. Returns the
+    /// planes in which a limit was exceeded.
     #[inline(never)]
     pub(super) fn apply_in_mode(&mut self, die: DieId, command: &Command, word_line: u32) -> u16 {
         match command.operation {
@@ -111,8 +111,9 @@ impl Chips {
         }
     }
 
-    /// A program of a word line again stopped half-way, or failed, in these planes: neither of its pages can be read, but for a
-    /// copy of the one that was to be kept, which such a program begins with reading.
+    /// Spoils the pages of a reprogram that was interrupted, or failed, in these planes: neither page is
+    /// readable, unless lower pages are backed up, as a reprogram begins with a read of the page that it
+    /// keeps.
     pub(super) fn spoil_again(&mut self, page: PageId, planes: u16) {
         let kept = self.kept_beside(page);
         self.pages.spoil_planes(page, 1, planes);
@@ -121,7 +122,8 @@ impl Chips {
         }
     }
 
-    /// A page of a word line is replaced in no time, before the run: `stamps` of its locations from `first` on, in all planes.
+    /// Replaces a page of a word line in no time, before the run: `stamps` of its locations from `first` on,
+    /// in all planes.
     pub fn put_again(&mut self, first: Location, stamps: &[Stamp]) {
         self.note_again(self.pools.page_of(first));
         for (at, stamp) in (first.0..).zip(stamps) {

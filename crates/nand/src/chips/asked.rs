@@ -1,6 +1,6 @@
-//! Calls of the cell model by chips: the time of each work of an array, and its outcome.
+//! Calls of the cell model by chips: the time and outcome of each array operation.
 //!
-//! Apart from the rest: without a cell model and without sets of parameters there are no calls and no lookups.
+//! Kept apart: without a cell model and parameter sets there are no calls and no lookups.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, Duration, Instant, Seed, state};
@@ -13,11 +13,11 @@ use crate::part::MOST_PLANES;
 use crate::physics::{Asked, Outcome, Parameters, Physics, Sensed, Work};
 use crate::{Pools, Stage};
 
-/// Outcomes of a die that are kept for later calls. Chosen: of the command under way, of one behind it, one ahead of it and one
-/// that is suspended.
+/// Outcomes kept for each die. Chosen: one each for the current command, the cache program behind it, the
+/// read ahead of it, and a suspended operation.
 const KEPT: usize = 4;
 
-/// How the array's work for a page went.
+/// The outcome of an array operation on a page.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Recent {
     stage: Stage,
@@ -25,11 +25,11 @@ struct Recent {
     outcome: Outcome,
 }
 
-/// The cells, and their recent outcomes, the last at the end.
+/// The cell model, and its recent outcomes, the latest last.
 #[derive(Clone, Debug)]
 pub(super) struct Asks {
     asked: Asked,
-    /// Whether the cells say which pages the error correction cannot read.
+    /// Whether the cell model determines which pages are uncorrectable.
     judge_reads: bool,
     recent: Column<DieId, Vec<Recent>>,
 }
@@ -45,12 +45,12 @@ impl Asks {
         }
     }
 
-    /// Whether the cells are asked about sensing, too.
+    /// Whether the cell model is called for sensing, too.
     pub(super) fn of_sensing(&self) -> bool {
         !self.asked.senses_by_data_sheet()
     }
 
-    /// Keeps an outcome, in the place of the oldest one but that of a suspended operation.
+    /// Stores an outcome; it replaces the oldest one that does not belong to a suspended operation.
     fn keep(&mut self, die: DieId, recent: Recent, suspended: Option<PageId>) {
         let kept = &mut self.recent[die];
         kept.retain(|old| (old.stage, old.page) != (recent.stage, recent.page));
@@ -64,7 +64,7 @@ impl Asks {
 }
 
 impl Chips {
-    /// Lets `physics` say how long arrays work, and how that went, from now on.
+    /// Uses `physics` as the cell model for the times and outcomes of array operations from now on.
     pub fn set_physics(&mut self, physics: Box<dyn Physics>) {
         let asks = self.asks();
         asks.asked.set_physics(physics);
@@ -72,17 +72,18 @@ impl Chips {
         let judge_reads = asks.judge_reads;
         self.note_mode_times();
         if judge_reads && self.faults.is_none() {
-            // The ends of reads are looked at where there are rules.
+            // The ends of reads are checked only where there are fault rules.
             self.faults = Some(Box::new(Faults::new(&[], &self.pools, Seed(0))));
         }
     }
 
-    /// Whether the cells say which pages the error correction cannot read.
+    /// Whether the cell model determines which pages are uncorrectable.
     pub(super) fn cells_judge_reads(&self) -> bool {
         self.modes.as_ref().and_then(|modes| modes.asks.as_ref()).is_some_and(|asks| asks.judge_reads)
     }
 
-    /// The pages of a read that the error correction cannot read by what the cells say, the lowest bit for the first.
+    /// The uncorrectable pages of a read according to the cell model, as a bit mask with the lowest bit for
+    /// the first page.
     pub(super) fn unread_by_cells(&mut self, die: DieId, command: &Command) -> u16 {
         if !self.cells_judge_reads() {
             return 0;
@@ -90,7 +91,7 @@ impl Chips {
         self.ask_of_sensed(die, command, self.dies[die].level, |asked, sensed| asked.is_unread(sensed))
     }
 
-    /// Whether soft decisions are made on a page of a read that is done.
+    /// Whether a page of a completed read needs soft-decision decoding.
     pub fn is_decided_softly(&mut self, done: &Done) -> bool {
         if !self.cells_judge_reads() {
             return false;
@@ -99,7 +100,8 @@ impl Chips {
         self.ask_of_sensed(done.die, &done.command, done.level, soft) != 0
     }
 
-    /// Asks the cells about each page of a read that is programmed; the answers, the lowest bit for the first page.
+    /// Queries the cell model for each programmed page of a read. Returns the results as a bit mask, the
+    /// lowest bit for the first page.
     fn ask_of_sensed(
         &mut self,
         die: DieId,
@@ -132,24 +134,25 @@ impl Chips {
         answers
     }
 
-    /// Puts `parameters` into the set `number`, from 1 on, for commands that begin from now on.
+    /// Stores `parameters` as set `number`, from 1 on, for commands that begin from now on.
     pub fn set_parameters(&mut self, number: u16, parameters: Parameters) {
         assert!(number > 0, "set 0 is that of the data sheet");
         self.asks().asked.set(number, parameters);
     }
 
-    /// The parameters in set `number`; none if there is no such set.
+    /// The parameters in set `number`; `None` if there is no such set.
     pub fn parameters(&self, number: u16) -> Option<&Parameters> {
         let asks = self.modes.as_ref().and_then(|modes| modes.asks.as_ref())?;
         asks.asked.parameters(number)
     }
 
-    /// Whether commands may name the set `number`.
+    /// Whether commands may refer to set `number`.
     pub(super) fn has_parameters(&self, number: u16) -> bool {
         number == 0 || self.parameters(number).is_some()
     }
 
-    /// How a command that has just ended went, if its parameters ask for that. Of a copyback it is the program.
+    /// The outcome of a command that has just completed, if its parameters request it; for a copyback, the
+    /// outcome of the program.
     pub fn outcome(&self, done: &Done) -> Option<&Outcome> {
         let asks = self.modes.as_ref().and_then(|modes| modes.asks.as_ref())?;
         let Command { operation, page, .. } = done.command;
@@ -163,7 +166,7 @@ impl Chips {
         asks.recent[done.die].iter().find(is_it).map(|recent| &recent.outcome)
     }
 
-    /// The calls of the cell model, which from now on are made every time that an array works.
+    /// Enables calls of the cell model for every array operation from now on.
     fn asks(&mut self) -> &mut Asks {
         if self.with_modes().asks.is_none() {
             let asks = Asks::of(&self.pools);
@@ -173,8 +176,8 @@ impl Chips {
         self.with_modes().asks.as_mut().expect("they were made just now")
     }
 
-    /// How long the array of `die` works for `page`, which takes as long as `data_sheet` by the part's, from `begin` on or when it
-    /// rests.
+    /// The array time of `die` for `page`, with `data_sheet` as the time of the part. The operation begins at
+    /// `begin`, or when the array becomes idle.
     #[inline(never)]
     pub(super) fn ask(
         &mut self,
@@ -214,8 +217,8 @@ impl Chips {
         wiring.clocks.nand.whole(time)
     }
 
-    /// The mode in which the array does a command: where it names none, a word line is sensed as one that was programmed again so
-    /// often.
+    /// The mode of an array operation. If the command specifies none, a word line in MLC mode is sensed with
+    /// its number of reprogram passes.
     fn mode_at(&self, command: &Command, stage: Stage, page: PageId) -> CellMode {
         let mode = self.mode_of(command);
         let tells = command.mode.is_some() || mode != CellMode::TwoBit || stage != Stage::Ton;

@@ -1,13 +1,14 @@
-//! A channel's bus: the die that holds it and those that wait.
+//! Bus arbitration of a channel: the die that has the grant and the dies that wait for one.
 //!
-//! At an edge of the controller's clock at which the bus is free, it goes to one of the dies that have asked by then.
-//! Those that only latch a command go first, so that their arrays work while the bus moves data; else it is first
-//! come, first served, and of dies that ask at the same instant the one with the lowest number. After
-//! [`LATCHES_IN_A_ROW`] latches while data wait, data go once, so that no die starves: erases and copybacks only latch,
-//! and enough dies that do nothing else could fill the bus.
+//! At an edge of the controller's clock at which the bus is free, it is granted to one of the dies that have
+//! requested it by then. Dies that only latch a command have priority, so that their arrays work while the
+//! bus transfers data; otherwise the order is first come, first served, with the lowest number first among
+//! dies that request it at the same instant. After [`LATCHES_IN_A_ROW`] latches while data wait, one data
+//! transfer goes first, so that no die starves: erases and copybacks only latch, and enough dies with such
+//! commands could saturate the bus.
 //!
-//! One case is outside the rule: commands that are started one after the other while nothing else is due find the
-//! bus free or taken in their order, because the first one cannot know that others will follow.
+//! One case is outside this rule: commands that start one after the other while no event is due find the bus
+//! free or busy in their order, because the first one cannot know that others will follow.
 
 use std::collections::VecDeque;
 
@@ -16,35 +17,35 @@ use wordline_kernel::{Duration, Instant};
 
 use crate::DieId;
 
-/// Most latches that go before data that wait. Chosen: as many as a channel usually has dies, so that each can latch
-/// once.
+/// Maximum number of latches granted before waiting data. Chosen: as many as a channel usually has dies, so
+/// that each can latch once.
 pub(crate) const LATCHES_IN_A_ROW: u32 = 16;
 
-/// A die that waits: since when, and which. Earlier ones go first.
+/// A waiting request: its time and die. Earlier ones are granted first.
 type Wish = (Instant, DieId);
 
 /// A channel's bus.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Bus {
     pub(super) busy_until: Instant,
-    /// Dies that want it to latch a command, and dies that want it to move data; a die waits at most once.
+    /// Dies that wait to latch a command, and dies that wait to transfer data; a die waits at most once.
     commands: VecDeque<Wish>,
     transfers: VecDeque<Wish>,
-    /// Latches that went before data that wait.
+    /// Consecutive latches granted before waiting data.
     in_a_row: u32,
-    /// When the next command may be latched: the bus turns round after data out.
+    /// Earliest time of the next command latch: the bus turns around after data out.
     latch_from: Instant,
-    /// The die whose present hold ends with an event of its own, and whether that event hands the bus on to a waiting
-    /// die.
+    /// The die whose current grant ends with an event of its own, and whether that event passes the bus to a
+    /// waiting die.
     told_by: Option<DieId>,
     hands_on: bool,
     busy: u64,
-    /// Time that dies waited for it, summed over dies, in picoseconds.
+    /// Time that dies waited for the bus, summed over dies, in picoseconds.
     pub(super) waited: u64,
 }
 
 impl Bus {
-    /// A free bus for `dies` dies.
+    /// An idle bus for `dies` dies.
     pub(super) fn new(dies: usize) -> Self {
         Self {
             busy_until: Instant::ZERO,
@@ -59,14 +60,14 @@ impl Bus {
         }
     }
 
-    /// Whether a die waits.
+    /// Whether a die waits for the bus.
     #[inline]
     pub(super) fn is_wanted(&self) -> bool {
         !self.commands.is_empty() || !self.transfers.is_empty()
     }
 
-    /// Lets `die` wait from `now` on. No die waits since a later instant, so that only those of this one have to
-    /// be put in order.
+    /// Queues a request of `die` at `now`. No request is later, so that only requests of the same instant
+    /// must be sorted.
     #[inline]
     pub(super) fn want(&mut self, die: DieId, latches_only: bool, now: Instant) {
         let queue = if latches_only { &mut self.commands } else { &mut self.transfers };
@@ -76,12 +77,12 @@ impl Bus {
         }
     }
 
-    /// `die`, which waits to latch a command, does not want the bus any more.
+    /// Withdraws the request of `die`, which waits to latch a command.
     pub(super) fn forget(&mut self, die: DieId) {
         self.commands.retain(|(_, waits)| *waits != die);
     }
 
-    /// Whose turn it is.
+    /// Takes the die that is granted the bus next out of the queues.
     #[inline]
     pub(super) fn next(&mut self) -> Option<DieId> {
         let data_wait = !self.transfers.is_empty();
@@ -91,7 +92,7 @@ impl Bus {
         latch.or_else(|| self.transfers.pop_front()).map(|(_, die)| die)
     }
 
-    /// A die holds it for `time`, until `end`, and `waited` for it.
+    /// Records a grant for `time`, until `end`, after a wait of `waited`.
     #[inline]
     pub(super) fn hold(&mut self, end: Instant, time: Duration, waited: Duration) {
         self.busy_until = end;
@@ -100,59 +101,59 @@ impl Bus {
         self.waited += waited.ps();
     }
 
-    /// How long a command latch at `time` has to wait still for the bus to turn round.
+    /// The remaining turnaround time of the bus for a command latch at `time`.
     #[inline]
     pub(super) fn turnaround(&self, time: Instant) -> Duration {
         self.latch_from.since(time)
     }
 
-    /// Data out of `die` end at `end`, which an event tells.
+    /// Records data out of `die`, which end at `end` with an event, and their turnaround.
     #[inline]
     pub(super) fn turns(&mut self, die: DieId, end: Instant, turnaround: Duration) {
         self.latch_from = end + turnaround;
         self.told_by = Some(die);
     }
 
-    /// The die whose event tells the end of the present hold, if one does.
+    /// The die whose event ends the current grant, if there is such an event.
     #[inline]
     pub(super) fn told_by(&self) -> Option<DieId> {
         self.told_by
     }
 
-    /// The event that tells the end of the present hold is to hand the bus on.
+    /// Lets the event at the end of the current grant pass the bus on.
     #[inline]
     pub(super) fn hand_on(&mut self) {
         self.hands_on = true;
     }
 
-    /// Whether the event that tells the end of the present hold, which has come, hands the bus on.
+    /// Whether the event at the end of the current grant, which is being handled, passes the bus on.
     #[inline]
     pub(super) fn hands_on(&mut self) -> bool {
         std::mem::take(&mut self.hands_on)
     }
 
-    /// The bus of `dies` dies after the power was cut at `now`.
+    /// The bus of `dies` dies after a power cut at `now`.
     pub(super) fn cut(&self, dies: usize, now: Instant) -> Self {
         Self { busy: self.busy(now), waited: self.waited, ..Self::new(dies) }
     }
 
-    /// The dies that wait for it.
+    /// The dies that wait for the bus.
     pub(super) fn waiting(&self) -> impl Iterator<Item = DieId> + '_ {
         self.commands.iter().chain(&self.transfers).map(|(_, die)| *die)
     }
 
-    /// Whether it was held for as long as it will still be.
+    /// Whether the busy time covers the remaining time of the current grant.
     pub(super) fn is_counted(&self, now: Instant) -> bool {
         self.busy_until.since(now).ps() <= self.busy
     }
 
-    /// Time that it was held until `now`, in picoseconds.
+    /// Busy time until `now`, in picoseconds.
     pub(super) fn busy(&self, now: Instant) -> u64 {
         self.busy - self.busy_until.since(now).ps()
     }
 }
 
-/// Puts a wish before those that it is earlier than.
+/// Inserts a request before those that are later.
 #[inline(never)]
 fn put_in_order(queue: &mut VecDeque<Wish>, wish: Wish) {
     queue.insert(queue.partition_point(|other| *other < wish), wish);

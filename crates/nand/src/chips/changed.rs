@@ -1,7 +1,9 @@
-//! Chips whose times are changed while they are in use: a question to a device that was brought into a state by the times that it had.
+//! Changes of chip times in the middle of a run: what-if experiments on a device that reached its state with
+//! the original times.
 //!
-//! The changed times are beside those that the parts have. A die takes them with its next command, so that a command under way ends as it
-//! began. Commands of a die that is [marked](Chips::mark) have a factor more.
+//! The changed times are stored beside those of the parts. A die uses them from its next command on, so that
+//! a command in progress ends with its own times. Commands of a [marked](Chips::mark) die have an additional
+//! factor.
 
 use wordline_kernel::{Column, Duration, Factor};
 
@@ -9,23 +11,24 @@ use super::times::{HoldTimes, Times};
 use super::{Chips, Stage};
 use crate::geometry::DieId;
 
-/// Factors on the times of the commands of chips. Times to suspend and to copy are among those of what is suspended and copied.
+/// Factors on the times of chip commands. Times to suspend and to copy scale with the operation that is
+/// suspended or copied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TimeFactors {
-    /// On sensing (tR).
+    /// Factor on sensing (tR).
     pub read: Factor,
-    /// On programming (tPROG).
+    /// Factor on programming (tPROG).
     pub program: Factor,
-    /// On erasing (tBERS).
+    /// Factor on erasing (tBERS).
     pub erase: Factor,
-    /// On everything for which a command holds the bus: latches, waits and data.
+    /// Factor on all bus time of a command: latches, waits and data.
     pub bus: Factor,
-    /// On all of this in commands of dies that are marked.
+    /// Additional factor on all times of commands of marked dies.
     pub marked: Factor,
 }
 
 impl TimeFactors {
-    /// The factor on work of the array.
+    /// The factor on an array stage.
     fn of_array(&self, stage: Stage) -> Factor {
         match stage {
             Stage::Ton => self.read,
@@ -35,25 +38,26 @@ impl TimeFactors {
     }
 }
 
-/// The dies that are marked.
+/// The marked dies.
 #[derive(Clone, Debug)]
 pub(super) struct Changed {
     pub(super) marked: Column<DieId, bool>,
 }
 
 impl Chips {
-    /// Whether times were [changed](Self::change_times), so that marks count.
+    /// Whether times were [changed](Self::change_times), so that marks have an effect.
     #[inline]
     pub fn has_marks(&self) -> bool {
         self.changed.is_some()
     }
 
-    /// How many times there are before those that are changed: of the pools, and of the cell modes.
+    /// Number of unchanged timing tables: one for each pool, and those of the cell modes.
     pub(super) fn kinds_of_times(&self) -> usize {
         self.pools.count() + self.modes.as_ref().map_or(0, |modes| modes.views.len())
     }
 
-    /// The number of the times that hold for the next command of a die, where those of the parts have the number `kind`.
+    /// The index of the timing table for the next command of a die, whose unchanged table has the index
+    /// `kind`.
     pub(super) fn as_changed(&self, die: DieId, kind: usize) -> usize {
         let factors = self.changed.as_ref().map(|changed| 1 + usize::from(changed.marked[die]));
         kind + factors.unwrap_or(0) * self.kinds_of_times()
@@ -61,7 +65,7 @@ impl Chips {
 }
 
 impl HoldTimes {
-    /// The same with another time for each of its stages.
+    /// The same phase with `change` applied to the time of each stage.
     fn each(&self, change: impl Fn(Duration) -> Duration) -> Self {
         let by_stage = self.by_stage.map(|ps| change(Duration::from_ps(ps)).ps());
         Self { by_stage, total: Duration::from_ps(by_stage.iter().sum()) }
@@ -69,7 +73,7 @@ impl HoldTimes {
 }
 
 impl Times {
-    /// The same with these factors, of dies that are marked or not.
+    /// The times with these factors, for marked dies or others.
     pub(super) fn changed(&self, factors: &TimeFactors, marked: bool) -> Self {
         let (host, nand) = (self.clocks.host, self.clocks.nand);
         let more = if marked { factors.marked } else { Factor::ONE };
@@ -87,7 +91,7 @@ impl Times {
         times
     }
 
-    /// The time for which the array works in this stage, where it takes `time` by the part.
+    /// The array time of a stage that takes `time` by the part.
     #[inline]
     pub(super) fn in_array(&self, stage: Stage, time: Duration) -> Duration {
         match &self.factors {
@@ -96,7 +100,7 @@ impl Times {
         }
     }
 
-    /// The same of a burst of data, with the wait before it.
+    /// The time of a data burst, including the wait before it.
     pub(super) fn in_burst(&self, time: Duration) -> Duration {
         self.factors.as_ref().map_or(time, |(factors, more)| more.of(factors.bus.of(time)))
     }

@@ -1,4 +1,4 @@
-//! Commands of a die, and the times that they took.
+//! Commands of a die, and their completions.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Duration};
@@ -7,26 +7,28 @@ use crate::CellMode;
 use crate::chain::Hold;
 use crate::geometry::{DieId, PageId};
 
-/// The operation of a command. Each is multi-plane when more than one plane takes part, and interleaved with the
-/// commands of other dies as the bus allows.
+/// The operation of a command. Each is multi-plane if more than one plane takes part, and interleaves with
+/// the commands of other dies as the bus allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Operation {
-    /// Sense pages and move data out (00-30).
+    /// Sense pages and transfer data out (00-30).
     Read,
-    /// Sense pages and move data out of the cache register while the next pages are sensed (00-30, 31, 3F).
+    /// Cache read: sense pages and transfer data out of the cache register while the next pages are sensed
+    /// (00-30, 31, 3F).
     ReadCache {
-        /// Whether it opens a sequence: else its pages are those that the command before named as `next`.
+        /// Whether it opens a sequence; otherwise its pages are the `next` pages of the command before.
         first: bool,
-        /// The first page of the command that follows in the sequence; none ends it.
+        /// The first page of the next command of the sequence; `None` ends the sequence.
         next: Option<PageId>,
     },
-    /// Move data in and program (80-10); also ends a sequence of cache programs.
+    /// Transfer data in and program (80-10); also ends a sequence of cache programs.
     Program,
-    /// Move data in, and program while the next data move in (80-15).
+    /// Cache program: transfer data in, and program while the next data are transferred (80-15).
     ProgramCache,
-    /// Sense pages and program them elsewhere in their planes, without data on the bus (00-35, 85-10).
+    /// Copyback: sense pages and program them elsewhere in their planes, without data on the bus (00-35,
+    /// 85-10).
     Copyback {
-        /// The first page to be written.
+        /// The first destination page.
         to: PageId,
     },
     /// Erase blocks (60-D0).
@@ -34,14 +36,14 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// Kinds of operations, as tables count them.
+    /// Number of kinds of operations, for tables.
     pub const KINDS: usize = 6;
 
     /// The names of the kinds, in the order of [`Operation::kind`].
     pub const NAMES: [&'static str; Self::KINDS] =
         ["read", "read cache", "program", "program cache", "copyback", "erase"];
 
-    /// Which kind it is, counted from 0.
+    /// Index of the kind, from 0.
     #[inline]
     pub fn kind(self) -> usize {
         match self {
@@ -54,9 +56,10 @@ impl Operation {
         }
     }
 
-    /// Whether it may be started while the array works behind a cache operation: it needs the cache register alone.
-    /// The program of a whole word line (`one_shot`) does not: its pages go to the write-back registers, from which
-    /// the array works. On the pins its first page could wait in the cache register; a transaction waits as a whole.
+    /// Whether the operation may start while the array works on a cache operation, as it needs the cache
+    /// register alone. The program of a whole word line (`one_shot`) may not: its pages go to the write-back
+    /// registers, which the array uses. On the pins its first page could wait in the cache register; a
+    /// transaction waits as a whole.
     #[inline]
     pub fn goes_behind(self, one_shot: bool) -> bool {
         match self {
@@ -66,7 +69,7 @@ impl Operation {
         }
     }
 
-    /// The first hold of the bus of each kind.
+    /// The first bus phase of each kind.
     pub(super) const OPENINGS: [Hold; Self::KINDS] =
         [Hold::Read, Hold::Read, Hold::Program, Hold::ProgramCache, Hold::CopybackRead, Hold::Erase];
 }
@@ -76,16 +79,16 @@ impl Operation {
 pub struct Command {
     /// The operation.
     pub operation: Operation,
-    /// The first page: of those to read, of those to program, or of the block to erase.
+    /// The first page to read or to program, or the first page of the block to erase.
     pub page: PageId,
-    /// Planes that take part, from that of `page` on: the same page or block in each.
+    /// Number of planes, from that of `page` on: the same page or block in each.
     pub planes: u32,
-    /// Bytes to move out, over all planes, for a read; a program moves whole pages in.
+    /// Bytes that a read transfers, over all planes; a program transfers whole pages.
     pub bytes: Bytes,
-    /// The cell mode that it is spelled in, with a prefix on the bus for any but the native one. None: that of the block,
-    /// which the controller has told the die of beforehand, in no time.
+    /// The cell mode of the command, with a prefix on the bus for any but the native mode. `None`: the mode
+    /// of the block, which the controller has set in the die beforehand, in no time.
     pub mode: Option<CellMode>,
-    /// The number of the [set of parameters](crate::Parameters) that it is done with; 0 for that of the data sheet.
+    /// The number of its [parameter set](crate::Parameters); 0 for the data sheet.
     pub parameters: u16,
 }
 
@@ -98,36 +101,36 @@ impl Command {
         Self { operation, page, planes, bytes, mode: None, parameters: 0 }
     }
 
-    /// The same, spelled in a cell mode.
+    /// The same command in a cell mode.
     pub const fn spelled(self, mode: CellMode) -> Self {
         Self { mode: Some(mode), ..self }
     }
 
-    /// The same with another set of parameters.
+    /// The same command with another parameter set.
     pub const fn with(self, parameters: u16) -> Self {
         Self { parameters, ..self }
     }
 }
 
-/// A completed command, with its times and its outcome.
+/// The completion of a command, with its times and its status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Done {
-    /// The die. It takes the next command, if it did not do so before (a cache program).
+    /// The die. It accepts the next command, unless it already did so before (cache program).
     pub die: DieId,
     /// The command.
     pub command: Command,
-    /// Time that its stages held the bus.
+    /// Bus time of the command.
     pub bus: Duration,
-    /// Time that it waited for the bus.
+    /// Time that the command waited for the bus.
     pub bus_wait: Duration,
-    /// Time that the array worked.
+    /// Array time of the command.
     pub array: Duration,
-    /// Whether it failed: the status register says FAIL (a fault, an erase beyond the part's endurance, or another
-    /// broken limit), or some page of a read could not be read.
+    /// Whether the command failed: FAIL in the status register (a fault, an erase beyond the part's
+    /// endurance, or another exceeded limit), or an uncorrectable page of a read.
     pub failed: bool,
-    /// Where it failed: one bit for each plane that took part, the lowest for the first. Of a read these are the pages that
-    /// could not be read.
+    /// The failed planes: one bit for each plane of the command, the lowest for the first. For a read these
+    /// are the uncorrectable pages.
     pub failed_planes: u16,
-    /// The set of read levels that a read sensed with.
+    /// The set of read reference voltages of a read.
     pub level: u8,
 }

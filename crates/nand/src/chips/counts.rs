@@ -1,8 +1,8 @@
-//! Counts of the operations of chips.
+//! Operation counters of chips.
 
 use serde::{Deserialize, Serialize};
 
-/// Counts of operations of chips, in pages and block sets.
+/// Operation counters of chips, in commands, pages and block sets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Read commands.
@@ -13,12 +13,12 @@ pub struct Counts {
     pub program_commands: u64,
     /// Pages programmed.
     pub pages_programmed: u64,
-    /// Blocks erased, those of a row together counted once.
+    /// Block sets erased.
     pub block_sets_erased: u64,
 }
 
 impl Counts {
-    /// A read of this many pages.
+    /// Counts a read command of this many pages.
     #[inline]
     pub(super) fn read(&mut self, pages: u32) {
         self.read_commands += 1;

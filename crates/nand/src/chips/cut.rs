@@ -1,5 +1,5 @@
-//! The effect of a power cut on chips: registers and state machines are lost, and programs and erases in progress are
-//! torn.
+//! The effect of a power cut on chips: registers and state machines are lost, and programs and erases in
+//! progress are interrupted.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::Instant;
@@ -14,22 +14,22 @@ use crate::{CellMode, Pool};
 /// The fate of programs and erases in progress when the power is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AtCut {
-    /// They stop, and their pages and blocks are unreadable.
+    /// They are interrupted, and their pages and blocks are unreadable.
     Torn,
-    /// A capacitor feeds the chips until they are done.
+    /// Capacitors power the chips until they complete.
     Finished,
 }
 
-/// Counts of the programs and erases torn by a power cut.
+/// Counters of programs and erases interrupted by a power cut.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TornBy {
-    /// Program commands that stopped half-way.
+    /// Interrupted program commands.
     pub programs: u64,
     /// Pages of these programs.
     pub pages: u64,
-    /// Pages that were whole before and share their cells with one of these.
+    /// Programmed pages that share their cells with these pages and were lost.
     pub partners: u64,
-    /// Erases that stopped half-way, of blocks of a row together.
+    /// Interrupted erases of block sets.
     pub erases: u64,
 }
 
@@ -44,10 +44,10 @@ impl TornBy {
 }
 
 impl Chips {
-    /// Cuts the power at `now`: every die is idle, and the events that the chips put on a calendar mean nothing any
-    /// more. A command whose data or addresses are still on the bus does nothing. A program that the array is at leaves
-    /// its unit [torn](Stamp::TORN), and with it the pages of the same word line that were programmed before; an erase
-    /// leaves a block of torn pages, which counts as erased once more for its wear.
+    /// Cuts the power at `now`: every die becomes idle, and the events that the chips have scheduled must be
+    /// dropped. A command whose data or addresses are still on the bus has no effect. A program in the array
+    /// leaves its program unit [torn](Stamp::TORN), and with it the earlier pages of the same word line; an
+    /// erase leaves a block of torn pages, and counts as an erase for wear.
     pub fn cut_power(&mut self, now: Instant, at_cut: AtCut) -> TornBy {
         let mut torn = TornBy::default();
         for die in self.pools.all_dies() {
@@ -58,7 +58,7 @@ impl Chips {
             }
             let (command, step) = (self.dies[die].command, self.dies[die].step);
             let suspended = self.suspended[die].take();
-            // While the suspended operation is parked, the die may be at another command.
+            // While the suspended operation is parked, the die may execute another command.
             let has_own = suspended.as_ref().is_none_or(Suspended::is_parked);
             if let Some(suspended) = suspended {
                 self.stop(die, suspended.command, false, at_cut, &mut torn);
@@ -76,7 +76,7 @@ impl Chips {
         torn
     }
 
-    /// Whether the present command of a die has come so far that its array changes cells, or has changed them.
+    /// Whether the array of a die is changing cells for the current command, or has changed them.
     fn changes_array(&self, die: DieId, now: Instant) -> bool {
         let work = &self.dies[die];
         let latched = work.hold_until > work.asked && work.hold_until <= now;
@@ -88,7 +88,7 @@ impl Chips {
         }
     }
 
-    /// A command ends here: it is over, or stops half-way.
+    /// Ends a command at the power cut: it is complete, or interrupted.
     fn stop(&mut self, die: DieId, command: Command, over: bool, at_cut: AtCut, torn: &mut TornBy) {
         if over || at_cut == AtCut::Finished {
             self.effect(die, &command);
@@ -117,13 +117,13 @@ impl Chips {
         self.effect(die, &Command { operation: Operation::Program, page: first, ..command });
     }
 
-    /// From now on, before a page is programmed into cells that hold another one already, that one is copied to a block
-    /// of copies with one bit a cell. It takes the time of the copy, and a power cut tears the page alone. The blocks of
-    /// copies, and their wear, are not part of the geometry. A word line that is programmed again is read before in any case, so
-    /// that its copy takes no time.
+    /// Enables backups of lower pages: before a page is programmed into cells that already store another
+    /// page, that page is copied to an SLC backup block. This takes the time of the copy, and a power cut
+    /// then destroys the interrupted page alone. The backup blocks, and their wear, are not part of the
+    /// geometry. A reprogram reads the word line in any case, so that its backup takes no time.
     pub fn back_up_lower_pages(&mut self) {
         for (pool, times) in self.pools.iter().zip(&mut self.times) {
-            // Whether pages are programmed one after another into the same cells.
+            // Parts that program pages one after another into the same cells.
             if !pool.part.geometry.one_shot && pool.part.geometry.bits_per_cell > 1 {
                 self.backs_up = true;
                 times.back_up_lower_pages(&pool.part);
@@ -132,7 +132,7 @@ impl Chips {
         }
     }
 
-    /// Tears the pages that share cells with the program unit of `first` and are programmed; how many they are.
+    /// Spoils the programmed pages that share cells with the program unit of `first`. Returns their number.
     fn tear_partners(&mut self, die: DieId, command: &Command, first: PageId) -> u64 {
         let geometry = &self.pool_of(die).part.geometry;
         let native = self.mode_of(command) == CellMode::Native;
@@ -155,7 +155,8 @@ impl Chips {
         before.len() as u64 * u64::from(planes)
     }
 
-    /// Passes over the next `locations` locations of a block without programming them: the rest of a torn word line.
+    /// Fills the next `locations` locations of a block with padding, in no time: the rest of a torn word
+    /// line.
     pub fn skip(&mut self, block: BlockSetId, locations: u32) {
         let first = self.pools.at(block, self.programmed(block));
         for n in 0..locations {

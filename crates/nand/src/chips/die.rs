@@ -1,7 +1,7 @@
-//! One die: what it is doing, and the time that it has spent in each stage.
+//! The state of one die, and its time in each stage.
 //!
-//! Stages are counted when they begin, so that the way of a command touches the counters once; what is not over at
-//! an instant is taken off again when the times are asked for.
+//! Stages are counted when they begin, so that a command updates the counters once; queries subtract the
+//! stages that are not over yet.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Duration, Instant};
@@ -19,52 +19,53 @@ pub(super) struct Die {
     pub(super) channel: ChannelId,
     /// The number of its pool.
     pub(super) pool: u8,
-    /// The number of the times that hold for its command: those of its pool, or of a cell mode.
+    /// Index of the timing table for its command: that of its pool, or of a cell mode.
     pub(super) times: u8,
     pub(super) step: Step,
     pub(super) serial: u32,
     pub(super) command: Command,
     pub(super) asked: Instant,
     pub(super) pipeline: Pipeline,
-    /// The times of the command so far, including steps that have begun.
+    /// The times of the command so far, including steps that have only begun.
     pub(super) bus: Duration,
     pub(super) bus_wait: Duration,
     pub(super) array: Duration,
-    /// The sense time for the command that follows in a sequence of cache reads.
+    /// The sense time of the next command in a sequence of cache reads.
     pub(super) ahead: Duration,
-    /// The set of read levels that it senses with, 0 for the nominal one, and how much longer that takes.
+    /// The set of read reference voltages for senses, 0 for the data sheet, and the additional time that it
+    /// takes.
     pub(super) level: u8,
     pub(super) setting: Duration,
-    /// Bus turnaround included in the last hold.
+    /// Bus turnaround included in the last grant.
     pub(super) late: Duration,
-    /// The end of the last hold of the bus, and of the array's last work.
+    /// The end of the last bus grant, and of the last array operation.
     pub(super) hold_until: Instant,
     works_until: Instant,
-    /// The array's last work: stage, kind of operation and time.
+    /// The last array operation: stage, kind, planes and time.
     last_stage: Stage,
     last_kind: u8,
     last_planes: u8,
     last_time: Duration,
-    /// Time on the bus while the array worked, in all and in the last hold, in picoseconds; and when both are over.
+    /// Overlap of bus and array time, in total and of the last grant, in picoseconds; and the end of both.
     overlap: u64,
     last_overlap: u64,
     overlap_until: Instant,
     array_busy: u64,
-    /// The kind of the present operation, and whether its opening moves data in.
+    /// The kind of the current operation, and whether its first phase transfers data in.
     pub(super) kind: u8,
     brings_data: bool,
-    /// Whether a program or erase is suspended, and how often the present command was.
+    /// Whether a program or erase is suspended, and how often the current command was.
     pub(super) suspended: bool,
     pub(super) suspends: u32,
-    /// Whether it is to be suspended once its array works.
+    /// Whether the operation is to be suspended once its array works.
     pub(super) suspend_soon: bool,
-    /// Ends of array work on the calendar that a suspend has put off.
+    /// Scheduled ends of array operations that a suspend has made obsolete.
     pub(super) overtaken: u32,
     stages: Picoseconds,
 }
 
 impl Die {
-    /// An idle die of a pool that hangs on `channel`.
+    /// An idle die of a pool on `channel`.
     pub(super) fn on(channel: ChannelId, pool: u8) -> Self {
         let nothing = Command::new(Operation::Erase, PageId(0), 1, Bytes(0));
         let (never, none) = (Instant::ZERO, Duration::ZERO);
@@ -105,7 +106,7 @@ impl Die {
     }
 }
 
-/// A cache program whose array work goes on while the die takes the next command.
+/// A cache program whose array operation continues while the die accepts the next command.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Behind {
     pub(super) command: Command,
@@ -113,12 +114,12 @@ pub(super) struct Behind {
     pub(super) bus: Duration,
     pub(super) bus_wait: Duration,
     pub(super) array: Duration,
-    /// The array has finished while the status was read.
+    /// Whether the array finished while the status was read.
     pub(super) over: bool,
 }
 
 impl Behind {
-    /// The present command of `die`.
+    /// The current command of `die`.
     pub(super) fn of(die: &Die) -> Self {
         let Die { command, serial, bus, bus_wait, array, .. } = *die;
         Self { command, serial, bus, bus_wait, array, over: false }
@@ -133,7 +134,7 @@ struct UnderWay {
 }
 
 impl Die {
-    /// A new command.
+    /// Begins a new command.
     #[inline]
     pub(super) fn begin(&mut self, command: Command, step: Step, serial: u32, now: Instant) {
         self.command = command;
@@ -148,13 +149,13 @@ impl Die {
         self.array = Duration::ZERO;
     }
 
-    /// Whether it wants the bus to move data, and not to latch a command alone.
+    /// Whether it needs the bus for data and not only to latch a command.
     #[inline]
     pub(super) fn moves_data(&self) -> bool {
         self.step == Step::DataOut || (self.brings_data && self.step == Step::Opening)
     }
 
-    /// It holds the bus from `now` on, `late` longer than `hold` says; until when.
+    /// Occupies the bus from `now` on for the time of `hold` plus `late`. Returns the end.
     #[inline(always)]
     pub(super) fn hold(&mut self, bus: &mut Bus, now: Instant, hold: &HoldTimes, late: Duration) -> Instant {
         let (total, waited) = (hold.total + late, now - self.asked);
@@ -173,7 +174,8 @@ impl Die {
         end
     }
 
-    /// Its array works until `end`; whether for the present command or ahead is the caller's to note.
+    /// Records an array operation until `end`; the caller accounts for whether it belongs to the current
+    /// command or is ahead.
     #[inline(always)]
     pub(super) fn works(&mut self, end: Instant, stage: Stage, time: Duration) {
         self.works_until = end;
@@ -185,24 +187,24 @@ impl Die {
         self.stages.add(self.kind, stage, time, self.command.planes);
     }
 
-    /// The stage of the array's work under way at `now`, and the time until its end.
+    /// The stage of the array operation in progress at `now`, and its remaining time.
     pub(super) fn array_work(&self, now: Instant) -> Option<(Stage, Duration)> {
         let begun = self.works_until.since(now) <= self.last_time;
         (self.works_until > now && begun).then(|| (self.last_stage, self.works_until - now))
     }
 
-    /// When the array's last work began.
+    /// Begin of the last array operation.
     pub(super) fn works_from(&self) -> Instant {
         Instant::from_ps(self.works_until.ps() - self.last_time.ps())
     }
 
-    /// Whether the array's last work ends at `now`.
+    /// Whether the last array operation ends at `now`.
     pub(super) fn ends_at(&self, now: Instant) -> bool {
         self.works_until == now
     }
 
-    /// The array's work is cut off at `at`, and comes to rest in `rest`. The remaining time is not counted
-    /// any more: that time, and the time that the array worked in all.
+    /// Aborts the array operation at `at`; the array becomes idle after `rest`. The remaining time is no
+    /// longer counted. Returns the remaining time, and the total time that the array worked.
     pub(super) fn cut_off(&mut self, at: Instant, rest: Duration) -> (Duration, Duration) {
         let left = self.works_until - at;
         let planes = u32::from(self.last_planes);
@@ -218,7 +220,7 @@ impl Die {
         (left, worked)
     }
 
-    /// Whether what is noted of its operations is that of its command, with no more planes than there are.
+    /// Whether the recorded kind matches its command, with at most `planes` planes.
     pub(super) fn is_of_command(&self, planes: u32) -> bool {
         let operation = self.command.operation;
         usize::from(self.kind) == operation.kind()
@@ -227,17 +229,17 @@ impl Die {
             && (1..=planes).contains(&self.last_planes.into())
     }
 
-    /// The end of what it began last.
+    /// The end of its last bus grant or array operation.
     pub(super) fn ends(&self) -> Instant {
         self.hold_until.max(self.works_until)
     }
 
-    /// Whether the last work of its array is over by `now`.
+    /// Whether the last array operation is over by `now`.
     pub(super) fn array_is_over(&self, now: Instant) -> bool {
         self.works_until <= now
     }
 
-    /// The die after the power was cut at `now`: idle, with what is over still counted.
+    /// The die after a power cut at `now`: idle, with finished stages still counted.
     pub(super) fn cut(&self, stages: Picoseconds, behind: &Option<Behind>, now: Instant) -> Self {
         let (overlap, array_busy) = (self.overlap(now), self.array_busy(behind, now));
         Self { serial: self.serial, overlap, array_busy, stages, ..Self::on(self.channel, self.pool) }
@@ -247,19 +249,19 @@ impl Die {
         UnderWay { hold: self.hold_until > now, array: self.works_until > now }
     }
 
-    /// The cache program behind, unless the array's last work is its own.
+    /// The cache program behind, unless the last array operation is its own.
     fn older<'a>(&self, behind: &'a Option<Behind>) -> Option<&'a Behind> {
         let is_older =
             |behind: &&Behind| behind.serial != self.serial && self.works_for_present() && !behind.over;
         behind.as_ref().filter(is_older)
     }
 
-    /// Whether the array's last work is that of the present command.
+    /// Whether the last array operation belongs to the current command.
     pub(super) fn works_for_present(&self) -> bool {
         self.array > Duration::ZERO
     }
 
-    /// The stages that are over by `now`, where the present hold takes `hold`.
+    /// The stages that are over by `now`; the current grant has the times `hold`.
     pub(super) fn over(&self, behind: &Option<Behind>, hold: &HoldTimes, now: Instant) -> Picoseconds {
         let mut counted = self.stages;
         let under_way = self.under_way(now);
@@ -278,18 +280,19 @@ impl Die {
         counted
     }
 
-    /// Time on the bus while the array worked, in stages that are over by `now`.
+    /// Overlap of bus and array time, in stages that are over by `now`, in picoseconds.
     pub(super) fn overlap(&self, now: Instant) -> u64 {
         if self.overlap_until > now { self.overlap - self.last_overlap } else { self.overlap }
     }
 
-    /// Time that the array worked in stages that are over by `now`.
+    /// Array time in stages that are over by `now`, in picoseconds.
     pub(super) fn array_busy(&self, behind: &Option<Behind>, now: Instant) -> u64 {
         let last = if self.under_way(now).array { self.last_time.ps() } else { 0 };
         self.array_busy - last - self.older(behind).map_or(0, |older| older.array.ps())
     }
 
-    /// Time in stages that are over of commands that are not, where the present hold takes `hold`.
+    /// Time in finished stages of unfinished commands, in picoseconds; the current grant has the times
+    /// `hold`.
     pub(super) fn unfinished(&self, behind: &Option<Behind>, hold: &HoldTimes, now: Instant) -> u64 {
         let UnderWay { hold: holds, array: works } = self.under_way(now);
         let present = if self.step == Step::Idle { Duration::ZERO } else { self.bus + self.array };
@@ -302,25 +305,26 @@ impl Die {
     }
 }
 
-/// Time of one die in each stage, by kind of operation, in picoseconds: no stage outlives the clock.
+/// Time of one die in each stage, by kind of operation, in picoseconds: no stage exceeds the range of the
+/// clock.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Picoseconds {
     ps: [[u64; Stage::Idle as usize]; Operation::KINDS],
-    /// Time of the array's stages for each plane beyond the first, which may outlive the clock.
+    /// Array time of each plane beyond the first, which may exceed the range of the clock.
     more_planes: [[u128; ARRAY.len()]; Operation::KINDS],
 }
 
-/// The stages of an array.
+/// The array stages.
 const ARRAY: [Stage; 3] = [Stage::Tin, Stage::Ton, Stage::Ber];
 
-/// The time of the planes beyond the first, in picoseconds.
+/// The array time of the planes beyond the first, in picoseconds.
 #[inline]
 fn of_more_planes(time: Duration, planes: u32) -> u128 {
     u128::from(time.ps()) * u128::from(planes - 1)
 }
 
 impl Picoseconds {
-    /// Adds a hold of the bus.
+    /// Adds a bus grant.
     #[inline]
     fn add_hold(&mut self, kind: u8, by_stage: &[u64; 4], late: Duration) {
         let counted = &mut self.ps[usize::from(kind)];
@@ -330,7 +334,7 @@ impl Picoseconds {
         counted[Stage::Cle as usize] += late.ps();
     }
 
-    /// Adds work of the array.
+    /// Adds an array operation.
     #[inline]
     fn add(&mut self, kind: u8, stage: Stage, time: Duration, planes: u32) {
         let kind = usize::from(kind);
@@ -340,13 +344,13 @@ impl Picoseconds {
         }
     }
 
-    /// Takes work of the array off again.
+    /// Subtracts an array operation.
     fn take_off(&mut self, kind: usize, stage: Stage, time: Duration, planes: u32) {
         self.ps[kind][stage as usize] -= time.ps();
         self.more_planes[kind][stage as usize - ARRAY[0] as usize] -= of_more_planes(time, planes);
     }
 
-    /// One kind of operation.
+    /// The stage times of one kind of operation.
     pub(super) fn of_kind(&self, kind: usize) -> StageTimes {
         let mut times = StageTimes::default();
         for (stage, ps) in Stage::ALL.into_iter().zip(self.ps[kind]) {

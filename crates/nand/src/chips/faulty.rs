@@ -1,4 +1,4 @@
-//! Commands that fail because a rule says so, and the state in which they leave the pages.
+//! Injected faults: commands that fail by a rule, and the state of their pages.
 
 use wordline_kernel::{Instant, Seed};
 
@@ -8,29 +8,29 @@ use crate::faults::{Fails, Fault, Faults, Sense, Site};
 use crate::geometry::{BlockSetId, DieId, PageId};
 
 impl Chips {
-    /// Lets commands fail as `rules` say, from now on. Without rules nothing is asked.
+    /// Injects faults by `rules` from now on. Without rules no checks are made.
     pub fn inject(&mut self, rules: &[Fault], seed: Seed) {
         self.faults = (!rules.is_empty() || self.cells_judge_reads())
             .then(|| Box::new(Faults::new(rules, &self.pools, seed)));
     }
 
-    /// Block sets that are bad from the factory by the rules.
+    /// The factory bad block sets of the rules.
     pub fn factory_bad(&self) -> Vec<BlockSetId> {
         self.faults.as_ref().map_or_else(Vec::new, |faults| faults.factory_bad())
     }
 
-    /// Whether `die` is lost.
+    /// Whether `die` has failed.
     pub fn is_dead(&self, die: DieId) -> bool {
         self.faults.as_ref().is_some_and(|faults| faults.is_dead(die))
     }
 
-    /// Dies that are lost.
+    /// Number of failed dies.
     pub fn failed_dies(&self) -> u32 {
         self.faults.as_ref().map_or(0, |faults| faults.failed_dies())
     }
 
-    /// Asks the rules about a command at its end. If it fails, its effect is made here, and the planes are named that it fails in;
-    /// of a read, those whose pages could not be read.
+    /// Checks the rules at the end of a command. If it fails, applies its effect and returns the failed
+    /// planes; for a read, the planes with unreadable pages.
     #[cold]
     pub(super) fn fault(&mut self, die: DieId, command: &Command) -> Option<u16> {
         let now = self.dies[die].ends();
@@ -44,7 +44,7 @@ impl Chips {
         (failed != 0).then_some(failed)
     }
 
-    /// How the pages of a command are sensed.
+    /// The conditions under which the pages of a command are sensed.
     fn sensing_of(&self, die: DieId, command: &Command) -> impl Fn(PageId) -> Sense + use<> {
         let (level, mode) = (self.dies[die].level, self.mode_of(command).of_block());
         move |page| Sense { page, level, mode }
@@ -71,7 +71,7 @@ impl Chips {
         failed
     }
 
-    /// Spoils the pages of a program that failed in some planes: the data in the other planes can be read.
+    /// Spoils the pages of a program in the failed planes: the data in the other planes are readable.
     fn tear_program(&mut self, die: DieId, command: &Command, to: PageId, word_line: u32, failed: u16) {
         let is_again = self.modes.is_some() && self.mode_of(command).is_again();
         if failed == all_of(command.planes) && !is_again && !self.programs_partly() {

@@ -1,4 +1,4 @@
-//! How the bus goes from one die to the next; whose turn it is says [`Bus`](super::bus::Bus).
+//! Bus grants: how the bus passes from one die to the next. [`Bus`](super::bus::Bus) arbitrates.
 
 use wordline_kernel::Schedule;
 
@@ -15,7 +15,7 @@ impl Chips {
         }
     }
 
-    /// Whether `die` gets the bus at once: it is free, and no other die can ask for it at this instant.
+    /// Whether `die` is granted the bus at once: it is free, and no other die can request it at this instant.
     #[inline(always)]
     pub(super) fn has_bus(&self, die: DieId, calendar: &mut impl Schedule<Event>) -> bool {
         let now = calendar.now();
@@ -26,7 +26,7 @@ impl Chips {
             && calendar.is_settled()
     }
 
-    /// Wants the bus as soon as it is free and its turn.
+    /// Queues a request of `die` for the bus.
     #[inline(never)]
     pub(super) fn wait_for_bus(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
         let now = calendar.now();
@@ -47,9 +47,9 @@ impl Chips {
         calendar.at(bus.busy_until.max(free), Event::BusFree(work.channel));
     }
 
-    /// The bus is free for the next die, and for those after it as long as nothing else happens meanwhile. There may be none:
-    /// a die that wanted to suspend does not wait for the bus any more if its array has finished meanwhile; and then another
-    /// one may hold it.
+    /// Grants the free bus to the next die, and to those after it as long as no other event intervenes. There
+    /// may be no request: a die that was to suspend withdraws its request if its array has finished
+    /// meanwhile; then the bus may also be busy.
     #[inline(never)]
     pub(super) fn give_bus(&mut self, channel: ChannelId, calendar: &mut impl Schedule<Event>) {
         let bus = &mut self.buses[channel];

@@ -1,4 +1,4 @@
-//! Whether chips that were read can be those of the device.
+//! Consistency checks of chips that were loaded from a snapshot.
 
 use wordline_kernel::Instant;
 
@@ -8,8 +8,8 @@ use crate::geometry::DieId;
 use crate::locations::Location;
 
 impl Chips {
-    /// Checks what was loaded at `now`, for a controller that uses no cache operations: dies and buses are where they are wired, and an
-    /// idle die has nothing to do any more.
+    /// Checks the state that was loaded at `now`, for a controller that uses no cache operations: dies and
+    /// buses match the geometry, and an idle die has no work left.
     ///
     /// # Errors
     /// The contradiction.
@@ -38,8 +38,9 @@ impl Chips {
         self.pages.check_loaded()
     }
 
-    /// Checks the pending events that were loaded, for a controller that uses no cache operations: each is of a die that waits for one, and
-    /// each die that works and does not wait for the bus has one. Those of the array of a suspended operation come to nothing.
+    /// Checks the loaded pending events, for a controller that uses no cache operations: each belongs to a
+    /// die that waits for one, and each working die that does not wait for the bus has one. Array events of a
+    /// suspended operation have no effect.
     ///
     /// # Errors
     /// The contradiction.
@@ -74,10 +75,9 @@ impl Chips {
         Ok(())
     }
 
-    /// Checks that pages and data registers hold what a controller of so many `units` wrote.
+    /// Checks that the data tags in pages and registers are from a controller with `units` mapping units.
     ///
-    /// # Errors
-    /// The first one that does not.
+    /// # Errors The first tag that is out of range.
     pub fn check_stamps(&self, units: u32) -> Result<(), String> {
         let mut stamps = self.pages.stamps.iter().chain(self.pages.all_registers());
         match stamps.find(|stamp| stamp.is_data() && stamp.logical >= units) {
@@ -86,12 +86,12 @@ impl Chips {
         }
     }
 
-    /// Whether what is suspended in a die is parked, so that the die takes other commands.
+    /// Whether the suspended operation of a die is parked, so that the die accepts other commands.
     pub fn is_parked(&self, die: DieId) -> bool {
         self.suspended[die].as_ref().is_some_and(|suspended| suspended.is_parked())
     }
 
-    /// Whether a die hangs where it should, and its command is one that it could be given.
+    /// Whether a die is on its channel, and its command is valid for it.
     fn is_wired(&self, die: DieId) -> bool {
         let (work, number) = (&self.dies[die], self.pools.number_of(die));
         let geometry = &self.pools.get(number).geometry;
@@ -108,7 +108,7 @@ impl Chips {
             && is_own
     }
 
-    /// Whether a die can be at its step, with what its array does and what is suspended.
+    /// Whether the step of a die is consistent with its array and its suspended operation.
     fn is_at_step(&self, die: DieId, now: Instant) -> bool {
         let work = &self.dies[die];
         let is_idle = work.step == Step::Idle;
@@ -121,7 +121,8 @@ impl Chips {
 }
 
 impl Pages {
-    /// Checks that no block has more programmed locations than it has room for, and nothing is in those that are not programmed.
+    /// Checks that no block has more programmed locations than it can hold, and that unprogrammed locations
+    /// are erased.
     fn check_loaded(&self) -> Result<(), String> {
         if !self.has_stamps() {
             return Ok(());
@@ -132,7 +133,7 @@ impl Pages {
             let is_written = |place: &u32| self.stamps[Location(first + place)] != Stamp::ERASED;
             let fits = programmed <= all
                 && match self.any_order {
-                    // A unit that is programmed in parts may have erased ones.
+                    // A partially programmed unit may contain erased locations.
                     true => (0..all).filter(is_written).count() <= programmed as usize,
                     false => !(programmed..all).any(|place| is_written(&place)),
                 };

@@ -1,8 +1,9 @@
-//! All chips of a device: dies that work, buses that are shared, pages that remember the data written.
+//! All chips of a device: dies, shared buses, and pages with the tags of the data written.
 //!
-//! A die carries out one [`Command`] at a time: it holds the channel's bus for the cycles of its chain (see
-//! [`chain`](crate::chain)) and its array works in between (TON, TIN or BER). Only cache operations overlap: while the array works
-//! from the data register, the bus has the cache register (see [`Pipeline`](crate::Pipeline)).
+//! A die executes one [`Command`] at a time: it is granted the channel's bus for the cycles of its chain (see
+//! [`chain`](crate::chain)), and its array works in between (TON, TIN or BER). Only cache operations overlap:
+//! while the array works on the data register, the bus uses the cache register (see
+//! [`Pipeline`](crate::Pipeline)).
 
 mod again;
 mod asked;
@@ -61,61 +62,61 @@ pub use worked::DieTimes;
 pub enum Event {
     /// The bus is free and a die waits for it.
     BusFree(ChannelId),
-    /// The array has finished, and the die had nothing else to do.
+    /// The array has finished the operation that the die waited for.
     ArrayDone(DieId),
-    /// A page moved between the registers of a die: the bus has its cache register again.
+    /// A page moved between the registers of a die: its cache register is available to the bus.
     Turned(DieId),
-    /// A die let go of the bus, and its array has nothing to do with it.
+    /// A bus grant ended that no array operation follows (data out, or the status of a command).
     HoldOver(DieId),
-    /// The array has finished a cache program, at whichever step the die is by now.
+    /// The array has finished a cache program, independent of the current step of the die.
     Behind(DieId),
-    /// The array begins an operation that is to be suspended.
+    /// The array begins an operation that must be suspended.
     Suspend(DieId),
-    /// The array rests, and its operation is suspended: the die takes reads.
+    /// The array operation is suspended: the die accepts reads.
     Rested(DieId),
 }
 
 const _: () = assert!(size_of::<Event>() <= 8, "an event is copied on every push and pop");
 
-/// The step for which a die needs or holds the bus.
+/// The step of a command for which a die waits for or has the bus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Step {
-    /// Nothing: it takes a command.
+    /// No command: the die accepts one.
     Idle,
-    /// Command, addresses, and data of a program.
+    /// The first phase: command, addresses, and data of a program.
     Opening,
-    /// The page goes to the cache register (31, 3F).
+    /// The page moves to the cache register (31, 3F).
     Turn,
     /// Data out.
     DataOut,
-    /// The second half of a copyback.
+    /// The program of a copyback.
     Copy,
-    /// The status register.
+    /// Status register read.
     Status,
-    /// The operation of its array is to be suspended.
+    /// Suspend of the array operation.
     Suspend,
-    /// The suspended operation is to be resumed.
+    /// Resume of the suspended operation.
     Resume,
 }
 
-/// How the dies of a controller are driven, and where their times come from.
+/// How the controller drives its dies, and the source of their times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wiring {
     /// The clock domains.
     pub clocks: Clocks,
-    /// Whether the dies of a channel share a chip enable, so that data out and status have to name the die.
+    /// Whether the dies of a channel share a chip enable, so that data out and status must address the die.
     pub shared_enable: bool,
-    /// Whether the status register is read after every program and erase (NANDFlashSim, equations 2 and 3); else
-    /// the ready/busy pin tells the end, and the outcome with it.
+    /// Whether the status register is read after every program and erase (NANDFlashSim, equations 2 and 3);
+    /// otherwise the ready/busy pin signals the end, and the status is known with it.
     pub read_status: bool,
-    /// Where the array's times come from.
+    /// The model of array times.
     pub latency: LatencyModel,
-    /// The seed by which times are drawn from ranges of the part.
+    /// The seed for times that are drawn from ranges of the part.
     pub seed: Seed,
 }
 
 impl Default for Wiring {
-    /// No rounding, a chip enable for every die, the ready/busy pin: what controllers of whole devices do.
+    /// No rounding, a chip enable for every die, and the ready/busy pin, as in controllers of whole devices.
     fn default() -> Self {
         Self {
             clocks: Clocks::CONTINUOUS,
@@ -132,28 +133,29 @@ impl Default for Wiring {
 pub struct Chips {
     pools: Pools,
     wiring: Wiring,
-    /// The times of each pool, then those of the cell modes; then the same as they are changed, of dies that are not marked and of those that
-    /// are.
+    /// The timing tables of the pools, then of the cell modes; then the same with changed times, for unmarked
+    /// and for marked dies.
     times: Vec<Times>,
-    /// None until times are changed.
+    /// `None` until times are changed.
     changed: Option<Box<Changed>>,
-    /// None until blocks may be in other cell modes than the native one.
+    /// `None` until cell modes other than the native one are enabled.
     modes: Option<Box<Modes>>,
     buses: Column<ChannelId, Bus>,
     dies: Column<DieId, Die>,
     behind: Column<DieId, Option<Behind>>,
     suspended: Column<DieId, Option<Suspended>>,
     pages: Pages,
-    /// Operations of the dies of each pool.
+    /// Operation counters of each pool.
     counts: Vec<Counts>,
     serial: u32,
     recorder: Option<Box<Recorder>>,
     faults: Option<Box<Faults>>,
-    /// Whether pages are copied before their cells are programmed again.
+    /// Whether lower pages are backed up before their cells are programmed further.
     backs_up: bool,
 }
 
-// Recorded spans go to the caller that asked for them, and the times hold the last partial page for speed alone.
+// Recorded spans belong to the caller that requested them, and the last partial page in the times is only a
+// cache.
 state!(Chips {
     values { buses, dies, behind, suspended, counts, serial }
     parts { pages, faults, modes }
@@ -161,21 +163,21 @@ state!(Chips {
 });
 
 impl Chips {
-    /// Chips of a device with nothing written. Every location carries a stamp, and programming out of order is a bug.
+    /// Erased chips of a device. Every location holds a data tag, and programming out of order panics.
     pub fn new(pools: Pools) -> Self {
         let pages = Pages::stamped(&pools);
         Self::with(pools, Wiring::default(), pages)
     }
 
-    /// Chips without contents: commands that break a limit of the part are carried out, fail and are counted.
+    /// Chips without contents: commands that exceed a limit of the part are executed, fail and are counted.
     pub fn counting(part: Part, geometry: Geometry, wiring: Wiring) -> Self {
         let pools = Pools::of_pages(part, geometry);
         let pages = Pages::counted(&pools);
         Self::with(pools, wiring, pages)
     }
 
-    /// Changes where array times come from. Without it, times vary as the part says, and its ranges are drawn from
-    /// seed 0.
+    /// Changes the model of array times. By default, times vary by the part, and ranges are drawn from seed
+    /// 0.
     pub fn set_latency(&mut self, model: LatencyModel, seed: Seed) {
         self.wiring = Wiring { latency: model, seed, ..self.wiring };
         self.times = times_of(&self.pools, &self.wiring);
@@ -214,14 +216,14 @@ impl Chips {
         self.pools.get(usize::from(self.dies[die].pool))
     }
 
-    /// Whether `die` can take a command: RDY in ONFI's words.
+    /// Whether `die` accepts a command (RDY in ONFI).
     #[inline]
     pub fn is_idle(&self, die: DieId) -> bool {
         self.dies[die].step == Step::Idle
     }
 
-    /// Whether the array of `die` works behind a cache program or a cache read: not ARDY. Then it takes only
-    /// what goes on with the sequence.
+    /// Whether the array of `die` works on a cache program or a cache read (not ARDY). Then the die accepts
+    /// only commands that continue the sequence.
     #[inline]
     pub fn works_behind(&self, die: DieId, now: Instant) -> bool {
         self.dies[die].pipeline.array_ready_at > now
@@ -233,10 +235,10 @@ impl Chips {
         self.pages.registers(die)
     }
 
-    /// Whether `die` takes `operation` now: while something is suspended, it takes reads, and programs if that is an erase; else it
-    /// has to be ready
-    /// (RDY), and its array has to rest (ARDY) but for a program, whose data the cache register takes meanwhile, and for
-    /// what goes on with a sequence of cache reads.
+    /// Whether `die` accepts `operation` at `now`. While an operation is suspended it accepts reads, and
+    /// programs if that operation is an erase. Otherwise it must be ready (RDY) and its array idle (ARDY),
+    /// except for a program, whose data the cache register takes meanwhile, and for the continuation of a
+    /// sequence of cache reads.
     #[inline]
     pub fn takes(&self, die: DieId, operation: Operation, now: Instant) -> bool {
         self.is_idle(die)
@@ -245,23 +247,23 @@ impl Chips {
                 || !self.works_behind(die, now))
     }
 
-    /// From its next command on `die` senses with this set of read levels, 0 for the nominal one; it takes `setting` longer to
-    /// sense, in which the levels are set.
+    /// Sets the read reference voltages of `die` from its next command on: set `level`, 0 for the data sheet.
+    /// Each sense takes `setting` longer, to set the voltages.
     pub fn set_read_level(&mut self, die: DieId, level: u8, setting: Duration) {
         let work = &mut self.dies[die];
         (work.level, work.setting) = (level, setting);
     }
 
-    /// The set of read levels that `die` senses with.
+    /// The set of read reference voltages of `die`.
     pub fn read_level(&self, die: DieId) -> u8 {
         self.dies[die].level
     }
 
-    /// Begins a command that the die takes, as a controller knows that keeps the state of its dies itself; others ask by
-    /// [`Self::start`]. Builds with debug assertions check it all the same.
+    /// Begins a command that the die accepts, for a controller that tracks the state of its dies itself;
+    /// others use [`Self::start`], which checks. Builds with debug assertions check here too.
     #[inline(always)]
     pub fn begin(&mut self, die: DieId, command: Command, calendar: &mut impl Schedule<Event>) {
-        // Several reads of one page share its sensing, and each moves its bytes.
+        // Several reads of one page share its sensing, and each transfers its bytes.
         let checked = || match self.check(die, &command, calendar.now()) {
             Err(Refusal::Bytes { .. }) => Ok(()),
             checked => checked,
@@ -290,7 +292,7 @@ impl Chips {
         }
     }
 
-    /// Lets time go on to `event`; `Some` when that ends a command.
+    /// Handles `event`; returns the completion if it ends a command.
     #[inline]
     pub fn handle(&mut self, event: Event, calendar: &mut impl Schedule<Event>) -> Option<Done> {
         match event {
@@ -325,7 +327,7 @@ impl Chips {
         if step == Step::Suspend {
             let Die { channel, hold_until, .. } = self.dies[die];
             if hold_until > calendar.now() {
-                // The suspend came too late, but is being latched still.
+                // The suspend came too late, but is still being latched.
                 calendar.at(hold_until, Event::ArrayDone(die));
                 return None;
             }
@@ -338,7 +340,7 @@ impl Chips {
             }
             Operation::ReadCache { .. } => Step::Turn,
             Operation::Copyback { .. } if step == Step::Opening => Step::Copy,
-            // The end of what changed the array, once its status is known.
+            // The command completes once its status is known.
             _ if self.wiring.read_status => Step::Status,
             _ => return Some(self.finish(die)),
         };
@@ -362,7 +364,7 @@ impl Chips {
         if behind.over { Some(self.finish_behind(die)) } else { None }
     }
 
-    /// Wants the bus to move data out.
+    /// Requests the bus to transfer data out.
     #[inline(never)]
     fn sensed(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
         let work = &mut self.dies[die];
@@ -374,7 +376,7 @@ impl Chips {
         }
     }
 
-    /// Wants the bus for the next step.
+    /// Requests the bus for the next step.
     #[inline]
     fn go_on(&mut self, die: DieId, step: Step, calendar: &mut impl Schedule<Event>) {
         let work = &mut self.dies[die];
@@ -383,7 +385,7 @@ impl Chips {
         self.ask_for_bus(die, calendar);
     }
 
-    /// The die gets the bus for its next stages.
+    /// Grants the bus to the die for its next stages.
     #[inline(always)]
     pub(super) fn hold_bus(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
         match self.dies[die].step {
@@ -393,7 +395,7 @@ impl Chips {
         }
     }
 
-    /// A command is latched, with the data of a program; then the array works.
+    /// Latches a command, with the data of a program; then the array works.
     #[inline(always)]
     fn open(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
         let now = calendar.now();
@@ -403,7 +405,7 @@ impl Chips {
         let times = &times[usize::from(work.times)];
         let late = times.late(bus, now);
         let Opening { hold, array } = times.opening(work.kind, work.command.planes);
-        // Times that are known beforehand hold with the parameters of the data sheet.
+        // Precomputed times apply to the parameters of the data sheet.
         let known = array.filter(|_| work.command.parameters == 0);
         let end = work.hold(bus, now, hold, late);
         if self.recorder.is_some() {
@@ -419,7 +421,7 @@ impl Chips {
         }
     }
 
-    /// Data move out, and the command is over.
+    /// Transfers data out, which completes the command.
     #[inline(always)]
     fn move_out(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
         let now = calendar.now();
@@ -427,7 +429,8 @@ impl Chips {
         let work = &mut dies[die];
         let bus = &mut buses[work.channel];
         let times = &mut times[usize::from(work.times)];
-        // It names the die where several share a chip enable, and each of several planes: a latch like any other.
+        // It addresses the die where several share a chip enable, and each of several planes: a latch like
+        // any other.
         let latches = times.shared_enable || work.command.planes > 1;
         let late = if latches { times.late(bus, now) } else { Duration::ZERO };
         let turnaround = times.turnaround;
@@ -439,7 +442,7 @@ impl Chips {
         calendar.at(end, Event::HoldOver(die));
     }
 
-    /// Starts the array's work after the hold that ends at `end`, where that takes more than a table lookup.
+    /// Starts the array operation after the grant that ends at `end`, if its time is not precomputed.
     #[inline(never)]
     fn work_array(&mut self, die: DieId, end: Instant, calendar: &mut impl Schedule<Event>) {
         let begin = self.wiring.clocks.nand.edge(end);
@@ -459,7 +462,7 @@ impl Chips {
         self.run_array(die, begin, time + setting, stage, calendar);
     }
 
-    /// The array works for `time` from `begin` on, and the die waits for it.
+    /// Runs the array for `time` from `begin` on, while the die waits for it.
     #[inline(always)]
     fn run_array(
         &mut self,
@@ -498,7 +501,7 @@ impl Chips {
         Done { die, command, bus, bus_wait, array, failed: failed_planes != 0, failed_planes, level }
     }
 
-    /// Applies a command that is over to the pages. Returns the planes in which it failed.
+    /// Applies a finished command to the pages. Returns the planes in which it failed.
     #[inline(never)]
     fn effect(&mut self, die: DieId, command: &Command) -> u16 {
         let Command { operation, planes, .. } = *command;
@@ -528,13 +531,13 @@ impl Chips {
     }
 }
 
-/// The times of each pool.
+/// The timing table of each pool.
 fn times_of(pools: &Pools, wiring: &Wiring) -> Vec<Times> {
     let native = |pool: &Pool| Times::of(&pool.part, &pool.geometry, wiring, CellMode::Native);
     pools.iter().map(native).collect()
 }
 
-/// Which cycles a step of a command consists of.
+/// The bus phase of a step of a command.
 #[inline]
 fn hold_of(geometry: &Geometry, step: Step, command: &Command) -> Hold {
     match step {
@@ -551,7 +554,8 @@ fn hold_of(geometry: &Geometry, step: Step, command: &Command) -> Hold {
     }
 }
 
-/// 31 names no page, so that the next one has to follow in the block; else 00-31 names it.
+/// The bus phase that turns the page over: 31 has no address, so that the next page must follow in the block;
+/// otherwise 00-31 addresses it.
 fn turn_of(geometry: &Geometry, command: &Command) -> Hold {
     let Operation::ReadCache { next, .. } = command.operation else {
         unreachable!("only cache reads turn pages over")

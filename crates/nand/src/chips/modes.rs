@@ -1,8 +1,8 @@
-//! Blocks in other cell modes than the native one: how many pages a word line has, and the times.
+//! Blocks in cell modes other than the native one: their pages per word line, and their times.
 //!
-//! The pages of such a block are numbered by its word lines, so that it has as many of them as they hold in that mode, and
-//! the numbers beyond are not used. A command that is [spelled](Command::spelled) in a mode has the prefix for it on the bus;
-//! one that is not takes that of its block, for the controller has told the die before: that costs nothing here.
+//! The pages of such a block are numbered by word line in that mode; the numbers beyond are unused. A command
+//! [with a mode](Command::spelled) has the prefix of the mode on the bus; a command without one uses the mode
+//! of its block, which the controller has set in the die beforehand, at no cost.
 
 use wordline_kernel::{Column, state};
 
@@ -16,7 +16,7 @@ use crate::cell_mode::CellMode;
 use crate::geometry::{BlockSetId, DieId};
 use crate::{Part, Pool, Pools};
 
-/// The part of a pool in a mode, and whether commands are spelled in it.
+/// The part of a pool in a mode, and whether its commands have the prefix of the mode.
 #[derive(Clone, Debug)]
 pub(super) struct View {
     pool: u8,
@@ -25,19 +25,19 @@ pub(super) struct View {
     pub(super) part: Part,
 }
 
-/// The modes of the parts, and the blocks that are in one of them.
+/// The enabled modes of the parts, and the modes of the blocks.
 #[derive(Clone, Debug)]
 pub(super) struct Modes {
-    /// In the order of their times, which follow those of the pools.
+    /// In the order of their timing tables, which follow those of the pools.
     pub(super) views: Vec<View>,
     blocks: Column<BlockSetId, CellMode>,
-    /// How often each word line was programmed again since its block was erased, this many word lines a block; empty without
-    /// the two-bit mode.
+    /// Reprogram passes of each word line since its block was erased, with `word_lines` entries per block;
+    /// empty without MLC mode.
     pub(super) again: Vec<u8>,
     pub(super) word_lines: u32,
-    /// None until cells or sets of parameters are asked.
+    /// `None` until a cell model or a parameter set is used.
     pub(super) asks: Option<Asks>,
-    /// None unless pages are programmed in parts.
+    /// `None` unless partial page programs are enabled.
     pub(super) partly: Option<Partly>,
 }
 
@@ -56,7 +56,7 @@ impl Modes {
         })
     }
 
-    /// Adds the parts of the pools that have `mode`.
+    /// Adds the parts of the pools that support `mode`.
     fn offer(&mut self, pools: &Pools, mode: CellMode) {
         for (number, pool) in (0u8..).zip(pools.iter()).filter(|(_, pool)| has(pool, mode)) {
             let mut add = |mode, spelled| {
@@ -86,15 +86,15 @@ impl Modes {
     }
 }
 
-/// Whether the blocks of a pool may be in `mode`: with two bits a cell, a page of each plane is programmed again, and has to be
-/// whole locations.
+/// Whether the blocks of a pool can be in `mode`. A reprogram in MLC mode writes one page of each plane,
+/// which must be whole locations.
 fn has(pool: &Pool, mode: CellMode) -> bool {
     let whole = pool.geometry.planes_per_row.is_multiple_of(pool.locations.pages());
     pool.part.has_mode(mode) && (mode != CellMode::TwoBit || whole)
 }
 
 impl Chips {
-    /// Lets blocks be used in `mode` from now on; false if no pool's part has it.
+    /// Enables `mode` for blocks from now on. Returns false if no pool's part supports it.
     pub fn offer_mode(&mut self, mode: CellMode) -> bool {
         let mode = mode.of_block();
         if mode == CellMode::Native {
@@ -114,13 +114,13 @@ impl Chips {
         true
     }
 
-    /// The state that is needed beyond the native mode and the data sheet.
+    /// The state beyond the native mode and the data sheet, created on first use.
     pub(super) fn with_modes(&mut self) -> &mut Modes {
         let Self { modes, pools, .. } = self;
         modes.get_or_insert_with(|| Modes::of(pools))
     }
 
-    /// Works out the times of the modes that are offered.
+    /// Computes the timing tables of the enabled modes.
     pub(super) fn note_mode_times(&mut self) {
         assert!(self.changed.is_none(), "times are changed when all of them are known");
         let Self { modes, pools, times, wiring, .. } = self;
@@ -135,7 +135,7 @@ impl Chips {
         }
     }
 
-    /// From their next commands on dies take the times of their parts with these factors.
+    /// Scales the times of all dies by these factors, from their next commands on.
     pub fn change_times(&mut self, factors: &TimeFactors) {
         self.times.truncate(self.kinds_of_times());
         let changed = |marked| self.times.iter().map(move |times| times.changed(factors, marked));
@@ -145,14 +145,14 @@ impl Chips {
         self.changed = Some(Box::new(Changed { marked: Column::filled(self.dies.len(), false) }));
     }
 
-    /// Marks the next commands of a die, or marks them no longer.
+    /// Marks or unmarks a die, from its next command on.
     pub fn mark(&mut self, die: DieId, marked: bool) {
         if let Some(changed) = &mut self.changed {
             changed.marked[die] = marked;
         }
     }
 
-    /// Says in which mode the programs, reads and the next erase of an erased block are, once that mode is offered.
+    /// Sets the mode of an erased block for its programs, reads and next erase; the mode must be enabled.
     pub fn set_mode(&mut self, block: BlockSetId, mode: CellMode) {
         let mode = mode.of_block();
         if let Some(modes) = &mut self.modes {
@@ -167,26 +167,26 @@ impl Chips {
         self.modes.as_ref().map_or(CellMode::Native, |modes| modes.blocks[block])
     }
 
-    /// Whether `mode` is offered for the dies of a pool.
+    /// Whether `mode` is enabled for the dies of a pool.
     pub(super) fn offers(&self, pool: u8, mode: CellMode) -> bool {
         mode == CellMode::Native
             || self.modes.as_ref().is_some_and(|modes| modes.find(pool, mode, true).is_some())
     }
 
-    /// The mode in which a command is carried out.
+    /// The mode in which a command is executed.
     pub(super) fn mode_of(&self, command: &Command) -> CellMode {
         let of_block = |modes: &Modes| modes.blocks[self.pools.block_of_page(command.page)];
         let modes = self.modes.as_deref().filter(|modes| !modes.views.is_empty());
         command.mode.unwrap_or_else(|| modes.map_or(CellMode::Native, of_block))
     }
 
-    /// Notes which times hold for the command that `die` has begun, and opens an erased block in the mode that a program of it
-    /// is spelled in.
+    /// Selects the timing table for the command that `die` has begun, and opens an erased block in the mode
+    /// of a program.
     #[inline(never)]
     pub(super) fn choose_times(&mut self, die: DieId) {
         let Die { pool, command, .. } = self.dies[die];
         if self.modes.as_ref().is_none_or(|modes| modes.views.is_empty()) {
-            // No other mode is offered than the native one.
+            // Only the native mode is enabled.
             self.dies[die].times = self.as_changed(die, usize::from(pool)) as u8;
             return;
         }
@@ -202,7 +202,7 @@ impl Chips {
         self.dies[die].times = self.as_changed(die, kind) as u8;
     }
 
-    /// The part and the times that hold for the present command of a die.
+    /// The part and the timing table of the current command of a die.
     pub(super) fn seen_by(&self, die: DieId) -> (&Part, &Times) {
         let at = usize::from(self.dies[die].times);
         let kind = at % self.kinds_of_times();
@@ -220,7 +220,7 @@ impl Chips {
         if self.modes.is_none() { part.pages_per_program() } else { per_program(part, self.mode_of(command)) }
     }
 
-    /// A block was erased: none of its word lines was programmed, once or again.
+    /// Resets the program and reprogram counters of an erased block.
     #[inline]
     pub(super) fn forget_block(&mut self, block: BlockSetId) {
         if self.programs_partly() {

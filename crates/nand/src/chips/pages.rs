@@ -1,4 +1,4 @@
-//! Contents of pages: stamps for a device that checks every read, or a ledger of the part's limits.
+//! Contents of pages: data tags for a device that verifies every read, or a ledger of the part's limits.
 
 use std::ops::Range;
 
@@ -9,38 +9,38 @@ use crate::geometry::{BlockSetId, DieId, Geometry, PageId};
 use crate::locations::Location;
 use crate::{Command, Operation, Pool, Pools};
 
-/// The logical page, and its version, that a location was programmed with.
+/// A data tag: the logical unit, and its version, that a location was programmed with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stamp {
-    /// The logical unit, or one of the marks below.
+    /// The logical unit, or one of the special values below.
     pub logical: u32,
-    /// Which of its versions, counted from 1.
+    /// Version of the data, from 1.
     pub version: u32,
 }
 
 word!(Stamp { logical: u32, version: u32 });
 
 impl Stamp {
-    /// A location that was not programmed since its block was erased.
+    /// An erased location.
     pub const ERASED: Self = Self { logical: u32::MAX, version: 0 };
-    /// A location that was programmed with nothing in it.
+    /// A location programmed without data.
     pub const PADDING: Self = Self { logical: u32::MAX - 1, version: 0 };
-    /// A location that cannot be read: its program failed, or the power was cut while it, or what shares its cells, was
-    /// programmed or erased.
+    /// An unreadable location: its program failed, or a power cut interrupted a program or erase of it or of
+    /// pages that share its cells.
     pub const TORN: Self = Self { logical: u32::MAX - 2, version: 0 };
 
-    /// Whether a logical unit was written here.
+    /// Whether the location holds data of a logical unit.
     pub fn is_data(self) -> bool {
         self.logical < Self::TORN.logical
     }
 }
 
-/// Limits of the part that commands broke, by kind (NANDFlashSim, section 7.3).
+/// Counts of exceeded limits of the part, by kind (NANDFlashSim, section 7.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Violations {
     /// Programs of a page below the last one programmed in its block.
     pub order: u64,
-    /// Programs of a page beyond those that it stands between two erases (NOP).
+    /// Programs of a page beyond the number allowed between two erases (NOP).
     pub programs: u64,
     /// Erases of a block beyond its endurance.
     pub endurance: u64,
@@ -49,18 +49,18 @@ pub struct Violations {
 }
 
 impl Violations {
-    /// All of them.
+    /// Sum of all kinds.
     pub fn total(&self) -> u64 {
         self.order + self.programs + self.endurance + self.copyback
     }
 }
 
-/// The limits, watched page by page and plane by plane, for commands that no FTL keeps within them.
+/// A ledger of the limits, page by page and plane by plane, for commands that no FTL keeps within them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Ledger {
     /// Programs of each page since its block was erased.
     programs: Column<PageId, u8>,
-    /// One beyond the last page programmed in each block of each plane.
+    /// The page after the last programmed one, for each block of each plane.
     next: Vec<u32>,
     erases: Vec<u32>,
     broken: Violations,
@@ -70,12 +70,12 @@ struct Ledger {
 #[derive(Clone, Debug)]
 pub(super) struct Pages {
     pub(super) pools: Pools,
-    /// Data registers of the dies, the largest program unit each: the data of the next program.
+    /// Data registers of the dies, each as large as the largest program unit: the data of the next program.
     registers: Vec<Stamp>,
     per_die: u32,
     pub(super) stamps: Column<Location, Stamp>,
     pub(super) erases: Column<BlockSetId, u32>,
-    /// Locations of each block that are programmed; they are programmed in order, unless any order will do.
+    /// Number of programmed locations of each block; they are programmed in order unless `any_order` is set.
     pub(super) programmed: Column<BlockSetId, u32>,
     pub(super) any_order: bool,
     ledger: Option<Ledger>,
@@ -88,7 +88,7 @@ state!(Pages {
 });
 
 impl Pages {
-    /// Nothing written; every location will carry its stamp, and a program out of order is a bug.
+    /// Erased pages with a data tag for every location; a program out of order panics.
     pub(super) fn stamped(pools: &Pools) -> Self {
         let blocks = pools.block_sets() as usize;
         let per_die = pools.iter().map(|pool| pool.locations.per_program).max().unwrap_or(0);
@@ -104,7 +104,8 @@ impl Pages {
         }
     }
 
-    /// Nothing written; what breaks a limit of the part is counted and carried out all the same.
+    /// Erased pages without data tags; commands that exceed a limit of the part are counted and executed
+    /// nevertheless.
     pub(super) fn counted(pools: &Pools) -> Self {
         let geometry = &pools.first().geometry;
         let plane_blocks = (geometry.block_sets() * geometry.planes_per_row) as usize;
@@ -125,12 +126,12 @@ impl Pages {
         }
     }
 
-    /// Whether pages carry stamps; else the limits are watched alone.
+    /// Whether pages hold data tags; otherwise only the limits are checked.
     pub(super) fn has_stamps(&self) -> bool {
         self.ledger.is_none()
     }
 
-    /// Limits broken so far.
+    /// Limits exceeded so far.
     pub(super) fn violations(&self) -> Violations {
         self.ledger.as_ref().map_or(Violations::default(), |ledger| ledger.broken)
     }
@@ -156,8 +157,8 @@ impl Pages {
         self.stamps[location]
     }
 
-    /// The effect of a command whose array work is over, where a program writes `word_line` pages in each plane; the planes in
-    /// which a limit was broken.
+    /// Applies a command whose array operation is over; a program writes `word_line` pages in each plane.
+    /// Returns the planes in which a limit was exceeded.
     #[inline]
     pub(super) fn apply(&mut self, die: DieId, command: &Command, word_line: u32) -> u16 {
         if self.ledger.is_some() {
@@ -226,7 +227,8 @@ impl Pages {
         self.stamps[location] = Stamp::TORN;
     }
 
-    /// Makes what a program wrote unreadable in these planes, a bit for each from that of `first` on: `pages` pages in each.
+    /// Makes the pages of a program unreadable in these planes, one bit for each from that of `first` on:
+    /// `pages` pages in each.
     pub(super) fn spoil_planes(&mut self, first: PageId, pages: u32, planes: u16) {
         if self.ledger.is_some() {
             return;
@@ -241,12 +243,12 @@ impl Pages {
         }
     }
 
-    /// Puts a stamp in the place of another one.
+    /// Replaces the data tag of a location.
     pub(super) fn replace_one(&mut self, location: Location, stamp: Stamp) {
         self.stamps[location] = stamp;
     }
 
-    /// Puts what the registers of `die` hold in the place of what `planes` pages from `first` on held.
+    /// Replaces the contents of `planes` pages from `first` on by the registers of `die`.
     pub(super) fn replace(&mut self, die: DieId, first: PageId, planes: u32) {
         let locations = &self.pools.of_die(die).locations;
         let (from, first) = ((die.0 * self.per_die) as usize, locations.location_of(first));
@@ -255,7 +257,8 @@ impl Pages {
         }
     }
 
-    /// Where the registers of `die` begin, and the first location and the locations of `pages` pages from `first` on.
+    /// The index of the first register of `die`, and the first location and the number of locations of
+    /// `pages` pages from `first` on.
     fn unit_at(&self, die: DieId, first: PageId, pages: u32) -> (usize, Location, u32) {
         let locations = &self.pools.of_die(die).locations;
         (
@@ -265,7 +268,7 @@ impl Pages {
         )
     }
 
-    /// A location that is programmed and would be again by a program of `pages` pages from `first` on.
+    /// A programmed location that a program of `pages` pages from `first` on would overwrite, if any.
     pub(super) fn taken_twice(&self, die: DieId, first: PageId, pages: u32) -> Option<Location> {
         let (from, first, unit) = self.unit_at(die, first, pages);
         let locations = (0..unit).map(|n| (self.registers[from + n as usize], Location(first.0 + n)));
@@ -274,8 +277,8 @@ impl Pages {
         twice.next().map(|(_, location)| location)
     }
 
-    /// Programs `pages` pages from `first` on with what the registers of `die` hold, but for what is erased there; `is_first`
-    /// says that they were not programmed before.
+    /// Programs `pages` pages from `first` on with the registers of `die`, except for locations that are
+    /// erased in the registers; `is_first` if the pages were not programmed before.
     pub(super) fn put_partly(&mut self, die: DieId, first: PageId, pages: u32, is_first: bool) {
         let (from, first, unit) = self.unit_at(die, first, pages);
         let (block, place) = self.pools.of_location(first).locations.split(first);
@@ -294,12 +297,12 @@ impl Pages {
     pub(super) fn are_programmed(&self, first: PageId, planes: u32) -> bool {
         let locations = &self.pools.of_page(first).locations;
         let first = locations.location_of(first);
-        // A location may hold a page of several planes.
+        // A location may span pages of several planes.
         (0..locations.of_pages_side_by_side(planes).max(1))
             .all(|n| self.stamps[Location(first.0 + n)] != Stamp::ERASED)
     }
 
-    /// An erase of `block` stopped half-way: nothing in it can be read, and nothing can be programmed.
+    /// Applies an interrupted erase of `block`: it can neither be read nor programmed.
     pub(super) fn tear_block(&mut self, block: BlockSetId) {
         self.erases[block] += 1;
         let first = self.pools.at(block, 0);
@@ -310,7 +313,7 @@ impl Pages {
         }
     }
 
-    /// Locations of a block from the first to the last one that may be programmed.
+    /// Upper bound on the offsets of programmed locations in a block.
     #[inline]
     pub(super) fn end_of(&self, block: BlockSetId) -> u32 {
         match self.any_order && self.programmed[block] > 0 {
@@ -329,17 +332,17 @@ impl Pages {
         self.erases[block] <= self.pools.of_block(block).part.endurance
     }
 
-    /// Erases of `block`; none are known where commands are only counted.
+    /// Erases of `block`; 0 without data tags.
     pub(super) fn erases_of(&self, block: BlockSetId) -> u32 {
         if self.ledger.is_some() { 0 } else { self.erases[block] }
     }
 
-    /// Whether `page` is known to hold `stamp`.
+    /// Whether `page` holds `stamp`; false without data tags.
     pub(super) fn holds(&self, page: PageId, stamp: Stamp) -> bool {
         self.ledger.is_none() && self.stamps[self.pools.of_page(page).locations.location_of(page)] == stamp
     }
 
-    /// The effect of a failed program of `pages` pages from `first` on.
+    /// Applies a failed program of `pages` pages from `first` on.
     pub(super) fn tear(&mut self, first: PageId, pages: u32) {
         if self.ledger.is_none() {
             let locations = self.pools.of_page(first).locations;
@@ -350,14 +353,14 @@ impl Pages {
         }
     }
 
-    /// The effect of a failed erase: it wears as any other.
+    /// Applies a failed erase: it causes the same wear as any other.
     pub(super) fn wear(&mut self, block: BlockSetId) {
         if self.ledger.is_none() {
             self.erases[block] += 1;
         }
     }
 
-    /// Notes a command in the ledger; the planes in which it broke a limit.
+    /// Records a command in the ledger. Returns the planes in which it exceeded a limit.
     fn note(&mut self, command: &Command, word_line: u32) -> u16 {
         let Self { ledger, pools, .. } = self;
         let Pool { part, geometry, .. } = pools.first();
@@ -377,13 +380,13 @@ impl Pages {
     }
 }
 
-/// A bit for each of this many planes.
+/// A mask with one bit for each of `planes` planes.
 pub(super) fn all_of(planes: u32) -> u16 {
     ((1u32 << planes) - 1) as u16
 }
 
 impl Ledger {
-    /// Each page stays in its plane; several planes take part side by side.
+    /// Records a copyback: each page must stay in its plane.
     fn copyback(&mut self, geometry: &Geometry, from: PageId, to: PageId, planes: u32) -> u16 {
         let plane = |page| {
             let (block, offset) = geometry.split(page);

@@ -1,4 +1,5 @@
-//! Programs of parts of a page (NOP): what the registers leave erased is left alone, and the programs of each page are counted.
+//! Partial page programs (NOP): locations that are erased in the registers are not programmed, and the
+//! programs of each page are counted.
 
 use wordline_kernel::{Column, state};
 
@@ -22,8 +23,9 @@ impl Partly {
 }
 
 impl Chips {
-    /// Lets pages be programmed in parts from now on, each as often as its part says: a program leaves alone what the registers
-    /// hold [erased](super::Stamp::ERASED). False if no part stands more than one program of a page.
+    /// Enables partial page programs from now on, each page as often as its part allows: a program skips
+    /// locations that are [erased](super::Stamp::ERASED) in the registers. Returns false if no part allows
+    /// more than one program of a page.
     pub fn offer_partial_programs(&mut self) -> bool {
         let stands = self.pools.iter().any(|pool| pool.part.programs_per_page() > 1);
         if stands && self.with_modes().partly.is_none() {
@@ -33,7 +35,7 @@ impl Chips {
         stands
     }
 
-    /// How often `page` was programmed since its block was erased, once partial programs are offered.
+    /// Programs of `page` since its block was erased, if partial programs are enabled.
     pub fn programs(&self, page: PageId) -> u8 {
         self.partly().map_or(0, |partly| partly.programs[page])
     }
@@ -42,18 +44,18 @@ impl Chips {
         self.modes.as_ref().and_then(|modes| modes.partly.as_ref())
     }
 
-    /// Whether pages are programmed in parts.
+    /// Whether partial page programs are enabled.
     pub(super) fn programs_partly(&self) -> bool {
         self.partly().is_some()
     }
 
-    /// The pages that a program takes, over its planes and the pages of a word line.
+    /// The pages of a program, over its planes and the pages of a word line.
     fn pages_of(&self, die: DieId, command: &Command) -> impl Iterator<Item = PageId> + use<> {
         let (planes, word_line) = (command.planes, self.pages_per_program(die, command));
         (command.page.0..).take((planes * word_line) as usize).map(PageId)
     }
 
-    /// That the pages of a program stand one more, and that it programs nothing twice.
+    /// Checks that the pages of a program allow one more, and that it programs no location twice.
     pub(super) fn check_partly(&self, die: DieId, command: &Command) -> Result<(), Refusal> {
         let is_program = matches!(command.operation, Operation::Program | Operation::ProgramCache);
         let again = command.mode.is_some_and(|mode| mode.is_again());
@@ -73,7 +75,7 @@ impl Chips {
         }
     }
 
-    /// The effect of a program where pages are programmed in parts.
+    /// Applies a program when partial page programs are enabled.
     pub(super) fn program_partly(&mut self, die: DieId, command: &Command, word_line: u32) {
         let (pages, is_first) = (self.pages_of(die, command), self.programs(command.page) == 0);
         if let Some(partly) = self.modes.as_mut().and_then(|modes| modes.partly.as_mut()) {
@@ -82,7 +84,7 @@ impl Chips {
         self.pages.put_partly(die, command.page, command.planes * word_line, is_first);
     }
 
-    /// A block was erased: no page of it is programmed.
+    /// Resets the program counters of an erased block.
     pub(super) fn forget_programs(&mut self, block: BlockSetId) {
         let geometry = &self.pools.of_block(block).geometry;
         let (first, pages) = (geometry.page(block, 0), geometry.pages_per_block_set());

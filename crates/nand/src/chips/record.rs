@@ -1,4 +1,4 @@
-//! The spans of every stage, for time lines and cycle analyses, recorded on request.
+//! Recording of the spans of every stage, for time lines and cycle analyses.
 
 use wordline_kernel::{Duration, Instant};
 
@@ -12,8 +12,8 @@ use crate::{Span, Stage};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Recorder {
     spans: Vec<Span>,
-    /// Pages sensed ahead, one a die at most. Which command they belong to is known once it has started: other dies
-    /// start commands in the meantime.
+    /// Senses ahead, at most one per die. Their command is known once it has started: other dies may start
+    /// commands before that.
     ahead: Vec<Span>,
 }
 
@@ -23,20 +23,20 @@ impl Chips {
         self.recorder = Some(Box::default());
     }
 
-    /// Records nothing any more, and forgets what was recorded.
+    /// Stops recording and drops the recorded spans.
     pub fn record_no_longer(&mut self) {
         self.recorder = None;
     }
 
-    /// The stages recorded so far, in the order of their beginning: those that were begun, with their whole length.
-    /// The sensing of a page ahead comes with the command that moves it out.
+    /// The stages recorded so far, ordered by their begin, each with its whole length. A sense ahead is
+    /// included once the command that transfers its page has started.
     pub fn take_spans(&mut self) -> Vec<Span> {
         let mut spans = self.recorder.as_mut().map_or_else(Vec::new, |r| std::mem::take(&mut r.spans));
         spans.sort();
         spans
     }
 
-    /// The stages of a hold of the bus, neighbours of one stage joined.
+    /// Records the stages of a bus grant, with adjacent spans of one stage joined.
     #[cold]
     pub(super) fn record_hold(&mut self, die: DieId, begin: Instant) {
         let Die { command, step, serial, late, .. } = self.dies[die];
@@ -67,7 +67,7 @@ impl Chips {
         self.recorder.as_mut().expect("spans are recorded").spans.extend(spans);
     }
 
-    /// The array's stage: for the present command, or ahead for the one that follows it.
+    /// Records an array stage of the current command, or a sense ahead for the next one.
     #[cold]
     pub(super) fn record_array(&mut self, die: DieId, stage: Stage, begin: Instant, length: Duration) {
         let Die { command, step, serial, .. } = self.dies[die];
@@ -88,7 +88,7 @@ impl Chips {
         if ahead.is_some() { recorder.ahead.push(span) } else { recorder.spans.push(span) }
     }
 
-    /// The array's last stage of `die` takes `length` after all, unless it was taken out already.
+    /// Changes the length of the last array stage of `die`, unless the span was taken out already.
     pub(super) fn shorten_record(&mut self, die: DieId, stage: Stage, length: Duration) {
         let Some(recorder) = &mut self.recorder else { return };
         let serial = self.dies[die].serial;
@@ -98,7 +98,7 @@ impl Chips {
         }
     }
 
-    /// The command of `die` has started that what was sensed ahead belongs to.
+    /// Assigns the sense ahead of `die` to the command that has started.
     #[inline]
     pub(super) fn claim_ahead(&mut self, die: DieId) {
         let Some(recorder) = &mut self.recorder else { return };
@@ -108,7 +108,7 @@ impl Chips {
         }
     }
 
-    /// A bit for each of `count` planes from that of `page` on.
+    /// A mask with one bit for each of `count` planes from that of `page` on.
     fn planes_of(&self, die: DieId, page: PageId, count: u32) -> u16 {
         let geometry = &self.pool_of(die).geometry;
         let (_, offset) = geometry.split(page);

@@ -1,4 +1,5 @@
-//! Refusals of commands by a die: commands are checked before they begin, and a refused one changes nothing.
+//! Rejection of commands by a die: commands are checked before they begin, and a rejected one changes
+//! nothing.
 
 use std::fmt;
 
@@ -9,7 +10,7 @@ use super::{Chips, Command, Event, Operation};
 use crate::geometry::{DieId, PageId};
 use crate::{CellMode, Pool, Pools};
 
-/// Why a die does not take a command.
+/// The reason why a die rejects a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// There is no such die.
@@ -19,7 +20,7 @@ pub enum Refusal {
         /// Dies of the device.
         dies: u32,
     },
-    /// There is no such page, or it is a page number that a block does not have in this mode.
+    /// There is no such page, or the block has no page of this number in this mode.
     NoSuchPage {
         /// The page.
         page: PageId,
@@ -28,102 +29,103 @@ pub enum Refusal {
     OtherDie {
         /// The page.
         page: PageId,
-        /// The die that was to take the command.
+        /// The die of the command.
         die: DieId,
         /// The die of the page.
         of: DieId,
     },
-    /// No plane takes part, or more than there are from that of the page on.
+    /// No planes, or more planes than there are from that of the page on.
     Planes {
-        /// Planes that were to take part.
+        /// Planes of the command.
         found: u32,
-        /// Planes that can, from that of the page on.
+        /// Planes available, from that of the page on.
         most: u32,
     },
     /// More data out than the pages hold.
     Bytes {
-        /// Data that were to move out.
+        /// Bytes that the command would transfer.
         found: Bytes,
-        /// Data of the pages.
+        /// Data bytes of the pages.
         most: Bytes,
     },
-    /// A program of a one-shot part from another page than the first of a word line.
+    /// A program of a one-shot part that does not begin with the first page of a word line.
     WithinWordLine {
         /// The page.
         page: PageId,
     },
-    /// The program leaves out planes of the row, which pages that carry stamps share.
+    /// The program leaves out planes of the plane group; pages with data tags need all of them.
     NotAllPlanes {
-        /// Planes that were to take part.
+        /// Planes of the command.
         found: u32,
-        /// Planes of the row.
+        /// Planes of the plane group.
         wanted: u32,
     },
-    /// The part cannot do it: a cache operation without a second register, a copyback where word lines are programmed as a
-    /// whole.
+    /// The part does not support the operation: a cache operation without a second register, or a copyback in
+    /// a one-shot part.
     Unsupported {
         /// The operation.
         what: &'static str,
     },
-    /// A cache read that goes on with a sequence that there is not, or another command amid one.
+    /// A cache read that continues no sequence, or another command within a sequence.
     Sequence {
-        /// The page that was sensed for the next command, if there is one.
+        /// The page that is sensed for the next command, if any.
         sensed: Option<PageId>,
     },
-    /// The die carries out another command, or its array works.
+    /// The die executes another command, or its array works.
     Busy {
-        /// When the array rests; later, if the command has more to do.
+        /// The time at which the array is idle; the command itself may end later.
         until: Instant,
     },
-    /// Something is suspended: the die takes reads, and amid an erase programs of other blocks, alone.
+    /// An operation is suspended: the die accepts only reads and, during a suspended erase, programs of other
+    /// blocks.
     Suspended,
     /// The block was programmed in another cell mode.
     Mode {
         /// The page.
         page: PageId,
-        /// The mode that the command is spelled in.
+        /// The mode of the command.
         found: CellMode,
-        /// That of the block.
+        /// The mode of the block.
         wanted: CellMode,
     },
-    /// A program of a word line again that has pages still to be programmed for the first time.
+    /// A reprogram of a word line that is not fully programmed.
     NothingToReprogram {
         /// The page.
         page: PageId,
     },
-    /// A program of a word line again with another number of times than comes next, or more often than it stands.
+    /// A reprogram with another pass number than the next one, or beyond the limit.
     Reprograms {
         /// The page.
         page: PageId,
-        /// How often it would have been programmed again.
+        /// Pass number of the command.
         found: u8,
-        /// The number that comes next.
+        /// The next pass number.
         wanted: u32,
-        /// How often it can be.
+        /// Maximum number of passes.
         most: u32,
     },
-    /// A program of a page that was programmed as often as it stands.
+    /// A program of a page beyond the number allowed between two erases.
     Programs {
         /// The page.
         page: PageId,
-        /// Programs that it stands between two erases.
+        /// Programs allowed between two erases.
         most: u32,
     },
-    /// A program of a part of a page that is programmed.
+    /// A program of a part of a page that is already programmed.
     Overwrites {
         /// The page.
         page: PageId,
     },
-    /// There is no such set of parameters.
+    /// There is no such parameter set.
     NoSuchParameters {
         /// The number of the set.
         set: u16,
     },
-    /// A program of a word line again while one of a later super layer is programmed.
+    /// A reprogram of a word line while a word line of a later super layer is programmed.
     SuperLayerClosed {
         /// The page.
         page: PageId,
-        /// A page of the later one.
+        /// A programmed page of the later super layer.
         later: PageId,
     },
 }
@@ -177,7 +179,7 @@ impl fmt::Display for Refusal {
 }
 
 impl Refusal {
-    /// Writes what the mode of the block does not allow.
+    /// Writes the rejections by modes and program limits.
     fn write_of_mode(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Mode { page, found, wanted } => {
@@ -217,10 +219,9 @@ impl Refusal {
 impl std::error::Error for Refusal {}
 
 impl Chips {
-    /// Starts a command, if the die takes it; see [`Self::begin`] for a caller that knows.
+    /// Starts a command if the die accepts it; see [`Self::begin`] for a caller that has checked this.
     ///
-    /// # Errors
-    /// Why it does not; nothing has changed then.
+    /// # Errors The reason for a rejection; nothing has changed then.
     pub fn start(
         &mut self,
         die: DieId,
@@ -232,10 +233,9 @@ impl Chips {
         Ok(())
     }
 
-    /// Whether `die` takes `command` at `now`.
+    /// Checks that `die` accepts `command` at `now`.
     ///
-    /// # Errors
-    /// Why it does not.
+    /// # Errors The reason for a rejection.
     pub fn check(&self, die: DieId, command: &Command, now: Instant) -> Result<(), Refusal> {
         let mode_of = |page| command.mode.unwrap_or_else(|| self.mode(self.pools.block_of_page(page)));
         fits(&self.pools, die, command, &mode_of)?;
@@ -278,12 +278,13 @@ impl Chips {
     }
 }
 
-/// Whether an operation takes what the registers hold to pages that carry stamps.
+/// Whether an operation writes the registers to pages.
 fn changes_stamps(operation: Operation) -> bool {
     matches!(operation, Operation::Program | Operation::ProgramCache)
 }
 
-/// That a command names what the dies have, whatever they are doing. `mode_of` says of a page in which mode its block is.
+/// Checks that the dies have what a command addresses, independent of their state. `mode_of` returns the mode
+/// of a page's block.
 pub(crate) fn fits(
     pools: &Pools,
     die: DieId,
@@ -312,7 +313,7 @@ pub(crate) fn fits(
         Operation::Copyback { .. } if one_shot => {
             return Err(Refusal::Unsupported { what: "a copyback of a word line" });
         }
-        // Another plane or die is a limit of the part, which may be counted.
+        // A copyback to another plane or die exceeds a limit of the part, which may be counted.
         Operation::Copyback { to } => {
             let of = pools.find_die(to).ok_or(Refusal::NoSuchPage { page: to })?;
             check_page(pools.of_die(of), of, to, planes, mode_of)?;
@@ -331,7 +332,7 @@ pub(crate) fn fits(
     if reads && bytes > most { Err(Refusal::Bytes { found: bytes, most }) } else { Ok(()) }
 }
 
-/// That `die` has `page` in `planes` planes from that of the page on.
+/// Checks that `die` has `page` in `planes` planes from that of the page on.
 fn check_page(
     pool: &Pool,
     die: DieId,

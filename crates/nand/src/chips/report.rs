@@ -1,4 +1,4 @@
-//! Reports about chips, and ways by which a device fills them before a run.
+//! Queries of chips, and functions that fill them before a run.
 
 use wordline_kernel::{Column, Duration, Instant};
 
@@ -11,53 +11,53 @@ use crate::locations::Location;
 use crate::{Part, Pool, Pools};
 
 impl Chips {
-    /// The stamp at `location`.
+    /// The data tag at `location`.
     #[inline]
     pub fn stamp(&self, location: Location) -> Stamp {
         self.pages.stamp(location)
     }
 
-    /// Prefetches the stamp at `location`, which is read soon; see [`Column::prefetch`].
+    /// Prefetches the data tag at `location`, which is read soon; see [`Column::prefetch`].
     #[inline]
     pub fn prefetch(&self, location: Location) {
         self.pages.prefetch(location);
     }
 
-    /// Programs `location` in no time: the effect of a program, and how a device is filled before a run.
-    /// A bug if the location is not the next of its block.
+    /// Programs `location` in no time, to fill a device before a run. Panics if the location is not the next
+    /// of its block.
     #[inline]
     pub fn put(&mut self, location: Location, stamp: Stamp) {
         self.pages.put(location, stamp);
     }
 
-    /// Makes a programmed location unreadable, as its program was not good enough.
+    /// Makes a programmed location unreadable.
     pub fn spoil(&mut self, location: Location) {
         self.pages.spoil(location);
     }
 
-    /// Erases `block` in no time: the effect of an erase. False if the block stood its last erase before.
+    /// Erases `block` in no time. Returns false if this exceeds the endurance of the block.
     pub fn wipe(&mut self, block: BlockSetId) -> bool {
         self.forget_block(block);
         self.pages.wipe(block)
     }
 
-    /// Sets how often `block` was erased before the run.
+    /// Sets the number of erases of `block` before the run.
     pub fn set_erases(&mut self, block: BlockSetId, erases: u32) {
         self.pages.erases[block] = erases;
     }
 
-    /// How often each block set was erased.
+    /// Erases of each block set.
     pub fn erases(&self) -> &Column<BlockSetId, u32> {
         &self.pages.erases
     }
 
-    /// Locations of `block` that are programmed.
+    /// Number of programmed locations of `block`.
     pub fn programmed(&self, block: BlockSetId) -> u32 {
         self.pages.programmed[block]
     }
 
-    /// Lets the word lines of a block be programmed in any order from now on, each of them once. Without it one out of order
-    /// is a bug of the caller.
+    /// Allows the word lines of a block to be programmed in any order from now on, each once. By default a
+    /// program out of order panics.
     pub fn program_in_any_order(&mut self) {
         self.pages.any_order = true;
     }
@@ -67,7 +67,7 @@ impl Chips {
         self.pages.stamp(location) != Stamp::ERASED
     }
 
-    /// Limits of the part that commands broke.
+    /// Counts of exceeded limits of the part.
     pub fn violations(&self) -> Violations {
         self.pages.violations()
     }
@@ -82,17 +82,17 @@ impl Chips {
         &self.pools.first().geometry
     }
 
-    /// The pools that its dies are of.
+    /// The pools of dies.
     pub fn pools(&self) -> &Pools {
         &self.pools
     }
 
-    /// Operations of the chips.
+    /// Operation counters of all chips.
     pub fn counts(&self) -> Counts {
         self.counts.iter().copied().sum()
     }
 
-    /// Operations of the chips of each pool.
+    /// Operation counters of each pool.
     pub fn counts_of_pools(&self) -> &[Counts] {
         &self.counts
     }
@@ -102,17 +102,17 @@ impl Chips {
         self.energy_of_pools(elapsed).sum()
     }
 
-    /// The same of each pool.
+    /// Energy of each pool by stage after `elapsed` time, idle included.
     pub fn energy_of_pools(&self, elapsed: Duration) -> impl Iterator<Item = EnergyReport> + '_ {
         self.pools.iter().map(move |pool| self.stages_of(pool, elapsed).price(&pool.part.power))
     }
 
-    /// Time in each stage, summed over dies, after `elapsed` time; what is not over is idle still.
+    /// Time in each stage, summed over dies, after `elapsed` time; unfinished stages count as idle.
     pub fn stages(&self, elapsed: Duration) -> StageTimes {
         self.pools.iter().map(|pool| self.stages_of(pool, elapsed)).sum()
     }
 
-    /// The same over the dies of a pool.
+    /// Time in each stage, summed over the dies of a pool.
     fn stages_of(&self, pool: &Pool, elapsed: Duration) -> StageTimes {
         let now = Instant::ZERO + elapsed;
         let of_die = |die| {
@@ -125,8 +125,8 @@ impl Chips {
         stages
     }
 
-    /// Time in which bus and array of one die worked at once, in stages that are over after `elapsed` time, in
-    /// picoseconds: cache operations, and the latch of a suspend.
+    /// Time in which bus and array of a die worked concurrently, in stages that are over after `elapsed`
+    /// time, summed over dies, in picoseconds: cache operations, and the latch of a suspend.
     pub fn overlap_ps(&self, elapsed: Duration) -> u128 {
         let now = Instant::ZERO + elapsed;
         self.dies.iter().map(|die| u128::from(die.overlap(now))).sum()
@@ -148,7 +148,7 @@ impl Chips {
         self.all_dies().map(|die| self.over(die, now).of_kind(kind)).sum()
     }
 
-    /// Time in stages that are over of commands that are not finished after `elapsed` time, in picoseconds.
+    /// Time in finished stages of unfinished commands after `elapsed` time, in picoseconds.
     pub fn unfinished_ps(&self, elapsed: Duration) -> u128 {
         let now = Instant::ZERO + elapsed;
         let unfinished = |die: DieId| {
@@ -167,7 +167,7 @@ impl Chips {
         self.dies[die].over(&self.behind[die], &self.present_hold(die, now), now)
     }
 
-    /// The times of the hold of the bus that is under way.
+    /// The times of the current bus grant of a die.
     fn present_hold(&self, die: DieId, now: Instant) -> HoldTimes {
         let Die { step, command, hold_until, late, .. } = &self.dies[die];
         if *hold_until <= now {
@@ -177,17 +177,18 @@ impl Chips {
         times.of_step(&self.pool_of(die).geometry, *step, command).later(*late)
     }
 
-    /// Time that each channel's bus was held until `now`, in picoseconds.
+    /// Busy time of each channel's bus until `now`, in picoseconds.
     pub fn bus_busy(&self, now: Instant) -> impl Iterator<Item = u64> + '_ {
         self.buses.iter().map(move |bus| bus.busy(now))
     }
 
-    /// Time that dies waited for each channel's bus in holds that have begun, summed over dies, in picoseconds.
+    /// Time that dies waited for each channel's bus before grants that have begun, summed over dies, in
+    /// picoseconds.
     pub fn bus_waited(&self) -> impl Iterator<Item = u64> + '_ {
         self.buses.iter().map(|bus| bus.waited)
     }
 
-    /// Time that each die's array worked in stages that are over by `now`, in picoseconds.
+    /// Array time of each die in stages that are over by `now`, in picoseconds.
     pub fn array_busy(&self, now: Instant) -> impl Iterator<Item = u64> + '_ {
         self.all_dies().map(move |die| self.dies[die].array_busy(&self.behind[die], now))
     }

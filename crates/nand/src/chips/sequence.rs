@@ -1,5 +1,5 @@
-//! Steps of a die within a sequence of cache operations, within a copyback, and after a suspend. They are apart from the
-//! path of plain reads, programs and erases, which stays short.
+//! Steps of a die within a sequence of cache operations, within a copyback, and after a suspend. They are
+//! kept apart from the fast path of plain reads, programs and erases.
 
 use wordline_kernel::{Duration, Instant, Schedule};
 
@@ -9,7 +9,7 @@ use crate::energy::Stage;
 use crate::geometry::DieId;
 
 impl Chips {
-    /// The cache register is the bus's again.
+    /// Handles the end of a page transfer between registers: the cache register is available to the bus.
     #[inline(never)]
     pub(super) fn turned(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
         let work = &mut self.dies[die];
@@ -25,8 +25,8 @@ impl Chips {
         }
     }
 
-    /// A command goes on with a sequence of cache reads: its pages are sensed already, or being sensed, since the command
-    /// before.
+    /// Starts a command that continues a sequence of cache reads: its pages are sensed already, or being
+    /// sensed, since the command before.
     #[inline(never)]
     pub(super) fn start_sensed(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
         let work = &mut self.dies[die];
@@ -36,7 +36,7 @@ impl Chips {
         self.ask_for_bus(die, calendar);
     }
 
-    /// Holds the bus for a step other than the beginning of a command and its data out.
+    /// Grants the bus for a step other than the first phase of a command and its data out.
     #[inline(never)]
     pub(super) fn hold_between(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
         let now = calendar.now();
@@ -49,7 +49,7 @@ impl Chips {
         let end = work.hold(bus, now, &times.of_step(geometry, step, &work.command), late);
         match step {
             Step::Status => bus.turns(die, end, times.turnaround),
-            // A suspend does not count its wait for the bus: its array works meanwhile.
+            // The bus wait of a suspend does not count: its array works meanwhile.
             Step::Suspend => work.bus_wait = waited_before,
             _ => {}
         }
@@ -82,8 +82,8 @@ impl Chips {
         Done { die, command, bus, bus_wait, array, failed, failed_planes, level: 0 }
     }
 
-    /// Starts the array's work from `begin` on, within a sequence of cache operations, a copyback, or a resumed
-    /// operation. Apart from the path of plain reads, programs and erases, which stays short.
+    /// Starts an array operation from `begin` on, within a sequence of cache operations, a copyback, or a
+    /// resumed operation. Kept apart from the fast path of plain reads, programs and erases.
     #[inline(never)]
     pub(super) fn go_on_in_array(&mut self, die: DieId, begin: Instant, calendar: &mut impl Schedule<Event>) {
         let Die { step, command, setting, times, .. } = self.dies[die];
@@ -133,7 +133,7 @@ impl Chips {
         }
     }
 
-    /// The array resumes the suspended operation, for the time that was left.
+    /// Resumes the suspended array operation for its remaining time.
     fn resume_array(&mut self, die: DieId, begin: Instant, calendar: &mut impl Schedule<Event>) {
         let resume = self.times[usize::from(self.dies[die].times)].resume;
         self.dies[die].suspended = false;

@@ -1,8 +1,10 @@
-//! Programs and erases that are suspended, so that a die takes reads meanwhile, and amid an erase programs of other blocks.
+//! Suspend and resume of programs and erases, so that a die accepts reads meanwhile and, during an erase,
+//! programs of other blocks.
 //!
-//! The suspend command crosses the bus like any other; then the array comes to rest in the part's suspend time, in
-//! which it works for nothing, and the die takes reads. A resume gives it the time that was left. These are the rules of
-//! the pins ([`onfi`](crate::onfi)), where a program or erase that would end before it could rest runs to its end, too.
+//! The suspend command uses the bus like any other; then the array becomes idle after the part's suspend
+//! time, in which the operation makes no progress, and the die accepts reads. A resume continues the
+//! operation for its remaining time. The pins ([`onfi`](crate::onfi)) have the same rules: a program or erase
+//! that would end before it could be suspended runs to its end.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Duration, Instant, Schedule};
@@ -11,13 +13,13 @@ use super::{Chips, Command, Event, Operation, Step};
 use crate::geometry::DieId;
 use crate::{Pools, Stage};
 
-/// A program or erase that is being suspended, is suspended, or waits for the bus to be resumed.
+/// A program or erase that is being suspended, is suspended, or waits for the bus to resume.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Suspended {
     pub(super) stage: Stage,
-    /// Time that the array still needs.
+    /// Remaining array time.
     pub(super) left: Duration,
-    /// Whether it is parked; the fields below are then those of the command.
+    /// Whether it is parked; the fields below are valid only then.
     parked: bool,
     pub(super) command: Command,
     serial: u32,
@@ -28,12 +30,13 @@ pub(super) struct Suspended {
 }
 
 impl Suspended {
-    /// Whether the die does without it.
+    /// Whether it is parked, so that the die can execute other commands.
     pub(super) fn is_parked(&self) -> bool {
         self.parked
     }
 
-    /// Whether a command leaves the cells alone that it works on: a program of another block than one that is erased.
+    /// Whether a command does not touch the cells of the suspended operation: a read, or a program of another
+    /// block.
     pub(super) fn leaves(&self, pools: &Pools, command: &Command) -> bool {
         command.operation == Operation::Read
             || pools.block_of_page(command.page) != pools.block_of_page(self.command.page)
@@ -41,8 +44,9 @@ impl Suspended {
 }
 
 impl Chips {
-    /// Whether `die` carries out a program or an erase that can be suspended: not one with a cache, not a copyback, not
-    /// while another one is suspended or a suspend is under way, and not if it ends before it could rest.
+    /// Whether `die` executes a program or an erase that can be suspended: no cache program, no copyback, not
+    /// while another one is suspended or being suspended, and not if it ends before the suspend would take
+    /// effect.
     pub fn can_suspend(&self, die: DieId, now: Instant) -> bool {
         let work = &self.dies[die];
         let plain = matches!(work.command.operation, Operation::Program | Operation::Erase);
@@ -55,11 +59,11 @@ impl Chips {
         free && work.array_work(now).is_none_or(|(stage, left)| left > self.rest(die, stage))
     }
 
-    /// Suspends the program or erase of `die` as soon as its array works and the bus is free to say so.
-    /// [`Event::Rested`] tells that the die takes reads; it does not come if that was too late, and then the command is
-    /// over in its time.
+    /// Suspends the program or erase of `die` as soon as its array works and the bus is free for the command.
+    /// [`Event::Rested`] reports that the die accepts reads; if the suspend is too late, this event does not
+    /// occur, and the command completes normally.
     ///
-    /// A bug unless [`can_suspend`](Self::can_suspend) says so.
+    /// Panics unless [`can_suspend`](Self::can_suspend).
     pub fn suspend(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
         let now = calendar.now();
         assert!(self.can_suspend(die, now), "die {die:?} has something to suspend");
@@ -69,13 +73,13 @@ impl Chips {
             return;
         }
         work.suspend_soon = true;
-        // Else it waits for the bus still.
+        // Otherwise the command still waits for the bus.
         if work.hold_until > now {
             calendar.at(work.works_from(), Event::Suspend(die));
         }
     }
 
-    /// The array begins an operation that is to be suspended.
+    /// Handles the begin of an array operation that must be suspended.
     #[inline(never)]
     pub(super) fn suspend_now(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
         let now = calendar.now();
@@ -85,8 +89,8 @@ impl Chips {
         }
     }
 
-    /// Whether `die` takes an operation as far as a suspended operation lets it: anything if there is none, reads, and plain
-    /// programs amid an erase, whose registers are free.
+    /// Whether a suspended operation of `die` allows `operation`: any if none is suspended; otherwise reads
+    /// and, during a suspended erase, whose registers are free, plain programs.
     #[inline]
     pub(super) fn takes_amid(&self, die: DieId, operation: Operation) -> bool {
         match &self.suspended[die] {
@@ -99,14 +103,14 @@ impl Chips {
         }
     }
 
-    /// Whether a program or erase of `die` is suspended, so that it takes reads, and programs amid an erase, alone and has to be
-    /// resumed.
+    /// Whether a program or erase of `die` is suspended: the die accepts only reads and, during an erase,
+    /// programs, until it is resumed.
     #[inline]
     pub fn is_suspended(&self, die: DieId) -> bool {
         self.dies[die].suspended
     }
 
-    /// How often the program or erase of `die`, at work or suspended, was suspended.
+    /// Number of suspends of the current or suspended program or erase of `die`.
     pub fn suspends(&self, die: DieId) -> u32 {
         match &self.suspended[die] {
             Some(suspended) if suspended.parked => suspended.suspends,
@@ -114,7 +118,7 @@ impl Chips {
         }
     }
 
-    /// Asks for the bus to resume the suspended operation. A bug unless `die` is idle and
+    /// Requests the bus to resume the suspended operation. Panics unless `die` is idle and
     /// [`is_suspended`](Self::is_suspended).
     #[inline(never)]
     pub fn resume(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
@@ -131,13 +135,14 @@ impl Chips {
         self.ask_for_bus(die, calendar);
     }
 
-    /// Time from the suspend to the array's rest.
+    /// Suspend latency: time from the suspend until the array is idle.
     fn rest(&self, die: DieId, stage: Stage) -> Duration {
         let [program, erase] = self.times[usize::from(self.dies[die].times)].rest;
         if stage == Stage::Ber { erase } else { program }
     }
 
-    /// The suspend is latched at `end`: the array rests some time later, unless it has finished by then.
+    /// Applies a suspend that is latched at `end`: the array becomes idle some time later, unless it finishes
+    /// before.
     #[inline(never)]
     pub(super) fn interrupt(&mut self, die: DieId, end: Instant, calendar: &mut impl Schedule<Event>) {
         let at = self.wiring.clocks.nand.edge(end);
@@ -159,21 +164,21 @@ impl Chips {
         calendar.at(at + rest, Event::Rested(die));
     }
 
-    /// Parks the suspended operation.
+    /// Parks the suspended operation, as the array is idle.
     pub(super) fn rested(&mut self, die: DieId) {
         self.dies[die].step = Step::Idle;
         self.suspended[die].as_mut().expect("the array rests for a suspend").parked = true;
     }
 
-    /// Whether the end of array work that has come at `now` was put off by a suspend.
+    /// Whether the event at `now` that ends an array operation is obsolete because of a suspend.
     #[cold]
     #[inline(never)]
     pub(super) fn is_overtaken(&mut self, die: DieId, now: Instant) -> bool {
         let work = &mut self.dies[die];
         let comes = match work.step {
-            // A command that waits for the bus still has no work of the array that could end.
+            // A command that still waits for the bus has no array operation that could end.
             Step::Opening | Step::Copy => work.works_for_present(),
-            // Once the suspend is latched, the array ends its rest at that instant, not its work.
+            // Once the suspend is latched, the suspend latency ends at that instant, not the operation.
             Step::Suspend | Step::Resume => !work.suspended,
             _ => false,
         };
@@ -182,7 +187,7 @@ impl Chips {
         overtaken
     }
 
-    /// Time of the stages of the suspended operation, while it is parked.
+    /// Bus and array time of the suspended operation while it is parked.
     pub(super) fn parked(&self, die: DieId) -> Duration {
         let parked = self.suspended[die].as_ref().filter(|suspended| suspended.parked);
         parked.map_or(Duration::ZERO, |suspended| suspended.bus + suspended.array)

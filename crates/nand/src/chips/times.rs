@@ -1,4 +1,4 @@
-//! The times of all holds of the bus and of the array, worked out once.
+//! Precomputed times of all bus phases and array operations.
 
 use wordline_kernel::{Bytes, Duration, Factor, Instant};
 
@@ -13,17 +13,17 @@ use crate::onfi::LunTimes;
 use crate::part::BusTiming;
 use crate::{CellMode, Latency, Part, Stage};
 
-/// The time of one hold of the bus.
+/// The time of a bus phase.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct HoldTimes {
     /// Picoseconds of CLE, ALE, TIR and TOR: the first four of [`Stage`](crate::Stage).
     pub(super) by_stage: [u64; 4],
-    /// All of it.
+    /// Total time.
     pub(super) total: Duration,
 }
 
 impl HoldTimes {
-    /// The same with a longer wait before its first latch.
+    /// The same phase with a wait of `late` before its first latch.
     #[inline]
     pub(super) fn later(mut self, late: Duration) -> Self {
         self.by_stage[0] += late.ps();
@@ -39,53 +39,54 @@ impl From<BusTimes> for HoldTimes {
     }
 }
 
-/// The start of a command: its first hold of the bus, and the array work after it where only data out follow and the
-/// time is the same for all pages.
+/// The start of a command: its first bus phase, and the array operation after it if at most data out follow
+/// and the time is the same for all pages.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Opening {
     pub(super) hold: HoldTimes,
     pub(super) array: Option<(Stage, Duration)>,
 }
 
-/// Times that do not depend on where a page is, by hold and number of planes, and the array's by page type.
+/// The timing table of a part: times that do not depend on the address of a page, by bus phase and number of
+/// planes, and array times by page type.
 #[derive(Clone, Debug)]
 pub(super) struct Times {
     pub(super) clocks: Clocks,
-    /// The factors with which they are those of the part, and that of commands of marked dies; none where they are.
+    /// The factors relative to the part's times, and the factor of marked dies; `None` for unchanged times.
     pub(super) factors: Option<(TimeFactors, Factor)>,
     bus: BusTiming,
     pub(super) holds: Vec<[HoldTimes; Hold::ALL.len()]>,
-    /// By number of planes and kind of operation; worked out of the others.
+    /// By number of planes and kind of operation; derived from the other fields.
     openings: Vec<[Opening; Operation::KINDS]>,
-    /// Data out without the last cycle, which brings the burst, and the wait of that one, by number of planes.
+    /// Data out without the last cycle, which is the burst, and the wait before the burst, by number of
+    /// planes.
     pub(super) data_out_base: Vec<(HoldTimes, Duration)>,
     /// Bytes of full pages, by number of planes.
     full: Vec<Bytes>,
     pub(super) shared_enable: bool,
     latency: Latency,
-    /// The time to sense, and to program, if all pages take the same.
+    /// Sense and program time, if all pages take the same.
     same_sense: Option<Duration>,
     same_write: Option<Duration>,
-    /// Whether the cells say how long the array works.
+    /// Whether the cell model determines array times.
     asks: bool,
-    /// For each page of a block the page of its word line that is copied first, where that is done, and what it takes to
-    /// program the copy.
+    /// For each page of a block the page of its word line that is backed up first, if any, and the program
+    /// time of the backup.
     lower: (Vec<Option<u32>>, Duration),
-    /// The last data out that were not of full pages, their planes and bytes: they mostly are of one length.
+    /// Cache of the last partial data out with its planes and bytes: most have the same length.
     partial: (u32, Bytes, HoldTimes),
     erase: Duration,
-    /// Chip enable to the first latch, and data out to the next one.
+    /// Time from chip enable to the first latch, and from data out to the next latch.
     pub(super) select: Duration,
     pub(super) turnaround: Duration,
     pub(super) turn: Duration,
-    /// From a suspend until the array rests, of a program and of an erase; and what a resume takes longer than the time
-    /// that was left.
+    /// Suspend latency of a program and of an erase; and the time that a resume adds to the remaining time.
     pub(super) rest: [Duration; 2],
     pub(super) resume: Duration,
 }
 
 impl Times {
-    /// The times of a part, with the prefix of the mode that its commands are spelled in.
+    /// The times of a part, with the prefix of the mode of its commands.
     pub(super) fn of(part: &Part, geometry: &Geometry, wiring: &Wiring, spelled: CellMode) -> Self {
         let Wiring { clocks, shared_enable, .. } = *wiring;
         let shapes = (1..=geometry.planes_per_row)
@@ -119,7 +120,7 @@ impl Times {
         times
     }
 
-    /// Works out the openings again.
+    /// Recomputes the openings.
     pub(super) fn note_openings(&mut self) {
         let known = |stage, time| (stage, self.in_array(stage, time));
         let sense = self.same_sense.map(|time| known(Stage::Ton, time));
@@ -134,7 +135,8 @@ impl Times {
         self.openings = self.holds.iter().map(of_planes).collect();
     }
 
-    /// The cells are asked from now on: no time is known beforehand but that of sensing, where it is that of the data sheet.
+    /// Uses the cell model from now on: array times are not precomputed, except for sensing if it takes the
+    /// time of the data sheet.
     pub(super) fn ask(&mut self, sense: bool) {
         if sense {
             self.same_sense = None;
@@ -143,7 +145,7 @@ impl Times {
         self.note_openings();
     }
 
-    /// Erasing by the data sheet.
+    /// Erase time by the data sheet.
     pub(super) fn erase(&self) -> Duration {
         self.erase
     }
@@ -154,7 +156,7 @@ impl Times {
         &self.openings[planes as usize - 1][usize::from(kind)]
     }
 
-    /// The time of the hold of the bus that a step of a command takes.
+    /// The time of the bus phase of a step.
     pub(super) fn of_step(&self, geometry: &Geometry, step: Step, command: &Command) -> HoldTimes {
         match step {
             Step::DataOut => self.data_out(command),
@@ -162,7 +164,7 @@ impl Times {
         }
     }
 
-    /// Data out of a command; what the last one of a part of a page took is not worked out again.
+    /// The time of data out of a command; caches the last partial transfer.
     #[inline(always)]
     pub(super) fn data_out_soon(&mut self, command: &Command) -> &HoldTimes {
         if command.bytes == self.full[command.planes as usize - 1] {
@@ -174,7 +176,7 @@ impl Times {
         &self.partial.2
     }
 
-    /// Forgets the last data out of a part of a page.
+    /// Drops the cached partial transfer.
     pub(super) fn forget_partial(&mut self) {
         self.partial = (0, Bytes(0), HoldTimes::default());
     }
@@ -184,13 +186,13 @@ impl Times {
         self.partial = (command.planes, command.bytes, self.data_out(command));
     }
 
-    /// The time of a hold of the bus with full pages.
+    /// The time of a bus phase with full pages.
     #[inline]
     fn hold(&self, hold: Hold, planes: u32) -> &HoldTimes {
         &self.holds[planes as usize - 1][hold as usize]
     }
 
-    /// Data out: full pages from the table, parts of pages as one burst.
+    /// The time of data out: full pages from the table, partial pages as one burst.
     fn data_out(&self, command: &Command) -> HoldTimes {
         let at = command.planes as usize - 1;
         if command.bytes == self.full[at] {
@@ -203,26 +205,26 @@ impl Times {
         times
     }
 
-    /// Sensing of the pages of `planes` planes from `page` on.
+    /// Sense time of the pages of `planes` planes from `page` on.
     #[inline]
     pub(super) fn sense(&self, geometry: &Geometry, page: PageId, planes: u32) -> Duration {
         self.same_sense.unwrap_or_else(|| self.sense_of(geometry, page, planes))
     }
 
-    /// The same, where not all pages take the same.
+    /// Sense time where pages differ.
     #[inline(never)]
     fn sense_of(&self, geometry: &Geometry, page: PageId, planes: u32) -> Duration {
         let (number, blocks) = address(geometry, page, planes);
         self.clocks.nand.whole(self.latency.read(number, blocks))
     }
 
-    /// Programming of the pages of `planes` planes from `page` on.
+    /// Program time of the pages of `planes` planes from `page` on.
     #[inline]
     pub(super) fn write(&self, geometry: &Geometry, page: PageId, planes: u32) -> Duration {
         self.same_write.unwrap_or_else(|| self.write_of(geometry, page, planes))
     }
 
-    /// The same, where not all pages take the same.
+    /// Program time where pages differ.
     #[inline(never)]
     fn write_of(&self, geometry: &Geometry, page: PageId, planes: u32) -> Duration {
         let (number, blocks) = address(geometry, page, planes);
@@ -232,8 +234,8 @@ impl Times {
         time + self.clocks.nand.whole(self.latency.read(lower, blocks)) + self.lower.1
     }
 
-    /// From now on, programs of pages that share their cells take as much longer as a copy takes of the page of the same
-    /// word line that was programmed last: it is sensed, and programmed with one bit a cell.
+    /// Adds the time of lower-page backups: a program of a page that shares its cells takes longer by a sense
+    /// of the page of the same word line that was programmed last, and its program in SLC mode.
     pub(super) fn back_up_lower_pages(&mut self, part: &Part) {
         let pages = part.pages();
         let before = |page: u32| pages.partners(page).filter(|other| *other < page).max();
@@ -244,8 +246,8 @@ impl Times {
         self.note_openings();
     }
 
-    /// The delay of a hold that begins at `now` by the turnaround of the bus after data out: its latches wait,
-    /// with chip enable low.
+    /// The delay of a grant at `now` by the turnaround of the bus after data out: its latches wait, with chip
+    /// enable low.
     #[inline(always)]
     pub(super) fn late(&self, bus: &Bus, now: Instant) -> Duration {
         self.clocks.host.whole(bus.turnaround(now + self.select))
@@ -258,7 +260,7 @@ impl Times {
     }
 }
 
-/// The number of a page in its block, and the blocks of the planes that take part.
+/// The number of a page in its block, and the blocks of the planes of the command.
 #[inline]
 fn address(geometry: &Geometry, page: PageId, planes: u32) -> (u32, impl Iterator<Item = PlaneBlock> + '_) {
     let (block, offset) = geometry.split(page);
@@ -267,7 +269,7 @@ fn address(geometry: &Geometry, page: PageId, planes: u32) -> (u32, impl Iterato
     (number, geometry.plane_blocks(block, first..first + planes))
 }
 
-/// Data out up to the last cycle, and the wait of that one.
+/// The time of data out before the burst, and the wait of the burst.
 fn before_burst(part: &Part, clocks: Clocks, shape: &Shape) -> (HoldTimes, Duration) {
     let cycles = chain::part_of_data_out(shape, Bytes(0));
     let (last, others) = cycles.split_last().expect("data out have a cycle");

@@ -1,37 +1,37 @@
-//! The time of each die by what it did.
+//! The time of each die by activity.
 
 use wordline_kernel::{Duration, Instant};
 
 use super::Chips;
 use crate::Stage;
 
-/// The time of a die in stages that are over, by what it did.
+/// The time of a die in finished stages, by activity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DieTimes {
-    /// Its array sensed.
+    /// Sensing.
     pub sensing: Duration,
-    /// Its array programmed.
+    /// Programming.
     pub programming: Duration,
-    /// Its array erased.
+    /// Erasing.
     pub erasing: Duration,
-    /// It held the bus of its channel.
+    /// Using the bus of its channel.
     pub bus: Duration,
-    /// It held the bus while its array worked: this time is in both.
+    /// Using the bus while its array worked: this time is included in both.
     pub both: Duration,
 }
 
 impl DieTimes {
-    /// Time in which it did something; waits for the bus are not among it.
+    /// Busy time of bus or array; waits for the bus are not included.
     pub fn busy(&self) -> Duration {
         (self.array() + self.bus).saturating_sub(self.both)
     }
 
-    /// Time in which its array worked.
+    /// Array time.
     pub fn array(&self) -> Duration {
         self.sensing + self.programming + self.erasing
     }
 
-    /// The time since `earlier`; none where a power cut took back more than came.
+    /// The time since `earlier`; zero if a power cut took back more than was added.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -57,12 +57,12 @@ impl std::iter::Sum for DieTimes {
 }
 
 impl Chips {
-    /// The time of each die until `now` by what it did, in their order.
+    /// The time of each die until `now` by activity, in the order of dies.
     pub fn die_times(&self, now: Instant) -> impl Iterator<Item = DieTimes> + '_ {
         let elapsed = now - Instant::ZERO;
         self.pools.all_dies().map(move |die| {
             let stages = self.stages_of_die(die, elapsed);
-            // No stage of a die outlives the clock.
+            // No stage of a die exceeds the range of the clock.
             let of = |stage| Duration::from_ps(stages.ps(stage) as u64);
             DieTimes {
                 sensing: of(Stage::Ton),

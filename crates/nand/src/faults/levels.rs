@@ -1,4 +1,4 @@
-//! The sets of read levels that the layers of blocks need, where rules make them need any but the nominal one.
+//! The sets of read reference voltages that the layers of blocks need, by fault rules.
 
 use wordline_kernel::{Column, state};
 
@@ -6,12 +6,12 @@ use crate::CellMode;
 use crate::geometry::{BlockSetId, PageId};
 use crate::layers::{LayerId, Layers};
 
-/// The highest set of read levels that a rule may ask for. Chosen: what a byte holds, but for [`NOT_DRAWN`].
+/// The highest set of read reference voltages in a rule. Chosen: the largest byte except [`NOT_DRAWN`].
 pub(super) const HIGHEST: u32 = 254;
 
 const NOT_DRAWN: u8 = u8::MAX;
 
-/// The set that each layer needs since its block was erased, drawn when the layer is first sensed.
+/// The set that each layer needs since its block was erased, drawn on the first sense of the layer.
 #[derive(Clone, Debug)]
 pub(super) struct Needs {
     layers: Layers,
@@ -21,12 +21,12 @@ pub(super) struct Needs {
 state!(Needs { parts { needed } fixed { layers } });
 
 impl Needs {
-    /// Nothing is drawn yet.
+    /// No set is drawn yet.
     pub(super) fn new(layers: Layers) -> Self {
         Self { needed: Column::filled(layers.count(), NOT_DRAWN), layers }
     }
 
-    /// The layer of a page, and what is known of what it needs.
+    /// The layer of a page, and the set that it needs, if drawn.
     pub(super) fn of(&self, sense: &Sense) -> (LayerId, Option<u8>) {
         let layer = self.layers.layer_of(sense.page, sense.mode);
         (layer, Some(self.needed[layer]).filter(|set| *set != NOT_DRAWN))
@@ -36,7 +36,7 @@ impl Needs {
         self.needed[layer] = set;
     }
 
-    /// An erase of a block: its layers draw their needs anew.
+    /// Handles an erase of a block: its layers draw new sets.
     pub(super) fn erased(&mut self, block: BlockSetId) {
         for layer in self.layers.of_block(block) {
             self.needed[LayerId(layer)] = NOT_DRAWN;
@@ -44,11 +44,11 @@ impl Needs {
     }
 }
 
-/// How a page is sensed.
+/// The conditions of a page sense.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sense {
     pub(crate) page: PageId,
-    /// The set of read levels, 0 for the nominal ones.
+    /// The set of read reference voltages, 0 for the data sheet.
     pub(crate) level: u8,
     /// The mode of its block.
     pub(crate) mode: CellMode,

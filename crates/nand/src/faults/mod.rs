@@ -1,8 +1,9 @@
-//! Faults of chips that a configuration asks for: which operations fail, and when.
+//! Fault injection: the operations of chips that fail by configuration, and when.
 //!
-//! A device's list `faults` holds a [`FaultFile`] for each rule; [`FaultFile::check`] makes a [`Fault`] of it. The chips
-//! ask [`Faults`] at the end of every command. A rule draws from a random stream of its own, once for each operation
-//! that it applies to, so that neither another rule nor another user of randomness changes what it decides.
+//! A device's list `faults` holds a [`FaultFile`] for each rule; [`FaultFile::check`] turns it into a
+//! [`Fault`]. The chips query [`Faults`] at the end of every command. A rule draws from its own random
+//! stream, once for each operation that it applies to, so that neither another rule nor another user of
+//! randomness changes its decisions.
 //!
 //! ```
 //! use wordline_nand::faults::FaultFile;
@@ -34,14 +35,15 @@ pub use state::{Faults, factory_bad_at_most};
 pub enum Fails {
     /// A block is bad from the factory.
     FactoryBad,
-    /// A program ends with the status FAIL in the planes that the rule names, or in all. Nothing that it wrote there can be read.
+    /// A program ends with the status FAIL in the planes of the rule, or in all. Its data in these planes are
+    /// unreadable.
     Program,
-    /// An erase ends with the status FAIL in the planes that the rule names, or in all. The blocks stay as they were, those of the
-    /// other planes too: what is erased together is of no use in parts.
+    /// An erase ends with the status FAIL in the planes of the rule, or in all. The blocks of all planes stay
+    /// unchanged: a multi-plane block is of no use if only a part of it is erased.
     Erase,
-    /// The error correction cannot read a page that was sensed.
+    /// A sensed page is uncorrectable.
     Read,
-    /// A whole die: from then on every command to it fails.
+    /// A whole die fails: from then on every command to it fails.
     Die,
 }
 
@@ -51,19 +53,20 @@ impl Fails {
     }
 }
 
-/// Probability that grows with the erases of a block.
+/// A probability that grows with the erases of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "FaultWearFile")] // Devices have a `WearFile` too, and a schema has both.
 pub struct WearFile {
-    /// Erases up to which nothing fails.
+    /// Erases up to which the probability is zero.
     pub from: u32,
-    /// Erases from which on the rule's whole probability holds. In between it grows evenly.
+    /// Erases from which on the rule's full probability applies. In between it grows linearly.
     pub to: u32,
 }
 
-/// A rule as it is written: what fails, where, and when. Without `die`, `plane`, `block` and `page` it holds everywhere.
-/// Of `probability`, `nth`, `every` and `at` one may be given; with none of them everything that matches fails.
+/// A fault rule: the operation that fails, where, and when. Without `die`, `plane`, `block` and `page` it
+/// applies everywhere. At most one of `probability`, `nth`, `every` and `at` may be given; without any of
+/// them every matching operation fails.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FaultFile {
@@ -74,21 +77,21 @@ pub struct FaultFile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub probability: Option<f64>,
-    /// Only this one fails, counted from 1 among those that match since the start of the run.
+    /// Only the matching operation of this number fails, counted from 1 since the start of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub nth: Option<u64>,
-    /// Those whose number, counted as for `nth`, is a multiple of this fail.
+    /// Operations whose number, counted as for `nth`, is a multiple of this fail.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub every: Option<u64>,
     /// The probability grows with the erases of the block.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wear: Option<WearFile>,
-    /// The die is lost at this time of the run.
+    /// The die fails at this time of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Duration>,
-    /// Dies where the rule holds, counted over the device channel by channel, one pool after the other.
+    /// Dies to which the rule applies, counted over the device channel by channel, pool by pool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub die: Option<Numbers>,
     /// Planes of the die.
@@ -100,17 +103,18 @@ pub struct FaultFile {
     /// Pages of the block.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page: Option<Numbers>,
-    /// Sensing the page again this many times reads it, each number of a range equally likely. Left out: no number does.
+    /// Read retries after which the page is read, each number of a range equally likely. Left out: no retry
+    /// succeeds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retries: Option<Numbers>,
-    /// The pages that lie on one layer of a block are read with this set of read levels alone, 0 for the nominal one, until
-    /// the block is erased; each number of a range equally likely. `probability`, `nth`, `every` and `wear` then say which
-    /// layers this is about, in the order in which they are first read.
+    /// The pages of one layer of a block can be read only with this set of read reference voltages, 0 for the
+    /// data sheet, until the block is erased; each number of a range equally likely. `probability`, `nth`,
+    /// `every` and `wear` then select layers, in the order in which they are first read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub level: Option<Numbers>,
 }
 
-/// A rule that was checked.
+/// A checked rule.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fault {
     pub(crate) fails: Fails,
@@ -121,31 +125,31 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// Whether it is about reads.
+    /// Whether the rule applies to reads.
     pub fn is_of_reads(&self) -> bool {
         self.fails == Fails::Read
     }
 
-    /// Whether it is about the read levels that pages need.
+    /// Whether the rule sets the read reference voltages that pages need.
     pub fn is_of_levels(&self) -> bool {
         self.level.is_some()
     }
 }
 
-/// When a rule strikes.
+/// The condition under which a rule fires.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum When {
-    /// With a probability, which wear may reduce.
+    /// With a probability, which may depend on wear.
     Chance { probability: f64, wear: Option<WearFile> },
-    /// The operation of this number.
+    /// At the operation of this number.
     Nth(u64),
-    /// Each operation whose number is a multiple.
+    /// At each operation whose number is a multiple.
     Every(u64),
     /// From an instant on.
     From(Instant),
 }
 
-/// Where a rule holds; everywhere where nothing is named.
+/// The location of a rule; `None` matches everything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) die: Option<Numbers>,
@@ -154,7 +158,7 @@ pub(crate) struct Place {
     pub(crate) page: Option<Numbers>,
 }
 
-/// How many of each there are where a rule may hold.
+/// The numbers of dies, planes, blocks and pages that a rule may specify.
 #[derive(Clone, Copy)]
 struct Reach {
     dies: u32,
@@ -175,7 +179,7 @@ impl Reach {
 }
 
 impl FaultFile {
-    /// A rule about everything of a kind, to be narrowed.
+    /// A rule for all operations of a kind, without conditions.
     pub fn new(fails: Fails) -> Self {
         Self {
             fails,
@@ -193,12 +197,12 @@ impl FaultFile {
         }
     }
 
-    /// The rule for a device of `geometry`, or everything that is wrong with it.
+    /// The rule for a device of `geometry`, or all complaints.
     pub fn check(&self, geometry: &Geometry) -> Result<Fault, Complaints> {
         self.check_within(Reach::of(geometry))
     }
 
-    /// The rule for a device of `pools`, whose dies are counted one pool after the other.
+    /// The rule for a device of `pools`, whose dies are counted pool by pool.
     pub fn check_pools(&self, pools: &Pools) -> Result<Fault, Complaints> {
         let all = pools.iter().map(|pool| Reach::of(&pool.geometry));
         let most = all.reduce(|one, other| Reach {
@@ -262,7 +266,7 @@ impl FaultFile {
         }
     }
 
-    /// Keys that say nothing about what fails, or contradict each other.
+    /// Rejects keys that do not apply to the kind of fault, or contradict each other.
     fn check_keys(&self, wrong: &mut Complaints) {
         let Self { fails, probability, nth, every, wear, at, die, plane, block, page, retries, level } = self;
         let whole_blocks = matches!(fails, Fails::FactoryBad | Fails::Erase);

@@ -1,4 +1,4 @@
-//! Numbers as a rule names them: `7`, or `"3..9"` with both ends.
+//! Numbers in a rule: `7`, or the inclusive range `"3..9"`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,24 +7,24 @@ use schemars::JsonSchema;
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde::{Serialize, Serializer};
 
-/// One number, or all from the least to the most.
+/// One number, or an inclusive range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Numbers {
-    /// The least.
+    /// Lower end.
     pub least: u32,
-    /// The most, not below `least`.
+    /// Upper end, not below `least`.
     pub most: u32,
 }
 
 impl Numbers {
     const WANTED: &'static str = "a whole number, or a range with both ends, such as \"3..9\"";
 
-    /// Whether `number` is among them.
+    /// Whether the range contains `number`.
     pub fn contain(&self, number: u32) -> bool {
         (self.least..=self.most).contains(&number)
     }
 
-    /// Whether one of `count` numbers from `first` on is among them.
+    /// Whether the range contains one of `count` numbers from `first` on.
     pub fn meet(&self, first: u32, count: u32) -> bool {
         first <= self.most && self.least < first + count
     }

@@ -10,11 +10,12 @@ use crate::Pools;
 use crate::geometry::{BlockSetId, DieId, Geometry, PageId, RowId};
 use crate::layers::Layers;
 
-/// Standard deviations above the mean up to which a row may have blocks that are bad from the factory. Chosen: beyond it
-/// lies one row in a billion, and a vendor ships no chip with more bad blocks than its data sheet allows.
+/// Standard deviations above the mean that bound the factory bad blocks of a plane group. Chosen: one plane
+/// group in a billion would exceed it, and a vendor ships no chip with more bad blocks than its data sheet
+/// allows.
 const FACTORY_DEVIATIONS: f64 = 6.0;
 
-/// A command's place: a run of planes and of pages in one block number of a die.
+/// The location of a command: ranges of planes and of pages in one block number of a die.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Site {
     pub(crate) die: DieId,
@@ -53,22 +54,23 @@ impl Place {
             && page.is_none_or(|numbers| numbers.meet(site.page, site.pages))
     }
 
-    /// The planes of `site` that it names, the lowest bit for the first.
+    /// The planes of `site` that match, as a bit mask with the lowest bit for the first.
     fn planes_of(&self, site: &Site) -> u16 {
         let named = |n: &u32| self.plane.is_none_or(|numbers| numbers.contain(site.plane + n));
         (0..site.planes).filter(named).fold(0, |planes, n| planes | 1 << n)
     }
 }
 
-/// A rule at work.
+/// A rule with its state.
 #[derive(Clone, Debug)]
 struct Rule {
     fault: Fault,
     random: Stream,
-    /// The seed of the streams of layers. Each layer has a stream of its own, so its needs do not depend on when it is first
-    /// read, and devices that read in other orders have the same cells.
+    /// The seed of the streams of layers. Each layer has its own stream, so that its read reference voltages
+    /// do not depend on the time of its first read, and devices that read in other orders have the same
+    /// cells.
     of_layers: Seed,
-    /// Operations so far that it applied to.
+    /// Matching operations so far.
     count: u64,
 }
 
@@ -79,13 +81,14 @@ impl Rule {
         Self { fault, of_layers: Seed(random.clone().bits()), random, count: 0 }
     }
 
-    /// Whether it strikes the next operation that it applies to.
+    /// Counts a matching operation. Returns whether the rule fires.
     fn strikes(&mut self, erases: u32, now: Instant) -> bool {
         self.count += 1;
         strikes(&self.fault.when, self.count, &mut self.random, erases, now)
     }
 
-    /// The set of read levels that a layer, which its number and the erases of its block name, needs by this rule.
+    /// The set of read reference voltages that a layer needs by this rule; the number of the layer and the
+    /// erases of its block select the stream.
     fn level_of(&mut self, layer: u64, erases: u32, now: Instant) -> Option<u8> {
         let levels = self.fault.level?;
         self.count += 1;
@@ -95,7 +98,7 @@ impl Rule {
     }
 }
 
-/// Whether a rule strikes its operation number `count`.
+/// Whether a rule fires at its operation number `count`.
 fn strikes(when: &When, count: u64, random: &mut Stream, erases: u32, now: Instant) -> bool {
     match *when {
         When::Chance { probability, wear } => {
@@ -107,12 +110,12 @@ fn strikes(when: &When, count: u64, random: &mut Stream, erases: u32, now: Insta
     }
 }
 
-/// A number of a range, each equally likely.
+/// A uniformly drawn number of a range.
 fn one_of(range: Numbers, random: &mut Stream) -> u32 {
     range.least + random.below(u64::from(range.most - range.least) + 1) as u32
 }
 
-/// The part of a rule's probability that holds after `erases`: none up to `from`, all from `to` on.
+/// The factor on a rule's probability after `erases`: 0 up to `from`, 1 from `to` on.
 fn share(wear: WearFile, erases: u32) -> f64 {
     if erases >= wear.to && erases > wear.from {
         return 1.0;
@@ -120,15 +123,15 @@ fn share(wear: WearFile, erases: u32) -> f64 {
     f64::from(erases.saturating_sub(wear.from)) / f64::from((wear.to - wear.from).max(1))
 }
 
-/// The rules of a device, and the damage that they have done.
+/// The rules of a device, and the faults that they have caused.
 #[derive(Clone, Debug)]
 pub struct Faults {
     pools: Pools,
     rules: Vec<Rule>,
     dead: Column<DieId, bool>,
-    /// Pages that a sense did not read, and how many senses more they need; `u32::MAX` for never.
+    /// Pages that a sense could not read, and the further senses that they need; `u32::MAX` for never.
     unread: BTreeMap<PageId, u32>,
-    /// None where no rule is about read levels.
+    /// `None` if no rule sets read reference voltages.
     needs: Option<Needs>,
 }
 
@@ -153,8 +156,8 @@ impl Faults {
         }
     }
 
-    /// Blocks that are bad from the factory, in the order of rows: a block set is bad when that of one of its planes is.
-    /// No row has more than [`factory_bad_at_most`].
+    /// Factory bad block sets, in the order of plane groups: a block set is bad if the block of one of its
+    /// planes is. No plane group has more than [`factory_bad_at_most`].
     pub fn factory_bad(&self) -> Vec<BlockSetId> {
         let rules: Vec<Fault> = self.rules.iter().map(|rule| rule.fault).collect();
         let mut streams: Vec<Stream> = self.rules.iter().map(|rule| rule.random.clone()).collect();
@@ -178,17 +181,18 @@ impl Faults {
         bad
     }
 
-    /// Whether `die` is lost.
+    /// Whether `die` has failed.
     pub fn is_dead(&self, die: DieId) -> bool {
         self.dead[die]
     }
 
-    /// Dies that are lost.
+    /// Number of failed dies.
     pub fn failed_dies(&self) -> u32 {
         self.dead.iter().filter(|dead| **dead).count() as u32
     }
 
-    /// Notes a command that ends at `now` on `die`; true if the die is lost, whether before or by this command.
+    /// Counts a command that ends at `now` on `die`. Returns whether the die has failed, before or by this
+    /// command.
     pub(crate) fn die_fails(&mut self, die: DieId, now: Instant) -> bool {
         let mut dead = self.dead[die];
         let applies = |fault: &Fault| {
@@ -201,8 +205,8 @@ impl Faults {
         dead
     }
 
-    /// The planes in which a program or an erase at `site` fails, the lowest bit for the first: those that a rule that strikes
-    /// names, or all.
+    /// The planes in which a program or an erase at `site` fails, as a bit mask with the lowest bit for the
+    /// first: the planes of all rules that fire.
     pub(crate) fn change_fails(&mut self, kind: Fails, site: &Site, now: Instant) -> u16 {
         let mut fails = 0;
         let applies = |fault: &Fault| fault.fails == kind && fault.place.meets(site);
@@ -213,12 +217,12 @@ impl Faults {
         fails
     }
 
-    /// Whether what was sensed at `site` cannot be read.
+    /// Whether the page sensed at `site` is unreadable.
     pub(crate) fn sense_fails(&mut self, sense: &Sense, site: &Site, now: Instant) -> bool {
         self.is_wrong_level(sense, site, now) | self.is_unread(sense.page, site, now)
     }
 
-    /// Whether the page lies on a layer that needs other read levels.
+    /// Whether the layer of the page needs other read reference voltages.
     fn is_wrong_level(&mut self, sense: &Sense, site: &Site, now: Instant) -> bool {
         let Some(needs) = &mut self.needs else { return false };
         let (layer, known) = needs.of(sense);
@@ -232,7 +236,7 @@ impl Faults {
         needed != sense.level
     }
 
-    /// Whether the page cannot be read whatever the levels are, or not yet.
+    /// Whether the page is unreadable with any voltages, or needs further senses.
     fn is_unread(&mut self, page: PageId, site: &Site, now: Instant) -> bool {
         if let Some(more) = self.unread.get_mut(&page) {
             if *more == u32::MAX {
@@ -260,9 +264,9 @@ impl Faults {
         needed > 0
     }
 
-    /// Notes that a copyback moved `pages` pages from that of `sense` on, of a block erased
-    /// `erases` times, to `to` on. No controller corrects what it senses: what
-    /// cannot be read then is written with its errors, which no other read level cures.
+    /// Records a copyback of `pages` pages from that of `sense` on, in a block erased `erases` times, to the
+    /// pages from `to` on. The controller does not correct the data: a page that is unreadable in this sense
+    /// is programmed with its errors, which no read reference voltages cure.
     pub(crate) fn copied(&mut self, sense: Sense, to: PageId, pages: u32, erases: u32, now: Instant) {
         for n in 0..pages {
             let page = PageId(sense.page.0 + n);
@@ -273,7 +277,7 @@ impl Faults {
         }
     }
 
-    /// Forgets what could not be read in a block that was erased: it is programmed anew.
+    /// Clears the unreadable pages of an erased block.
     pub(crate) fn erased(&mut self, block: BlockSetId) {
         if let Some(needs) = &mut self.needs {
             needs.erased(block);
@@ -299,7 +303,7 @@ fn chance(fault: &Fault) -> f64 {
     if let When::Chance { probability, .. } = fault.when { probability } else { 0.0 }
 }
 
-/// Planes of a block set where the rule holds.
+/// Number of planes of a block set to which the rule applies.
 fn planes_met(fault: &Fault, geometry: &Geometry, block: BlockSetId) -> u32 {
     let site = Site::new(geometry, geometry.page(block, 0), 1, 1, 0);
     (0..geometry.planes_per_row)
@@ -307,8 +311,8 @@ fn planes_met(fault: &Fault, geometry: &Geometry, block: BlockSetId) -> u32 {
         .count() as u32
 }
 
-/// The most blocks of `row` that the rules make bad from the factory: those that are sure to be, and of the others six
-/// standard deviations more than the mean.
+/// Upper bound on the factory bad blocks of `row`: the blocks that are certainly bad, and for the others the
+/// mean plus six standard deviations.
 pub fn factory_bad_at_most(rules: &[Fault], geometry: &Geometry, row: RowId) -> u32 {
     let (mut sure, mut mean, mut variance) = (0, 0.0, 0.0);
     if !rules.iter().any(is_factory_bad) {

@@ -10,8 +10,8 @@ use super::parameter::{Parameter, Timings};
 /// The longest wait of a bus. Chosen: four times the longest of ONFI, the reset of EZ NAND.
 const LONGEST_WAIT: Duration = Duration::from_ms(1_000);
 
-/// How fast data move: a number of transfers and the picoseconds that they take. Exact for a cycle of 35 ns and
-/// for 1200 MT/s.
+/// A data rate: a number of transfers and the picoseconds that they take. Exact for a cycle of 35 ns and for
+/// 1200 MT/s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DataRate {
     ps: u64,
@@ -35,7 +35,7 @@ impl DataRate {
         Duration::from_ps((transfers * self.ps).div_ceil(self.transfers))
     }
 
-    /// Millions of transfers a second, for people.
+    /// Millions of transfers per second, for output.
     pub fn megatransfers(self) -> f64 {
         1e6 * self.transfers as f64 / self.ps as f64
     }
@@ -43,8 +43,8 @@ impl DataRate {
 
 macro_rules! bus {
     ($($(#[$doc:meta])+ $name:ident from $($parameter:ident)+;)*) => {
-        /// The interface to the channel as a part file has it: interface and mode give all times, and a key that is
-        /// given replaces one of them.
+        /// The interface to the channel in a part file: interface and mode determine all times; a key
+        /// overrides one of them.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields)]
         pub struct BusFile {
@@ -75,9 +75,9 @@ macro_rules! bus {
             pub mode: u8,
             /// Data lines: 8 or 16.
             pub width: u8,
-            /// How fast data come out.
+            /// Data rate of data out.
             pub data_out: DataRate,
-            /// How fast data go in.
+            /// Data rate of data in.
             pub data_in: DataRate,
             $($(#[$doc])+ pub $name: Duration,)*
         }
@@ -88,13 +88,13 @@ macro_rules! bus {
                 Self { interface, mode: Some(mode), width: None, rate: None, t_rc: None, $($name: None),* }
             }
 
-            /// The waits that the file gives, with their keys.
+            /// The waits in the file, with their keys.
             fn given(&self) -> impl Iterator<Item = (&'static str, Duration)> + use<> {
                 let all = [("t_rc", self.t_rc), $((stringify!($name), self.$name)),*];
                 all.into_iter().filter_map(|(key, time)| Some((key, time?)))
             }
 
-            /// The times of `timings` with those of the file over them.
+            /// The times of `timings`, overridden by those of the file.
             fn over(&self, timings: &Timings, mode: u8) -> BusTiming {
                 let first = |from: &[Parameter]| from.iter().find_map(|p| timings.wait(*p)).unwrap_or_default();
                 let cycle = |own: Option<Duration>, parameter| match (self.rate, own) {
@@ -122,7 +122,7 @@ macro_rules! bus {
     };
 }
 
-// Each wait with the parameters that it comes from: the first one that the interface has.
+// Each wait with its parameters: the first one that the interface has applies.
 bus! {
     /// Chip-enable set-up (tCS).
     t_cs from Cs;
@@ -165,7 +165,7 @@ bus! {
 }
 
 impl BusFile {
-    /// The bus, or what is wrong with the table; the complaints name keys within it.
+    /// The bus, or all complaints, with keys relative to the table.
     pub fn check(&self) -> Result<BusTiming, Complaints> {
         let mut wrong = Complaints::default();
         let interface = self.interface;
@@ -200,13 +200,13 @@ impl BusFile {
 }
 
 impl BusTiming {
-    /// Time for `size` to come out in one burst, rounded up once, to a picosecond.
+    /// Time of data out of `size` in one burst, rounded up once, to a picosecond.
     #[inline]
     pub fn burst_out(&self, size: Bytes) -> Duration {
         self.data_out.time(self.transfers(size))
     }
 
-    /// Time for `size` to go in in one burst, rounded up once, to a picosecond.
+    /// Time of data in of `size` in one burst, rounded up once, to a picosecond.
     #[inline]
     pub fn burst_in(&self, size: Bytes) -> Duration {
         self.data_in.time(self.transfers(size))
@@ -218,20 +218,20 @@ impl BusTiming {
         self.power(BYTES, self.burst_out(BYTES))
     }
 
-    /// The power of commands and addresses: a byte in each cycle.
+    /// The power of commands and addresses: one byte per cycle.
     pub fn latch_power(&self) -> Power {
         self.power(Bytes(1), self.t_wc)
     }
 
-    /// The power of this many bytes in so much time. A femtojoule in a picosecond is a milliwatt.
+    /// The power of transferring `bytes` in `time`. A femtojoule per picosecond is a milliwatt.
     fn power(&self, bytes: Bytes, time: Duration) -> Power {
         let energy = self.interface.byte_energy().0 * u128::from(bytes.0);
         Power((energy * 1_000 / u128::from(time.ps().max(1))) as u64)
     }
 
-    /// The bytes that cross the bus for `size` of a register: a status, an identity, a feature or a parameter page. Each byte goes
-    /// twice where the data rate is double (Linux, `nand_base.c`), and the upper eight of sixteen lines stay empty (ONFI, from
-    /// memory of the public specification).
+    /// The bytes that are transferred for `size` bytes of a register: a status, an identity, a feature or a
+    /// parameter page. Each byte is transferred twice on a double data rate interface (Linux, `nand_base.c`),
+    /// and the upper eight of sixteen lines are unused (ONFI, from memory of the public specification).
     #[inline]
     pub fn of_register(&self, size: Bytes) -> Bytes {
         size * if self.interface.is_double_rate() { 2 } else { self.bytes_per_transfer() }
@@ -243,7 +243,7 @@ impl BusTiming {
         u64::from(self.width >> 3)
     }
 
-    /// Transfers that carry `size`; the last one may be half empty.
+    /// Number of transfers for `size`; the last one may be half used.
     #[inline]
     fn transfers(&self, size: Bytes) -> u64 {
         let shift = self.width >> 4;

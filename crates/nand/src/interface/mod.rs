@@ -1,10 +1,11 @@
 //! The interface between a channel and its chips: the kinds that ONFI defines, their timing modes, every timing
 //! parameter of each mode, and the bus of a part that follows from them.
 //!
-//! Sources: the parameters of SDR and NV-DDR are those of barebox (dd1d839c) and Linux, `nand_timings.c`, with resets
-//! and latencies of phoenix-rtos plo (507e3632) and the constants of ONFI 5 in riot-driver-mtd-nand (abd21671); the
-//! rates are those of SimpleSSD's `sample.cfg` (2be37161). The tables of NV-DDR2, NV-DDR3 and NV-LPDDR4 are not public
-//! but for their rates: their waits are MQSim's defaults for NV-DDR2 (7ec40e3b, `ONFI_Channel_NVDDR2`) in every mode.
+//! Sources: the parameters of SDR and NV-DDR are from barebox (dd1d839c) and Linux, `nand_timings.c`, with
+//! resets and latencies of phoenix-rtos plo (507e3632) and the constants of ONFI 5 in riot-driver-mtd-nand
+//! (abd21671); the rates are from SimpleSSD's `sample.cfg` (2be37161). The tables of NV-DDR2, NV-DDR3 and
+//! NV-LPDDR4 are not public except for their rates: their waits are MQSim's defaults for NV-DDR2 (7ec40e3b,
+//! `ONFI_Channel_NVDDR2`) in every mode.
 //!
 //! ```
 //! use wordline_kernel::{Bytes, Duration};
@@ -51,7 +52,7 @@ pub enum Interface {
 }
 
 impl Interface {
-    /// All kinds, in the order in which the standard brought them.
+    /// All kinds, in the order in which the standard introduced them.
     pub const ALL: [Self; 5] = [Self::Sdr, Self::NvDdr, Self::NvDdr2, Self::NvDdr3, Self::NvLpddr4];
 
     /// Its name in ONFI and in part files.
@@ -59,13 +60,13 @@ impl Interface {
         ["SDR", "NV-DDR", "NV-DDR2", "NV-DDR3", "NV-LPDDR4"][self as usize]
     }
 
-    /// How many timing modes it has, numbered from 0.
+    /// Number of timing modes, numbered from 0.
     pub fn modes(self) -> u8 {
         self.rates().len() as u8
     }
 
-    /// Transfers a second in `mode`, as the mode is called; `None` if there is no such mode. An SDR bus moves one
-    /// transfer in tRC or tWC, which is not always a whole number of transfers a second.
+    /// Nominal transfer rate of `mode`; `None` if there is no such mode. An SDR bus makes one transfer in tRC
+    /// or tWC, which is not always a whole number of megatransfers per second.
     pub fn rate(self, mode: u8) -> Option<MegaTransfers> {
         self.rates().get(usize::from(mode)).map(|&rate| MegaTransfers(rate))
     }
@@ -87,12 +88,13 @@ impl Interface {
         [3_300, 3_300, 1_800, 1_200, 1_200][self as usize]
     }
 
-    /// Energy of a byte on the data lines where no source gives a part's power, so that the power grows with the rate: after
-    /// NANDFlashSim, table III for SDR (3.3 V x 5 mA, a byte each 25 ns) and figure 24 for the others. That figure has DRAM
-    /// interfaces, a byte each tRC, at the powers of DRAM data sheets; it is taken as experiment `nandflashsim/fig24` has it
-    /// (VDD x IDD4R of devices of DRAMSim2 and DRAMPower). Chosen: for each interface one part of its generation, LPDDR-333 for
-    /// NV-DDR (207 mW, 6 ns), DDR2-800 for NV-DDR2 (270 mW, 2.5 ns), DDR3-1066 for NV-DDR3 (157.5 mW, 1.876 ns), the
-    /// middle ones of those of the figure; NV-LPDDR4, which it does not have, as NV-DDR3.
+    /// Energy of a byte on the data lines, for parts without a source for their power; the power grows with
+    /// the rate. After NANDFlashSim, table III for SDR (3.3 V x 5 mA, a byte each 25 ns) and figure 24 for
+    /// the others. That figure has DRAM interfaces, a byte each tRC, with the power of DRAM data sheets, as
+    /// in experiment `nandflashsim/fig24` (VDD x IDD4R of devices of DRAMSim2 and DRAMPower). Chosen: for
+    /// each interface one part of its generation, LPDDR-333 for NV-DDR (207 mW, 6 ns), DDR2-800 for NV-DDR2
+    /// (270 mW, 2.5 ns), DDR3-1066 for NV-DDR3 (157.5 mW, 1.876 ns), the middle ones in the figure;
+    /// NV-LPDDR4, which is not in the figure, as NV-DDR3.
     pub fn byte_energy(self) -> Energy {
         Energy([412_500, 1_242_000, 675_000, 295_470, 295_470][self as usize])
     }

@@ -1,4 +1,4 @@
-//! The timing parameters of ONFI by name, and what an interface asks of each in a mode.
+//! The timing parameters of ONFI by name, and their bounds by interface and mode.
 
 use wordline_kernel::Duration;
 
@@ -37,7 +37,7 @@ parameters! {
     Ar "tAR";
     /// One command or address to the next (NV-DDR).
     Cad "tCAD";
-    /// The same for a part that says so in its parameter page (byte 143, bit 0).
+    /// The same for a part with this bit in its parameter page (byte 143, bit 0).
     CadFast "tCAD (fast)";
     /// Hold of command, address and data-line levels at the clock (NV-DDR).
     Cah "tCAH";
@@ -111,7 +111,7 @@ parameters! {
     Itc "tITC";
     /// Uncertainty of data hold after the strobe.
     Qhs "tQHS";
-    /// Read busy time where no parameter page says better.
+    /// Read busy time without a value from the parameter page.
     R "tR";
     /// Cycle of data out: of read enable, two transfers where there is a strobe.
     Rc "tRC";
@@ -165,12 +165,12 @@ parameters! {
     Zqcs "tZQCS";
 }
 
-/// From which side a value bounds its parameter.
+/// The side of a bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
-    /// It takes at least so long: a wait of the host.
+    /// Minimum: a wait of the host.
     Min,
-    /// It takes at most so long: a promise of the chip.
+    /// Maximum: a guarantee of the chip.
     Max,
 }
 
@@ -187,18 +187,18 @@ impl Timings {
         (mode < interface.modes()).then_some(Self { interface, mode })
     }
 
-    /// The least that the interface asks of `parameter`; `None` if it has no such bound.
+    /// The minimum of `parameter`; `None` if the interface has no such bound.
     pub fn min(&self, parameter: Parameter) -> Option<Duration> {
         self.find(parameter, Bound::Min)
     }
 
-    /// The most that the interface allows `parameter`; `None` if it has no such bound.
+    /// The maximum of `parameter`; `None` if the interface has no such bound.
     pub fn max(&self, parameter: Parameter) -> Option<Duration> {
         self.find(parameter, Bound::Max)
     }
 
-    /// How long a host waits for `parameter`, which does not look at the chip: its greatest value, or the least
-    /// allowed one where nothing bounds it from above. `None` if the interface does not have it.
+    /// The wait for `parameter` of a host that does not poll the chip: the maximum, or the minimum if there
+    /// is no maximum. `None` if the interface does not have the parameter.
     pub fn wait(&self, parameter: Parameter) -> Option<Duration> {
         self.max(parameter).or(self.min(parameter))
     }
@@ -207,7 +207,7 @@ impl Timings {
     pub fn iter(&self) -> impl Iterator<Item = (Parameter, Bound, Duration)> + use<> {
         let mode = usize::from(self.mode);
         tables::of(self.interface).flat_map(|rows| rows.iter()).map(move |row| {
-            // A row of one value has it in all modes.
+            // A row with one value applies to all modes.
             (row.parameter, row.bound, Duration::from_ps(row.ps[if row.ps.len() == 1 { 0 } else { mode }]))
         })
     }

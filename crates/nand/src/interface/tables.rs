@@ -1,4 +1,4 @@
-//! The tables: rates, and one row for each bound of a parameter with its value in every mode.
+//! The timing tables: rates, and one row for each bound of a parameter with its value in every mode.
 
 use super::Interface;
 use super::parameter::{Bound, Parameter};
@@ -21,13 +21,13 @@ pub const NV_DDR_RATES: [u32; 6] = [40, 67, 100, 133, 167, 200];
 /// faster ones (ONFI 4.0 to 4.2) from memory of the public ONFI specification.
 pub const STROBED_RATES: [u32; 16] =
     [67, 80, 133, 167, 200, 267, 333, 400, 533, 667, 800, 1066, 1200, 1333, 1466, 1600];
-/// How many of them NV-DDR2 has.
+/// Number of these modes that NV-DDR2 has.
 pub const NV_DDR2_MODES: usize = 11;
 /// Of NV-LPDDR4. The numbers of its modes are not public; chosen: 0 is the fastest of ONFI 5.0 (2400), 1 that of
 /// ONFI 5.1 (3600, from memory of the public specification).
 pub const NV_LPDDR4_RATES: [u32; 2] = [2_400, 3_600];
 
-/// A number of nanoseconds as it is written in a table, in picoseconds.
+/// Converts nanoseconds, as written in a table, to picoseconds.
 const fn picoseconds(text: &str) -> u64 {
     let (digits, mut at, mut value, mut places) = (text.as_bytes(), 0, 0, 0);
     while at < digits.len() {
@@ -185,7 +185,7 @@ const COMMON: &[Row] = rows! {
     Zqcs Max 400;
 };
 
-/// The tables of an interface, which follow each other.
+/// The tables of an interface, to be chained.
 pub fn of(interface: Interface) -> impl Iterator<Item = &'static [Row]> {
     let own = match interface {
         Interface::Sdr => [SDR, &[]],

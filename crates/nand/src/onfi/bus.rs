@@ -1,8 +1,8 @@
-//! The pins: targets and LUNs on one bus, driven cycle by cycle.
+//! The pin-level model: targets and LUNs on one bus, driven cycle by cycle.
 //!
 //! A cycle begins at [`Bus::now`], or as soon after as the waits of [`rules`](super::rules) allow; with
-//! [`Pace::Exact`] a cycle that comes too early is refused instead. A refused cycle takes no time and leaves contents
-//! and registers as they are. Its target then takes nothing but status commands, which show FAIL, and resets.
+//! [`Pace::Exact`] an early cycle is rejected instead. A rejected cycle takes no time and changes neither
+//! contents nor registers. Its target then accepts only status commands, which show FAIL, and resets.
 //!
 //! ```
 //! use wordline_nand::Part;
@@ -57,12 +57,12 @@ use super::within::HostTimes;
 use crate::interface::{BusTiming, Parameter};
 use crate::{DieId, EnergyReport, Part, Span, Stage};
 
-/// Targets and LUNs on a bus.
+/// The topology of a bus: targets, volumes and LUNs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wiring {
     /// Chip enables.
     pub targets: u32,
-    /// Volumes that share a chip enable and are told apart by Volume Select (E1h); 1 without it.
+    /// Volumes that share a chip enable and are selected by Volume Select (E1h); 1 without it.
     pub volumes: u32,
     /// LUNs of a target (of a volume).
     pub luns: u32,
@@ -75,60 +75,60 @@ impl Default for Wiring {
     }
 }
 
-/// The treatment of a cycle that comes too early.
+/// The treatment of early cycles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pace {
-    /// The bus waits until the rules allow it.
+    /// The bus waits until the rules allow the cycle.
     #[default]
     Earliest,
-    /// It is refused.
+    /// The cycle is rejected.
     Exact,
 }
 
-/// How a bus is set up.
+/// Options of a bus.
 #[derive(Clone, Debug, Default)]
 pub struct BusOptions {
     /// The treatment of early cycles.
     pub pace: Pace,
-    /// Whether spellings from before ONFI are taken.
+    /// Whether command sequences from before ONFI are accepted.
     pub compatible: bool,
-    /// Whether targets begin as they do at power-on, in SDR mode 0 and with nothing taken but FFh, and return to that mode by FFh. Else a host has set up
-    /// the interface of the part's file already, and FFh keeps it.
+    /// Whether targets begin in the power-on state: in SDR mode 0, accepting only FFh, which returns to this
+    /// mode. Otherwise the host has already configured the interface of the part's file, and FFh keeps it.
     pub power_on: bool,
-    /// How its LUNs are set up.
+    /// Options of its LUNs.
     pub lun: LunOptions,
 }
 
-/// The longest wait or cycle that a host can set, as in part files.
+/// Maximum wait or cycle time that a host can set, as in part files.
 const LONGEST_WAIT: Duration = Duration::from_ms(1_000);
 
-/// A bus with everything that hangs on it.
+/// A bus with its targets.
 #[derive(Clone, Debug)]
 pub struct Bus {
     part: Part,
     wiring: Wiring,
     pace: Pace,
-    /// The host's own command or address cycle.
+    /// The host's command or address cycle time.
     host_cycle: Option<Duration>,
-    /// The host's own times within a cycle.
+    /// The host's times within a cycle.
     host: HostTimes,
-    /// Whether broken limits refuse operations.
+    /// Whether operations that exceed a limit are rejected.
     strict: bool,
     /// Whether FFh returns to the slowest mode.
     power_on: bool,
-    /// Volume by volume, chip enable by chip enable.
+    /// Targets by chip enable, then by volume.
     targets: Vec<Target>,
     /// The chip enable that is low.
     enabled: usize,
-    /// The volume selected behind each chip enable.
+    /// The selected volume of each chip enable.
     volumes: Vec<usize>,
     now: Instant,
-    /// When the last cycle leaves the bus.
+    /// End of the last cycle on the bus.
     held_until: Instant,
     cycles: u64,
     edges: Edges,
     trace: Trace,
-    /// Spans that are over and were not given yet, and what all of them took.
+    /// Finished spans that were not returned yet, and the totals of all spans.
     collected: Vec<Span>,
     meter: Meter,
 }
@@ -136,8 +136,7 @@ pub struct Bus {
 impl Bus {
     /// A bus with LUNs of `part`, whose first target is selected at time 0.
     ///
-    /// # Errors
-    /// The errors of the wiring.
+    /// # Errors Complaints about the wiring.
     pub fn new(part: &Part, wiring: Wiring, options: BusOptions) -> Result<Self, Complaints> {
         let mut wrong = Complaints::default();
         // Bounds: four bits name a volume (feature 58h); chip enables and LUNs as in device layouts.
@@ -176,17 +175,17 @@ impl Bus {
         Ok(bus)
     }
 
-    /// The part that its LUNs are.
+    /// The part of its LUNs.
     pub fn part(&self) -> &Part {
         &self.part
     }
 
-    /// The end of the last cycle, or later after a wait.
+    /// The current time: the end of the last cycle or wait.
     pub fn now(&self) -> Instant {
         self.now
     }
 
-    /// Cycles so far, refused ones too.
+    /// Number of cycles, including rejected ones.
     pub fn cycles(&self) -> u64 {
         self.cycles
     }
@@ -201,31 +200,31 @@ impl Bus {
         &self.target().timing
     }
 
-    /// Replaces a wait of every target, until one of them changes its interface. A second at most.
+    /// Overrides a wait of every target until the target changes its interface. At most one second.
     pub fn set_wait(&mut self, wait: Wait, time: Duration) {
         for target in &mut self.targets {
             target.waits.set(wait, time.min(LONGEST_WAIT));
         }
     }
 
-    /// Sets what happens to cycles that come too early.
+    /// Sets the treatment of early cycles.
     pub fn set_pace(&mut self, pace: Pace) {
         self.pace = pace;
     }
 
-    /// Sets the host's own command and address cycle, tWC unless set: after a shorter one the next latch comes too early. A second
-    /// at most.
+    /// Sets the host's command and address cycle time, tWC by default: after a shorter cycle the next latch
+    /// is early. At most one second.
     pub fn set_host_cycle(&mut self, time: Duration) {
         self.host_cycle = Some(time.min(LONGEST_WAIT));
     }
 
-    /// How long a latch takes.
+    /// The time of a latch.
     fn latch(&self) -> Duration {
         self.host_cycle.or(self.host.latch()).unwrap_or(self.waits().get(Wait::Wc))
     }
 
-    /// Sets a time of the host within a cycle (one of [`WITHIN`](super::within::WITHIN)), a second at most; `None` for what the
-    /// interface asks for. A cycle whose time is too short is refused.
+    /// Sets a time of the host within a cycle (one of [`WITHIN`](super::within::WITHIN)), at most one second;
+    /// `None` for the time that the interface requires. A cycle with too short a time is rejected.
     ///
     /// # Errors
     /// No cycle has the parameter.
@@ -238,12 +237,13 @@ impl Bus {
         Err(self.failure(FailureKind::Unsupported { what }))
     }
 
-    /// Lets time pass, up to [`Instant::LIMIT`]; a script that asks for more is refused when it is read.
+    /// Advances the time, up to [`Instant::LIMIT`]; scripts with longer waits are rejected when they are
+    /// parsed.
     pub fn wait(&mut self, time: Duration) {
         self.wait_until(Instant::from_ps(self.now.ps().saturating_add(time.ps())));
     }
 
-    /// Lets time pass until `at`.
+    /// Advances the time to `at`.
     pub fn wait_until(&mut self, at: Instant) {
         self.now = self.now.max(at.min(Instant::LIMIT));
         for port in self.targets.iter_mut().flat_map(|target| &mut target.ports) {
@@ -251,7 +251,7 @@ impl Bus {
         }
     }
 
-    /// Lets chip enable fall at a target (and rise before, when it is low already).
+    /// Selects a target: its chip enable falls (and rises before, if it is low already).
     ///
     /// # Errors
     /// The bus has no such target.
@@ -268,10 +268,10 @@ impl Bus {
         Ok(())
     }
 
-    /// A command latch.
+    /// Latches a command.
     ///
     /// # Errors
-    /// The rule that it breaks.
+    /// The violated rule.
     pub fn command(&mut self, code: u8) -> Result<(), Failure> {
         let begin = self.begin(Edge::Command)?;
         self.check_command(code, begin).map_err(|kind| self.refuse(kind))?;
@@ -286,10 +286,9 @@ impl Bus {
         Ok(())
     }
 
-    /// Address latches, one cycle a byte.
+    /// Latches address bytes, one cycle per byte.
     ///
-    /// # Errors
-    /// The rule that one of them breaks; those before it were latched.
+    /// # Errors The rule that a byte violates; the bytes before it were latched.
     pub fn address(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         for byte in bytes {
             let begin = self.begin(Edge::Address)?;
@@ -306,10 +305,10 @@ impl Bus {
         Ok(())
     }
 
-    /// Data in, one burst.
+    /// Transfers data in, in one burst.
     ///
     /// # Errors
-    /// The rule that it breaks.
+    /// The violated rule.
     pub fn data_in(&mut self, data: &[u8]) -> Result<(), Failure> {
         if data.is_empty() {
             return Ok(());
@@ -325,10 +324,10 @@ impl Bus {
         Ok(())
     }
 
-    /// Data out, one burst of `len` bytes.
+    /// Transfers data out, in one burst of `len` bytes.
     ///
     /// # Errors
-    /// The rule that it breaks.
+    /// The violated rule.
     pub fn data_out(&mut self, len: u32) -> Result<Vec<u8>, Failure> {
         if len == 0 {
             return Ok(Vec::new());
@@ -344,8 +343,8 @@ impl Bus {
         Ok(self.put_out(len, first))
     }
 
-    /// Opens an operation of the selected LUN, to which the next cycles belong until an address names another.
-    /// A prefix belongs to the operation that follows it.
+    /// Opens an operation of the selected LUN, to which the next cycles belong until an address selects
+    /// another LUN. A prefix belongs to the operation that follows it.
     fn open_if_resting(&mut self) {
         let target = self.target();
         if target.decoder.is_resting() && !target.decoder.is_prefixed() {
@@ -355,27 +354,28 @@ impl Bus {
         }
     }
 
-    /// R/B# of the selected target: low while any of its LUNs is busy. It falls tWB after the cycle that makes it busy;
-    /// here it is low from that cycle on.
+    /// R/B# of the selected target: low while any of its LUNs is busy. By the standard it falls tWB after the
+    /// cycle that makes a LUN busy; here it is low from that cycle on.
     pub fn ready(&self) -> bool {
         self.enabled_targets().all(|target| target.ready_at() <= self.now)
     }
 
-    /// Waits until R/B# of the selected target is high: when that was or is.
+    /// Waits until R/B# of the selected target is high, and returns the current time.
     pub fn wait_ready(&mut self) -> Instant {
         let at = self.enabled_targets().map(Target::ready_at).max().unwrap_or(self.now);
         self.wait_until(at);
         self.now
     }
 
-    /// Waits until the arrays of all LUNs of the selected target rest (ARDY): when that was or is.
+    /// Waits until the arrays of all LUNs of the selected target are idle (ARDY), and returns the current
+    /// time.
     pub fn wait_array_ready(&mut self) -> Instant {
         let at = self.enabled_targets().map(Target::array_ready_at).max().unwrap_or(self.now);
         self.wait_until(at);
         self.now
     }
 
-    /// Drives the write-protect pin of every target: programs and erases are refused while it is low (`on`).
+    /// Drives the write-protect pin of every target: programs and erases are rejected while it is low (`on`).
     pub fn set_write_protect(&mut self, on: bool) {
         self.edges.note(Edge::Protect, self.now);
         for port in self.targets.iter_mut().flat_map(|target| &mut target.ports) {
@@ -392,10 +392,10 @@ impl Bus {
         &self.targets[(die.0 / self.wiring.luns) as usize].ports[(die.0 % self.wiring.luns) as usize].lun
     }
 
-    /// The address cycles of a row: LUN of the target, block over all planes (the plane in its lowest bits) and page.
+    /// The address cycles of a row address: LUN of the target, block over all planes (the plane in its lowest
+    /// bits) and page.
     ///
-    /// # Errors
-    /// Which of them the part does not have.
+    /// # Errors The component that the part does not have.
     pub fn row(&self, lun: u32, block: u32, page: u32) -> Result<Vec<u8>, Limit> {
         let target = self.target();
         let luns = target.ports.len() as u32;
@@ -411,7 +411,7 @@ impl Bus {
         self.wiring.targets * self.wiring.volumes * self.wiring.luns
     }
 
-    /// The termination that ODT Configure set for a LUN.
+    /// The on-die termination that ODT Configure has set for a LUN.
     ///
     /// # Panics
     /// If the bus has no such LUN.
@@ -419,7 +419,7 @@ impl Bus {
         self.targets[(die.0 / self.wiring.luns) as usize].ports[(die.0 % self.wiring.luns) as usize].odt
     }
 
-    /// The spans of bus and arrays that are over by now, in the order of their beginning, each given once.
+    /// The spans of bus and arrays that are over by now, ordered by their begin; each is returned once.
     pub fn spans(&mut self) -> Vec<Span> {
         self.collect();
         let mut spans = std::mem::take(&mut self.collected);
@@ -427,14 +427,15 @@ impl Bus {
         spans
     }
 
-    /// The energy of all LUNs from time 0 until now, counted as that of transactions: the time in each stage, and idle time.
+    /// The energy of all LUNs from time 0 until now, calculated as for transactions: from the time in each
+    /// stage, and idle time.
     pub fn energy(&mut self) -> EnergyReport {
         self.collect();
         let working = self.ports().filter_map(|port| port.lun.at_work(self.now)).collect();
         self.meter.stages(self.now, self.dies(), working).price(&self.part.power)
     }
 
-    /// Takes what is over to the spans that are to be given, and to the meter.
+    /// Adds finished spans to the spans to be returned, and to the meter.
     fn collect(&mut self) {
         let mut spans = self.trace.take();
         for port in self.targets.iter_mut().flat_map(|target| &mut target.ports) {

@@ -1,4 +1,4 @@
-//! How the cells of a part are used: modes, word lines, and how long the array takes.
+//! The use of a part's cells by a LUN: modes, word lines, and array times.
 
 use wordline_kernel::{Duration, Instant};
 
@@ -7,16 +7,16 @@ use crate::latency::Latency;
 use crate::physics::{Asked, Work};
 use crate::{CellMode, DieId, Outcome, Parameters, Part, PlaneBlock, Stage};
 
-/// Times and limits of a LUN that part files say nothing of.
+/// Times and limits of a LUN that are not in part files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LunTimes {
-    /// Handing a page from the cache register to a write-back register of a one-shot part.
+    /// Time to move a page from the cache register to a write-back register of a one-shot part.
     pub page_busy: Duration,
-    /// Time that a resume adds to the time that was left.
+    /// Time that a resume adds to the remaining time.
     pub resume: Duration,
-    /// Programming a word line in the two-bit mode.
+    /// Program time of a word line in MLC mode.
     pub two_bit_program: Duration,
-    /// How often such a word line can be programmed again.
+    /// Maximum reprogram passes of such a word line.
     pub reprograms: u32,
     /// Layers of a block in which word lines may be reprogrammed in any order.
     pub layers_per_super_layer: u32,
@@ -44,33 +44,33 @@ impl LunTimes {
     }
 }
 
-/// The cells of a part in their modes: which pages share a word line, and what the array takes.
+/// The cells of a part in their modes: the pages of word lines, and array times.
 #[derive(Clone, Debug)]
 pub(super) struct Cells {
     pub part: Part,
     pub times: LunTimes,
     pub latency: Latency,
     pub die: DieId,
-    /// None until cells or sets of parameters are asked.
+    /// `None` until a cell model or a parameter set is used.
     pub asks: Option<Box<Asks>>,
 }
 
-/// The parameters of the cells, and their last outcome.
+/// The cell model with its parameters, and its last outcome.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Asks {
     pub asked: Asked,
-    /// The set of parameters that operations go by.
+    /// The parameter set of operations.
     pub set: u16,
     pub outcome: Option<Outcome>,
 }
 
 impl Cells {
-    /// Pages of a word line.
+    /// Pages of a word line in `mode`.
     pub fn pages_per_word_line(&self, mode: CellMode) -> u32 {
         mode.bits(self.part.geometry.bits_per_cell)
     }
 
-    /// Pages of a block.
+    /// Pages of a block in `mode`.
     pub fn pages(&self, mode: CellMode) -> u32 {
         match mode {
             CellMode::Native => self.part.geometry.pages_per_block,
@@ -83,7 +83,7 @@ impl Cells {
         if self.part.geometry.one_shot { self.pages_per_word_line(mode) } else { 1 }
     }
 
-    /// The write-back register that takes `page` of a one-shot part: the bit that it stores.
+    /// The write-back register for `page` of a one-shot part: the bit that the page stores.
     pub fn page_type(&self, page: u32, mode: CellMode) -> u32 {
         if mode == CellMode::Native {
             return self.part.page_type(page);
@@ -91,13 +91,13 @@ impl Cells {
         page % self.pages_per_word_line(mode)
     }
 
-    /// The number of the program unit of `page`: units are programmed at once and in order. A unit is the
-    /// word line of a one-shot part, else the page.
+    /// The number of the program unit of `page`: units are programmed in order, each at once. A unit is a
+    /// word line of a one-shot part, otherwise a page.
     pub fn program_unit(&self, page: u32, mode: CellMode) -> u32 {
         page / self.pages_per_program(mode)
     }
 
-    /// Pages that store lower bits of the cells of `page`, in a block of `mode`.
+    /// Pages that store lower bits in the cells of `page`, in a block of `mode`.
     pub fn pages_below(&self, page: u32, mode: Option<CellMode>) -> Vec<u32> {
         if mode != Some(CellMode::Native) {
             return Vec::new();
@@ -106,12 +106,12 @@ impl Cells {
         pages.partners(page).filter(|other| pages.page_type(*other) < pages.page_type(page)).collect()
     }
 
-    /// The super layer of a page of a block in the two-bit mode: the layers that hold its word line.
+    /// The super layer of a page of a block in MLC mode.
     pub fn super_layer(&self, page: u32) -> u32 {
         self.part.super_layer(page / 2, self.times.layers_per_super_layer)
     }
 
-    /// How long the array takes to sense `row`.
+    /// Sense time of `row`.
     pub fn read_time(&self, row: Row, mode: CellMode) -> Duration {
         match (mode, self.part.timing.slc) {
             (CellMode::Slc, Some(slc)) => slc.read,
@@ -120,7 +120,7 @@ impl Cells {
         }
     }
 
-    /// How long the array takes to program `row`, or its word line in a one-shot part.
+    /// Program time of `row`, or of its word line in a one-shot part.
     pub fn program_time(&self, row: Row, mode: CellMode) -> Duration {
         match (mode, self.part.timing.slc) {
             (CellMode::Slc, Some(slc)) => slc.program,
@@ -136,12 +136,12 @@ impl Cells {
         PlaneBlock { die: self.die, block: row.block }
     }
 
-    /// How long the array takes to program a word line again; of a part that cannot, as long as the first time.
+    /// Reprogram time of a word line; the program time for a part without reprograms.
     pub fn reprogram_time(&self) -> Duration {
         self.part.timing.reprogram.unwrap_or(self.times.two_bit_program)
     }
 
-    /// How long the array takes to erase a block.
+    /// Erase time of a block.
     pub fn erase_time(&self, mode: CellMode) -> Duration {
         match (mode, self.part.timing.slc) {
             (CellMode::Slc, Some(slc)) => slc.erase,
@@ -149,7 +149,7 @@ impl Cells {
         }
     }
 
-    /// How long the array works for these rows from `begin` on, which takes as long as `data_sheet` by the part's.
+    /// The array time for these rows from `begin` on by the cell model; `data_sheet` is the time by the part.
     pub fn ask(
         &mut self,
         stage: Stage,
@@ -181,7 +181,7 @@ impl Cells {
         time
     }
 
-    /// Whether planes have a cache register before the registers that the array works from.
+    /// Whether planes have a cache register in front of the registers of the array.
     pub fn has_cache_register(&self) -> bool {
         self.part.geometry.registers > 1 || self.part.geometry.one_shot
     }

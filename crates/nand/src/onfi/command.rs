@@ -1,11 +1,10 @@
-//! The commands of the pins as a table: their bytes, address cycles and data, when they may be sent, and how long
-//! they keep a LUN busy.
+//! The ONFI command table: bytes, address cycles, data, legality and busy time of each command.
 //!
-//! Command bytes and address cycles are those of the ONFI headers of Xilinx (`xnandpsu_onfi.h`, ONFI 3.1) and of the
-//! OmBhatt18/ONFi_VIP model; the columns of legality follow the public ONFI specification from memory, and the data
-//! sheets of Hynix H27(U_S)4G8_6F2D and Micron M40A where those say something. Vendor rows are documented vendor
-//! features; where no public sheet gives their byte, it is chosen from those that ONFI leaves to vendors. The four data
-//! bytes of ODT Configure are from memory.
+//! Command bytes and address cycles are from the ONFI headers of Xilinx (`xnandpsu_onfi.h`, ONFI 3.1) and the
+//! OmBhatt18/ONFi_VIP model; the columns of legality follow the public ONFI specification from memory, and
+//! the data sheets of Hynix H27(U_S)4G8_6F2D and Micron M40A where they specify it. Vendor rows are
+//! documented vendor features; if no public data sheet gives their byte, it is chosen from the bytes that
+//! ONFI leaves to vendors. The four data bytes of ODT Configure are from memory.
 
 use Address::{Byte, Column, Full, LunByte, Nothing, Row};
 use BusyTime as T;
@@ -81,7 +80,8 @@ pub enum Address {
 }
 
 impl Address {
-    /// How many cycles it takes where rows take `row` of them: three, or four in parts with more than 2^24 rows.
+    /// Number of cycles, with `row` cycles for a row address: three, or four in parts with more than 2^24
+    /// rows.
     pub const fn cycles(self, row: usize) -> usize {
         match self {
             Nothing => 0,
@@ -96,32 +96,32 @@ impl Address {
 /// The data of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Data {
-    /// None in the sequence itself.
+    /// None within the sequence.
     None,
-    /// Any number of bytes into a register.
+    /// Data in: any number of bytes into a register.
     In,
     /// Four bytes of a feature.
     Four,
-    /// Out of what the command selects.
+    /// Data out of the register that the command selects.
     Out,
 }
 
-/// Which time keeps the LUN or the target busy after a command.
+/// The busy time of the LUN or target after a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BusyTime {
-    /// None: the command answers at once.
+    /// None: the command completes at once.
     None,
     /// Sensing (tR).
     Read,
     /// Between the planes of a read (tPLRBSY).
     PlaneRead,
-    /// Handing a page to the cache register (tRCBSY).
+    /// Moving a page to the cache register (tRCBSY).
     CacheRead,
     /// Programming (tPROG).
     Program,
     /// Between the planes of a program (tPLPBSY, formerly tDBSY).
     PlaneProgram,
-    /// Handing the cache register over (tPCBSY, formerly tCBSY).
+    /// Moving the page out of the cache register (tPCBSY, formerly tCBSY).
     CacheProgram,
     /// Erasing (tBERS).
     Erase,
@@ -135,31 +135,32 @@ pub enum BusyTime {
     ZqLong,
     /// Calibrating, short (tZQCS).
     ZqShort,
-    /// Putting an operation aside or taking it up again: what the part needs for it.
+    /// Suspending or resuming an operation: the time of the part.
     Suspend,
 }
 
-/// Whether a part must know a command.
+/// Whether a part must support a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
     /// Every ONFI part.
     Mandatory,
-    /// ONFI parts that say so in their parameter page.
+    /// ONFI parts that list it in their parameter page.
     Optional,
     /// A vendor's feature.
     Vendor,
 }
 
-/// Where the bytes of a command come from.
+/// The source of the bytes of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// Xilinx' `xnandpsu_onfi.h` (ONFI 3.1), OmBhatt18/ONFi_VIP and barebox' `nand_base.c`.
     Headers,
     /// The data sheet of Hynix H27(U_S)4G8_6F2D.
     HynixSheet,
-    /// Memory of public data sheets: Micron's for suspends, Toshiba's for SLC mode and pages of a word line.
+    /// Memory of public data sheets: Micron's for suspend, Toshiba's for SLC mode and the pages of a word
+    /// line.
     Memory,
-    /// Chosen among the bytes that ONFI leaves to vendors: no public sheet names one.
+    /// Chosen among the bytes that ONFI leaves to vendors, as no public data sheet gives one.
     Chosen,
 }
 
@@ -170,16 +171,16 @@ pub struct Legal {
     pub while_busy: bool,
     /// While another LUN of the target is busy.
     pub while_other_busy: bool,
-    /// It concerns the whole target.
+    /// The command addresses the whole target.
     pub target_level: bool,
-    /// While the addressed LUN takes commands but its array works (RDY high, ARDY low).
+    /// While the addressed LUN accepts commands but its array works (RDY high, ARDY low).
     pub behind: Behind,
 }
 
-/// The operation in the array behind the cache register during which a command may still be sent.
+/// The cache operation of the array during which a command may still be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Behind {
-    /// Nothing: the array must rest.
+    /// None: the array must be idle.
     Nothing,
     /// A cache read.
     CacheRead,
@@ -190,18 +191,18 @@ pub enum Behind {
 /// The activity of a LUN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Activity {
-    /// Nothing (RDY and ARDY high).
+    /// Idle (RDY and ARDY high).
     Idle,
-    /// It takes commands while its array senses the next page.
+    /// The LUN accepts commands while its array senses the next page.
     CacheReading,
-    /// It takes commands while its array programs.
+    /// The LUN accepts commands while its array programs.
     CacheProgramming,
     /// RDY is low.
     Busy,
 }
 
 impl Legal {
-    /// Whether a LUN takes the command while doing this.
+    /// Whether a LUN accepts the command during `activity`.
     pub fn allows(self, activity: Activity) -> bool {
         self.while_busy
             || match activity {
@@ -226,30 +227,30 @@ pub struct Command {
     pub address: Address,
     /// The data after the address.
     pub data: Data,
-    /// The second byte, which confirms.
+    /// The second byte (confirm).
     pub second: Option<u8>,
     /// When it may be sent.
     pub legal: Legal,
     /// The kind of busy time that follows.
     pub busy: BusyTime,
-    /// Whether a part must know it.
+    /// Whether a part must support it.
     pub need: Need,
-    /// Where its bytes come from.
+    /// The source of its bytes.
     pub source: Source,
 }
 
 impl Command {
-    /// Whether it stands amid a program, and opens nothing by itself.
+    /// Whether the command continues a program and opens no operation.
     pub fn goes_on(&self) -> bool {
         matches!(self.operation, O::ChangeWriteColumn | O::ChangeRowAddress)
     }
 
-    /// Whether it is a prefix for the cell mode: the command that follows says which LUN it is for.
+    /// Whether it is a prefix for the cell mode; the following command addresses the LUN.
     pub fn is_prefix(&self) -> bool {
         matches!(self.operation, O::SlcMode | O::TwoBitMode | O::Reprogram)
     }
 
-    /// Whether its address says which LUN it is for.
+    /// Whether its address selects the LUN.
     pub fn names_lun(&self) -> bool {
         matches!(self.address, Row | Full | LunByte) || matches!(self.operation, O::ZqLong | O::ZqShort)
     }
@@ -259,15 +260,15 @@ const fn legal(while_busy: bool, while_other_busy: bool, target_level: bool, beh
     Legal { while_busy, while_other_busy, target_level, behind }
 }
 
-/// Array commands: the LUN rests, others may work.
+/// Array commands: the LUN must be idle, others may be busy.
 const ARRAY: Legal = legal(false, true, false, Behind::Nothing);
-/// Array commands that also go on with a cache read.
+/// Array commands that may also continue a cache read.
 const READ_ON: Legal = legal(false, true, false, Behind::CacheRead);
-/// Array commands that also go on with a cache program.
+/// Array commands that may also continue a cache program.
 const WRITE_ON: Legal = legal(false, true, false, Behind::CacheProgram);
 /// Commands to a busy LUN.
 const ALWAYS: Legal = legal(true, true, false, Behind::Nothing);
-/// Commands to the target, all of whose LUNs rest.
+/// Commands to a target whose LUNs are all idle.
 const TARGET: Legal = legal(false, false, true, Behind::Nothing);
 /// Resets of the target.
 const RESETS: Legal = legal(true, true, true, Behind::Nothing);
@@ -293,11 +294,12 @@ const fn row(
 const __: i16 = -1;
 const NO: Data = Data::None;
 
-/// Every command. Suspend and resume carry the bytes of Micron's suspend feature (84h, 13h, 61h, D2h, from memory of
-/// public data sheets) and name the LUN by a row; A2h is the prefix that puts one operation into SLC mode and 1Ah the
-/// confirmation that goes on to the next page of a word line in Toshiba's parts (both from memory); A3h and A4h,
-/// for the two-bit mode and for programming a word line again (ReSSD), and 3Eh, for planes that sense alone, are chosen. That F2h to F5h are the LUNs 0 to 3 is chosen too: the Hynix sheet names only
-/// the bytes.
+/// All commands. Suspend and resume have the bytes of Micron's suspend feature (84h, 13h, 61h, D2h, from
+/// memory of public data sheets) and a row that selects the LUN; A2h is the prefix that puts one operation
+/// into SLC mode, and 1Ah the confirm byte that continues with the next page of a word line, in Toshiba's
+/// parts (both from memory). A3h and A4h, for MLC mode and reprograms (ReSSD), and 3Eh, for independent plane
+/// reads, are chosen. The assignment of F2h to F5h to LUNs 0 to 3 is chosen too: the Hynix data sheet gives
+/// only the bytes.
 #[rustfmt::skip]
 pub static COMMANDS: [Command; 46] = [
     row(O::Read,                     "Read",                          0x00, Full,    NO,  0x30, ARRAY,    T::Read,         Mandatory, Headers),
@@ -358,10 +360,10 @@ pub fn find(first: u8, address: Address, second: Option<u8>) -> Option<&'static 
     opened_by(first).find(|c| c.address == address && c.second == second)
 }
 
-/// The first bytes before which a prefix for the cell mode may stand.
+/// The first bytes that a prefix for the cell mode may precede.
 pub const TAKE_MODE: [u8; 4] = [0x00, 0x60, 0x80, 0x85];
 
-/// Whether a prefix for the cell mode may stand before a first byte.
+/// Whether a prefix for the cell mode may precede a first byte.
 pub fn takes_mode(first: u8) -> bool {
     TAKE_MODE.contains(&first)
 }
@@ -379,7 +381,7 @@ pub fn gives_data(operation: Operation) -> bool {
     )
 }
 
-/// Whether a byte is some command's second byte.
+/// Whether a byte is the second byte of a command.
 pub fn confirms(code: u8) -> bool {
     COMMANDS.iter().any(|c| c.second == Some(code))
 }

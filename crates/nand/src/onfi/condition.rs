@@ -1,11 +1,11 @@
-//! The status register of a LUN, or of one of its planes.
+//! The status of a LUN, or of one of its planes.
 
 /// The status bits of a LUN (70h) or of one of its planes (78h).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Condition {
-    /// RDY: it takes a command.
+    /// RDY: it accepts a command.
     pub ready: bool,
-    /// ARDY: the array rests.
+    /// ARDY: the array is idle.
     pub array_ready: bool,
     /// FAIL: the last operation failed.
     pub failed: bool,
@@ -15,8 +15,8 @@ pub struct Condition {
     pub protected: bool,
 }
 
-/// Bits of the status register in their order: FAIL, FAILC, two that are reserved or the vendor's, CSP, ARDY, RDY,
-/// WP_n (ONFI; masks as in Xilinx's NAND driver, `xnandpsu_onfi.h`).
+/// Bits of the status register in order: FAIL, FAILC, two reserved or vendor bits, CSP, ARDY, RDY, WP_n
+/// (ONFI; masks as in Xilinx's NAND driver, `xnandpsu_onfi.h`).
 const FAIL: u8 = 0x01;
 const FAILC: u8 = 0x02;
 const ARDY: u8 = 0x20;
@@ -24,8 +24,8 @@ const RDY: u8 = 0x40;
 const WP_N: u8 = 0x80;
 
 impl Condition {
-    /// The byte that a status command gives. FAIL and FAILC are valid, and else 0, when RDY is 1; FAIL for a
-    /// cache program when ARDY is 1 too.
+    /// The byte that a status command returns. FAIL and FAILC are valid when RDY is 1, FAIL of a cache
+    /// program only when ARDY is 1 too; otherwise they are 0.
     pub fn byte(self) -> u8 {
         let bit = |set: bool, mask: u8| if set { mask } else { 0 };
         bit(self.failed && self.ready && self.array_ready, FAIL)

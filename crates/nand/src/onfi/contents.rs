@@ -7,14 +7,14 @@ use wordline_kernel::random::Seed;
 use super::registers::ERASED;
 use super::{CellMode, Row};
 
-/// A page that was programmed.
+/// A programmed page.
 #[derive(Clone, Debug)]
 struct Page {
     bytes: Box<[u8]>,
     torn: bool,
 }
 
-/// A block that was touched.
+/// A block that was programmed or erased.
 #[derive(Clone, Debug, Default)]
 struct Block {
     erases: u32,
@@ -27,16 +27,16 @@ struct Block {
     /// Reprograms of each word line since the erase.
     reprograms: BTreeMap<u32, u32>,
     pages: BTreeMap<u32, Page>,
-    /// Whether an erase of it was broken off.
+    /// Whether an erase was interrupted.
     torn: bool,
 }
 
-/// The contents of the cells of a LUN. Only programmed pages are kept.
+/// The contents of the cells of a LUN. Only programmed pages are stored.
 ///
-/// A page is torn when a reset or a loss of power broke off its program, or when its program failed; a block when
-/// that happened to its erase. No standard defines the data that torn cells read. Here it is noise that depends on
-/// the seed, the die, the page and the block's erases alone, so that it reads the same every time (chosen: a run
-/// repeats).
+/// A page is torn if a reset or a power loss interrupted its program, or if its program failed; a block, if
+/// this happened to its erase. No standard defines the data of torn cells. Here they read as noise that
+/// depends only on the seed, the die, the page and the block's erases, so that every read is the same
+/// (chosen, so that runs are reproducible).
 #[derive(Clone, Debug)]
 pub struct Contents {
     page_bytes: usize,
@@ -48,7 +48,7 @@ pub struct Contents {
 }
 
 impl Contents {
-    /// Erased cells, in pages of `page_bytes` with the spare bytes; the blocks `bad` come bad from the factory.
+    /// Erased cells, in pages of `page_bytes` including spare bytes; `bad` are the factory bad blocks.
     pub fn new(page_bytes: usize, pages_per_block: u32, die: u32, seed: Seed, bad: &[u32]) -> Self {
         Self {
             page_bytes,
@@ -60,9 +60,9 @@ impl Contents {
         }
     }
 
-    /// The result of a sense of `row`: the bytes, FFh of an erased page, noise of a torn one. A block that came bad
-    /// reads 00h until it is erased, which is how factories mark it (ONFI, factory defect mapping): an erase loses the
-    /// mark, but the block stays bad.
+    /// The result of a sense of `row`: its bytes, FFh for an erased page, noise for a torn one. A factory bad
+    /// block reads 00h until it is erased, the mark of the factory (ONFI, factory defect mapping): an erase
+    /// removes the mark, but the block stays bad.
     pub fn read(&self, row: Row) -> Vec<u8> {
         let marked = self.is_bad(row.block) && self.erases(row.block) == 0;
         let untouched = || vec![if marked { 0 } else { ERASED }; self.page_bytes];
@@ -85,7 +85,7 @@ impl Contents {
         bytes
     }
 
-    /// Notes that a program of `row` begins: order, count and mode.
+    /// Records the begin of a program of `row`: order, count and mode.
     pub(super) fn note_program(&mut self, row: Row, mode: CellMode) {
         let block = self.blocks.entry(row.block).or_default();
         block.mode = Some(mode);
@@ -93,7 +93,7 @@ impl Contents {
         *block.programs.entry(row.page).or_default() += 1;
     }
 
-    /// Programs `bytes` into `row`: a cell that held 0 keeps it.
+    /// Programs `bytes` into `row`: bits that are 0 stay 0.
     pub(super) fn program(&mut self, row: Row, bytes: &[u8]) {
         let block = self.blocks.entry(row.block).or_default();
         match block.pages.get_mut(&row.page) {
@@ -104,7 +104,7 @@ impl Contents {
         }
     }
 
-    /// Notes that a reprogram of word line `line` of the block of `row` begins.
+    /// Records the begin of a reprogram of word line `line` in the block of `row`.
     pub(super) fn note_reprogram(&mut self, row: Row, line: u32) {
         *self.blocks.entry(row.block).or_default().reprograms.entry(line).or_default() += 1;
     }
@@ -122,7 +122,7 @@ impl Contents {
         block.pages.entry(row.page).or_insert(Page { bytes, torn: true }).torn = true;
     }
 
-    /// Notes that an erase of `block` begins.
+    /// Records the begin of an erase of `block`.
     pub(super) fn note_erase(&mut self, block: u32) {
         self.blocks.entry(block).or_default().erases += 1;
     }
@@ -138,12 +138,12 @@ impl Contents {
         self.blocks.entry(block).or_default().torn = true;
     }
 
-    /// Whether `block` carries the factory's mark.
+    /// Whether `block` is a factory bad block.
     pub fn is_bad(&self, block: u32) -> bool {
         self.bad.contains(&block)
     }
 
-    /// Whether what `row` reads is noise.
+    /// Whether `row` reads as noise.
     pub fn is_torn(&self, row: Row) -> bool {
         self.blocks
             .get(&row.block)
@@ -155,27 +155,27 @@ impl Contents {
         self.programs(row) > 0
     }
 
-    /// How often `block` was erased.
+    /// Erases of `block`.
     pub fn erases(&self, block: u32) -> u32 {
         self.blocks.get(&block).map_or(0, |block| block.erases)
     }
 
-    /// Sets how often `block` was erased before the run.
+    /// Sets the number of erases of `block` before the run.
     pub fn set_erases(&mut self, block: u32, erases: u32) {
         self.blocks.entry(block).or_default().erases = erases;
     }
 
-    /// How often `row` was programmed since its block was erased.
+    /// Programs of `row` since its block was erased.
     pub fn programs(&self, row: Row) -> u32 {
         self.blocks.get(&row.block).and_then(|block| block.programs.get(&row.page)).copied().unwrap_or(0)
     }
 
-    /// How often word line `line` of `block` was reprogrammed since the erase.
+    /// Reprograms of word line `line` of `block` since the erase.
     pub fn reprograms(&self, block: u32, line: u32) -> u32 {
         self.blocks.get(&block).and_then(|block| block.reprograms.get(&line)).copied().unwrap_or(0)
     }
 
-    /// The page of `block` programmed last since its erase.
+    /// The last page of `block` programmed since its erase.
     pub fn last(&self, block: u32) -> Option<u32> {
         self.blocks.get(&block).and_then(|block| block.last)
     }

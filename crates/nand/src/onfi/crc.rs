@@ -1,11 +1,11 @@
-//! The CRC-16 that guards the pages in which an ONFI part describes itself.
+//! The CRC-16 of ONFI parameter pages.
 
-/// The initial value of the register (ONFI; Linux `onfi_crc16` starts from it too).
+/// The initial value of the register (ONFI; the same in Linux `onfi_crc16`).
 const BASE: u16 = 0x4f4e;
 /// x^16 + x^15 + x^2 + 1.
 const POLYNOMIAL: u16 = 0x8005;
 
-/// The CRC of `bytes`: most significant bit first, not reflected, no inversion at the end.
+/// The CRC of `bytes`: most significant bit first, not reflected, without final inversion.
 pub fn crc16(bytes: &[u8]) -> u16 {
     bytes.iter().fold(BASE, |register, byte| {
         let mut register = register ^ (u16::from(*byte) << 8);

@@ -1,4 +1,4 @@
-//! Why the model refused a cycle: which rule, which cycle, when.
+//! Rejected cycles: the violated rule, the cycle, and its time.
 
 use std::fmt;
 
@@ -9,18 +9,18 @@ use super::rules::Rule;
 use crate::DieId;
 use crate::interface::Parameter;
 
-/// A cycle that the model refused.
+/// The rejection of a cycle.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Failure {
-    /// Which rule it broke.
+    /// The violated rule.
     pub kind: FailureKind,
-    /// The number of the cycle on the bus, the first being 1.
+    /// The number of the cycle on the bus, from 1.
     pub cycle: u64,
-    /// When it would have begun.
+    /// The time at which it would have begun.
     pub at: Instant,
 }
 
-/// The rule that a cycle broke.
+/// The rule that a cycle violated.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FailureKind {
     /// No command begins with this byte.
@@ -28,31 +28,31 @@ pub enum FailureKind {
         /// The byte.
         code: u8,
     },
-    /// The cycle may not follow those before it.
+    /// The cycle is not allowed after the previous ones.
     Sequence(Fault),
-    /// A LUN that the cycle concerns is busy.
+    /// A LUN that the cycle addresses is busy.
     Busy {
-        /// Name of the command, or of the data that was wanted.
+        /// Name of the command, or of the requested data.
         what: &'static str,
         /// The LUN.
         die: DieId,
-        /// When it takes the command.
+        /// The time from which it accepts the command.
         until: Instant,
     },
     /// An address that the part does not have.
     Address {
-        /// Which part of the address.
+        /// The component of the address.
         what: &'static str,
         /// Its value.
         found: u32,
-        /// The first value that is too great.
+        /// Exclusive upper bound.
         below: u32,
     },
     /// The cycle came too early after an earlier one.
     Timing {
         /// The rule.
         rule: &'static Rule,
-        /// When the cycle may begin.
+        /// The earliest time of the cycle.
         earliest: Instant,
     },
     /// A time of the host within the cycle is too short.
@@ -61,26 +61,26 @@ pub enum FailureKind {
         parameter: Parameter,
         /// The host's time.
         found: Duration,
-        /// The least that the interface asks for.
+        /// The minimum of the interface.
         least: Duration,
     },
     /// A limit of the part.
     Limit(Limit),
     /// The part has no such feature.
     Unsupported {
-        /// The request, and the features of the part.
+        /// The request, and the features that the part has.
         what: String,
     },
-    /// The target refused a cycle before this one, and takes nothing but status commands and resets.
+    /// The target rejected an earlier cycle, and accepts only status commands and resets.
     AwaitingReset,
 }
 
-/// Why a cycle may not follow those before it.
+/// The reason why a cycle is not allowed after the previous ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// An address cycle, but no command wants one.
+    /// An address cycle that no command takes.
     AddressWithoutCommand,
-    /// The command wants more address cycles.
+    /// The command needs more address cycles.
     AddressMissing {
         /// The command's first byte.
         command: u8,
@@ -98,26 +98,26 @@ pub enum Fault {
     },
     /// Data in without 80h or 85h and an address.
     DataWithoutProgram,
-    /// A command amid the four bytes of a feature.
+    /// A command within the four bytes of a feature.
     DataMissing {
         /// Bytes so far.
         found: usize,
     },
     /// More than the four bytes of a feature.
     DataSurplus,
-    /// Data out amid the cycles of a command.
+    /// Data out within the cycles of a command.
     OutputInSequence {
         /// The command's first byte.
         command: u8,
     },
     /// Data out, but nothing was read.
     OutputOfNothing,
-    /// A second byte whose first byte is missing.
+    /// A second byte without its first byte.
     ConfirmWithoutSetUp {
         /// The byte.
         found: u8,
     },
-    /// Another byte than those that may follow the first.
+    /// A byte that may not follow the first byte.
     WrongConfirm {
         /// The command's first byte.
         command: u8,
@@ -129,16 +129,16 @@ pub enum Fault {
         /// The byte.
         found: u8,
     },
-    /// 31h or 00h-31h without a page that was sensed.
+    /// 31h or 00h-31h without a sensed page.
     CacheReadWithoutRead,
-    /// 3Fh without a cache read going on.
+    /// 3Fh without a cache read in progress.
     CacheReadNotBegun,
-    /// 85h without 00h-35h in the plane before.
+    /// 85h without a preceding 00h-35h in the plane.
     CopybackWithoutRead {
         /// The plane.
         plane: u32,
     },
-    /// 85h amid a program changes the row to another LUN.
+    /// 85h within a program changes the row to another LUN.
     OtherLun {
         /// The LUN.
         found: u32,
@@ -150,20 +150,22 @@ pub enum Fault {
         /// The operation of the queue.
         queued: &'static str,
     },
-    /// A suspend of a program while the LUN erases, or the other way round.
+    /// A program suspend during an erase, or an erase suspend during another operation.
     OtherSuspended {
         /// The operation of the LUN.
         working: &'static str,
     },
-    /// Several LUNs have worked at once, and no 78h (or 06h-E0h, for data) has selected one of them since.
+    /// Several LUNs have worked concurrently, and no 78h (or 06h-E0h, for data) has selected one of them
+    /// since.
     LunNotSelected,
-    /// Several planes were read at once, and no 06h-E0h has selected one of them since.
+    /// Several planes were read together, and no 06h-E0h has selected one of them since.
     PlaneNotSelected,
-    /// A command before the first reset (FFh) since the power came.
+    /// A command before the first reset (FFh) after power-on.
     BeforeReset,
-    /// An odd number of data bytes, or an odd column, on an interface that moves two bytes in each cycle of its strobe.
+    /// An odd number of data bytes, or an odd column, on an interface that transfers two bytes per strobe
+    /// cycle.
     Odd {
-        /// Which of them.
+        /// The kind of number.
         what: &'static str,
         /// Its value.
         found: u32,

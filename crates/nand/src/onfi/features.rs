@@ -29,30 +29,30 @@ pub mod address {
     pub const ARRAY_MODE: u8 = 0x90;
     /// SLC mode (chosen: the address after the array operation mode, among those that ONFI leaves to vendors).
     pub const SLC_MODE: u8 = 0x91;
-    /// The set of parameters that operations go by (chosen: the address after that of SLC mode).
+    /// The parameter set of operations (chosen: the address after that of SLC mode).
     pub const PARAMETER_SET: u8 = 0x92;
 }
 
-/// Settings of the sensing levels that read retry offers, numbered from 0, the usual ones (chosen: as many as Micron's
-/// MLC parts have, from memory of their data sheets).
+/// Number of read retry options; 0 is the default (chosen: as many as Micron's MLC parts have, from memory of
+/// their data sheets).
 pub const READ_RETRY_OPTIONS: u8 = 8;
 const _: () =
     assert!(READ_RETRY_OPTIONS.is_power_of_two(), "the bits that may be set are those of the options");
-/// Bit of P1 of the array operation mode that turns on-die ECC on (Linux `nand_micron.c`).
+/// Bit of P1 of the array operation mode that enables on-die ECC (Linux `nand_micron.c`).
 const ON_DIE_ECC: u8 = 1 << 3;
-/// Bit of P1 that turns SLC mode on (chosen).
+/// Bit of P1 that enables SLC mode (chosen).
 const SLC_ON: u8 = 1;
 
 /// The value of a feature after Reset (FFh). Synchronous Reset (FCh) and Reset LUN (FAh) keep all features.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AfterReset {
-    /// Its value before.
+    /// Its previous value.
     Kept,
     /// Its power-on value.
     PowerOn,
 }
 
-/// Which parts have a feature.
+/// The parts that have a feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Of {
     All,
@@ -70,7 +70,7 @@ pub struct Feature {
     pub name: &'static str,
     /// Its power-on value.
     pub power_on: Parameters,
-    /// The bits that may be set.
+    /// Mask of the bits that may be set.
     pub writable: Parameters,
     /// Its value after Reset (FFh).
     pub after_reset: AfterReset,
@@ -90,11 +90,12 @@ const fn row(
 
 /// Every feature, by address.
 ///
-/// Addresses 01h, 89h and 90h are sourced as said there; the others, the bits within 02h, 10h, 30h and 58h, the nominal
-/// drive strength (02h) at power-on and which of them a Reset takes back are from memory of the public ONFI
-/// specification. Chosen: a Reset takes back read retry, SLC mode and the set of parameters, so that it leaves a part that reads as usual.
-/// 02h takes no warm-up cycles, as the page says. 10h, 30h, 58h, 90h and the bits of 02h are kept and change nothing:
-/// the model has neither signal levels nor wrong bits.
+/// Addresses 01h, 89h and 90h have the sources given there; the others, the bits within 02h, 10h, 30h and
+/// 58h, the nominal drive strength (02h) at power-on and the features that a Reset restores are from memory
+/// of the public ONFI specification. Chosen: a Reset restores read retry, SLC mode and the parameter set, so
+/// that the part reads normally afterwards. 02h has no warm-up cycles, as in the parameter page. 10h, 30h,
+/// 58h, 90h and the bits of 02h are stored without effect: the model has neither signal levels nor bit
+/// errors.
 #[rustfmt::skip]
 pub const FEATURES: [Feature; 9] = [
     row(address::TIMING_MODE,           "timing mode",           0, [0x3f, 0x01, 0, 0],              PowerOn, Of::All),
@@ -108,7 +109,7 @@ pub const FEATURES: [Feature; 9] = [
     row(address::PARAMETER_SET,         "parameter set",         0, [0xff, 0xff, 0, 0],              PowerOn, Of::Sets),
 ];
 
-/// Why a feature was refused. Nothing has changed then.
+/// The reason why a feature access was rejected. Nothing has changed then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FeatureError {
     /// No feature has this address.
@@ -116,41 +117,41 @@ pub enum FeatureError {
         /// The address.
         address: u8,
     },
-    /// The feature is none of this part.
+    /// This part does not have the feature.
     NotOfThisPart {
         /// The address.
         address: u8,
         /// The feature.
         name: &'static str,
     },
-    /// A bit is set that has no meaning.
+    /// A bit without a meaning is set.
     UnknownBits {
         /// The feature.
         name: &'static str,
-        /// Which parameter: 1 for P1.
+        /// Number of the parameter: 1 for P1.
         parameter: u8,
-        /// The value to be set.
+        /// The requested value.
         found: u8,
-        /// The bits that may be set.
+        /// Mask of the bits that may be set.
         writable: u8,
     },
-    /// The word of the timing mode names no interface.
+    /// The timing mode selects no interface.
     NoInterface {
-        /// The value to be set.
+        /// The requested value.
         found: Parameters,
     },
     /// The part does not have the timing mode.
     NoSuchMode {
         /// The mode.
         found: TimingMode,
-        /// The fastest mode of that interface that it has, if any.
+        /// The fastest mode of that interface in the part, if any.
         fastest: Option<u8>,
     },
-    /// No way leads from one interface to another but through SDR, by Reset (FFh).
+    /// A change from one interface to another is possible only through SDR, by Reset (FFh).
     NotThroughSdr {
         /// The mode in use.
         from: TimingMode,
-        /// The mode that was to be set.
+        /// The requested mode.
         to: TimingMode,
     },
 }
@@ -186,13 +187,13 @@ impl fmt::Display for FeatureError {
 
 impl std::error::Error for FeatureError {}
 
-/// The features of a LUN. Set Features and Get Features of a target do to each of its LUNs what LUN Set Features and
-/// LUN Get Features do to one.
+/// The features of a LUN. Set Features and Get Features of a target apply to all of its LUNs, LUN Set
+/// Features and LUN Get Features to one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Features {
     modes: Modes,
     slc: bool,
-    /// Whether there are sets of parameters.
+    /// Whether there are parameter sets.
     sets: bool,
     held: [Parameters; FEATURES.len()],
 }
@@ -214,9 +215,8 @@ impl Features {
 
     /// Sets the feature at `address`.
     ///
-    /// # Errors
-    /// No feature of this part has the address, a bit without a meaning is set, or the part does not have the timing
-    /// mode or cannot go to it from the present one.
+    /// # Errors No feature of this part has the address, a bit without a meaning is set, or the part does not
+    /// have the timing mode or cannot change to it from the current one.
     pub fn set(&mut self, address: u8, parameters: Parameters) -> Result<(), FeatureError> {
         let place = self.place(address)?;
         let Feature { name, writable, .. } = FEATURES[place];
@@ -232,9 +232,9 @@ impl Features {
         Ok(())
     }
 
-    /// Reset (FFh): the interface returns to SDR mode 0, and what a reset takes back returns to its power-on value.
-    /// Synchronous Reset (FCh) and Reset LUN (FAh) keep the interface and every feature (from memory of the public ONFI
-    /// specification), so there is nothing to do for them.
+    /// Applies Reset (FFh): the interface returns to SDR mode 0, and the features that a Reset restores to
+    /// their power-on values. Synchronous Reset (FCh) and Reset LUN (FAh) keep the interface and every
+    /// feature (from memory of the public ONFI specification), so that they need no function.
     pub fn reset(&mut self) {
         for (feature, held) in FEATURES.iter().zip(&mut self.held) {
             if feature.after_reset == PowerOn {
@@ -248,33 +248,34 @@ impl Features {
         TimingMode::decode(self.held(address::TIMING_MODE)).expect("only words of a mode are set")
     }
 
-    /// The setting of the sensing levels: 0 are the usual ones.
+    /// The read retry option; 0 is the default.
     pub fn read_retry(&self) -> u8 {
         self.held(address::READ_RETRY)[0]
     }
 
-    /// Whether blocks are used with one bit a cell.
+    /// Whether blocks are used in SLC mode.
     pub fn slc_mode(&self) -> bool {
         self.held(address::SLC_MODE)[0] & SLC_ON != 0
     }
 
-    /// Lets a set of parameters be chosen from now on.
+    /// Enables the parameter set feature from now on.
     pub fn offer_sets(&mut self) {
         self.sets = true;
     }
 
-    /// The set of parameters that operations go by.
+    /// The parameter set of operations.
     pub fn parameter_set(&self) -> u16 {
         let [low, high, ..] = self.held(address::PARAMETER_SET);
         u16::from_le_bytes([low, high])
     }
 
-    /// The volume that the target was appointed to.
+    /// The volume address of the target.
     pub fn volume(&self) -> u8 {
         self.held(address::VOLUME)[0]
     }
 
-    /// The value of the feature at `address`, one of the table, or its power-on value if the part does not have it.
+    /// The value of the feature at `address`, which must be in the table; the power-on value if the part does
+    /// not have it.
     fn held(&self, address: u8) -> Parameters {
         let place = FEATURES.iter().position(|feature| feature.address == address);
         self.held[place.expect("the address is one of the table's")]
@@ -293,8 +294,8 @@ impl Features {
         if has { Ok(place) } else { Err(FeatureError::NotOfThisPart { address, name }) }
     }
 
-    /// Whether the interface may change to the mode that `parameters` choose. A change from one interface to another
-    /// leads through SDR; within an interface, from SDR and to SDR it is free (ONFI, from memory of the public
+    /// Checks whether the interface may change to the mode in `parameters`. Changes within an interface, from
+    /// SDR and to SDR are allowed; any other change must go through SDR (ONFI, from memory of the public
     /// specification).
     fn check_mode(&self, parameters: Parameters) -> Result<(), FeatureError> {
         let to = TimingMode::decode(parameters).ok_or(FeatureError::NoInterface { found: parameters })?;

@@ -1,11 +1,11 @@
-//! The commands that a LUN took before, as far as they decide which may follow.
+//! The previous commands of a LUN, as far as they determine which may follow.
 
 use super::command::{Activity, Operation};
 use super::failure::Fault;
 use crate::Pipeline;
 use wordline_kernel::Instant;
 
-/// An operation that several planes are queued for.
+/// The kind of operation for which planes are queued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Family {
     Read,
@@ -14,16 +14,16 @@ enum Family {
     Erase,
 }
 
-/// The state that an operation leaves in a LUN's history.
+/// The state after an operation in a LUN's history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Leaves {
-    /// A page that 31h can hand over and go on from.
+    /// A sensed page, from which 31h can continue.
     Sensed,
-    /// A cache read that goes on.
+    /// A cache read in progress.
     CacheRead,
-    /// A page that copyback programs can take.
+    /// A page that copyback programs can write.
     Source,
-    /// A cache program that goes on.
+    /// A cache program in progress.
     CacheProgram,
     /// A queue of planes.
     Queue,
@@ -31,7 +31,7 @@ enum Leaves {
     Nothing,
 }
 
-/// Each array operation: its family, and what it leaves.
+/// The family and the following state of each array operation.
 #[rustfmt::skip]
 const OPERATIONS: [(Operation, Family, Leaves); 15] = {
     use {Family as F, Leaves as L, Operation as O};
@@ -57,21 +57,21 @@ const OPERATIONS: [(Operation, Family, Leaves); 15] = {
 /// The history of a LUN since its last reset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct History {
-    /// A page is sensed that a cache read can go on from.
+    /// Whether a page is sensed from which a cache read can continue.
     sensed: bool,
-    /// The cache operation that works behind the bus: reading or programming.
+    /// The cache operation in progress: reading or programming.
     cache: Option<Family>,
     /// Planes that hold the page of a copyback read.
     sources: u16,
-    /// The operation that planes are queued for, and those planes.
+    /// The operation for which planes are queued, and these planes.
     queue: Option<(Family, u16)>,
     /// The family of the last operation.
     last: Option<Family>,
 }
 
 impl History {
-    /// Whether `operation` in `plane` may follow. `strict` asks for a copyback source in the very plane, else any
-    /// plane will do here and the LUN counts the broken limit.
+    /// Whether `operation` in `plane` may follow. With `strict`, a copyback needs a source in the same plane;
+    /// otherwise any plane suffices here, and the LUN counts the exceeded limit.
     pub fn admits(&self, operation: Operation, plane: u32, strict: bool) -> Result<(), Fault> {
         let suspends = match operation {
             Operation::SuspendProgram => Some(self.last.filter(|last| *last == Family::Erase)),
@@ -98,15 +98,15 @@ impl History {
         }
     }
 
-    /// Notes that `operation` in `plane` was begun; `behind`: that it leaves the LUN ready before its array rests.
+    /// Records the begin of `operation` in `plane`; with `behind`, the LUN is ready before its array is idle.
     pub fn note(&mut self, operation: Operation, plane: u32, behind: bool) {
         let Some((_, family, leaves)) = OPERATIONS.iter().find(|row| row.0 == operation) else {
-            // Suspended or resumed: only cache programs leave the LUN ready.
+            // Suspends and resumes: only cache programs leave the LUN ready.
             *self = Self { cache: behind.then_some(Family::Program), ..Self::default() };
             return;
         };
         let planes = self.queue.map_or(0, |(_, planes)| planes) | 1 << plane;
-        // The pages of a copyback read stay until their program is over, however many planes it has.
+        // The pages of a copyback read stay until their program ends, however many planes it has.
         let kept = if *family == Family::Copyback && *leaves == Leaves::Queue { self.sources } else { 0 };
         let sources = if *leaves == Leaves::Source { planes } else { kept };
         let sensed = matches!(leaves, Leaves::Sensed | Leaves::CacheRead)

@@ -6,12 +6,12 @@ use wordline_kernel::random::Seed;
 
 use crate::Part;
 
-/// The manufacturer's code of simulated parts. Chosen: JEDEC's codes (JEP106) have an odd number of bits set, this one
-/// an even number, so that no maker has it.
+/// The manufacturer code of simulated parts. Chosen: JEDEC's codes (JEP106) have an odd number of bits set,
+/// this one an even number, so that no manufacturer has it.
 pub const MANUFACTURER: u8 = 0x53;
 /// Bytes of a unique ID.
 pub const UNIQUE_ID_LENGTH: usize = 16;
-/// Copies of the unique ID, each with its complement, that a part gives out (ONFI).
+/// Copies of the unique ID, each with its complement, that Read Unique ID returns (ONFI).
 pub const UNIQUE_ID_COPIES: usize = 16;
 
 /// Addresses of Read ID.
@@ -24,7 +24,7 @@ pub mod address {
     pub const JEDEC: u8 = 0x40;
 }
 
-/// Read ID was given an address that has no meaning.
+/// An invalid address of Read ID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownIdAddress(pub u8);
 
@@ -46,9 +46,10 @@ pub struct Identity {
 impl Identity {
     /// The identity of target `target` with LUNs of `part`.
     ///
-    /// Chosen: the device code and the unique ID are random numbers that depend on the part's name alone, and on the
-    /// name and the number of the target. Parts of one name share the code, no two targets share the unique ID. The
-    /// third byte holds the bits of a cell, less one, where Linux (`nand_get_bits_per_cell`) looks for them: four at most.
+    /// Chosen: the device code is a random number that depends on the part's name alone, the unique ID one
+    /// that depends on the name and the number of the target. Parts of one name share the code; no two
+    /// targets share the unique ID. The third byte contains the bits per cell, minus one, where Linux
+    /// (`nand_get_bits_per_cell`) reads them: four at most.
     pub fn of(part: &Part, target: u32) -> Self {
         let random = |purpose: &str, index| Seed(0).stream(&format!("{purpose} of {}", part.name), index);
         let device = random("device code", 0).bits() as u8;
@@ -61,10 +62,10 @@ impl Identity {
         Self { codes: [MANUFACTURER, device, cell << 2], unique }
     }
 
-    /// `length` bytes of what Read ID gives out from `address`; zeros after its end (chosen: ONFI leaves them open).
+    /// `length` bytes that Read ID returns from `address`; zeros after its end (chosen: ONFI does not define
+    /// them).
     ///
-    /// # Errors
-    /// The address has no meaning.
+    /// # Errors The address is invalid.
     pub fn read_id(&self, address: u8, length: usize) -> Result<Vec<u8>, UnknownIdAddress> {
         let known: &[u8] = match address {
             address::CODES => &self.codes,
@@ -80,14 +81,14 @@ impl Identity {
         self.unique
     }
 
-    /// Everything that Read Unique ID gives out: the unique ID and its complement, in sixteen copies.
+    /// The data of Read Unique ID: the unique ID and its complement, in sixteen copies.
     pub fn unique_id_data(&self) -> Vec<u8> {
         let complement = self.unique.map(|byte| !byte);
         [self.unique, complement].concat().repeat(UNIQUE_ID_COPIES)
     }
 }
 
-/// The first unique ID in `bytes`, copies one after the other, whose complement fits it.
+/// The first unique ID in `bytes`, a sequence of copies, that matches its complement.
 pub fn whole_unique_id(bytes: &[u8]) -> Option<[u8; UNIQUE_ID_LENGTH]> {
     bytes.chunks_exact(2 * UNIQUE_ID_LENGTH).find_map(|copy| {
         let (id, complement) = copy.split_at(UNIQUE_ID_LENGTH);

@@ -1,28 +1,28 @@
-//! Spellings of multi-plane commands from before ONFI.
+//! Legacy (pre-ONFI) command bytes of multi-plane operations.
 
-/// A spelling from before ONFI that a part in compatibility mode takes (Hynix H27(U_S)4G8_6F2D, page 11).
+/// A legacy command byte that a part in compatibility mode accepts (Hynix H27(U_S)4G8_6F2D, page 11).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Legacy {
-    /// The byte found.
+    /// The legacy byte.
     pub found: u8,
-    /// The byte that it stands for.
+    /// The ONFI byte that it stands for.
     pub stands_for: u8,
-    /// Where it may stand.
+    /// Its position in the sequence.
     pub place: Place,
 }
 
-/// Where a legacy byte may stand.
+/// The position of a legacy byte in a sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// It opens the next plane of a multi-plane program.
+    /// Opens the next plane of a multi-plane program.
     AfterQueuedProgram,
-    /// It opens the next plane of a multi-plane copyback program.
+    /// Opens the next plane of a multi-plane copyback program.
     AfterQueuedCopyback,
-    /// It follows the row of a block to erase, in place of the confirmation that more planes follow.
+    /// Follows the row of a block to erase, instead of the confirm byte for further planes.
     AfterEraseRow,
 }
 
-/// The legacy spellings.
+/// All legacy bytes.
 pub static LEGACY: [Legacy; 3] = [
     Legacy { found: 0x81, stands_for: 0x80, place: Place::AfterQueuedProgram },
     Legacy { found: 0x81, stands_for: 0x85, place: Place::AfterQueuedCopyback },

@@ -1,4 +1,4 @@
-//! Limits of a part that an operation can break.
+//! Limits of a part that an operation can exceed.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use wordline_kernel::Instant;
 
 use super::{CellMode, Row};
 
-/// A limit of the part that an operation broke: what it was asked and what the part allows.
+/// An exceeded limit of the part: the request, and the allowed values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// A page number beyond the block, in its cell mode: a hole of the row addresses.
@@ -16,14 +16,14 @@ pub enum Limit {
         /// Pages of a block in this mode.
         pages: u32,
     },
-    /// A block that the LUN does not have.
+    /// The LUN has no such block.
     NoSuchBlock {
         /// The block addressed.
         block: u32,
         /// Blocks of the LUN.
         blocks: u32,
     },
-    /// A LUN that the target does not have.
+    /// The target has no such LUN.
     NoSuchLun {
         /// The LUN addressed.
         lun: u32,
@@ -37,28 +37,28 @@ pub enum Limit {
         /// The last page programmed.
         last: u32,
     },
-    /// More programs of a page than the part stands between erases (NOP).
+    /// More programs of a page than the part allows between erases (NOP).
     TooManyPrograms {
         /// The page.
         row: Row,
-        /// Programs that it stands.
+        /// Maximum number of programs.
         limit: u32,
     },
     /// An erase beyond the part's endurance.
     Endurance {
         /// The block.
         block: u32,
-        /// Erases that it stands.
+        /// Maximum number of erases.
         limit: u32,
     },
-    /// Two rows of a multi-plane operation in one plane, or with different page numbers.
+    /// Two rows of a multi-plane operation in the same plane, or with different page numbers.
     PlaneRule {
         /// A row addressed earlier.
         first: Row,
-        /// The row that does not fit to it.
+        /// The row that conflicts with it.
         second: Row,
     },
-    /// A row of another operation than those queued for a multi-plane operation.
+    /// A row of another operation than the queued multi-plane operation.
     OtherQueued {
         /// A row queued before.
         first: Row,
@@ -67,17 +67,17 @@ pub enum Limit {
     },
     /// A copyback program into another plane than that of its copyback read.
     CopybackAcrossPlanes {
-        /// Where to.
+        /// Destination.
         row: Row,
         /// The plane that was read.
         from: u32,
     },
     /// A copyback program without a copyback read before it.
     CopybackWithoutRead {
-        /// Where to.
+        /// Destination.
         row: Row,
     },
-    /// A program or erase of a block marked bad at the factory.
+    /// A program or erase of a factory bad block.
     BadBlock {
         /// The block.
         block: u32,
@@ -100,7 +100,7 @@ pub enum Limit {
         /// Pages that a program writes.
         wanted: u32,
     },
-    /// A page for the write-back registers of another word line than those loaded before.
+    /// A page of another word line than the pages in the write-back registers.
     OtherWordLine {
         /// The page.
         row: Row,
@@ -112,19 +112,19 @@ pub enum Limit {
         /// The last page read.
         row: Row,
     },
-    /// A reprogram of a word line that was not programmed in the two-bit mode.
+    /// A reprogram of a word line that was not programmed in MLC mode.
     NothingToReprogram {
         /// The page.
         row: Row,
     },
-    /// More reprograms of a word line than it stands.
+    /// More reprograms of a word line than the part allows.
     TooManyReprograms {
         /// A page of the word line.
         row: Row,
-        /// Reprograms that it stands.
+        /// Maximum number of reprograms.
         limit: u32,
     },
-    /// A reprogram in a super layer below the one programmed last.
+    /// A reprogram in a super layer below the last programmed one.
     SuperLayerClosed {
         /// The page.
         row: Row,
@@ -133,16 +133,16 @@ pub enum Limit {
     },
     /// The LUN or its array is busy.
     Busy {
-        /// When it takes this operation.
+        /// The time from which it accepts this operation.
         until: Instant,
     },
     /// A cache read without a page sensed before it.
     NothingSensed,
     /// A suspend without a program or erase that can be suspended.
     NothingToSuspend,
-    /// A resume of nothing.
+    /// A resume without a suspended operation.
     NothingToResume,
-    /// An operation that a suspended one forbids.
+    /// An operation that is not allowed during a suspended one.
     Suspended {
         /// The row addressed.
         row: Row,
@@ -155,7 +155,7 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// A short name, under which broken limits are counted.
+    /// Short name, the key of the counters of exceeded limits.
     pub fn name(self) -> &'static str {
         match self {
             Self::Hole { .. } => "hole",
@@ -186,8 +186,8 @@ impl Limit {
         }
     }
 
-    /// Whether the operation can be carried out in spite of it, with FAIL in the status: a limit of reliability, not
-    /// of what exists or can be done.
+    /// Whether the operation can be executed nevertheless, with FAIL in the status: true for limits of
+    /// reliability, not for operations that are impossible.
     pub fn can_be_ignored(self) -> bool {
         matches!(
             self,
@@ -214,7 +214,7 @@ impl fmt::Display for Row {
 }
 
 impl Limit {
-    /// Writes a limit of what was addressed.
+    /// Writes a limit with its address.
     fn write_of_address(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Hole { row, pages } => write!(out, "found {row}, wanted a page below {pages}"),

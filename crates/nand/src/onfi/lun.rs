@@ -1,9 +1,9 @@
-//! A LUN from the inside: registers, array operations, contents and limits.
+//! A LUN: registers, array operations, contents and limits.
 //!
-//! An operation is given at the instant at which the LUN goes busy. Its effect on cells and registers falls on
-//! the instants at which it really happens, and [`Lun::settle`] lets everything happen that is due: every call
-//! that names an instant does so first. Calls that name none ([`Lun::begin_load`], [`Lun::load`], [`Lun::output`])
-//! see the registers as they were settled last. An operation that is refused changes no register and no cell.
+//! An operation is started at the instant at which the LUN becomes busy. It affects cells and registers at
+//! later instants, and [`Lun::settle`] applies all effects that are due: every call with an instant does so
+//! first. Calls without one ([`Lun::begin_load`], [`Lun::load`], [`Lun::output`]) see the registers as last
+//! settled. A rejected operation changes no register and no cell.
 
 mod admit;
 mod again;
@@ -35,7 +35,7 @@ use crate::pipeline::Pipeline;
 use crate::span::Span;
 use crate::{DieId, Part};
 
-/// A LUN: planes of cells with their registers, and one array machine.
+/// A LUN: planes of cells with their registers, and one array controller.
 #[derive(Clone, Debug)]
 pub struct Lun {
     die: DieId,
@@ -45,7 +45,7 @@ pub struct Lun {
     failures: Vec<InjectedFailure>,
     contents: Contents,
     planes: Vec<PlaneRegisters>,
-    /// The plane that data in and data out go to.
+    /// The planes of data in and of data out.
     loading: u32,
     sending: u32,
     mode: CellMode,
@@ -53,11 +53,11 @@ pub struct Lun {
     pipeline: Pipeline,
     jobs: Vec<Job>,
     suspended: Vec<Job>,
-    /// FAIL and FAILC when it was suspended.
+    /// FAIL and FAILC at the suspend.
     suspended_status: (u16, u16),
-    /// Rows named by the queueing commands of a multi-plane operation, and whether they broke a limit.
+    /// Rows of the queueing commands of a multi-plane operation, and whether they exceeded a limit.
     queue: Vec<Queued>,
-    /// Rows that a cache read goes on from; empty when there is none.
+    /// Rows from which a cache read continues; empty if there is none.
     sensed: Vec<Row>,
     failed: u16,
     failed_before: u16,
@@ -108,12 +108,12 @@ impl Lun {
         }
     }
 
-    /// The die that it is.
+    /// The die of the LUN.
     pub fn die(&self) -> DieId {
         self.die
     }
 
-    /// When RDY and ARDY rise.
+    /// The times at which RDY and ARDY rise.
     pub fn pipeline(&self) -> &Pipeline {
         &self.pipeline
     }
@@ -123,22 +123,22 @@ impl Lun {
         &self.contents
     }
 
-    /// Sets how often `block` was erased before the run.
+    /// Sets the number of erases of `block` before the run.
     pub fn set_erases(&mut self, block: u32, erases: u32) {
         self.contents.set_erases(block, erases);
     }
 
-    /// How often each limit was broken, by [`Limit::name`].
+    /// Counters of exceeded limits, by [`Limit::name`].
     pub fn broken(&self) -> &BTreeMap<&'static str, u64> {
         &self.broken
     }
 
-    /// The mode that the next operations use: chosen by a vendor's prefix command (A2h, A3h, A4h) or feature.
+    /// The cell mode of the next operations, set by a vendor's prefix command (A2h, A3h, A4h) or feature.
     pub fn mode(&self) -> CellMode {
         self.mode
     }
 
-    /// Sets the mode that the next operations use.
+    /// Sets the cell mode of the next operations.
     pub fn set_mode(&mut self, mode: CellMode) -> Result<(), Limit> {
         if mode.is_again() || !self.cells.part.has_mode(mode) {
             return Err(Limit::Unsupported { what: mode.name() });
@@ -147,12 +147,12 @@ impl Lun {
         Ok(())
     }
 
-    /// Drives the write-protect pin: while it is low (`on`), programs and erases are refused.
+    /// Drives the write-protect pin: while it is low (`on`), programs and erases are rejected.
     pub fn set_write_protect(&mut self, on: bool) {
         self.protected = on;
     }
 
-    /// Sets the serial number that the spans of the next operations carry.
+    /// Sets the command number in the spans of the next operations.
     pub fn set_command(&mut self, command: u32) {
         self.command = command;
     }
@@ -182,8 +182,8 @@ impl Lun {
         }
     }
 
-    /// An address for data in was latched: the plane of `row` takes them. `clear` (80h) fills the cache registers with
-    /// FFh first; else (85h with five address cycles) they keep what they hold.
+    /// Handles an address for data in: selects the plane of `row`. `clear` (80h) fills the cache registers
+    /// with FFh first; otherwise (85h with five address cycles) they keep their contents.
     pub fn begin_load(&mut self, row: Row, clear: bool) {
         self.loading = self.addressing.plane(row);
         if clear {
@@ -191,8 +191,8 @@ impl Lun {
         }
     }
 
-    /// 80h to any LUN of the target fills the cache registers of all planes with FFh, but for those whose data wait for the
-    /// last plane of a program.
+    /// Fills the cache registers of all planes with FFh, as 80h to any LUN of the target does, except for
+    /// planes whose data wait for the last plane of a program.
     pub fn clear_registers(&mut self) {
         let waiting = self.queue.iter().filter(|queued| queued.what == Stage::Tin);
         let waiting = waiting.fold(0, |mask, queued| mask | self.bit(queued.row));
@@ -204,18 +204,18 @@ impl Lun {
         }
     }
 
-    /// Data in at `column` of the cache register of the plane selected. Bytes beyond its end are lost.
+    /// Writes data in at `column` of the cache register of the selected plane. Bytes beyond its end are lost.
     pub fn load(&mut self, column: u32, data: &[u8]) {
         self.planes[self.loading as usize].load(column, data);
     }
 
-    /// Selects the plane whose cache register data out come from (06h, 78h). A plane that the part does not have
-    /// counts modulo its planes, as the address has no more bits.
+    /// Selects the plane of data out (06h, 78h). A plane number beyond the part's planes is taken modulo
+    /// their number, as the address has no more bits.
     pub fn select_output(&mut self, plane: u32) {
         self.sending = plane % self.planes.len() as u32;
     }
 
-    /// `len` bytes from `column` of the cache register of the plane selected; FFh beyond its end. Reads change nothing.
+    /// `len` bytes from `column` of the cache register of the selected plane; FFh beyond its end.
     pub fn output(&self, column: u32, len: u32) -> Vec<u8> {
         self.planes[self.sending as usize].output(column, len)
     }
@@ -225,13 +225,15 @@ impl Lun {
         self.planes[0].cache.len() as u32
     }
 
-    /// The spans of array work that are over, in the order of their ends, each given once. Work is over when
-    /// [`Self::settle`] or another call went past its end, or when a suspend or reset cut it off.
+    /// The spans of finished array operations, in the order of their ends; each is returned once. An
+    /// operation is finished when [`Self::settle`] or another call has passed its end, or when a suspend or
+    /// reset has aborted it.
     pub fn spans(&mut self) -> Vec<Span> {
         std::mem::take(&mut self.spans)
     }
 
-    /// The work of the array in progress, up to `now`; none if it is over, or belongs to no stage.
+    /// The span of the array operation in progress, up to `now`; `None` if there is none, or if it belongs to
+    /// no stage.
     pub fn at_work(&self, now: Instant) -> Option<Span> {
         let job = self.jobs.iter().find(|job| job.begun && job.end > now && job.begin < now)?;
         let (die, stage, command) = (self.die, job.stage()?, job.command);
@@ -242,7 +244,7 @@ impl Lun {
         Busy { ready_at: self.pipeline.ready_at, array_ready_at: self.pipeline.array_ready_at }
     }
 
-    /// Keeps the LUN busy for `time` without the array.
+    /// Keeps the LUN busy for `time` without an array operation.
     fn hold(&mut self, from: Instant, time: Duration) -> Busy {
         self.pipeline.ready_at = from + time;
         self.pipeline.array_ready_at = self.pipeline.array_ready_at.max(self.pipeline.ready_at);

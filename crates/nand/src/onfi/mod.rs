@@ -1,4 +1,4 @@
-//! ONFI at the level of cycles: what a host sees of a part through its pins, and what a LUN does with it.
+//! ONFI at cycle level: the host's view of a part through its pins, and the behaviour of LUNs.
 
 pub mod bus;
 pub mod cells;

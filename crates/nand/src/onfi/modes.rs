@@ -1,4 +1,4 @@
-//! The timing modes that a part has, and the word that chooses one of them.
+//! The timing modes of a part, and the feature value that selects one.
 
 use std::fmt;
 
@@ -21,14 +21,14 @@ impl fmt::Display for TimingMode {
 }
 
 impl TimingMode {
-    /// The mode in which every part starts, and to which it returns by Reset (FFh). ONFI 4 lets parts with data
-    /// lines of 1.2 V start in NV-DDR3 instead (from memory of the public specification); they start in SDR here too
-    /// (chosen, so that one sequence wakes every part).
+    /// The mode at power-on and after Reset (FFh). ONFI 4 lets parts with data lines of 1.2 V start in
+    /// NV-DDR3 instead (from memory of the public specification); here they start in SDR too (chosen, so that
+    /// one sequence initializes every part).
     pub const POWER_ON: Self = Self { interface: Interface::Sdr, mode: 0 };
 
-    /// The parameters of feature 01h that choose the mode: P1 holds the mode in its low four bits and the interface
-    /// in bits 4 and 5 (14h is NV-DDR mode 4). Two bits do not tell NV-LPDDR4 from NV-DDR3: here NV-LPDDR4 has the
-    /// code of NV-DDR3 and bit 0 of P2 (chosen, no public source gives its code).
+    /// The parameters of feature 01h that select the mode: P1 contains the mode in its low four bits and the
+    /// interface in bits 4 and 5 (14h is NV-DDR mode 4). Two bits cannot distinguish NV-LPDDR4 from NV-DDR3:
+    /// here NV-LPDDR4 has the code of NV-DDR3 and bit 0 of P2 (chosen, as no public source gives its code).
     pub fn encode(self) -> [u8; 4] {
         let (code, beside) = match self.interface {
             Interface::Sdr => (0, 0),
@@ -40,8 +40,8 @@ impl TimingMode {
         [code << 4 | (self.mode & 0xf), beside, 0, 0]
     }
 
-    /// The mode that the parameters of feature 01h choose; `None` if they set a bit that has no meaning, such as the
-    /// page register clear of P1 bit 6, which no part here has.
+    /// The mode that the parameters of feature 01h select; `None` if they set an unsupported bit, such as the
+    /// page register clear (P1 bit 6), which no part here has.
     pub fn decode(parameters: [u8; 4]) -> Option<Self> {
         let mode = parameters[0] & 0xf;
         let found = Interface::ALL.into_iter().map(|interface| Self { interface, mode });
@@ -52,14 +52,14 @@ impl TimingMode {
 /// The timing modes of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Modes {
-    /// The fastest mode of the interface at the same place of [`Interface::ALL`], if the part has the interface; it
-    /// has the slower ones too.
+    /// The fastest mode of each interface, indexed as [`Interface::ALL`], if the part has the interface;
+    /// slower modes are included.
     fastest: [Option<u8>; Interface::ALL.len()],
 }
 
 impl Modes {
-    /// The modes of `part`: those of its interface up to the one that it is operated in. A part with another
-    /// interface than SDR has all modes of SDR besides (chosen, as parts with NV-DDR have).
+    /// The modes of `part`: those of its interface up to the one in its file. A part with another interface
+    /// than SDR has all modes of SDR too (chosen, as for parts with NV-DDR).
     pub fn of(part: &Part) -> Self {
         let operated = operated_in(part);
         let fastest = Interface::ALL.map(|interface| match interface {
@@ -85,13 +85,13 @@ impl Modes {
         self.fastest(interface).map_or(0, |fastest| (2u32 << fastest) - 1)
     }
 
-    /// Whether the part has an interface with a data strobe of its own (NV-DDR2 and later).
+    /// Whether the part has an interface with a data strobe instead of a clock (NV-DDR2 and later).
     pub fn strobed(&self) -> bool {
         [Interface::NvDdr2, Interface::NvDdr3, Interface::NvLpddr4].iter().any(|i| self.mask(*i) != 0)
     }
 }
 
-/// The interface and mode that `part` is operated in.
+/// The interface and mode of `part`.
 fn operated_in(part: &Part) -> TimingMode {
     TimingMode { interface: part.bus.interface, mode: part.bus.mode }
 }

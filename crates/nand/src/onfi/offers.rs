@@ -1,14 +1,15 @@
-//! The optional commands that a part offers: its parameter page names them, and its pins refuse the others.
+//! The optional commands of a part: its parameter page lists them, and its pins reject the others.
 //!
-//! Commands that every part here has are not listed. Which interfaces have termination and calibration is from memory of the
-//! public ONFI specification: ODT came with NV-DDR2, ZQ calibration with the data lines of 1.2 V.
+//! Commands that every part here has are not listed. The interfaces with termination and calibration are from
+//! memory of the public ONFI specification: ODT was introduced with NV-DDR2, ZQ calibration with data lines
+//! of 1.2 V.
 
 use super::command::Operation;
 use super::modes::Modes;
 use crate::Part;
 use crate::interface::Interface;
 
-/// Which optional commands a target has.
+/// The optional commands of a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offers {
     /// ODT Configure (E2h).
@@ -27,7 +28,7 @@ impl Offers {
         Self { termination: modes.strobed(), calibration: low, reset_lun: luns > 1 }
     }
 
-    /// Whether a target has `operation`, as far as that is its choice.
+    /// Whether a target has `operation`; true for mandatory commands.
     pub fn has(&self, operation: Operation) -> bool {
         match operation {
             Operation::OdtConfigure => self.termination,

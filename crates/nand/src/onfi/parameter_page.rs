@@ -1,4 +1,5 @@
-//! The parameter page: 256 bytes in which an ONFI part describes itself, guarded by a CRC and kept in copies.
+//! The parameter page: the 256-byte self-description of an ONFI part, protected by a CRC and stored in
+//! several copies.
 
 pub mod copies;
 pub mod extended;
@@ -21,14 +22,14 @@ use super::crc::crc16;
 pub const PAGE_LENGTH: usize = 256;
 /// The first bytes of every parameter page.
 pub const SIGNATURE: [u8; 4] = *b"ONFI";
-/// Where the CRC of everything before it stands.
+/// Offset of the CRC over all bytes before it.
 const CRC_OFFSET: usize = 254;
 
-/// A row of the layout: where a field stands and how it is written and read.
+/// A row of the layout: the position of a field, and its encoding.
 pub struct Row {
     /// First byte within the page.
     pub offset: usize,
-    /// Bytes.
+    /// Width in bytes.
     pub width: usize,
     /// The meaning of the field.
     pub name: &'static str,
@@ -36,11 +37,11 @@ pub struct Row {
     take: fn(&mut ParameterPage, &[u8]),
 }
 
-/// Makes the page and the table of its layout from rows of offset, field, type and name.
+/// Defines the page and its layout table from rows of offset, field, type and name.
 macro_rules! layout {
     ($($offset:literal $field:ident: $type:ty = $name:literal;)*) => {
-        /// The parameter page of a part. Numbers are stored as wide as the page writes them; reserved bytes are
-        /// written as zero and not read.
+        /// The parameter page of a part. Numbers have the width of their fields; reserved bytes are written
+        /// as zero and ignored when read.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub struct ParameterPage {
             $(#[doc = concat!($name, " (from byte ", $offset, ").")] pub $field: $type,)*
@@ -120,26 +121,26 @@ layout! {
     166 vendor: Opaque<88> = "the vendor's part";
 }
 
-/// Why bytes are no parameter page.
+/// The reason why bytes are not a valid parameter page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PageError {
-    /// Fewer bytes than a page has.
+    /// Too few bytes.
     Short {
-        /// Bytes there are.
+        /// Number of bytes.
         found: usize,
-        /// Bytes there should be.
+        /// Required number of bytes.
         wanted: usize,
     },
-    /// Another signature than the page's.
+    /// A wrong signature.
     Signature {
         /// The bytes found.
         found: [u8; 4],
-        /// The bytes wanted.
+        /// The expected bytes.
         wanted: [u8; 4],
     },
-    /// The CRC does not fit the bytes.
+    /// The CRC does not match the bytes.
     Crc {
-        /// The CRC that the page states.
+        /// The CRC in the page.
         found: u16,
         /// The CRC of its bytes.
         wanted: u16,
@@ -148,7 +149,7 @@ pub enum PageError {
     Section {
         /// Number of the section, from 0.
         section: usize,
-        /// Where it ends.
+        /// End of the section.
         end: usize,
         /// Bytes of the page.
         length: usize,
@@ -174,7 +175,7 @@ impl fmt::Display for PageError {
 impl std::error::Error for PageError {}
 
 impl ParameterPage {
-    /// The page as its bytes, with signature and CRC.
+    /// Encodes the page with signature and CRC.
     pub fn encode(&self) -> [u8; PAGE_LENGTH] {
         let mut bytes = [0; PAGE_LENGTH];
         bytes[..SIGNATURE.len()].copy_from_slice(&SIGNATURE);
@@ -186,10 +187,9 @@ impl ParameterPage {
         bytes
     }
 
-    /// The page that `bytes` begin with.
+    /// Decodes the page at the start of `bytes`.
     ///
-    /// # Errors
-    /// Too few bytes, another signature, or a CRC that does not fit.
+    /// # Errors Too few bytes, a wrong signature, or a wrong CRC.
     pub fn decode(bytes: &[u8]) -> Result<Self, PageError> {
         let short = PageError::Short { found: bytes.len(), wanted: PAGE_LENGTH };
         let bytes = bytes.get(..PAGE_LENGTH).ok_or(short)?;
@@ -202,7 +202,7 @@ impl ParameterPage {
         Ok(page)
     }
 
-    /// Planes of a LUN that the bits of the plane address can tell apart.
+    /// Number of planes that the plane address bits can distinguish.
     pub fn planes(&self) -> u32 {
         1u32.checked_shl(u32::from(self.plane_bits & 0xf)).unwrap_or(u32::MAX)
     }

@@ -2,21 +2,21 @@
 
 use super::Row;
 
-/// The byte that an erased cell or an untouched register reads.
+/// The value of erased cells and unwritten register bytes.
 pub(super) const ERASED: u8 = 0xff;
 
-/// The registers of a plane: the cache register, which the bus fills and empties, a data register behind it, which
-/// the array fills, and for a one-shot part a write-back register for each page of a word line. A program takes its
-/// bytes along, so what a suspended program was given outlives reads in between (chosen: a plane keeps them in
-/// latches of its own).
+/// The registers of a plane: the cache register, accessed by the bus; a data register behind it, filled by
+/// the array; and for a one-shot part a write-back register for each page of a word line. A program holds a
+/// copy of its bytes, so that the data of a suspended program survive reads in between (chosen: a plane has
+/// separate latches for them).
 #[derive(Clone, Debug)]
 pub(super) struct PlaneRegisters {
     pub cache: Vec<u8>,
-    /// The page sensed last, until it was handed to the cache register.
+    /// The last sensed page, until it moves to the cache register.
     pub sensed: Option<Vec<u8>>,
-    /// Pages of a word line that wait for their program, by the bit that they store.
+    /// Pages of a word line that wait for their program, indexed by the bit that they store.
     pub write_back: Vec<Option<(Row, Vec<u8>)>>,
-    /// The page that a copyback read brought into the cache register.
+    /// The page in the cache register from a copyback read.
     pub copied: Option<Row>,
 }
 
@@ -26,7 +26,7 @@ impl PlaneRegisters {
         Self { cache: vec![ERASED; bytes], sensed: None, write_back: vec![None; write_back], copied: None }
     }
 
-    /// Puts `data` at `column` of the cache register; bytes beyond its end are lost.
+    /// Writes `data` at `column` of the cache register; bytes beyond its end are lost.
     pub fn load(&mut self, column: u32, data: &[u8]) {
         let from = (column as usize).min(self.cache.len());
         let fits = data.len().min(self.cache.len() - from);
@@ -42,7 +42,7 @@ impl PlaneRegisters {
         data
     }
 
-    /// Hands the sensed page to the cache register.
+    /// Moves the sensed page to the cache register.
     pub fn hand_over(&mut self) {
         if let Some(page) = self.sensed.take() {
             self.cache = page;

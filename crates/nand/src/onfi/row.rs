@@ -1,9 +1,9 @@
-//! Row addresses: LUN, block and page in the bits that three address cycles carry.
+//! Row addresses: LUN, block and page in the bits of the row address cycles.
 
 use super::Limit;
 use crate::Part;
 
-/// A row address taken apart. `block` counts over all planes of the LUN, with the plane in its lowest bits.
+/// A decoded row address. `block` counts over all planes of the LUN, with the plane in its lowest bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Row {
     /// The LUN of the target.
@@ -14,8 +14,8 @@ pub struct Row {
     pub page: u32,
 }
 
-/// How row addresses of a target are built: `lun << lun_shift | block << block_shift | page`, each field in as many
-/// bits as its greatest value needs (Linux `drivers/mtd/nand/core.c`). Where a count is no power of two, the
+/// The layout of a target's row addresses: `lun << lun_shift | block << block_shift | page`, each field with
+/// as many bits as its maximum needs (Linux `drivers/mtd/nand/core.c`). If a count is not a power of two, the
 /// addresses above it are holes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowAddressing {
@@ -27,7 +27,7 @@ pub struct RowAddressing {
     lun_shift: u32,
 }
 
-/// Bits that the numbers below `count` need.
+/// Number of bits for values below `count`.
 fn bits(count: u32) -> u32 {
     u32::BITS - count.saturating_sub(1).leading_zeros()
 }
@@ -48,8 +48,8 @@ impl RowAddressing {
         }
     }
 
-    /// The LUN, block and page of a row address, or which of them the part does not have. Bits above the LUN number
-    /// must be 0.
+    /// The LUN, block and page of a row address, or the component that the part does not have. Bits above the
+    /// LUN number must be 0.
     pub fn split(&self, row: u32) -> Result<Row, Limit> {
         let row = u64::from(row);
         let field = |from: u32, width: u32| ((row >> from) & ((1 << width) - 1)) as u32;
@@ -62,12 +62,12 @@ impl RowAddressing {
         self.check(Row { lun, block, page })
     }
 
-    /// The number of the LUN in a row address, whether there is such a LUN or not.
+    /// The LUN number in a row address, without a check.
     pub fn lun(&self, row: u32) -> u32 {
         (u64::from(row) >> self.lun_shift) as u32
     }
 
-    /// `row` itself, or which of its numbers the part does not have.
+    /// `row` itself, or the component that the part does not have.
     pub fn check(&self, row: Row) -> Result<Row, Limit> {
         if row.block >= self.blocks {
             return Err(Limit::NoSuchBlock { block: row.block, blocks: self.blocks });
@@ -80,23 +80,23 @@ impl RowAddressing {
 
     /// The row address of `row`.
     pub fn join(&self, row: Row) -> u32 {
-        // In 64 bits: the LUN number of the greatest parts stands above bit 31, and then no address has it.
+        // In 64 bits: in the largest parts the LUN number lies above bit 31, and then no address contains it.
         ((u64::from(row.lun) << self.lun_shift) | (u64::from(row.block) << self.block_shift)) as u32
             | row.page
     }
 
-    /// Address cycles of a row: three, or four for a part that three cannot name all rows of (ONFI: byte 101 of the
+    /// Row address cycles: three, or four if three cannot address all rows of the part (ONFI: byte 101 of the
     /// parameter page).
     pub fn cycles(&self) -> usize {
         (self.width().div_ceil(8) as usize).clamp(3, 4)
     }
 
-    /// The address cycles of `row`, R1 first, whether the part has it or not.
+    /// The address cycles of `row`, R1 first, without a check.
     pub fn spell(&self, row: Row) -> Vec<u8> {
         self.join(row).to_le_bytes()[..self.cycles()].to_vec()
     }
 
-    /// A number of `row` that reaches into the bits of another: its name, its value and the greatest that does not.
+    /// A component of `row` that overflows its bits: its name, its value and its maximum.
     pub fn too_wide(&self, row: Row) -> Option<(&'static str, u32, u32)> {
         let most = |bits: u32| (u64::from(u32::MAX) >> (u32::BITS - bits)) as u32;
         let page = ("page", row.page, most(self.block_shift));
@@ -110,7 +110,7 @@ impl RowAddressing {
         row.block % self.planes
     }
 
-    /// Bits that LUN, block and page take together: eight of them fit an address cycle.
+    /// Number of bits of a row address.
     pub fn width(&self) -> u32 {
         self.lun_shift + bits(self.luns)
     }

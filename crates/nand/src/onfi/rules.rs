@@ -1,10 +1,10 @@
-//! The waits between cycles as a table, and the one loop that walks it.
+//! The table of waits between cycles, and its evaluation.
 
 use wordline_kernel::{Duration, Instant};
 
 use crate::interface::{BusTiming, Parameter, Timings};
 
-/// Something that happens on the pins, from or to which a wait counts.
+/// An event on the pins from which or to which a wait counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Edge {
     /// Chip enable falls: the target is selected.
@@ -19,15 +19,15 @@ pub enum Edge {
     Command,
     /// An address latch ends.
     Address,
-    /// A cycle ends after which a LUN or the target goes busy.
+    /// A cycle that makes a LUN or the target busy ends.
     Confirm,
-    /// The address of a program or of a feature to be written ends.
+    /// The address of a program or of a feature write ends.
     LoadAddress,
     /// The address of a change of the write column or row ends.
     WriteColumn,
     /// The second byte of a change of the read column ends.
     ReadColumn,
-    /// The command or address after which a status or an identity is put out ends.
+    /// The command or address before data out of a status or an identity ends.
     Register,
     /// 00h alone ends.
     Back,
@@ -43,10 +43,10 @@ pub enum Edge {
     Interface,
 }
 
-/// How many kinds of edges there are.
+/// Number of kinds of edges.
 const EDGES: usize = Edge::Interface as usize + 1;
 
-/// Whose edges count.
+/// The scope of a rule: whose edges count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// Every cycle on the bus.
@@ -63,7 +63,7 @@ macro_rules! waits {
         pub enum Wait { $($(#[$doc])+ $name),* }
 
         impl Wait {
-            /// All of them.
+            /// All waits.
             pub const ALL: &'static [Self] = &[$(Self::$name),*];
 
             /// Its ONFI symbol.
@@ -109,16 +109,16 @@ waits! {
     Zqcs "tZQCS";
 }
 
-/// A rule: the cycle may begin no sooner than so long after an edge.
+/// A rule: a minimum time from an edge to the begin of a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rule {
     /// The wait.
     pub wait: Wait,
-    /// From this edge.
+    /// The edge from which it counts.
     pub from: Edge,
-    /// To the beginning of any of these.
+    /// The cycles to whose begin it counts.
     pub to: &'static [Edge],
-    /// Whose edge.
+    /// Scope of the edge.
     pub scope: Scope,
 }
 
@@ -137,8 +137,9 @@ const fn rule(wait: Wait, from: Edge, to: &'static [Edge], scope: Scope) -> Rule
     Rule { wait, from, to, scope }
 }
 
-/// Every rule. The waits and what they are between: Linux and barebox `nand_timings.c` and the sequences of barebox'
-/// `nand_base.c`; 00h alone waits tRR there (Micron M68A data sheet). tWB holds the bus, as in MQSim.
+/// All rules. Sources of the waits and their edges: Linux and barebox `nand_timings.c` and the sequences in
+/// barebox' `nand_base.c`; 00h alone waits tRR there (Micron M68A data sheet). tWB occupies the bus, as in
+/// MQSim.
 #[rustfmt::skip]
 pub static RULES: [Rule; 16] = {
     use {Edge as E, Scope as S, Wait as W};
@@ -167,10 +168,10 @@ pub static RULES: [Rule; 16] = {
 pub struct Waits([Duration; Wait::ALL.len()]);
 
 impl Waits {
-    /// None at all.
+    /// No waits.
     pub const NONE: Self = Self([Duration::ZERO; Wait::ALL.len()]);
 
-    /// Those of an interface.
+    /// The waits of an interface.
     pub fn of(bus: &BusTiming) -> Self {
         let timings = Timings::of(bus.interface, bus.mode);
         let least = |parameter| timings.and_then(|timings| timings.min(parameter)).unwrap_or_default();
@@ -203,23 +204,23 @@ impl Waits {
         self.0[wait as usize]
     }
 
-    /// Replaces one.
+    /// Sets the value of `wait`.
     pub fn set(&mut self, wait: Wait, time: Duration) {
         self.0[wait as usize] = time;
     }
 }
 
-/// When each edge happened last.
+/// The last time of each edge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Edges([Option<Instant>; EDGES]);
 
 impl Edges {
-    /// Notes that an edge happened (or will, for [`Edge::Ready`]).
+    /// Records the time of an edge (a future one for [`Edge::Ready`]).
     pub fn note(&mut self, edge: Edge, at: Instant) {
         self.0[edge as usize] = Some(at);
     }
 
-    /// When it happened last.
+    /// The last time of `edge`.
     pub fn last(&self, edge: Edge) -> Option<Instant> {
         self.0[edge as usize]
     }
@@ -230,13 +231,13 @@ impl Edges {
 pub struct Window {
     /// The rule.
     pub rule: &'static Rule,
-    /// Its edge.
+    /// Time of its edge.
     pub from: Instant,
-    /// When the cycle may begin.
+    /// Earliest begin of the cycle.
     pub until: Instant,
 }
 
-/// The windows of every rule that concerns a cycle of kind `to`, given what happened on the bus and at the target.
+/// The windows of all rules for a cycle of kind `to`, given the edges of the bus and of the target.
 pub fn windows<'a>(
     to: Edge,
     waits: &'a Waits,
@@ -250,7 +251,7 @@ pub fn windows<'a>(
     })
 }
 
-/// The window that ends last, which decides when the cycle may begin.
+/// The window that ends last, which determines the earliest begin of the cycle.
 pub fn latest(windows: impl Iterator<Item = Window>) -> Option<Window> {
     windows.max_by_key(|window| window.until)
 }

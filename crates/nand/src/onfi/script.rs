@@ -1,7 +1,7 @@
-//! Scripts: cycles on the pins as a text that people read and write, with what they should give.
+//! Scripts: cycles on the pins as text, with expected results.
 //!
-//! [`Script::parse`] reads a text or collects every complaint about it, [`Script::run`] drives a [`Bus`] and writes a
-//! [`Transcript`], with one entry a statement. The grammar is described in `docs/nand-scripts.md`.
+//! [`Script::parse`] parses a text or collects all complaints about it, [`Script::run`] drives a [`Bus`] and
+//! returns a [`Transcript`] with one entry for each statement. `docs/nand-scripts.md` describes the grammar.
 
 mod expect;
 mod parse;
@@ -19,7 +19,7 @@ use super::{Bus, BusOptions, LunOptions, Pace, Row, RowAddressing, Wiring};
 use crate::Part;
 use crate::interface::Parameter;
 
-/// A script that was read.
+/// A parsed script.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Script {
     /// The setup of the bus before the first cycle.
@@ -28,76 +28,77 @@ pub struct Script {
     pub statements: Vec<Statement>,
 }
 
-/// The bus that a script asks for.
+/// The bus configuration of a script.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Setup {
-    /// The part on the bus; the caller decides when the script names none.
+    /// The part on the bus; the caller chooses one if the script names none.
     pub part: Option<String>,
     /// Targets, volumes and LUNs.
     pub wiring: Wiring,
-    /// The treatment of broken limits of reliability, and the programs and erases that fail.
+    /// The treatment of exceeded reliability limits, and injected program and erase failures.
     pub lun: LunOptions,
-    /// Whether spellings from before ONFI are taken.
+    /// Whether command sequences from before ONFI are accepted.
     pub compatible: bool,
-    /// Whether cycles that come too early are refused; else the bus waits until the rules allow them.
+    /// Whether early cycles are rejected; otherwise the bus waits until the rules allow them.
     pub exact: bool,
-    /// Whether targets begin in SDR mode 0, as after power-on; else a host has set up the interface of the part's file.
+    /// Whether targets begin in SDR mode 0, as after power-on; otherwise the host has configured the
+    /// interface of the part's file.
     pub power_on: bool,
 }
 
-/// One line that does something.
+/// A statement: one line with an action.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statement {
-    /// Its line, the first being 1.
+    /// Line number, from 1.
     pub line: u32,
     /// The line without its comment.
     pub text: String,
-    /// When it begins, where the script says so.
+    /// Begin time, if specified.
     pub begin: Option<Begin>,
-    /// Its action.
+    /// Action of the statement.
     pub action: Action,
 }
 
-/// An instant at which a statement begins: its first cycle is then refused if that is too early.
+/// The begin time of a statement: its first cycle is rejected if it is too early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Begin {
-    /// So long after the end of the last cycle or wait.
+    /// Relative to the end of the last cycle or wait.
     After(Duration),
-    /// So long after the beginning of the run.
+    /// Relative to the beginning of the run.
     At(Duration),
 }
 
 /// The action of a statement.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
-    /// Lets a chip enable fall.
+    /// Selects a chip enable.
     Select(u32),
     /// Latches a command.
     Command(u8),
     /// Latches an address.
     Address(Address),
-    /// Puts data in.
+    /// Transfers data in.
     In(Data),
-    /// Takes this many bytes out, which should be these.
+    /// Transfers this many bytes out, with the expected bytes.
     Out(u32, Option<Wanted>),
     /// Reads the status of the selected LUN (70h), or of the plane of a row (78h).
     Status(Option<Row>, Option<StatusWanted>),
-    /// Lets time pass.
+    /// Advances the time.
     Wait(Duration),
-    /// Waits until R/B# is high, or until all arrays of the target rest, and that should take so long.
+    /// Waits until R/B# is high, or until all arrays of the target are idle, with the expected time.
     WaitReady {
-        /// Whether for the arrays (ARDY) too.
+        /// Whether to wait for the arrays (ARDY) too.
         array: bool,
-        /// From the end of the last cycle.
+        /// Expected time from the end of the last cycle.
         expect: Option<Duration>,
     },
-    /// Sets a time of the host within a cycle, or takes it back.
+    /// Sets or resets a time of the host within a cycle.
     Host(Parameter, Option<Duration>),
     /// Drives the write-protect pin.
     Protect(bool),
-    /// R/B# should be high, or low.
+    /// Expects R/B# to be high, or low.
     ExpectReady(bool),
-    /// The next statement should be refused, for this reason.
+    /// Expects the next statement to be rejected with this reason.
     ExpectFailure(String),
     /// 00h, address, a second byte, and the wait for R/B#.
     Read(Place, u8),
@@ -105,7 +106,7 @@ pub enum Action {
     Program(Place, Data, u8),
     /// 60h, row, a second byte, and the wait for R/B#.
     Erase(Row, u8),
-    /// The same statements this many times.
+    /// Repeats statements this many times.
     Repeat(u32, Vec<Statement>),
 }
 
@@ -116,13 +117,13 @@ pub enum Address {
     Bytes(Vec<u8>),
     /// C1 C2.
     Column(u32),
-    /// R1 R2 R3 (R4 where a part has more rows than three can name).
+    /// R1 R2 R3 (and R4 if three cannot address all rows of the part).
     Row(Row),
-    /// C1 C2 and those of the row.
+    /// C1 C2 and the row.
     Full(Place),
 }
 
-/// A byte of a page.
+/// The address of a byte of a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     /// The page.
@@ -131,14 +132,14 @@ pub struct Place {
     pub column: u32,
 }
 
-/// Bytes that a script names.
+/// Data in a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Data {
-    /// Each of them.
+    /// Literal bytes.
     Bytes(Vec<u8>),
     /// The same byte this many times.
     Fill(u32, u8),
-    /// This many random bytes, which follow from the seed.
+    /// This many random bytes from the seed.
     Random(u32, u64),
 }
 
@@ -153,7 +154,7 @@ impl Data {
     }
 }
 
-/// `count` bytes that follow from `seed`; fewer of them are the first of more.
+/// `count` random bytes from `seed`; a shorter sequence is a prefix of a longer one.
 fn random(count: u32, seed: u64) -> Vec<u8> {
     let mut stream = Seed(seed).stream("data of scripts", 0);
     let words = (0..count.div_ceil(8)).flat_map(|_| stream.bits().to_le_bytes());
@@ -161,19 +162,17 @@ fn random(count: u32, seed: u64) -> Vec<u8> {
 }
 
 impl Script {
-    /// Reads a script; `name` is what complaints call it, before the number of a line.
+    /// Parses a script; complaints have `name` and the line number as key.
     ///
-    /// # Errors
-    /// Every line that cannot be read: what was found there and what was wanted.
+    /// # Errors A complaint for every invalid line.
     pub fn parse(name: &str, text: &str) -> Result<Self, Complaints> {
         parse::parse(name, text)
     }
 
-    /// The bus that the script asks for, with LUNs of `part`.
+    /// The bus of the script, with LUNs of `part`.
     ///
-    /// # Errors
-    /// The errors of the wiring, and rows and columns that address cycles cannot name; `name` as for
-    /// [`Self::parse`].
+    /// # Errors Complaints about the wiring, and about rows that the address cycles cannot express; `name` as
+    /// for [`Self::parse`].
     pub fn bus(&self, name: &str, part: &Part) -> Result<Bus, Complaints> {
         let setup = &self.setup;
         let pace = if setup.exact { Pace::Exact } else { Pace::Earliest };
@@ -190,14 +189,14 @@ impl Script {
         wrong.or_ok(bus)
     }
 
-    /// Does what the script says on `bus`, up to the first cycle that is refused against its expectation, and lets the
-    /// arrays come to rest.
+    /// Runs the script on `bus`, up to the first unexpected rejection of a cycle, and waits until the arrays
+    /// are idle.
     pub fn run(&self, bus: &mut Bus) -> Transcript {
         run::run(self, bus)
     }
 }
 
-/// Complains about rows whose numbers reach into each other's bits.
+/// Checks that the components of row addresses fit their bits.
 fn check_rows(statements: &[Statement], addressing: &RowAddressing, name: &str, wrong: &mut Complaints) {
     for Statement { line, action, .. } in statements {
         let row = match action {

@@ -1,8 +1,8 @@
-//! Which cycle may follow which: the cycles of one target become commands.
+//! The command decoder of a target: the legal order of cycles, and their decoding into commands.
 //!
-//! The table `FOLLOWS` says what a cycle is taken for in each state; which bytes belong together stands in
-//! [`COMMANDS`](super::command::COMMANDS). The commands that a LUN took before are in
-//! [`History`](super::history::History).
+//! The table `FOLLOWS` has the interpretation of each cycle in each state;
+//! [`COMMANDS`](super::command::COMMANDS) has the bytes of commands. [`History`](super::history::History)
+//! tracks the previous commands of a LUN.
 
 use super::command::{self, Address, Command, Data, Operation};
 use super::failure::{FailureKind, Fault};
@@ -23,19 +23,19 @@ pub enum Cycle {
     DataOut,
 }
 
-/// Where a target stands between two cycles.
+/// The state of a target between two cycles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum State {
     /// No command is open.
     #[default]
     Rest,
-    /// The first byte is latched, address cycles are wanted.
+    /// The first byte is latched, address cycles follow.
     Opened,
-    /// The address is latched, the second byte is wanted.
+    /// The address is latched, the second byte follows.
     Addressed,
-    /// The address of a program is latched: data, another address or the second byte.
+    /// The address of a program is latched: data, another address or the second byte follow.
     Loading,
-    /// The address of a feature is latched: four bytes are wanted.
+    /// The address of a feature is latched: four bytes follow.
     Feature,
 }
 
@@ -50,11 +50,11 @@ enum Taken {
     Byte,
     /// Bytes for the register or the feature.
     Data,
-    /// Bytes from what was read last.
+    /// Data out of the last read.
     Output,
-    /// It is refused, unless the address is complete already or was left out.
+    /// Rejected, unless the address is complete already or omitted.
     Early,
-    /// It is refused.
+    /// Rejected.
     Refused,
 }
 
@@ -72,7 +72,7 @@ const FOLLOWS: [(State, [Taken; 4]); 5] = {
     ]
 };
 
-/// The most address cycles of a command: two of the column, four of the row.
+/// Maximum address cycles of a command: two of the column, four of the row.
 const MOST_CYCLES: usize = 6;
 
 /// The address cycles so far, C1 or R1 first.
@@ -87,14 +87,14 @@ impl Latch {
         u32::from(self.bytes[0]) | u32::from(self.bytes[1]) << 8
     }
 
-    /// The row, in the last `cycles`.
+    /// The row address, in the last `cycles`.
     fn row(&self, cycles: usize) -> u32 {
         let from = self.count.saturating_sub(cycles);
         self.bytes[from..self.count].iter().rev().fold(0, |row, byte| row << 8 | u32::from(*byte))
     }
 }
 
-/// The cycles of a target between two commands.
+/// The decoder of a target: the cycles since the last command.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Decoder {
     state: State,
@@ -103,14 +103,14 @@ pub struct Decoder {
     latch: Latch,
     /// The first byte of the program whose data are loaded (80h or 85h), and its last full address.
     program: Option<(u8, Latch)>,
-    /// The first byte of the program of which planes are queued.
+    /// The first byte of the program for which planes are queued.
     queued: Option<u8>,
-    /// The row of 00h, five addresses, 05h: the other spelling of 06h.
+    /// The row of 00h, five addresses, 05h: the alternative form of 06h.
     output_row: Option<u32>,
     feature: [u8; 4],
     taken: usize,
     mode: Mode,
-    /// Whether spellings from before ONFI are taken.
+    /// Whether command sequences from before ONFI are accepted.
     compatible: bool,
     /// Cycles of a row address.
     row_cycles: usize,
@@ -119,24 +119,25 @@ pub struct Decoder {
 type Steps = Result<Vec<Step>, FailureKind>;
 
 impl Decoder {
-    /// A target at rest with row addresses of `row_cycles` (3 or 4); `compatible` takes the spellings of [`LEGACY`] too.
+    /// The decoder of an idle target with row addresses of `row_cycles` (3 or 4); `compatible` accepts the
+    /// bytes of [`LEGACY`] too.
     pub fn new(row_cycles: usize, compatible: bool) -> Self {
         Self { row_cycles, compatible, ..Self::default() }
     }
 
-    /// Where it stands.
+    /// The state.
     pub fn state(&self) -> State {
         self.state
     }
 
-    /// Forgets the open command.
+    /// Drops the open command.
     pub fn clear(&mut self) {
         *self = Self::new(self.row_cycles, self.compatible);
     }
 
-    /// A command latch.
+    /// Decodes a command latch.
     pub fn command(&mut self, code: u8) -> Steps {
-        // Resets are taken anywhere.
+        // Resets are accepted in any state.
         if let Some(reset) =
             command::opened_by(code).find(|c| c.legal.while_busy && c.busy == command::BusyTime::Reset)
         {
@@ -145,7 +146,8 @@ impl Decoder {
         }
         let mut steps = self.settle(Cycle::Command)?;
         if self.state == State::Opened {
-            // 00h alone takes effect at once; what follows opens anew, but a second byte misses its address.
+            // 00h alone takes effect at once; the next byte opens a new command, but a second byte lacks its
+            // address.
             if !self.is_back()
                 || (command::confirms(code) && command::find(code, Address::Nothing, None).is_none())
             {
@@ -162,7 +164,7 @@ impl Decoder {
         Ok(steps)
     }
 
-    /// An address latch.
+    /// Decodes an address latch.
     pub fn address(&mut self, byte: u8) -> Steps {
         if self.taken(Cycle::Address) != Taken::Byte {
             return Err(self.refusal(Cycle::Address));
@@ -172,7 +174,7 @@ impl Decoder {
         if self.latch.count == self.most_addresses() { self.addressed() } else { Ok(Vec::new()) }
     }
 
-    /// Data in.
+    /// Decodes data in.
     pub fn data_in(&mut self, data: &[u8]) -> Steps {
         let mut steps = self.settle(Cycle::DataIn)?;
         if self.taken(Cycle::DataIn) != Taken::Data {
@@ -194,7 +196,7 @@ impl Decoder {
         Ok(steps)
     }
 
-    /// Data out.
+    /// Decodes data out.
     pub fn data_out(&mut self) -> Steps {
         if self.is_back() {
             self.state = State::Rest;
@@ -217,7 +219,7 @@ impl Decoder {
         self.state == State::Rest
     }
 
-    /// Whether a prefix for the cell mode was latched that no command has followed yet.
+    /// Whether a prefix for the cell mode is latched without a command after it.
     pub fn is_prefixed(&self) -> bool {
         self.mode != Mode::Usual
     }
@@ -227,7 +229,7 @@ impl Decoder {
         self.state == State::Loading || (self.state == State::Opened && self.program.is_some())
     }
 
-    /// From which edge data in would wait now.
+    /// The edge from which data in would wait.
     pub fn data_edge(&self) -> Option<Edge> {
         match (self.first, self.state) {
             (0x85, State::Opened) if self.address_kind() == Some(Address::Column) => Some(Edge::WriteColumn),
@@ -237,7 +239,7 @@ impl Decoder {
         }
     }
 
-    /// Whether 00h stands without an address: back to the data after a status.
+    /// Whether 00h was latched without an address: return to data out after a status.
     pub fn is_back(&self) -> bool {
         self.state == State::Opened && self.first == 0x00 && self.latch.count == 0
     }
@@ -246,14 +248,14 @@ impl Decoder {
         command::opened_by(self.first).map(|c| c.address.cycles(self.row_cycles)).max().unwrap_or(0)
     }
 
-    /// The kind of the address, when the cycles so far are all of a command that begins like this one.
+    /// The kind of address, if the cycles so far are complete for a command with this first byte.
     fn address_kind(&self) -> Option<Address> {
         let mut kinds = command::opened_by(self.first).map(|c| c.address);
         kinds.find(|address| address.cycles(self.row_cycles) == self.latch.count)
     }
 
-    /// 85h takes two address cycles or five: only the next cycle tells whether two are all of them. A copyback program
-    /// always has five.
+    /// Completes the address of 85h, which has two cycles or five: only the next cycle shows that two are
+    /// complete. A copyback program always has five.
     fn settle(&mut self, cycle: Cycle) -> Steps {
         if self.taken(cycle) != Taken::Early || self.is_back() {
             return Ok(Vec::new());
@@ -291,7 +293,7 @@ impl Decoder {
         Ok(Vec::new())
     }
 
-    /// The byte that an opening byte stands for.
+    /// The ONFI byte for an opening byte.
     fn modern(&self, code: u8) -> u8 {
         let after = match self.queued {
             Some(0x80) => Place::AfterQueuedProgram,
@@ -306,7 +308,7 @@ impl Decoder {
         row.map(|l| l.stands_for)
     }
 
-    /// The address is complete.
+    /// Handles a complete address.
     fn addressed(&mut self) -> Steps {
         let (column, row) = (self.latch.column(), self.latch.row(self.row_cycles));
         let kind = self.address_kind();
@@ -338,7 +340,7 @@ impl Decoder {
         Ok(if named { vec![Step::Row { command: first, row }] } else { Vec::new() })
     }
 
-    /// The second byte, or another address amid the data of a program.
+    /// Handles the second byte, or another address within the data of a program.
     fn confirm(&mut self, code: u8) -> Steps {
         if let Some((first, latch)) = self.program {
             if code == 0x85 {
@@ -373,7 +375,7 @@ impl Decoder {
         Ok(vec![self.finish(command, false)])
     }
 
-    /// The command as a whole; nothing is open afterwards.
+    /// Completes the command; no command is open afterwards.
     fn finish(&mut self, command: &'static Command, legacy: bool) -> Step {
         let (column, mut row) = (self.latch.column(), self.latch.row(self.row_cycles));
         let bytes = [self.latch.bytes[0], self.latch.bytes[1]];

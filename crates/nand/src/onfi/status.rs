@@ -1,4 +1,4 @@
-//! The status register, as 70h and 78h put it out.
+//! The status byte of 70h and 78h.
 
 use std::fmt;
 use std::ops::{BitAnd, BitOr, Not};
@@ -8,24 +8,24 @@ use std::ops::{BitAnd, BitOr, Not};
 pub struct Status(pub u8);
 
 impl Status {
-    /// The last command to the LUN (to the plane, for 78h) failed. Valid while ready, for cache programs while the
-    /// array rests.
+    /// The last command to the LUN (to the plane, for 78h) failed. Valid while ready, for cache programs
+    /// while the array is idle.
     pub const FAIL: Self = Self(0x01);
     /// The cache program before the last failed.
     pub const FAIL_BEFORE: Self = Self(0x02);
-    /// A bit that the command defines.
+    /// A command-specific bit.
     pub const COMMAND_SPECIFIC: Self = Self(0x08);
-    /// A bit that the vendor defines.
+    /// A vendor-specific bit.
     pub const VENDOR_SPECIFIC: Self = Self(0x10);
-    /// The array rests (ARDY).
+    /// The array is idle (ARDY).
     pub const ARRAY_READY: Self = Self(0x20);
-    /// The LUN takes a command, and the other bits are valid (RDY).
+    /// The LUN accepts a command, and the other bits are valid (RDY).
     pub const READY: Self = Self(0x40);
     /// Not write-protected (WP_n).
     pub const UNPROTECTED: Self = Self(0x80);
-    /// At rest, unprotected, nothing failed.
+    /// Idle, unprotected, no failure.
     pub const IDLE: Self = Self(0xE0);
-    /// The array works and no command is taken.
+    /// Busy: no command is accepted.
     pub const BUSY: Self = Self(0x80);
 
     const NAMES: [(Self, &'static str); 7] = [
@@ -43,7 +43,7 @@ impl Status {
         self.0 & other.0 == other.0
     }
 
-    /// This, with the bits of `other` set or cleared.
+    /// The status with the bits of `other` set or cleared.
     #[must_use]
     pub const fn with(self, other: Self, on: bool) -> Self {
         Self(if on { self.0 | other.0 } else { self.0 & !other.0 })

@@ -1,7 +1,7 @@
-//! The times of the host within a cycle: how long its levels last before and after the edges that latch them.
+//! The host's times within a cycle: set-up and hold times of its signals around the latching edges.
 //!
-//! A host keeps what its interface asks for unless it is told its own times, so that a rule can be broken on purpose. Waits between
-//! cycles are those of [`rules`](super::rules).
+//! A host meets the requirements of its interface unless its own times are set, in order to violate a rule on
+//! purpose. Waits between cycles are in [`rules`](super::rules).
 
 use wordline_kernel::{Bytes, Duration};
 
@@ -13,9 +13,9 @@ const INPUTS: &[Edge] = &[Edge::Command, Edge::Address, Edge::DataIn];
 const OUTPUTS: &[Edge] = &[Edge::DataOut, Edge::RegisterOut];
 const ALL: &[Edge] = &[Edge::Command, Edge::Address, Edge::DataIn, Edge::DataOut, Edge::RegisterOut];
 
-/// Each parameter and the cycles that it is in, or the fall of chip enable that it comes before; those that an interface does not
-/// have apply to nothing. After the tables of [`interface`](crate::interface) and the diagrams of ONFI, from memory of the
-/// public specification.
+/// Each parameter and the cycles that it applies to, or the fall of chip enable that it precedes; parameters
+/// that an interface does not have are ignored. After the tables of [`interface`](crate::interface) and the
+/// diagrams of ONFI, from memory of the public specification.
 #[rustfmt::skip]
 pub static WITHIN: [(Parameter, &[Edge]); 24] = {
     use {Edge as E, Parameter as P};
@@ -47,33 +47,33 @@ pub static WITHIN: [(Parameter, &[Edge]); 24] = {
     ]
 };
 
-/// A parameter that is too short: the host's time and the least that the interface asks for.
+/// A parameter that is too short, with the host's time and the minimum of the interface.
 pub type TooShort = (Parameter, Duration, Duration);
 
-/// The host's own times; none unless it is told.
+/// The host's own times; empty by default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostTimes(Vec<(Parameter, Duration)>);
 
 impl HostTimes {
-    /// Sets a time, or takes it back. False if no cycle has the parameter.
+    /// Sets or resets a time. Returns false if no cycle has the parameter.
     pub fn set(&mut self, parameter: Parameter, time: Option<Duration>) -> bool {
         self.0.retain(|(other, _)| *other != parameter);
         self.0.extend(time.map(|time| (parameter, time)));
         WITHIN.iter().any(|(known, _)| *known == parameter)
     }
 
-    /// The first time that a cycle of this kind makes too short on `bus`.
+    /// The first of the host's times that is too short for a cycle of this kind on `bus`.
     pub fn too_short(&self, edge: Edge, bus: &BusTiming) -> Option<TooShort> {
         let timings = Timings::of(bus.interface, bus.mode)?;
         let broken = |(parameter, found): &(Parameter, Duration)| {
             let (_, edges) = WITHIN.iter().find(|(known, _)| known == parameter)?;
             let least = match parameter {
-                // The part may have cycles of its own.
+                // The part may override these cycles.
                 Parameter::Wc => bus.t_wc,
                 Parameter::Rc if bus.interface == Interface::Sdr => bus.data_out.time(1),
                 _ => timings.min(*parameter)?,
             };
-            // Data go at a rate where there is a strobe.
+            // With a strobe, the data rate determines the time of data.
             let paced =
                 *parameter == Parameter::Wc && edge == Edge::DataIn && bus.interface != Interface::Sdr;
             let binds = edges.contains(&edge) && timings.min(*parameter).is_some() && !paced;
@@ -82,7 +82,7 @@ impl HostTimes {
         self.0.iter().find_map(broken)
     }
 
-    /// The host's own command and address cycle.
+    /// The host's own command and address cycle time.
     pub fn latch(&self) -> Option<Duration> {
         self.get(Parameter::Wc)
     }
@@ -91,7 +91,7 @@ impl HostTimes {
         self.0.iter().find(|(other, _)| *other == parameter).map(|(_, time)| *time)
     }
 
-    /// The time of a burst: longer where the host's own cycle is.
+    /// The time of a burst, with the host's own cycle time if that is longer.
     pub fn burst(&self, size: Bytes, cycle: Parameter, bus: &BusTiming) -> Duration {
         let usual = if cycle == Parameter::Rc { bus.burst_out(size) } else { bus.burst_in(size) };
         match self.get(cycle).filter(|_| bus.interface == Interface::Sdr) {

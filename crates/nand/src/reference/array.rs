@@ -1,21 +1,21 @@
-//! The array of a die and the registers before it, clock by clock.
+//! The array of a die and its registers, clock by clock.
 
 use wordline_kernel::Instant;
 
 use super::World;
 use crate::{DieId, Span, Stage};
 
-/// The work of the array after a confirmed command.
+/// The array operation of a confirmed command.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Job {
-    /// Clocks in which a page moves between cache and data register first; then the bus has the cache register, and
-    /// the die is ready.
+    /// Clocks of a preceding page transfer between cache and data register; after it the cache register is
+    /// available to the bus, and the die is ready.
     pub(super) turn: Option<u64>,
-    /// The work of the array then; the die is ready after it if there was no turn.
+    /// The following array operation; the die is ready after it if there was no transfer.
     pub(super) work: Option<Work>,
 }
 
-/// Sensing, programming or erasing.
+/// A sense, program or erase.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Work {
     pub(super) stage: Stage,
@@ -36,9 +36,9 @@ enum State {
 pub(super) struct Array {
     die: DieId,
     state: State,
-    /// The next job, from an edge of its clock on.
+    /// The next job, which begins at an edge of the clock.
     confirmed: Option<Job>,
-    /// RDY has risen and the die has not looked yet.
+    /// RDY has risen, and the die has not polled it yet.
     ready: bool,
 }
 
@@ -47,23 +47,23 @@ impl Array {
         Self { die, state: State::Resting, confirmed: None, ready: false }
     }
 
-    /// ARDY: nothing is done, nor will be before the next command.
+    /// ARDY: the array is idle, without a pending job.
     pub(super) fn rests(&self) -> bool {
         matches!(self.state, State::Resting) && self.confirmed.is_none()
     }
 
-    /// Takes what a command was confirmed for. The die waits for RDY, so that there is one job at a time.
+    /// Queues the job of a confirmed command. The die waits for RDY, so that there is one job at a time.
     pub(super) fn confirm(&mut self, job: Job) {
         assert!(self.confirmed.is_none(), "a busy die takes no command");
         self.confirmed = Some(job);
     }
 
-    /// Whether RDY has risen since it was asked last.
+    /// Whether RDY has risen since the last call.
     pub(super) fn take_ready(&mut self) -> bool {
         std::mem::take(&mut self.ready)
     }
 
-    /// One clock less to go.
+    /// Counts down one clock.
     pub(super) fn tick(&mut self, world: &mut World<'_>) {
         match &mut self.state {
             State::Resting => {}
@@ -72,7 +72,7 @@ impl Array {
         self.settle(world);
     }
 
-    /// An edge of its clock: a confirmed job begins if the array rests.
+    /// Handles a clock edge: a confirmed job begins if the array is idle.
     pub(super) fn begin(&mut self, world: &mut World<'_>) {
         if !matches!(self.state, State::Resting) {
             return;
@@ -90,7 +90,7 @@ impl Array {
         self.state = State::Working { left: work.clocks, work, begin, signals };
     }
 
-    /// The transition at the end of a count.
+    /// Handles the end of a count.
     fn settle(&mut self, world: &mut World<'_>) {
         match self.state {
             State::Turning { left: 0, work } => {

@@ -1,4 +1,4 @@
-//! A channel, clock by clock: the cycles of the die that holds the bus, and the arbiter.
+//! A channel, clock by clock: the cycles of the die with the bus grant, and the arbiter.
 
 use std::collections::VecDeque;
 
@@ -10,17 +10,17 @@ use crate::chain::Cycle;
 use crate::chips::LATCHES_IN_A_ROW;
 use crate::{ChannelId, DieId, Span, Stage};
 
-/// A die holds the bus.
+/// The current bus grant.
 #[derive(Clone, Debug)]
 struct Holder {
     die: DieId,
     command: u32,
     /// Cycles that have not begun.
     cycles: VecDeque<Cycle>,
-    /// Clocks left of the cycle that has, and whether that puts data out.
+    /// Remaining clocks of the current cycle, and whether it is data out.
     left: u64,
     puts_out: bool,
-    /// The stage that it belongs to, and since when.
+    /// The current stage and its begin.
     stage: Option<(Stage, Instant)>,
 }
 
@@ -29,9 +29,9 @@ struct Holder {
 pub(super) struct Channel {
     id: ChannelId,
     holder: Option<Holder>,
-    /// Latches that went before data that wait.
+    /// Consecutive latches granted before waiting data.
     latches: u32,
-    /// Since when no data are put out any more.
+    /// End of the last data out.
     quiet_since: Option<Instant>,
 }
 
@@ -40,7 +40,7 @@ impl Channel {
         Self { id: ChannelId(id), holder: None, latches: 0, quiet_since: None }
     }
 
-    /// One clock less to go; the bus is free after the last one of the last cycle.
+    /// Counts down one clock; the bus is free after the last cycle.
     pub(super) fn tick(&mut self, world: &mut World<'_>, dies: &mut [Die]) {
         let Some(holder) = &mut self.holder else { return };
         holder.left -= 1;
@@ -51,8 +51,8 @@ impl Channel {
         }
     }
 
-    /// Gives a free bus to a die that wants it: one that only latches a command before one that moves data, unless too
-    /// many have, then the one that has asked first, then the one with the lowest number.
+    /// Grants a free bus to a waiting die: dies that only latch a command before dies that transfer data,
+    /// unless too many latches went first; then in the order of requests; then the lowest number.
     pub(super) fn arbitrate(&mut self, world: &mut World<'_>, dies: &mut [Die]) {
         if self.holder.is_some() {
             return;
@@ -79,7 +79,7 @@ impl Channel {
 }
 
 impl Holder {
-    /// Goes on to the next cycle that takes time; true if there is none.
+    /// Advances to the next cycle that takes time; returns true if there is none.
     fn is_over(&mut self, world: &mut World<'_>, quiet_since: &mut Option<Instant>) -> bool {
         while self.left == 0 {
             if std::mem::take(&mut self.puts_out) {
@@ -106,7 +106,7 @@ impl Holder {
         false
     }
 
-    /// The present stage is over.
+    /// Ends the current stage.
     fn close(&mut self, world: &mut World<'_>) {
         if let Some((stage, begin)) = self.stage.take() {
             let length: Duration = world.now - begin;
@@ -116,7 +116,7 @@ impl Holder {
     }
 }
 
-/// Time left of the bus's turnaround when a command is to be latched.
+/// The remaining turnaround time of the bus before a command latch.
 fn turnaround(cycle: Cycle, world: &World<'_>, quiet_since: Option<Instant>) -> Option<Duration> {
     let (Cycle::Command(_) | Cycle::Confirm(_)) = cycle else { return None };
     let from = quiet_since? + world.part.bus.t_rhw;

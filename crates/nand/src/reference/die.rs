@@ -1,4 +1,4 @@
-//! The state machine of a die as its controller sees it: one command after the other, step by step.
+//! The state machine of a die in the controller: its commands one after the other, step by step.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -12,30 +12,30 @@ use crate::drive::List;
 use crate::geometry::PlaneBlock;
 use crate::{Command, DieId, Operation, PageId, Stage};
 
-/// The step for which a command holds the bus.
+/// The step for which a command needs the bus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
-    /// Command, addresses, and data of a program.
+    /// The first phase: command, addresses, and data of a program.
     Opening,
-    /// 31, 00-31 or 3F: the sensed page goes to the cache register.
+    /// 31, 00-31 or 3F: the sensed page moves to the cache register.
     Turn,
     /// Data out.
     DataOut,
-    /// The second half of a copyback.
+    /// The program of a copyback.
     Copy,
-    /// The status register.
+    /// Status register read.
     Status,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum State {
-    /// It takes a command.
+    /// It accepts a command.
     Idle,
-    /// It has wanted the bus since then.
+    /// It waits for the bus.
     Wants { step: Step, since: Instant },
-    /// It holds the bus.
+    /// It has the bus.
     Holds { step: Step },
-    /// It is busy: not RDY.
+    /// It is busy (not RDY).
     Busy { step: Step },
 }
 
@@ -43,9 +43,9 @@ enum State {
 #[derive(Clone, Debug)]
 pub(super) struct Die {
     id: DieId,
-    /// The present command and those after it.
+    /// The current command and the following ones.
     commands: VecDeque<Command>,
-    /// The number of the present command.
+    /// Number of the current command.
     serial: u32,
     state: State,
     pub(super) array: Array,
@@ -65,7 +65,7 @@ impl Die {
         self.serial
     }
 
-    /// Whether the list is carried out and the array rests.
+    /// Whether the list is complete and the array is idle.
     pub(super) fn is_done(&self) -> bool {
         self.commands.is_empty() && self.array.rests()
     }
@@ -74,7 +74,7 @@ impl Die {
         self.commands.front().expect("a die at work has a command")
     }
 
-    /// Looks at the signals of its array, and takes a command if it can.
+    /// Polls the signals of its array, and starts a command if possible.
     pub(super) fn update(&mut self, world: &World<'_>) {
         if let State::Busy { step } = self.state {
             if !self.array.take_ready() {
@@ -90,7 +90,7 @@ impl Die {
         }
     }
 
-    /// The command's next step once the die is ready again; none if the command is over as far as the die is concerned.
+    /// The next step of the command once the die is ready; `None` if the command is over for the die.
     fn after_busy(&self, step: Step, world: &World<'_>) -> Option<Step> {
         match (self.command().operation, step) {
             (Operation::Read, _) | (Operation::ReadCache { .. }, Step::Turn) => Some(Step::DataOut),
@@ -106,13 +106,13 @@ impl Die {
         self.state = State::Idle;
     }
 
-    /// A die that is ready takes the next command. Only programs, which need the cache register alone, and what goes
-    /// on with a sequence of cache reads do not wait for the array.
+    /// Starts the next command of a ready die. Only programs, which need the cache register alone, and the
+    /// continuation of cache reads do not wait for the array.
     fn take_command(&mut self, world: &World<'_>) {
         let Some(command) = self.commands.front() else { return };
         let (step, behind) = match command.operation {
             Operation::ReadCache { first: false, .. } => (Step::Turn, true),
-            // The pages of a word line go to the registers from which the array works.
+            // The pages of a word line go to the registers that the array uses.
             Operation::Program | Operation::ProgramCache => (Step::Opening, !world.part.geometry.one_shot),
             _ => (Step::Opening, false),
         };
@@ -121,7 +121,7 @@ impl Die {
         }
     }
 
-    /// How urgently it wants the bus, if it does: the least goes first.
+    /// The priority of its bus request, if any: the smallest goes first.
     pub(super) fn wish(&self) -> Option<(bool, Instant, DieId)> {
         let State::Wants { step, since } = self.state else { return None };
         let programs = matches!(self.command().operation, Operation::Program | Operation::ProgramCache);
@@ -129,7 +129,7 @@ impl Die {
         Some((moves_data, since, self.id))
     }
 
-    /// It gets the bus: for which cycles.
+    /// Grants the bus and returns the cycles.
     pub(super) fn grant(&mut self, world: &World<'_>) -> Vec<Cycle> {
         let State::Wants { step, .. } = self.state else { unreachable!("it wants the bus") };
         self.state = State::Holds { step };
@@ -154,7 +154,7 @@ impl Die {
         hold.cycles(&shape)
     }
 
-    /// Its hold of the bus is over.
+    /// Ends the bus grant.
     pub(super) fn release(&mut self, world: &mut World<'_>) {
         let State::Holds { step } = self.state else { unreachable!("it holds the bus") };
         if matches!(step, Step::DataOut | Step::Status) {
@@ -165,7 +165,7 @@ impl Die {
         self.array.confirm(self.job(step, world));
     }
 
-    /// The job that the command gives the array after `step`.
+    /// The array job of the command after `step`.
     fn job(&self, step: Step, world: &mut World<'_>) -> Job {
         let Command { operation, page, .. } = *self.command();
         let turn = Some(world.nand_clocks(world.part.timing.cache_busy));
@@ -186,24 +186,24 @@ impl Die {
             _ => part.timing.erase,
         };
         let clocks = world.asked_clocks(self.command(), stage, (number, &blocks), time);
-        // A copyback writes to the planes that it read.
+        // A copyback programs the planes that it has read.
         let seen = if stage == Stage::Ton { of_page } else { page };
         Job { turn, work: Some(self.work(world, stage, seen, clocks, ahead)) }
     }
 
-    /// The array's work for the present command, or for the one after it.
+    /// The array operation of the current command, or of the next one.
     fn work(&self, world: &World<'_>, stage: Stage, first: PageId, clocks: u64, ahead: u32) -> Work {
         let planes = self.planes(world, first).fold(0, |planes, plane| planes | 1 << plane);
         Work { stage, planes, clocks, command: self.serial + ahead }
     }
 
-    /// The planes that take part, from that of `first` on.
+    /// The planes of the command, from that of `first` on.
     fn planes(&self, world: &World<'_>, first: PageId) -> Range<u32> {
         let plane = world.geometry.split(first).1 % world.geometry.planes_per_row;
         plane..plane + self.command().planes
     }
 
-    /// The page's number in its block, and its block in every plane that takes part.
+    /// The page's number in its block, and the block in every plane of the command.
     fn place(&self, world: &World<'_>, first: PageId) -> (u32, Vec<PlaneBlock>) {
         let (block, offset) = world.geometry.split(first);
         let blocks = world.geometry.plane_blocks(block, self.planes(world, first));
@@ -211,7 +211,8 @@ impl Die {
     }
 }
 
-/// Whether 31, which names no page, senses `next` after `page`: the next page of the block, in the same planes.
+/// Whether 31, which has no address, senses `next` after `page`: the next page of the block, in the same
+/// planes.
 fn follows(world: &World<'_>, page: PageId, next: PageId) -> bool {
     let planes = world.geometry.planes_per_row;
     let ((block, at), (next_block, next_at)) = (world.geometry.split(page), world.geometry.split(next));

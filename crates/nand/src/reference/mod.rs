@@ -1,13 +1,14 @@
 //! The reference mode: every entity is updated at every edge of its clock (NANDFlashSim, section 6.2).
 //!
-//! It is there to be obviously right, and says the rules a second time, without the calendar, the look-ahead and the
-//! tables of [`Chips`](crate::Chips): a channel counts down the clocks of one cycle after the other, an array those
-//! of its work, and a die waits for their signals. It shares with the fast mode what is fact, not mechanism: the
-//! cycles of a chain ([`Hold`](crate::chain::Hold)) and the times of the part.
+//! It is written to be obviously correct: a second implementation of the rules, without the calendar, the
+//! look-ahead and the tables of [`Chips`](crate::Chips). A channel counts down the clocks of its cycles, an
+//! array the clocks of its operation, and a die waits for their signals. It shares only data with the fast
+//! mode: the cycles of a chain ([`Hold`](crate::chain::Hold)) and the times of the part.
 //!
-//! Its cost is the simulated time divided by the shorter period, times the dies: some ten nanoseconds for each, so
-//! that a millisecond of one die at 1 ns takes some ten milliseconds. Take it to check the fast mode, or to watch a
-//! few commands; with [`Clocks::CONTINUOUS`](crate::clock::Clocks::CONTINUOUS) every picosecond is an edge.
+//! Its run time is proportional to the simulated time divided by the shorter period, times the number of
+//! dies: some ten nanoseconds for each, so that a millisecond of one die at 1 ns takes some ten milliseconds.
+//! Use it to check the fast mode, or to trace a few commands; with
+//! [`Clocks::CONTINUOUS`](crate::clock::Clocks::CONTINUOUS) every picosecond is an edge.
 
 mod array;
 mod channel;
@@ -24,7 +25,7 @@ use crate::{CellMode, Command, Geometry, Latency, Parameters, Part, PlaneBlock, 
 use channel::Channel;
 use die::Die;
 
-/// Dies and channels that are stepped clock by clock.
+/// A simulator of dies and channels that steps clock by clock.
 #[derive(Clone, Debug)]
 pub struct Reference {
     part: Part,
@@ -33,12 +34,12 @@ pub struct Reference {
     cells: Cells,
 }
 
-/// The state that all entities share.
+/// The shared state of all entities.
 struct World<'a> {
     part: &'a Part,
-    /// The part in each mode that it has, and its times there.
+    /// The part in each of its modes, with its array times.
     views: Vec<(CellMode, Part, Latency)>,
-    /// The parameters of the cells.
+    /// The cell model and the parameter sets.
     asked: Asked,
     geometry: &'a Geometry,
     wiring: Wiring,
@@ -47,7 +48,7 @@ struct World<'a> {
 }
 
 impl World<'_> {
-    /// The part and its times as a command sees them.
+    /// The part and its array times in the mode of a command.
     fn view(&self, command: &Command) -> (&Part, &Latency) {
         let mode = command.mode.unwrap_or_default();
         let is_it = |view: &&(CellMode, Part, Latency)| {
@@ -57,7 +58,7 @@ impl World<'_> {
         (part, latency)
     }
 
-    /// The clocks that the array works for a command, for a page of this number in these blocks.
+    /// The clocks of the array operation of a command, for a page of this number in these blocks.
     fn asked_clocks(
         &mut self,
         command: &Command,
@@ -74,18 +75,18 @@ impl World<'_> {
         self.nand_clocks(time)
     }
 
-    /// The clocks of the controller that something takes.
+    /// `time` in clocks of the controller.
     fn host_clocks(&self, time: Duration) -> u64 {
         clocks(self.wiring.clocks.host, time)
     }
 
-    /// The clocks of a die that something takes.
+    /// `time` in clocks of the dies.
     fn nand_clocks(&self, time: Duration) -> u64 {
         clocks(self.wiring.clocks.nand, time)
     }
 }
 
-/// The cells of all dies.
+/// The cell model of all dies.
 fn asked(cells: &Cells) -> Asked {
     let mut asked = Asked::default();
     for (number, parameters) in (1..).zip(&cells.sets) {
@@ -97,7 +98,7 @@ fn asked(cells: &Cells) -> Asked {
     asked
 }
 
-/// The part in each mode that commands may be spelled in.
+/// The part in each mode of commands.
 fn views(part: &Part, wiring: &Wiring) -> Vec<(CellMode, Part, Latency)> {
     let all = [CellMode::Native, CellMode::Slc, CellMode::TwoBit, CellMode::Reprogrammed(0)];
     let view = |mode| {
@@ -113,26 +114,25 @@ fn clocks(clock: Clock, time: Duration) -> u64 {
 }
 
 impl Reference {
-    /// Dies of this part, wired like this.
+    /// A simulator of dies of this part.
     pub fn new(part: Part, geometry: Geometry, wiring: Wiring) -> Self {
         Self { part, geometry, wiring, cells: Cells::default() }
     }
 
-    /// The same dies over `cells`.
+    /// The same dies with the cell model `cells`.
     pub fn over(self, cells: Cells) -> Self {
         Self { cells, ..self }
     }
 
-    /// Carries out `lists` and returns what [`fast`](crate::drive::fast) returns for them.
+    /// Runs `lists` and returns the same spans as [`fast`](crate::drive::fast).
     ///
-    /// # Errors
-    /// As there.
+    /// # Errors As for [`fast`](crate::drive::fast).
     pub fn run(&self, lists: &[List]) -> Result<Vec<Span>, ListError> {
         let Self { part, geometry, wiring, cells } = self;
         let serials = first_serials(part, *geometry, lists, cells.sets.len())?;
         let mut dies: Vec<Die> =
             lists.iter().zip(serials).map(|(list, first)| Die::new(list, first)).collect();
-        // In the order of their numbers, which is that of ties.
+        // In the order of their numbers, which decides ties.
         dies.sort_by_key(Die::id);
         let mut channels: Vec<Channel> = (0..geometry.channels).map(Channel::new).collect();
         let mut world = World {
@@ -160,12 +160,12 @@ impl Reference {
     }
 }
 
-/// Whose edge the earlier of the next two edges is: of the controller's clock, of the dies' clock.
+/// Whether the next edge is of the controller's clock, and whether it is of the dies' clock.
 fn edges(host: Instant, nand: Instant) -> (bool, bool) {
     (host <= nand, nand <= host)
 }
 
-/// One instant: what was being counted goes on by one clock, then what follows from that begins.
+/// Simulates one instant: counts continue by one clock, then operations that depend on them begin.
 fn step(world: &mut World<'_>, dies: &mut [Die], channels: &mut [Channel], (host, nand): (bool, bool)) {
     if nand {
         dies.iter_mut().for_each(|die| die.array.tick(world));

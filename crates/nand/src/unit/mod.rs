@@ -1,8 +1,9 @@
-//! A logical unit: dies on one bus, driven by accesses to pages, without an FTL (NANDFlashSim, sections 6 and 8).
+//! A logical unit: dies on one bus, driven by page accesses, without an FTL (NANDFlashSim, sections 6 and 8).
 //!
-//! The host keeps a number of accesses outstanding. Each is taken apart into pages, a [`Scheduler`] says where they
-//! lie, and what waits for a die is joined into multi-plane commands and cache sequences as far as the unit's modes
-//! and the plane addressing rule allow. The dies' commands interleave as the bus allows.
+//! The host keeps a number of accesses outstanding. Each is split into pages, a [`Scheduler`] maps these to
+//! dies and planes, and the queued pages of a die are combined into multi-plane commands and cache sequences
+//! as far as the options of the unit and the plane addressing rule allow. The commands of the dies interleave
+//! as the bus allows.
 
 mod queue;
 mod report;
@@ -26,22 +27,22 @@ pub use report::UnitReport;
 use scheduler::Scheduler;
 pub use scheduler::{Place, SchedulerKind};
 
-/// A logical unit as it is written in a configuration.
+/// The configuration of a logical unit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UnitFile {
     /// Dies on the bus.
     pub dies: u32,
-    /// Accesses that the host keeps outstanding.
+    /// Queue depth: accesses that the host keeps outstanding.
     #[serde(default = "native_command_queue")]
     pub queue_depth: u32,
-    /// How pages are spread and served.
+    /// Placement and order of pages.
     #[serde(default)]
     pub scheduler: SchedulerKind,
-    /// Whether pages that obey the plane addressing rule go in one multi-plane command.
+    /// Whether pages that satisfy the plane addressing rule are combined into multi-plane commands.
     #[serde(default)]
     pub multi_plane: bool,
-    /// Whether reads and programs that follow each other on a die use the cache register.
+    /// Whether consecutive reads and programs of a die use the cache register.
     #[serde(default)]
     pub cache: bool,
     /// Whether the dies share one chip enable.
@@ -53,15 +54,15 @@ pub struct UnitFile {
     /// The clock domains.
     #[serde(default)]
     pub clocks: ClockPeriods,
-    /// Where the array's times come from.
+    /// The model of array times.
     #[serde(default)]
     pub latency: LatencyModel,
-    /// Whether a broken limit of the part ends the run; else it is counted.
+    /// Whether an exceeded limit of the part ends the run; otherwise it is counted.
     #[serde(default)]
     pub fatal_limits: bool,
 }
 
-/// 32, as the paper's I/O queue (section 8.1).
+/// 32, as in the paper's I/O queue (section 8.1).
 fn native_command_queue() -> u32 {
     32
 }
@@ -71,7 +72,7 @@ fn yes() -> bool {
 }
 
 impl UnitFile {
-    /// A logical unit of this many dies with nothing but legacy operations.
+    /// A logical unit of this many dies with only legacy operations.
     pub fn legacy(dies: u32) -> Self {
         Self {
             dies,
@@ -87,7 +88,7 @@ impl UnitFile {
         }
     }
 
-    /// The geometry of a unit of `part`, or everything that is wrong.
+    /// The geometry of a unit of `part`, or all complaints.
     pub fn check(&self, part: &Part) -> Result<Geometry, Complaints> {
         let mut wrong = Complaints::default();
         wrong.require((1..=64).contains(&self.dies), "dies", self.dies, "from 1 to 64");
@@ -128,37 +129,37 @@ pub enum Access {
     Read {
         /// The first page.
         page: u32,
-        /// How many.
+        /// Number of pages.
         count: u32,
     },
     /// Writes `count` pages from `page` on.
     Write {
         /// The first page.
         page: u32,
-        /// How many.
+        /// Number of pages.
         count: u32,
     },
-    /// Copies within the die, page by page: source and destination lie in the same planes. A one-shot part has no
-    /// copyback of a word line, so that its pages are read and written over the bus.
+    /// Copies within the die, page by page: source and destination are in the same planes. A one-shot part
+    /// has no copyback of a word line, so that its pages are read and written over the bus.
     Copy {
         /// The first page.
         page: u32,
-        /// The first page to be written.
+        /// The first destination page.
         to: u32,
-        /// How many.
+        /// Number of pages.
         count: u32,
     },
-    /// Erases the blocks that `count` pages from `page` on lie in, one block for each page.
+    /// Erases the blocks of `count` pages from `page` on, one block for each page.
     Erase {
         /// The first page.
         page: u32,
-        /// How many.
+        /// Number of pages.
         count: u32,
     },
 }
 
 impl Access {
-    /// The first page and how many there are.
+    /// The first page and the number of pages.
     fn pages(self) -> (u32, u32) {
         match self {
             Self::Read { page, count }
@@ -168,22 +169,22 @@ impl Access {
         }
     }
 
-    /// Whether data go from the host to the unit or back.
+    /// Whether data are transferred between host and unit.
     fn moves_data(self) -> bool {
         matches!(self, Self::Read { .. } | Self::Write { .. })
     }
 }
 
-/// A run ended because the part's limits were broken.
+/// The end of a run because a limit of the part was exceeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LimitBroken {
-    /// When.
+    /// Time of the end.
     pub at: Instant,
-    /// The first access that the command serves, counted from 0.
+    /// The first access of the command, counted from 0.
     pub access: u64,
     /// The first physical page of the command.
     pub page: PageId,
-    /// All that was broken since the beginning.
+    /// Counts of all exceeded limits since the beginning.
     pub limits: Violations,
 }
 
@@ -203,18 +204,18 @@ impl std::fmt::Display for LimitBroken {
 
 impl std::error::Error for LimitBroken {}
 
-/// Why a unit did not carry out all accesses.
+/// The reason why a unit did not execute all accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnitError {
-    /// A limit of the part was broken, and limits are fatal.
+    /// A limit of the part was exceeded, and limits are fatal.
     Limit(LimitBroken),
-    /// An access goes beyond the last page: it was not begun, and those before it are over.
+    /// An access extends beyond the last page: it was not started, and those before it are complete.
     Beyond {
         /// The access, counted from 0.
         access: u64,
-        /// Its first page, or the first one to be written.
+        /// Its first page, or its first destination page.
         page: u32,
-        /// How many pages it has.
+        /// Number of its pages.
         count: u32,
         /// Pages of the unit.
         pages: u32,
@@ -234,28 +235,28 @@ impl std::fmt::Display for UnitError {
 
 impl std::error::Error for UnitError {}
 
-/// An access that is not over.
+/// An outstanding access.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     number: u64,
-    /// Pages and blocks that are not done.
+    /// Pages and blocks that are not complete.
     left: u32,
     since: Instant,
-    /// Bytes that it moves between host and unit.
+    /// Bytes that it transfers between host and unit.
     bytes: Bytes,
 }
 
-/// A logical unit at work.
+/// A logical unit.
 pub struct LogicalUnit {
     chips: Chips,
     calendar: Calendar<Event>,
     scheduler: Box<dyn Scheduler>,
     shape: Shape,
-    /// Planes that one command may join.
+    /// Maximum planes of a command.
     most: u32,
     cache: bool,
     fatal_limits: bool,
-    /// Data of one program unit in one plane.
+    /// Data bytes of a program unit in one plane.
     unit: Bytes,
     queues: Queues,
     slots: Vec<Slot>,
@@ -270,7 +271,7 @@ pub struct LogicalUnit {
 }
 
 impl LogicalUnit {
-    /// The unit of this many dies of `part`, or everything that is wrong.
+    /// The unit of `part`, or all complaints.
     ///
     /// Ranges of the part's times are drawn from `seed`.
     pub fn new(part: &Part, file: &UnitFile, seed: Seed) -> Result<Self, Complaints> {
@@ -317,7 +318,7 @@ impl LogicalUnit {
         self.shape.dies * self.shape.planes * self.shape.rows
     }
 
-    /// Data of a program unit in one plane.
+    /// Data bytes of a program unit in one plane.
     pub fn page_size(&self) -> Bytes {
         self.unit
     }
@@ -337,11 +338,10 @@ impl LogicalUnit {
         self.chips.take_spans()
     }
 
-    /// Carries out `accesses` in a closed loop: the next one enters when one of those outstanding has ended.
+    /// Runs `accesses` in a closed loop: the next one is submitted when an outstanding one completes.
     ///
-    /// # Errors
-    /// The first broken limit, if limits are fatal, which stops everything; or the first access beyond the unit, when those
-    /// before it are over.
+    /// # Errors The first exceeded limit, if limits are fatal, which ends the run; or the first access beyond
+    /// the unit, when those before it are complete.
     pub fn run(&mut self, accesses: impl IntoIterator<Item = Access>) -> Result<(), UnitError> {
         let mut accesses = accesses.into_iter();
         let mut beyond = self.admit(&mut accesses).err();
@@ -363,7 +363,7 @@ impl LogicalUnit {
         beyond.map_or(Ok(()), Err)
     }
 
-    /// That the unit has the pages of an access.
+    /// Checks that the unit has the pages of an access.
     fn check(&self, access: Access) -> Result<(), UnitError> {
         let (page, count) = access.pages();
         let to = if let Access::Copy { to, .. } = access { to } else { page };
@@ -375,7 +375,7 @@ impl LogicalUnit {
         }
     }
 
-    /// Lets accesses in while there is room in the queue, up to one that the unit has no pages for.
+    /// Submits accesses while the queue has free slots, up to the first that is beyond the unit.
     fn admit(&mut self, accesses: &mut impl Iterator<Item = Access>) -> Result<(), UnitError> {
         let (mut dies, mut checked) = (0, Ok(()));
         while let Some(slot) = self.free.last().copied() {
@@ -393,7 +393,8 @@ impl LogicalUnit {
             let bytes = if access.moves_data() { self.unit * u64::from(count) } else { Bytes(0) };
             self.slots[slot as usize] = Slot { number, left: 0, since, bytes };
             self.arrived += 1;
-            // Row by row, so that the pages of a word line that one program wrote are read one after the other.
+            // Stripe by stripe, so that the pages of a word line written by one program are read one after
+            // the other.
             let (stripe, mut n) = (self.shape.dies * self.shape.planes, 0);
             while n < count {
                 let to = n + (count - n).min(stripe - (from + n) % stripe);
@@ -405,7 +406,7 @@ impl LogicalUnit {
         checked
     }
 
-    /// Program units of an access that lie in one row arrive: the dies that they are for (bit n for die n).
+    /// Queues the program units of an access within one stripe. Returns their dies (bit n for die n).
     #[inline]
     fn arrive(&mut self, access: Access, units: Range<u32>, slot: u32) -> u64 {
         let pages = self.chips.part().pages_per_program();
@@ -413,7 +414,7 @@ impl LogicalUnit {
         let mut dies = 0;
         let reads = match access {
             Access::Read { .. } => pages,
-            // The pins have no copyback of a whole word line: its pages go out and come in again.
+            // There is no copyback of a whole word line: its pages are transferred out and in again.
             Access::Copy { .. } if pages > 1 => pages,
             _ => 0,
         };
@@ -435,7 +436,7 @@ impl LogicalUnit {
         dies
     }
 
-    /// Lets the page that stores `bit` of program unit `n` wait for its die: that die's bit.
+    /// Queues the page that stores `bit` of program unit `n` for its die. Returns the bit of this die.
     #[inline]
     fn push(&mut self, n: u32, bit: u32, work: Work, slot: u32) -> u64 {
         let (die, page) = self.page_of(n, bit);
@@ -446,7 +447,8 @@ impl LogicalUnit {
         1 << die.0
     }
 
-    /// Where the page that stores `bit` of a program unit is; page by page parts have bit 0 alone.
+    /// The address of the page that stores `bit` of a program unit; parts that program page by page have only
+    /// bit 0.
     #[inline]
     fn page_of(&self, n: u32, bit: u32) -> (DieId, PageId) {
         let geometry = self.chips.geometry();
@@ -457,7 +459,7 @@ impl LogicalUnit {
         (DieId(die), geometry.page(crate::BlockSetId(block), offset))
     }
 
-    /// Gives idle dies their next commands, now that something has changed for these (bit n for die n).
+    /// Issues the next commands of idle dies, for dies whose state has changed (bit n for die n).
     #[inline]
     fn issue(&mut self, mut dies: u64) {
         if self.queues.keeps_order() {
@@ -474,7 +476,7 @@ impl LogicalUnit {
         }
     }
 
-    /// Gives `die` its next command, if it takes one.
+    /// Issues the next command of `die`, if it accepts one.
     #[inline]
     fn issue_to(&mut self, die: DieId) -> bool {
         if !self.chips.is_idle(die) {
@@ -502,7 +504,7 @@ impl LogicalUnit {
             Work::Erase => Operation::Erase,
         };
         if !self.chips.takes(die, operation, self.calendar.now()) {
-            // Behind a cache program only programs are legal; the die is asked again when its array rests.
+            // During a cache program only programs are legal; the command is retried when the array is idle.
             return false;
         }
         self.queues.issue(die, planes, committed);
@@ -512,7 +514,7 @@ impl LogicalUnit {
         true
     }
 
-    /// A command has ended, and with it some accesses.
+    /// Handles the completion of a command, which may complete accesses.
     fn done(&mut self, done: &Done) {
         let now = self.calendar.now();
         for _ in 0..self.queues.finished(done.die) {
@@ -535,7 +537,7 @@ impl LogicalUnit {
         }
     }
 
-    /// The report up to now.
+    /// The report so far.
     pub fn report(&self) -> UnitReport {
         let now = self.calendar.now();
         let elapsed = now - Instant::ZERO;
@@ -558,7 +560,7 @@ impl LogicalUnit {
     }
 }
 
-/// The die that may take a command after `event`.
+/// The die that may accept a command after `event`.
 #[inline]
 fn die_of(event: Event) -> Option<DieId> {
     match event {

@@ -12,23 +12,24 @@ pub(super) enum Work {
     Read,
     Write,
     Erase,
-    /// Copied to a page of the same plane.
+    /// Copyback to a page of the same plane.
     Copy(PageId),
 }
 
-/// One page's (or block's) part of an access.
+/// The part of an access that concerns one page or block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Part {
     pub(super) work: Work,
     pub(super) page: PageId,
-    /// The access that it is a part of.
+    /// Slot of the access.
     pub(super) slot: u32,
-    /// Its place in the order of arrival.
+    /// Number in the order of arrival.
     pub(super) number: u64,
 }
 
 impl Part {
-    /// Whether it can go in one multi-plane command after `before`: the same page in the next plane of the same die.
+    /// Whether it can follow `before` in one multi-plane command: the same page in the next plane of the same
+    /// die.
     fn continues(&self, before: &Part, geometry: &Geometry) -> bool {
         let next_plane = |a: PageId, b: PageId| {
             b.0 == a.0 + 1 && geometry.block_of(a) == geometry.block_of(b) && {
@@ -48,10 +49,10 @@ impl Part {
 #[derive(Clone, Debug, Default)]
 struct DieQueue {
     waiting: VecDeque<Part>,
-    /// The parts of the commands that the die carries out, with how many each command joins.
+    /// The parts of the running commands, and the number of parts of each command.
     running: VecDeque<Part>,
     commands: VecDeque<u32>,
-    /// How many parts the next command joins, where the die has begun to sense for it.
+    /// Number of parts of the next command, if the die has begun to sense for it.
     committed: Option<u32>,
 }
 
@@ -59,16 +60,16 @@ struct DieQueue {
 #[derive(Clone, Debug)]
 pub(super) struct Queues {
     dies: Column<DieId, DieQueue>,
-    /// The dies of the parts that were not issued yet in the order of arrival, where nothing may overtake.
+    /// The dies of all parts not yet issued, in the order of arrival, if parts may not overtake each other.
     order: Option<VecDeque<DieId>>,
 }
 
-/// Parts for one command.
+/// The parts of one command.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Group {
     pub(super) first: Part,
     pub(super) planes: u32,
-    /// The first part of the group behind, if there is one for the same die.
+    /// The first part of the following group of the same die and its number of parts, if any.
     pub(super) behind: Option<(Part, u32)>,
 }
 
@@ -88,13 +89,13 @@ impl Queues {
         }
     }
 
-    /// Whether nothing may overtake.
+    /// Whether parts may not overtake each other.
     #[inline]
     pub(super) fn keeps_order(&self) -> bool {
         self.order.is_some()
     }
 
-    /// The die that the earliest part waits for, where nothing may overtake.
+    /// The die of the earliest part, if parts may not overtake each other.
     #[inline]
     pub(super) fn earliest(&self) -> Option<DieId> {
         self.order.as_ref()?.front().copied()
@@ -118,7 +119,7 @@ impl Queues {
         Some(Group { first, planes, behind })
     }
 
-    /// How many parts from place `from` on go in one command.
+    /// Number of parts from index `from` on that fit in one command.
     fn joined(&self, die: DieId, from: usize, geometry: &Geometry, most: u32) -> u32 {
         let waiting = &self.dies[die].waiting;
         let mut count = 1;
@@ -137,7 +138,8 @@ impl Queues {
         count
     }
 
-    /// `die` begins with the next `planes` parts; it may have `committed` itself to those behind.
+    /// Issues the next `planes` parts of `die`; the following `committed` parts are its next command, if
+    /// given.
     #[inline]
     pub(super) fn issue(&mut self, die: DieId, planes: u32, committed: Option<u32>) {
         let queue = &mut self.dies[die];
@@ -152,13 +154,14 @@ impl Queues {
         }
     }
 
-    /// How many parts the oldest command of `die` joined; then take them with [`Queues::take`].
+    /// Removes the oldest command of `die` and returns its number of parts, to be taken with
+    /// [`Queues::take`].
     #[inline]
     pub(super) fn finished(&mut self, die: DieId) -> u32 {
         self.dies[die].commands.pop_front().expect("a command was issued before it ended")
     }
 
-    /// The next part of a command that has ended.
+    /// Takes the next part of a completed command.
     #[inline]
     pub(super) fn take(&mut self, die: DieId) -> Part {
         self.dies[die].running.pop_front().expect("the parts of a command are there until it ends")

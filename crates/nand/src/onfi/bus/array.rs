@@ -1,4 +1,4 @@
-//! Array operations: which LUN, whether it takes them, and what they leave on the pins.
+//! Array operations: selection of the LUN, checks, and effects on the pins.
 
 use wordline_kernel::Instant;
 
@@ -12,7 +12,7 @@ use crate::onfi::sequence::{Mode, Order};
 use crate::onfi::{Busy, CellMode, Limit, Lun, ProgramKind, ReadKind, Row};
 
 impl Bus {
-    /// An array operation.
+    /// Starts an array operation.
     pub(super) fn array(&mut self, order: &Order, begin: Instant, busy_at: Instant) -> Done<()> {
         let (strict, page) = (self.strict, self.page_bytes());
         let operation = order.command.operation;
@@ -28,7 +28,7 @@ impl Bus {
         target.selected = lun;
         target.ports[lun].history.admits(operation, plane, strict).map_err(FailureKind::Sequence)?;
         if operation == Operation::CacheReadSequential {
-            // It senses another page, and has no address that would say so.
+            // It senses another page without an address, and is thus an operation of its own.
             self.number_operation(lun);
         }
         let target = self.target_mut();
@@ -46,7 +46,7 @@ impl Bus {
         target.short_busy = is_short(order.command.busy).then_some((busy_at, busy.ready_at));
         target.loading = None;
         if command::gives_data(operation) {
-            // 31h and 3Fh begin with the first byte of the page that they hand over.
+            // After 31h and 3Fh, data out begin with the first byte of the page.
             let column = if row.is_some() { target.byte_at(order.column) } else { 0 };
             target.output = Output::Register;
             target.set_column(column);
@@ -56,7 +56,7 @@ impl Bus {
 }
 
 impl Target {
-    /// The row that an array operation names, if it does.
+    /// The row of an array operation, if it has one.
     fn row_of(&self, order: &Order) -> Done<Option<Row>> {
         match order.command.address {
             command::Address::Full => self.row(order.row, false).map(Some),
@@ -65,10 +65,11 @@ impl Target {
         }
     }
 
-    /// Gives an operation to a LUN that goes busy at `now`.
+    /// Starts an operation in a LUN, which becomes busy at `now`.
     fn give(&mut self, order: &Order, lun: usize, row: Option<Row>, now: Instant) -> Done<Busy> {
         let port = &mut self.ports[lun];
-        // Blocks named without a busy time between them have theirs now, before the erase.
+        // Blocks queued in legacy form, without a busy time between them, have their busy times now, before
+        // the erase.
         let mut now = now;
         for named in std::mem::take(&mut port.named) {
             now = port.lun.erase(named, true, now).map_err(FailureKind::Limit)?.ready_at;
@@ -77,7 +78,7 @@ impl Target {
     }
 }
 
-/// Gives an operation to the LUN.
+/// Starts an operation in the LUN.
 fn operate(
     lun: &mut Lun,
     features: &Features,

@@ -1,4 +1,4 @@
-//! Execution by a target of the steps that its decoder finds.
+//! Execution of decoded steps by a target.
 
 use wordline_kernel::{Bytes, Instant};
 
@@ -12,7 +12,7 @@ use crate::onfi::sequence::{Order, Step};
 
 pub(super) type Done<T> = Result<T, FailureKind>;
 
-/// The LUN's own row: it knows no number of its own.
+/// The row within a LUN, which does not know its own number.
 pub(super) fn within(row: Row) -> Row {
     Row { lun: 0, ..row }
 }
@@ -22,7 +22,7 @@ pub(super) fn out_of(what: &'static str, found: u32, below: u32) -> Done<()> {
 }
 
 impl Bus {
-    /// Carries out a step of a cycle. Whether something goes busy, tWB after `end`.
+    /// Executes a step of a cycle. Returns whether a LUN or the target becomes busy, tWB after `end`.
     pub(super) fn carry(&mut self, step: &Step, begin: Instant, end: Instant) -> Done<bool> {
         match step {
             Step::Row { command, row } => {
@@ -52,8 +52,8 @@ impl Bus {
         (g.page_size.0 + g.spare_size.0) as u32
     }
 
-    /// The LUN of a row is the one that the sequence goes to, and its cycles belong to a new operation unless more planes
-    /// of the last one follow.
+    /// Selects the LUN of a row for the sequence, and counts its cycles to a new operation unless it adds
+    /// planes to the last one.
     fn take_over(&mut self, operation: Operation, row: Row) {
         let lun = row.lun as usize;
         self.target_mut().selected = lun;
@@ -66,7 +66,7 @@ impl Bus {
         }
     }
 
-    /// The open sequence is a new operation of a LUN.
+    /// Assigns the open sequence to a new operation of a LUN.
     pub(super) fn number_operation(&mut self, lun: usize) {
         let number = self.trace.number();
         let port = &mut self.target_mut().ports[lun];
@@ -108,19 +108,19 @@ impl Bus {
         Ok(())
     }
 
-    /// The bytes on the data lines while `len` bytes move.
+    /// The bytes on the data lines for a transfer of `len` bytes.
     pub(super) fn on_lines(&self, len: u32, of_page: bool) -> Bytes {
         let size = Bytes(u64::from(len));
         if of_page { size } else { self.timing().of_register(size) }
     }
 
-    /// The open sequence concerns the LUN of a row.
+    /// Notes that the open sequence addresses the LUN of a row.
     fn concern(&mut self, row: u32) {
         let target = self.target_mut();
         target.concern(target.addressing.lun(row));
     }
 
-    /// That `len` bytes of data in fit behind the column.
+    /// Checks that `len` bytes of data in fit behind the column.
     pub(super) fn check_store(&self, len: u32) -> Done<()> {
         match &self.target().loading {
             Some(loading) if self.target().decoder.is_loading() => {
@@ -139,12 +139,12 @@ impl Bus {
         }
     }
 
-    /// The edge that data out are now.
+    /// The kind of edge of data out now.
     pub(super) fn output_edge(&self) -> Edge {
         self.present_output().edge()
     }
 
-    /// The present source of data out.
+    /// The current source of data out.
     fn present_output(&self) -> &Output {
         let target = self.target();
         if target.decoder.is_back() { target.after_back() } else { &target.output }
@@ -155,7 +155,7 @@ impl Bus {
         *self.present_output() == Output::Register
     }
 
-    /// That `len` bytes can come out at `at`.
+    /// Checks that `len` bytes can be transferred out at `at`.
     pub(super) fn check_output(&mut self, len: u32, at: Instant) -> Done<()> {
         let page = self.page_bytes();
         let target = self.target();
@@ -164,7 +164,7 @@ impl Bus {
         }
         let output = self.present_output();
         if !target.decoder.is_resting() && !target.decoder.is_back() {
-            return Ok(()); // The decoder names the fault.
+            return Ok(()); // The decoder reports the error.
         }
         target.require_output(output, at)?;
         let last = target.column().saturating_add(len - 1);
@@ -178,7 +178,7 @@ impl Bus {
         }
     }
 
-    /// The bytes that come out, the first one at `first`.
+    /// The bytes of data out, the first one at `first`.
     pub(super) fn put_out(&mut self, len: u32, first: Instant) -> Vec<u8> {
         let (timing, bytes) = (*self.timing(), self.on_lines(1, false).0);
         let target = self.target_mut();

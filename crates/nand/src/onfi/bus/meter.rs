@@ -1,16 +1,16 @@
-//! Times of the stages of all LUNs, for their energy.
+//! Stage times of all LUNs, for their energy.
 
 use wordline_kernel::{Duration, Instant};
 
 use crate::energy::StageTimes;
 use crate::{DieId, Span};
 
-/// Times by stage, and what of them counts twice: a die is on the bus while its array works, or senses in several planes.
+/// Times by stage, and their overlap: a die uses the bus while its array works, or senses in several planes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Meter {
     stages: StageTimes,
     overlap: u128,
-    /// Spans of dies whose arrays work still, or whose cycles are not over.
+    /// Spans of dies that still work, or whose cycles are not over.
     open: Vec<Span>,
 }
 
@@ -19,7 +19,7 @@ impl Meter {
         self.open.extend_from_slice(spans);
     }
 
-    /// Sums up what is over by `now` of the dies that rest: nothing that comes later begins before it.
+    /// Adds up the spans of idle dies that are over by `now`: no later span begins before them.
     pub fn fold(&mut self, now: Instant, resting: &[DieId]) {
         let open = std::mem::take(&mut self.open);
         let (mut over, open): (Vec<Span>, _) =
@@ -38,7 +38,7 @@ impl Meter {
         }
     }
 
-    /// The stages of `dies` dies until `now`, with what is at `work` still.
+    /// The stage times of `dies` dies until `now`, including the operations in progress in `work`.
     pub fn stages(&self, now: Instant, dies: u32, work: Vec<Span>) -> StageTimes {
         let mut all = self.clone();
         all.add(&work);
@@ -53,7 +53,7 @@ impl Meter {
     }
 }
 
-/// Time between two instants, none if the second is the later one.
+/// Time between two instants, zero if the second is later.
 trait Since {
     fn saturating_since(self, earlier: Instant) -> Duration;
 }

@@ -1,4 +1,4 @@
-//! Commands that the pins answer themselves: status, identities, columns, features, resets, volumes.
+//! Commands without an array operation: status, identities, columns, features, resets, volumes.
 
 use wordline_kernel::{Duration, Instant};
 
@@ -14,7 +14,7 @@ use crate::onfi::sequence::Order;
 use crate::onfi::{Limit, ParameterPage};
 
 impl Bus {
-    /// A status or an identity.
+    /// Executes a status command or Read ID.
     pub(super) fn put_out_register(&mut self, order: &Order, end: Instant) -> Done<()> {
         let target = self.target_mut();
         match order.command.operation {
@@ -56,7 +56,7 @@ impl Bus {
         Ok(())
     }
 
-    /// 05h-E0h or 06h-E0h: where data out go on.
+    /// Executes 05h-E0h or 06h-E0h, which select the position of data out.
     pub(super) fn change_read_column(&mut self, order: &Order, begin: Instant, end: Instant) -> Done<()> {
         let page = self.page_bytes();
         let target = self.target_mut();
@@ -95,7 +95,7 @@ impl Bus {
         Ok(())
     }
 
-    /// The LUN that a command names in its first address byte, or the selected one for commands to the target.
+    /// The LUN in the first address byte of a command, or the selected one for commands to the target.
     fn lun_of(&self, order: &Order) -> Done<usize> {
         let target = self.target();
         if !matches!(
@@ -123,7 +123,7 @@ impl Bus {
         }
     }
 
-    /// Keeps the target, or the one LUN, busy.
+    /// Makes the target, or one LUN, busy.
     fn hold(&mut self, order: &Order, lun: usize, from: Instant) {
         let time = self.busy_time(order.command.busy);
         let target = self.target_mut();
@@ -135,7 +135,7 @@ impl Bus {
         }
     }
 
-    /// Parameter page, unique ID and features.
+    /// Reads the parameter page, the unique ID or a feature.
     pub(super) fn read_bytes(&mut self, order: &Order, begin: Instant, busy_at: Instant) -> Done<()> {
         let lun = self.lun_of(order)?;
         self.target().require(order.command, lun, begin)?;
@@ -170,7 +170,7 @@ impl Bus {
         self.target().require(order.command, lun, begin)?;
         let of_target = order.command.legal.target_level;
         let address = order.bytes[usize::from(!of_target)];
-        // All LUNs of a target hang on one bus: its mode is that of all of them.
+        // All LUNs of a target share one bus, and so its timing mode.
         let mode = address == features::address::TIMING_MODE;
         let whole = of_target || mode;
         for other in 0..if whole { self.target().ports.len() } else { 0 } {
@@ -194,7 +194,7 @@ impl Bus {
         Ok(())
     }
 
-    /// Termination and calibration.
+    /// Executes termination and calibration commands.
     pub(super) fn configure(&mut self, order: &Order, begin: Instant, busy_at: Instant) -> Done<()> {
         let lun = self.lun_of(order)?;
         self.target().require(order.command, lun, begin)?;
@@ -239,7 +239,8 @@ impl Bus {
         Ok(())
     }
 
-    /// The volume that was appointed to the address: the feature 58h, or else its number behind the chip enable.
+    /// Selects the volume with an address: the value of feature 58h, or by default its number within the chip
+    /// enable.
     pub(super) fn select_volume(&mut self, address: u8, end: Instant) -> Done<()> {
         let volumes = self.wiring.volumes as usize;
         let behind = &self.targets[self.enabled * volumes..][..volumes];

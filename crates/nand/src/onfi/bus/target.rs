@@ -1,4 +1,5 @@
-//! The devices behind one chip enable, or behind one volume of it: LUNs, their decoder, and the source of data out.
+//! A target: the LUNs of one chip enable, or of one volume of it, their command decoder, and the source of
+//! data out.
 
 use wordline_kernel::{Duration, Instant};
 
@@ -18,7 +19,7 @@ use crate::{DieId, Part};
 /// The source of data out.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Output {
-    /// Nothing was read.
+    /// None: nothing was read.
     Nothing,
     /// The cache register of the selected LUN.
     Register,
@@ -26,11 +27,11 @@ pub(super) enum Output {
     Status,
     /// The status of a plane.
     StatusOf(Row),
-    /// The status of a LUN, by a vendor's command.
+    /// The status of a LUN (vendor command).
     LunStatus(usize),
     /// An identity.
     Identity(u8),
-    /// A page or feature of the target.
+    /// A parameter page, unique ID or feature.
     Bytes(Vec<u8>),
 }
 
@@ -39,39 +40,39 @@ impl Output {
         matches!(self, Self::Status | Self::StatusOf(_) | Self::LunStatus(_))
     }
 
-    /// The edge that its data are.
+    /// The kind of edge of its data.
     pub fn edge(&self) -> Edge {
         if self.is_status() || matches!(self, Self::Identity(_)) { Edge::RegisterOut } else { Edge::DataOut }
     }
 }
 
-/// Where data in go.
+/// The destination of data in.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Loading {
     pub column: u32,
     pub row: Row,
 }
 
-/// A LUN and what the pins side knows of it.
+/// A LUN with its state on the pins' side.
 #[derive(Clone, Debug)]
 pub(super) struct Port {
     pub lun: Lun,
     pub history: History,
     pub features: Features,
     pub odt: [u8; 4],
-    /// The plane of the page sensed last, which a cache read hands over next, and whether it was one of several that were
-    /// sensed together.
+    /// The plane of the last sensed page, which a cache read transfers next, and whether it was one of
+    /// several planes sensed together.
     pub sensed_plane: u32,
     pub sensed_several: bool,
-    /// Several planes were read together, and 06h-E0h has not selected one of them since.
+    /// Whether several planes were read together, and 06h-E0h has not selected one of them since.
     pub plane_unselected: bool,
-    /// Blocks named for an erase in the spelling from before ONFI, which is not busy between them.
+    /// Blocks queued for an erase in legacy form, which has no busy time between them.
     pub named: Vec<Row>,
-    /// Busy with a feature or a calibration.
+    /// End of a busy time for a feature or a calibration.
     pub busy_until: Instant,
-    /// The operation that its cycles belong to.
+    /// Number of the operation of its cycles.
     pub serial: u32,
-    /// The next byte of data out.
+    /// Column of the next byte of data out.
     pub column: u32,
 }
 
@@ -88,8 +89,8 @@ impl Port {
         self.ready_at().max(self.lun.pipeline().array_ready_at)
     }
 
-    /// Selects the plane whose data come out after a read: the one addressed last; for cache reads that of the page that
-    /// is handed over, sensed before. Of `several` planes read together none is selected.
+    /// Selects the plane of data out after a read: the plane addressed last; for cache reads the plane of the
+    /// page sensed before. After a read of `several` planes together none is selected.
     pub fn select_sensed(&mut self, operation: Operation, plane: Option<u32>, several: bool) {
         let before = (self.sensed_plane, self.sensed_several);
         let sensed = (plane.unwrap_or(before.0), several);
@@ -112,31 +113,31 @@ pub(super) struct Target {
     pub addressing: RowAddressing,
     pub decoder: Decoder,
     pub edges: Edges,
-    /// The interface and its mode.
+    /// The timing of the current interface and mode.
     pub timing: BusTiming,
     pub waits: Waits,
     pub identity: Identity,
-    /// The LUN that commands without an address go to.
+    /// The LUN of commands without an address.
     pub selected: usize,
     pub output: Output,
     /// The source of data out before a status was read.
     pub before: Output,
     pub loading: Option<Loading>,
-    /// A cycle was refused, and no reset came since.
+    /// Whether a cycle was rejected, without a reset since.
     pub refused: bool,
-    /// The LUN that the open sequence concerns: the one that its address names, else the selected one; and the LUN that the
-    /// refused cycle concerned, whose status shows FAIL.
+    /// The LUN of the open sequence: the one in its address, or the selected one; and the LUN of the rejected
+    /// cycle, whose status shows FAIL.
     pub concerned: usize,
     pub blamed: usize,
-    /// No reset came since the power did.
+    /// Whether there was no reset since power-on.
     pub asleep: bool,
     /// The optional commands that the part has.
     pub offers: Offers,
-    /// Busy with a command to the target.
+    /// End of the busy time of a command to the target.
     pub busy_until: Instant,
     /// The short busy time after a plane was queued.
     pub short_busy: Option<(Instant, Instant)>,
-    /// Several LUNs worked at once, and 78h has not selected one of them since.
+    /// Whether several LUNs worked concurrently, and 78h has not selected one of them since.
     pub status_unselected: bool,
     /// The same for data out, which 06h-E0h selects too.
     pub data_unselected: bool,
@@ -189,17 +190,17 @@ impl Target {
         }
     }
 
-    /// When RDY of all its LUNs is high.
+    /// The time at which RDY of all its LUNs is high.
     pub fn ready_at(&self) -> Instant {
         self.ports.iter().map(Port::ready_at).fold(self.busy_until, Instant::max)
     }
 
-    /// When ARDY of all its LUNs is high.
+    /// The time at which ARDY of all its LUNs is high.
     pub fn array_ready_at(&self) -> Instant {
         self.ports.iter().map(Port::array_ready_at).fold(self.busy_until, Instant::max)
     }
 
-    /// The row of an address, or what the part does not have. The page does not matter for an erase.
+    /// Decodes a row address, or returns the limit that it exceeds. The page is ignored for an erase.
     pub fn row(&self, row: u32, of_block: bool) -> Result<Row, FailureKind> {
         match self.addressing.split(row) {
             Err(Limit::Hole { row, .. }) if of_block => Ok(Row { page: 0, ..row }),
@@ -208,8 +209,7 @@ impl Target {
         }
     }
 
-    /// That the LUN `lun` takes one of the commands that begin like `command` at `at`, and that the others are in the
-    /// state that it asks for.
+    /// Checks that LUN `lun` accepts `command` at `at`, and that the other LUNs are in the required state.
     pub fn require(&self, command: &Command, lun: usize, at: Instant) -> Result<(), FailureKind> {
         if command.legal.while_busy {
             return Ok(());
@@ -231,7 +231,8 @@ impl Target {
         Ok(())
     }
 
-    /// The same, where only the first byte of a command is known: that one of those that it begins is taken.
+    /// As [`require`](Self::require) when only the first byte is known: checks that one of the commands with
+    /// this byte is accepted.
     pub fn require_any(&self, first: u8, lun: usize, at: Instant) -> Result<(), FailureKind> {
         let mut refused = Ok(());
         for command in command::opened_by(first).filter(|c| !c.goes_on()) {
@@ -243,8 +244,9 @@ impl Target {
         refused
     }
 
-    /// The same before an address: some command that begins with it is taken by the selected LUN, or
-    /// by any, where its address will name one. A prefix is taken where something is that it may stand before.
+    /// As [`require_any`](Self::require_any) before the address: checks that a command with this byte is
+    /// accepted by the selected LUN, or by any LUN if the address will select one. A prefix is accepted if a
+    /// command that it may precede is.
     pub fn require_somewhere(&self, first: u8, at: Instant) -> Result<(), FailureKind> {
         let mut refused = Ok(());
         if command::opened_by(first).any(Command::is_prefix) {
@@ -264,7 +266,7 @@ impl Target {
         refused
     }
 
-    /// The status byte that the present output gives at `at`.
+    /// The status byte of the current output at `at`.
     pub fn status(&mut self, at: Instant) -> Status {
         let (lun, plane) = match self.output {
             Output::StatusOf(row) => (row.lun as usize, Some(row)),
@@ -281,27 +283,27 @@ impl Target {
         if busy {
             return status & Status::UNPROTECTED;
         }
-        // FAIL is valid while ready only.
+        // FAIL is valid only while ready.
         let fails = self.refused && self.blamed == lun;
         if fails && status.has(Status::READY) { status | Status::FAIL } else { status }
     }
 
-    /// Notes the LUN that an address names, if there is such a LUN.
+    /// Records the LUN of an address, if it exists.
     pub fn concern(&mut self, lun: u32) {
         if (lun as usize) < self.ports.len() {
             self.concerned = lun as usize;
         }
     }
 
-    /// That data and columns of pages are even where two bytes cross the bus in each cycle of the strobe (ONFI, from memory
-    /// of the public specification; the NV-DDR controller of cjhonlyone asks for it too).
+    /// Checks that data and columns of pages are even if two bytes are transferred per strobe cycle (ONFI,
+    /// from memory of the public specification; the NV-DDR controller of cjhonlyone requires it too).
     pub fn require_even(&self, what: &'static str, found: u32) -> Result<(), FailureKind> {
         let odd = self.timing.interface.is_double_rate() && !found.is_multiple_of(2);
         if odd { Err(FailureKind::Sequence(Fault::Odd { what, found })) } else { Ok(()) }
     }
 
-    /// The byte of a page at a column: over sixteen data lines columns count pairs of bytes (ONFI, from memory of the
-    /// public specification).
+    /// The byte offset of a column: with sixteen data lines columns count pairs of bytes (ONFI, from memory
+    /// of the public specification).
     pub fn byte_at(&self, column: u32) -> u32 {
         column * self.timing.bytes_per_transfer() as u32
     }
@@ -311,7 +313,7 @@ impl Target {
         if self.output.is_status() { &self.before } else { &self.output }
     }
 
-    /// That data may come out of `output` at `at`.
+    /// Checks that data may be transferred out of `output` at `at`.
     pub fn require_output(&self, output: &Output, at: Instant) -> Result<(), FailureKind> {
         let busy = |until| {
             let die = self.ports[self.selected].lun.die();
@@ -332,7 +334,7 @@ impl Target {
         }
     }
 
-    /// Puts a status out; what was put out before comes back with 00h.
+    /// Switches data out to a status; 00h restores the previous source.
     pub fn put_out_status(&mut self, status: Output) {
         let before = std::mem::replace(&mut self.output, status);
         if !before.is_status() {
@@ -340,14 +342,15 @@ impl Target {
         }
     }
 
-    /// Goes back from a status to what was put out before.
+    /// Restores the source of data out before a status.
     pub fn leave_status(&mut self) {
         if self.output.is_status() {
             self.output = std::mem::replace(&mut self.before, Output::Nothing);
         }
     }
 
-    /// Notes that an array operation begins in `lun`: the pins cannot tell LUNs apart any more when another works too.
+    /// Records the begin of an array operation in `lun`: if another LUN works too, a LUN must be selected
+    /// before status and data out.
     pub fn note_interleaving(&mut self, lun: usize, at: Instant) {
         let others = self.ports.iter().enumerate().filter(|(n, _)| *n != lun);
         if others.into_iter().any(|(_, port)| port.activity(at) != Activity::Idle) {
@@ -355,19 +358,19 @@ impl Target {
         }
     }
 
-    /// The next byte of data out of the selected LUN. Each LUN counts its own, so that data of several can come out in
-    /// turns.
+    /// Column of the next byte of data out of the selected LUN. Each LUN has its own, so that data of several
+    /// LUNs can alternate.
     pub fn column(&self) -> u32 {
         self.ports[self.selected].column
     }
 
-    /// Sets the next byte of data out of the selected LUN.
+    /// Sets the column of the next byte of data out of the selected LUN.
     pub fn set_column(&mut self, column: u32) {
         self.ports[self.selected].column = column;
     }
 
-    /// Forgets sequences and outputs, as every reset does. Which LUN speaks is open still after a reset of one of
-    /// several that worked at once.
+    /// Clears sequences and outputs, as every reset does. After a reset of one of several LUNs that worked
+    /// concurrently, a LUN must still be selected.
     pub fn forget(&mut self, whole: bool) {
         self.decoder.clear();
         (self.output, self.before) = (Output::Nothing, Output::Nothing);
@@ -378,8 +381,8 @@ impl Target {
         self.selected = 0;
     }
 
-    /// Features and interface as at power-on; unless the host is to see that (`power_on`), it sets the mode of the part's
-    /// file at once.
+    /// Resets features and interface to their power-on values; unless `power_on`, the mode of the part's file
+    /// is set at once.
     pub fn wake(&mut self, part: &Part, power_on: bool) {
         let mode = TimingMode { interface: part.bus.interface, mode: part.bus.mode };
         for port in &mut self.ports {
@@ -392,7 +395,7 @@ impl Target {
         self.follow_mode(part);
     }
 
-    /// The interface goes to the mode that the features say.
+    /// Switches the interface to the mode in the features.
     pub fn follow_mode(&mut self, part: &Part) {
         let mode = self.ports[0].features.timing_mode();
         self.timing = if (mode.interface, mode.mode) == (part.bus.interface, part.bus.mode) {
@@ -404,14 +407,14 @@ impl Target {
         self.waits = Waits::of(&self.timing);
     }
 
-    /// Keeps the whole target busy.
+    /// Makes the whole target busy.
     pub fn hold(&mut self, from: Instant, time: Duration) -> Instant {
         self.busy_until = self.busy_until.max(from + time);
         self.busy_until
     }
 }
 
-/// Whether a busy time is the short one between the planes of an operation.
+/// Whether a busy time is the short one between planes.
 pub(super) fn is_short(busy: BusyTime) -> bool {
     matches!(busy, BusyTime::PlaneRead | BusyTime::PlaneProgram | BusyTime::PlaneErase)
 }

@@ -1,4 +1,4 @@
-//! When a cycle may begin, what it leaves on the pins, and which cycles a target takes at all.
+//! The begin and end of cycles, their effects on the pins, and the cycles that a target accepts.
 
 use wordline_kernel::Instant;
 
@@ -11,7 +11,7 @@ use crate::onfi::rules::{self, Edge, Wait};
 use crate::onfi::sequence::{Decoder, Step};
 use crate::onfi::within::TooShort;
 
-/// A time of the host that is too short.
+/// The rejection for a time of the host that is too short.
 pub(super) fn within((parameter, found, least): TooShort) -> FailureKind {
     FailureKind::Within { parameter, found, least }
 }
@@ -30,13 +30,13 @@ impl Bus {
         self.enabled * self.wiring.volumes as usize + self.volumes[self.enabled]
     }
 
-    /// The targets whose R/B# pins hang together: the volumes of the chip enable.
+    /// The targets with a common R/B# pin: the volumes of the chip enable.
     pub(super) fn enabled_targets(&self) -> impl Iterator<Item = &Target> {
         let volumes = self.wiring.volumes as usize;
         self.targets[self.enabled * volumes..][..volumes].iter()
     }
 
-    /// When a cycle of this kind begins.
+    /// The begin of the next cycle of this kind.
     pub(super) fn begin(&mut self, to: Edge) -> Result<Instant, Failure> {
         self.cycles += 1;
         let target = self.target_mut();
@@ -57,7 +57,7 @@ impl Bus {
         Ok(window.until)
     }
 
-    /// Data out wait for the LUN that they come from, or for the target.
+    /// Records the ready time of the LUN or target that data out wait for.
     fn note_ready(&mut self) {
         let target = self.target_mut();
         let ready = match target.output {
@@ -67,7 +67,7 @@ impl Bus {
         target.edges.note(Edge::Ready, ready);
     }
 
-    /// Decodes a cycle, carries out what it completes, and notes it.
+    /// Decodes a cycle, executes its steps, and records it.
     pub(super) fn finish(
         &mut self,
         edge: Edge,
@@ -81,7 +81,7 @@ impl Bus {
         let mut busy = false;
         for step in &steps {
             busy |= self.carry(step, begin, end).map_err(|kind| {
-                // The steps after 00h alone were refused: the status is put out as before.
+                // The steps after 00h alone were rejected: data out return to the status.
                 status.clone().into_iter().for_each(|status| self.target_mut().put_out_status(status));
                 self.refuse(kind)
             })?;
@@ -99,8 +99,8 @@ impl Bus {
         Ok(steps)
     }
 
-    /// From when on the bus is held for a cycle that begins at `begin`: the waits that end with its beginning belong to
-    /// it, as far as nothing else was on the bus.
+    /// The time from which the bus is occupied for a cycle that begins at `begin`: the waits that end at its
+    /// begin count as part of it, unless another cycle was on the bus.
     fn held_from(&self, edge: Edge, begin: Instant) -> Instant {
         let target = self.target();
         let windows =
@@ -122,7 +122,7 @@ impl Bus {
         Failure { kind, cycle: self.cycles, at: self.now }
     }
 
-    /// The selected target refuses a cycle.
+    /// Rejects a cycle of the selected target.
     pub(super) fn refuse(&mut self, kind: FailureKind) -> Failure {
         let target = self.target_mut();
         target.decoder.clear();
@@ -130,7 +130,8 @@ impl Bus {
         self.failure(kind)
     }
 
-    /// That a target which refused a cycle is sent nothing but a status command or a reset.
+    /// Checks that a target that rejected a cycle receives only status commands or resets, and that the
+    /// command is accepted.
     pub(super) fn check_command(&self, code: u8, at: Instant) -> Result<(), FailureKind> {
         let target = self.target();
         let harmless = command::opened_by(code).any(|c| {
@@ -153,12 +154,12 @@ impl Bus {
                 what: format!("{}, which the part does not offer", first.name),
             });
         }
-        // 00h alone is over when another command follows.
+        // 00h alone ends when another command follows.
         let opens = target.decoder.is_resting() || target.decoder.is_back();
         if opens { target.require_somewhere(code, at) } else { Ok(()) }
     }
 
-    /// The same for other cycles.
+    /// Checks the same for other cycles.
     pub(super) fn check_locked(&self) -> Result<(), FailureKind> {
         let target = self.target();
         let open = !target.decoder.is_resting();

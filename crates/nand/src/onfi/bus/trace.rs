@@ -1,19 +1,19 @@
-//! The spans in which the bus is held, and to which operation each belongs.
+//! The spans of bus use, and their operations.
 
 use wordline_kernel::Instant;
 
 use crate::{DieId, Span, Stage};
 
-/// Spans of the bus as they come. The first cycles of a sequence do not name a LUN: they are given to it when the
-/// address does.
+/// Spans of the bus in order. The first cycles of a sequence have no address: they are assigned to a LUN when
+/// the address follows.
 #[derive(Clone, Debug)]
 pub(super) struct Trace {
     spans: Vec<Span>,
-    /// Where the open sequence begins.
+    /// Index of the first span of the open sequence.
     sequence: usize,
     die: DieId,
     serial: u32,
-    /// Operations so far.
+    /// Number of operations so far.
     operations: u32,
 }
 
@@ -22,13 +22,13 @@ impl Trace {
         Self { spans: Vec::new(), sequence: 0, die: DieId(0), serial: 0, operations: 0 }
     }
 
-    /// A sequence begins with the next span, for the time being on behalf of the operation `serial` of `die`.
+    /// Begins a sequence with the next span, initially assigned to the operation `serial` of `die`.
     pub fn open(&mut self, die: DieId, serial: u32) {
         self.sequence = self.spans.len();
         (self.die, self.serial) = (die, serial);
     }
 
-    /// The open sequence belongs to the operation `serial` of `die`.
+    /// Assigns the open sequence to the operation `serial` of `die`.
     pub fn own(&mut self, die: DieId, serial: u32) {
         (self.die, self.serial) = (die, serial);
         for span in &mut self.spans[self.sequence..] {
@@ -36,13 +36,13 @@ impl Trace {
         }
     }
 
-    /// The serial number of a new operation.
+    /// Returns the number of a new operation.
     pub fn number(&mut self) -> u32 {
         self.operations += 1;
         self.operations
     }
 
-    /// The bus is held. Address cycles that follow each other are one span.
+    /// Records a use of the bus. Consecutive address cycles are one span.
     pub fn hold(&mut self, stage: Stage, begin: Instant, end: Instant) {
         let joins = self.spans.len() > self.sequence && stage == Stage::Ale;
         if let Some(last) =
@@ -55,7 +55,7 @@ impl Trace {
         self.spans.push(Span { begin, die, stage, planes: 0, length: end - begin, command });
     }
 
-    /// Takes the spans.
+    /// Takes all spans.
     pub fn take(&mut self) -> Vec<Span> {
         self.sequence = 0;
         std::mem::take(&mut self.spans)

@@ -1,4 +1,4 @@
-//! Whether an operation may begin, and the rows that wait for it to do so.
+//! Admission of operations, and the queue of multi-plane rows.
 
 use wordline_kernel::Instant;
 
@@ -6,19 +6,19 @@ use super::Lun;
 use crate::Stage;
 use crate::onfi::{Limit, Row};
 
-/// A row that waits for the end of a multi-plane operation.
+/// A queued row of a multi-plane operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Queued {
     pub row: Row,
     pub what: Stage,
-    /// Whether its word line is programmed again.
+    /// Whether it is a reprogram.
     pub again: bool,
     pub failing: bool,
 }
 
 impl Lun {
-    /// That the LUN takes a command at `now`, and that the array rests unless `behind` says that this operation may
-    /// follow the one at work.
+    /// Checks that the LUN accepts a command at `now`, and that the array is idle unless this operation may
+    /// follow the current one (`behind`).
     pub(super) fn require_ready(&self, now: Instant, behind: bool) -> Result<(), Limit> {
         let until = if behind {
             self.pipeline.ready_at
@@ -28,20 +28,20 @@ impl Lun {
         if now < until { Err(Limit::Busy { until }) } else { Ok(()) }
     }
 
-    /// Whether all that the array is doing are operations of `stage` that leave the cache register to the bus.
+    /// Whether all current array operations are of `stage` and leave the cache register to the bus.
     pub(super) fn works_behind(&self, stage: Stage) -> bool {
         self.jobs.iter().all(|job| job.cached && job.stage() == Some(stage))
     }
 
-    /// That `row` exists in the mode of this operation.
+    /// Checks that `row` exists in the mode of this operation.
     pub(super) fn require_row(&self, row: Row) -> Result<(), Limit> {
         self.addressing.check(row)?;
         let pages = self.cells.pages(self.mode);
         if row.page >= pages { Err(Limit::Hole { row, pages }) } else { Ok(()) }
     }
 
-    /// The limits that `row` breaks together with the rows queued before it for the same multi-plane operation. `again` tells
-    /// whether a program programs a word line again.
+    /// The limits that `row` exceeds in combination with the queued rows of the same multi-plane operation;
+    /// `again` for reprograms.
     pub(super) fn against_queue(&self, row: Row, stage: Stage, again: bool) -> Vec<Limit> {
         let mut broken = Vec::new();
         for Queued { row: first, what, again: was_again, .. } in self.queue.iter().copied() {
@@ -64,7 +64,7 @@ impl Lun {
         broken
     }
 
-    /// Counts broken limits. `Ok` says whether there were any that the operation is carried out in spite of.
+    /// Counts exceeded limits. `Ok` contains whether there were any despite which the operation is executed.
     pub(super) fn admit(&mut self, row: Row, broken: &[Limit]) -> Result<bool, Limit> {
         for limit in broken {
             *self.broken.entry(limit.name()).or_default() += 1;
@@ -80,14 +80,14 @@ impl Lun {
         }
     }
 
-    /// Counts a limit that cannot be ignored, when there is one.
+    /// Counts the limit in an error, if any.
     pub(super) fn refuse<T>(&mut self, row: Row, checked: Result<T, Limit>) -> Result<T, Limit> {
         checked.inspect_err(|limit| {
             self.admit(row, &[*limit]).ok();
         })
     }
 
-    /// Takes the rows queued before the last one and that itself, with the planes of those that broke a limit.
+    /// Takes the queued rows and the last one, and the planes of those that exceeded a limit.
     pub(super) fn take_queue(&mut self, last: Queued) -> (Vec<Row>, u16) {
         self.queue.push(last);
         let queue = std::mem::take(&mut self.queue);
@@ -98,7 +98,7 @@ impl Lun {
         (rows, failing)
     }
 
-    /// Whether this is the one of its kind that shall fail.
+    /// Counts an operation for injected failures. Returns whether it fails.
     pub(super) fn fails(&mut self, row: Row, erase: bool) -> bool {
         let mut fails = false;
         for failure in &mut self.failures {

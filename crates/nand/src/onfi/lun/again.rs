@@ -1,4 +1,4 @@
-//! Word lines that are programmed again (ReSSD, section 3.2), in one plane or in several.
+//! Reprograms of word lines (ReSSD, section 3.2), in one plane or in several.
 
 use wordline_kernel::Instant;
 
@@ -8,8 +8,8 @@ use crate::Stage;
 use crate::onfi::{CellMode, Limit, Row};
 
 impl Lun {
-    /// Programs the word line of `row` again, with those queued before it: the page gets what the cache register holds, the
-    /// other keeps its bits.
+    /// Reprograms the word line of `row`, with the queued ones: the page is replaced by the cache register,
+    /// the other page keeps its bits.
     pub(super) fn reprogram(&mut self, row: Row, kind: ProgramKind, now: Instant) -> Result<Busy, Limit> {
         let mut broken = self.against_queue(row, Stage::Tin, true);
         broken.extend(self.reprogram_limits(row));
@@ -37,7 +37,7 @@ impl Lun {
         Ok(self.busy())
     }
 
-    /// The limits that another program of the word line of `row` breaks.
+    /// The limits that a reprogram of the word line of `row` exceeds.
     fn reprogram_limits(&self, row: Row) -> Vec<Limit> {
         let kept = Row { page: row.page ^ 1, ..row };
         let line = self.cells.program_unit(row.page, self.mode);

@@ -1,4 +1,4 @@
-//! Calls of the cell model by a LUN: the time that the array works, and the outcome.
+//! Calls of the cell model by a LUN: array times and outcomes.
 
 use wordline_kernel::{Duration, Instant};
 
@@ -7,21 +7,20 @@ use crate::onfi::{CellMode, Limit, Row};
 use crate::{Outcome, Parameters, Physics, Stage};
 
 impl Lun {
-    /// Lets `physics` say how long the array works, and how that went, from now on.
+    /// Uses `physics` as the cell model for array times and outcomes from now on.
     pub fn set_physics(&mut self, physics: Box<dyn Physics>) {
         self.cells.asks.get_or_insert_default().asked.set_physics(physics);
     }
 
-    /// Puts `parameters` into the set `number`, from 1 on, for operations that begin from now on.
+    /// Stores `parameters` as set `number`, from 1 on, for operations that begin from now on.
     pub fn set_parameters(&mut self, number: u16, parameters: Parameters) {
         assert!(number > 0, "set 0 is that of the data sheet");
         self.cells.asks.get_or_insert_default().asked.set(number, parameters);
     }
 
-    /// Sets which parameters the next operations go by.
+    /// Selects the parameter set of the next operations.
     ///
-    /// # Errors
-    /// There is no such set.
+    /// # Errors There is no such parameter set.
     pub fn use_parameters(&mut self, number: u16) -> Result<(), Limit> {
         match &mut self.cells.asks {
             None if number == 0 => {}
@@ -31,12 +30,13 @@ impl Lun {
         Ok(())
     }
 
-    /// How the last work of the array went, if its parameters asked for that. It is known when the work has begun.
+    /// The outcome of the last array operation, if its parameters requested it. It is known once the
+    /// operation has begun.
     pub fn outcome(&self) -> Option<&Outcome> {
         self.cells.asks.as_ref()?.outcome.as_ref()
     }
 
-    /// How long the array works for these rows from `begin` on.
+    /// The array time for these rows from `begin` on.
     pub(super) fn ask(
         &mut self,
         stage: Stage,
@@ -52,7 +52,7 @@ impl Lun {
         self.cells.ask(stage, mode, rows, data_sheet, begin)
     }
 
-    /// The same for a program of word lines again.
+    /// The array time of a reprogram of word lines.
     pub(super) fn ask_again(&mut self, rows: &[Row], data_sheet: Duration, begin: Instant) -> Duration {
         let row = rows.first().copied().unwrap_or_default();
         let line = self.cells.program_unit(row.page, self.mode);

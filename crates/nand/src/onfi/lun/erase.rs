@@ -1,4 +1,4 @@
-//! Erases, of one block or of one in each of several planes.
+//! Erases of one block, or of one block in each of several planes.
 
 use wordline_kernel::Instant;
 
@@ -8,11 +8,10 @@ use crate::Stage;
 use crate::onfi::{Limit, Row};
 
 impl Lun {
-    /// Erases the block of `row` and those queued before it; with `queue` (D1) it waits for the erase that follows.
-    /// The page number does not matter.
+    /// Erases the block of `row` and the queued blocks; with `queue` (D1) it is queued for the next erase.
+    /// The page number is ignored.
     ///
-    /// # Errors
-    /// The limit that refused it; cells and queue are as before.
+    /// # Errors The limit that it exceeds; cells and queue are unchanged.
     pub fn erase(&mut self, row: Row, queue: bool, now: Instant) -> Result<Busy, Limit> {
         self.settle(now);
         let row = Row { page: 0, ..row };

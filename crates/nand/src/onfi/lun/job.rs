@@ -1,4 +1,4 @@
-//! Jobs of the array of a LUN.
+//! Array operations of a LUN.
 
 use wordline_kernel::{Duration, Instant};
 
@@ -8,14 +8,14 @@ use crate::onfi::{CellMode, ReadKind, Row};
 /// The effect of an operation on the cells and registers.
 #[derive(Clone, Debug)]
 pub(super) enum Work {
-    /// A cache read hands the pages in the data registers of `before` over first; other reads hand over what they
-    /// sensed when they end.
+    /// A sense. A cache read first moves the pages of `before` from the data registers to the cache
+    /// registers; other reads move their pages at their end.
     Sense {
         rows: Vec<Row>,
         kind: ReadKind,
         before: Vec<Row>,
     },
-    /// The end of a cache read: the pages in the data registers go to the cache registers.
+    /// The end of a cache read: the pages in the data registers move to the cache registers.
     HandOver {
         before: Vec<Row>,
     },
@@ -28,13 +28,13 @@ pub(super) enum Work {
     Erase {
         blocks: Vec<u32>,
     },
-    /// A suspended operation comes to rest.
+    /// The suspend latency of an operation.
     Rest {
         stage: Stage,
     },
 }
 
-/// A page that is replaced, and the other page of its word line, which keeps its bits.
+/// A page that a reprogram replaces, and the other page of its word line, which keeps its bits.
 #[derive(Clone, Debug)]
 pub(super) struct Rewritten {
     pub page: Row,
@@ -42,37 +42,37 @@ pub(super) struct Rewritten {
     pub bytes: Vec<u8>,
 }
 
-/// An operation of the array.
+/// An array operation.
 #[derive(Clone, Debug)]
 pub(super) struct Job {
     pub work: Work,
-    /// Serial number of the operation, for spans.
+    /// Command number for spans.
     pub command: u32,
-    /// Planes that work, and those of them whose FAIL is set at its end, bit n for plane n.
+    /// Active planes, and the planes whose FAIL is set at the end, bit n for plane n.
     pub planes: u16,
     pub failing: u16,
-    /// Planes whose cells are undefined at its end because of an injected failure.
+    /// Planes whose cells are undefined at the end because of an injected failure.
     pub broken: u16,
     pub begin: Instant,
     pub end: Instant,
     pub begun: bool,
-    /// Whether the LUN takes the next command while the array works.
+    /// Whether the LUN accepts the next command while the array works.
     pub cached: bool,
-    /// Whether a cache program was working when it was given: FAIL of that one becomes FAILC.
+    /// Whether a cache program was in progress at its start: FAIL of that program becomes FAILC.
     pub follows_cache: bool,
     /// The cell mode of its blocks.
     pub mode: CellMode,
-    /// The hand-over before it begins.
+    /// The transfer time between registers before it begins.
     pub turn: Duration,
 }
 
 impl Job {
-    /// When it next changes anything.
+    /// The time of its next effect.
     pub fn next_change(&self) -> Instant {
         if self.begun { self.end } else { self.begin }
     }
 
-    /// The stage that the array is in.
+    /// The stage of the array.
     pub fn stage(&self) -> Option<Stage> {
         match self.work {
             Work::Sense { .. } => Some(Stage::Ton),
@@ -83,17 +83,17 @@ impl Job {
         }
     }
 
-    /// Whether it senses in a plane of its own, independently of others.
+    /// Whether it is an independent plane read.
     pub fn senses_alone(&self) -> bool {
         matches!(self.work, Work::Sense { kind: ReadKind::Independent, .. })
     }
 
-    /// Whether it is a program or an erase, which change cells and can be suspended.
+    /// Whether it is a program or an erase: these change cells and can be suspended.
     pub fn changes_cells(&self) -> bool {
         matches!(self.work, Work::Program { .. } | Work::Reprogram { .. } | Work::Erase { .. })
     }
 
-    /// Whether it uses the cells that `row` addresses.
+    /// Whether it uses the cells of `row`.
     pub fn uses(&self, row: Row) -> bool {
         match &self.work {
             Work::Sense { .. } | Work::HandOver { .. } | Work::Rest { .. } => false,

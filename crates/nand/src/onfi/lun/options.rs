@@ -1,52 +1,52 @@
-//! Kinds of reads and programs of a LUN, and the options of its setup.
+//! Kinds of reads and programs of a LUN, and its options.
 
 use wordline_kernel::{Instant, Seed};
 
 use crate::latency::LatencyModel;
 use crate::onfi::{LunTimes, Row};
 
-/// How a read goes on after its address.
+/// The kind of a read, by its second byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadKind {
     /// 30: sense into the cache register.
     Plain,
-    /// 32: one more plane for the read that follows.
+    /// 32: queue another plane for the next read.
     Queue,
-    /// 35: sense a page that a copyback program will write.
+    /// 35: sense a page for a copyback program.
     Copyback,
-    /// 31: hand over the page sensed before, then sense this one behind the bus.
+    /// 31: move the page sensed before to the cache register, then sense this page while the bus is in use.
     CacheRandom,
-    /// Sense in this plane alone, while other planes do so too. A vendor's command.
+    /// Sense in this plane independently of other planes (vendor command).
     Independent,
 }
 
-/// How a program goes on after its data.
+/// The kind of a program, by its second byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProgramKind {
     /// 10: program.
     Start,
-    /// 11: one more plane (of a one-shot part: one more page for its word line) for the program that follows.
+    /// 11: queue another plane (for a one-shot part: another page of the word line) for the next program.
     Queue,
-    /// 15: program behind the bus.
+    /// 15: cache program, while the bus is in use.
     Cache,
-    /// One-shot parts: the page goes to a write-back register, and the next page of the word line follows. A vendor's
-    /// command, 1Ah in parts that have it.
+    /// One-shot parts: move the page to a write-back register; the next page of the word line follows. A
+    /// vendor command, 1Ah in parts that have it.
     Page,
-    /// Programs the word line again with this page in place of its old version; the other page keeps its bits
-    /// (ReSSD, section 3.2). A research command that no data sheet has.
+    /// Reprogram the word line with this page instead of its old version; the other page keeps its bits
+    /// (ReSSD, section 3.2). A research command without a data sheet.
     Reprogram,
-    /// The same in one more plane for the reprogram that follows.
+    /// Queue another plane for the next reprogram.
     QueueReprogram,
 }
 
 impl ProgramKind {
-    /// Whether it programs a word line again.
+    /// Whether it is a reprogram.
     pub fn is_again(self) -> bool {
         matches!(self, Self::Reprogram | Self::QueueReprogram)
     }
 }
 
-/// When an operation leaves the LUN ready.
+/// The times at which the LUN becomes ready after an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Busy {
     /// RDY rises.
@@ -55,36 +55,37 @@ pub struct Busy {
     pub array_ready_at: Instant,
 }
 
-/// A program or erase that fails, so that the handling of FAIL can be tested.
+/// An injected program or erase failure, to test the handling of FAIL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InjectedFailure {
-    /// The page; of an erase, any page of the block.
+    /// The page; for an erase, any page of the block.
     pub row: Row,
-    /// Whether an erase fails, or a program.
+    /// Whether an erase fails; otherwise a program.
     pub erase: bool,
-    /// Which of the programs of this page (erases of this block) fails, counted from 1 over the run.
+    /// Number of the program of this page (erase of this block) that fails, from 1 over the run.
     pub nth: u32,
 }
 
-/// How a LUN is set up.
+/// Options of a LUN.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LunOptions {
-    /// Whether a broken limit of reliability refuses the operation. Else it is carried out and counted, with FAIL.
+    /// Whether an operation that exceeds a reliability limit is rejected. Otherwise it is executed and
+    /// counted, with FAIL.
     pub fatal: bool,
-    /// Where the noise of torn pages comes from, and the times of pages that a part gives as a range.
+    /// The seed of the noise of torn pages, and of the times of pages that a part gives as a range.
     pub seed: Seed,
-    /// The source of program times.
+    /// The model of program times.
     pub latency: LatencyModel,
-    /// Times and limits that the part's file does not give; `None`: [`LunTimes::of`] the part.
+    /// Times and limits that are not in the part's file; `None`: [`LunTimes::of`] the part.
     pub times: Option<LunTimes>,
-    /// Programs and erases that fail.
+    /// Injected failures.
     pub failures: Vec<InjectedFailure>,
-    /// Blocks that the factory marked bad.
+    /// Factory bad blocks.
     pub bad_blocks: Vec<u32>,
 }
 
 impl Default for LunOptions {
-    /// Broken limits refuse operations; nothing fails and no block is bad.
+    /// Operations that exceed limits are rejected; no injected failures and no bad blocks.
     fn default() -> Self {
         Self {
             fatal: true,

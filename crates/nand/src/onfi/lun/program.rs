@@ -8,16 +8,15 @@ use crate::Stage;
 use crate::onfi::{CellMode, Limit, Row};
 
 impl Lun {
-    /// Programs what the cache register of the plane of `row` holds into `row`, with the rows queued before it.
-    /// `copyback`: the data came, at least in part, from a copyback read of the same plane.
+    /// Programs the cache register of the plane of `row` into `row`, with the queued rows. `copyback`: the
+    /// data are, at least in part, from a copyback read of the same plane.
     ///
-    /// In a one-shot mode every page goes to its write-back register first: [`ProgramKind::Page`] and
-    /// [`ProgramKind::Queue`] do so and [`ProgramKind::Start`] does so with the last page and programs the word line
-    /// of every plane named. While the array works behind the bus the write-back registers are in use, and a page
-    /// waits for it in the cache register.
+    /// In a one-shot mode every page moves to its write-back register first: [`ProgramKind::Page`] and
+    /// [`ProgramKind::Queue`] do only this, [`ProgramKind::Start`] does it with the last page and programs
+    /// the word lines of all queued planes. While the array executes a cache program the write-back registers
+    /// are in use, and a page waits in the cache register.
     ///
-    /// # Errors
-    /// The limit that refused it; registers and queue are as before.
+    /// # Errors The limit that it exceeds; registers and queue are unchanged.
     pub fn program(
         &mut self,
         row: Row,
@@ -77,7 +76,7 @@ impl Lun {
         self.cells.pages_per_program(self.mode) > 1
     }
 
-    /// Limits of order and number of programs, and of the block.
+    /// The exceeded limits of program order, number of programs, and bad blocks.
     fn order_limits(&self, row: Row) -> Vec<Limit> {
         let mut broken = Vec::new();
         let unit = |page| self.cells.program_unit(page, self.mode);
@@ -94,7 +93,7 @@ impl Lun {
         broken
     }
 
-    /// The limit that a copyback to `row` breaks.
+    /// The limit that a copyback to `row` exceeds.
     fn copyback_limit(&self, row: Row) -> Option<Limit> {
         if self.planes[self.addressing.plane(row) as usize].copied.is_some() {
             return None;
@@ -105,7 +104,7 @@ impl Lun {
         }
     }
 
-    /// Whether the word line of a plane that takes part misses pages, when `row` is the last one given.
+    /// The limit if a word line of a queued plane lacks pages, with `row` as the last page.
     fn missing_pages(&self, row: Row) -> Option<Limit> {
         let wanted = self.cells.pages_per_program(self.mode);
         let mut given: Vec<Row> = self.queue.iter().map(|queued| queued.row).chain([row]).collect();
@@ -116,7 +115,7 @@ impl Lun {
         Some(Limit::IncompleteWordLine { row: *short, loaded: loaded(short), wanted })
     }
 
-    /// Takes the page of `row` from the cache register to its write-back register, in a one-shot mode.
+    /// Moves the page of `row` from the cache register to its write-back register, in a one-shot mode.
     fn fill_write_back(&mut self, row: Row) {
         if self.is_one_shot() {
             let register = self.cells.page_type(row.page, self.mode) as usize;
@@ -125,7 +124,7 @@ impl Lun {
         }
     }
 
-    /// The bytes that a program writes into `row`.
+    /// Takes the bytes that a program writes into `row`.
     fn take_page(&mut self, row: Row) -> Vec<u8> {
         let register = self.cells.page_type(row.page, self.mode) as usize;
         let one_shot = self.is_one_shot();
@@ -136,7 +135,8 @@ impl Lun {
         }
         match registers.write_back[register].take() {
             Some((_, bytes)) => bytes,
-            // Two blocks of one plane in one operation, against the plane rule: the second finds the register empty.
+            // Two blocks of one plane in one operation violate the plane rule: the register is empty for the
+            // second.
             None => registers.cache.clone(),
         }
     }

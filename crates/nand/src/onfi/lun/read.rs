@@ -8,7 +8,7 @@ use crate::Stage;
 use crate::onfi::{Limit, Row};
 
 impl Lun {
-    /// Reads `row` and the rows queued before it. The planes sense together, for as long as the slowest takes.
+    /// Reads `row` and the queued rows. The planes sense together, in the time of the slowest.
     ///
     /// # Errors
     /// The limit that refused it; registers and queue are as before.
@@ -54,7 +54,8 @@ impl Lun {
         self.require_free(row)
     }
 
-    /// Sequential cache read (31): hands over the pages sensed before and senses those that follow them.
+    /// Sequential cache read (31): moves the sensed pages to the cache registers and senses the following
+    /// ones.
     ///
     /// # Errors
     /// The limit that refused it; registers are as before.
@@ -65,7 +66,7 @@ impl Lun {
         Ok(self.sense(rows, 0, ReadKind::CacheRandom, now))
     }
 
-    /// The rows that follow those sensed before, when all can be read.
+    /// The rows after the sensed ones, if all can be read.
     fn rows_after(&self) -> Result<Vec<Row>, Limit> {
         let pages = self.cells.pages(self.mode);
         let after = |row: &Row| {
@@ -78,12 +79,12 @@ impl Lun {
         self.sensed.iter().map(after).collect()
     }
 
-    /// That no suspended operation uses the cells of `row`.
+    /// Checks that no suspended operation uses the cells of `row`.
     fn require_free(&self, row: Row) -> Result<(), Limit> {
         if self.suspended.iter().any(|job| job.uses(row)) { Err(Limit::Suspended { row }) } else { Ok(()) }
     }
 
-    /// End of a cache read (3F): hands over the pages sensed before.
+    /// End of a cache read (3F): moves the sensed pages to the cache registers.
     ///
     /// # Errors
     /// The limit that refused it; registers are as before.
@@ -99,7 +100,7 @@ impl Lun {
         Ok(self.busy())
     }
 
-    /// The first row that a cache read goes on from.
+    /// Checks that a cache read can continue. Returns the first of its sensed rows.
     fn check_cache_read(&self, now: Instant) -> Result<Row, Limit> {
         if !self.cells.has_cache_register() {
             return Err(Limit::Unsupported { what: "a cache read" });
@@ -111,7 +112,7 @@ impl Lun {
         }
     }
 
-    /// Senses `rows`, which broke no limit that matters.
+    /// Senses `rows`, which were admitted.
     fn sense(&mut self, rows: Vec<Row>, failing: u16, kind: ReadKind, now: Instant) -> Busy {
         let turn = match kind {
             ReadKind::CacheRandom => self.cells.part.timing.cache_busy,
@@ -151,7 +152,7 @@ impl Lun {
         rows.iter().map(|row| self.cells.read_time(*row, self.mode)).max().unwrap_or_default()
     }
 
-    /// The limit that a use of the block of `row` in the present mode breaks.
+    /// The limit if the block of `row` is in another mode than the current one.
     pub(super) fn mixed_modes(&self, row: Row) -> Option<Limit> {
         let block = self.contents.mode(row.block).filter(|block| *block != self.mode)?;
         Some(Limit::MixedModes { row, block })

@@ -1,4 +1,4 @@
-//! Effects of array operations, each at its instant.
+//! Effects of array operations at their instants.
 
 use wordline_kernel::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use crate::onfi::{ReadKind, Row, RowAddressing};
 use crate::span::Span;
 
 impl Lun {
-    /// Lets everything happen that is due by `now`.
+    /// Applies all effects that are due by `now`.
     pub fn settle(&mut self, now: Instant) {
         loop {
             let changes = self.jobs.iter().enumerate().map(|(n, job)| (job.next_change(), n));
@@ -19,7 +19,7 @@ impl Lun {
         }
     }
 
-    /// Lets job `n` begin or end.
+    /// Begins or ends job `n`.
     fn step(&mut self, n: usize) {
         if self.jobs[n].begun {
             let job = self.jobs.remove(n);
@@ -51,7 +51,7 @@ impl Lun {
         }
     }
 
-    /// Notes the span from the beginning of `job` to `end`.
+    /// Records the span from the begin of `job` to `end`.
     pub(super) fn record(&mut self, job: &Job, end: Instant) {
         if let Some(stage) = job.stage() {
             let (die, command) = (self.die, job.command);
@@ -105,7 +105,7 @@ impl Lun {
         }
     }
 
-    /// Hands the array a job, which begins and ends at these instants.
+    /// Queues an array operation that begins and ends at these instants.
     pub(super) fn give(
         &mut self,
         work: Work,

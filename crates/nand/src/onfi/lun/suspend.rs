@@ -1,4 +1,4 @@
-//! Interruptions of an operation: suspend and resume, reset, loss of power.
+//! Interruptions of an operation: suspend and resume, reset, power loss.
 
 use wordline_kernel::Instant;
 
@@ -9,12 +9,12 @@ use crate::onfi::registers::ERASED;
 use crate::onfi::{CellMode, Limit, Row};
 
 impl Lun {
-    /// Suspends the program or erase that works, with the jobs that wait behind it. The array comes to rest
-    /// in the part's suspend time, in which it works for nothing: the time that was left at `now` is left at
-    /// the resume. An operation that would end before it could rest runs to its end instead.
+    /// Suspends the current program or erase, with the jobs that wait behind it. The array becomes idle after
+    /// the part's suspend time, in which the operation makes no progress: its remaining time at `now` is
+    /// still to go at the resume. An operation that would end before the suspend takes effect runs to its end
+    /// instead.
     ///
-    /// # Errors
-    /// `NothingToSuspend`, also while something is suspended already.
+    /// # Errors `NothingToSuspend`, also if an operation is suspended already.
     pub fn suspend(&mut self, now: Instant) -> Result<Busy, Limit> {
         self.settle(now);
         let first = self.jobs.first().filter(|job| job.begun && job.changes_cells());
@@ -49,11 +49,10 @@ impl Lun {
         !self.suspended.is_empty()
     }
 
-    /// Resumes the suspended operation, for the time that was left and `LunTimes::resume`. FAIL and FAILC are those from
-    /// before the suspend, whatever was done meanwhile.
+    /// Resumes the suspended operation, for its remaining time plus `LunTimes::resume`. FAIL and FAILC have
+    /// their values from before the suspend, independent of operations in between.
     ///
-    /// # Errors
-    /// `NothingToResume`, or `Busy` while the array works on something else.
+    /// # Errors `NothingToResume`, or `Busy` while the array executes another operation.
     pub fn resume(&mut self, now: Instant) -> Result<Busy, Limit> {
         self.settle(now);
         let ready = self.require_ready(now, false);
@@ -74,9 +73,9 @@ impl Lun {
         Ok(self.busy())
     }
 
-    /// Resets the LUN (FFh, FCh, FAh): breaks off what it does and forgets queues, suspended operations, cell mode and
-    /// FAIL. Pages that were being programmed and blocks that were being erased are torn. The cache registers keep
-    /// what they hold (chosen; the standard leaves it open).
+    /// Resets the LUN (FFh, FCh, FAh): aborts its operations and clears queues, suspended operations, cell
+    /// mode and FAIL. Pages being programmed and blocks being erased are torn. The cache registers keep their
+    /// contents (chosen; the standard does not define it).
     pub fn reset(&mut self, now: Instant) -> Busy {
         self.settle(now);
         let [read, program, erase] = self.cells.part.timing.reset;
@@ -92,7 +91,7 @@ impl Lun {
         self.busy()
     }
 
-    /// Takes the power away at `now`: what a reset breaks off is broken off, and the registers are lost. The LUN is
+    /// Cuts the power at `now`: operations are aborted as by a reset, and the registers are lost. The LUN is
     /// ready when the power returns.
     pub fn lose_power(&mut self, now: Instant) {
         self.settle(now);
@@ -124,8 +123,8 @@ impl Lun {
         self.mode = CellMode::Native;
     }
 
-    /// Leaves the cells of a broken-off job torn. In a part that programs the pages of a word line one by one, the
-    /// pages below it on its word line are torn with it: its cells move out of the states that held their bits.
+    /// Tears the cells of an aborted job. In a part that programs the pages of a word line one by one, the
+    /// lower pages of the word line are torn too: the cells leave the states that stored their bits.
     fn tear(&mut self, job: Job) {
         match job.work {
             Work::Sense { .. } | Work::HandOver { .. } | Work::Rest { .. } => {}

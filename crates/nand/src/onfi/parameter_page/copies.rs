@@ -1,36 +1,36 @@
-//! The copies of a parameter page, and what a host makes of damaged ones.
+//! The copies of a parameter page, and recovery from damaged ones.
 
 use std::fmt;
 
 use super::{PAGE_LENGTH, PageError, ParameterPage};
 
-/// Copies that every part keeps at least (ONFI).
+/// Minimum number of copies (ONFI).
 pub const FEWEST_COPIES: usize = 3;
 
-/// Where the bytes of a page were right.
+/// The source of a recovered page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecoveredFrom {
-    /// In this copy, counted from 0; those before it are damaged.
+    /// This copy, counted from 0; the copies before it are damaged.
     Copy(usize),
-    /// In none, but in the bits that most copies agree on.
+    /// The bitwise majority of the copies, all of which are damaged.
     Majority,
 }
 
-/// A page and where it was found.
+/// A recovered page and its source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recovered {
     /// The page.
     pub page: ParameterPage,
-    /// Where it was found.
+    /// Source of the page.
     pub from: RecoveredFrom,
 }
 
-/// Why no page could be made of the copies.
+/// The reason why no page could be recovered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unrecoverable {
-    /// The error of each copy, in their order.
+    /// The error of each copy, in order.
     pub copies: Vec<PageError>,
-    /// The error of the majority of their bits.
+    /// The error of their bitwise majority.
     pub majority: PageError,
 }
 
@@ -46,16 +46,15 @@ impl fmt::Display for Unrecoverable {
 impl std::error::Error for Unrecoverable {}
 
 impl ParameterPage {
-    /// `count` copies of the page one after the other, at least three.
+    /// `count` concatenated copies of the page, at least three.
     pub fn copies(&self, count: usize) -> Vec<u8> {
         self.encode().repeat(count.max(FEWEST_COPIES))
     }
 
-    /// The page that `bytes`, copies one after the other, hold: the first copy that is right, else the majority of
-    /// their bits. Bytes after the last whole copy are not looked at.
+    /// Recovers the page from `bytes`, concatenated copies: the first valid copy, otherwise their bitwise
+    /// majority. Bytes after the last whole copy are ignored.
     ///
-    /// # Errors
-    /// The error of each copy and of their majority, if none is right.
+    /// # Errors The error of each copy and of their majority, if none is valid.
     pub fn recover(bytes: &[u8]) -> Result<Recovered, Unrecoverable> {
         let mut wrong = Vec::new();
         for (number, copy) in bytes.chunks_exact(PAGE_LENGTH).enumerate() {
@@ -75,7 +74,8 @@ impl ParameterPage {
     }
 }
 
-/// The value of each bit in most copies; on a tie that of the first copy (chosen: hosts read an odd number).
+/// The majority of each bit over the copies; on a tie the bit of the first copy (chosen: hosts read an odd
+/// number).
 fn majority(bytes: &[u8]) -> [u8; PAGE_LENGTH] {
     let copies = bytes.chunks_exact(PAGE_LENGTH);
     let count = copies.len();

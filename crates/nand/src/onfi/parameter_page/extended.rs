@@ -1,34 +1,34 @@
-//! The extended parameter page: sections that follow the copies of the parameter page. Only ECC sections have a
-//! meaning here; others are skipped.
+//! The extended parameter page: sections that follow the copies of the parameter page. Only ECC sections are
+//! supported; others are skipped.
 
 use super::copies::FEWEST_COPIES;
 use super::{Field, PageError, PageFeatures, ParameterPage, Scaled, check_crc, check_signature};
 
 /// The first bytes of every extended page, after its CRC.
 const SIGNATURE: [u8; 4] = *b"EPPS";
-/// Where the signature stands: the CRC is before it, and covers everything from here.
+/// Offset of the signature: the CRC is before it, and covers all bytes from here.
 const COVERED_FROM: usize = 2;
-/// Where the type and length of each section stand.
+/// Offset of the types and lengths of the sections.
 const SECTIONS_AT: usize = 16;
-/// Sections that a page can have.
+/// Maximum number of sections.
 const MOST_SECTIONS: usize = 8;
-/// Where the first section begins.
+/// Offset of the first section.
 const HEADER: usize = SECTIONS_AT + 2 * MOST_SECTIONS;
-/// Unit in which lengths are stated, in bytes.
+/// Unit of lengths, in bytes.
 const UNIT: usize = 16;
-/// Type of a section that states an ECC requirement (Linux `onfi.h`).
+/// Type of a section with an ECC requirement (Linux `onfi.h`).
 const ECC_SECTION: u8 = 2;
 
-/// The ECC that the host must bring.
+/// The ECC that the host must provide.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ecc {
     /// Bits to correct in a code word.
     pub bits: u8,
     /// Power of two of the code word's length in bytes.
     pub codeword_power: u8,
-    /// Most bad blocks of a LUN with this ECC.
+    /// Maximum bad blocks of a LUN with this ECC.
     pub most_bad_blocks: u16,
-    /// Erases that a block stands with this ECC.
+    /// Endurance of a block with this ECC, in erases.
     pub endurance: Scaled,
 }
 
@@ -52,17 +52,17 @@ impl Ecc {
 /// An extended parameter page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExtendedPage {
-    /// ECC requirements, each of which suffices; at most eight are written.
+    /// Alternative ECC requirements; at most eight are written.
     pub ecc: Vec<Ecc>,
 }
 
 impl ExtendedPage {
-    /// Bytes of the page.
+    /// Length of the page in bytes.
     pub fn length(&self) -> usize {
         HEADER + self.ecc.len().min(MOST_SECTIONS) * UNIT
     }
 
-    /// The page as its bytes, with signature and CRC.
+    /// Encodes the page with signature and CRC.
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = vec![0; self.length()];
         bytes[COVERED_FROM..COVERED_FROM + SIGNATURE.len()].copy_from_slice(&SIGNATURE);
@@ -75,10 +75,9 @@ impl ExtendedPage {
         bytes
     }
 
-    /// The page that `bytes` are; its length is stated by the parameter page.
+    /// Decodes a page; the parameter page has its length.
     ///
-    /// # Errors
-    /// Too few bytes, another signature, a CRC that does not fit, or a section that ends beyond the page.
+    /// # Errors Too few bytes, a wrong signature, a wrong CRC, or a section that ends beyond the page.
     pub fn decode(bytes: &[u8]) -> Result<Self, PageError> {
         if bytes.len() < HEADER {
             return Err(PageError::Short { found: bytes.len(), wanted: HEADER });
@@ -101,7 +100,7 @@ impl ExtendedPage {
 }
 
 impl ParameterPage {
-    /// The page, saying that `extended` follows its copies and states the ECC.
+    /// The page with the announcement that `extended` follows its copies and contains the ECC.
     #[must_use]
     pub fn announcing(mut self, extended: &ExtendedPage) -> Self {
         self.features = self.features.with(PageFeatures::EXTENDED_PAGE, true);
@@ -110,8 +109,8 @@ impl ParameterPage {
         self
     }
 
-    /// Everything that Read Parameter Page gives out: as many copies as the page states (three at least), then as
-    /// many of the extended page, if there is one.
+    /// The data of Read Parameter Page: as many copies as the page states (three at least), then as many of
+    /// the extended page, if there is one.
     pub fn data(&self, extended: Option<&ExtendedPage>) -> Vec<u8> {
         let count = usize::from(self.parameter_pages).max(FEWEST_COPIES);
         let mut bytes = self.copies(count);

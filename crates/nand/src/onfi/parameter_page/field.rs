@@ -1,4 +1,4 @@
-//! Types of the fields of a parameter page: numbers, times, text and bits, all least significant byte first.
+//! Types of the fields of a parameter page: numbers, times, text and bits, all little-endian.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use wordline_kernel::Duration;
 
 /// A value of fixed width within a page.
 pub trait Field: Sized {
-    /// Bytes that it takes.
+    /// Width in bytes.
     const WIDTH: usize;
     /// Writes the value into `to`, which is [`Field::WIDTH`] bytes long.
     fn put(&self, to: &mut [u8]);
@@ -29,7 +29,7 @@ macro_rules! number {
 }
 number!(u8, u16, u32);
 
-/// Makes `$outer` a field that is stored as the number within it.
+/// Implements `Field` for the newtype `$outer` over the number `$inner`.
 macro_rules! stored_as_number {
     ($outer:ty, $inner:ty) => {
         impl Field for $outer {
@@ -68,7 +68,7 @@ impl Nanos {
     }
 }
 
-/// A count written as a number from 0 to 255 times a power of ten, as ONFI writes endurance.
+/// A count as a number from 0 to 255 times a power of ten, ONFI's encoding of endurance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Scaled {
     /// The number.
@@ -78,7 +78,7 @@ pub struct Scaled {
 }
 
 impl Scaled {
-    /// The greatest count that can be written and is not above `count`.
+    /// The largest count with this encoding that is not above `count`.
     pub fn at_most(count: u32) -> Self {
         let (mut value, mut power) = (count, 0);
         while value > u32::from(u8::MAX) {
@@ -91,7 +91,7 @@ impl Scaled {
         Self { value: value as u8, power }
     }
 
-    /// The count; the greatest number there is, if it is greater than that.
+    /// The count, saturated at `u64::MAX`.
     pub fn count(self) -> u64 {
         10u64.checked_pow(self.power.into()).map_or(u64::MAX, |ten| ten.saturating_mul(self.value.into()))
     }
@@ -131,7 +131,7 @@ impl Field for AddressCycles {
 pub struct Text<const WIDTH: usize>([u8; WIDTH]);
 
 impl<const WIDTH: usize> Text<WIDTH> {
-    /// As much of `text` as fits; what is not printable ASCII becomes a question mark.
+    /// As much of `text` as fits; characters that are not printable ASCII become question marks.
     pub fn new(text: &str) -> Self {
         let mut bytes = [b' '; WIDTH];
         for (to, from) in bytes.iter_mut().zip(text.chars()) {
@@ -170,7 +170,7 @@ impl<const N: usize> Field for Text<N> {
     }
 }
 
-/// Bytes whose meaning the maker of the part decides.
+/// Vendor-specific bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Opaque<const WIDTH: usize>(pub [u8; WIDTH]);
 
@@ -190,7 +190,7 @@ impl<const N: usize> Field for Opaque<N> {
     }
 }
 
-/// A set of bits with names; unnamed bits are kept as they were read.
+/// Defines a bit set with named bits; unnamed bits are preserved.
 macro_rules! bits {
     ($(#[$doc:meta])* $name:ident: $number:ty { $($(#[$bit_doc:meta])* $bit:ident = $place:literal,)* }) => {
         $(#[$doc])*
@@ -205,7 +205,7 @@ macro_rules! bits {
                 self.0 & wanted.0 == wanted.0
             }
 
-            /// These bits, and those of `more` where `holds`.
+            /// These bits, with those of `more` added if `holds`.
             #[must_use]
             pub fn with(self, more: Self, holds: bool) -> Self {
                 if holds { Self(self.0 | more.0) } else { self }
@@ -216,7 +216,7 @@ macro_rules! bits {
 }
 
 bits!(
-    /// Revisions of ONFI that the part complies with.
+    /// ONFI revisions that the part complies with.
     Revisions: u16 {
         /// ONFI 1.0.
         V1_0 = 1,
@@ -246,7 +246,7 @@ bits!(
 );
 
 impl Revisions {
-    /// Every revision from 1.0 to `last`, which is one revision.
+    /// All revisions from 1.0 to the single revision `last`.
     pub fn up_to(last: Self) -> Self {
         Self((last.0 << 1).wrapping_sub(1) & !1)
     }
@@ -257,21 +257,21 @@ bits!(
     PageFeatures: u16 {
         /// Sixteen data lines.
         WIDE_BUS = 0,
-        /// LUNs of a target work side by side.
+        /// Concurrent operations in several LUNs of a target.
         MULTI_LUN = 1,
         /// The pages of a block may be programmed out of order.
         ANY_PAGE_ORDER = 2,
-        /// Programs and erases of several planes at once.
+        /// Multi-plane programs and erases.
         MULTI_PLANE_PROGRAM = 3,
         /// Copyback from odd to even pages.
         ODD_EVEN_COPYBACK = 4,
         /// The NV-DDR interface.
         NV_DDR = 5,
-        /// Reads of several planes at once.
+        /// Multi-plane reads.
         MULTI_PLANE_READ = 6,
         /// An extended parameter page follows the copies.
         EXTENDED_PAGE = 7,
-        /// 80h may be told to clear the page register of the addressed LUN only.
+        /// 80h can be configured to clear the page register of the addressed LUN only.
         REGISTER_CLEAR = 8,
         /// EZ-NAND (to ONFI 4), NV-LPDDR4 (ONFI 5).
         EZ_NAND_OR_NV_LPDDR4 = 9,
@@ -333,7 +333,7 @@ bits!(
         CACHE_ANY_BLOCKS = 3,
         /// Cache reads.
         READ_CACHE = 4,
-        /// The lowest bits of the block numbers must fit each other.
+        /// The lowest bits of the block numbers must satisfy a relation.
         XNOR_RESTRICTION = 5,
     }
 );

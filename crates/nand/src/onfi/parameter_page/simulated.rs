@@ -14,28 +14,28 @@ use crate::onfi::identity::MANUFACTURER;
 use crate::onfi::modes::Modes;
 use crate::onfi::offers::Offers;
 
-/// Share of the blocks that may be bad, in per cent (chosen: the share of data sheets, 40 of 2048, and the factory's
-/// share in py_ssd_sim).
+/// Maximum share of bad blocks, in percent (chosen: as in data sheets, 40 of 2048, and the factory bad blocks
+/// of py_ssd_sim).
 const BAD_BLOCK_PERCENT: u64 = 2;
-/// Where a Micron part says in the vendor's bytes how many settings read retry has (Linux `nand_micron.c`).
+/// Offset of the number of read retry options in the vendor bytes of Micron parts (Linux `nand_micron.c`).
 const READ_RETRY_AT: usize = 14;
 /// Self-termination, matrix termination, differential RE and DQS.
 const TERMINATION_AND_DIFFERENTIAL: u8 = 0b1_1011;
-/// The part has settings of its drive strength (bit 0, from memory of the public ONFI specification).
+/// The part has drive strength settings (bit 0, from memory of the public ONFI specification).
 const DRIVE_STRENGTHS: u8 = 1;
 
-/// A value that does not fit its field: the page states the greatest that does.
+/// A value that does not fit its field: the page contains the maximum of the field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Saturated {
     /// The meaning of the field.
     pub name: &'static str,
     /// The value of the part.
     pub value: u64,
-    /// The value that the page states.
+    /// The value in the page.
     pub stated: u64,
 }
 
-/// Fits values into fields and notes those that do not.
+/// Clamps values to their fields and records those that do not fit.
 #[derive(Default)]
 struct Fitting(Vec<Saturated>);
 
@@ -68,12 +68,12 @@ impl Fitting {
 }
 
 impl ParameterPage {
-    /// The page of a target with `luns` LUNs of `part`. A name of more than 20 characters is cut off; endurance is
-    /// rounded down to the form of the field; other values that do not fit are stated as [`ParameterPage::saturated`]
-    /// tells.
+    /// The page of a target with `luns` LUNs of `part`. A name of more than 20 characters is truncated;
+    /// endurance is rounded down to the encoding of the field; other values that do not fit are saturated,
+    /// see [`ParameterPage::saturated`].
     ///
-    /// The page states no ECC (chosen: the model gives back what was written), capacitances or date, which the model
-    /// does not have.
+    /// The page contains no ECC requirement (chosen: the model returns data without errors), and no
+    /// capacitances or date, which the model does not have.
     pub fn of(part: &Part, luns: u32) -> Self {
         fitted(part, luns).0
     }
@@ -113,7 +113,7 @@ fn organisation(page: ParameterPage, part: &Part, luns: u32, fitting: &mut Fitti
     let blocks = g.planes * g.blocks_per_plane;
     let page_bytes = g.page_size.0 + g.spare_size.0;
     let row_bits = bits(g.pages_per_block.into()) + bits(blocks.into()) + bits(luns.into());
-    // At least two and three cycles, as every command of the pins has them; parts beyond that state what they need.
+    // At least two and three cycles, as in all commands; larger parts have as many as they need.
     let cycles = |bits: u32, least| bits.div_ceil(8).max(least) as u8;
     ParameterPage {
         page_bytes: g.page_size.0 as u32,
@@ -133,18 +133,18 @@ fn organisation(page: ParameterPage, part: &Part, luns: u32, fitting: &mut Fitti
     }
 }
 
-/// Bits that number `count` things.
+/// Number of bits for `count` values.
 fn bits(count: u64) -> u32 {
     u64::BITS - count.saturating_sub(1).leading_zeros()
 }
 
-/// Features, optional commands and multi-plane operations: what the model carries out. Small data move is left out,
-/// and so are overlapped operations of planes: those of one die begin together here.
+/// Features, optional commands and multi-plane operations that the model supports. Small data move is left
+/// out, and so are overlapped plane operations: the planes of a die begin together here.
 fn abilities(page: ParameterPage, part: &Part, luns: u32) -> ParameterPage {
     use {MultiPlane as M, OptionalCommands as C, PageFeatures as F};
     let g = &part.geometry;
     let planes = g.planes > 1;
-    // A one-shot part has a cache register before its data registers in any case.
+    // A one-shot part always has a cache register in front of its data registers.
     let cache = g.registers > 1 || g.one_shot;
     let features = page.features.with(F::WIDE_BUS, part.bus.width == 16);
     let features = features.with(F::MULTI_LUN, luns > 1).with(F::VOLUMES, true);
@@ -172,7 +172,7 @@ fn abilities(page: ParameterPage, part: &Part, luns: u32) -> ParameterPage {
     }
 }
 
-/// The array times, longest ones.
+/// The maximum array times.
 fn times(page: ParameterPage, part: &Part, fitting: &mut Fitting) -> ParameterPage {
     let t = &part.timing;
     let slc = |time: fn(&crate::part::SlcTiming) -> Duration| t.slc.as_ref().map(time);
@@ -181,7 +181,7 @@ fn times(page: ParameterPage, part: &Part, fitting: &mut Fitting) -> ParameterPa
     let programs = t.program.iter().map(|time| time.most).chain(t.reprogram).chain(slc(|slc| slc.program));
     ParameterPage {
         t_r,
-        // The planes sense side by side.
+        // The planes sense concurrently.
         t_r_multi_plane: if part.geometry.planes > 1 { t_r } else { Micros(0) },
         t_prog: fitting.micros("longest program", programs),
         t_bers: fitting.micros("longest erase", [t.erase].into_iter().chain(slc(|slc| slc.erase))),
@@ -190,8 +190,8 @@ fn times(page: ParameterPage, part: &Part, fitting: &mut Fitting) -> ParameterPa
     }
 }
 
-/// The interfaces, their modes, and the revisions of ONFI that brought them: at least 3.2, which brought features of a LUN
-/// (from memory of the public specification, as are those of the fastest modes).
+/// The interfaces, their modes, and the ONFI revisions that introduced them: at least 3.2, which introduced
+/// LUN features (from memory of the public specification, as are the revisions of the fastest modes).
 fn interface(page: ParameterPage, modes: &Modes) -> ParameterPage {
     use PageFeatures as F;
     let mask = |interface| modes.mask(interface);

@@ -1,18 +1,18 @@
-//! Expectations of a script: of data, of a status, and of the reason of a refusal, by name.
+//! Expectations of a script: data, a status, or the reason of a rejection, by name.
 
 use super::{Data, Mismatch};
 use crate::onfi::crc;
 use crate::onfi::status::Status;
 use crate::onfi::{Failure, FailureKind, Fault};
 
-/// The data that should come out.
+/// The expected data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wanted {
-    /// These.
+    /// Exactly these.
     Data(Data),
-    /// Any but these.
+    /// Any data except these.
     Not(Data),
-    /// Copies of one parameter page, each with the right CRC.
+    /// Copies of one parameter page, each with a correct CRC.
     Crc,
 }
 
@@ -28,7 +28,7 @@ impl Wanted {
     }
 }
 
-/// Bytes shown of a longer stretch: a line of a terminal has room for them.
+/// Maximum bytes shown: as many as fit a line of a terminal.
 const SHOWN: usize = 8;
 
 fn differ(wanted: &[u8], found: &[u8]) -> Option<Mismatch> {
@@ -47,7 +47,7 @@ pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02X}")).collect::<Vec<_>>().join(" ")
 }
 
-/// Bytes of a parameter page, and of what its CRC covers (ONFI, byte 254).
+/// Bytes of a parameter page, and bytes covered by its CRC (ONFI, byte 254).
 const PAGE: usize = 256;
 const COVERED: usize = 254;
 
@@ -70,7 +70,7 @@ fn damaged(data: &[u8]) -> Option<Mismatch> {
     Some(Mismatch::new("equal copies", format!("copy {} unlike the first", other + 1)))
 }
 
-/// The status that should be read.
+/// The expected status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StatusWanted {
     /// This byte.
@@ -79,7 +79,7 @@ pub enum StatusWanted {
     States(Vec<&'static State>),
 }
 
-/// A bit of the status and what a script calls one of its values.
+/// A status bit, and the word for one of its values in scripts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
     /// The word.
@@ -94,7 +94,7 @@ const fn state(word: &'static str, bit: Status, set: bool) -> State {
     State { word, bit, set }
 }
 
-/// Every word for a state.
+/// All words for states.
 pub static STATES: [State; 10] = [
     state("ready", Status::READY, true),
     state("busy", Status::READY, false),
@@ -122,8 +122,8 @@ impl StatusWanted {
     }
 }
 
-/// The name by which a script expects a refusal: of a wait its symbol (`tADL`), of a limit its own, else that of the
-/// fault.
+/// The name of a rejection in scripts: the symbol of a wait (`tADL`), the name of a limit, or the name of the
+/// error.
 pub fn rule(failure: &Failure) -> &str {
     match &failure.kind {
         FailureKind::Timing { rule, .. } => rule.name(),

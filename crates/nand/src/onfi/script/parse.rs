@@ -1,4 +1,4 @@
-//! The grammar: a table of first words, each with the shape of its line.
+//! The grammar: a table of first words with the parsers of their lines.
 
 use wordline_kernel::{Complaints, Duration, Seed};
 
@@ -8,22 +8,22 @@ use super::{Action, Address, Begin, Data, Place, Script, Setup, Statement, Statu
 use crate::onfi::within::WITHIN;
 use crate::onfi::{InjectedFailure, Row};
 
-/// Statements that a script may come to when its repetitions are written out, each stretch of [`STRETCH`] bytes counted
-/// as one more: some seconds of work, and a transcript that fits a small computer (chosen).
+/// Maximum statements of a script with repetitions expanded; every [`STRETCH`] bytes of data count as one
+/// more (chosen: some seconds of run time, and a transcript that fits in memory).
 const MOST_STATEMENTS: u64 = 1_000_000;
 const STRETCH: u32 = 256;
-/// Repetitions within repetitions (chosen: more than a person can follow).
+/// Maximum nesting depth of repetitions (chosen: more than a person can follow).
 const DEEPEST: usize = 16;
-/// Bytes that one statement may name: four of the largest pages there are (chosen).
+/// Maximum bytes of one statement: four of the largest pages (chosen).
 const MOST_BYTES: u32 = 65_536;
 
-/// A line that says something of the bus, before the first statement.
+/// A header line, which configures the bus before the first statement.
 struct Header {
     word: &'static str,
     read: fn(&mut Words<'_>, &mut Setup) -> Read<()>,
 }
 
-/// Each header.
+/// All headers.
 const HEADERS: [Header; 9] = [
     Header { word: "part", read: part },
     Header { word: "wiring", read: wiring },
@@ -36,13 +36,13 @@ const HEADERS: [Header; 9] = [
     Header { word: "fails", read: fails },
 ];
 
-/// A line that does something.
+/// A statement line.
 struct Verb {
     word: &'static str,
     read: fn(&mut Words<'_>) -> Read<Action>,
 }
 
-/// Each statement but `repeat`, which has lines of its own, and `at`, which stands before others.
+/// All statements except `repeat`, which has its own lines, and `at`, which precedes others.
 const VERBS: [Verb; 13] = [
     Verb { word: "select", read: |words| Ok(Action::Select(words.number(0, u32::MAX)?)) },
     Verb { word: "cmd", read: |words| Ok(Action::Command(words.byte()?)) },
@@ -59,19 +59,20 @@ const VERBS: [Verb; 13] = [
     Verb { word: "erase", read: |words| Ok(Action::Erase(row(words)?, confirm(words, 0xD0)?)) },
 ];
 
-/// Lines of a block that is open: the script itself, or the body of a `repeat`.
+/// The lines of an open block: the script itself, or the body of a `repeat`.
 #[derive(Default)]
 struct Block {
-    /// Line and text of the `repeat`, and its count.
+    /// Line number and text of the `repeat`, and its count.
     opened: Option<(u32, String, u32)>,
     statements: Vec<Statement>,
-    /// Statements when written out.
+    /// Number of statements with repetitions expanded.
     size: u64,
-    /// Picoseconds that its statements wait for when written out, up to the latest instant that one names.
+    /// Total waits of its statements in picoseconds, with repetitions expanded; at least the latest instant
+    /// of an `at`.
     waits: u128,
 }
 
-/// Reads a script.
+/// Parses a script.
 pub(super) fn parse(name: &str, text: &str) -> Result<Script, Complaints> {
     let mut setup = Setup::default();
     let mut blocks = vec![Block::default()];
@@ -142,7 +143,7 @@ fn read_line(number: u32, line: &str, setup: &mut Setup, blocks: &mut Vec<Block>
     push(blocks, Statement { line: number, text: line.into(), begin, action }, size, waits)
 }
 
-/// Bytes that a statement moves.
+/// Bytes that a statement transfers.
 fn bytes(action: &Action) -> u32 {
     match action {
         Action::Out(count, _) => *count,
@@ -261,7 +262,7 @@ fn address(words: &mut Words<'_>) -> Read<Address> {
     })
 }
 
-/// A column that two cycles can name.
+/// Checks that two cycles can express a column.
 fn narrow(words: &Words<'_>, column: u32) -> Read<u32> {
     let most = u32::from(u16::MAX);
     let wanted = format!("a column up to {most}");
@@ -385,7 +386,7 @@ fn wait(words: &mut Words<'_>) -> Read<Action> {
     Ok(Action::WaitReady { array, expect })
 }
 
-/// `host tWP 20ns`, or `host tWP` for what the interface asks for.
+/// `host tWP 20ns`, or `host tWP` for the time that the interface requires.
 fn host(words: &mut Words<'_>) -> Read<Action> {
     let symbols: Vec<&str> = WITHIN.iter().map(|(parameter, _)| parameter.symbol()).collect();
     let (parameter, _) = WITHIN[words.choice(&symbols)?];

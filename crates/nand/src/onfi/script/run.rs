@@ -1,4 +1,4 @@
-//! Carries out the statements of a script on a bus.
+//! Execution of the statements of a script on a bus.
 
 use wordline_kernel::Instant;
 
@@ -7,7 +7,7 @@ use super::{Action, Address, Begin, Data, Entry, Mismatch, Place, Script, Statem
 use crate::DieId;
 use crate::onfi::{Bus, Failure, Pace, Row, RowAddressing, Status};
 
-/// Whether the script goes on after a statement.
+/// Whether the script continues after a statement.
 type GoesOn = bool;
 
 struct Runner<'a> {
@@ -15,11 +15,11 @@ struct Runner<'a> {
     addressing: RowAddressing,
     pace: Pace,
     transcript: Transcript,
-    /// The refusal that the next statement should meet.
+    /// The expected rejection of the next statement.
     refusal: Option<&'a str>,
 }
 
-/// The results of a statement besides its time.
+/// The results of a statement, except its time.
 #[derive(Default)]
 struct Found {
     data: Vec<u8>,
@@ -34,7 +34,7 @@ pub(super) fn run(script: &Script, bus: &mut Bus) -> Transcript {
     let complete = runner.all(&script.statements);
     runner.expectation_met(script);
     let Runner { bus, mut transcript, .. } = runner;
-    // Array work that the last statements left belongs to the time line too.
+    // The time line includes array operations after the last statement.
     let luns = (0..bus.dies()).map(|die| bus.lun(DieId(die)).pipeline().array_ready_at);
     let rest = luns.max().unwrap_or_default();
     bus.wait_until(rest);
@@ -56,7 +56,7 @@ impl<'a> Runner<'a> {
         })
     }
 
-    /// `expect failure` as the last line expects something of nothing.
+    /// Reports an `expect failure` on the last line, which has no statement to reject.
     fn expectation_met(&mut self, script: &Script) {
         let (Some(name), Some(last)) = (self.refusal.take(), script.statements.last()) else { return };
         let now = self.bus.now();
@@ -163,7 +163,7 @@ impl<'a> Runner<'a> {
             None => self.bus.command(0x70)?,
             Some(row) => {
                 self.bus.command(0x78)?;
-                // Only the first cycle of a statement has an instant of its own.
+                // Only the first cycle of a statement has a specified begin time.
                 self.bus.set_pace(self.pace);
                 self.address(&Address::Row(row))?;
             }
@@ -172,7 +172,7 @@ impl<'a> Runner<'a> {
         Ok(Status(self.bus.data_out(1)?[0]))
     }
 
-    /// A whole operation, and the wait until R/B# is high.
+    /// Runs a whole operation, and waits until R/B# is high.
     fn sequence(
         &mut self,
         first: u8,
@@ -192,7 +192,7 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// An entry of a statement that begins now, at this count of cycles.
+/// The entry of a statement that begins at `now`, after this number of cycles.
 fn entry(statement: &Statement, now: Instant, cycles: u64) -> Entry {
     Entry {
         line: statement.line,

@@ -8,7 +8,7 @@ use super::expect::hex;
 use crate::onfi::{Failure, Status};
 use crate::{EnergyReport, Span};
 
-/// Something that is not as the script expects it.
+/// A result that differs from the expectation of the script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch {
     /// The expectation of the script.
@@ -18,7 +18,7 @@ pub struct Mismatch {
 }
 
 impl Mismatch {
-    /// A mismatch of an expectation and a result.
+    /// A mismatch between an expectation and a result.
     pub fn new(expected: impl fmt::Display, found: impl fmt::Display) -> Self {
         Self { expected: expected.to_string(), found: found.to_string() }
     }
@@ -33,21 +33,21 @@ impl fmt::Display for Mismatch {
 /// The results of a statement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// The line of the script.
+    /// Line number in the script.
     pub line: u32,
-    /// The statement as it stands there.
+    /// Text of the statement.
     pub text: String,
-    /// When it began.
+    /// Begin of the statement.
     pub begin: Instant,
-    /// When its last cycle or its wait was over.
+    /// End of its last cycle or wait.
     pub end: Instant,
     /// Cycles on the bus; a burst of data counts as one.
     pub cycles: u64,
-    /// Data that came out.
+    /// Data read.
     pub data: Vec<u8>,
-    /// The status that was read.
+    /// Status read.
     pub status: Option<Status>,
-    /// Why it was refused.
+    /// The rejection, if it was rejected.
     pub failure: Option<Failure>,
     /// The mismatch with the script's expectation, if there is one.
     pub mismatch: Option<Mismatch>,
@@ -56,29 +56,29 @@ pub struct Entry {
 /// The results of a script.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Transcript {
-    /// One entry a statement that was reached, repetitions each time.
+    /// One entry for each executed statement, including repetitions.
     pub entries: Vec<Entry>,
-    /// Uses of the bus and the arrays, in the order of their beginning.
+    /// Spans of the bus and the arrays, ordered by their begin.
     pub spans: Vec<Span>,
-    /// The energy of all LUNs until all arrays rest.
+    /// The energy of all LUNs until all arrays are idle.
     pub energy: EnergyReport,
-    /// Whether the last statement was reached: a refusal that was not expected ends a script.
+    /// Whether the last statement was reached: an unexpected rejection ends a script.
     pub complete: bool,
 }
 
 impl Transcript {
-    /// The entries that are not as the script expects.
+    /// The entries with mismatches.
     pub fn mismatches(&self) -> impl Iterator<Item = (&Entry, &Mismatch)> {
         self.entries.iter().filter_map(|entry| entry.mismatch.as_ref().map(|mismatch| (entry, mismatch)))
     }
 
-    /// Whether everything was as the script expects.
+    /// Whether the script completed without mismatches.
     pub fn holds(&self) -> bool {
         self.complete && self.mismatches().next().is_none()
     }
 }
 
-/// Bytes shown of data: so many fill a line of a terminal with the columns beside them.
+/// Maximum bytes shown: as many as fill a line of a terminal beside the other columns.
 const SHOWN: usize = 16;
 
 impl Entry {
@@ -96,7 +96,8 @@ impl Entry {
     }
 }
 
-/// Aligned columns, times in microseconds with every picosecond: when each statement began, how long it took, its line, the statement, what it gave.
+/// Formats aligned columns, with times in microseconds to the picosecond: begin, duration, line, statement
+/// and result.
 impl fmt::Display for Transcript {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let head = ["begin us", "took us", "line", "statement", "result"].map(str::to_string);
@@ -122,7 +123,7 @@ fn micros(time: Duration) -> String {
     format!("{}.{:06}", time.ps() / PS, time.ps() % PS)
 }
 
-/// Letters of a statement that are shown: a table of long data would not fit a terminal.
+/// Maximum letters of a statement shown, so that the table fits a terminal.
 const LETTERS: usize = 48;
 
 fn shortened(text: &str) -> String {

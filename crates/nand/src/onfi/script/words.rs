@@ -1,10 +1,10 @@
-//! The words of a line, read from left to right.
+//! The parser of a line, word by word.
 
 use std::str::FromStr;
 
 use wordline_kernel::Duration;
 
-/// The text found in a line, and the text wanted in its place.
+/// A parse error: the text found in a line, and the text expected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Wrong {
     pub found: String,
@@ -28,12 +28,12 @@ impl<'a> Words<'a> {
         self.rest.is_empty()
     }
 
-    /// The next word, which stays.
+    /// The next word, without taking it.
     pub fn peek(&self) -> Option<&'a str> {
         self.rest.split_whitespace().next()
     }
 
-    /// That something other than `wanted` comes next.
+    /// The error that the next word is not `wanted`.
     pub fn wrong(&self, wanted: impl Into<String>) -> Wrong {
         let found = self.peek().map_or("the end of the line".into(), |word| format!("`{word}`"));
         Wrong { found, wanted: wanted.into() }
@@ -54,7 +54,7 @@ impl<'a> Words<'a> {
         found
     }
 
-    /// Takes one of `words`: which.
+    /// Takes one of `words` and returns its index.
     pub fn choice(&mut self, words: &[&str]) -> Read<usize> {
         let place = words.iter().position(|word| self.take(word));
         place.ok_or_else(|| self.wrong(one_of(words)))
@@ -80,7 +80,7 @@ impl<'a> Words<'a> {
         byte(word).ok_or_else(|| before.wrong(A_BYTE))
     }
 
-    /// One byte or more, up to the end of the line or a word that is none.
+    /// One byte or more, up to the end of the line or a word that is not a byte.
     pub fn bytes(&mut self) -> Read<Vec<u8>> {
         let mut bytes = vec![self.byte()?];
         while self.peek().is_some_and(|word| byte(word).is_some()) {
@@ -94,7 +94,7 @@ impl<'a> Words<'a> {
         self.read("a time with a unit, such as `100ns`")
     }
 
-    /// `key=number`s in any order, each of `keys` at most once and none other.
+    /// Fields `key=number` in any order, each of `keys` at most once.
     pub fn fields<const N: usize>(&mut self, keys: [&str; N]) -> Read<[Option<u32>; N]> {
         let mut values = [None; N];
         while let Some((key, value)) = self.peek().and_then(|word| word.split_once('=')) {
@@ -109,7 +109,7 @@ impl<'a> Words<'a> {
         Ok(values)
     }
 
-    /// That nothing is left.
+    /// Checks that the line ends here.
     pub fn end(&self) -> Read<()> {
         if self.is_empty() { Ok(()) } else { Err(self.wrong("the end of the line")) }
     }

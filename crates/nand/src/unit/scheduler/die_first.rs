@@ -3,8 +3,8 @@
 use super::{Place, Scheduler};
 use crate::unit::Shape;
 
-/// Stripes pages over the dies, then over the planes. Pages of one row of planes are far apart in the stream, so that
-/// they seldom meet in one multi-plane command; nothing has to be addressed by the plane addressing rule either.
+/// Stripes pages over the dies, then over the planes. Pages of one plane group are far apart in the stream,
+/// so that they seldom meet in one multi-plane command; the plane addressing rule is no constraint.
 #[derive(Clone, Copy, Debug)]
 pub struct DieFirst;
 

@@ -1,4 +1,4 @@
-//! Where consecutive pages lie in a logical unit, and what may overtake what (NANDFlashSim, section 8.8).
+//! Schedulers of a logical unit: placement of consecutive pages, and overtaking (NANDFlashSim, section 8.8).
 
 mod die_first;
 mod out_of_order;
@@ -12,34 +12,35 @@ pub use die_first::DieFirst;
 pub use out_of_order::OutOfOrder;
 pub use plane_first::PlaneFirst;
 
-/// A place in a logical unit.
+/// The location of a program unit in a logical unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The die.
     pub die: u32,
     /// The plane of the die.
     pub plane: u32,
-    /// The program unit, counted through the blocks of the plane.
+    /// The program unit, counted over the blocks of the plane.
     pub row: u32,
 }
 
-/// Says how a logical unit spreads pages and in which order it serves them. It looks and answers; the unit acts.
+/// Determines the placement of pages in a logical unit and their order. The scheduler only decides; the unit
+/// acts.
 pub trait Scheduler: Send {
-    /// Where program unit `n` of the logical unit lies: every `n` has a place of its own.
+    /// The location of program unit `n` of the logical unit: distinct for every `n`.
     fn place(&self, n: u32, shape: &Shape) -> Place;
-    /// Whether a page whose die is idle may go before pages that came earlier and wait for another die.
+    /// Whether a page whose die is idle may overtake earlier pages that wait for another die.
     fn overtakes(&self) -> bool;
 }
 
-/// The schedulers that are built in.
+/// The built-in schedulers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "policy", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum SchedulerKind {
-    /// Pages are striped over the dies, and served as they came.
+    /// Stripes pages over the dies, and serves them in the order of arrival.
     DieFirst {},
-    /// Pages are gathered for the planes of a die, then striped over the dies, and served as they came.
+    /// Stripes pages over the planes of a die, then over the dies, and serves them in the order of arrival.
     PlaneFirst {},
-    /// Pages lie as under plane-first, and an idle die never waits for a busy one.
+    /// Places pages as plane-first does; an idle die never waits for a busy one.
     OutOfOrder {},
 }
 
@@ -50,7 +51,7 @@ impl Default for SchedulerKind {
 }
 
 impl SchedulerKind {
-    /// All of them, for tests and tables.
+    /// All schedulers, for tests and tables.
     pub const ALL: [Self; 3] = [Self::DieFirst {}, Self::PlaneFirst {}, Self::OutOfOrder {}];
 
     /// The policy.

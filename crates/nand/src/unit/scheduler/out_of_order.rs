@@ -1,10 +1,10 @@
-//! Out of order: an idle die takes the next page that is for it.
+//! Out of order: an idle die takes its next page.
 
 use super::{Place, PlaneFirst, Scheduler};
 use crate::unit::Shape;
 
-/// Places pages as plane-first does. Pages for one die keep their order; those for different dies do not wait for
-/// each other, and no page waits longer than for those before it on its own die.
+/// Places pages as plane-first does. Pages of one die keep their order; pages of different dies do not wait
+/// for each other, and a page waits only for those before it on its own die.
 #[derive(Clone, Copy, Debug)]
 pub struct OutOfOrder;
 

@@ -3,8 +3,8 @@
 use super::{Place, Scheduler};
 use crate::unit::Shape;
 
-/// Stripes pages over the planes of a die, then over the dies: neighbours in the stream obey the plane addressing
-/// rule and go in one multi-plane command.
+/// Stripes pages over the planes of a die, then over the dies: neighbours in the stream satisfy the plane
+/// addressing rule and fit in one multi-plane command.
 #[derive(Clone, Copy, Debug)]
 pub struct PlaneFirst;
 
