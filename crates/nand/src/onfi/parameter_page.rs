@@ -304,7 +304,8 @@ pub(crate) mod tests {
     }
 
     proptest! {
-        /// Bytes under a right signature and CRC are a page, and everything but its reserved bytes comes back.
+        /// Any bytes with a correct signature and CRC are a page, and everything but its reserved bytes is
+        /// encoded alike.
         #[test]
         fn what_is_decoded_is_encoded_alike(content in proptest::collection::vec(any::<u8>(), PAGE_LENGTH)) {
             let mut bytes = [0; PAGE_LENGTH];
