@@ -189,7 +189,8 @@ impl ParameterPage {
 
     /// Decodes the page at the start of `bytes`.
     ///
-    /// # Errors Too few bytes, a wrong signature, or a wrong CRC.
+    /// # Errors
+    /// Too few bytes, a wrong signature, or a wrong CRC.
     pub fn decode(bytes: &[u8]) -> Result<Self, PageError> {
         let short = PageError::Short { found: bytes.len(), wanted: PAGE_LENGTH };
         let bytes = bytes.get(..PAGE_LENGTH).ok_or(short)?;
