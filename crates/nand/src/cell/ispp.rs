@@ -2,8 +2,8 @@
 //! sections 2.2 and 4.1).
 //!
 //! Equation 1: tPROG is the sum over the loops of tPGM + k tVFY, k verifies in each; MaxLoop is
-//! ceil((VFinal - VStart) / step). Equation 2 sums the same time by states: L (tPGM + V tVFY) for each, with the `L` loops
-//! that are the last ones of the state and `V` verifies in each.
+//! ceil((VFinal - VStart) / step). Equation 2 sums the same time by states: L (tPGM + V tVFY) for each, with
+//! the `L` loops that are the last ones of the state and `V` verifies in each.
 //!
 //! The cells of a state pass its verify in some loop from `first` to `last`. By default every state is
 //! verified from the first loop on until all of its cells have passed; no cell passes a verify before
