@@ -523,7 +523,7 @@ mod tests {
         assert!(Calendar::<()>::new().go_on_to(far), "nothing is ever due");
     }
 
-    /// Schedules after each delay, or advances where there is none, and compares with a sorted set.
+    /// Schedules an event after each delay, or advances for `None`, and compares with a sorted set.
     fn keeps_the_order(calendar: &mut Calendar<usize>, steps: impl IntoIterator<Item = Option<u64>>) {
         let mut pending = std::collections::BTreeSet::new();
         let mut now = 0;
@@ -585,8 +585,8 @@ mod tests {
     }
 
     proptest! {
-        /// Delays of events to be scheduled, on scales from within a list to beyond the wheel, and advances (`None`)
-        /// in between.
+        /// Delays of scheduled events, from within a slot to beyond the wheel, with advances (`None`) in
+        /// between.
         #[test]
         fn events_come_in_the_order_of_time_then_of_scheduling(
             steps in prop::collection::vec(

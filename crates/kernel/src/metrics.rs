@@ -160,7 +160,8 @@ pub struct Metrics(Vec<(Metric, Value)>);
 impl Metrics {
     /// Adds a metric.
     ///
-    /// # Panics If a metric of that name exists already, or if the value is absent but the meaning does not
+    /// # Panics
+    /// If a metric of that name exists already, or if the value is absent but the meaning does not
     /// say when it is null.
     pub fn add(&mut self, metric: Metric, value: impl Into<Value>) {
         assert!(self.get(metric.name).is_none(), "two metrics are called {}", metric.name);

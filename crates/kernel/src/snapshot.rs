@@ -36,7 +36,8 @@ use crate::{Column, Id};
 pub trait Sink {
     /// Writes `bytes`.
     ///
-    /// # Errors [`Broken::Ended`]; the sink itself keeps the cause.
+    /// # Errors
+    /// [`Broken::Ended`]; the sink itself keeps the cause.
     fn put(&mut self, bytes: &[u8]) -> Result<(), Broken>;
 }
 
@@ -44,7 +45,8 @@ pub trait Sink {
 pub trait Source {
     /// Fills `bytes`.
     ///
-    /// # Errors [`Broken::Ended`] if there are fewer bytes; the source itself keeps the cause.
+    /// # Errors
+    /// [`Broken::Ended`] if there are fewer bytes; the source itself keeps the cause.
     fn take(&mut self, bytes: &mut [u8]) -> Result<(), Broken>;
 
     /// Approximate upper bound on the bytes left, if known: a field that claims much more is rejected.
@@ -144,7 +146,8 @@ pub trait State {
     /// Loads a state that a component of the same configuration wrote. After an error the component is
     /// unusable.
     ///
-    /// # Errors Errors of the source, and any input that [`save_state`](Self::save_state) does not write.
+    /// # Errors
+    /// Errors of the source, and any input that [`save_state`](Self::save_state) does not write.
     fn load_state(&mut self, from: &mut Reader<'_>) -> Result<(), Broken>;
 }
 
@@ -293,7 +296,8 @@ impl<'a> Reader<'a> {
 
     /// Reads a field as a value (serde).
     ///
-    /// # Errors Errors of the source, a field of another name, or bytes that cannot be decoded.
+    /// # Errors
+    /// Errors of the source, a field of another name, or bytes that cannot be decoded.
     pub fn value<T: DeserializeOwned>(&mut self, name: &'static str) -> Result<T, Broken> {
         self.name(name)?;
         let mut left = self.length()?;
@@ -318,7 +322,8 @@ impl<'a> Reader<'a> {
 
     /// Reads a field that has a state of its own.
     ///
-    /// # Errors Errors of the source, a field of another name, or an error in the state of the part.
+    /// # Errors
+    /// Errors of the source, a field of another name, or an error in the state of the part.
     pub fn part(&mut self, name: &'static str, part: &mut (impl State + ?Sized)) -> Result<(), Broken> {
         self.name(name)?;
         part.load_state(self)
@@ -336,7 +341,8 @@ impl<'a> Reader<'a> {
 
     /// Reads the variant of an enum, which must be this one.
     ///
-    /// # Errors Errors of the source, or another variant.
+    /// # Errors
+    /// Errors of the source, or another variant.
     pub fn variant(&mut self, name: &'static str) -> Result<(), Broken> {
         self.name(name)
     }

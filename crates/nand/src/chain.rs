@@ -354,9 +354,9 @@ mod tests {
     use super::*;
     use crate::part::tests::mqsim;
 
-    /// MQSim's composites (`ONFI_Channel_NVDDR2`) leave out the second command cycle, count tWB after a plane of a
-    /// program or an erase only, and no chip enable before data out; they select no first plane of several. The rest of the time
-    /// is theirs.
+    /// MQSim's composites (`ONFI_Channel_NVDDR2`) leave out the second command cycle, count tWB only after a
+    /// plane of a program or an erase, have no chip enable before data out, and do not select the first of
+    /// several planes. Otherwise the times are equal.
     #[test]
     fn the_composites_are_those_of_mqsim_and_what_it_leaves_out() {
         let part = mqsim();
@@ -365,7 +365,7 @@ mod tests {
         };
         let empty = |hold, planes| ns(hold, planes, Bytes(0));
         let (t_wc, t_wb, t_rr, t_cs) = (25, 100, 20, 20);
-        // Theirs: 290 and 30, with tRR in the command; ours has it before the data, where it hides behind tCS.
+        // MQSim: 290 and 30, with tRR in the command; here tRR is before the data, hidden behind tCS.
         assert_eq!(empty(Hold::Read, 1), 290 + t_wc - t_rr);
         assert_eq!(empty(Hold::DataOut, 1), 30 + t_cs);
         assert_eq!(empty(Hold::Read, 2), 940 + 2 * t_wc + t_wb - t_rr);

@@ -30,7 +30,8 @@ pub enum Mode {
 impl Mode {
     /// Runs `lists` in this mode and returns the spans as [`fast`] does.
     ///
-    /// # Errors The reason why a list cannot be run.
+    /// # Errors
+    /// The reason why a list cannot be run.
     pub fn run(
         self,
         part: &Part,
@@ -43,7 +44,8 @@ impl Mode {
 
     /// Runs `lists` with the cell model `cells`.
     ///
-    /// # Errors As [`run`](Self::run).
+    /// # Errors
+    /// As [`run`](Self::run).
     pub fn run_over(
         self,
         cells: &Cells,
@@ -152,11 +154,12 @@ fn check_list(pools: &Pools, die: DieId, commands: &[Command], sets: usize) -> R
 
 /// Runs `lists` in the fast mode: the cost depends on the number of events, not on the clocks.
 ///
-/// Returns the spans of all stages, ordered by their begin; commands are counted list by list, from
-/// 0. Pages have no contents, and a command that exceeds a limit of the part is run nevertheless. The mode of
-///    a block is the mode of the command, or native.
+/// Returns the spans of all stages, ordered by their begin; commands are counted list by list,
+/// from 0. Pages have no contents, and a command that exceeds a limit of the part is run nevertheless. The
+/// mode of a block is the mode of the command, or native.
 ///
-/// # Errors Two lists are for one die, a list breaks off a sequence of cache reads, or a die does not have
+/// # Errors
+/// Two lists are for one die, a list breaks off a sequence of cache reads, or a die does not have
 /// what a command addresses.
 pub fn fast(part: &Part, geometry: Geometry, wiring: Wiring, lists: &[List]) -> Result<Vec<Span>, ListError> {
     fast_over(&Cells::default(), part, geometry, wiring, lists)

@@ -1,4 +1,4 @@
-//! The cells of a parameter set behind arrays, asked as chips ask them.
+//! The cell model of a parameter set, called as chips call it.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ fn cells(condition: Condition) -> CellArrays {
     CellArrays::new(set(), &part("cubeftl-tlc"), 0..4, condition, Seed(1)).expect("the set fits the part")
 }
 
-/// Asks for one work of an array: how long it works, and how that went.
+/// Runs one array operation. Returns its time and outcome.
 fn ask(
     cells: &mut CellArrays,
     stage: Stage,
@@ -264,7 +264,7 @@ fn margins_that_leave_no_window_are_beyond_the_part() {
     assert_eq!(wanted, "less than the window of 1620 mV together");
 }
 
-/// The share of wrong bits of a page of two bits with these rewrites, by the states of the set.
+/// The bit error rate of a page in MLC mode with these rewrites, by the states of the set.
 fn rate_of(set: &CellSet, history: &[Bit], page: u32, ahead: f64) -> f64 {
     let coding = TwoBits::of_history(history).expect("so many fit");
     let condition = Condition { again: history.len() as f64, ahead, ..Condition::FRESH };
@@ -273,7 +273,7 @@ fn rate_of(set: &CellSet, history: &[Bit], page: u32, ahead: f64) -> f64 {
     levels.part(base, coding.coding()).page_error(page, &set.references[base..base + 3])
 }
 
-/// The set of ReSSD's first chip behind arrays, without layers, so that all word lines are alike.
+/// The set of ReSSD's first chip as a cell model, without layers, so that all word lines are equal.
 fn of_ressd() -> Arc<CellSet> {
     let mut file: CellsFile = toml::from_str(&text("cells", "ressd-b17a-a")).expect("well formed");
     let reading: CellsFile = toml::from_str(&text("cells", "cubeftl-tlc")).expect("well formed");
@@ -281,7 +281,7 @@ fn of_ressd() -> Arc<CellSet> {
     Arc::new(file.check().expect("sound"))
 }
 
-/// Asks for the outcome of one work on a word line of two bits, of ReSSD's part.
+/// The outcome of one operation on a word line in MLC mode, of ReSSD's part.
 fn ask_two_bits(cells: &mut CellArrays, stage: Stage, times: u8, page: u32) -> Outcome {
     let mode = if times == 0 { CellMode::TwoBit } else { CellMode::Reprogrammed(times) };
     let part = part_with_modes("ressd-tlc").in_mode(mode).expect("it has the mode");
@@ -367,7 +367,7 @@ fn a_page_that_is_read_twice_needs_about_the_same_entry_of_the_table() {
             |level| Sensed { at, word_line, page_type: 1, mode: CellMode::Native, level, now: Instant::ZERO };
         f64::from((0..27).find(|level| !cells.is_unread(&sensed(*level))).unwrap_or(27))
     };
-    // The word lines of one layer of one block: nothing but what chance gives a page tells them apart.
+    // The word lines of one layer of one block differ only by the random part of a page.
     let lines: Vec<u32> = (0..4).map(|line| 31 * 4 + line).collect();
     let (mut within, mut between) = (0.0, 0.0);
     for block in 0..100 {
@@ -386,15 +386,15 @@ fn a_page_that_is_read_twice_needs_about_the_same_entry_of_the_table() {
     assert!(moved.count() > 20);
 }
 
-/// Pages of memory that the process has.
+/// Memory pages of the process.
 #[cfg(target_os = "linux")]
 fn resident() -> usize {
     let text = std::fs::read_to_string("/proc/self/statm").expect("the system says it");
     text.split(' ').nth(1).expect("it is the second number").parse().expect("a number")
 }
 
-/// 1 TiB: 267 dies of 428 blocks. State by block and word line is there after a program other than the data sheet's, and state of
-/// reads after those of pages all over the device.
+/// 1 TiB: 267 dies of 428 blocks. State by block and word line is allocated after a program with other
+/// parameters than the data sheet's, and state of reads after reads over the whole device.
 #[test]
 #[cfg(target_os = "linux")]
 fn the_tables_of_a_tebibyte_take_less_than_200_megabytes() {

@@ -1,4 +1,5 @@
-//! The model of the cells held against published levels, against itself cell by cell, and against impossible inputs.
+//! The cell model against published threshold voltages, against its Monte Carlo form, and against invalid
+//! inputs.
 
 use wordline_kernel::Seed;
 use wordline_nand::cell::*;
@@ -122,7 +123,7 @@ fn drawn(case: u64) -> (CellSet, Strength, Condition) {
     (set, strength, condition)
 }
 
-/// Errors that both forms give for a drawn set: analytic rate, and the rate of drawn cells.
+/// Error rates of both forms for a random set: the analytic rate, and the rate of drawn cells.
 fn both_forms(case: u64, cells: u64) -> (f64, f64) {
     let (set, strength, condition) = drawn(case);
     let skipped: Vec<u8> =

@@ -1,4 +1,5 @@
-//! Does a logical unit answer every access, whatever the part, the modes and the mix? Is nothing lost or counted twice?
+//! Does a logical unit complete every access, for any part, options and mix? Is nothing lost or counted
+//! twice?
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -100,8 +101,8 @@ fn unit_file() -> impl Strategy<Value = UnitFile> {
     )
 }
 
-/// An access that `unit` has the pages for. A copy goes to another row of the same die and plane: so many rows of the whole
-/// unit further, around its end.
+/// An access within `unit`. A copy goes to another stripe in the same die and plane: this many stripes
+/// further, wrapping around at the end of the unit.
 fn access((kind, page, count, rows): (u8, u32, u32, u32), unit: &LogicalUnit) -> Access {
     let (pages, row) = (unit.pages(), unit.shape().dies * unit.shape().planes);
     let page = page % pages;
@@ -146,7 +147,7 @@ proptest! {
         prop_assert_eq!(report.accesses, accesses.iter().filter(|access| count_of(**access) > 0).count() as u64);
         prop_assert_eq!(report.latency.count(), report.accesses);
         prop_assert_eq!(report.bytes.0, (read + written) * unit.page_size().0);
-        // A one-shot part copies by reading and writing; what a copyback senses is not read.
+        // A one-shot part copies by reading and writing; the sense of a copyback does not count as a read.
         let copied_out = if unit_pages > 1 { copied } else { 0 };
         prop_assert_eq!(report.counts.pages_read, (read + copied_out) * unit_pages);
         prop_assert_eq!(report.counts.pages_programmed, (written + copied) * unit_pages);
@@ -156,7 +157,7 @@ proptest! {
     }
 }
 
-/// The bus has one holder at a time, and so has each array.
+/// The bus has one user at a time, and so has each array.
 fn check_spans(unit: &mut LogicalUnit, dies: u32) -> Result<(), TestCaseError> {
     let spans = unit.take_spans();
     let mut bus = Instant::ZERO;

@@ -1,5 +1,5 @@
-//! Do blocks in all cell modes hold what was programmed, as transactions and on the pins, for the same time, and is refused what
-//! a word line does not stand? A model of a few lines knows.
+//! Do blocks in all cell modes store their data, as transactions and on the pins, with equal times, and are
+//! operations rejected that a word line does not allow? A model of a few lines is the oracle.
 
 use proptest::prelude::*;
 use wordline_kernel::{Bytes, Calendar, Duration};
@@ -52,7 +52,7 @@ struct Block {
 }
 
 impl Block {
-    /// Whether the word line of `page` can be programmed again.
+    /// Whether the word line of `page` can be reprogrammed.
     fn stands(&self, page: u32) -> bool {
         let line = page / 2;
         let last = (self.held.len() as u32).saturating_sub(1) / 2;
@@ -90,7 +90,7 @@ impl Pair {
         Self { chips, calendar: Calendar::new(), bus }
     }
 
-    /// A command as a transaction: the time of the array, or none if it is refused.
+    /// Runs a command as a transaction: the array time, or `None` if it is rejected.
     fn transact(
         &mut self,
         operation: Operation,
@@ -109,7 +109,8 @@ impl Pair {
         }
     }
 
-    /// The same spelled out: for how long the LUN was busy with it. A refused command is followed by a reset.
+    /// Runs the same command on the pins: the busy time of the LUN. A rejected command is followed by a
+    /// reset.
     fn spell(
         &mut self,
         operation: Operation,
@@ -237,7 +238,8 @@ impl Oracle {
         Ok(())
     }
 
-    /// Does a command as a transaction and on the pins, which both take for as long, or both refuse; whether they do.
+    /// Runs a command as a transaction and on the pins: both take the same time, or both reject it. Returns
+    /// whether they accept it.
     fn both(
         &mut self,
         operation: Operation,

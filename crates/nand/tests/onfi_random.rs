@@ -1,12 +1,12 @@
-//! Random sequences of ONFI cycles, legal and not, against an independent checker: nothing panics, every illegal cycle
-//! is refused and every legal one taken, status and data are right, and a refusal loses no page and no register.
+//! Random sequences of ONFI cycles, legal and not, against an independent checker: nothing panics, every
+//! illegal cycle is rejected and every legal one accepted, status and data are correct, and a rejection loses
+//! no page and no register.
 
 use wordline_kernel::random::Seed;
 
 use crate::{checker, generate};
 
-/// Sequences of a run: chosen, some seconds; `WORDLINE_LONG`, as `make long` sets it, asks for what the model must
-/// stand.
+/// Sequences of a run: chosen, some seconds; `WORDLINE_LONG`, which `make long` sets, runs many more.
 fn sequences() -> u64 {
     if std::env::var_os("WORDLINE_LONG").is_some() { 100_000 } else { 5_000 }
 }

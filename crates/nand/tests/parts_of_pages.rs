@@ -1,4 +1,5 @@
-//! Do pages that are programmed in parts hold them, as transactions and on the pins, as often as the part says and no oftener?
+//! Do partially programmed pages store their data, as transactions and on the pins, up to the number of
+//! programs that the part allows?
 
 use proptest::prelude::*;
 use wordline_kernel::{Bytes, Calendar};
@@ -106,7 +107,7 @@ impl Rig {
         self.compare(page)
     }
 
-    /// That both hold what was programmed.
+    /// Checks that both store the programmed data.
     fn compare(&mut self, page: u32) -> Result<(), TestCaseError> {
         let (held, programs) = self.held[page as usize];
         prop_assert_eq!(u32::from(self.chips.programs(PageId(page))), programs);

@@ -1,4 +1,4 @@
-//! Every script of `tests/scripts` holds, and none holds any more when one of its expectations is changed.
+//! Every script of `tests/scripts` passes, and none passes when one of its expectations is changed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -40,7 +40,7 @@ fn part(script: &Script) -> Part {
     file.check().unwrap_or_else(|wrong| panic!("{}: {wrong}", path.display()))
 }
 
-/// The expectations that do not hold, with file and line, and the transcript.
+/// The failed expectations, with file and line, and the transcript.
 fn wrong(name: &str, script: &Script) -> (Vec<String>, String) {
     let mut bus = script.bus(name, &part(script)).unwrap_or_else(|wrong| panic!("{wrong}"));
     let transcript = script.run(&mut bus);
@@ -149,7 +149,7 @@ fn expects(action: &Action) -> bool {
     }
 }
 
-/// Turns one bit of what is expected, or asks for another time or rule.
+/// Flips one bit of the expectation, or expects another time or rule.
 fn turn(action: &mut Action) {
     match action {
         Action::Out(_, Some(Wanted::Data(data))) => {

@@ -1,4 +1,4 @@
-//! States that are written and read again, and those that are refused.
+//! States that are written and read back, and states that are rejected.
 
 use super::*;
 use crate::{state, word};

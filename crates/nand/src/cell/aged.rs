@@ -121,7 +121,8 @@ impl AgedCells {
 impl AgedCellsFile {
     /// The cell model for a part of this geometry, or all complaints.
     ///
-    /// # Errors All complaints, with their keys.
+    /// # Errors
+    /// All complaints, with their keys.
     pub fn check(&self, geometry: &DieGeometry) -> Result<AgedCells, Complaints> {
         let mut wrong = Complaints::default();
         check_age("", self.cycles, self.hours, &mut wrong);

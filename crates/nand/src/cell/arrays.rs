@@ -119,7 +119,8 @@ impl CellArrays {
     /// The cells of `set` in the `dies` of `part`, under `condition`; its cycles are added to the erases of
     /// the run.
     ///
-    /// # Errors If the set does not fit the cells of the part.
+    /// # Errors
+    /// If the set does not fit the cells of the part.
     pub fn new(
         set: Arc<CellSet>,
         part: &Part,

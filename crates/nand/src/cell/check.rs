@@ -37,7 +37,8 @@ fn above_zero(wrong: &mut Complaints, key: &str, value: f64) {
 impl CellsFile {
     /// The set, or all complaints.
     ///
-    /// # Errors All complaints, with their full keys.
+    /// # Errors
+    /// All complaints, with their full keys.
     pub fn check(&self) -> Result<CellSet, Complaints> {
         let mut wrong = Complaints::default();
         let (base, coding, references) = self.levels.check(&mut wrong);

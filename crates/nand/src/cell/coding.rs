@@ -35,7 +35,8 @@ pub struct Coding {
 impl Coding {
     /// The coding with these codes, by state.
     ///
-    /// # Errors If the codes are not a permutation or not a Gray code.
+    /// # Errors
+    /// If the codes are not a permutation or not a Gray code.
     pub fn new(codes: &[u8]) -> Result<Self, CodingError> {
         if !(codes.len().is_power_of_two() && (2..=16).contains(&codes.len())) {
             return Err(CodingError::Count(codes.len()));

@@ -1,9 +1,9 @@
 //! Incremental step pulse programming (ISPP): loops of a pulse and verifies, simulated one by one (cubeFTL,
 //! sections 2.2 and 4.1).
 //!
-//! Equation 1: tPROG is the sum over the loops of tPGM + k tVFY, k verifies in each; MaxLoop is ceil((VFinal
-//! - VStart) / step). Equation 2 sums the same time by states: L (tPGM + V tVFY) for each, with the `L` loops
-//! that are the last ones of the state and `V` verifies in each.
+//! Equation 1: tPROG is the sum over the loops of tPGM + k tVFY, k verifies in each; MaxLoop is
+//! ceil((VFinal - VStart) / step). Equation 2 sums the same time by states: L (tPGM + V tVFY) for each, with
+//! the `L` loops that are the last ones of the state and `V` verifies in each.
 //!
 //! The cells of a state pass its verify in some loop from `first` to `last`. By default every state is
 //! verified from the first loop on until all of its cells have passed; no cell passes a verify before
@@ -51,8 +51,8 @@ pub struct How<'a> {
     /// Number of whole loops by which all cells pass earlier than usual, as after a sudden rise of
     /// temperature.
     pub early: u32,
-    /// Speed of the cells of this word line relative to the slowest, as a fraction of a step from 0 to below
-    /// 1. Loops are whole; this makes their mean over word lines a fraction.
+    /// Speed of the cells of this word line relative to the slowest, as a fraction of a step, from 0 to
+    /// below 1. Loops are whole; this makes their mean over word lines a fraction.
     pub faster: f64,
 }
 

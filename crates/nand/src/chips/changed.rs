@@ -124,12 +124,12 @@ mod tests {
         Chips::new(Pools::of_pages(part, geometry))
     }
 
-    /// The times on the bus and in the array of an erase, a program and a read of a whole page and of 4 KiB.
+    /// The bus and array times of an erase, a program, and a read of a whole page and of 4 KiB.
     fn times(chips: &mut Chips) -> Vec<(u64, u64)> {
         times_from(chips, &mut Calendar::new())
     }
 
-    /// The same, on chips that were used before, once their bus has turned round.
+    /// The same, on chips that were used before, once the turnaround of their bus is over.
     fn times_from(chips: &mut Chips, calendar: &mut Calendar<crate::chips::Event>) -> Vec<(u64, u64)> {
         calendar.at(calendar.now() + Duration::from_ms(1), crate::chips::Event::BusFree(ChannelId(0)));
         calendar.advance();
@@ -153,7 +153,7 @@ mod tests {
         commands.map(&mut carry_out).into()
     }
 
-    /// Whether a time is `percent` of another, but for the rounding of the stages of a hold.
+    /// Whether a time is `percent` of another, except for the rounding of the stages of a bus phase.
     fn is(percent: u64, time: u64, of: u64) -> bool {
         (time * 100).abs_diff(of * percent) <= 400
     }

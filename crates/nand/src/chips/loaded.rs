@@ -77,7 +77,8 @@ impl Chips {
 
     /// Checks that the data tags in pages and registers are from a controller with `units` mapping units.
     ///
-    /// # Errors The first tag that is out of range.
+    /// # Errors
+    /// The first tag that is out of range.
     pub fn check_stamps(&self, units: u32) -> Result<(), String> {
         let mut stamps = self.pages.stamps.iter().chain(self.pages.all_registers());
         match stamps.find(|stamp| stamp.is_data() && stamp.logical >= units) {

@@ -259,7 +259,7 @@ mod tests {
     use crate::part::SlcTiming;
     use crate::part::tests::mqsim_file;
 
-    /// A die of a one-shot part of three bits a cell with an SLC mode, its planes tied.
+    /// A die of a one-shot TLC part with an SLC mode, its planes in one plane group.
     fn chips() -> Chips {
         let us = Duration::from_us;
         let mut file = mqsim_file();

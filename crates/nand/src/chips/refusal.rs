@@ -221,7 +221,8 @@ impl std::error::Error for Refusal {}
 impl Chips {
     /// Starts a command if the die accepts it; see [`Self::begin`] for a caller that has checked this.
     ///
-    /// # Errors The reason for a rejection; nothing has changed then.
+    /// # Errors
+    /// The reason for a rejection; nothing has changed then.
     pub fn start(
         &mut self,
         die: DieId,
@@ -235,7 +236,8 @@ impl Chips {
 
     /// Checks that `die` accepts `command` at `now`.
     ///
-    /// # Errors The reason for a rejection.
+    /// # Errors
+    /// The reason for a rejection.
     pub fn check(&self, die: DieId, command: &Command, now: Instant) -> Result<(), Refusal> {
         let mode_of = |page| command.mode.unwrap_or_else(|| self.mode(self.pools.block_of_page(page)));
         fits(&self.pools, die, command, &mode_of)?;

@@ -44,8 +44,8 @@ fn reads_of_n_dies_overlap_but_for_the_bus() {
         let done = run(&mut chips, &commands);
         let (command, sense) = (Duration::from_ns(295), Duration::from_us(75));
         let transfer = Duration::from_ns(50) + chips.part().bus.burst_out(Bytes::kib(8));
-        // The transfers follow each other from when the first die has sensed: each takes longer than the next
-        // die's command, so the bus never falls idle in between.
+        // The transfers follow each other once the first die has sensed: each takes longer than the next
+        // die's command, so that the bus is never idle in between.
         let end = Instant::ZERO + command + sense + transfer * u64::from(dies);
         assert_eq!(done.last().map(|d| d.0), Some(end), "{dies} dies");
     }
@@ -116,7 +116,7 @@ fn of_dies_whose_arrays_finish_at_once_the_lowest_number_moves_data_first() {
 fn a_bus_is_given_away_once_all_that_happens_at_its_instant_is_known() {
     let mut chips = chips(2);
     let mut calendar = Calendar::new();
-    // Something that is due at time zero too, during which the second die wants to latch a command.
+    // Another event at time zero, during which the second die requests the bus for a command.
     calendar.at(Instant::ZERO, Event::BusFree(ChannelId(0)));
     let (die, command) = program(&chips, 0);
     chips.begin(die, command, &mut calendar);
@@ -128,7 +128,7 @@ fn a_bus_is_given_away_once_all_that_happens_at_its_instant_is_known() {
     assert_eq!(chips.take_spans()[0].die, DieId(1), "the read is latched before data move");
 }
 
-/// Reads of this many dies, all begun at once, and what is on the calendar after each event.
+/// Reads of this many dies, all begun at once, and the pending events after each event.
 fn bus_events(dies: u32) -> (usize, usize) {
     let mut chips = chips(dies);
     let commands: Vec<_> = (0..dies).map(|die| read(&chips, die, Bytes::kib(8))).collect();
@@ -147,8 +147,8 @@ fn bus_events(dies: u32) -> (usize, usize) {
 
 #[test]
 fn data_out_hand_the_bus_on_at_their_end_and_latches_that_follow_each_other_are_one_event() {
-    // The latches of all dies but the first one wait for its end, and are given the bus one after the other then; from the first
-    // data out on each one hands on the bus as it ends, at once.
+    // The latches of all dies but the first wait for its end, and are then granted the bus one after the
+    // other; from the first data out on, each transfer passes the bus on at its end.
     for dies in 2..=8u64 {
         let (handled, ahead) = bus_events(dies as u32);
         assert_eq!((handled as u64, ahead), (3 * dies, 0), "{dies} dies");
@@ -187,8 +187,8 @@ fn part_of_a_page_comes_out_in_one_cycle_that_is_rounded_once() {
     chips.times = times_of(&chips.pools, &chips.wiring);
     let (die, command) = read(&chips, 0, Bytes(340));
     let [(_, done)] = run(&mut chips, &[(die, command)])[..] else { panic!("one command is over") };
-    // tCS, 00, 5 addresses, 30 with tWB: 40, 40, 160 and 160 ns; 50 ns and 1021.03 ns of data: 26 whole clocks
-    // and a part of one, where wait and burst rounded by themselves would take 28.
+    // tCS, 00, 5 addresses, 30 with tWB: 40, 40, 160 and 160 ns; 50 ns and 1021.03 ns of data: 26 whole
+    // clocks and a fraction; wait and burst rounded separately would take 28.
     assert_eq!(done.bus.ns(), 40 + 40 + 160 + 160 + 27 * 40);
 }
 

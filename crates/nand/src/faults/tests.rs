@@ -5,7 +5,7 @@ use crate::geometry::{BlockSetId, DieId, Layout, PageId};
 use crate::part::tests::mqsim;
 use crate::{Chips, Command, Done, Location, Operation, Pools, Stamp};
 
-/// Chips of two dies, two tied planes each, and their calendar.
+/// Chips of two dies, each with one group of two planes, and their calendar.
 struct Rig {
     chips: Chips,
     calendar: Calendar<crate::Event>,
@@ -170,7 +170,7 @@ fn a_copyback_takes_the_errors_of_a_page_along_for_good() {
     let per_block = rig.chips.geometry().pages_per_block_set();
     let to = PageId(per_block);
     assert!(!rig.run(Operation::Copyback { to }, 0).failed, "the chip does not know");
-    // The source can be read with other levels; what was written with errors cannot.
+    // The source can be read with other voltages; data that were written with errors cannot.
     assert_eq!((rig.read(per_block), rig.read(per_block), rig.read(per_block)), (0b10, 0b10, 0b10));
     rig.read(0);
     assert_eq!(rig.read(0), 0);
@@ -260,7 +260,7 @@ fn a_rule_that_means_nothing_is_a_complaint() {
     assert_eq!(complaints(FaultFile { every: Some(1), level, ..rule(Fails::Read) }), ["level"]);
 }
 
-/// The set of read levels that reads each of the two pages from `page` on, if one up to `most` does.
+/// The set of read reference voltages that reads both pages from `page` on, if one up to `most` does.
 fn levels(rig: &mut Rig, page: u32, most: u8) -> [Option<u8>; 2] {
     let die = rig.chips.geometry().die_of(rig.chips.geometry().block_of(PageId(page)));
     let mut found = [None; 2];

@@ -273,7 +273,7 @@ mod tests {
                 let [cycle, _] = ps(interface, mode, name);
                 let rate = 1e6 * transfers / cycle.expect("every interface has a data cycle") as f64;
                 let called = f64::from(interface.rate(mode).expect("the mode exists").0);
-                // The modes are called by rates rounded to a whole number, of which the lowest is 29 for 28.6.
+                // The modes have rates rounded to whole numbers, such as 29 for 28.6.
                 assert!((rate / called - 1.0).abs() < 0.02, "{interface} mode {mode}: {rate} and {called}");
             }
         }

@@ -136,7 +136,8 @@ pub struct Bus {
 impl Bus {
     /// A bus with LUNs of `part`, whose first target is selected at time 0.
     ///
-    /// # Errors Complaints about the wiring.
+    /// # Errors
+    /// Complaints about the wiring.
     pub fn new(part: &Part, wiring: Wiring, options: BusOptions) -> Result<Self, Complaints> {
         let mut wrong = Complaints::default();
         // Bounds: four bits name a volume (feature 58h); chip enables and LUNs as in device layouts.
@@ -288,7 +289,8 @@ impl Bus {
 
     /// Latches address bytes, one cycle per byte.
     ///
-    /// # Errors The rule that a byte violates; the bytes before it were latched.
+    /// # Errors
+    /// The rule that a byte violates; the bytes before it were latched.
     pub fn address(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         for byte in bytes {
             let begin = self.begin(Edge::Address)?;
@@ -395,7 +397,8 @@ impl Bus {
     /// The address cycles of a row address: LUN of the target, block over all planes (the plane in its lowest
     /// bits) and page.
     ///
-    /// # Errors The component that the part does not have.
+    /// # Errors
+    /// The component that the part does not have.
     pub fn row(&self, lun: u32, block: u32, page: u32) -> Result<Vec<u8>, Limit> {
         let target = self.target();
         let luns = target.ports.len() as u32;

@@ -215,7 +215,8 @@ impl Features {
 
     /// Sets the feature at `address`.
     ///
-    /// # Errors No feature of this part has the address, a bit without a meaning is set, or the part does not
+    /// # Errors
+    /// No feature of this part has the address, a bit without a meaning is set, or the part does not
     /// have the timing mode or cannot change to it from the current one.
     pub fn set(&mut self, address: u8, parameters: Parameters) -> Result<(), FeatureError> {
         let place = self.place(address)?;

@@ -65,7 +65,8 @@ impl Identity {
     /// `length` bytes that Read ID returns from `address`; zeros after its end (chosen: ONFI does not define
     /// them).
     ///
-    /// # Errors The address is invalid.
+    /// # Errors
+    /// The address is invalid.
     pub fn read_id(&self, address: u8, length: usize) -> Result<Vec<u8>, UnknownIdAddress> {
         let known: &[u8] = match address {
             address::CODES => &self.codes,

@@ -189,7 +189,8 @@ impl ParameterPage {
 
     /// Decodes the page at the start of `bytes`.
     ///
-    /// # Errors Too few bytes, a wrong signature, or a wrong CRC.
+    /// # Errors
+    /// Too few bytes, a wrong signature, or a wrong CRC.
     pub fn decode(bytes: &[u8]) -> Result<Self, PageError> {
         let short = PageError::Short { found: bytes.len(), wanted: PAGE_LENGTH };
         let bytes = bytes.get(..PAGE_LENGTH).ok_or(short)?;
@@ -304,7 +305,8 @@ pub(crate) mod tests {
     }
 
     proptest! {
-        /// Bytes under a right signature and CRC are a page, and everything but its reserved bytes comes back.
+        /// Any bytes with a correct signature and CRC are a page, and everything but its reserved bytes is
+        /// encoded alike.
         #[test]
         fn what_is_decoded_is_encoded_alike(content in proptest::collection::vec(any::<u8>(), PAGE_LENGTH)) {
             let mut bytes = [0; PAGE_LENGTH];

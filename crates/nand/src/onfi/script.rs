@@ -164,14 +164,16 @@ fn random(count: u32, seed: u64) -> Vec<u8> {
 impl Script {
     /// Parses a script; complaints have `name` and the line number as key.
     ///
-    /// # Errors A complaint for every invalid line.
+    /// # Errors
+    /// A complaint for every invalid line.
     pub fn parse(name: &str, text: &str) -> Result<Self, Complaints> {
         parse::parse(name, text)
     }
 
     /// The bus of the script, with LUNs of `part`.
     ///
-    /// # Errors Complaints about the wiring, and about rows that the address cycles cannot express; `name` as
+    /// # Errors
+    /// Complaints about the wiring, and about rows that the address cycles cannot express; `name` as
     /// for [`Self::parse`].
     pub fn bus(&self, name: &str, part: &Part) -> Result<Bus, Complaints> {
         let setup = &self.setup;

@@ -84,7 +84,7 @@ impl fmt::Display for Status {
 mod tests {
     use super::*;
 
-    /// The states of a LUN and the bytes that they put out.
+    /// The states of a LUN and their status bytes.
     #[test]
     fn the_vectors_are_sums_of_their_bits() {
         let ready = Status::READY | Status::UNPROTECTED;

@@ -126,7 +126,8 @@ impl Reference {
 
     /// Runs `lists` and returns the same spans as [`fast`](crate::drive::fast).
     ///
-    /// # Errors As for [`fast`](crate::drive::fast).
+    /// # Errors
+    /// As for [`fast`](crate::drive::fast).
     pub fn run(&self, lists: &[List]) -> Result<Vec<Span>, ListError> {
         let Self { part, geometry, wiring, cells } = self;
         let serials = first_serials(part, *geometry, lists, cells.sets.len())?;

@@ -340,7 +340,8 @@ impl LogicalUnit {
 
     /// Runs `accesses` in a closed loop: the next one is submitted when an outstanding one completes.
     ///
-    /// # Errors The first exceeded limit, if limits are fatal, which ends the run; or the first access beyond
+    /// # Errors
+    /// The first exceeded limit, if limits are fatal, which ends the run; or the first access beyond
     /// the unit, when those before it are complete.
     pub fn run(&mut self, accesses: impl IntoIterator<Item = Access>) -> Result<(), UnitError> {
         let mut accesses = accesses.into_iter();

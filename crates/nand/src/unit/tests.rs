@@ -28,7 +28,7 @@ fn write(page: u32) -> Access {
     Access::Write { page, count: 1 }
 }
 
-/// Time that a command latch waits for the turnaround of the bus after data out, beyond chip enable.
+/// Wait of a command latch for the turnaround of the bus after data out, beyond chip enable.
 fn turnaround(part: &Part) -> Duration {
     part.bus.t_rhw - part.bus.t_cs
 }
@@ -53,8 +53,8 @@ fn legacy_pages_of_one_die_follow_each_other() {
 fn cache_programs_follow_each_other_in_the_array() {
     let part = slc();
     let report = run(&part, &modes(1, false, true), pages(8, write));
-    // While one page is programmed the next one is loaded: the array waits only for the registers' turn, and the
-    // last page needs no turn.
+    // While one page is programmed the next one is loaded: the array waits only for the transfer between
+    // registers, which the last page does not need.
     let load = Hold::ProgramCache.total(&part, 1) + part.timing.cache_busy;
     let turns = part.timing.cache_busy * 6;
     assert_eq!(report.elapsed, load + part.program_time(0) * 8 + turns + Hold::Status.total(&part, 1));
@@ -65,11 +65,11 @@ fn cache_programs_follow_each_other_in_the_array() {
 fn cache_reads_sense_the_next_page_behind_the_data() {
     let part = slc();
     let report = run(&part, &modes(1, false, true), pages(8, read));
-    // Legacy striping over two planes: the next page is in the other plane, so that 00-31 names it.
+    // Legacy striping over two planes: the next page is in the other plane, so that 00-31 addresses it.
     let turn = part.timing.cache_busy;
     let out = Hold::DataOut.total(&part, 1);
     let random = Hold::NextRandom.total(&part, 1);
-    // Sensing 75 us covers what is on the bus (25 us) in every step but the last.
+    // Sensing (75 us) hides the bus time (25 us) in every step but the last.
     assert!(out + random < part.read_time(0));
     let sensed = Hold::Read.total(&part, 1) + part.read_time(0) + random + turn;
     assert_eq!(report.elapsed, sensed + (part.read_time(0) + turn) * 6 + part.read_time(0) + turn + out);
@@ -131,7 +131,7 @@ fn every_stage_of_every_die_adds_up_to_the_time_that_passed() {
 fn a_broken_limit_is_counted_or_ends_the_run() {
     let part = slc();
     let file = modes(1, false, false);
-    // Pages 4 and 0 of plane 0: out of order. The fifth program of page 0 is one too many.
+    // Pages 4 and 0 of plane 0 are out of order. The fifth program of page 0 exceeds the limit.
     let accesses: Vec<Access> = [8, 0, 0, 0, 0, 0].map(write).into();
     let report = run(&part, &file, accesses.clone());
     assert_eq!((report.violations.order, report.violations.programs), (5, 1));

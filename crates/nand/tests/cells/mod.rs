@@ -1,10 +1,11 @@
-//! Cells that differ from the data sheet in everything that they are asked.
+//! A cell model that differs from the data sheet in all results.
 
 use wordline_kernel::{Duration, state};
 use wordline_nand::physics::Work;
 use wordline_nand::{CellMode, Outcome, Parameters, Physics};
 
-/// Cells whose times follow from stage, mode, page, planes and parameters, so that what is asked otherwise takes another time.
+/// A cell model whose times depend on stage, mode, page, planes and parameters, so that every different
+/// operation takes another time.
 #[derive(Clone, Debug, Default)]
 pub struct Odd {
     asked: u64,
@@ -40,7 +41,7 @@ impl Physics for Odd {
     }
 }
 
-/// A set that is unlike that of the data sheet in what [`Odd`] looks at.
+/// A parameter set that differs from the data sheet in everything that [`Odd`] depends on.
 pub fn parameters() -> Parameters {
     let setting = Duration::from_ns(600);
     let mut set =

@@ -1,11 +1,11 @@
-//! Cycles on the pins, and how bytes spell a set-up and its cycles.
+//! Cycles on the pins, and the encoding of a set-up and its cycles as bytes.
 //!
 //! The first two bytes are the set-up. Then each cycle is a byte that says its kind, and its arguments, least
 //! significant byte first. Bytes that are missing at the end are 0.
 
 use std::fmt;
 
-/// Something that a host does.
+/// An action of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cycle {
     Command(u8),
@@ -34,7 +34,7 @@ pub struct Setup {
     pub part: u8,
     pub targets: u8,
     pub luns: u8,
-    /// Whether broken limits refuse operations.
+    /// Whether operations that exceed limits are rejected.
     pub fatal: bool,
     /// Whether some programs and erases fail, and a block is bad.
     pub faulty: bool,

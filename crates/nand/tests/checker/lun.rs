@@ -1,5 +1,5 @@
-//! A LUN as a list of dated effects on pages, registers and status bits: what a command does is written down with its
-//! instant when it is given, a reset strikes out what is still to come, a suspend moves it.
+//! A LUN as a list of effects on pages, registers and status bits with their instants: a command appends its
+//! effects when it starts, a reset removes future effects, a suspend moves them.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -221,7 +221,7 @@ impl Lun {
         self.blocks[block as usize].slc == Some(true)
     }
 
-    /// Lets effects up to `at` happen, in their order; of two at once the one written down first.
+    /// Applies the effects up to `at` in order; of two at the same instant the earlier entry first.
     pub fn catch_up(&mut self, at: u64) {
         while let Some((_, n)) =
             self.due.iter().enumerate().map(|(n, due)| (due.0, n)).min().filter(|(due, _)| *due <= at)
@@ -297,7 +297,7 @@ impl Lun {
         }
     }
 
-    /// A broken limit: refused, or carried out with FAIL.
+    /// An exceeded limit: rejected, or executed with FAIL.
     fn limit(&mut self, place: Place, broken: bool, what: Refused) -> Result<bool, Refused> {
         if broken && self.fatal { Err(self.failed(place, what)) } else { Ok(broken) }
     }
@@ -312,7 +312,7 @@ impl Lun {
         if holds { Ok(()) } else { Err(self.failed(place, what)) }
     }
 
-    /// That the queue holds nothing or the same kind of operation.
+    /// Checks that the queue is empty or has the same kind of operation.
     fn require_queue(&self, kind: Kind) -> Done {
         match &self.queue {
             Some((queued, _)) if *queued != kind => Err("planes wait for another operation"),
@@ -320,7 +320,7 @@ impl Lun {
         }
     }
 
-    /// Whether `place` breaks the plane rule beside those that wait.
+    /// Whether `place` violates the plane rule together with the queued planes.
     fn against_queue(&self, place: Place, kind: Kind, slc: bool) -> bool {
         let together = self.facts.together(slc);
         let program = matches!(kind, Kind::Program | Kind::Copyback);

@@ -1,5 +1,5 @@
-//! An independent checker of the pins: what each cycle should do, by simple rules written from the data sheets, beside
-//! what the model does. Bytes spell set-ups and cycles, so that a fuzzer can use it too.
+//! An independent checker of the pins: the expected effect of each cycle, by simple rules written from the
+//! data sheets, against the model. Set-ups and cycles are encoded as bytes, so that a fuzzer can use it too.
 
 pub mod cycle;
 pub mod facts;

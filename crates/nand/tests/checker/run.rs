@@ -43,7 +43,7 @@ struct Pair {
     short: Option<u8>,
 }
 
-/// Plays what `bytes` spell.
+/// Plays the cycles that `bytes` encode.
 ///
 /// # Errors
 /// Where the model differs from the oracle, with the cycles up to there.
@@ -214,7 +214,7 @@ impl Pair {
         Ok(Vec::new())
     }
 
-    /// That pages and registers hold what they should once all that is under way is over. `all`: untouched pages too.
+    /// Checks the contents of pages and registers once all operations are over. `all`: untouched pages too.
     fn same_contents(&self, all: bool) -> Result<(), String> {
         let later = Instant::from_ps(self.oracle.now) + Duration::from_ms(10_000);
         let luns = self.oracle.targets.iter().flat_map(|target| &target.luns);

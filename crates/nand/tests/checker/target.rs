@@ -1,5 +1,5 @@
-//! A target: which cycles may follow each other, and which LUN takes them. The cycles latched since the last
-//! complete command are a line of text; they are legal while it begins a line of the grammar.
+//! A target: the legal order of cycles, and the LUN that they address. The cycles latched since the last
+//! complete command are a line of text; they are legal while it is a prefix of a line of the grammar.
 
 use std::rc::Rc;
 

@@ -1,4 +1,4 @@
-//! Sequences of cycles: operations as hosts spell them, one wrong cycle among them, and anything at all.
+//! Sequences of cycles: regular operations of a host, operations with one wrong cycle, and arbitrary cycles.
 
 mod operations;
 
@@ -35,7 +35,7 @@ pub fn sequence(random: &mut Stream) -> (Setup, Vec<Cycle>) {
     (setup, host.cycles)
 }
 
-/// The same with as many cycles left out as still fail.
+/// The same failure with as many cycles removed as possible.
 pub fn shortest(setup: Setup, cycles: &[Cycle]) -> Vec<Cycle> {
     let fails = |cycles: &[Cycle]| check(setup, cycles).is_err();
     let mut cycles = cycles.to_vec();

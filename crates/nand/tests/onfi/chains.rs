@@ -1,4 +1,4 @@
-//! Command chains of transactions, spelled out on the pins: the same time in every stage of the bus.
+//! Command chains of transactions, executed on the pins: the same time in every stage of the bus.
 
 use wordline_kernel::{Bytes, Duration};
 use wordline_nand::chain::{Before, BusTimes, Cycle, Hold, Shape};
@@ -7,7 +7,7 @@ use wordline_nand::onfi::{Bus, BusOptions, Wiring};
 
 use super::host::part_file;
 
-/// Spells a hold out on page `page` of block 0 of every plane (block 2 where it is written elsewhere).
+/// Executes a bus phase on page `page` of block 0 of every plane (block 2 for a destination).
 fn spell(bus: &mut Bus, hold: Hold, shape: &Shape, page: u8) {
     for cycle in hold.cycles(shape) {
         match cycle {
@@ -74,7 +74,7 @@ fn a_hold_takes_on_the_pins_what_its_chain_says() {
                 for (page, hold) in operation.iter().enumerate() {
                     bus.wait_ready();
                     if *hold != DataOut {
-                        // The turnaround after data out is over when the next hold begins.
+                        // The turnaround after data out is over when the next bus phase begins.
                         bus.wait(Duration::from_us(1));
                     }
                     if *hold == Status {

@@ -1,5 +1,5 @@
-//! Random legal and illegal operations against a checker that knows nothing of cycles: what a page holds, until when the
-//! LUN is busy, and whether a cycle was refused since the last reset.
+//! Random legal and illegal operations against a checker without cycles: it tracks the contents of pages, the
+//! busy time of the LUN, and whether a cycle was rejected since the last reset.
 
 use proptest::prelude::*;
 use wordline_kernel::{Bytes, Duration, Instant};
@@ -18,7 +18,7 @@ enum Step {
     Reset,
 }
 
-/// Refused whatever went before.
+/// Rejected in any state.
 const ILLEGAL: [&str; 8] =
     ["i00", "a00", "cd0", "c10", "c13 a00.00.00", "c05 a00 ce0", "c60 a00.00.00.00", "c07"];
 const BLOCKS: usize = 4;

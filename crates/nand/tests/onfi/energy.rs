@@ -1,4 +1,4 @@
-//! The energy of the pins: the time in each stage at its price, as for transactions.
+//! The energy of the pin-level model: the time in each stage times its power, as for transactions.
 
 use wordline_kernel::{Bytes, Duration, Energy, Power};
 use wordline_nand::chips::Wiring as Transactions;
@@ -10,7 +10,7 @@ use wordline_nand::{Command, DieId, EnergyReport, Operation, PageId, Part, Stage
 
 use super::host::{part_file, play, played};
 
-/// The small part with a price of its own for each stage.
+/// The small part with a different power for each stage.
 fn part() -> Part {
     let mut file = part_file();
     file.power = PowerDraw {
@@ -95,7 +95,7 @@ fn what_overlaps_leaves_no_less_time_idle() {
     assert_eq!(more, Power(71_000).over(Duration::from_us(50)));
     bus.wait_array_ready();
     let (spans, elapsed) = (bus.spans(), bus.now().since(wordline_kernel::Instant::ZERO));
-    // LUN 1 rests all the time; LUN 0 whenever it has no span.
+    // LUN 1 is always idle; LUN 0 whenever it has no span.
     let mut busy: Vec<(u64, u64)> = spans.iter().map(|span| (span.begin.ps(), span.end().ps())).collect();
     busy.sort_unstable();
     let (mut until, mut covered) = (0, 0);

@@ -1,4 +1,4 @@
-//! Sets of parameters on the pins: feature 92h chooses one, and operations go by it.
+//! Parameter sets on the pins: feature 92h selects the set of the following operations.
 
 use wordline_kernel::Duration;
 use wordline_nand::onfi::{Bus, FailureKind, Limit};

@@ -1,4 +1,5 @@
-//! Random cycles: nothing panics, time goes on, stages do not overlap, and what no cycle names is kept.
+//! Random cycles: nothing panics, time advances, stages do not overlap, and pages that no cycle addresses are
+//! unchanged.
 
 use proptest::prelude::*;
 use wordline_kernel::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! Illegal sequences: the typed failure, the status after it, and what is kept.
+//! Illegal sequences: the typed failure, the status after it, and the preserved state.
 
 use wordline_kernel::Duration;
 use wordline_nand::DieId;

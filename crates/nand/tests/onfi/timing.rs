@@ -11,7 +11,7 @@ const LONG: Duration = Duration::from_ns(1_000);
 /// The host's cycle.
 const CYCLE: Duration = Duration::from_ns(2);
 
-/// Lets the bus wait for nothing to speak of but `wait`.
+/// Reduces all waits of the bus except `wait`.
 fn stretch(bus: &mut Bus, wait: Wait) {
     for other in Wait::ALL {
         bus.set_wait(*other, if *other == wait { LONG } else { Duration::from_ns(1) });

@@ -53,7 +53,7 @@ fn list(mode: Mode, geometry: &Geometry, die: u32, planes: u32) -> List {
     (DieId(die), (0..4).map(command).collect())
 }
 
-/// The holds of the bus that a transaction consists of, each with the page that it addresses.
+/// The bus phases of a transaction, each with the page that it addresses.
 fn holds(command: &Command) -> Vec<(Hold, PageId)> {
     let page = command.page;
     match command.operation {
@@ -92,7 +92,8 @@ fn stages(mut spans: Vec<Span>) -> Vec<Span> {
     joined
 }
 
-/// The dies on the pins, spelled by a host that begins each hold when the transactions' controller does.
+/// The dies on the pins, driven by a host that begins each bus phase when the controller of the transactions
+/// does.
 struct Host<'a> {
     bus: Bus,
     part: &'a Part,
@@ -153,7 +154,7 @@ impl Host<'_> {
     }
 }
 
-/// The stages of `lists`, spelled out on the pins in the order and at the instants of `spans`.
+/// The stages of `lists`, executed on the pins in the order and at the instants of `spans`.
 fn spelled(
     part: &Part,
     geometry: &Geometry,
@@ -182,7 +183,7 @@ fn spelled(
     let mut free = Instant::ZERO;
     for span in spans.iter().filter(|span| span.planes == 0) {
         if span.begin < free {
-            continue; // a later stage of the hold that was spelled out
+            continue; // a later stage of the bus phase that was executed
         }
         let (_, holds) = left.iter_mut().find(|(die, _)| *die == span.die).expect("the die has a list");
         let (hold, page, command) = holds.pop_front().expect("the die does nothing else");
@@ -195,8 +196,8 @@ fn spelled(
     host.bus.spans()
 }
 
-/// The end of the hold that `span` begins: the spans of one die that follow each other without a gap, up to what
-/// the pins are busy with now.
+/// The end of the bus phase that `span` begins: the adjacent spans of one die, up to the current activity of
+/// the pins.
 fn spans_end(spans: &[Span], first: &Span, bus: &Bus) -> Instant {
     let mut end = first.end();
     for span in
@@ -230,7 +231,7 @@ fn with_parameters((die, commands): List) -> List {
     (die, commands.into_iter().map(|command| command.with(1)).collect())
 }
 
-/// That lists take the same stages as transactions and on the pins.
+/// Checks that lists have the same stages as transactions and on the pins.
 fn assert_alike(
     part: &Part,
     geometry: Geometry,
@@ -249,7 +250,8 @@ fn assert_alike(
     assert_eq!(pins.len(), transactions.len(), "{what}");
 }
 
-/// Four word lines of a block in a cell mode: programmed, read, copied or programmed again where that can be, and erased.
+/// Four word lines of a block in a cell mode: programmed, read, copied or reprogrammed where supported, and
+/// erased.
 fn list_in_mode(mode: CellMode, geometry: &Geometry, die: u32, planes: u32) -> List {
     let bits = mode.bits(geometry.bits_per_cell());
     let block = geometry.first_block(RowId(die));

@@ -86,7 +86,7 @@ impl Setting {
         hold.times(&self.part, &shape).total()
     }
 
-    /// When everything is over.
+    /// The end of all spans.
     fn end(&self, commands: Vec<Command>) -> Duration {
         let spans = fast(&self.part, self.geometry, self.wiring, &[(DieId(0), commands)]).expect(SOUND);
         spans.iter().map(|span| span.end() - Instant::ZERO).max().expect("there is a stage")
@@ -101,7 +101,7 @@ impl Setting {
         if self.wiring.read_status { self.hold(Hold::Status, 1) } else { Duration::ZERO }
     }
 
-    /// Time that a latch right after data out waits for the turnaround of the bus, beyond chip enable.
+    /// Wait of a latch directly after data out for the turnaround of the bus, beyond chip enable.
     fn turnaround(&self) -> Duration {
         let bus = &self.part.bus;
         Duration::from_ps(bus.t_rhw.ps().saturating_sub(bus.t_cs.ps()))

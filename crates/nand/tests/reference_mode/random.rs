@@ -51,12 +51,12 @@ struct RawCommand {
     planes: u32,
     places: [u32; 4],
     bytes: u64,
-    /// Which cell mode it is spelled in.
+    /// The cell mode of the command.
     mode: u8,
 }
 
 impl RawCommand {
-    /// The mode, if `part` has it; reads and programs alone are of word lines that are programmed again.
+    /// The mode, if `part` has it; only reads and programs can be of reprogrammed word lines.
     fn mode(&self, part: &Part) -> Option<CellMode> {
         let mode = match self.mode {
             0 => CellMode::Native,
@@ -199,7 +199,7 @@ pub fn layout(channels: u32, dies: u32, planes_per_row: u32) -> Layout {
     }
 }
 
-/// A case that both modes carry out.
+/// A case that both modes can run.
 #[derive(Clone, Debug)]
 pub struct Case {
     pub part: Part,

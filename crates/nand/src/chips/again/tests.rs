@@ -8,7 +8,8 @@ use crate::{CellMode, Location, Locations, Pool, Pools};
 
 const DIE: DieId = DieId(0);
 
-/// One die of two tied planes: TLC of four word lines a block on as many layers, so that a super layer has two of them.
+/// One die with one group of two planes: TLC with four word lines per block on as many layers, so that a
+/// super layer has two of them.
 struct Rig {
     chips: Chips,
     calendar: Calendar<Event>,
@@ -59,7 +60,7 @@ impl Rig {
         self.run(self.command(Operation::Program, page, mode), version)
     }
 
-    /// The versions that the first pages of a block hold, in the first plane.
+    /// The versions of the data in the first pages of a block, in the first plane.
     fn versions(&self, pages: u32) -> Vec<u32> {
         (0..pages).map(|page| self.chips.stamp(Location(2 * page)).version).collect()
     }
@@ -150,7 +151,7 @@ fn a_command_that_is_spelled_in_a_mode_latches_its_prefix_for_each_plane() {
     let read = |rig: &Rig, mode| Command { mode, ..rig.command(Operation::Read, 0, CellMode::Native) };
     let told = rig.run(read(&rig, None), 1).expect("it can be read");
     let spelled = rig.run(read(&rig, Some(CellMode::Reprogrammed(1))), 1).expect("it can be read");
-    // The bus still turns round after the data out of the first read.
+    // The turnaround of the bus after the data out of the first read is not over.
     let bus = &rig.chips.part().bus;
     let turn = bus.t_rhw - bus.t_cs;
     assert_eq!((spelled.array, spelled.bus), (told.array, told.bus + turn + latch * 2));

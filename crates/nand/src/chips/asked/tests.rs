@@ -8,7 +8,7 @@ use crate::physics::{Outcome, Parameters, Physics, Work};
 
 const DIE: DieId = DieId(0);
 
-/// Cells that count what they are asked, and say that number as the loops.
+/// A cell model that counts its calls, and returns their number as loops.
 #[derive(Clone, Debug, Default)]
 struct Counting {
     asked: u32,
@@ -30,7 +30,7 @@ impl Physics for Counting {
     }
 }
 
-/// A die over such cells, and a set 1 that asks for the outcome.
+/// A die with such cells, and a parameter set 1 that requests the outcome.
 fn counted() -> Chips {
     let mut chips = chips(1);
     chips.set_physics(Box::new(Counting::default()));
@@ -47,10 +47,10 @@ fn loops(chips: &Chips, done: &Done) -> Option<u32> {
     chips.outcome(done).map(|outcome| outcome.loops)
 }
 
-/// Starts the commands one after the other, as soon as the die takes them: each with the loops that it took.
+/// Starts the commands one after the other, as soon as the die accepts them. Returns each with its loops.
 fn run(chips: &mut Chips, commands: &[Command]) -> Vec<(Done, Option<u32>)> {
     let mut calendar = Calendar::new();
-    // After all that came before.
+    // After all previous commands.
     calendar.at(chips.dies[DIE].pipeline.array_ready_at, Event::BusFree(ChannelId(0)));
     calendar.advance();
     let mut waiting = commands.iter();

@@ -6,7 +6,7 @@ use crate::geometry::Layout;
 use crate::part::tests::{mqsim, mqsim_file};
 use crate::part::{PartFile, SlcTiming};
 
-/// Chips with contents: two dies of two planes that are tied, of a part that `change` makes of MQSim's.
+/// Chips with contents: two dies with one group of two planes, of MQSim's part with `change` applied.
 fn chips(change: impl Fn(&mut PartFile)) -> Chips {
     let mut file = mqsim_file();
     change(&mut file);
@@ -32,7 +32,7 @@ fn refused(chips: &mut Chips, die: u32, command: Command) -> Refusal {
     refusal
 }
 
-/// Carries out one command after the other.
+/// Runs one command after the other.
 fn run(chips: &mut Chips, commands: &[Command]) -> Vec<Done> {
     run_on(chips, &mut Calendar::new(), commands)
 }
@@ -93,7 +93,7 @@ fn a_one_shot_part_programs_whole_word_lines() {
     assert_eq!(refused(&mut chips, 0, copy), Refusal::Unsupported { what });
     let mut calendar = Calendar::new();
     run_on(&mut chips, &mut calendar, &[program(0), program(6)]);
-    // A block in SLC mode has a page a word line, of any number.
+    // A block in SLC mode has one page per word line.
     assert!(chips.offer_mode(crate::CellMode::Slc));
     chips.set_mode(crate::BlockSetId(1), crate::CellMode::Slc);
     run_on(&mut chips, &mut calendar, &[24, 26, 28, 30].map(program));

@@ -8,7 +8,7 @@ use crate::{Command, Done, Part, Stage};
 
 const DIE: DieId = DieId(0);
 
-/// The completion of a read that comes during an erase or program, and of that erase or program.
+/// The completion of a read that arrives during an erase or program, and of that erase or program.
 struct Meeting {
     read: Instant,
     other: Instant,
@@ -16,13 +16,13 @@ struct Meeting {
     suspends: u32,
 }
 
-/// `command` starts at time zero; a read comes at each of `reads`, with a suspend if that is possible and wanted.
-/// The counts are checked at every event.
+/// `command` starts at time zero; a read arrives at each of `reads`, with a suspend if possible and
+/// requested. The counts are checked at every event.
 fn meet(chips: &mut Chips, command: Command, reads: &[Duration], suspends: bool) -> Meeting {
     let (_, read) = read(chips, 0, Bytes::kib(8));
     let mut calendar = Calendar::new();
     chips.begin(DIE, command, &mut calendar);
-    // Events at which nothing happens in the chips.
+    // Events without an effect on the chips.
     reads.iter().for_each(|at| calendar.at(Instant::ZERO + *at, Event::BusFree(ChannelId(0))));
     let (mut waiting, mut served, mut asked, mut ends) = (0, 0u128, 0, Vec::new());
     while let Some(event) = calendar.advance() {
@@ -84,7 +84,7 @@ fn a_read_that_meets_an_erase_waits_for_its_end_or_for_the_array_to_rest() {
     let with = meet(&mut chips(1), command, &[ms], true);
     let rests = ms + Hold::SuspendErase.total(&part, 1) + rest;
     assert_eq!(with.read, Instant::ZERO + rests + read_time(&part));
-    // The time left when the suspend was latched follows the resume.
+    // The remaining time at the latch of the suspend follows the resume.
     let left = whole - ms - Hold::SuspendErase.total(&part, 1);
     let turn = part.bus.t_rhw - part.bus.t_cs;
     assert_eq!(with.other, with.read + turn + Hold::ResumeErase.total(&part, 1) + left);
@@ -121,7 +121,7 @@ fn what_ends_before_it_could_rest_is_not_suspended() {
     let end = Hold::Program.total(&part, 1) + part.program_time(0);
     let met = meet(&mut chips, command, &[end - rest], true);
     assert_eq!((met.suspends, met.other), (0, Instant::ZERO + end));
-    // A picosecond before it may be asked for, but is latched too late: the latch is all that it costs.
+    // A picosecond earlier the suspend is still allowed, but is latched too late: it costs only the latch.
     let met = meet(&mut self::chips(1), command, &[end - rest - Duration::from_ps(1)], true);
     assert_eq!((met.suspends, met.other), (0, Instant::ZERO + end));
     assert_eq!(met.done.bus, Hold::Program.total(&part, 1) + Hold::SuspendProgram.total(&part, 1));
@@ -129,7 +129,8 @@ fn what_ends_before_it_could_rest_is_not_suspended() {
 
 #[test]
 fn who_waits_for_the_bus_to_suspend_gives_up_when_the_array_has_finished() {
-    // The other die moves a page in, as long as the first one is erased: its part has no time to rest.
+    // The other die transfers a page in during the whole erase of the first one: its part has no suspend
+    // time.
     let mut file = crate::part::tests::mqsim_file();
     file.timing.suspend = [Duration::ZERO; 2];
     file.timing.erase = Duration::from_us(20);
@@ -150,7 +151,7 @@ fn who_waits_for_the_bus_to_suspend_gives_up_when_the_array_has_finished() {
             chips.suspend(DIE, &mut calendar);
         }
         if ends.len() == 1 && chips.is_idle(DIE) {
-            // The next command of the die asks for the bus once, and gets it once.
+            // The next command of the die requests the bus once, and is granted it once.
             let (_, read) = read(&chips, 0, Bytes::kib(8));
             chips.begin(DIE, read, &mut calendar);
             ends.push((DIE, Operation::Copyback { to: read.page }));

@@ -20,7 +20,8 @@ impl Lun {
 
     /// Selects the parameter set of the next operations.
     ///
-    /// # Errors There is no such parameter set.
+    /// # Errors
+    /// There is no such parameter set.
     pub fn use_parameters(&mut self, number: u16) -> Result<(), Limit> {
         match &mut self.cells.asks {
             None if number == 0 => {}

@@ -16,7 +16,8 @@ impl Lun {
     /// the word lines of all queued planes. While the array executes a cache program the write-back registers
     /// are in use, and a page waits in the cache register.
     ///
-    /// # Errors The limit that it exceeds; registers and queue are unchanged.
+    /// # Errors
+    /// The limit that it exceeds; registers and queue are unchanged.
     pub fn program(
         &mut self,
         row: Row,

@@ -11,7 +11,7 @@ impl Lun {
     /// Reads `row` and the queued rows. The planes sense together, in the time of the slowest.
     ///
     /// # Errors
-    /// The limit that refused it; registers and queue are as before.
+    /// The limit that it exceeds; registers and queue are unchanged.
     pub fn read(&mut self, row: Row, kind: ReadKind, now: Instant) -> Result<Busy, Limit> {
         self.settle(now);
         let allowed = self.check_read(row, kind, now);
@@ -58,7 +58,7 @@ impl Lun {
     /// ones.
     ///
     /// # Errors
-    /// The limit that refused it; registers are as before.
+    /// The limit that it exceeds; registers are unchanged.
     pub fn cache_read_next(&mut self, now: Instant) -> Result<Busy, Limit> {
         self.settle(now);
         let checked = self.check_cache_read(now).and_then(|_| self.rows_after());
@@ -87,7 +87,7 @@ impl Lun {
     /// End of a cache read (3F): moves the sensed pages to the cache registers.
     ///
     /// # Errors
-    /// The limit that refused it; registers are as before.
+    /// The limit that it exceeds; registers are unchanged.
     pub fn cache_read_end(&mut self, now: Instant) -> Result<Busy, Limit> {
         self.settle(now);
         let checked = self.check_cache_read(now);

@@ -14,7 +14,8 @@ impl Lun {
     /// still to go at the resume. An operation that would end before the suspend takes effect runs to its end
     /// instead.
     ///
-    /// # Errors `NothingToSuspend`, also if an operation is suspended already.
+    /// # Errors
+    /// `NothingToSuspend`, also if an operation is suspended already.
     pub fn suspend(&mut self, now: Instant) -> Result<Busy, Limit> {
         self.settle(now);
         let first = self.jobs.first().filter(|job| job.begun && job.changes_cells());
@@ -52,7 +53,8 @@ impl Lun {
     /// Resumes the suspended operation, for its remaining time plus `LunTimes::resume`. FAIL and FAILC have
     /// their values from before the suspend, independent of operations in between.
     ///
-    /// # Errors `NothingToResume`, or `Busy` while the array executes another operation.
+    /// # Errors
+    /// `NothingToResume`, or `Busy` while the array executes another operation.
     pub fn resume(&mut self, now: Instant) -> Result<Busy, Limit> {
         self.settle(now);
         let ready = self.require_ready(now, false);

@@ -39,7 +39,7 @@ fn lun() -> Lun {
     Lun::new(&part(|_| ()), DieId(0), LunOptions::default())
 }
 
-/// One that counts broken limits and carries on.
+/// A LUN that counts exceeded limits and executes the operations.
 fn lenient() -> Lun {
     Lun::new(&part(|_| ()), DieId(0), LunOptions { fatal: false, ..LunOptions::default() })
 }
@@ -64,7 +64,7 @@ fn row(block: u32, page: u32) -> Row {
     Row { lun: 0, block, page }
 }
 
-/// Loads a page full of `byte` and gives the program command.
+/// Loads a page full of `byte` and starts the program.
 fn program(lun: &mut Lun, row: Row, byte: u8, kind: ProgramKind, now: Instant) -> Result<Busy, Limit> {
     lun.settle(now);
     lun.begin_load(row, true);
@@ -72,13 +72,13 @@ fn program(lun: &mut Lun, row: Row, byte: u8, kind: ProgramKind, now: Instant) -
     lun.program(row, kind, false, now)
 }
 
-/// Programs a page full of `byte` after everything else; when it is over.
+/// Programs a page full of `byte` after all previous operations. Returns its end.
 fn put(lun: &mut Lun, row: Row, byte: u8) -> Instant {
     let now = lun.pipeline().array_ready_at;
     program(lun, row, byte, ProgramKind::Start, now).expect("the program is legal").array_ready_at
 }
 
-/// The first byte of a page, read after everything else.
+/// The first byte of a page, read after all previous operations.
 fn get(lun: &mut Lun, row: Row) -> u8 {
     let now = lun.pipeline().array_ready_at;
     let end = lun.read(row, ReadKind::Plain, now).expect("the read is legal").ready_at;

@@ -54,7 +54,8 @@ impl ParameterPage {
     /// Recovers the page from `bytes`, concatenated copies: the first valid copy, otherwise their bitwise
     /// majority. Bytes after the last whole copy are ignored.
     ///
-    /// # Errors The error of each copy and of their majority, if none is valid.
+    /// # Errors
+    /// The error of each copy and of their majority, if none is valid.
     pub fn recover(bytes: &[u8]) -> Result<Recovered, Unrecoverable> {
         let mut wrong = Vec::new();
         for (number, copy) in bytes.chunks_exact(PAGE_LENGTH).enumerate() {

@@ -77,7 +77,8 @@ impl ExtendedPage {
 
     /// Decodes a page; the parameter page has its length.
     ///
-    /// # Errors Too few bytes, a wrong signature, a wrong CRC, or a section that ends beyond the page.
+    /// # Errors
+    /// Too few bytes, a wrong signature, a wrong CRC, or a section that ends beyond the page.
     pub fn decode(bytes: &[u8]) -> Result<Self, PageError> {
         if bytes.len() < HEADER {
             return Err(PageError::Short { found: bytes.len(), wanted: HEADER });

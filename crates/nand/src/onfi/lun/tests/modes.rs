@@ -49,8 +49,8 @@ fn one_program_writes_a_word_line_in_every_plane() {
     assert_eq!(lun.spans()[0].planes, 0b11);
 }
 
-/// While a word line is programmed from the write-back registers, one page fits into the cache register; the
-/// hand-over to a write-back register waits for the array.
+/// While a word line is programmed from the write-back registers, one page fits into the cache register; its
+/// transfer to a write-back register waits for the array.
 #[test]
 fn the_next_word_line_waits_for_the_write_back_registers() {
     let mut lun = strict();
@@ -153,7 +153,7 @@ fn modes_mix_only_over_an_erase() {
     }
 }
 
-/// A word line of TLC in the two-bit mode: what it takes and holds through two reprograms (ReSSD, section 3.2).
+/// A TLC word line in MLC mode: its limits and contents through two reprograms (ReSSD, section 3.2).
 #[test]
 fn a_word_line_is_reprogrammed_twice() {
     let mut lun = strict();

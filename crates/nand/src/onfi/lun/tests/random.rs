@@ -1,5 +1,5 @@
-//! Random operations, legal and not, against a model that knows no time: an accepted operation has its effect at once,
-//! and what a reset cuts off is unknown.
+//! Random operations, legal and not, against a model without time: an accepted operation takes effect at
+//! once, and cells of operations that a reset aborts are unknown.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::*;
 /// The byte that fills a page or register; `None`: unknown.
 type Fill = Option<u8>;
 
-/// An accepted program or erase, its rows and when it ends at the latest.
+/// An accepted program or erase, its rows and its latest end.
 struct InFlight {
     rows: Vec<Row>,
     erase: bool,
@@ -96,7 +96,7 @@ fn step(lun: &mut Lun, oracle: &mut Oracle, now: Instant, (kind, block, page, by
         0..=5 if now >= ready_at => {
             lun.begin_load(row, true);
             lun.load(0, &vec![byte; lun.register_size() as usize]);
-            // The other plane is cleared, unless it waits for the rest of its operation.
+            // The other plane is cleared, unless it is queued for its operation.
             let other = Row { block: row.block ^ 1, ..row };
             *oracle.register(other) = if oracle.queue.is_empty() { Some(0xff) } else { None };
             *oracle.register(row) = Some(byte);
@@ -181,7 +181,7 @@ proptest! {
         let mut oracle = Oracle { registers: [Some(0xff); 2], ..Oracle::default() };
         let mut now = Instant::ZERO;
         for given in steps {
-            // A third of the steps come while something works, the rest when it has ended.
+            // A third of the steps come during an operation, the others after it.
             let wait = Duration::from_us(given.4);
             now = if given.4 % 3 == 0 { now + wait } else { now.max(lun.pipeline().array_ready_at) };
             lun.settle(now);
@@ -211,7 +211,7 @@ proptest! {
     }
 }
 
-/// Anything at all, in every cell mode.
+/// Arbitrary steps, in every cell mode.
 fn anything(lun: &mut Lun, now: Instant, (kind, block, page, byte, _): Step) -> Result<(), Limit> {
     let row = row(block, page);
     let copyback = byte % 4 == 0;
