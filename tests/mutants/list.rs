@@ -59,7 +59,7 @@ impl Mutant {
 
     /// Whether a name selects this mutant: its crate's name, its own, or a range such as `ssd/40..72`, end
     /// included.
-    pub fn is_named_by(&self, name: &str) -> bool {
+    pub fn is_selected_by(&self, name: &str) -> bool {
         let own = self.number % NUMBERS;
         let Some((of, positions)) = name.split_once('/') else { return name == self.of };
         let (first, last) = positions.split_once("..").unwrap_or((positions, positions));
@@ -83,14 +83,14 @@ impl Mutant {
     pub fn place(&self, text: &str) -> Result<std::ops::Range<usize>, String> {
         let Fault { after, right, wrong, .. } = &self.fault;
         let from = match after {
-            Some(after) => once(text, after)? + after.len(),
+            Some(after) => find_once(text, after)? + after.len(),
             None => 0,
         };
         let begin = match after {
             Some(after) => text[from..].find(right.as_str()).map(|at| from + at).ok_or_else(|| {
                 format!("found no {right:?} behind {after:?} in {}, wanted one", self.path())
             })?,
-            None => once(text, right)?,
+            None => find_once(text, right)?,
         };
         let is_statement = |code: &str| code.is_empty() || code.ends_with([';', '}']);
         if !is_closed(right) || !is_closed(wrong) {
@@ -132,7 +132,7 @@ fn is_closed(code: &str) -> bool {
 }
 
 /// The position of `wanted` in `text`, if it occurs once.
-fn once(text: &str, wanted: &str) -> Result<usize, String> {
+fn find_once(text: &str, wanted: &str) -> Result<usize, String> {
     match text.matches(wanted).count() {
         1 => Ok(text.find(wanted).expect("it is there once")),
         places => {

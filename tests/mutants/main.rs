@@ -40,7 +40,8 @@ fn run(names: &[String]) -> Result<usize, String> {
     let root =
         Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the tests are a folder of the repository");
     let all = copy::all_mutants(root)?;
-    let is_chosen = |mutant: &&Mutant| names.is_empty() || names.iter().any(|name| mutant.is_named_by(name));
+    let is_chosen =
+        |mutant: &&Mutant| names.is_empty() || names.iter().any(|name| mutant.is_selected_by(name));
     let chosen: Vec<&Mutant> = all.iter().filter(is_chosen).collect();
     if chosen.is_empty() {
         return Err(format!(

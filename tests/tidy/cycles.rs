@@ -13,28 +13,28 @@ const ROOMS: [(&str, usize); 3] =
 const MOST_FILES: usize = 3;
 
 /// The path from the root of the crate to a module, or to a name in one.
-type Way = Vec<String>;
+type ModulePath = Vec<String>;
 
 /// A module: its file, and its uses, by imported name.
 #[derive(Debug, Default)]
 struct Module {
     path: String,
     /// Imported names and their origins. Re-exports are not uses of the module itself.
-    names: BTreeMap<String, Way>,
+    names: BTreeMap<String, ModulePath>,
     passes_on: BTreeSet<String>,
     /// Paths in the code outside of `use`.
-    ways: Vec<Way>,
+    ways: Vec<ModulePath>,
 }
 
 /// Modules by path.
-type Modules = BTreeMap<Way, Module>;
+type Modules = BTreeMap<ModulePath, Module>;
 
 /// Folders in which each subfolder counts as one file: an extension point names its policies, and each of
 /// them implements it.
 const SEAMS: &str = "crates/ssd/src/policy/";
 
 /// The path of the module in a file of the crate in `room`.
-fn way_of(path: &str, room: &str) -> Option<Way> {
+fn path_of(path: &str, room: &str) -> Option<ModulePath> {
     let rest = path.strip_prefix(room)?.strip_suffix(".rs")?;
     let parts = rest.split('/').filter(|part| !["mod", "lib"].contains(part));
     Some(parts.map(str::to_owned).collect())
@@ -59,7 +59,7 @@ fn without_visibility(line: &str) -> String {
 }
 
 /// The paths of a `use` tree, each with the imported name.
-fn tree(text: &str, before: &[String], found: &mut Vec<(String, Way)>) {
+fn tree(text: &str, before: &[String], found: &mut Vec<(String, ModulePath)>) {
     let (mut depth, mut start) = (0, 0);
     let mut parts = Vec::new();
     for (at, c) in text.char_indices() {
@@ -94,10 +94,10 @@ fn tree(text: &str, before: &[String], found: &mut Vec<(String, Way)>) {
 
 /// A path as written in the module `of`, resolved from the root of the crate; `None` if it leads out of the
 /// crate.
-fn from_root(way: &[String], of: &Way, modules: &BTreeSet<Way>) -> Option<Way> {
+fn from_root(way: &[String], of: &ModulePath, modules: &BTreeSet<ModulePath>) -> Option<ModulePath> {
     let (first, rest) = way.split_first()?;
     let mut base = match first.as_str() {
-        "crate" => Way::new(),
+        "crate" => ModulePath::new(),
         "self" => of.clone(),
         "super" => of[..of.len().checked_sub(1)?].to_vec(),
         _ => {
@@ -117,7 +117,7 @@ fn from_root(way: &[String], of: &Way, modules: &BTreeSet<Way>) -> Option<Way> {
 }
 
 /// The paths such as `a::b::c` in a line of code.
-fn ways(line: &str) -> impl Iterator<Item = Way> + '_ {
+fn ways(line: &str) -> impl Iterator<Item = ModulePath> + '_ {
     let words = line.split(|c: char| !(is_word(c) || c == ':')).filter(|word| word.contains("::"));
     words.map(|word| word.split("::").filter(|part| !part.is_empty()).map(str::to_owned).collect())
 }
@@ -147,7 +147,7 @@ fn is_declaration(line: &str) -> bool {
 }
 
 /// Reads a module.
-fn module(file: &File, of: &Way, all: &BTreeSet<Way>) -> Module {
+fn module(file: &File, of: &ModulePath, all: &BTreeSet<ModulePath>) -> Module {
     let code = without_tests(&Source::split(&file.text).code);
     let mut module = Module { path: file.path.clone(), ..Module::default() };
     let mut rest = String::new();
@@ -188,12 +188,12 @@ fn module(file: &File, of: &Way, all: &BTreeSet<Way>) -> Module {
 }
 
 /// The module that defines the target of a path: re-exports are followed.
-fn home(way: &[String], modules: &Modules, depth: usize) -> Option<Way> {
+fn home(way: &[String], modules: &Modules, depth: usize) -> Option<ModulePath> {
     let length = (0..=way.len()).rev().find(|length| modules.contains_key(&way[..*length]))?;
     let of = &modules[&way[..length]];
     match way.get(length).and_then(|name| of.names.get(name)) {
         Some(further) if depth > 0 => {
-            let further: Way = further.iter().chain(&way[length + 1..]).cloned().collect();
+            let further: ModulePath = further.iter().chain(&way[length + 1..]).cloned().collect();
             home(&further, modules, depth - 1)
         }
         _ => Some(way[..length].to_vec()),
@@ -201,9 +201,9 @@ fn home(way: &[String], modules: &Modules, depth: usize) -> Option<Way> {
 }
 
 /// The modules that each module uses.
-fn uses(modules: &Modules) -> BTreeMap<Way, BTreeSet<Way>> {
-    let all: BTreeSet<Way> = modules.keys().cloned().collect();
-    let of = |(way, module): (&Way, &Module)| {
+fn uses(modules: &Modules) -> BTreeMap<ModulePath, BTreeSet<ModulePath>> {
+    let all: BTreeSet<ModulePath> = modules.keys().cloned().collect();
+    let of = |(way, module): (&ModulePath, &Module)| {
         let names = module.names.iter().filter(|(name, _)| !module.passes_on.contains(*name));
         let named = names.map(|(_, way)| way.clone());
         let written = module.ways.iter().filter_map(|written| {
@@ -219,9 +219,9 @@ fn uses(modules: &Modules) -> BTreeMap<Way, BTreeSet<Way>> {
 }
 
 /// All modules reachable from a module.
-fn reached(from: &Way, uses: &BTreeMap<Way, BTreeSet<Way>>) -> BTreeSet<Way> {
+fn reached(from: &ModulePath, uses: &BTreeMap<ModulePath, BTreeSet<ModulePath>>) -> BTreeSet<ModulePath> {
     let mut seen = BTreeSet::new();
-    let mut open: Vec<&Way> = vec![from];
+    let mut open: Vec<&ModulePath> = vec![from];
     while let Some(way) = open.pop() {
         for next in uses.get(way).into_iter().flatten() {
             if seen.insert(next.clone()) {
@@ -234,19 +234,20 @@ fn reached(from: &Way, uses: &BTreeMap<Way, BTreeSet<Way>>) -> BTreeSet<Way> {
 
 /// The cycles of the crate in `room` with more files than allowed.
 fn cycles(files: &[&File], room: &str) -> Vec<BTreeSet<String>> {
-    let all: BTreeSet<Way> = files.iter().filter_map(|file| way_of(&file.path, room)).collect();
+    let all: BTreeSet<ModulePath> = files.iter().filter_map(|file| path_of(&file.path, room)).collect();
     let module = |file: &&File| {
-        let way = way_of(&file.path, room)?;
+        let way = path_of(&file.path, room)?;
         let module = module(file, &way, &all);
         Some((way, module))
     };
     let modules: Modules = files.iter().filter_map(module).collect();
     let uses = uses(&modules);
-    let reach: BTreeMap<&Way, BTreeSet<Way>> = modules.keys().map(|way| (way, reached(way, &uses))).collect();
+    let reach: BTreeMap<&ModulePath, BTreeSet<ModulePath>> =
+        modules.keys().map(|way| (way, reached(way, &uses))).collect();
     let (mut found, mut seen) = (Vec::new(), BTreeSet::new());
     for way in modules.keys() {
-        let is_back = |other: &&Way| reach.get(other).is_some_and(|back| back.contains(way));
-        let cycle: BTreeSet<&Way> = reach[way].iter().filter(is_back).collect();
+        let is_back = |other: &&ModulePath| reach.get(other).is_some_and(|back| back.contains(way));
+        let cycle: BTreeSet<&ModulePath> = reach[way].iter().filter(is_back).collect();
         let files: BTreeSet<String> = cycle.iter().map(|way| counted(&modules[*way].path)).collect();
         if files.len() > MOST_FILES && !seen.contains(way) {
             seen.extend(cycle.iter().copied());

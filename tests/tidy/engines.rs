@@ -16,11 +16,11 @@ struct Engine {
 /// The engines in order; each may use those to its left. An arrow of `docs/ARCHITECTURE.md`.
 const ORDER: &[Engine] = &[
     Engine { folder: "flash", name: "Flash", is_closed: true },
-    Engine { folder: "space", name: "Space", is_closed: true },
+    Engine { folder: "blocks", name: "BlockManager", is_closed: true },
     Engine { folder: "base", name: "Base", is_closed: false },
     Engine { folder: "map", name: "Map", is_closed: true },
     Engine { folder: "cache", name: "Cache", is_closed: true },
-    Engine { folder: "reclaim", name: "Reclaim", is_closed: true },
+    Engine { folder: "gc", name: "Gc", is_closed: true },
     Engine { folder: "writer", name: "Writer", is_closed: true },
     Engine { folder: "recovery", name: "Recovery", is_closed: true },
     Engine { folder: "front", name: "Front", is_closed: true },
@@ -29,7 +29,7 @@ const ORDER: &[Engine] = &[
 /// Modules of the crate to the right of an engine.
 fn to_the_right(engine: &Engine) -> impl Iterator<Item = &'static str> {
     let after = ORDER.iter().skip_while(|other| other.folder != engine.folder).skip(1);
-    // `engines` lends the engines up to `reclaim` together, which only those to the right of `reclaim` may
+    // `engines` lends the engines up to `gc` together, which only those to the right of `gc` may
     // use.
     let lent =
         ["writer", "recovery", "front"].iter().all(|folder| *folder != engine.folder).then_some("engines");

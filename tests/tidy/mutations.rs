@@ -14,7 +14,7 @@ use crate::{File, Offence, assert_none, files, subjects};
 const LISTS: &str = "tests/mutations/";
 
 /// Reasons why mutants of these lists cannot be made from these files.
-fn useless(lists: &[&File], files: &[File]) -> Vec<Offence> {
+fn broken_mutants(lists: &[&File], files: &[File]) -> Vec<Offence> {
     let named = lists.iter().filter_map(|file| {
         let of = file.path.strip_prefix(LISTS)?.strip_suffix(".toml")?;
         Some((of, file.text.as_str()))
@@ -40,7 +40,7 @@ fn useless(lists: &[&File], files: &[File]) -> Vec<Offence> {
 fn every_mutant_can_be_made_of_the_code_as_it_is() {
     let files = files();
     let lists = subjects(&files, 6, |file| file.path.starts_with(LISTS) && file.path.ends_with(".toml"));
-    assert_none(&useless(&lists, &files));
+    assert_none(&broken_mutants(&lists, &files));
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn a_mutant_of_code_that_has_changed_is_caught() {
     let files = [file("crates/a/src/lib.rs", "fn f() { g(x < y) }\nfn h() { g(x < y); z += 1; }\n")];
     let count = |keys: &str| {
         let list = file("tests/mutations/a.toml", &format!("[[mutant]]\nfile = \"src/lib.rs\"\n{keys}\n"));
-        useless(&[&list], &files).len()
+        broken_mutants(&[&list], &files).len()
     };
     let replaced = "wrong = \"x > y\"";
     assert_eq!(count(&format!("after = \"fn h\"\nright = \"x < y\"\n{replaced}")), 0);
@@ -63,5 +63,5 @@ fn a_mutant_of_code_that_has_changed_is_caught() {
     assert_eq!(count("right = \"z += 1; }\"\nwrong = \"\""), 1, "another half");
     let twice = "[[mutant]]\nfile = \"src/lib.rs\"\nright = \"z += 1;\"\nwrong = \"\"\n";
     let list = file("tests/mutations/a.toml", &twice.repeat(2));
-    assert_eq!(useless(&[&list], &files).len(), 1, "two mutants of the same code");
+    assert_eq!(broken_mutants(&[&list], &files).len(), 1, "two mutants of the same code");
 }

@@ -4,58 +4,60 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use wordline_kernel::metrics::Value;
-use wordline_kernel::snapshot::{Broken, Reader, State, Writer};
+use wordline_kernel::snapshot::{Reader, SnapshotError, State, Writer};
 use wordline_kernel::{Duration, Metric};
 use wordline_lab as lab;
 use wordline_lab::Error;
-use wordline_lab::caught::quietly;
 use wordline_lab::devices::{Configured, Ssd, as_ssd};
 use wordline_lab::error::Result as LabResult;
-use wordline_nand::{BlockSetId, RowId};
+use wordline_lab::panics::without_panic_message;
+use wordline_nand::{BlockSetId, PlaneGroupId};
 use wordline_ssd::config::{BufferMode, Scope};
 use wordline_ssd::contract::{self, Trial};
-use wordline_ssd::design::{Combination, Needs, Observes, Seam, Seen, View};
+use wordline_ssd::design::{Combination, DeviceEvent, EventMask, ExtensionPoint, Needs, View};
 use wordline_ssd::policy::background;
-use wordline_ssd::policy::failure::{self, After};
+use wordline_ssd::policy::failure::{self, FailureAction};
 use wordline_ssd::policy::name_of as name_of_setting;
-use wordline_ssd::policy::relocator::Leaving;
-use wordline_ssd::policy::router::Outgoing;
+use wordline_ssd::policy::relocator::RelocatedPage;
+use wordline_ssd::policy::router::HostPage;
 use wordline_ssd::policy::victim::{Candidates, Indexes};
 use wordline_ssd::{Config, Design, DeviceFile, Parts};
 
-use crate::asked::{Asked, Calls};
-use crate::errors::{broken_contract, is_refusal, of_device, refused};
-use crate::kind::{Answer, Kind};
+use crate::design_object::{CallStats, DesignObject};
+use crate::errors::{broken_contract, device_error, is_refusal, refused};
+use crate::kind::{Decision, Kind};
 use crate::policies::{Admission, Leveller};
 use crate::values::shown;
-use crate::views::{Block, Failure, Moved, Resting, Shown, Written};
+use crate::views::{Block, Failure, Moved, Resting, VictimView, Written};
 
 /// Requirement on a decision that selects a stream.
 const STREAM: &str = "the number of one of its streams, from 0";
 
 /// A Python object as a design.
 struct PythonDesign {
-    asked: Asked,
+    asked: DesignObject,
     /// Number of blocks opened so far.
     opened: u64,
 }
 
 impl PythonDesign {
     /// Creates a design for one device.
-    fn of(py: Python<'_>, object: &Py<PyAny>, calls: &Arc<Calls>) -> PyResult<Self> {
-        Ok(Self { asked: Asked::copied(py, object, calls)?, opened: 0 })
+    fn of(py: Python<'_>, object: &Py<PyAny>, calls: &Arc<CallStats>) -> PyResult<Self> {
+        Ok(Self { asked: DesignObject::copied(py, object, calls)?, opened: 0 })
     }
 }
 
 impl State for PythonDesign {
-    fn save_state(&self, to: &mut Writer<'_>) -> Result<(), Broken> {
+    fn save_state(&self, to: &mut Writer<'_>) -> Result<(), SnapshotError> {
         let fields = self.asked.fields();
-        let why = || Broken::State { why: format!("the design {} cannot be saved", self.asked.kind.name) };
+        let why = || SnapshotError::Inconsistent {
+            why: format!("the design {} cannot be saved", self.asked.kind.name),
+        };
         to.value("fields", &fields.ok_or_else(why)?)?;
         to.value("opened", &self.opened)
     }
 
-    fn load_state(&mut self, from: &mut Reader<'_>) -> Result<(), Broken> {
+    fn load_state(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
         self.asked.take_fields(&from.value::<String>("fields")?);
         self.opened = from.value("opened")?;
         Ok(())
@@ -68,25 +70,26 @@ impl Design for PythonDesign {
     }
 
     fn needs(&self) -> Needs {
-        let seams: Vec<Seam> = self.asked.kind.answers.iter().filter_map(|answer| answer.seam()).collect();
-        let chooses = seams.contains(&Seam::Victim);
+        let seams: Vec<ExtensionPoint> =
+            self.asked.kind.answers.iter().filter_map(|answer| answer.seam()).collect();
+        let chooses = seams.contains(&ExtensionPoint::Victim);
         Needs {
             indexes: Indexes { by_closing: chooses, ..Indexes::default() },
-            observes: if chooses { Observes::BLOCKS } else { Observes::NOTHING },
+            observes: if chooses { EventMask::BLOCKS } else { EventMask::NOTHING },
             streams: self.asked.kind.streams.clone(),
             collector_streams: self.asked.kind.collector_streams.clone(),
             ..Needs::of(&seams)
         }
     }
 
-    fn victim(&mut self, from: Candidates<'_>, row: RowId, view: &mut View<'_>) -> Option<BlockSetId> {
+    fn victim(&mut self, from: Candidates<'_>, row: PlaneGroupId, view: &mut View<'_>) -> Option<BlockSetId> {
         let facts = |block: BlockSetId| {
             let facts = view.block(block);
             let age = self.opened.saturating_sub(facts.opened);
             Block { number: block.0, valid: from.valid(block), erases: facts.erases, age }
         };
         let looks_at = self.asked.kind.looks_at;
-        let shown_view = Shown {
+        let shown_view = VictimView {
             pages: from.pages_per_block(),
             row: row.0,
             free_blocks: view.free_blocks(row),
@@ -97,7 +100,7 @@ impl Design for PythonDesign {
         };
         // No block has that number: the run ends with this event.
         let otherwise = Some(BlockSetId(u32::MAX));
-        self.asked.ask(Answer::Victim, shown_view, view.random(), otherwise, |answer| {
+        self.asked.decide(Decision::Victim, shown_view, view.random(), otherwise, |answer| {
             if answer.is_none() {
                 return Ok(None);
             }
@@ -106,43 +109,47 @@ impl Design for PythonDesign {
         })
     }
 
-    fn relocate(&mut self, page: &Leaving, _pool: u8, view: &mut View<'_>) -> u8 {
+    fn relocate(&mut self, page: &RelocatedPage, _pool: u8, view: &mut View<'_>) -> u8 {
         let streams = self.asked.kind.collector_streams.len();
-        self.asked.ask(Answer::Relocate, Moved::of(page), view.random(), 0, |answer| {
+        self.asked.decide(Decision::Relocate, Moved::of(page), view.random(), 0, |answer| {
             answer.extract().ok().filter(|n: &u8| usize::from(*n) < streams).ok_or(STREAM)
         })
     }
 
-    fn stream(&mut self, written: &Outgoing<'_>, _pool: u8, view: &mut View<'_>) -> u8 {
+    fn stream(&mut self, written: &HostPage<'_>, _pool: u8, view: &mut View<'_>) -> u8 {
         let streams = self.asked.kind.streams.len();
-        self.asked.ask(Answer::Stream, Written::of(written), view.random(), 0, |answer| {
+        self.asked.decide(Decision::Stream, Written::of(written), view.random(), 0, |answer| {
             answer.extract().ok().filter(|n: &u8| usize::from(*n) < streams).ok_or(STREAM)
         })
     }
 
-    fn rests_after(&self) -> Option<Duration> {
+    fn idle_delay(&self) -> Option<Duration> {
         self.asked.kind.rests_after
     }
 
-    fn free_blocks(&mut self, row: &background::Resting, view: &mut View<'_>) -> u32 {
-        self.asked.ask(Answer::Idle, Resting::of(row), view.random(), 0, |answer| {
+    fn free_blocks(&mut self, row: &background::IdleGroup, view: &mut View<'_>) -> u32 {
+        self.asked.decide(Decision::Idle, Resting::of(row), view.random(), 0, |answer| {
             answer.extract().map_err(|_| "a number of free blocks, from 0")
         })
     }
 
-    fn failed(&mut self, failure: &failure::Failure, view: &mut View<'_>) -> After {
-        self.asked.ask(Answer::Failed, Failure::of(failure), view.random(), After::Retire, |answer| {
-            match answer.extract::<String>().as_deref() {
-                Ok("retire") => Ok(After::Retire),
-                Ok("close") => Ok(After::Close),
-                Ok("go-on") => Ok(After::GoOn),
+    fn failed(&mut self, failure: &failure::Failure, view: &mut View<'_>) -> FailureAction {
+        self.asked.decide(
+            Decision::Failed,
+            Failure::of(failure),
+            view.random(),
+            FailureAction::Retire,
+            |answer| match answer.extract::<String>().as_deref() {
+                Ok("retire") => Ok(FailureAction::Retire),
+                Ok("close") => Ok(FailureAction::Close),
+                Ok("go-on") => Ok(FailureAction::Continue),
                 _ => Err("\"retire\", \"close\" or \"go-on\""),
-            }
-        })
+            },
+        )
     }
 
-    fn observe(&mut self, seen: &Seen<'_>, view: &mut View<'_>) {
-        if let Seen::Opened { block, .. } = seen {
+    fn observe(&mut self, seen: &DeviceEvent<'_>, view: &mut View<'_>) {
+        if let DeviceEvent::Opened { block, .. } = seen {
             self.opened = view.block(*block).opened;
         }
     }
@@ -157,16 +164,17 @@ impl Design for PythonDesign {
 
 pub fn name_of(design: &Bound<'_, PyAny>) -> PyResult<&'static str> {
     let kind = design.getattr("_kind").ok().and_then(|kind| Some(kind.cast_into::<Kind>().ok()?.get().name));
-    kind.ok_or_else(|| {
-        refused("design", shown(design), "an object of a class that is made of wordline.Design")
-    })
+    kind.ok_or_else(|| refused("design", shown(design), "an instance of a subclass of wordline.Design"))
 }
 
 /// Attaches the design of a Python object to a device; returns its call statistics as well.
-pub fn with_design(device: &lab::Device, design: &Bound<'_, PyAny>) -> PyResult<(lab::Device, Arc<Calls>)> {
-    let calls = Calls::of(name_of(design)?);
+pub fn with_design(
+    device: &lab::Device,
+    design: &Bound<'_, PyAny>,
+) -> PyResult<(lab::Device, Arc<CallStats>)> {
+    let calls = CallStats::of(name_of(design)?);
     let mut device = device.clone();
-    device.configured = placed(&device.configured, design, &calls).map_err(of_device)?;
+    device.configured = placed(&device.configured, design, &calls).map_err(device_error)?;
     Ok((device, calls))
 }
 
@@ -174,14 +182,13 @@ pub fn with_design(device: &lab::Device, design: &Bound<'_, PyAny>) -> PyResult<
 pub fn placed(
     device: &Arc<dyn Configured>,
     design: &Bound<'_, PyAny>,
-    calls: &Arc<Calls>,
+    calls: &Arc<CallStats>,
 ) -> LabResult<Arc<dyn Configured>> {
-    let made = PythonDesign::of(design.py(), &design.clone().unbind(), calls).map_err(|error| {
-        no_argument(error.to_string(), "an object of a class that is made of wordline.Design")
-    })?;
-    let mut ssd = fitting(device, &made.asked.kind)?.clone();
+    let made = PythonDesign::of(design.py(), &design.clone().unbind(), calls)
+        .map_err(|error| argument_error(error.to_string(), "an instance of a subclass of wordline.Design"))?;
+    let mut ssd = check_fits(device, &made.asked.kind)?.clone();
     let parts = parts_with(design.py(), made, &ssd.config);
-    ssd.config.file = with_room(ssd.config.file, &parts, ssd.config.pools.count());
+    ssd.config.file = with_gc_headroom(ssd.config.file, &parts, ssd.config.pools.count());
     ssd.config = parts.check(&ssd.config).map_err(Error::Config)?;
     let (object, told) = (design.clone().unbind(), Arc::clone(calls));
     let with = ssd.with(move |_, config| {
@@ -193,25 +200,25 @@ pub fn placed(
     Ok(Arc::new(with))
 }
 
-fn no_argument(found: String, wanted: &str) -> Error {
+fn argument_error(found: String, wanted: &str) -> Error {
     Error::Argument { what: "design".into(), found, wanted: wanted.into() }
 }
 
 /// Returns the SSD if a design can make its decisions there.
-fn fitting<'a>(device: &'a Arc<dyn Configured>, kind: &Kind) -> LabResult<&'a Ssd> {
-    let no = |found: String, wanted: &str| Err(no_argument(found, wanted));
+fn check_fits<'a>(device: &'a Arc<dyn Configured>, kind: &Kind) -> LabResult<&'a Ssd> {
+    let no = |found: String, wanted: &str| Err(argument_error(found, wanted));
     let Some(ssd) = as_ssd(device) else {
         return no(format!("it with a device of the type {}", device.device_type()), "an SSD");
     };
     let (scope, mode) = (ssd.config.file.ftl.gc.scope, ssd.config.file.buffer.mode);
     // Superblocks have no facts of their own.
-    if kind.has(Answer::Victim) && scope != Scope::Row {
+    if kind.has(Decision::Victim) && scope != Scope::Row {
         let found = format!("it with ftl.gc.scope = \"{}\"", name_of_setting(&scope));
-        return no(found, "an SSD that cleans the blocks of rows");
+        return no(found, "an SSD with GC by plane group");
     }
-    if kind.has(Answer::Admit) && mode != BufferMode::WriteBack {
+    if kind.has(Decision::Admit) && mode != BufferMode::WriteBack {
         let found = format!("it with buffer.mode = \"{}\"", name_of_setting(&mode));
-        return no(found, "\"write-back\": in the other modes every page leaves at once");
+        return no(found, "\"write-back\": in the other modes every page is destaged at once");
     }
     Ok(ssd)
 }
@@ -219,39 +226,39 @@ fn fitting<'a>(device: &'a Arc<dyn Configured>, kind: &Kind) -> LabResult<&'a Ss
 /// Policies of a device, with a design for some of its decisions.
 fn parts_with(py: Python<'_>, design: PythonDesign, config: &Config) -> Parts {
     let mut parts = Parts::of(config);
-    let Asked { kind, .. } = &design.asked;
-    if kind.has(Answer::Wear) {
-        parts.wear = Box::new(Leveller::new(design.asked.again(py), config.pools.rows()));
+    let DesignObject { kind, .. } = &design.asked;
+    if kind.has(Decision::Wear) {
+        parts.wear = Box::new(Leveller::new(design.asked.shared(py), config.pools.rows()));
     }
     if let Some(in_flight) = kind.in_flight {
-        parts.destage = Box::new(Admission::new(design.asked.again(py), in_flight));
+        parts.destage = Box::new(Admission::new(design.asked.shared(py), in_flight));
     }
     Parts { designs: Combination::of(vec![Box::new(design)]), ..parts }
 }
 
 /// The same device, with GC starting early enough for the streams of a design, if its keys start it later.
-fn with_room(mut file: DeviceFile, parts: &Parts, pools: usize) -> DeviceFile {
+fn with_gc_headroom(mut file: DeviceFile, parts: &Parts, pools: usize) -> DeviceFile {
     file.demands = parts.demands(pools).ok();
-    file.raise_marks([false; 2]);
+    file.raise_watermarks([false; 2]);
     file
 }
 
 /// A design to be tested on small devices.
-struct Tried {
+struct TrialDesign {
     object: Py<PyAny>,
-    calls: Arc<Calls>,
+    calls: Arc<CallStats>,
     device: DeviceFile,
 }
 
-impl Tried {
+impl TrialDesign {
     fn of(design: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let (py, calls) = (design.py(), Calls::of(name_of(design)?));
+        let (py, calls) = (design.py(), CallStats::of(name_of(design)?));
         let object = design.clone().unbind();
         let made = PythonDesign::of(py, &object, &calls)?;
         let streams = made.asked.kind.streams.len() + made.asked.kind.collector_streams.len();
         let config = contract::small().check().expect("the device of the contract is one");
         let parts = parts_with(py, made, &config);
-        let mut device = with_room(contract::small(), &parts, config.pools.count());
+        let mut device = with_gc_headroom(contract::small(), &parts, config.pools.count());
         if streams > 2 {
             // Chosen: each stream has an active block in each plane group, and the device has few blocks.
             device.ftl.over_provisioning = 0.5;
@@ -271,9 +278,9 @@ impl Tried {
 /// faults, power cuts and snapshots.
 #[pyfunction]
 pub fn check_contract(py: Python<'_>, design: &Bound<'_, PyAny>) -> PyResult<()> {
-    let tried = Tried::of(design)?;
+    let tried = TrialDesign::of(design)?;
     let ended = py.detach(|| {
-        quietly(|| {
+        without_panic_message(|| {
             contract::try_parts(&tried.device, |config| tried.parts(config), || tried.calls.has_raised())
         })
     });
@@ -284,12 +291,13 @@ pub fn check_contract(py: Python<'_>, design: &Bound<'_, PyAny>) -> PyResult<()>
 /// its own passes: its runs will report it.
 #[pyfunction]
 pub fn check_restored(py: Python<'_>, design: &Bound<'_, PyAny>) -> PyResult<()> {
-    let tried = Tried::of(design)?;
+    let tried = TrialDesign::of(design)?;
     let once = |trial| {
         let has_failed = || tried.calls.has_raised();
         contract::try_once(&tried.device, |config| tried.parts(config), has_failed, (trial, 1))
     };
-    let ended = py.detach(|| quietly(|| once(Trial::Usual).ok().map(|()| once(Trial::Snapshots))));
+    let ended =
+        py.detach(|| without_panic_message(|| once(Trial::Usual).ok().map(|()| once(Trial::Snapshots))));
     let Some(Err(failure)) = ended else { return Ok(()) };
     let raised = tried.calls.take_raised();
     // The package rejects a state that is not plain data.

@@ -7,19 +7,19 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use wordline_lab::devices::Configured;
 use wordline_lab::error::Result as LabResult;
-use wordline_studies::{Own, Placed, Watched};
+use wordline_studies::{CallerDesigns, DesignMonitor, DeviceWithDesign};
 
-use crate::asked::Calls;
 use crate::design::{name_of, placed};
+use crate::design_object::CallStats;
 
 /// Varied key that selects the design of a run.
 const KEY: &str = "design";
 
 /// Designs of a study by label: values of the varied key, or the empty label for a design of all runs. Labels
 /// without an object have no design.
-pub struct PythonDesigns(BTreeMap<String, Option<Given>>);
+pub struct PythonDesigns(BTreeMap<String, Option<LabelledDesign>>);
 
-struct Given {
+struct LabelledDesign {
     object: Py<PyAny>,
     name: &'static str,
     source: String,
@@ -32,36 +32,36 @@ impl PythonDesigns {
         for (label, given) in designs {
             let given: Option<(Bound<'_, PyAny>, String)> = given.extract()?;
             let given = given.map(|(object, source)| {
-                Ok::<_, PyErr>(Given { name: name_of(&object)?, object: object.unbind(), source })
+                Ok::<_, PyErr>(LabelledDesign { name: name_of(&object)?, object: object.unbind(), source })
             });
             all.insert(label.extract()?, given.transpose()?);
         }
         Ok(Self(all))
     }
 
-    fn given(&self, at: &toml::Table) -> Option<&Given> {
+    fn given(&self, at: &toml::Table) -> Option<&LabelledDesign> {
         let label = at.get(KEY).and_then(toml::Value::as_str).unwrap_or_default();
         self.0.get(label)?.as_ref()
     }
 }
 
-impl Own for PythonDesigns {
+impl CallerDesigns for PythonDesigns {
     fn source(&self, at: &toml::Table) -> Option<String> {
         self.given(at).map(|given| given.source.clone())
     }
 
-    fn placed(&self, at: &toml::Table, device: &Arc<dyn Configured>) -> LabResult<Option<Placed>> {
-        let Some(Given { object, name, .. }) = self.given(at) else { return Ok(None) };
-        let calls = Calls::of(name);
+    fn placed(&self, at: &toml::Table, device: &Arc<dyn Configured>) -> LabResult<Option<DeviceWithDesign>> {
+        let Some(LabelledDesign { object, name, .. }) = self.given(at) else { return Ok(None) };
+        let calls = CallStats::of(name);
         let device = Python::attach(|py| placed(device, object.bind(py), &calls))?;
-        Ok(Some(Placed { device, design: Box::new(Watch(calls)) }))
+        Ok(Some(DeviceWithDesign { device, design: Box::new(StudyMonitor(calls)) }))
     }
 }
 
 /// Call statistics of a design in a run of a study.
-struct Watch(Arc<Calls>);
+struct StudyMonitor(Arc<CallStats>);
 
-impl Watched for Watch {
+impl DesignMonitor for StudyMonitor {
     fn has_failed(&self) -> bool {
         self.0.has_raised()
     }
@@ -77,6 +77,6 @@ impl Watched for Watch {
     }
 
     fn note(&self, seconds: f64) -> String {
-        self.0.told(seconds)
+        self.0.describe(seconds)
     }
 }

@@ -7,7 +7,7 @@ use pyo3::types::PyMapping;
 use wordline_lab as lab;
 use wordline_lab::Registry;
 
-use crate::errors::{of_device, refused, refused_key};
+use crate::errors::{device_error, refused, refused_key};
 use crate::values::{to_pairs, to_python, to_table};
 
 /// A checked device description; changing a setting gives another one.
@@ -19,20 +19,20 @@ impl Device {
     /// Returns the preset `name`, or the device in the file at that path.
     #[staticmethod]
     fn preset(name: &str) -> PyResult<Self> {
-        lab::Device::preset(name).map(Self).map_err(of_device)
+        lab::Device::preset(name).map(Self).map_err(device_error)
     }
 
     /// Returns the device in a configuration file.
     #[staticmethod]
     fn file(path: PathBuf) -> PyResult<Self> {
-        lab::Device::file(path).map(Self).map_err(of_device)
+        lab::Device::file(path).map(Self).map_err(device_error)
     }
 
     /// Returns the device called `name` from a table of keys.
     #[staticmethod]
     fn of_keys(name: &str, keys: &Bound<'_, PyMapping>) -> PyResult<Self> {
         let table = to_table("device", keys)?;
-        lab::Device::of_keys(&Registry::default(), name, table).map(Self).map_err(of_device)
+        lab::Device::of_keys(&Registry::default(), name, table).map(Self).map_err(device_error)
     }
 
     /// Returns the device of a complete TOML document, as [`toml`](Self::toml) returns it.
@@ -41,7 +41,7 @@ impl Device {
         let table = text
             .parse()
             .map_err(|error: toml::de::Error| refused(name, error.message(), "a TOML document"))?;
-        lab::Device::of_keys(&Registry::default(), name, table).map(Self).map_err(of_device)
+        lab::Device::of_keys(&Registry::default(), name, table).map(Self).map_err(device_error)
     }
 
     /// Returns the same device with other values of these keys.
@@ -52,7 +52,7 @@ impl Device {
             return Err(refused_key(&key, "not a key", "a key such as ftl.over_provisioning"));
         }
         let keys = all.iter().map(|(key, value)| (key.as_str(), value.clone()));
-        self.0.with_all(keys).map(Self).map_err(of_device)
+        self.0.with_all(keys).map(Self).map_err(device_error)
     }
 
     /// Value of `key`; `None` if it is not set.

@@ -11,12 +11,12 @@ use wordline_ssd::contract::Failure;
 const MODULE: &str = "wordline._errors";
 
 /// Exception for an error in the description of a device.
-pub fn of_device(error: Error) -> PyErr {
+pub fn device_error(error: Error) -> PyErr {
     raised(&error, "ConfigError")
 }
 
 /// Exception for an error in a run, or in its requests. `others` are files that are not traces.
-pub fn of_run(error: Error, others: &[Option<&Path>]) -> PyErr {
+pub fn run_error(error: Error, others: &[Option<&Path>]) -> PyErr {
     let files = match &error {
         Error::File { path, .. } | Error::Content { path, .. } if others.contains(&Some(path)) => {
             "ConfigError"
@@ -29,13 +29,13 @@ pub fn of_run(error: Error, others: &[Option<&Path>]) -> PyErr {
 /// Exception for an invalid setting.
 pub fn refused(key: &str, found: impl std::fmt::Display, wanted: &str) -> PyErr {
     let (what, found, wanted) = (key.to_owned(), found.to_string(), wanted.to_owned());
-    of_device(Error::Argument { what, found, wanted })
+    device_error(Error::Argument { what, found, wanted })
 }
 
 /// Exception for an invalid decision of a design.
-pub fn wrong_answer(design: &str, seam: &str, found: &str, wanted: &str) -> PyErr {
+pub fn invalid_decision(design: &str, seam: &str, found: &str, wanted: &str) -> PyErr {
     let text = format!("the design {design} answered `{seam}` wrongly: found {found}, wanted {wanted}");
-    raised(&Error::WrongAnswer(text), "DesignError")
+    raised(&Error::InvalidDecision(text), "DesignError")
 }
 
 /// Exception for a design that breaks the contract, with the exception that it raised there, if any.
@@ -44,7 +44,7 @@ pub fn broken_contract(design: &str, failure: &Failure, raised: Option<PyErr>) -
     Python::attach(|py| {
         let what = raised.as_ref().map_or_else(|| what.clone(), |raised| raised.to_string());
         let (trial, place) = (trial.name(), format!("trial {}, seed {seed}, at {at}", trial.name()));
-        let text = format!("the design {design} does not keep the contract: {what} ({place})");
+        let text = format!("the design {design} breaks the contract: {what} ({place})");
         let made = py
             .import(MODULE)
             .and_then(|module| module.getattr("ContractError"))
@@ -65,7 +65,7 @@ pub fn is_refusal(py: Python<'_>, raised: &PyErr) -> bool {
 pub fn refused_key(key: &str, found: &str, wanted: &str) -> PyErr {
     let mut wrong = Complaints::default();
     wrong.add(key, found, wanted);
-    of_device(Error::Config(wrong))
+    device_error(Error::Config(wrong))
 }
 
 /// The exception; an error in the content of a file has the class `files`.
@@ -74,13 +74,13 @@ fn raised(error: &Error, files: &str) -> PyErr {
         Error::Config(_) | Error::Argument { .. } => "ConfigError",
         Error::File { action: "write", .. } => "Error",
         Error::File { .. } | Error::Content { .. } | Error::Line { .. } => files,
-        Error::WrongAnswer(_) => "DesignError",
+        Error::InvalidDecision(_) => "DesignError",
         Error::Stuck(_) | Error::Invariant(_) => "Fault",
         _ => "Error",
     };
     let text = error.to_string();
     // The configuration of a reproducer fills some screens.
-    let (message, reproducer) = match error.is_of_simulation() {
+    let (message, reproducer) = match error.is_simulation_error() {
         true => (text.lines().next().unwrap_or_default(), text.as_str()),
         false => (text.as_str(), ""),
     };

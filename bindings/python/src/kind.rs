@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use wordline_kernel::metrics::Unit;
 use wordline_kernel::{Bytes, Duration, Metric};
-use wordline_ssd::design::{Seam, WriteStream};
+use wordline_ssd::design::{ExtensionPoint, WriteStream};
 
 use crate::errors::refused;
 
@@ -13,7 +13,7 @@ use crate::errors::refused;
 #[derive(Clone)]
 pub struct Kind {
     pub name: &'static str,
-    pub answers: Vec<Answer>,
+    pub answers: Vec<Decision>,
     pub looks_at: usize,
     pub streams: Vec<WriteStream>,
     pub collector_streams: Vec<WriteStream>,
@@ -26,7 +26,7 @@ pub struct Kind {
 
 /// A decision method of a design.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum Decision {
     Victim,
     Wear,
     Idle,
@@ -36,7 +36,7 @@ pub enum Answer {
     Admit,
 }
 
-impl Answer {
+impl Decision {
     const ALL: [Self; 7] =
         [Self::Victim, Self::Wear, Self::Idle, Self::Failed, Self::Relocate, Self::Stream, Self::Admit];
 
@@ -54,13 +54,13 @@ impl Answer {
     }
 
     /// Decision of designs that it makes; `None` if it replaces a policy.
-    pub fn seam(self) -> Option<Seam> {
+    pub fn seam(self) -> Option<ExtensionPoint> {
         match self {
-            Self::Victim => Some(Seam::Victim),
-            Self::Relocate => Some(Seam::Relocate),
-            Self::Stream => Some(Seam::Stream),
-            Self::Idle => Some(Seam::Background),
-            Self::Failed => Some(Seam::Fail),
+            Self::Victim => Some(ExtensionPoint::Victim),
+            Self::Relocate => Some(ExtensionPoint::Relocate),
+            Self::Stream => Some(ExtensionPoint::Stream),
+            Self::Idle => Some(ExtensionPoint::Background),
+            Self::Failed => Some(ExtensionPoint::Fail),
             Self::Wear | Self::Admit => None,
         }
     }
@@ -102,7 +102,7 @@ impl Kind {
         };
         let in_flight = in_flight.map(size).transpose()?;
         let answers =
-            Answer::ALL.into_iter().filter(|answer| answers.iter().any(|name| name == answer.name()));
+            Decision::ALL.into_iter().filter(|answer| answers.iter().any(|name| name == answer.name()));
         let stream = |kind: &str, n: u8| WriteStream::native(format!("{name} {kind} {n}").leak(), 0);
         let [streams, collector_streams] = [("host", streams[0]), ("collector", streams[1])]
             .map(|(kind, count)| (0..count).map(|n| stream(kind, n)).collect());
@@ -139,7 +139,7 @@ type Counter = (String, String, String);
 
 impl Kind {
     /// Whether it has the method of a decision.
-    pub fn has(&self, answer: Answer) -> bool {
+    pub fn has(&self, answer: Decision) -> bool {
         self.answers.contains(&answer)
     }
 }

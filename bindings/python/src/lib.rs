@@ -1,9 +1,9 @@
 //! Native part of the Python package `wordline`: converts and delegates to `wordline_lab`, and has no
 //! defaults of its own. Its user interface is written in Python, in `python/wordline`.
 
-mod asked;
 mod columns;
 mod design;
+mod design_object;
 mod designs;
 mod device;
 mod errors;
@@ -48,7 +48,7 @@ mod _native {
     #[pymodule_export]
     use crate::study::{Study, StudyTable, carry_out, program};
     #[pymodule_export]
-    use crate::views::{Arriving, Block, Failure, Moved, Random, Resting, Shown, Wearing, Written};
+    use crate::views::{Arriving, Block, Failure, Moved, Random, Resting, VictimView, Wearing, Written};
     #[pymodule_export]
     use crate::workload::Workload;
 
@@ -57,7 +57,7 @@ mod _native {
     fn quieten() {
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
-            if !wordline_lab::caught::is_caught() {
+            if !wordline_lab::panics::is_panic_caught() {
                 before(panic);
             }
         }));

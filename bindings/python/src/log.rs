@@ -12,7 +12,7 @@ use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
-use wordline_lab::Answered;
+use wordline_lab::CompletedRequest;
 use wordline_ssd::SECTOR;
 
 use crate::columns::OPERATIONS;
@@ -28,7 +28,7 @@ pub struct Log {
 }
 
 /// A log being recorded.
-pub struct Logging {
+pub struct LogBuilder {
     schema: SchemaRef,
     operations: ArrayRef,
     batches: Vec<RecordBatch>,
@@ -47,7 +47,7 @@ fn schema() -> Schema {
     ])
 }
 
-impl Logging {
+impl LogBuilder {
     /// Starts an empty log.
     pub fn begin() -> Self {
         let names = OPERATIONS.map(|(_, _, name)| name);
@@ -56,14 +56,14 @@ impl Logging {
     }
 
     /// Adds completions.
-    pub fn add(&mut self, answers: &[Answered]) {
+    pub fn add(&mut self, answers: &[CompletedRequest]) {
         // A log that starts with the measurement omits requests that were outstanding then.
-        let begun = |answer: &&Answered| answer.latency.ps() <= answer.time.ps();
-        let answers: Vec<Answered> = answers.iter().filter(begun).copied().collect();
+        let begun = |answer: &&CompletedRequest| answer.latency.ps() <= answer.time.ps();
+        let answers: Vec<CompletedRequest> = answers.iter().filter(begun).copied().collect();
         if answers.is_empty() {
             return;
         }
-        let long = |of: fn(&Answered) -> u64| -> ArrayRef {
+        let long = |of: fn(&CompletedRequest) -> u64| -> ArrayRef {
             Arc::new(Int64Array::from_iter_values(answers.iter().map(|answer| of(answer) as i64)))
         };
         let numbers = Int8Array::from_iter_values(answers.iter().map(|answer| answer.operation as i8));

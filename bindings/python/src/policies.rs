@@ -6,20 +6,20 @@ use std::sync::{Mutex, PoisonError};
 
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
-use wordline_kernel::snapshot::{Broken, Reader, State, Writer};
+use wordline_kernel::snapshot::{Reader, SnapshotError, State, Writer};
 use wordline_kernel::{Bytes, Instant, Seed, Stream};
-use wordline_nand::RowId;
+use wordline_nand::PlaneGroupId;
 use wordline_ssd::map::LogicalPage;
 use wordline_ssd::policy::destage::Destage;
-use wordline_ssd::policy::wear::{RowBlocks, WearLeveller};
+use wordline_ssd::policy::wear::{PlaneGroupBlocks, WearLeveller};
 
-use crate::asked::Asked;
-use crate::kind::Answer;
+use crate::design_object::DesignObject;
+use crate::kind::Decision;
 use crate::views::{Arriving, Block, Wearing};
 
 /// Erases of a plane group since its design was last consulted.
 #[derive(Clone, Default, Serialize, Deserialize)]
-struct Erases {
+struct PlaneGroupErases {
     /// Blocks that were erased, counted from 0 in the plane group, in order.
     erased: Vec<u32>,
     /// Whether it is to be consulted again: something was erased since it last selected no block.
@@ -33,27 +33,27 @@ struct Erases {
 
 /// Wear levelling by a Python object.
 pub struct Leveller {
-    asked: Asked,
-    rows: Vec<Erases>,
+    asked: DesignObject,
+    rows: Vec<PlaneGroupErases>,
 }
 
 impl Leveller {
     /// Creates it for a device with this many plane groups.
-    pub fn new(asked: Asked, rows: u32) -> Self {
-        Self { asked, rows: vec![Erases::default(); rows as usize] }
+    pub fn new(asked: DesignObject, rows: u32) -> Self {
+        Self { asked, rows: vec![PlaneGroupErases::default(); rows as usize] }
     }
 }
 
 impl State for Leveller {
-    fn save_state(&self, to: &mut Writer<'_>) -> Result<(), Broken> {
+    fn save_state(&self, to: &mut Writer<'_>) -> Result<(), SnapshotError> {
         to.value("rows", &self.rows)
     }
 
-    fn load_state(&mut self, from: &mut Reader<'_>) -> Result<(), Broken> {
-        let rows: Vec<Erases> = from.value("rows")?;
+    fn load_state(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        let rows: Vec<PlaneGroupErases> = from.value("rows")?;
         let (found, wanted) = (rows.len() as u64, self.rows.len() as u64);
         if found != wanted {
-            return Err(Broken::Length { found, wanted });
+            return Err(SnapshotError::WrongLength { found, wanted });
         }
         self.rows = rows;
         Ok(())
@@ -65,7 +65,7 @@ impl WearLeveller for Leveller {
         true
     }
 
-    fn erased(&mut self, row: RowId, block: u32) {
+    fn erased(&mut self, row: PlaneGroupId, block: u32) {
         let erases = &mut self.rows[row.0 as usize];
         erases.erased.push(block);
         erases.is_due = true;
@@ -74,14 +74,14 @@ impl WearLeveller for Leveller {
         }
     }
 
-    fn next(&mut self, blocks: &RowBlocks<'_>, random: &mut Stream) -> Option<Range<u32>> {
+    fn next(&mut self, blocks: &PlaneGroupBlocks<'_>, random: &mut Stream) -> Option<Range<u32>> {
         let erases = &mut self.rows[blocks.row().0 as usize];
         if !erases.is_due || erases.left == 0 {
             return None;
         }
         let view = Wearing::of(blocks, std::mem::take(&mut erases.erased));
         let first = blocks.block(0).0;
-        let named = self.asked.ask(Answer::Wear, view, random, None, |answer| {
+        let named = self.asked.decide(Decision::Wear, view, random, None, |answer| {
             if answer.is_none() {
                 return Ok(None);
             }
@@ -101,7 +101,7 @@ impl WearLeveller for Leveller {
 
 /// Decisions of a Python object about pages that arrive at the write buffer.
 #[derive(Clone, Serialize, Deserialize)]
-struct Answers {
+struct AdmissionState {
     random: Stream,
     /// Page that it decided on and that is not yet written, and whether it is destaged at once.
     waiting: Option<(u32, bool)>,
@@ -109,29 +109,29 @@ struct Answers {
 
 /// Admission to the write buffer by a Python object.
 pub struct Admission {
-    asked: Asked,
+    asked: DesignObject,
     in_flight: Bytes,
-    answers: Mutex<Answers>,
+    answers: Mutex<AdmissionState>,
 }
 
 impl Admission {
     /// Creates it with this upper bound on bytes in flight.
-    pub fn new(asked: Asked, in_flight: Bytes) -> Self {
+    pub fn new(asked: DesignObject, in_flight: Bytes) -> Self {
         let random = Seed(0).stream("ssd.destage", 0);
-        Self { asked, in_flight, answers: Mutex::new(Answers { random, waiting: None }) }
+        Self { asked, in_flight, answers: Mutex::new(AdmissionState { random, waiting: None }) }
     }
 
-    fn answers(&mut self) -> &mut Answers {
+    fn answers(&mut self) -> &mut AdmissionState {
         self.answers.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl State for Admission {
-    fn save_state(&self, to: &mut Writer<'_>) -> Result<(), Broken> {
+    fn save_state(&self, to: &mut Writer<'_>) -> Result<(), SnapshotError> {
         to.value("answers", &*self.answers.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn load_state(&mut self, from: &mut Reader<'_>) -> Result<(), Broken> {
+    fn load_state(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
         *self.answers() = from.value("answers")?;
         Ok(())
     }
@@ -142,7 +142,7 @@ impl Destage for Admission {
         Some(self.in_flight)
     }
 
-    fn draws_from(&mut self, random: Stream) {
+    fn set_random(&mut self, random: Stream) {
         self.answers().random = random;
     }
 
@@ -157,7 +157,7 @@ impl Destage for Admission {
             return leaves;
         }
         let view = Arriving::of(page, now);
-        let stays = self.asked.ask(Answer::Admit, view, &mut answers.random, true, |answer| {
+        let stays = self.asked.decide(Decision::Admit, view, &mut answers.random, true, |answer| {
             answer.extract::<bool>().map_err(|_| "True for a page that stays in the buffer, or False")
         });
         answers.waiting = Some((page.0, !stays));

@@ -11,7 +11,7 @@ use wordline_lab::report::{self as reports, Origin};
 use wordline_lab::workload::Generated;
 use wordline_lab::{Registry, config};
 
-use crate::errors::of_run;
+use crate::errors::run_error;
 use crate::study::provenance_without_command;
 
 /// Result of a run.
@@ -70,7 +70,7 @@ pub fn report(runs: Vec<PyRef<'_, Summary>>, folder: PathBuf) -> PyResult<()> {
     let origin = Origin { config: &texts.join("\n"), command: &command };
     let written =
         ReportFolder::claim(&folder).and_then(|folder| reports::write(folder, &runs, &json, origin));
-    written.map_err(|error| of_run(error, &[Some(&folder)]))
+    written.map_err(|error| run_error(error, &[Some(&folder)]))
 }
 
 /// A chart scaled to a size in points, for the page of a paper; both in JSON.
@@ -132,7 +132,7 @@ pub fn page(
         verdict: vec![verdict.to_owned()],
         charts: &charts,
         tables: vec![reports::Section::new("rows", name, sheet.html())],
-        again: reports::Again { sentences, command: &call, configuration: &configuration },
+        again: reports::Reproduction { sentences, command: &call, configuration: &configuration },
         ..reports::Report::default()
     };
     let mut files: Vec<(String, Vec<u8>)> = charts
@@ -141,7 +141,7 @@ pub fn page(
         .collect();
     files.push(("report.html".into(), report.html().into_bytes()));
     let written = ReportFolder::claim(&folder).and_then(|folder| folder.write(&files));
-    written.map_err(|error| of_run(error, &[Some(&folder)]))
+    written.map_err(|error| run_error(error, &[Some(&folder)]))
 }
 
 /// JSON Schema of the result of a run.
@@ -159,7 +159,7 @@ pub fn schema_of_devices() -> String {
 /// All presets, as a JSON list.
 #[pyfunction]
 pub fn presets() -> PyResult<String> {
-    let found = config::presets(&Registry::default()).map_err(crate::errors::of_device)?;
+    let found = config::presets(&Registry::default()).map_err(crate::errors::device_error)?;
     Ok(text(&found))
 }
 

@@ -9,20 +9,20 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use wordline_lab as lab;
 use wordline_lab::provenance::Provenance;
-use wordline_lab::{CutAfter, Error, Observer, Reached, RunOptions, Until};
+use wordline_lab::{Error, Observer, PowerCutPoint, RunOptions, StepTarget, StopReason};
 
-use crate::asked::Calls;
 use crate::design::with_design;
+use crate::design_object::CallStats;
 use crate::device::Device;
-use crate::errors::of_run;
-use crate::log::{BATCH, Log, Logging};
+use crate::errors::run_error;
+use crate::log::{BATCH, Log, LogBuilder};
 use crate::results::Summary;
 use crate::settings::Settings;
 use crate::workload::Workload;
 
 /// Interval between two checks for signals. Chosen: Ctrl-C takes effect well within half a second, at
 /// negligible cost.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A request from another thread to stop a run.
 #[pyclass(frozen, module = "wordline._native")]
@@ -56,28 +56,28 @@ impl Stop {
 
 /// An observer that stops a run if a Python signal handler raises an exception, or another thread requests
 /// it.
-pub struct Watch {
+pub struct RunObserver {
     look_at: Instant,
     stop: Stop,
     /// The exception that was raised.
     pub raised: Option<PyErr>,
     /// Calls of a design in Python, which stops the run when it raises an exception.
-    calls: Option<Arc<Calls>>,
+    calls: Option<Arc<CallStats>>,
 }
 
-impl Watch {
+impl RunObserver {
     /// Creates an observer that checks from now on.
     pub fn begin(stop: Stop) -> Self {
-        Self { look_at: Instant::now() + BETWEEN_LOOKS, stop, raised: None, calls: None }
+        Self { look_at: Instant::now() + POLL_INTERVAL, stop, raised: None, calls: None }
     }
 
-    fn goes_on(&mut self) -> bool {
+    fn phase_progress(&mut self) -> bool {
         if self.raised.is_some() || self.stop.0.load(Ordering::Relaxed) {
             return false;
         }
         let now = Instant::now();
         if now >= self.look_at {
-            self.look_at = now + BETWEEN_LOOKS;
+            self.look_at = now + POLL_INTERVAL;
             if self.calls.as_ref().is_some_and(|calls| calls.has_raised()) {
                 return false;
             }
@@ -87,13 +87,13 @@ impl Watch {
     }
 }
 
-impl Observer for Watch {
+impl Observer for RunObserver {
     fn progress(&mut self, _answered: u64) -> bool {
-        self.goes_on()
+        self.phase_progress()
     }
 
-    fn goes_on(&mut self, _done: u64) -> bool {
-        Watch::goes_on(self)
+    fn phase_progress(&mut self, _done: u64) -> bool {
+        RunObserver::phase_progress(self)
     }
 }
 
@@ -115,7 +115,7 @@ pub fn run(
     let (device, workload) = (design.as_ref().map_or(&device.0, |(device, _)| device), &workload.0);
     let (result, raised) = py.detach(|| {
         let calls = design.as_ref().map(|(_, calls)| Arc::clone(calls));
-        let mut watch = Watch { calls, ..Watch::begin(stop) };
+        let mut watch = RunObserver { calls, ..RunObserver::begin(stop) };
         let result = match log {
             true => logged(device, workload, &options, &mut watch).map(|(run, log)| (run, Some(log))),
             false => lab::run(device, workload, &options, &mut watch).map(|run| (run, None)),
@@ -129,17 +129,17 @@ pub fn run(
     match (result, raised) {
         (Ok((mut run, log)), raised) if calls.is_some() => {
             let seconds = run.simulator.wall_seconds + run.simulator.precondition_seconds;
-            run.notes.extend(calls.map(|calls| calls.told(seconds)));
+            run.notes.extend(calls.map(|calls| calls.describe(seconds)));
             Ok((Some(Summary(run)), log, raised))
         }
         (Ok((run, log)), raised) => Ok((Some(Summary(run)), log, raised)),
         (Err(Error::Stopped), raised) => Ok((None, None, raised)),
-        (Err(error), _) => Err(of_run(error, &others(&options))),
+        (Err(error), _) => Err(run_error(error, &other_files(&options))),
     }
 }
 
 /// Files of a run that are not traces.
-pub fn others(options: &RunOptions) -> [Option<&Path>; 3] {
+pub fn other_files(options: &RunOptions) -> [Option<&Path>; 3] {
     [&options.from_snapshot, &options.save_snapshot, &options.log].map(Option::as_deref)
 }
 
@@ -148,7 +148,7 @@ fn logged(
     device: &lab::Device,
     workload: &lab::Workload,
     options: &RunOptions,
-    watch: &mut Watch,
+    watch: &mut RunObserver,
 ) -> lab::error::Result<(lab::Summary, Log)> {
     if let Some(until) = &options.until {
         return Err(Error::Argument {
@@ -158,22 +158,22 @@ fn logged(
         });
     }
     let mut session = lab::Session::of(workload.job(device, options, watch)?, watch)?;
-    let mut log = Logging::begin();
+    let mut log = LogBuilder::begin();
     loop {
-        let reached = session.advance_observed(Until::Answers(BATCH), watch)?;
+        let reached = session.advance_observed(StepTarget::Completions(BATCH), watch)?;
         log.add(&session.answers());
         match reached {
-            Reached::Wanted => {}
-            Reached::Rest => return Ok((session.finish_observed(watch)?, log.end())),
-            Reached::Stopped => return Ok((session.summary(), log.end())),
+            StopReason::Target => {}
+            StopReason::Idle => return Ok((session.finish_observed(watch)?, log.end())),
+            StopReason::Stopped => return Ok((session.summary(), log.end())),
         }
     }
 }
 
 /// Converts all other options of a run or a session.
 pub fn options(settings: &Settings<'_, '_>) -> PyResult<RunOptions> {
-    let after = settings.whole("cut_power_after", 1)?.map(CutAfter::Requests);
-    let at = settings.read("cut_power_at")?.map(CutAfter::Time);
+    let after = settings.whole("cut_power_after", 1)?.map(PowerCutPoint::Requests);
+    let at = settings.read("cut_power_at")?.map(PowerCutPoint::Time);
     Ok(RunOptions {
         as_counted: false,
         seed: settings.whole("seed", 0)?.unwrap_or_default(),

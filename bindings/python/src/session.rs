@@ -8,13 +8,13 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use wordline_kernel::{Duration, Instant};
 use wordline_lab as lab;
-use wordline_lab::{Error, Reached, Until};
+use wordline_lab::{Error, StepTarget, StopReason};
 
 use crate::columns;
 use crate::device::Device;
-use crate::errors::{of_run, refused};
+use crate::errors::{refused, run_error};
 use crate::results::Summary;
-use crate::run::{Stop, Watch, options, others};
+use crate::run::{RunObserver, Stop, options, other_files};
 use crate::settings::Settings;
 use crate::workload::Workload;
 
@@ -32,7 +32,7 @@ impl Session {
             Ok(session) => Ok(session),
             Err(TryLockError::Poisoned(broken)) => Ok(broken.into_inner()),
             Err(TryLockError::WouldBlock) => {
-                Err(refused("the session", "a call while it goes on in another one", "one call at a time"))
+                Err(refused("the session", "a call while another one is in progress", "one call at a time"))
             }
         }
     }
@@ -45,7 +45,7 @@ impl Session {
     ) -> PyResult<T> {
         let mut session = self.lock()?;
         let session = session.as_mut().ok_or_else(finished)?;
-        py.detach(|| step(session)).map_err(|error| of_run(error, &[]))
+        py.detach(|| step(session)).map_err(|error| run_error(error, &[]))
     }
 }
 
@@ -65,12 +65,12 @@ impl Session {
     ) -> PyResult<Self> {
         let options = options(&Settings(settings))?;
         let (device, workload) = (&device.0, &workload.0);
-        let mut watch = Watch::begin(Stop::default());
+        let mut watch = RunObserver::begin(Stop::default());
         let opened = py.detach(|| lab::Session::open_observed(device, workload, &options, &mut watch));
         match (opened, watch.raised) {
             (_, Some(raised)) => Err(raised),
             (Ok(session), None) => Ok(Self(Mutex::new(Some(session)))),
-            (Err(error), None) => Err(of_run(error, &others(&options))),
+            (Err(error), None) => Err(run_error(error, &other_files(&options))),
         }
     }
 
@@ -79,7 +79,7 @@ impl Session {
         let request = columns::request([time, op, sector, length])?;
         let mut session = self.lock()?;
         let session = session.as_mut().ok_or_else(finished)?;
-        session.submit(&request).map_err(|error| of_run(error, &[]))
+        session.submit(&request).map_err(|error| run_error(error, &[]))
     }
 
     /// Submits requests. Returns how many were submitted, and the exception of the next one if it was
@@ -90,7 +90,7 @@ impl Session {
         let session = session.as_mut().ok_or_else(finished)?;
         for (n, row) in rows.iter().enumerate() {
             let submitted = columns::request(*row)
-                .and_then(|request| session.submit(&request).map_err(|error| of_run(error, &[])));
+                .and_then(|request| session.submit(&request).map_err(|error| run_error(error, &[])));
             if let Err(error) = submitted {
                 return Ok((n, Some(error)));
             }
@@ -112,11 +112,11 @@ impl Session {
     ) -> PyResult<bool> {
         let time = until.map(|ps| Instant::ZERO + Duration::from_ps(ps));
         let until = match (time, answers, taken) {
-            (None, None, false) => Until::Rest,
-            (None, None, true) => Until::Taken,
-            (Some(time), None, false) => Until::Time(time),
-            (None, Some(answers), false) => Until::Answers(answers),
-            (Some(time), Some(1), false) => Until::AnswerBy(time),
+            (None, None, false) => StepTarget::Idle,
+            (None, None, true) => StepTarget::Accepted,
+            (Some(time), None, false) => StepTarget::Time(time),
+            (None, Some(answers), false) => StepTarget::Completions(answers),
+            (Some(time), Some(1), false) => StepTarget::CompletionBy(time),
             _ => {
                 return Err(refused(
                     "advance",
@@ -125,11 +125,11 @@ impl Session {
                 ));
             }
         };
-        let mut watch = Watch::begin(stop.map(|stop| stop.get().clone()).unwrap_or_default());
+        let mut watch = RunObserver::begin(stop.map(|stop| stop.get().clone()).unwrap_or_default());
         let reached = self.with(py, |session| session.advance_observed(until, &mut watch))?;
         match watch.raised {
             Some(raised) => Err(raised),
-            None => Ok(reached == Reached::Wanted),
+            None => Ok(reached == StopReason::Target),
         }
     }
 
@@ -168,11 +168,11 @@ impl Session {
     /// Advances to the end. Returns the result, and the exception that ended it early.
     fn finish(&self, py: Python<'_>) -> PyResult<(Option<Summary>, Option<PyErr>)> {
         let session = self.lock()?.take().ok_or_else(finished)?;
-        let mut watch = Watch::begin(Stop::default());
+        let mut watch = RunObserver::begin(Stop::default());
         match (py.detach(|| session.finish_observed(&mut watch)), watch.raised) {
             (Ok(run), raised) => Ok((Some(Summary(run)), raised)),
             (Err(Error::Stopped), raised) => Ok((None, raised)),
-            (Err(error), _) => Err(of_run(error, &[])),
+            (Err(error), _) => Err(run_error(error, &[])),
         }
     }
 }

@@ -12,17 +12,20 @@ use wordline_experiments::Axis;
 use wordline_lab::Registry;
 use wordline_lab::error::{Error, Result as LabResult};
 use wordline_lab::provenance::Provenance;
-use wordline_lab::sweep::Conduct;
-use wordline_studies::{self as studies, Elsewhere, Ended, Files, Names, Own, Progress, Store, Task, Tried};
+use wordline_lab::sweep::SweepOptions;
+use wordline_studies::{
+    self as studies, CallerDesigns, CombinationResult, Files, Progress, RunExecutor, RunNames, RunOutcome,
+    Store, Task,
+};
 
 use crate::designs::PythonDesigns;
-use crate::errors::{of_device, of_run};
+use crate::errors::{device_error, run_error};
 use crate::run::Stop;
 use crate::settings::Settings;
 use crate::values::{to_python, to_table};
 
 /// Interval between two checks for the end of the runs, or a signal. Chosen: less than a short run takes.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(2);
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
 /// A study that was parsed and checked.
 #[pyclass(frozen, module = "wordline._native")]
@@ -43,20 +46,20 @@ impl Study {
     /// Reads the study in the file `path`.
     #[staticmethod]
     fn file(path: PathBuf) -> PyResult<Self> {
-        studies::Study::read(&Registry::default(), &path).map(Self).map_err(of_device)
+        studies::Study::read(&Registry::default(), &path).map(Self).map_err(device_error)
     }
 
     /// Creates a study from these keys.
     #[staticmethod]
     fn of_keys(name: &str, keys: &Bound<'_, PyMapping>) -> PyResult<Self> {
         let text = to_table("study", keys)?.to_string();
-        studies::Study::of_keys(&Registry::default(), Path::new(name), &text).map(Self).map_err(of_device)
+        studies::Study::of_keys(&Registry::default(), Path::new(name), &text).map(Self).map_err(device_error)
     }
 
     /// Parses a study from the text of the file `name`.
     #[staticmethod]
     fn of_text(name: &str, text: &str) -> PyResult<Self> {
-        studies::Study::parse(&Registry::default(), Path::new(name), text).map(Self).map_err(of_device)
+        studies::Study::parse(&Registry::default(), Path::new(name), text).map(Self).map_err(device_error)
     }
 
     #[getter]
@@ -81,7 +84,7 @@ impl Study {
     fn plan(&self, settings: &Bound<'_, PyDict>) -> PyResult<Planned> {
         let (study, store) = self.asked(&Settings(settings))?;
         let studies::Plan { runs, further, done, failed, seconds_left, memory, at_once } =
-            studies::plan(&study, &store, &program()).map_err(|error| of_run(error, &[]))?;
+            studies::plan(&study, &store, &program()).map_err(|error| run_error(error, &[]))?;
         Ok((runs, done, failed, seconds_left, memory.0, at_once, further))
     }
 
@@ -122,13 +125,13 @@ impl Study {
             studies::run_at(&study, &at, store, &program(), progress)
         };
         let (tried, raised) = self.carried_out(py, settings, place, work)?;
-        let told = |tried: Tried| match tried {
-            Tried::Row(row) => {
+        let told = |tried: CombinationResult| match tried {
+            CombinationResult::Row(row) => {
                 let means: Vec<Option<f64>> = columns.iter().map(|column| row.cell(column).mean).collect();
                 json!({ "means": means, "errors": row.errors().collect::<Vec<_>>() })
             }
-            Tried::Missing => json!({ "means": [], "errors": [] }),
-            Tried::Impossible(wrong) => json!({ "impossible": wrong }),
+            CombinationResult::Missing => json!({ "means": [], "errors": [] }),
+            CombinationResult::Invalid(wrong) => json!({ "impossible": wrong }),
         };
         let tried = tried.map(|tried| json!(tried.into_iter().map(told).collect::<Vec<_>>()).to_string());
         Ok((tried, raised))
@@ -149,9 +152,9 @@ impl Study {
         let threads = settings.whole::<u32>("threads", 0)?.unwrap_or(0) as usize;
         let again = settings.get("again")?.is_some_and(|value| value.is_truthy().unwrap_or(false));
         let Stop(stop) = Stop::of(&settings)?;
-        let conduct = Conduct { threads, stop: &stop, progress: &|_, _| () };
-        let place = place.map(|place| Place { place, raised: Mutex::default() });
-        let elsewhere = place.as_ref().map(|place| place as &dyn Elsewhere);
+        let conduct = SweepOptions { threads, stop: &stop, progress: &|_, _| () };
+        let place = place.map(|place| PythonExecutor { place, raised: Mutex::default() });
+        let elsewhere = place.as_ref().map(|place| place as &dyn RunExecutor);
         let progress = Progress { conduct, again, elsewhere };
         let (result, raised) = match &place {
             // It is in Python, and checks for signals itself.
@@ -167,7 +170,7 @@ impl Study {
         match result {
             Ok(done) => Ok((Some(done), raised)),
             Err(Error::Stopped) => Ok((None, raised)),
-            Err(error) => Err(of_run(error, &[])),
+            Err(error) => Err(run_error(error, &[])),
         }
     }
 
@@ -178,7 +181,7 @@ impl Study {
         study.repeat.seeds = settings.whole("seeds", 1)?.unwrap_or(study.repeat.seeds);
         let store = settings.path("store")?;
         let store = store.as_deref().map_or_else(|| Ok(Store::in_memory()), Store::open);
-        Ok((study, store.map_err(of_device)?))
+        Ok((study, store.map_err(device_error)?))
     }
 }
 
@@ -188,7 +191,7 @@ fn watched<T: Send>(stop: &AtomicBool, work: impl FnOnce() -> T + Send) -> (T, O
         let work = scope.spawn(work);
         let mut raised = None;
         while !work.is_finished() {
-            std::thread::sleep(BETWEEN_LOOKS);
+            std::thread::sleep(POLL_INTERVAL);
             if raised.is_none() {
                 raised = Python::attach(|py| py.check_signals()).err();
                 stop.fetch_or(raised.is_some(), Ordering::Relaxed);
@@ -199,23 +202,23 @@ fn watched<T: Send>(stop: &AtomicBool, work: impl FnOnce() -> T + Send) -> (T, O
 }
 
 /// A Python function that executes runs.
-struct Place {
+struct PythonExecutor {
     place: Py<PyAny>,
     raised: Mutex<Option<PyErr>>,
 }
 
-impl Place {
+impl PythonExecutor {
     fn raise(&self, error: PyErr) -> Error {
         self.raised.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
         Error::Stopped
     }
 }
 
-impl Elsewhere for Place {
+impl RunExecutor for PythonExecutor {
     fn carry_out(
         &self,
         runs: Vec<Task>,
-        over: &mut dyn FnMut(&str, Ended) -> LabResult<()>,
+        over: &mut dyn FnMut(&str, RunOutcome) -> LabResult<()>,
     ) -> LabResult<()> {
         let asked: Vec<_> = runs
             .into_iter()
@@ -235,15 +238,17 @@ impl Elsewhere for Place {
             });
             match told.map_err(|error| self.raise(error))? {
                 None => return Ok(()),
-                Some((name, Some(run), windows, _)) => over(&name, Ended::Files(Files { run, windows }))?,
-                Some((name, None, _, error)) => over(&name, Ended::Failed(error.unwrap_or_default()))?,
+                Some((name, Some(run), windows, _)) => {
+                    over(&name, RunOutcome::Files(Files { run, windows }))?;
+                }
+                Some((name, None, _, error)) => over(&name, RunOutcome::Failed(error.unwrap_or_default()))?,
             }
         }
     }
 }
 
 /// Names of runs that this process executed for studies elsewhere.
-static NAMES: Mutex<Option<Names>> = Mutex::new(None);
+static NAMES: Mutex<Option<RunNames>> = Mutex::new(None);
 
 /// Executes the run of a remote study from its text; returns the files that a store keeps of it. `traces` is
 /// the folder of recorded traces if it differs here, `designs` the Python designs.
@@ -259,13 +264,13 @@ pub fn carry_out(
     let result = py.detach(|| {
         let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default();
         let result = {
-            let own = designs.as_ref().map(|designs| designs as &dyn Own);
+            let own = designs.as_ref().map(|designs| designs as &dyn CallerDesigns);
             studies::carry_out(text, &program(), (traces.as_deref(), own), &mut names)
         };
         *NAMES.lock().unwrap_or_else(PoisonError::into_inner) = Some(names);
         result
     });
-    result.map(|Files { run, windows }| (run, windows)).map_err(of_device)
+    result.map(|Files { run, windows }| (run, windows)).map_err(device_error)
 }
 
 #[pymethods]
@@ -282,7 +287,7 @@ impl StudyTable {
 
     /// Writes a row for each run to a file.
     fn write_runs(&self, path: PathBuf) -> PyResult<()> {
-        self.0.write_runs(&path).map_err(of_device)
+        self.0.write_runs(&path).map_err(device_error)
     }
 }
 

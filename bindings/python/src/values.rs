@@ -10,11 +10,11 @@ use crate::errors::refused_key;
 
 /// Upper bound on nested tables and lists: the TOML parser has this limit (`LIMIT` of the crate toml 1.2), so
 /// a file cannot hold more either. Presets have at most eight levels.
-const MOST_DEEP: usize = 80;
+const MAX_DEPTH: usize = 80;
 
 /// Upper bound on values of one argument. Chosen: ten times the combinations that a study may have; a table
 /// that contains one list many times may have more values than fit into memory.
-const MOST_VALUES: usize = 1_000_000;
+const MAX_VALUES: usize = 1_000_000;
 
 /// Parts of a path shown in messages. Chosen: enough to locate the value.
 const PARTS_SHOWN: usize = 4;
@@ -48,8 +48,8 @@ impl Walk {
     /// Converts the value at the end of the path to TOML.
     fn value(&mut self, value: &Bound<'_, PyAny>) -> PyResult<Value> {
         self.values += 1;
-        if self.values > MOST_VALUES {
-            return Err(self.refused("more values", &format!("at most {MOST_VALUES}")));
+        if self.values > MAX_VALUES {
+            return Err(self.refused("more values", &format!("at most {MAX_VALUES}")));
         }
         if let Ok(truth) = value.cast::<PyBool>() {
             return Ok(truth.is_true().into());
@@ -120,8 +120,8 @@ impl Walk {
             let kind = value.get_type().name()?.to_string();
             return Err(self.refused(&format!("a {kind} that holds itself"), "values that end"));
         }
-        if self.around.len() == MOST_DEEP {
-            let wanted = format!("at most {MOST_DEEP} tables and lists within each other");
+        if self.around.len() == MAX_DEPTH {
+            let wanted = format!("at most {MAX_DEPTH} tables and lists within each other");
             return Err(self.refused("one more table or list", &wanted));
         }
         self.around.push(address);

@@ -6,10 +6,10 @@ use pyo3::prelude::*;
 use wordline_kernel::{Instant, Stream};
 use wordline_ssd::map::LogicalPage;
 use wordline_ssd::policy::background;
-use wordline_ssd::policy::failure::{self, Failed};
-use wordline_ssd::policy::relocator::Leaving;
-use wordline_ssd::policy::router::Outgoing;
-use wordline_ssd::policy::wear::RowBlocks;
+use wordline_ssd::policy::failure::{self, FailedOperation};
+use wordline_ssd::policy::relocator::RelocatedPage;
+use wordline_ssd::policy::router::HostPage;
+use wordline_ssd::policy::wear::PlaneGroupBlocks;
 
 use crate::errors::refused;
 use crate::settings::whole;
@@ -38,7 +38,7 @@ impl Block {
 
 /// The device as seen by a design that selects a victim.
 #[pyclass(frozen, module = "wordline._native", name = "View")]
-pub struct Shown {
+pub struct VictimView {
     /// Logical pages per block.
     #[pyo3(get)]
     pub pages: u32,
@@ -57,7 +57,7 @@ pub struct Shown {
 }
 
 #[pymethods]
-impl Shown {
+impl VictimView {
     /// Blocks that were closed first, oldest first; there may be fewer.
     fn oldest(&self, count: &Bound<'_, PyAny>) -> PyResult<Vec<Block>> {
         self.first(&self.oldest, count)
@@ -69,7 +69,7 @@ impl Shown {
     }
 }
 
-impl Shown {
+impl VictimView {
     fn first(&self, blocks: &[Block], count: &Bound<'_, PyAny>) -> PyResult<Vec<Block>> {
         let count: u64 = whole("count", count, 0)?;
         let count = usize::try_from(count).unwrap_or(usize::MAX);
@@ -110,8 +110,8 @@ pub struct Moved {
 }
 
 impl Moved {
-    pub fn of(page: &Leaving) -> Self {
-        Self { logical: page.logical, moved_by: page.moved_by }
+    pub fn of(page: &RelocatedPage) -> Self {
+        Self { logical: page.logical, moved_by: page.relocated_by }
     }
 }
 
@@ -169,7 +169,7 @@ impl Wearing {
 }
 
 impl Wearing {
-    pub fn of(blocks: &RowBlocks<'_>, erased: Vec<u32>) -> Self {
+    pub fn of(blocks: &PlaneGroupBlocks<'_>, erased: Vec<u32>) -> Self {
         let first = blocks.block(0).0;
         let block = |n| Block {
             number: first + n,
@@ -235,8 +235,8 @@ pub struct Written {
 }
 
 impl Written {
-    pub fn of(page: &Outgoing<'_>) -> Self {
-        let Outgoing { logical, tag, sectors, request, .. } = *page;
+    pub fn of(page: &HostPage<'_>) -> Self {
+        let HostPage { logical, tag, sectors, request, .. } = *page;
         Self { logical, tag, sectors, request_sectors: request.sectors, request_sector: request.sector }
     }
 }
@@ -257,8 +257,8 @@ pub struct Resting {
 }
 
 impl Resting {
-    pub fn of(row: &background::Resting) -> Self {
-        let background::Resting { row, free_blocks, good_blocks, full_blocks, cached_blocks } = *row;
+    pub fn of(row: &background::IdleGroup) -> Self {
+        let background::IdleGroup { row, free_blocks, good_blocks, full_blocks, cached_blocks } = *row;
         Self { row: row.0, free_blocks, good_blocks, full_blocks, cached_blocks }
     }
 }
@@ -280,10 +280,10 @@ impl Failure {
     pub fn of(failure: &failure::Failure) -> Self {
         let failure::Failure { failed, block, times, erases } = *failure;
         let failed = match failed {
-            Failed::Program => "program",
-            Failed::Erase => "erase",
-            Failed::Read => "read",
-            Failed::Refused => "refused",
+            FailedOperation::Program => "program",
+            FailedOperation::Erase => "erase",
+            FailedOperation::Read => "read",
+            FailedOperation::Rejected => "refused",
         };
         Self { failed, block: block.0, times, erases }
     }

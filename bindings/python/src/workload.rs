@@ -11,7 +11,7 @@ use wordline_lab::trace::workload::arrival::Bursts;
 use wordline_lab::trace::{Fit, Options};
 
 use crate::columns::{request, rows};
-use crate::errors::{of_device, refused};
+use crate::errors::{device_error, refused};
 use crate::settings::Settings;
 use crate::values::{shown, to_pairs};
 
@@ -26,13 +26,13 @@ impl Workload {
     fn new(settings: &Bound<'_, PyDict>) -> PyResult<Self> {
         let settings = Settings(settings);
         let origin = origin(&settings)?;
-        paced(origin, &settings).map(Self)
+        with_pace(origin, &settings).map(Self)
     }
 
     /// Requests submitted to a session one by one.
     #[staticmethod]
     fn submitted(settings: &Bound<'_, PyDict>) -> PyResult<Self> {
-        paced(Origin::Submitted, &Settings(settings)).map(Self)
+        with_pace(Origin::Submitted, &Settings(settings)).map(Self)
     }
 
     /// Creates a workload of these requests, called `name` in the result.
@@ -44,7 +44,7 @@ impl Workload {
         settings: &Bound<'_, PyDict>,
     ) -> PyResult<Self> {
         let requests = rows(py, columns)?.into_iter().map(request).collect::<PyResult<Vec<_>>>()?;
-        paced(Origin::Given(name, requests.into()), &Settings(settings)).map(Self)
+        with_pace(Origin::Given(name, requests.into()), &Settings(settings)).map(Self)
     }
 
     /// Default preset, if no device is named.
@@ -64,11 +64,7 @@ fn origin(settings: &Settings<'_, '_>) -> PyResult<Origin> {
         }
         (None, named) if options != Options::default() => {
             let with = named.as_deref().unwrap_or("the embedded trace");
-            return Err(refused(
-                "format or trace_options",
-                format!("it with {with}"),
-                "trace=FILE beside it",
-            ));
+            return Err(refused("format or trace_options", format!("it with {with}"), "trace=FILE as well"));
         }
         (None, Some(name)) => Origin::Named(name),
         (None, None) => Origin::Embedded,
@@ -78,7 +74,8 @@ fn origin(settings: &Settings<'_, '_>) -> PyResult<Origin> {
 /// Trace options that the user gave.
 fn options(settings: &Settings<'_, '_>) -> PyResult<Options> {
     let mut options = Options::default();
-    let mut set = |key: &str, value: &str| options.set(key, value).map_err(|error| of_device(error.into()));
+    let mut set =
+        |key: &str, value: &str| options.set(key, value).map_err(|error| device_error(error.into()));
     if let Some(given) = settings.get("trace_options")? {
         let wanted = "a dict of options, such as {\"time_unit\": \"us\"}";
         let pairs = given.cast::<PyMapping>().map_err(|_| refused("trace_options", shown(&given), wanted))?;
@@ -99,7 +96,7 @@ fn options(settings: &Settings<'_, '_>) -> PyResult<Options> {
     Ok(options)
 }
 
-fn paced(origin: Origin, settings: &Settings<'_, '_>) -> PyResult<lab::Workload> {
+fn with_pace(origin: Origin, settings: &Settings<'_, '_>) -> PyResult<lab::Workload> {
     Ok(lab::Workload {
         origin,
         traces: settings.path("traces")?,

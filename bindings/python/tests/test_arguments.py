@@ -322,7 +322,7 @@ def test_every_public_call_is_in_the_table() -> None:
 
 
 def test_pairs_of_arguments_that_do_not_go_together() -> None:
-    with pytest.raises(typed.ConfigError, match="pace: found it beside a workload"):
+    with pytest.raises(typed.ConfigError, match="pace: found it together with a workload"):
         wl.Session("tiny", LOAD, pace={"queue_depth": 3})
     with pytest.raises(typed.ConfigError, match="compare: found no result, wanted one or more"):
         wl.compare()

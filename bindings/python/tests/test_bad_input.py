@@ -52,7 +52,7 @@ WORKLOADS: list[tuple[dict[str, Any], str]] = [
     ({"name": "no/such.toml"}, "No such file"),
     ({"name": 5}, "name: found 5, wanted text in quotes"),
     ({"name": "randread-4k", "trace": "a.csv"}, "workload: found a name and a trace, wanted one of them"),
-    ({"name": "randread-4k", "format": "csv"}, "found it with randread-4k, wanted trace=FILE beside it"),
+    ({"name": "randread-4k", "format": "csv"}, "found it with randread-4k, wanted trace=FILE as well"),
     ({"name": "randread-4k", "requests": 0}, "requests: found 0, wanted a whole number from 1 to"),
     ({"name": "randread-4k", "requests": "many"}, "requests: found 'many', wanted a whole number from 1 to"),
     ({"name": "randread-4k", "requests": 1.5}, "requests: found 1.5, wanted a whole number from 1 to"),

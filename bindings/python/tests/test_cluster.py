@@ -152,7 +152,7 @@ def test_no_scheduler_is_an_error() -> None:
     place = cluster.Cluster(client, patience=0.5)
     client.close()
     client.cluster.close()
-    with pytest.raises(wl.Error, match="found no scheduler at .* wanted one that is started again"):
+    with pytest.raises(wl.Error, match="found no scheduler at .* wanted one that is restarted"):
         list(place([("name", "text", None)]))
 
 

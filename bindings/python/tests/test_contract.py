@@ -58,7 +58,7 @@ def broken(design: type[wl.Design], capfd: pytest.CaptureFixture[str]) -> wl.Con
     error = raised.value
     place = f"(trial {error.trial}, seed {error.seed}, at "
     text = str(error)
-    assert text.startswith(f"the design {design.__name__.lower()} does not keep the contract: ") and place in text, text
+    assert text.startswith(f"the design {design.__name__.lower()} breaks the contract: ") and place in text, text
     assert "panicked" not in text and ".rs" not in text and isinstance(error, wl.DesignError)
     return error
 

@@ -210,7 +210,7 @@ def test_state_that_cannot_be_saved_is_found_when_it_is_saved(tmp_path: Path) ->
     with pytest.raises(wl.ConfigError, match="Late.when: found an object of the type test_design_state.Other"):
         wl.run("tiny", LOAD, design=Late(), save_snapshot=tmp_path / "tiny.snap")
     assert list(tmp_path.iterdir()) == [], "no snapshot without its design"
-    with pytest.raises(wl.ContractError, match="the design late does not keep the contract: .*Late.when: found an object of the type"):
+    with pytest.raises(wl.ContractError, match="the design late breaks the contract: .*Late.when: found an object of the type"):
         wl.Study(keys, design=Late()).run(store=tmp_path / "runs")
 
 

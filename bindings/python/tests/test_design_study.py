@@ -155,7 +155,7 @@ def test_what_studies_refuse_of_designs() -> None:
         wl.Study(keys(), design=made["Made"]())
     with pytest.raises(wl.ConfigError, match=r"Young\(weight=1.0\) twice, wanted each once"):
         wl.Study(keys(Young(), Young()))
-    with pytest.raises(wl.ConfigError, match="found it beside the varied key `design`"):
+    with pytest.raises(wl.ConfigError, match="found it together with the varied key `design`"):
         wl.Study(keys(Young()), design=Fewest())
     with pytest.raises(wl.ConfigError, match="found 'young', wanted a list of designs, and None for none"):
         wl.Study(keys(*["young"]))  # type: ignore[arg-type]  # pyright: ignore

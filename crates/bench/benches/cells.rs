@@ -51,11 +51,11 @@ fn outcome(arrays: &mut CellArrays, part: &Part, stage: Stage, n: u32) -> u32 {
 }
 
 /// Whether a page is unreadable with an entry of the retry table.
-fn is_unread(arrays: &mut CellArrays, n: u32) -> u32 {
+fn is_uncorrectable(arrays: &mut CellArrays, n: u32) -> u32 {
     let ((at, word_line), level) = (place(n), (n % 28) as u8);
     let sensed =
         Sensed { at, word_line, page_type: n % 3, mode: CellMode::Native, level, now: Instant::ZERO };
-    u32::from(arrays.is_unread(&sensed))
+    u32::from(arrays.is_uncorrectable(&sensed))
 }
 
 type Group<'a> = BenchmarkGroup<'a, criterion::measurement::WallTime>;
@@ -87,15 +87,15 @@ fn answers(criterion: &mut Criterion) {
     let mut cells = arrays(&part);
     measure(&mut group, "outcome of a program", &mut cells, |cells, n| outcome(cells, &part, Stage::Tin, n));
     measure(&mut group, "outcome of a read", &mut cells, |cells, n| outcome(cells, &part, Stage::Ton, n));
-    measure(&mut group, "whether a page is read", &mut cells, is_unread);
+    measure(&mut group, "whether a page is read", &mut cells, is_uncorrectable);
     group.finish();
 }
 
 fn programs(criterion: &mut Criterion) {
     let set = set();
     let skipped = [2, 3, 4, 5, 6, 7, 8];
-    let how = How { skipped: &skipped, ..How::default() };
-    let cells = Population::new(&set, &Strength::USUAL, &Condition::FRESH, Effects::ALL, how);
+    let how = ProgramParameters { skipped: &skipped, ..ProgramParameters::default() };
+    let cells = Population::new(&set, &CellProperties::USUAL, &Condition::FRESH, Effects::ALL, how);
     let mut group = criterion.benchmark_group("cells one by one");
     group.throughput(Throughput::Elements(u64::from(ANSWERS)));
     group.bench_function("program", |bencher| {

@@ -163,7 +163,7 @@ impl WorkloadArguments {
                 return Err(Error::Argument {
                     what: "--format or --trace-option".into(),
                     found: format!("it with {}", named.as_deref().unwrap_or("the embedded trace")),
-                    wanted: "--trace FILE beside it".into(),
+                    wanted: "--trace FILE as well".into(),
                 });
             }
             (None, Some(name)) => Origin::Named(name.clone()),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use serde::Serialize;
-use wordline_lab::cells::{self, Answer, Question};
+use wordline_lab::cells::{self, Evaluation, Question};
 use wordline_lab::output::ReportFolder;
 use wordline_nand::cell::CellSet;
 
@@ -23,18 +23,18 @@ Examples:
 
 const KEYS: &str = "\
 Keys, each as KEY=VALUE:
-  cycles, hours, celsius, reads     what the cells went through
-  history, again, super_layer       how cells of two bits were programmed again (-, LL, LH, H, ++++ ...), programs of the
+  cycles, hours, celsius, reads     history of the cells
+  history, again, super_layer       how MLC cells were reprogrammed (-, LL, LH, H, ++++ ...), programs of the
                                     neighbours beside those, layers whose word lines are programmed in any order
   all_states                        true: all states of such cells, not only the four that hold data
   layer                             its number from the top, or alpha, beta, kappa, omega; left out: all layers
   chips, blocks                     how many, for a mean over a population
   start_margin, final_margin        millivolts by which VStart is raised and VFinal lowered
-  skip                              true: every verify is skipped that may be
+  skip                              true: skip every verify that may be skipped
   skip_state, skip_more             a state, 1 for P1, and how many more of its verifies are skipped
   follow                            true: the window is narrower by what BER_EP1 of a leader leaves over; follow_limit,
                                     follow_spare, follow_margin, follow_start say by how much
-  offset, offsets                   by how much all references are moved, or each: [0.0, -1.0, ...]
+  offset, offsets                   shift of all read references, or of each: [0.0, -1.0, ...]
   lines                             true: the word lines of a layer one by one
   order                             horizontal, vertical, mixed: how many neighbours are programmed after each word line
   page_size                         such as \"16KiB\"
@@ -118,7 +118,7 @@ struct Listed {
 #[derive(Serialize)]
 struct CurvePoint<'a> {
     value: &'a str,
-    answer: &'a Answer,
+    answer: &'a Evaluation,
 }
 
 /// Runs the command.
@@ -140,17 +140,17 @@ fn list(arguments: &List) -> Result<(), Failure> {
 
 fn show(arguments: &Show) -> Result<(), Failure> {
     let set = cells::set(&arguments.of.set)?;
-    let answer = Answer::of(&set, &Question::of_keys(&arguments.keys)?, arguments.of.seed)?;
+    let answer = Evaluation::of(&set, &Question::of_keys(&arguments.keys)?, arguments.of.seed)?;
     output::json_or(&arguments.json, &answer, || cells::table(&answer))
 }
 
 fn curve(arguments: &Curve) -> Result<(), Failure> {
     let outputs = [("--json", arguments.json.file.as_deref()), ("--log", arguments.log.as_deref())];
-    output::apart(&[&outputs[..], &[("--report", arguments.report.as_deref())]].concat())?;
+    output::check_distinct(&[&outputs[..], &[("--report", arguments.report.as_deref())]].concat())?;
     let set = cells::set(&arguments.of.set)?;
     let (first, others) = arguments.keys.split_first().expect("clap asks for one");
     let folder = arguments.report.as_deref().map(ReportFolder::claim).transpose()?;
-    let (key, answers) = cells::along(&set, first, others, arguments.of.seed)?;
+    let (key, answers) = cells::evaluate_series(&set, first, others, arguments.of.seed)?;
     if let Some(folder) = folder {
         let mut command = format!("wordline cells curve {} --seed {}", arguments.of.set, arguments.of.seed);
         arguments.keys.iter().for_each(|key| command += &format!(" '{key}'"));

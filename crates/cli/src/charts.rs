@@ -16,7 +16,7 @@ use wordline_lab::report::{Chart, Width, printed};
 use crate::failure::Failure;
 
 /// Program that draws them.
-const DRAWS: &str = include_str!("charts.py");
+const DRAW_SCRIPT: &str = include_str!("charts.py");
 
 /// Its Python interpreter, found in the path.
 const PYTHON: &str = "python3";
@@ -30,7 +30,7 @@ pub struct ChartsArguments {
     /// not given, into `charts` in the folder of --report, or in the current one. Needs `python3` with the
     /// package vl-convert-python, and no network.
     #[arg(long, value_name = "pdf|svg|png[:FOLDER]")]
-    charts: Option<Wanted>,
+    charts: Option<ChartsTarget>,
     /// Width of the charts: a column of a paper, 84 mm, or a page, 174 mm.
     #[arg(long, value_name = "WIDTH", value_enum, default_value_t = ChartsWidth::Column, requires = "charts")]
     charts_width: ChartsWidth,
@@ -38,20 +38,22 @@ pub struct ChartsArguments {
 
 /// Value of `--charts`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Wanted {
+struct ChartsTarget {
     kind: &'static str,
     folder: Option<PathBuf>,
 }
 
-impl FromStr for Wanted {
+impl FromStr for ChartsTarget {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (kind, folder) = text.split_once(':').map_or((text, None), |(kind, folder)| (kind, Some(folder)));
         let kind = ["pdf", "svg", "png"].into_iter().find(|known| *known == kind);
         match (kind, folder) {
-            (None, _) => Err(format!("found `{text}`, wanted pdf, svg or png, and :FOLDER behind it")),
-            (Some(_), Some("" | "-")) => Err(format!("found `{text}`, wanted a folder behind the colon")),
+            (None, _) => {
+                Err(format!("found `{text}`, wanted pdf, svg or png, optionally followed by :FOLDER"))
+            }
+            (Some(_), Some("" | "-")) => Err(format!("found `{text}`, wanted a folder after the colon")),
             (Some(kind), folder) => Ok(Self { kind, folder: folder.map(PathBuf::from) }),
         }
     }
@@ -79,7 +81,7 @@ impl ChartsArguments {
     /// Checks that charts can be drawn and written, before there are any. `report` is the folder of the
     /// report, if there is one.
     pub fn open(&self, report: Option<&Path>) -> Result<Option<Charts>, Failure> {
-        let Some(Wanted { kind, folder }) = &self.charts else { return Ok(None) };
+        let Some(ChartsTarget { kind, folder }) = &self.charts else { return Ok(None) };
         has_package()?;
         let width = match self.charts_width {
             ChartsWidth::Column => Width::Column,
@@ -87,18 +89,18 @@ impl ChartsArguments {
         };
         let beside = || report.map_or_else(|| PathBuf::from("charts"), |report| report.join("charts"));
         if let Some(folder) = folder {
-            can_be_made(folder)?;
+            check_creatable(folder)?;
         }
         Ok(Some(Charts { kind, folder: folder.clone().unwrap_or_else(beside), width }))
     }
 }
 
 /// Whether a folder exists or can be created: its parent exists.
-fn can_be_made(folder: &Path) -> Result<(), Error> {
+fn check_creatable(folder: &Path) -> Result<(), Error> {
     let outer = folder.parent().filter(|outer| !outer.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let found = match (folder.is_dir(), folder.exists(), outer.is_dir()) {
         (true, ..) | (false, false, true) => return Ok(()),
-        (false, true, _) => format!("{}, which is no folder", folder.display()),
+        (false, true, _) => format!("{}, which is not a folder", folder.display()),
         (false, false, false) => format!("{}, and no folder {}", folder.display(), outer.display()),
     };
     Err(refused(found, "a folder, or a name in one"))
@@ -124,7 +126,7 @@ fn has_package() -> Result<(), Error> {
 
 impl Charts {
     /// Returns the destination for one part of a report: a subfolder of its name.
-    pub fn of_part(&self, part: &str) -> Self {
+    pub fn for_part(&self, part: &str) -> Self {
         self.within(&self.folder.join(part))
     }
 
@@ -143,9 +145,9 @@ impl Charts {
             Output::open(&folder.join(format!("{}.vl.json", chart.name)))?.give(spec.as_bytes())?;
         }
         let asked = json!({ "kind": kind, "charts": printed(charts, *width) });
-        let drawn = drawn(&asked.to_string()).and_then(|bytes| files(&bytes, charts.len()));
+        let drawn = draw_charts(&asked.to_string()).and_then(|bytes| files(&bytes, charts.len()));
         let drawn = drawn.map_err(|reason| {
-            let wanted = format!("charts; their .vl.json were written into {}", folder.display());
+            let wanted = format!("charts; their .vl.json files were written to {}", folder.display());
             refused(format!("{PYTHON}, which did not draw them: {reason}"), wanted)
         })?;
         for (chart, bytes) in charts.iter().zip(drawn) {
@@ -156,10 +158,10 @@ impl Charts {
 }
 
 /// Returns the output bytes of the Python program.
-fn drawn(asked: &str) -> Result<Vec<u8>, String> {
+fn draw_charts(asked: &str) -> Result<Vec<u8>, String> {
     let start = || {
         let mut command = Command::new(PYTHON);
-        command.args(["-c", DRAWS]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.args(["-c", DRAW_SCRIPT]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn()?;
         // It reads all input before it writes anything. If it ended early, its own message gives the reason.
         if let Some(mut stdin) = child.stdin.take() {
@@ -195,10 +197,10 @@ mod tests {
         for (text, kind, into) in
             [("pdf", "pdf", None), ("svg:out/a", "svg", folder("out/a")), ("png:C:x", "png", folder("C:x"))]
         {
-            assert_eq!(text.parse(), Ok(Wanted { kind, folder: into }));
+            assert_eq!(text.parse(), Ok(ChartsTarget { kind, folder: into }));
         }
         for text in ["gif", "", "pdf:", "pdf:-", "PDF"] {
-            assert!(text.parse::<Wanted>().is_err_and(|told| told.starts_with("found `")), "{text}");
+            assert!(text.parse::<ChartsTarget>().is_err_and(|told| told.starts_with("found `")), "{text}");
         }
     }
 

@@ -11,22 +11,22 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use wordline_lab::error::{Error, Result};
-use wordline_studies::{Elsewhere, Ended, Files, Task};
+use wordline_studies::{Files, RunExecutor, RunOutcome, Task};
 
 /// Polling interval of the stop flag. Chosen: too short to notice.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Module of the Python package that handles clusters.
 const MODULE: &str = "wordline.cluster";
 
 /// A cluster, behind a Python process that is connected to it.
 pub struct Cluster<'a> {
-    inside: Mutex<Inside>,
+    inside: Mutex<ClusterProcess>,
     python: PathBuf,
     stop: &'a AtomicBool,
 }
 
-struct Inside {
+struct ClusterProcess {
     child: Child,
     /// Closed when no more runs are requested.
     asks: Option<ChildStdin>,
@@ -35,7 +35,7 @@ struct Inside {
 
 /// A run in the form that the Python process takes.
 #[derive(Serialize)]
-struct Asked<'a> {
+struct RunRequest<'a> {
     name: &'a str,
     text: &'a str,
     /// Its folder, its file and its hash.
@@ -45,7 +45,7 @@ struct Asked<'a> {
 /// A line from the Python process.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Answer {
+enum ProcessMessage {
     /// It is connected, and has this version and commit.
     Program(String),
     /// A run ended with these files.
@@ -68,37 +68,37 @@ impl<'a> Cluster<'a> {
     pub fn connect(address: &str, python: &Path, program: &str, stop: &'a AtomicBool) -> Result<Self> {
         let mut command = Command::new(python);
         command.args(["-m", MODULE, "run", address]).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.spawn().map_err(|reason| absent(python, &reason.to_string()))?;
+        let mut child = command.spawn().map_err(|reason| missing_python(python, &reason.to_string()))?;
         let asks = child.stdin.take();
         let lines = BufReader::new(child.stdout.take().expect("it was asked for"));
         let (to, answers) = channel();
         std::thread::spawn(move || {
             lines.lines().map_while(std::io::Result::ok).try_for_each(|line| to.send(line))
         });
-        let (inside, python) = (Mutex::new(Inside { child, asks, answers }), python.to_owned());
+        let (inside, python) = (Mutex::new(ClusterProcess { child, asks, answers }), python.to_owned());
         let cluster = Self { inside, python, stop };
         let found = cluster.with(|inside| cluster.next(inside))?;
         match found {
-            Answer::Program(found) if found == program => Ok(cluster),
-            Answer::Program(found) => Err(Error::Argument {
+            ProcessMessage::Program(found) if found == program => Ok(cluster),
+            ProcessMessage::Program(found) => Err(Error::Argument {
                 what: format!("--cluster: the Python package of {}", cluster.python.display()),
                 found,
                 wanted: format!("{program}, as this program"),
             }),
-            _ => Err(astray("an answer before a question".into())),
+            _ => Err(unexpected_output("output before a request".into())),
         }
     }
 
-    fn with<T>(&self, act: impl FnOnce(&mut Inside) -> Result<T>) -> Result<T> {
+    fn with<T>(&self, act: impl FnOnce(&mut ClusterProcess) -> Result<T>) -> Result<T> {
         act(&mut self.inside.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Returns the next line.
-    fn next(&self, inside: &mut Inside) -> Result<Answer> {
+    fn next(&self, inside: &mut ClusterProcess) -> Result<ProcessMessage> {
         loop {
-            match inside.answers.recv_timeout(BETWEEN_LOOKS) {
+            match inside.answers.recv_timeout(POLL_INTERVAL) {
                 Ok(line) => match serde_json::from_str(&line) {
-                    Ok(Answer::Refused(sentence)) => {
+                    Ok(ProcessMessage::Refused(sentence)) => {
                         return Err(Error::Argument {
                             what: "--cluster".into(),
                             found: sentence,
@@ -106,7 +106,7 @@ impl<'a> Cluster<'a> {
                         });
                     }
                     Ok(answer) => return Ok(answer),
-                    Err(_) => return Err(astray(format!("the line `{line}`"))),
+                    Err(_) => return Err(unexpected_output(format!("the line `{line}`"))),
                 },
                 Err(RecvTimeoutError::Timeout) if self.stop.load(Ordering::Relaxed) => {
                     return Err(Error::Stopped);
@@ -114,30 +114,30 @@ impl<'a> Cluster<'a> {
                 Err(RecvTimeoutError::Timeout) => {}
                 // It has printed the reason on standard error.
                 Err(RecvTimeoutError::Disconnected) => {
-                    return Err(absent(&self.python, "one that ended at once, for the reason above"));
+                    return Err(missing_python(&self.python, "one that ended at once, for the reason above"));
                 }
             }
         }
     }
 }
 
-impl Elsewhere for Cluster<'_> {
-    fn carry_out(&self, runs: Vec<Task>, over: &mut dyn FnMut(&str, Ended) -> Result<()>) -> Result<()> {
-        let asked: Vec<Asked<'_>> = runs.iter().map(Asked::of).collect();
+impl RunExecutor for Cluster<'_> {
+    fn carry_out(&self, runs: Vec<Task>, over: &mut dyn FnMut(&str, RunOutcome) -> Result<()>) -> Result<()> {
+        let asked: Vec<RunRequest<'_>> = runs.iter().map(RunRequest::of).collect();
         let line = serde_json::to_string(&asked).expect("keys are text") + "\n";
         self.with(|inside| {
             let asks = inside.asks.as_mut().expect("it is closed at the end");
-            asks.write_all(line.as_bytes())
-                .and_then(|()| asks.flush())
-                .map_err(|reason| absent(&self.python, &format!("one that does not listen: {reason}")))?;
+            asks.write_all(line.as_bytes()).and_then(|()| asks.flush()).map_err(|reason| {
+                missing_python(&self.python, &format!("one that does not listen: {reason}"))
+            })?;
             loop {
                 match self.next(inside) {
-                    Ok(Answer::Done { name, run, windows }) => {
-                        over(&name, Ended::Files(Files { run, windows }))?;
+                    Ok(ProcessMessage::Done { name, run, windows }) => {
+                        over(&name, RunOutcome::Files(Files { run, windows }))?;
                     }
-                    Ok(Answer::Failed { name, error }) => over(&name, Ended::Failed(error))?,
-                    Ok(Answer::Over {}) | Err(Error::Stopped) => return Ok(()),
-                    Ok(_) => return Err(astray("an answer to nothing".into())),
+                    Ok(ProcessMessage::Failed { name, error }) => over(&name, RunOutcome::Failed(error))?,
+                    Ok(ProcessMessage::Over {}) | Err(Error::Stopped) => return Ok(()),
+                    Ok(_) => return Err(unexpected_output("output without a request".into())),
                     Err(error) => return Err(error),
                 }
             }
@@ -158,7 +158,7 @@ impl Drop for Cluster<'_> {
     }
 }
 
-impl<'a> Asked<'a> {
+impl<'a> RunRequest<'a> {
     fn of(task: &'a Task) -> Self {
         let Task { name, text, trace } = task;
         let trace = trace.as_ref().map(|trace| (&*trace.folder, &*trace.file, &*trace.sha256));
@@ -166,7 +166,7 @@ impl<'a> Asked<'a> {
     }
 }
 
-fn absent(python: &Path, found: &str) -> Error {
+fn missing_python(python: &Path, found: &str) -> Error {
     Error::Argument {
         what: format!("--cluster: the Python {}", python.display()),
         found: found.to_owned(),
@@ -174,7 +174,7 @@ fn absent(python: &Path, found: &str) -> Error {
     }
 }
 
-fn astray(found: String) -> Error {
-    let wanted = format!("what {MODULE} of this version says");
+fn unexpected_output(found: String) -> Error {
+    let wanted = format!("what {MODULE} of this version prints");
     Error::Argument { what: "--cluster".into(), found, wanted }
 }

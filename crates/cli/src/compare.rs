@@ -9,7 +9,7 @@ use wordline_lab::{Device, Error, Registry, Selection, Summary};
 use crate::arguments::WorkloadArguments;
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::progress::Watch;
+use crate::progress::RunProgress;
 use crate::run::{Form, ResultArguments, Results};
 
 const EXAMPLES: &str = "\
@@ -52,9 +52,9 @@ pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
     let results = arguments.results.open(&[])?;
     let texts: Vec<String> =
         devices.iter().map(|device| format!("# {}\n{}", device.name, device.text)).collect();
-    let reached = Arc::new(Mutex::new(Reached { runs: Vec::new(), results: Some(results), texts }));
+    let reached = Arc::new(Mutex::new(PartialResults { runs: Vec::new(), results: Some(results), texts }));
     for (n, device) in devices.iter().enumerate() {
-        let mut watch = Watch::new(&device.name, arguments.results.no_progress);
+        let mut watch = RunProgress::new(&device.name, arguments.results.no_progress);
         let run = wordline_lab::run(device, &workload, &options, &mut watch)?;
         drop(watch);
         let stopped = run.outcome == Outcome::Interrupted;
@@ -63,32 +63,32 @@ pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
             break;
         }
         let so_far = Arc::clone(&reached);
-        interrupt::hold(move || {
+        interrupt::hold_results(move || {
             if let Err(failure) = lock(&so_far).give() {
                 failure.report();
             }
         });
-        interrupt::looks(false);
+        interrupt::set_polling(false);
     }
     interrupt::take();
     lock(&reached).give()
 }
 
 /// Results so far.
-struct Reached {
+struct PartialResults {
     runs: Vec<Summary>,
     /// Destination of the output; taken when it is written.
     results: Option<Results>,
     texts: Vec<String>,
 }
 
-impl Reached {
+impl PartialResults {
     fn give(&mut self) -> Result<(), Failure> {
         let config = self.texts.join("\n");
         self.results.take().map_or(Ok(()), |results| results.give(&self.runs, Form::List, &config))
     }
 }
 
-fn lock(reached: &Mutex<Reached>) -> MutexGuard<'_, Reached> {
+fn lock(reached: &Mutex<PartialResults>) -> MutexGuard<'_, PartialResults> {
     reached.lock().unwrap_or_else(PoisonError::into_inner)
 }

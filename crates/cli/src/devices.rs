@@ -43,5 +43,5 @@ fn table(types: &[TypeInfo]) -> String {
     };
     let rows: Vec<Value> = types.iter().map(row).collect();
     let table = output::rows(&rows, &["device", "description", "keys"]);
-    format!("{table}\n\n* taken where the key `device` is left out\n")
+    format!("{table}\n\n* used if the key `device` is not given\n")
 }

@@ -66,7 +66,7 @@ pub struct Arguments {
 
 /// Everything that was found.
 #[derive(Debug, Serialize)]
-struct Found {
+struct DoctorReport {
     program: String,
     system: String,
     /// Whether it was compiled without optimisation, as tests are.
@@ -77,7 +77,7 @@ struct Found {
     memory_free: Option<u64>,
     requests_per_second: f64,
     python: Option<Python>,
-    missing: Vec<Missing>,
+    missing: Vec<MissingPackage>,
 }
 
 /// A Python interpreter, as reported by itself.
@@ -92,7 +92,7 @@ struct Python {
 
 /// A missing optional package.
 #[derive(Debug, PartialEq, Serialize)]
-struct Missing {
+struct MissingPackage {
     name: String,
     purpose: String,
     cure: String,
@@ -101,9 +101,9 @@ struct Missing {
 /// Runs the command.
 pub fn handle(arguments: &Arguments) -> Result<(), Failure> {
     let json = arguments.json.open()?;
-    let python = ask(&arguments.python);
+    let python = probe_python(&arguments.python);
     let program = provenance().program();
-    let found = Found {
+    let found = DoctorReport {
         system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
         is_debug: cfg!(debug_assertions),
         cores: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
@@ -117,10 +117,11 @@ pub fn handle(arguments: &Arguments) -> Result<(), Failure> {
     json.or_table(&found, || found.text())
 }
 
-impl Found {
+impl DoctorReport {
     fn text(&self) -> String {
         let size = |bytes: Option<u64>| bytes.map_or("not known".into(), rounded);
-        let build = if self.is_debug { ", a debug build, some times slower than a release" } else { "" };
+        let build =
+            if self.is_debug { ", a debug build, several times slower than a release build" } else { "" };
         let python = self.python.as_ref();
         let mut lines = vec![
             ("program", format!("{}{build}", self.program)),
@@ -147,9 +148,9 @@ impl Found {
         if self.missing.is_empty() {
             text += "\nnothing is missing\n";
         } else {
-            text += "\nmissing, and needed for nothing but what is named:\n";
+            text += "\nmissing optional software, with its use:\n";
         }
-        for Missing { name, purpose, cure } in &self.missing {
+        for MissingPackage { name, purpose, cure } in &self.missing {
             text += &format!("  {name}: {purpose}. {cure}\n");
         }
         text
@@ -185,15 +186,15 @@ fn speed() -> Result<f64, Failure> {
 }
 
 /// Returns the Python interpreter, if it is one.
-fn ask(python: &Path) -> Option<Python> {
+fn probe_python(python: &Path) -> Option<Python> {
     let mut command = Command::new(python);
     command.args(["-c", PROBE]).args(COMPANIONS.map(|(name, _, _)| name));
     let output = command.stdin(Stdio::null()).output().ok()?;
     serde_json::from_slice(&output.stdout).ok()
 }
 
-fn missing(python: Option<&Python>, path: &Path, program: &str) -> Vec<Missing> {
-    let one = |name: &str, purpose: &str, cure: String| Missing {
+fn missing(python: Option<&Python>, path: &Path, program: &str) -> Vec<MissingPackage> {
+    let one = |name: &str, purpose: &str, cure: String| MissingPackage {
         name: name.into(),
         purpose: purpose.into(),
         cure,

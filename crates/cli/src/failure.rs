@@ -25,14 +25,14 @@ pub enum Failure {
     /// The user stopped it. The results so far have been printed.
     Interrupted,
     /// The reader closed the output, as in `wordline ... | head`.
-    NoReader,
+    ReaderClosed,
 }
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         match error {
             Error::File { reason, action: "write", .. } if reason.kind() == ErrorKind::BrokenPipe => {
-                Self::NoReader
+                Self::ReaderClosed
             }
             Error::Stopped => Self::Interrupted,
             error => Self::Error(error),
@@ -64,42 +64,42 @@ impl Failure {
     pub fn report(self) -> ExitCode {
         match self {
             Self::Error(
-                Error::Invariant(reproducer) | Error::Stuck(reproducer) | Error::WrongAnswer(reproducer),
+                Error::Invariant(reproducer) | Error::Stuck(reproducer) | Error::InvalidDecision(reproducer),
             ) => {
-                say(&format!("error: {reproducer}"));
+                print_message(&format!("error: {reproducer}"));
                 // The configuration fills some screens, so the error is repeated below it.
-                say(&format!("error: {}", reproducer.lines().next().unwrap_or_default()));
+                print_message(&format!("error: {}", reproducer.lines().next().unwrap_or_default()));
                 ExitCode::from(FAILED)
             }
             Self::Error(error) => {
                 for line in error.to_string().lines() {
-                    say(&format!("error: {line}"));
+                    print_message(&format!("error: {line}"));
                 }
                 ExitCode::from(BAD_INPUT)
             }
             Self::Verdict => ExitCode::from(FAILED),
             Self::Interrupted => ExitCode::from(INTERRUPTED),
-            Self::NoReader => ExitCode::SUCCESS,
+            Self::ReaderClosed => ExitCode::SUCCESS,
         }
     }
 }
 
 /// Reports in one line a bug of the program and its location: a panic is never the user's fault.
 pub fn explain_panic(panic: &PanicHookInfo<'_>) {
-    if wordline_lab::caught::is_caught() {
+    if wordline_lab::panics::is_panic_caught() {
         return;
     }
     let place = panic.location().map(ToString::to_string).unwrap_or_default();
     let payload = panic.payload();
     let text = payload.downcast_ref::<String>().map(String::as_str);
     let what = text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("no message");
-    say(&format!("error: a bug in Wordline, please report it with your command: {what} ({place})"));
+    print_message(&format!("error: a bug in Wordline, please report it with your command: {what} ({place})"));
 }
 
 /// Prints a line on standard error; drops notes if the user wants none. A failure to print is ignored, as it
 /// cannot be reported.
-pub fn say(line: &str) {
-    if !line.starts_with("note:") || screen::is_at_least(screen::Loudness::Usual) {
+pub fn print_message(line: &str) {
+    if !line.starts_with("note:") || screen::is_at_least(screen::Verbosity::Normal) {
         let _ = writeln!(std::io::stderr(), "{}", screen::message(line));
     }
 }

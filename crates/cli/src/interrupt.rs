@@ -1,5 +1,5 @@
 //! Ctrl-C and SIGTERM at any moment: a command with partial results is asked to stop and prints them, any
-//! other ends at once, and nothing takes longer than [`PATIENCE`].
+//! other ends at once, and nothing takes longer than [`STOP_TIMEOUT`].
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,77 +7,77 @@ use std::time::Duration;
 
 use wordline_lab::output::remove_unfinished;
 
-use crate::failure::{INTERRUPTED, say};
+use crate::failure::{INTERRUPTED, print_message};
 
 /// Longest time that a command may take to stop. Chosen: with the rest of the shutdown a user waits for less
 /// than a second.
-const PATIENCE: Duration = Duration::from_millis(700);
+const STOP_TIMEOUT: Duration = Duration::from_millis(700);
 
 /// Whether the user asked to stop.
 static ASKED: AtomicBool = AtomicBool::new(false);
 /// Whether the running command polls the stop flag, and then has a result.
 static WORKING: AtomicBool = AtomicBool::new(false);
-static RESULT: Mutex<Held> = Mutex::new(Held::Nothing);
+static RESULT: Mutex<HeldResults> = Mutex::new(HeldResults::Nothing);
 
 /// Prints the results so far.
-type Give = Box<dyn FnOnce() + Send>;
+type PrintResults = Box<dyn FnOnce() + Send>;
 
 /// Results to print if the program is stopped.
-enum Held {
+enum HeldResults {
     Nothing,
     /// Results of the finished parts.
-    Results(Give),
+    Results(PrintResults),
     /// Results that are being printed.
     Taken,
 }
 
-fn held() -> MutexGuard<'static, Held> {
+fn held() -> MutexGuard<'static, HeldResults> {
     RESULT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Ends the program, without leaving incomplete files.
-fn end() -> ! {
+fn exit_program() -> ! {
     remove_unfinished();
     std::process::exit(INTERRUPTED.into())
 }
 
 /// Prints the held results and ends the program, unless this is already happening.
-fn show_and_end() {
-    let what = std::mem::replace(&mut *held(), Held::Taken);
+fn print_and_exit() {
+    let what = std::mem::replace(&mut *held(), HeldResults::Taken);
     match what {
-        Held::Nothing => say("stopped: there is no result yet"),
-        Held::Results(give) => give(),
-        Held::Taken => return,
+        HeldResults::Nothing => print_message("stopped: there is no result yet"),
+        HeldResults::Results(give) => give(),
+        HeldResults::Taken => return,
     }
-    end()
+    exit_program()
 }
 
 /// Installs the signal handlers. Signals that cannot be caught end the program as usual.
 pub fn watch() {
     let handler = || {
         if ASKED.swap(true, Ordering::Relaxed) {
-            end();
+            exit_program();
         }
         if !WORKING.load(Ordering::Relaxed) {
-            show_and_end();
+            print_and_exit();
         }
         // On another thread, as the handler must see a second signal.
         std::thread::spawn(|| {
-            std::thread::sleep(PATIENCE);
-            show_and_end();
+            std::thread::sleep(STOP_TIMEOUT);
+            print_and_exit();
         });
     };
     if ctrlc::set_handler(handler).is_err() {
-        say("note: Ctrl-C will not print a partial result here");
+        print_message("note: Ctrl-C will not print a partial result here");
     }
 }
 
 /// Sets whether the running command polls the stop flag from now on.
-pub fn looks(working: bool) {
+pub fn set_polling(working: bool) {
     WORKING.store(working, Ordering::Relaxed);
     // Handles a signal that came in between.
     if !working && asked() {
-        show_and_end();
+        print_and_exit();
     }
 }
 
@@ -92,17 +92,17 @@ pub fn flag() -> &'static AtomicBool {
 }
 
 /// Registers `give` to print the results so far if the program is stopped.
-pub fn hold(give: impl FnOnce() + Send + 'static) {
+pub fn hold_results(give: impl FnOnce() + Send + 'static) {
     let mut held = held();
-    if !matches!(*held, Held::Taken) {
-        *held = Held::Results(Box::new(give));
+    if !matches!(*held, HeldResults::Taken) {
+        *held = HeldResults::Results(Box::new(give));
     }
 }
 
 /// Takes the results back for the caller to print. Does not return if the program is ending and they are
 /// already being printed.
 pub fn take() {
-    if matches!(std::mem::replace(&mut *held(), Held::Taken), Held::Taken) {
+    if matches!(std::mem::replace(&mut *held(), HeldResults::Taken), HeldResults::Taken) {
         loop {
             std::thread::park();
         }

@@ -54,7 +54,7 @@ Exit codes:
        a store, an expectation of `nand exec` that is not met, or a bug in
        Wordline
   2    bad input
-  130  stopped by Ctrl-C or SIGTERM, after printing what was reached, if anything";
+  130  stopped by Ctrl-C or SIGTERM, after printing partial results, if any";
 
 /// Simulates solid-state drives: what would this workload do to that SSD?
 ///
@@ -103,15 +103,15 @@ enum Command {
 pub fn main_with(registry: Registry) -> ExitCode {
     std::panic::set_hook(Box::new(failure::explain_panic));
     interrupt::watch();
-    let arguments = with_command(std::env::args_os().collect());
+    let arguments = with_default_command(std::env::args_os().collect());
     let given: Vec<String> = arguments.iter().map(|text| text.to_string_lossy().into_owned()).collect();
     screen::choose(screen::wanted(given.iter().cloned()));
     let (arguments, options) = match read(&arguments, &given) {
         Ok(read) => read,
         Err(code) => return code,
     };
-    let loudness = if arguments.quiet { screen::Loudness::Quiet } else { screen::Loudness::Usual };
-    screen::set_loudness(if arguments.verbose { screen::Loudness::Verbose } else { loudness });
+    let loudness = if arguments.quiet { screen::Verbosity::Quiet } else { screen::Verbosity::Normal };
+    screen::set_verbosity(if arguments.verbose { screen::Verbosity::Verbose } else { loudness });
     let result = std::panic::catch_unwind(AssertUnwindSafe(|| match arguments.command {
         Command::Run(arguments) => run::handle(arguments, &registry),
         Command::Why(arguments) => why::handle(arguments, &registry),
@@ -141,7 +141,7 @@ pub fn main_with(registry: Registry) -> ExitCode {
 }
 
 /// Adds the default command `run` to arguments without a command.
-fn with_command(mut given: Vec<OsString>) -> Vec<OsString> {
+fn with_default_command(mut given: Vec<OsString>) -> Vec<OsString> {
     let mut place = 1;
     while let Some(argument) = given.get(place) {
         place += match &*argument.to_string_lossy() {
@@ -160,7 +160,7 @@ fn with_command(mut given: Vec<OsString>) -> Vec<OsString> {
 /// Parses the arguments, and returns their long options as well; if that fails, or help was requested, prints
 /// it and returns the exit code.
 fn read(arguments: &[OsString], given: &[String]) -> Result<(Program, Vec<String>), ExitCode> {
-    let columns = usize::from(screen::columns().unwrap_or(screen::PIPED));
+    let columns = usize::from(screen::columns().unwrap_or(screen::PIPED_WIDTH));
     let mut command = Program::command().color(screen::wanted(given.iter().cloned())).term_width(columns);
     let read = command.try_get_matches_from_mut(arguments).and_then(|matches| {
         let options = options_of(&command, &matches);
@@ -168,7 +168,7 @@ fn read(arguments: &[OsString], given: &[String]) -> Result<(Program, Vec<String
     });
     read.map_err(|error| {
         if given.iter().any(|text| screen::visible(text) != text.as_str()) {
-            failure::say(error.to_string().trim_end());
+            failure::print_message(error.to_string().trim_end());
         } else {
             // A failure to print is ignored, as it cannot be reported.
             let _ = error.print();
@@ -190,7 +190,9 @@ fn options_of(command: &clap::Command, matches: &ArgMatches) -> Vec<String> {
 
 #[test]
 fn a_call_without_a_command_is_a_run() {
-    let of = |text: &str| with_command(text.split(' ').map(OsString::from).collect()).join(OsStr::new(" "));
+    let of = |text: &str| {
+        with_default_command(text.split(' ').map(OsString::from).collect()).join(OsStr::new(" "))
+    };
     for (given, wanted) in [
         ("wordline", "wordline run"),
         ("wordline -q", "wordline -q run"),

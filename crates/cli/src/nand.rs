@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 use wordline_kernel::Duration;
 use wordline_lab::config::named;
-use wordline_lab::nand::{self, Bench, OperationTable, Performance, Scene, Setup, Summary};
+use wordline_lab::nand::{self, Bench, OperationTable, ScriptRun, Setup, Summary, TimelineInput};
 use wordline_lab::output::{Output, is_standard};
 use wordline_nand::chips::Wiring;
 use wordline_nand::clock::ClockPeriods;
@@ -14,7 +14,7 @@ use wordline_nand::geometry::Layout;
 use wordline_nand::{Interface, LatencyModel, Part};
 
 use crate::arguments::whole;
-use crate::failure::{Failure, say};
+use crate::failure::{Failure, print_message};
 use crate::output::{self, Json, JsonArgument};
 use crate::screen;
 
@@ -26,7 +26,7 @@ Examples:
   wordline nand exec cycles.onfi --part nandflashsim-qdp-slc";
 
 const OPS_EXAMPLES: &str = "\
-Every operation runs many times in a row on every die, and what is in between start and end is \
+Every operation runs many times in sequence on every die; the steady part between start and end is \
 measured. Latency: from when a die takes the operation until its data are out or its array has \
 finished, waits for the bus included. Throughput: data read, written or copied a second over all \
 dies; of an erase, blocks a second. Energy: of the stages of the operation for each page of data \
@@ -45,8 +45,8 @@ An operation is spelled [DIES:]OPERATION[@PLANES][*TIMES]:
   OPERATION  read, read-cache, program, program-cache, copyback, erase
   PLANES     how many planes take part, from plane 0 on; left out: 1
   TIMES      how many on each of the dies; left out: 1. Those of a cache operation are one sequence.
-A die does what is spelled for it in that order; all dies begin at time 0 and share the bus of their \
-channel. Reads and programs go along the pages from block 0 on, erases from the last block down.
+A die executes its operations in the given order; all dies begin at time 0 and share the bus of their \
+channel. Reads and programs take pages from block 0 on, erases take blocks from the last one down.
 
 Open the JSON in https://ui.perfetto.dev or chrome://tracing.
 
@@ -56,7 +56,7 @@ Examples:
   wordline nand timeline --part nandflashsim-mlc1 --dies 4 'all:program-cache*8' --svg cache.svg";
 
 const EXEC_EXAMPLES: &str = "\
-A script has a statement a line: a cycle or a few on the pins, and what they should give.
+A script has one statement per line: bus cycles, and their expected result.
   program block=5 page=3 random 64 seed 1    80h, five addresses, data in, 10h, and the wait
   cmd 00                                     a command latch
   addr row block=5 page=3 column=0           address latches: C1 C2 R1 R2 R3
@@ -67,7 +67,7 @@ A script has a statement a line: a cycle or a few on the pins, and what they sho
   out 64 expect random seed 1                data out
 docs/nand-scripts.md describes all of it.
 
-Exit codes: 0 all is as the script expects, 1 something is not, 2 the script cannot be read.
+Exit codes: 0 all expectations are met, 1 some are not, 2 the script is invalid.
 
 Examples:
   wordline nand exec cycles.onfi --part nandflashsim-qdp-slc
@@ -216,7 +216,7 @@ fn ops(arguments: &Ops) -> Result<(), Failure> {
 
 fn timeline(arguments: &Timeline) -> Result<(), Failure> {
     let json = &arguments.json;
-    let mut places = Places::open(("--output", &arguments.output), &arguments.svg, json)?;
+    let mut places = NandOutputs::open(("--output", &arguments.output), &arguments.svg, json)?;
     let part = arguments.chips.part()?;
     let layout = Layout {
         channels: arguments.channels,
@@ -229,7 +229,7 @@ fn timeline(arguments: &Timeline) -> Result<(), Failure> {
     let items = nand::parse(&arguments.operations, &part, bench.dies())?;
     let trace = bench.run(&items);
     let names = trace.names();
-    let scene = Scene { spans: &trace.spans, layout, names: &names };
+    let scene = TimelineInput { spans: &trace.spans, layout, names: &names };
     let title = format!("{}: {}", part.name, arguments.operations.join(" "));
     let (chrome, svg) = (|| nand::chrome(&scene), || nand::svg(&scene, &title));
     places.give(chrome, svg)?;
@@ -239,32 +239,32 @@ fn timeline(arguments: &Timeline) -> Result<(), Failure> {
 
 fn exec(arguments: &Exec) -> Result<(), Failure> {
     let json = &arguments.json;
-    let mut places = Places::open(("--timeline", &arguments.timeline), &arguments.svg, json)?;
-    let performance = Performance::of(&arguments.script, arguments.part.as_deref())?;
+    let mut places = NandOutputs::open(("--timeline", &arguments.timeline), &arguments.svg, json)?;
+    let performance = ScriptRun::of(&arguments.script, arguments.part.as_deref())?;
     let (scene, name) = (performance.scene(), &performance.name);
     places.give(|| nand::chrome(&scene), || nand::svg(&scene, name))?;
     places.result(&performance, || performance.to_string())?;
     let wrong = performance.wrong();
-    wrong.iter().for_each(|line| say(&format!("error: {line}")));
+    wrong.iter().for_each(|line| print_message(&format!("error: {line}")));
     if wrong.is_empty() { Ok(()) } else { Err(Failure::Verdict) }
 }
 
 /// Open destinations of the time line, its picture and the result.
-struct Places {
+struct NandOutputs {
     chrome: Option<Output>,
     svg: Option<Output>,
     json: Json,
     has_table: bool,
 }
 
-impl Places {
+impl NandOutputs {
     fn open(
         (name, chrome): (&str, &Option<PathBuf>),
         svg: &Option<PathBuf>,
         json: &JsonArgument,
     ) -> Result<Self, Failure> {
         let places = [(name, chrome.as_deref()), ("--svg", svg.as_deref()), ("--json", json.file.as_deref())];
-        output::apart(&places)?;
+        output::check_distinct(&places)?;
         let open = |path: &Option<PathBuf>| path.as_deref().map(Output::open).transpose();
         let has_table = !places.iter().any(|(_, path)| path.is_some_and(is_standard));
         Ok(Self { chrome: open(chrome)?, svg: open(svg)?, json: json.open()?, has_table })

@@ -34,18 +34,18 @@ const JSON: &str = "results have string keys, so they are JSON";
 
 /// A result with the program that produced it.
 #[derive(Serialize)]
-struct Signed<'a, T> {
+struct WithProvenance<'a, T> {
     provenance: Provenance,
     #[serde(flatten)]
     value: &'a T,
 }
 
 /// Formats `value` as JSON, with the program that produced it if it is an object.
-pub fn signed(value: &impl Serialize) -> String {
+pub fn with_provenance(value: &impl Serialize) -> String {
     let plain = serde_json::to_value(value).expect(JSON);
     let unsigned = plain.as_object().is_some_and(|object| !object.contains_key("provenance"));
     let text = match unsigned {
-        true => serde_json::to_string_pretty(&Signed { provenance: provenance(), value }),
+        true => serde_json::to_string_pretty(&WithProvenance { provenance: provenance(), value }),
         false => serde_json::to_string_pretty(value),
     };
     text.expect(JSON) + "\n"
@@ -63,11 +63,11 @@ impl Json {
 
     /// Writes `value` as JSON if the user asked for it, with the program that produced it if it is an object.
     pub fn give(self, value: &impl Serialize) -> Result<(), Failure> {
-        self.give_text(|| signed(value))
+        self.emit_text(|| with_provenance(value))
     }
 
     /// Writes JSON produced by `text`.
-    pub fn give_text(self, text: impl FnOnce() -> String) -> Result<(), Failure> {
+    pub fn emit_text(self, text: impl FnOnce() -> String) -> Result<(), Failure> {
         self.0.map_or(Ok(()), |output| Ok(output.give(text().as_bytes())?))
     }
 
@@ -90,7 +90,7 @@ pub fn json_or(
 }
 
 /// Returns an error if two of the named outputs are standard output or the same file.
-pub fn apart(outputs: &[(&str, Option<&Path>)]) -> Result<(), Failure> {
+pub fn check_distinct(outputs: &[(&str, Option<&Path>)]) -> Result<(), Failure> {
     let named: Vec<_> = outputs.iter().filter_map(|(name, path)| path.map(|path| (*name, path))).collect();
     for (n, (name, path)) in named.iter().enumerate() {
         if let Some((first, _)) = named[..n].iter().find(|(_, other)| other == path) {
@@ -98,7 +98,7 @@ pub fn apart(outputs: &[(&str, Option<&Path>)]) -> Result<(), Failure> {
             return Err(Failure::Error(Error::Argument {
                 what: (*name).into(),
                 found: format!("{place}, which {first} is for"),
-                wanted: "a place of its own".into(),
+                wanted: "a destination of its own".into(),
             }));
         }
     }
@@ -124,7 +124,7 @@ pub fn table(text: &str) -> Result<(), Failure> {
         return self::text(&text);
     }
     let mut out = std::io::stdout().lock();
-    written(out.write_all(screen::painted(&text).as_bytes()).and_then(|()| out.flush()))
+    written(out.write_all(screen::colour_table(&text).as_bytes()).and_then(|()| out.flush()))
 }
 
 /// Converts the result of writing to standard output.

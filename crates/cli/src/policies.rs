@@ -12,7 +12,7 @@ use crate::output::{self, JsonArgument};
 const EXAMPLES: &str = "\
 Examples:
   wordline policies
-  wordline policies victim            the policies of a seam
+  wordline policies victim            the policies of an extension point
   wordline policies cost-benefit      the page of a policy
   wordline policies design            the designs
   wordline policies centaur           the page of a design
@@ -64,5 +64,5 @@ fn table(policies: &[Policy]) -> String {
     };
     let rows: Vec<Value> = policies.iter().map(row).collect();
     let table = output::rows(&rows, &["seam", "key", "policy", "description"]);
-    format!("{table}\n\n* taken where the key is left out\n")
+    format!("{table}\n\n* used by default\n")
 }

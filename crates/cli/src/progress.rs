@@ -10,9 +10,9 @@ use wordline_lab::observer::{
 };
 use wordline_lab::report::Quantity;
 
-use crate::failure::say;
+use crate::failure::print_message;
 use crate::interrupt;
-use crate::screen::{self, Loudness};
+use crate::screen::{self, Verbosity};
 
 /// Style for a known amount of work.
 fn bar_of(unit: &str) -> String {
@@ -37,12 +37,12 @@ fn unit_of(phase: &str) -> &'static str {
 pub const WRITING: &str = "writing";
 
 /// Time between two turns of the spinner while the counter stands. Chosen: ten per second look like motion.
-const TURN: Duration = Duration::from_millis(100);
+const SPINNER_INTERVAL: Duration = Duration::from_millis(100);
 /// Style for parts of an experiment.
 const STEPS: &str = "{msg} {wide_bar} {pos}/{len} parts, {eta} left";
 
 /// Shows the progress of one run.
-pub struct Watch<'a> {
+pub struct RunProgress<'a> {
     bar: ProgressBar,
     name: &'a str,
     /// Current phase, and its start.
@@ -53,17 +53,17 @@ pub struct Watch<'a> {
     interrupted: (&'static str, Option<u64>),
 }
 
-impl Watch<'_> {
+impl RunProgress<'_> {
     /// Prints the time of the phase, in verbose mode.
     fn end_phase(&mut self) {
-        if let Some((name, since)) = self.phase.take().filter(|_| screen::is_at_least(Loudness::Verbose)) {
+        if let Some((name, since)) = self.phase.take().filter(|_| screen::is_at_least(Verbosity::Verbose)) {
             let seconds = Quantity::Seconds(since.elapsed().as_secs_f64());
-            self.bar.suspend(|| say(&format!("{}: {name} took {seconds}", self.name)));
+            self.bar.suspend(|| print_message(&format!("{}: {name} took {seconds}", self.name)));
         }
     }
 }
 
-impl<'a> Watch<'a> {
+impl<'a> RunProgress<'a> {
     /// Creates the progress display of the run called `name`, without a bar if `quiet` or if standard error
     /// is no terminal.
     pub fn new(name: &'a str, quiet: bool) -> Self {
@@ -103,10 +103,10 @@ fn style(unit: &str, total: Option<u64>, before: u64) -> ProgressStyle {
 }
 
 /// Progress of an experiment, in parts.
-pub struct Steps(ProgressBar);
+pub struct ExperimentProgress(ProgressBar);
 
-impl Steps {
-    /// Creates a bar for the experiment `name`, hidden like that of a [`Watch`].
+impl ExperimentProgress {
+    /// Creates a bar for the experiment `name`, hidden like that of a [`RunProgress`].
     pub fn new(name: &str, quiet: bool) -> Self {
         let bar = bar(quiet);
         bar.set_style(ProgressStyle::with_template(STEPS).expect("the template is well formed"));
@@ -121,42 +121,42 @@ impl Steps {
     }
 }
 
-impl Drop for Steps {
+impl Drop for ExperimentProgress {
     fn drop(&mut self) {
         self.0.finish_and_clear();
     }
 }
 
 fn bar(quiet: bool) -> ProgressBar {
-    let hidden = quiet || !screen::is_at_least(Loudness::Usual) || !std::io::stderr().is_terminal();
+    let hidden = quiet || !screen::is_at_least(Verbosity::Normal) || !std::io::stderr().is_terminal();
     let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
     ProgressBar::with_draw_target(None, target)
 }
 
-impl Watch<'_> {
+impl RunProgress<'_> {
     /// Begins a phase of which a part is already done.
     fn begin(&mut self, name: &'static str, total: Option<u64>, done: u64) {
         self.end_phase();
         (self.phase, self.total) = (Some((name, Instant::now())), total);
         // Before the first request there is no result to show.
-        interrupt::looks(matches!(name, SETTLING | RUNNING | RECOVERING | SAVING));
+        interrupt::set_polling(matches!(name, SETTLING | RUNNING | RECOVERING | SAVING));
         self.bar.set_style(style(unit_of(name), total, done));
         self.bar.set_message(screen::visible(&format!("{}: {name}", self.name)).into_owned());
         self.bar.reset();
         self.bar.set_position(done);
         total.inspect(|total| self.bar.set_length(*total));
         if !self.bar.is_hidden() {
-            self.bar.enable_steady_tick(TURN);
+            self.bar.enable_steady_tick(SPINNER_INTERVAL);
         }
     }
 }
 
-impl Observer for Watch<'_> {
+impl Observer for RunProgress<'_> {
     fn phase(&mut self, name: &'static str, total: Option<u64>) {
         self.begin(name, total, 0);
     }
 
-    fn expects(&mut self, total: u64) {
+    fn set_total(&mut self, total: u64) {
         if self.total.is_none() {
             let unit = self.phase.map_or("requests", |(name, _)| unit_of(name));
             self.bar.set_style(style(unit, Some(total), 0));
@@ -166,12 +166,12 @@ impl Observer for Watch<'_> {
         }
     }
 
-    fn recovers(&mut self, pages: u64) {
+    fn recovery_began(&mut self, pages: u64) {
         self.interrupted = (self.phase.map_or(RUNNING, |(name, _)| name), self.total);
         self.begin(RECOVERING, Some(pages), 0);
     }
 
-    fn recovered(&mut self, answered: u64) {
+    fn recovery_ended(&mut self, answered: u64) {
         let (name, total) = self.interrupted;
         self.begin(name, total, answered);
     }
@@ -181,13 +181,13 @@ impl Observer for Watch<'_> {
         !interrupt::asked()
     }
 
-    fn goes_on(&mut self, done: u64) -> bool {
+    fn phase_progress(&mut self, done: u64) -> bool {
         self.bar.set_position(done);
         !interrupt::asked()
     }
 }
 
-impl Drop for Watch<'_> {
+impl Drop for RunProgress<'_> {
     fn drop(&mut self) {
         self.end_phase();
         self.bar.finish_and_clear();

@@ -12,7 +12,7 @@ use wordline_lab::devices::Registry;
 use crate::Program;
 
 /// Options of every command, which the page names once.
-const OF_ALL: [&str; 5] = ["color", "quiet", "verbose", "help", "version"];
+const COMMON_OPTIONS: [&str; 5] = ["color", "quiet", "verbose", "help", "version"];
 
 /// Escapes text for a cell of a table: one line, without syntax of tables or HTML.
 fn cell(text: &str) -> String {
@@ -81,7 +81,8 @@ fn describe(out: &mut String, command: &mut Command, shown: &str) {
     let _ = writeln!(out, "\n{level} `{}`\n", command.get_bin_name().unwrap_or("wordline"));
     let about = command.get_long_about().or(command.get_about()).map(ToString::to_string).unwrap_or_default();
     let _ = writeln!(out, "{about}\n\n```text\n{usage}\n```");
-    let own = |argument: &&Arg| !OF_ALL.contains(&argument.get_id().as_str()) && !argument.is_hide_set();
+    let own =
+        |argument: &&Arg| !COMMON_OPTIONS.contains(&argument.get_id().as_str()) && !argument.is_hide_set();
     let arguments: Vec<&Arg> = command.get_arguments().filter(own).collect();
     table(out, &arguments);
     let after = command
@@ -102,7 +103,7 @@ fn commands() -> String {
     let mut program = Program::command().disable_help_subcommand(true);
     program.build();
     let mut out = String::from(
-        "# Commands\n\nThe commands of `wordline`, as the program describes them; each says the same with `--help`. [Trace options](traces.md), \
+        "# Commands\n\nThe commands of `wordline`, as the program describes them; `--help` prints the same. [Trace options](traces.md), \
          [keys of a device](configuration.md) and [of a study](studies.md) have pages of their own.\n\n| command | does |\n|---|---|\n",
     );
     for command in program.get_subcommands() {
@@ -111,8 +112,10 @@ fn commands() -> String {
         let _ = writeln!(out, "| [`{name}`](#{}) | {} |", name.replace(' ', "-"), cell(&about));
     }
     out += "\n## Options of every command\n";
-    let of_all: Vec<&Arg> =
-        OF_ALL.iter().filter_map(|id| program.get_arguments().find(|one| one.get_id() == id)).collect();
+    let of_all: Vec<&Arg> = COMMON_OPTIONS
+        .iter()
+        .filter_map(|id| program.get_arguments().find(|one| one.get_id() == id))
+        .collect();
     table(&mut out, &of_all);
     let after = program.get_after_help().map(ToString::to_string).unwrap_or_default();
     let _ = writeln!(out, "\n```text\n{after}\n```");
@@ -156,8 +159,8 @@ fn page(policy: &Policy) -> String {
 /// `docs/policies.md`.
 fn policy_list() -> String {
     let mut out = String::from(
-        "# Policies and designs\n\nEvery decision of a device that can be exchanged is a *seam*, with the policies that are built in. A key names the policy; `*` marks the one \
-         that is taken where the key is left out. `wordline policies` prints the same, and the page of each. [Extending](EXTENDING.md) says how to add one.\n",
+        "# Policies and designs\n\nEvery decision of a device that can be exchanged is an *extension point*, with built-in policies. A key names the policy; `*` marks the one \
+         that is used by default. `wordline policies` prints the same, and the page of each. [Extending](EXTENDING.md) says how to add one.\n",
     );
     let mut seam = String::new();
     for policy in policies(&Registry::default()) {

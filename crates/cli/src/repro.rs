@@ -9,14 +9,14 @@ use wordline_experiments::{self as experiments, Experiment, Lab, Library, Option
 use wordline_lab::Error;
 use wordline_lab::devices::Registry;
 use wordline_lab::output::ReportFolder;
-use wordline_lab::sweep::Conduct;
+use wordline_lab::sweep::SweepOptions;
 
 use crate::arguments::{SeedArgument, whole};
 use crate::charts::{Charts, ChartsArguments};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::output::{self, Json, JsonArgument};
-use crate::progress::Steps;
+use crate::progress::ExperimentProgress;
 use crate::provenance::provenance;
 use crate::run::Form;
 use crate::screen;
@@ -94,7 +94,7 @@ impl Arguments {
     fn charts_of(&self, charts: &Charts, experiment: &Experiment) -> Charts {
         match (&self.report, self.charts.folder()) {
             (Some(report), None) => charts.within(&report.join(&experiment.id).join("charts")),
-            _ => charts.of_part(&experiment.id),
+            _ => charts.for_part(&experiment.id),
         }
     }
 }
@@ -122,7 +122,7 @@ pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
     if arguments.all {
         experiments.extend(library.iter());
     }
-    repeat(&experiments, &arguments)
+    run_experiments(&experiments, &arguments)
 }
 
 fn list(library: &Library, json: &JsonArgument) -> Result<(), Failure> {
@@ -138,13 +138,13 @@ fn list(library: &Library, json: &JsonArgument) -> Result<(), Failure> {
 
 /// Runs experiments one after another, the parts of each in parallel. A report that cannot be written does
 /// not suppress the results.
-fn repeat(experiments: &[&Experiment], arguments: &Arguments) -> Result<(), Failure> {
+fn run_experiments(experiments: &[&Experiment], arguments: &Arguments) -> Result<(), Failure> {
     let outputs = [
         ("--json", arguments.json.file.as_deref()),
         ("--report", arguments.report.as_deref()),
         ("--charts", arguments.charts.folder()),
     ];
-    output::apart(&outputs)?;
+    output::check_distinct(&outputs)?;
     let charts = arguments.charts.open(None)?;
     let json = arguments.json.open()?;
     let has_table = !json.is_standard();
@@ -153,21 +153,21 @@ fn repeat(experiments: &[&Experiment], arguments: &Arguments) -> Result<(), Fail
     };
     let mut folders = arguments.report.as_ref().map(claimed).transpose()?.unwrap_or_default().into_iter();
     let form = if experiments.len() == 1 && !arguments.all { Form::One } else { Form::List };
-    let reached = Arc::new(Mutex::new(Reached { outcomes: Vec::new(), json: Some(json), form }));
+    let reached = Arc::new(Mutex::new(PartialResults { outcomes: Vec::new(), json: Some(json), form }));
     let so_far = Arc::clone(&reached);
-    interrupt::hold(move || {
+    interrupt::hold_results(move || {
         if let Err(failure) = lock(&so_far).give() {
             failure.report();
         }
     });
-    interrupt::looks(true);
+    interrupt::set_polling(true);
     let (mut reports, mut surprises) = (Ok(()), 0);
     let lab = Lab::default();
     for experiment in experiments {
         if interrupt::asked() {
             break;
         }
-        let outcome = one(experiment, arguments, &lab)?;
+        let outcome = run_experiment(experiment, arguments, &lab)?;
         match (has_table, arguments.markdown) {
             (false, _) => {}
             (true, true) => output::text(&experiments::markdown(&outcome, &arguments.options()))?,
@@ -201,14 +201,14 @@ fn repeat(experiments: &[&Experiment], arguments: &Arguments) -> Result<(), Fail
 }
 
 /// Results so far.
-struct Reached {
+struct PartialResults {
     outcomes: Vec<Outcome>,
     /// Destination of the output; taken when it is written.
     json: Option<Json>,
     form: Form,
 }
 
-impl Reached {
+impl PartialResults {
     fn give(&mut self) -> Result<(), Failure> {
         match (self.json.take(), &self.outcomes[..], self.form) {
             (None, ..) => Ok(()),
@@ -220,13 +220,13 @@ impl Reached {
     }
 }
 
-fn lock(reached: &Mutex<Reached>) -> MutexGuard<'_, Reached> {
+fn lock(reached: &Mutex<PartialResults>) -> MutexGuard<'_, PartialResults> {
     reached.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn one(experiment: &Experiment, arguments: &Arguments, lab: &Lab) -> Result<Outcome, Failure> {
-    let steps = Steps::new(&experiment.id, arguments.no_progress);
-    let conduct = Conduct {
+fn run_experiment(experiment: &Experiment, arguments: &Arguments, lab: &Lab) -> Result<Outcome, Failure> {
+    let steps = ExperimentProgress::new(&experiment.id, arguments.no_progress);
+    let conduct = SweepOptions {
         threads: arguments.threads as usize,
         stop: interrupt::flag(),
         progress: &|done, total| steps.show(done, total),

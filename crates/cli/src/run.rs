@@ -9,16 +9,16 @@ use wordline_lab::output::{ReportFolder, is_standard};
 use wordline_lab::report::{self, Origin};
 use wordline_lab::snapshot::Snapshot;
 use wordline_lab::summary::Outcome;
-use wordline_lab::{CutAfter, Device, Error, Registry, Summary, Timeline, Window};
+use wordline_lab::{Device, Error, PowerCutPoint, Registry, Summary, Timeline, Window};
 
 use crate::arguments::{DeviceArguments, WorkloadArguments, whole};
 use crate::charts::{Charts, ChartsArguments};
-use crate::failure::{Failure, say};
+use crate::failure::{Failure, print_message};
 use crate::interrupt;
 use crate::output::{self, Json, JsonArgument};
-use crate::progress::Watch;
+use crate::progress::RunProgress;
 use crate::provenance::provenance;
-use crate::screen::{self, Loudness};
+use crate::screen::{self, Verbosity};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -29,7 +29,7 @@ Examples:
   wordline run --from-snapshot steady.snap                  on a device that was saved
   wordline run --config drive.toml --set ftl.over_provisioning=0.28
 
-A trace of one's own is made with `wordline trace gen`.";
+`wordline trace gen` generates a trace.";
 
 /// Runs a trace or a workload on a device and prints the results.
 ///
@@ -94,8 +94,8 @@ pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
     options.log = arguments.log;
     let timeline = arguments.timeline.zip(arguments.timeline_window);
     options.timeline = timeline.map(|(path, window)| Timeline { path, window });
-    let after = arguments.cut_power_after.map(CutAfter::Requests);
-    options.power_cut = after.or(arguments.cut_power_at.map(CutAfter::Time));
+    let after = arguments.cut_power_after.map(PowerCutPoint::Requests);
+    options.power_cut = after.or(arguments.cut_power_at.map(PowerCutPoint::Time));
     let device = match (&arguments.from_snapshot, arguments.device.unnamed()) {
         (Some(file), Some(settings)) => device_of(file, settings, registry)?,
         _ => arguments.device.device(registry, workload.origin.usual_preset())?,
@@ -108,7 +108,7 @@ pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
         ("--timeline", options.timeline.as_ref().map(|timeline| timeline.path.as_path())),
     ];
     let results = arguments.results.open(&others)?;
-    let mut watch = Watch::new(&device.name, arguments.results.no_progress);
+    let mut watch = RunProgress::new(&device.name, arguments.results.no_progress);
     let summary = wordline_lab::run(&device, &workload, &options, &mut watch)?;
     drop(watch);
     interrupt::take();
@@ -120,8 +120,8 @@ pub fn device_of(file: &Path, settings: &[String], registry: &Registry) -> Resul
     if is_standard(file) {
         return Err(Error::Argument {
             what: "--from-snapshot".into(),
-            found: "standard input alone, which is read once".into(),
-            wanted: "--preset or --config beside it".into(),
+            found: "standard input only, which is read once".into(),
+            wanted: "--preset or --config as well".into(),
         });
     }
     Device::of_snapshot(registry, &Snapshot::open(file)?, settings)
@@ -152,11 +152,11 @@ impl ResultArguments {
             ("--report", self.report.as_deref()),
             ("--charts", self.charts.folder()),
         ];
-        output::apart(&[&own, others].concat())?;
+        output::check_distinct(&[&own, others].concat())?;
         let charts = self.charts.open(self.report.as_deref())?;
         let report = self.report.as_deref().map(ReportFolder::claim).transpose()?;
         if let Some(report) = report.as_ref().filter(|report| report.replaces()) {
-            say(&format!("note: {}: takes the place of the report there", report.path().display()));
+            print_message(&format!("note: {}: replaces the report there", report.path().display()));
         }
         let taken = others.iter().any(|(_, path)| path.is_some_and(is_standard));
         let json = self.json.open()?;
@@ -178,7 +178,7 @@ impl Results {
         });
         let drawn = self.charts.map_or(Ok(()), |charts| charts.give(&report::charts(runs)));
         let printed = if self.has_table { output::table(&table(runs, form)) } else { Ok(()) };
-        let written = self.json.give_text(|| json);
+        let written = self.json.emit_text(|| json);
         page?;
         drawn?;
         written?;
@@ -192,7 +192,7 @@ impl Results {
 /// them.
 fn table(runs: &[Summary], form: Form) -> String {
     let without = |run: &Summary| Summary { notes: Vec::new(), ..run.clone() };
-    let runs = match screen::is_at_least(Loudness::Usual) {
+    let runs = match screen::is_at_least(Verbosity::Normal) {
         true => Cow::Borrowed(runs),
         false => runs.iter().map(without).collect(),
     };

@@ -24,26 +24,26 @@ pub enum Stream {
 /// Verbosity of standard error beside errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
-pub enum Loudness {
+pub enum Verbosity {
     /// Nothing.
     Quiet,
     /// Notes, and progress on a terminal.
-    Usual,
+    Normal,
     /// Phases and their times as well.
     Verbose,
 }
 
 /// Verbosity of the program, as requested.
-static LOUDNESS: AtomicU8 = AtomicU8::new(Loudness::Usual as u8);
+static VERBOSITY: AtomicU8 = AtomicU8::new(Verbosity::Normal as u8);
 
 /// Sets the verbosity.
-pub fn set_loudness(loudness: Loudness) {
-    LOUDNESS.store(loudness as u8, Ordering::Relaxed);
+pub fn set_verbosity(loudness: Verbosity) {
+    VERBOSITY.store(loudness as u8, Ordering::Relaxed);
 }
 
 /// Whether the verbosity is at least `loudness`.
-pub fn is_at_least(loudness: Loudness) -> bool {
-    LOUDNESS.load(Ordering::Relaxed) >= loudness as u8
+pub fn is_at_least(loudness: Verbosity) -> bool {
+    VERBOSITY.load(Ordering::Relaxed) >= loudness as u8
 }
 
 /// Escape sequences, as cargo and clap use them.
@@ -100,7 +100,7 @@ pub fn columns() -> Option<u16> {
 }
 
 /// Columns of help without a terminal: those of an ordinary one.
-pub const PIPED: u16 = 80;
+pub const PIPED_WIDTH: u16 = 80;
 
 /// Columns for results, which always have a width: 100 without a terminal, chosen.
 pub fn width() -> u16 {
@@ -175,13 +175,13 @@ pub fn message(line: &str) -> String {
 }
 
 /// Colours an escaped table: headings bold above their rules, rules dim, verdicts by their value.
-pub fn painted(table: &str) -> String {
+pub fn colour_table(table: &str) -> String {
     let lines: Vec<&str> = table.lines().collect();
     let mut out = String::with_capacity(table.len() + table.len() / 4);
     for (n, line) in lines.iter().enumerate() {
         let next = lines.get(n + 1).copied().unwrap_or_default();
         match line {
-            line if has_rule(line) => out += &ruled(line),
+            line if has_rule(line) => out += &dim_rules(line),
             line if has_rule(next) => out += &head(line, next),
             line if is_group(line) => out += &format!("{BOLD}{line}{RESET}"),
             line => out += &cells(line),
@@ -207,7 +207,7 @@ fn is_group(line: &str) -> bool {
 }
 
 /// Dims the rules of a line.
-fn ruled(line: &str) -> String {
+fn dim_rules(line: &str) -> String {
     runs(line, is_rule)
         .into_iter()
         .map(|(is_rule, run)| if is_rule { format!("{DIM}{run}{RESET}") } else { run })
@@ -283,7 +283,7 @@ mod tests {
     #[test]
     fn colours_change_no_letter() {
         let table = " Host            Busy\n────────        ──────\n reads  3        a  b\n\nFLASH\n x  within  outside\n";
-        let plain = painted(table);
+        let plain = colour_table(table);
         for mark in [BOLD, DIM, GREEN, RED] {
             assert!(plain.contains(mark), "{plain:?}");
         }

@@ -14,7 +14,7 @@ use crate::arguments::{DeviceArguments, SeedArgument};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::output::{self, Json, JsonArgument};
-use crate::progress::Watch;
+use crate::progress::RunProgress;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -78,12 +78,12 @@ pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
 fn make(arguments: Make, registry: &Registry) -> Result<(), Failure> {
     let Make { to, device, precondition, seed, json, no_progress } = arguments;
     let device = device.device(registry, DEFAULT_PRESET)?;
-    output::apart(&[("the snapshot", Some(&to)), ("--json", json.file.as_deref())])?;
+    output::check_distinct(&[("the snapshot", Some(&to)), ("--json", json.file.as_deref())])?;
     let (saved, json) = (Output::open(&to)?, json.open()?);
-    let mut watch = Watch::new(&device.name, no_progress);
+    let mut watch = RunProgress::new(&device.name, no_progress);
     make_snapshot(&device, precondition, seed.seed, saved, &mut watch)?;
     drop(watch);
-    interrupt::looks(false);
+    interrupt::set_polling(false);
     // A snapshot that went through a pipe cannot be read again.
     if to.is_file() { show(&to, json, registry) } else { Ok(()) }
 }

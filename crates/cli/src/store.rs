@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use serde_json::json;
-use wordline_studies::{self as studies, Checked};
+use wordline_studies::{self as studies, CheckReport};
 
 use crate::failure::Failure;
 use crate::output::{self, JsonArgument};
@@ -26,15 +26,15 @@ pub struct Arguments {
 enum Command {
     /// Reads every file of a store, and lists the damaged ones, with the reason. Changes nothing. The exit
     /// code is 1 if there are any.
-    Check(Of),
+    Check(StoreArguments),
     /// Moves the files that `check` lists into the folder `damaged` of the store. Nothing is deleted or
     /// overwritten; a study that is started again repeats those runs. The exit code is 0, also if files were
     /// moved.
-    Repair(Of),
+    Repair(StoreArguments),
 }
 
 #[derive(Args)]
-struct Of {
+struct StoreArguments {
     /// Folder of the store.
     #[arg(value_name = "DIR")]
     store: PathBuf,
@@ -45,16 +45,16 @@ struct Of {
 /// Runs the command.
 pub fn handle(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.command {
-        Command::Check(Of { store, json }) => {
+        Command::Check(StoreArguments { store, json }) => {
             let checked = studies::check(store)?;
             output::json_or_text(json, &checked, || text(&checked))?;
             if checked.damage.is_empty() { Ok(()) } else { Err(Failure::Verdict) }
         }
-        Command::Repair(Of { store, json }) => {
+        Command::Repair(StoreArguments { store, json }) => {
             let (checked, moved) = studies::repair(store)?;
             let value = json!({ "runs": checked.runs, "damage": checked.damage, "moved": moved });
             output::json_or_text(json, &value, || {
-                let line = |moved: &studies::Moved| {
+                let line = |moved: &studies::MovedFile| {
                     format!("{} is now {}\n", moved.from.display(), moved.to.display())
                 };
                 text(&checked) + &moved.iter().map(line).collect::<String>()
@@ -63,7 +63,7 @@ pub fn handle(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-fn text(Checked { runs, damage }: &Checked) -> String {
+fn text(CheckReport { runs, damage }: &CheckReport) -> String {
     let line = |damage: &studies::Damage| format!("{}: found {}\n", damage.file.display(), damage.reason);
     let lines: String = damage.iter().map(line).collect();
     let count = |count: usize, of: &str| format!("{count} {of}{}", if count == 1 { "" } else { "s" });

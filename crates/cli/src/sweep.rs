@@ -7,8 +7,10 @@ use wordline_kernel::Bytes;
 use wordline_lab::WarmUp;
 use wordline_lab::devices::Registry;
 use wordline_lab::output::ReportFolder;
-use wordline_lab::sweep::Conduct;
-use wordline_studies::{self as studies, Asked, Elsewhere, Progress, Repeat, RunsForm, Store, Study, Table};
+use wordline_lab::sweep::SweepOptions;
+use wordline_studies::{
+    self as studies, Progress, Repeat, RunExecutor, RunsForm, Store, Study, StudyArguments, Table,
+};
 
 use crate::arguments::{SeedArgument, whole};
 use crate::charts::ChartsArguments;
@@ -16,7 +18,7 @@ use crate::cluster::Cluster;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::output::{self, JsonArgument};
-use crate::progress::Steps;
+use crate::progress::ExperimentProgress;
 use crate::provenance::provenance;
 use crate::screen;
 
@@ -29,10 +31,10 @@ Examples:
   wordline sweep study.toml --store runs --cluster tcp://head:8786";
 
 /// Default device.
-const USUAL_PRESET: &str = "nvme-tlc";
+const DEFAULT_PRESET: &str = "nvme-tlc";
 
 /// Default workload.
-const USUAL_WORKLOAD: &str = "mixed-70-30";
+const DEFAULT_WORKLOAD: &str = "mixed-70-30";
 
 /// Runs a device over varied keys, each combination with each seed, and prints the means.
 ///
@@ -57,7 +59,7 @@ pub struct Arguments {
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<String>,
     /// A built-in workload; see `wordline workloads list`.
-    #[arg(long, value_name = "NAME", default_value = USUAL_WORKLOAD)]
+    #[arg(long, value_name = "NAME", default_value = DEFAULT_WORKLOAD)]
     workload: String,
     /// Number of requests of each run.
     #[arg(long, value_name = "N", value_parser = whole::<u64, 1>)]
@@ -145,9 +147,9 @@ impl Arguments {
             }
             None => {
                 let (of_file, device) = studies::device_of(self.config.as_deref(), &self.settings)?;
-                let usual = || self.config.is_none().then(|| USUAL_PRESET.to_owned());
+                let usual = || self.config.is_none().then(|| DEFAULT_PRESET.to_owned());
                 let vary = self.vary.iter().map(|argument| studies::axis_of(argument));
-                let asked = Asked {
+                let asked = StudyArguments {
                     preset: self.preset.clone().or(of_file).or_else(usual),
                     workload: &self.workload,
                     requests: self.requests,
@@ -158,7 +160,7 @@ impl Arguments {
                     repeat: Repeat { first: self.seed.seed, seeds: self.seeds.unwrap_or(1), until: None },
                     columns: self.columns.clone(),
                 };
-                Study::of_arguments(registry, device, asked)?
+                Study::from_arguments(registry, device, asked)?
             }
         };
         study.traces.clone_from(&self.traces);
@@ -183,12 +185,12 @@ pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
         ("--charts", arguments.charts.folder()),
         ("--store", arguments.store.as_deref()),
     ];
-    output::apart(&outputs)?;
+    output::check_distinct(&outputs)?;
     arguments.runs.as_deref().map(RunsForm::of).transpose()?;
     let store = arguments.store.as_deref().map_or_else(|| Ok(Store::in_memory()), Store::open)?;
     let provenance = provenance();
     if arguments.plan {
-        return say_plan(&studies::plan(&study, &store, &provenance.program())?, &arguments);
+        return print_plan(&studies::plan(&study, &store, &provenance.program())?, &arguments);
     }
     let program = provenance.program();
     let connect =
@@ -197,14 +199,14 @@ pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
     let charts = arguments.charts.open(arguments.report.as_deref())?;
     let json = arguments.json.open()?;
     let report = arguments.report.as_deref().map(ReportFolder::claim).transpose()?;
-    interrupt::looks(true);
-    let steps = Steps::new(&study.title, arguments.no_progress);
-    let conduct = Conduct {
+    interrupt::set_polling(true);
+    let steps = ExperimentProgress::new(&study.title, arguments.no_progress);
+    let conduct = SweepOptions {
         threads: arguments.threads as usize,
         stop: interrupt::flag(),
         progress: &|done, total| steps.show(done, total),
     };
-    let elsewhere = cluster.as_ref().map(|cluster| cluster as &dyn Elsewhere);
+    let elsewhere = cluster.as_ref().map(|cluster| cluster as &dyn RunExecutor);
     let progress = Progress { conduct, again: arguments.again, elsewhere };
     let table = studies::run(&study, &store, &program, &progress)?;
     drop(cluster);
@@ -234,7 +236,7 @@ fn verdict(table: &Table) -> Result<(), Failure> {
     }
 }
 
-fn say_plan(plan: &studies::Plan, arguments: &Arguments) -> Result<(), Failure> {
+fn print_plan(plan: &studies::Plan, arguments: &Arguments) -> Result<(), Failure> {
     let studies::Plan { runs, further, done, failed, seconds_left, memory, at_once } = *plan;
     let failed = if failed > 0 { format!(", {failed} of them failed") } else { String::new() };
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);

@@ -18,9 +18,9 @@ use wordline_lab::trace::{
 use wordline_lab::{Origin, Registry, RunOptions, Workload};
 
 use crate::arguments::{DeviceArguments, FormatArguments, SeedArgument, whole};
-use crate::failure::{Failure, say};
+use crate::failure::{Failure, print_message};
 use crate::output::{self, Json, JsonArgument};
-use crate::progress::{WRITING, Watch};
+use crate::progress::{RunProgress, WRITING};
 use crate::screen;
 
 const EXAMPLES: &str = "\
@@ -124,30 +124,30 @@ pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
 }
 
 /// Prints the notes on a trace to standard error.
-fn tell(name: &str, notes: &[String]) {
+fn print_notes(name: &str, notes: &[String]) {
     for note in notes {
-        say(&format!("note: {name}: {note}"));
+        print_message(&format!("note: {name}: {note}"));
     }
 }
 
 /// Returns a callback that shows the read progress of a trace, from its first call on.
-fn reading(watch: &mut Watch<'_>) -> impl FnMut(Progress) {
+fn read_progress(watch: &mut RunProgress<'_>) -> impl FnMut(Progress) {
     let mut begun = false;
     move |progress| {
         if !std::mem::replace(&mut begun, true) {
             watch.phase(READING, progress.of);
         }
-        watch.goes_on(progress.bytes);
+        watch.phase_progress(progress.bytes);
     }
 }
 
 fn info(arguments: &Info) -> Result<(), Failure> {
     let profile = arguments.profile.as_deref().map(Profile::named).transpose()?;
     let name = arguments.file.display().to_string();
-    let mut watch = Watch::new(&name, false);
+    let mut watch = RunProgress::new(&name, false);
     let (stream, statistics) = {
-        let mut told = reading(&mut watch);
-        let mut stream = trace::open_told(&arguments.file, &arguments.format.options()?, &mut told)?;
+        let mut told = read_progress(&mut watch);
+        let mut stream = trace::open_with_progress(&arguments.file, &arguments.format.options()?, &mut told)?;
         told(stream.progress());
         let statistics = Statistics::of_stream(&mut stream, &mut told)?;
         (stream, statistics)
@@ -160,7 +160,7 @@ fn info(arguments: &Info) -> Result<(), Failure> {
             "footprints and updates are of one in {one_in} stretches of 2 MiB, off by about 1%"
         ));
     }
-    tell(&stream.name(), &notes);
+    print_notes(&stream.name(), &notes);
     let published = profile.map(|profile| published(&profile, &statistics));
     let value = json!({
         "name": stream.name(), "source": stream.source(), "format": stream.format(), "notes": notes,
@@ -199,24 +199,24 @@ fn published(profile: &Profile, statistics: &Statistics) -> Vec<Value> {
 }
 
 fn convert(arguments: &Convert) -> Result<(), Failure> {
-    let target = Writing::open(&arguments.to, arguments.to_format, &arguments.json)?;
+    let target = TraceOutput::open(&arguments.to, arguments.to_format, &arguments.json)?;
     let name = arguments.from.display().to_string();
-    let mut watch = Watch::new(&name, target.is_quiet());
+    let mut watch = RunProgress::new(&name, target.is_quiet());
     let options = arguments.format.options()?;
-    let trace = trace::prepare(&arguments.from, &options, None, &mut reading(&mut watch))?;
+    let trace = trace::prepare(&arguments.from, &options, None, &mut read_progress(&mut watch))?;
     drop(watch);
-    tell(&trace.name, &trace.notes);
+    print_notes(&trace.name, &trace.notes);
     let survey = trace.survey;
     // If a trace was not surveyed completely, later requests may have more fields than the first.
     let has_more = survey.has_processors || survey.has_streams || !survey.is_whole;
     let total = survey.is_whole.then_some(survey.requests);
     target.write((trace.requests, total), trace.generated.as_ref(), has_more)?;
-    tell(&trace.name, &trace.late_notes.take());
+    print_notes(&trace.name, &trace.late_notes.take());
     Ok(())
 }
 
 fn generate(arguments: &Generate, registry: &Registry) -> Result<(), Failure> {
-    let target = Writing::open(&arguments.to, arguments.to_format, &arguments.json)?;
+    let target = TraceOutput::open(&arguments.to, arguments.to_format, &arguments.json)?;
     let origin = Origin::Named(arguments.name.clone());
     let profile = Profile::named(&arguments.name);
     let generated =
@@ -243,19 +243,19 @@ fn generate(arguments: &Generate, registry: &Registry) -> Result<(), Failure> {
 }
 
 /// Requests between two updates of the bar. Chosen: a few milliseconds of work.
-const TOLD_EVERY: u64 = 4_096;
+const PROGRESS_INTERVAL: u64 = 4_096;
 
 /// Open destination of a trace, and of the report on it.
-struct Writing<'a> {
+struct TraceOutput<'a> {
     to: &'a Path,
     target: TraceFile,
     format: TargetFormat,
     json: Json,
 }
 
-impl<'a> Writing<'a> {
+impl<'a> TraceOutput<'a> {
     fn open(to: &'a Path, format: TargetFormat, json: &JsonArgument) -> Result<Self, Failure> {
-        output::apart(&[("the trace", Some(to)), ("--json", json.file.as_deref())])?;
+        output::check_distinct(&[("the trace", Some(to)), ("--json", json.file.as_deref())])?;
         Ok(Self { to, target: TraceFile::open(to)?, format, json: json.open()? })
     }
 
@@ -273,11 +273,11 @@ impl<'a> Writing<'a> {
     ) -> Result<(), Failure> {
         let is_standard = self.target.is_standard();
         let name = self.to.display().to_string();
-        let mut watch = Watch::new(&name, self.is_quiet());
+        let mut watch = RunProgress::new(&name, self.is_quiet());
         watch.phase(WRITING, total);
         let counted = (1_u64..).zip(requests).map(|(number, request)| {
-            if number.is_multiple_of(TOLD_EVERY) {
-                watch.goes_on(number);
+            if number.is_multiple_of(PROGRESS_INTERVAL) {
+                watch.phase_progress(number);
             }
             request
         });
@@ -285,13 +285,13 @@ impl<'a> Writing<'a> {
         drop(watch);
         if let (true, Some(generated)) = (report.mark_lost, generated) {
             let format = self.format.name();
-            say(&format!(
-                "note: generated from {generated}; format {format} has no place to say so, csv has"
+            print_message(&format!(
+                "note: generated from {generated}; format {format} cannot record that, csv can"
             ));
         }
         let text = written(self.to, self.format.name(), &report);
         if is_standard {
-            say(&text);
+            print_message(&text);
             self.json.give(&report)
         } else {
             self.json.or_table(&report, || text)
@@ -304,7 +304,7 @@ fn written(to: &Path, format: &str, report: &WriteReport) -> String {
     let to = if is_standard(to) { "standard output".into() } else { to.display().to_string() };
     let mut text = format!("{to}: {} written as {format}", counted(report.written, "request"));
     for (count, what) in [
-        (report.left_out, "left out, for which the format has no word"),
+        (report.left_out, "dropped, as the format cannot express them"),
         (report.widened, "widened to whole sectors"),
     ] {
         if count > 0 {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use wordline_lab::output::ReportFolder;
 use wordline_lab::report::Origin;
-use wordline_lab::sweep::Conduct;
+use wordline_lab::sweep::SweepOptions;
 use wordline_lab::why::{self, REQUESTS};
 use wordline_lab::{Error, Registry, Workload};
 
@@ -13,8 +13,8 @@ use crate::arguments::{DeviceArguments, WorkloadArguments, whole};
 use crate::charts::ChartsArguments;
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::output::{self, JsonArgument, signed};
-use crate::progress::{Steps, Watch};
+use crate::output::{self, JsonArgument, with_provenance};
+use crate::progress::{ExperimentProgress, RunProgress};
 use crate::provenance::provenance;
 use crate::run::device_of;
 use crate::screen;
@@ -80,18 +80,18 @@ pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
         ("--report", arguments.report.as_deref()),
         ("--charts", arguments.charts.folder()),
     ];
-    output::apart(&outputs)?;
+    output::check_distinct(&outputs)?;
     let charts = arguments.charts.open(arguments.report.as_deref())?;
     let report = arguments.report.as_deref().map(ReportFolder::claim).transpose()?;
     let json = arguments.json.open()?;
-    interrupt::looks(true);
-    let steps = Steps::new(&device.name, arguments.no_progress);
-    let conduct = Conduct {
+    interrupt::set_polling(true);
+    let steps = ExperimentProgress::new(&device.name, arguments.no_progress);
+    let conduct = SweepOptions {
         threads: arguments.threads as usize,
         stop: interrupt::flag(),
         progress: &|done, total| steps.show(done, total),
     };
-    let mut watch = Watch::new(&device.name, arguments.no_progress);
+    let mut watch = RunProgress::new(&device.name, arguments.no_progress);
     let answer = why::why(&device, &workload, &options, &conduct, &mut watch)?;
     drop(watch);
     drop(steps);
@@ -99,7 +99,7 @@ pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
     let page = report.map_or(Ok(()), |folder| {
         let provenance = provenance();
         let origin = Origin { config: &device.text, command: &provenance.command_line() };
-        why::write(folder, &answer, signed(&answer), origin, &provenance)
+        why::write(folder, &answer, with_provenance(&answer), origin, &provenance)
     });
     let drawn = charts.map_or(Ok(()), |charts| charts.give(&[why::chart(&answer)]));
     let printed = json.or_table(&answer, || why::table(&answer, screen::width()));

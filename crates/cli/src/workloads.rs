@@ -69,7 +69,7 @@ pub fn handle(arguments: Arguments) -> Result<(), Failure> {
             let generated = Generated::named(&name).ok_or_else(|| Error::Argument {
                 what: "workload".into(),
                 found: format!("`{name}`"),
-                wanted: workload::one_of_all(&name),
+                wanted: workload::list_all_names(&name),
             })?;
             output::json_or_text(&json, &generated, || {
                 toml::to_string(&generated).expect("a workload was read from TOML")

@@ -8,8 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::state;
 use wordline_lab::devices::{DesignType, Registry};
-use wordline_ssd::design::{Needs, Seam, View};
-use wordline_ssd::policy::placement::{RowId, RowSet};
+use wordline_ssd::design::{ExtensionPoint, Needs, View};
+use wordline_ssd::policy::placement::{PlaneGroupId, PlaneGroupSet};
 use wordline_ssd::{Config, Design};
 
 /// Places programs on a plane group that does not exist, after some valid ones.
@@ -26,12 +26,16 @@ impl Design for Wrong {
     }
 
     fn needs(&self) -> Needs {
-        Needs::of(&[Seam::Place])
+        Needs::of(&[ExtensionPoint::Place])
     }
 
-    fn place(&mut self, rows: &RowSet, _: &mut View<'_>) -> RowId {
+    fn place(&mut self, rows: &PlaneGroupSet, _: &mut View<'_>) -> PlaneGroupId {
         self.placed += 1;
-        if self.placed > self.right { RowId(1_000) } else { rows.next_from(RowId(0)).expect("there is one") }
+        if self.placed > self.right {
+            PlaneGroupId(1_000)
+        } else {
+            rows.next_from(PlaneGroupId(0)).expect("there is one")
+        }
     }
 }
 
@@ -71,7 +75,7 @@ fn a_wrong_answer_ends_a_run_with_exit_code_1() {
     let text = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{text}");
     for part in [
-        "the design wrong answered `place` wrongly: found row 1000, wanted one of the rows that take a program unit",
+        "the design wrong answered `place` wrongly: found row 1000, wanted one of the plane groups that accept a program unit",
         "To reproduce it:",
         "seed: ",
         "designs = [\"wrong\"]",

@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use toml::{Table, Value};
 use wordline_kernel::{Complaints, one_of};
-use wordline_ssd::design::{Combination, Seam};
+use wordline_ssd::design::{Combination, ExtensionPoint};
 use wordline_ssd::{Config, DeviceFile, Parts};
 
 use crate::registry::{Designs, Settings};
@@ -40,12 +40,12 @@ pub struct DesignsFile {
     /// Settings by design.
     settings: BTreeMap<String, Table>,
     /// Whether the configuration leaves the GC watermarks, start and stop, open.
-    open_marks: [bool; 2],
+    open_watermarks: [bool; 2],
 }
 
 /// The designs of a checked device.
 #[derive(Clone, Debug, Default)]
-pub struct Chosen {
+pub struct SelectedDesigns {
     file: DesignsFile,
     /// All designs by name, each once.
     all: Vec<(String, Arc<dyn Settings>)>,
@@ -54,7 +54,7 @@ pub struct Chosen {
 }
 
 /// Rejects a table for the design that `[design]` names: its settings stand beside its name.
-fn refuse_own_table(name: &str, settings: &mut Table, wrong: &mut Complaints) {
+fn reject_own_table(name: &str, settings: &mut Table, wrong: &mut Complaints) {
     let Some(Value::Table(own)) = settings.get(name) else { return };
     for (key, value) in own {
         let wanted = format!("{DESIGN}.{key}: beside {DESIGN}.name stand the settings of that design");
@@ -72,11 +72,11 @@ impl DesignsFile {
         let mut wrong = Complaints::default();
         let mut file = Self::default();
         if let Some(names) = device.remove(DESIGNS) {
-            file.of_device = listed(names, DESIGNS, &mut wrong);
+            file.of_device = design_names(names, DESIGNS, &mut wrong);
         }
         if let Some(decides) = device.remove(DECIDES) {
             let Value::Table(decides) = decides else {
-                wrong.add(DECIDES, decides, "a table with the name of a design for each seam");
+                wrong.add(DECIDES, decides, "a table with the name of a design for each extension point");
                 return Err(wrong);
             };
             let text = |(seam, name): (String, Value)| (seam, name.as_str().unwrap_or_default().to_owned());
@@ -86,13 +86,13 @@ impl DesignsFile {
             device.get_mut("pools").and_then(Value::as_array_mut).into_iter().flatten().enumerate()
         {
             if let Some(names) = pool.as_table_mut().and_then(|pool| pool.remove(DESIGNS)) {
-                file.of_pools.insert(n, listed(names, &format!("pools[{n}].{DESIGNS}"), &mut wrong));
+                file.of_pools.insert(n, design_names(names, &format!("pools[{n}].{DESIGNS}"), &mut wrong));
             }
         }
         if let Some(settings) = device.remove(DESIGN) {
             file.take_settings(settings, &mut wrong);
         }
-        wrong.or_ok(file)
+        wrong.into_result(file)
     }
 
     fn take_settings(&mut self, settings: Value, wrong: &mut Complaints) {
@@ -112,7 +112,7 @@ impl DesignsFile {
             );
             self.is_named_by_settings = true;
             self.of_device = vec![text_of(&name)];
-            refuse_own_table(&text_of(&name), &mut settings, wrong);
+            reject_own_table(&text_of(&name), &mut settings, wrong);
             self.settings.insert(text_of(&name), settings);
             return;
         }
@@ -131,8 +131,8 @@ impl DesignsFile {
 
     /// Notes which GC watermarks, start and stop, the configuration sets; the others follow from the streams
     /// of the designs.
-    pub fn note_marks(&mut self, are_chosen: [bool; 2]) {
-        self.open_marks = are_chosen.map(|is_chosen| !is_chosen);
+    pub fn note_watermarks(&mut self, are_chosen: [bool; 2]) {
+        self.open_watermarks = are_chosen.map(|is_chosen| !is_chosen);
     }
 
     /// Puts the design keys back into the table of a device.
@@ -171,14 +171,18 @@ impl DesignsFile {
     ///
     /// # Errors
     /// Every key that is invalid, of the device or of a design.
-    pub fn check(mut self, designs: &Designs, device: DeviceFile) -> Result<(Config, Chosen), Complaints> {
+    pub fn check(
+        mut self,
+        designs: &Designs,
+        device: DeviceFile,
+    ) -> Result<(Config, SelectedDesigns), Complaints> {
         let device = DeviceFile { demands: None, ..device };
         let mut wrong = Complaints::default();
         let all = self.read(designs, &mut wrong);
         self.check_decisions(&mut wrong);
-        wrong.or_ok(())?;
+        wrong.into_result(())?;
         if all.is_empty() {
-            return Ok((device.check()?, Chosen { file: self, all, known: designs.clone() }));
+            return Ok((device.check()?, SelectedDesigns { file: self, all, known: designs.clone() }));
         }
         let config = device.check()?;
         let mut wrong = Complaints::default();
@@ -188,21 +192,22 @@ impl DesignsFile {
             }
             self.settings.insert(name.clone(), settings.table());
         }
-        wrong.or_ok(())?;
-        let chosen = Chosen { file: self, all, known: designs.clone() };
+        wrong.into_result(())?;
+        let chosen = SelectedDesigns { file: self, all, known: designs.clone() };
         let parts = chosen.parts(Parts::of(&config), &config);
-        let config = chosen.file.with_marks(config, &parts);
-        let config =
-            config.and_then(|config| parts.check(&config)).map_err(|wrong| chosen.file.told(wrong))?;
-        let file = DesignsFile { open_marks: [false; 2], ..chosen.file };
-        Ok((config, Chosen { file, ..chosen }))
+        let config = chosen.file.with_watermarks(config, &parts);
+        let config = config
+            .and_then(|config| parts.check(&config))
+            .map_err(|wrong| chosen.file.with_written_keys(wrong))?;
+        let file = DesignsFile { open_watermarks: [false; 2], ..chosen.file };
+        Ok((config, SelectedDesigns { file, ..chosen }))
     }
 
     /// Raises the open GC watermarks of a device to what the streams of these parts require.
-    fn with_marks(&self, mut config: Config, parts: &Parts) -> Result<Config, Complaints> {
+    fn with_watermarks(&self, mut config: Config, parts: &Parts) -> Result<Config, Complaints> {
         let mut file = config.file.clone();
         file.demands = Some(parts.demands(config.pools.count())?);
-        file.raise_marks(self.open_marks.map(|is_open| !is_open));
+        file.raise_watermarks(self.open_watermarks.map(|is_open| !is_open));
         config.file.ftl.gc = file.ftl.gc;
         Ok(config)
     }
@@ -238,7 +243,7 @@ impl DesignsFile {
             };
             wrong.add(
                 format!("{DESIGN}.{name}"),
-                "settings of a design that the device does not name",
+                "settings of a design that the device does not use",
                 wanted,
             );
         }
@@ -259,9 +264,9 @@ impl DesignsFile {
     }
 
     fn check_decisions(&self, wrong: &mut Complaints) {
-        let seams = Seam::ALL.map(Seam::name);
+        let seams = ExtensionPoint::ALL.map(ExtensionPoint::name);
         for seam in self.decides.keys().filter(|seam| !seams.contains(&seam.as_str())) {
-            wrong.add(format!("{DECIDES}.{seam}"), "no question that designs answer", one_of(seam, &seams));
+            wrong.add(format!("{DECIDES}.{seam}"), "no extension point of designs", one_of(seam, &seams));
         }
     }
 
@@ -278,7 +283,7 @@ impl DesignsFile {
     }
 
     /// Renames keys in complaints to the ones that were written.
-    fn told(&self, mut wrong: Complaints) -> Complaints {
+    fn with_written_keys(&self, mut wrong: Complaints) -> Complaints {
         for complaint in &mut wrong.0 {
             if self.is_named_by_settings && complaint.key == DESIGNS {
                 complaint.key = format!("{DESIGN}.name");
@@ -293,7 +298,7 @@ fn text_of(value: &Value) -> String {
 }
 
 /// A list of design names.
-fn listed(names: Value, key: &str, wrong: &mut Complaints) -> Vec<String> {
+fn design_names(names: Value, key: &str, wrong: &mut Complaints) -> Vec<String> {
     match names {
         Value::Array(names) if names.iter().all(Value::is_str) => names.iter().map(text_of).collect(),
         other => {
@@ -303,7 +308,7 @@ fn listed(names: Value, key: &str, wrong: &mut Complaints) -> Vec<String> {
     }
 }
 
-impl Chosen {
+impl SelectedDesigns {
     /// The configuration, with all settings.
     pub fn file(&self) -> &DesignsFile {
         &self.file
@@ -336,9 +341,9 @@ impl Chosen {
             .into_iter()
             .fold(Combination::of(device), |all, (_, settings)| all.and(settings.build(config)));
         let in_pools = self.file.of_pools.iter().fold(all, |all, (n, names)| all.in_pool(n + 1, names));
-        let seam_of = |name: &str| Seam::ALL.into_iter().find(|seam| seam.name() == name);
+        let seam_of = |name: &str| ExtensionPoint::ALL.into_iter().find(|seam| seam.name() == name);
         let decisions = self.file.decides.iter().filter_map(|(seam, name)| Some((seam_of(seam)?, name)));
-        decisions.fold(in_pools, |all, (seam, name)| all.deciding(seam, name))
+        decisions.fold(in_pools, |all, (seam, name)| all.with_decider(seam, name))
     }
 
     /// The parts of a device of `config`: `base` with these designs.

@@ -8,7 +8,7 @@ pub mod cubeftl;
 mod registry;
 pub mod ressd;
 
-pub use configured::{Chosen, DesignsFile};
+pub use configured::{DesignsFile, SelectedDesigns};
 pub use registry::{DesignType, Designs, Entry, Settings};
 
 /// Key of the designs of a device: a list of names.

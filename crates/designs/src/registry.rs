@@ -92,7 +92,7 @@ impl Designs {
             T::NAME
         );
         let mut entries = Vec::clone(&self.0);
-        entries.push(Arc::new(Of::<T>(PhantomData)));
+        entries.push(Arc::new(TypedEntry::<T>(PhantomData)));
         Self(Arc::new(entries))
     }
 
@@ -146,9 +146,9 @@ pub trait Settings: fmt::Debug + Send + Sync {
     fn table(&self) -> Table;
 }
 
-struct Of<T>(PhantomData<fn() -> T>);
+struct TypedEntry<T>(PhantomData<fn() -> T>);
 
-impl<T: DesignType> Entry for Of<T> {
+impl<T: DesignType> Entry for TypedEntry<T> {
     fn name(&self) -> &'static str {
         T::NAME
     }
@@ -179,19 +179,19 @@ impl<T: DesignType> Entry for Of<T> {
             wrong.add("", error.message().trim(), format!("the settings of {}", T::NAME));
             wrong
         })?;
-        Ok(Arc::new(Read::<T>(file)))
+        Ok(Arc::new(TypedSettings::<T>(file)))
     }
 }
 
-struct Read<T: DesignType>(T::File);
+struct TypedSettings<T: DesignType>(T::File);
 
-impl<T: DesignType> fmt::Debug for Read<T> {
+impl<T: DesignType> fmt::Debug for TypedSettings<T> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(out)
     }
 }
 
-impl<T: DesignType> Settings for Read<T> {
+impl<T: DesignType> Settings for TypedSettings<T> {
     fn check(&self, config: &Config) -> Result<(), Complaints> {
         T::check(&self.0, config)
     }

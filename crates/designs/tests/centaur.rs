@@ -9,9 +9,9 @@ use wordline_kernel::{Bytes, Duration, Seed};
 use wordline_nand::geometry::Layout;
 use wordline_nand::part::{PartFile, SlcTiming};
 use wordline_ssd::config::{BufferFile, FrontFile, FtlFile, SlcCacheFile};
-use wordline_ssd::lifetime::Worn;
+use wordline_ssd::lifetime::PoolWear;
 use wordline_ssd::policy::frontier::FrontierKind;
-use wordline_ssd::policy::router::{Outgoing, RouterKind};
+use wordline_ssd::policy::router::{HostPage, RouterKind};
 use wordline_ssd::pools::{PoolFile, PoolState};
 use wordline_ssd::{Config, DeviceFile, HostWrite, Operation, contract};
 
@@ -140,13 +140,13 @@ fn an_slc_cache_in_the_first_pool_and_a_mixed_order_of_word_lines_go_beside_cent
 
 /// Pools whose blocks were erased `first` and `second` times.
 fn worn(first: u64, second: u64) -> [PoolState; 2] {
-    let worn = |erases| Worn { erases, blocks: 1_000, endurance: 1_000 };
+    let worn = |erases| PoolWear { erases, blocks: 1_000, endurance: 1_000 };
     [first, second].map(|erases| PoolState { worn: worn(erases), ..PoolState::default() })
 }
 
 /// A piece of so many sectors, written by one host write.
-fn piece(sectors: u32, pools: &[PoolState]) -> Outgoing<'_> {
-    Outgoing { sectors, request: HostWrite { sector: 0, sectors }, pools, ..Outgoing::of(0) }
+fn piece(sectors: u32, pools: &[PoolState]) -> HostPage<'_> {
+    HostPage { sectors, request: HostWrite { sector: 0, sectors }, pools, ..HostPage::of(0) }
 }
 
 #[test]

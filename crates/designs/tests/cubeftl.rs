@@ -12,10 +12,10 @@ use wordline_kernel::{Bytes, Duration, Seed};
 use wordline_nand::cell::{AgedCellsFile, Factors, Surge, Tried};
 use wordline_nand::geometry::Layout;
 use wordline_nand::part::{ArrayTiming, PartFile};
-use wordline_nand::physics::MOST_STATES;
+use wordline_nand::physics::MAX_PROGRAM_STATES;
 use wordline_nand::{BlockSetId, LayerId, Layers, Outcome, Parameters, Part};
 use wordline_ssd::config::{BufferFile, FrontFile, FtlFile};
-use wordline_ssd::policy::frontier::{Again, OpenBlock, WordLines};
+use wordline_ssd::policy::frontier::{OpenBlock, Reprogram, WordLines};
 use wordline_ssd::{DeviceFile, Operation, contract};
 
 use crate::rig::{Rig, named};
@@ -146,7 +146,7 @@ fn order_of(next: impl Fn(&Choice<'_>, u32) -> u32, has_leader: impl Fn(u32, &[u
             written,
             shape,
             programmed: &bits,
-            again: Again::NONE,
+            again: Reprogram::NONE,
         };
         let word_line = next(&Choice::of(&open, &[led]), written);
         assert_eq!(bits[0] >> word_line & 1, 0, "word line {word_line} twice");
@@ -218,7 +218,7 @@ fn a_layer_without_parameters_gets_another_leader() {
         written: 3,
         shape,
         programmed: &bits,
-        again: Again::NONE,
+        again: Reprogram::NONE,
     };
     let choice = Choice::of(&open, &[0b101]);
     assert_eq!((choice.leader(), choice.follower()), (Some(5), Some(1)));
@@ -239,7 +239,7 @@ proptest! {
         for layer in (0..layers).filter(|_| random.below(2) == 0) {
             led[layer as usize / 64] |= 1 << (layer % 64);
         }
-        let open = OpenBlock { block: BlockSetId(0), is_gc: false, written: 0, shape, programmed: &bits, again: Again::NONE };
+        let open = OpenBlock { block: BlockSetId(0), is_gc: false, written: 0, shape, programmed: &bits, again: Reprogram::NONE };
         let choice = Choice::of(&open, &led);
         let free = |led_ones: bool| (0..shape.count()).find(|word_line| {
             let layer = word_line / per_layer;
@@ -257,7 +257,7 @@ proptest! {
 fn follows(first_loops: &[u8], erased_to_p1: u32, file: &CubeFile) -> Parameters {
     let (programmer, block) = (Programmer::of(&part()).expect("it has cells"), BlockSetId(3));
     let mut opm = Opm::new(file);
-    assert_eq!(opm.parameters(block, 2, &programmer).skipped_verifies, [0; MOST_STATES], "a leader");
+    assert_eq!(opm.parameters(block, 2, &programmer).skipped_verifies, [0; MAX_PROGRAM_STATES], "a leader");
     let mut outcome = Outcome { loops: 10, erased_to_p1, ..Outcome::default() };
     outcome.first_loops[..first_loops.len()].copy_from_slice(first_loops);
     assert_eq!(opm.learn(block, 2, &programmer, &outcome), 1);
@@ -290,7 +290,7 @@ fn followers_skip_what_leaders_did_not_need() {
     let narrower = follows(&tlc, 0, &printed());
     assert_eq!(narrower.skipped_verifies[..7], [0, 1, 2, 3, 4, 5, 6]);
     let none = CubeFile { skip: false, ..CubeFile::default() };
-    assert_eq!(follows(&tlc, 0, &none).skipped_verifies, [0; MOST_STATES]);
+    assert_eq!(follows(&tlc, 0, &none).skipped_verifies, [0; MAX_PROGRAM_STATES]);
 }
 
 #[test]
@@ -454,7 +454,7 @@ fn a_follower_is_refused_beyond_one_and_a_half_times_and_four_standard_errors() 
     // 150 plus four times their root.
     assert!(opm.accepts(block, 1, &errors(198)) && !opm.accepts(block, 1, &errors(199)));
     // The preceding word line counts, which need not be the leader.
-    opm.followed(block, 1, &errors(198));
+    opm.note_follower(block, 1, &errors(198));
     assert!(opm.accepts(block, 1, &errors(360)));
     // With a narrower window of its followers, a leader counts with a thousandth of the bits more.
     let mut narrow = Opm::new(&CubeFile::default());
@@ -462,7 +462,7 @@ fn a_follower_is_refused_beyond_one_and_a_half_times_and_four_standard_errors() 
     assert!(narrow.accepts(block, 1, &errors(365)) && !narrow.accepts(block, 1, &errors(366)));
     opm.refused(block, 1);
     assert!(opm.kept(block, 1).is_none());
-    assert_eq!((opm.take_again(block), opm.take_again(block)), (Some(1), None));
+    assert_eq!((opm.take_rejected(block), opm.take_rejected(block)), (Some(1), None));
     let unchecked = Opm::new(&CubeFile { safety: false, ..CubeFile::default() });
     assert!(unchecked.accepts(block, 1, &errors(u32::MAX)));
 }

@@ -6,7 +6,7 @@ use wordline_designs::Designs;
 use wordline_kernel::Seed;
 use wordline_kernel::metrics::{Metrics, Value};
 use wordline_nand::{BlockSetId, CellMode};
-use wordline_ssd::space::State;
+use wordline_ssd::blocks::State;
 use wordline_ssd::{DeviceFile, Operation};
 
 use crate::rig::Rig;
@@ -44,7 +44,7 @@ fn suspended(rig: &Rig) -> impl Iterator<Item = Suspended> + '_ {
     all.map(|block| {
         let lines = space.pools().of_block(block).part.pages().word_lines();
         let again = (0..lines).map(|line| space.word_line(block, line).again);
-        assert_eq!(space.mode(block), CellMode::TwoBit, "no other design suspends blocks");
+        assert_eq!(space.mode(block), CellMode::Mlc, "no other design suspends blocks");
         (block, space.opening_of(block), again.collect())
     })
 }
@@ -60,7 +60,7 @@ fn stopped(names: impl Iterator<Item = &'static str>, then: &Metrics, now: &Metr
 
 /// Long run of a design, with half of the writes to a tenth of the pages, some large writes, and idle times.
 /// Returns what stopped working.
-fn dead_in(file: DeviceFile, settings: &str, counters: &[&'static str]) -> Vec<String> {
+fn stalled_mechanisms(file: DeviceFile, settings: &str, counters: &[&'static str]) -> Vec<String> {
     let mut rig = Rig::new(file, settings);
     let (pages, sectors) = {
         let config = rig.device.config();
@@ -107,7 +107,11 @@ fn every_mechanism_of_every_design_goes_on() {
     for entry in Designs::default().entries() {
         let counters: Vec<&'static str> = entry.metrics().iter().map(|metric| metric.name).collect();
         for (file, settings) in of_design(entry.name()) {
-            dead.extend(dead_in(file, &settings, &counters).iter().map(|what| format!("{settings}: {what}")));
+            dead.extend(
+                stalled_mechanisms(file, &settings, &counters)
+                    .iter()
+                    .map(|what| format!("{settings}: {what}")),
+            );
         }
     }
     assert!(dead.is_empty(), "{}", dead.join("\n"));

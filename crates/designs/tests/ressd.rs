@@ -3,9 +3,9 @@
 use wordline_designs::Designs;
 use wordline_designs::ressd::{Overhead, ReSsd, ReSsdFile, WhenAllValid};
 use wordline_kernel::{Duration, Seed};
-use wordline_nand::{BlockSetId, CellMode, RowId};
+use wordline_nand::{BlockSetId, CellMode, PlaneGroupId};
+use wordline_ssd::blocks::State;
 use wordline_ssd::config::{FtlFile, TwoBitFile};
-use wordline_ssd::space::State;
 use wordline_ssd::{DeviceFile, Operation, contract};
 
 use crate::rig::{Rig, named};
@@ -41,7 +41,7 @@ fn write(rig: &mut Rig, pages: &[u64]) {
 /// The hot blocks in the order in which they were opened.
 fn hot_blocks(rig: &Rig) -> Vec<BlockSetId> {
     let space = &rig.device.base().space;
-    let all = space.pools().all_blocks().filter(|block| space.mode(*block) == CellMode::TwoBit);
+    let all = space.pools().all_blocks().filter(|block| space.mode(*block) == CellMode::Mlc);
     let mut all: Vec<BlockSetId> = all.filter(|block| space.state(*block) != State::Free).collect();
     all.sort_by_key(|block| space.opening_of(*block));
     all
@@ -208,9 +208,9 @@ fn nothing_is_left_in_earlier_super_layers_of_a_candidate_that_was_reclaimed() {
     for n in 0..4_000_u64 {
         write(&mut rig, &[n * n % 21, n * 7 % 19]);
         let space = &rig.device.base().space;
-        let vacated = space.vacated(RowId(0)).map(|block| (block, space.opening_of(block)));
+        let vacated = space.vacated(PlaneGroupId(0)).map(|block| (block, space.opening_of(block)));
         if let Some((block, opening)) = before.filter(|before| Some(*before) != vacated)
-            && (space.opening_of(block), space.mode(block)) == (opening, CellMode::TwoBit)
+            && (space.opening_of(block), space.mode(block)) == (opening, CellMode::Mlc)
             && space.word_line(block, PER_SUPER_LAYER).again.is_some()
             && space.state(block) != State::Victim
         {

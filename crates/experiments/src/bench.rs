@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use wordline_host::{Pace, Spread};
+use wordline_host::{Pace, QueueMapping};
 use wordline_kernel::{Bytes, Duration, Seed};
 
 use crate::options::Options;
@@ -13,12 +13,12 @@ use crate::statistics::Finding;
 use crate::sweep::volume::{VolumeRequests, covering};
 use crate::sweep::{Point, Workload};
 use crate::write_sizes::{self, WriteSizes};
-use wordline_lab::arrivals::Incoming;
+use wordline_lab::arrivals::RequestSource;
 use wordline_lab::change::Change;
 use wordline_lab::error::{Error, Result};
 use wordline_lab::job::Job;
-use wordline_lab::load::{CutAfter, Load, Start};
-use wordline_lab::observer::While;
+use wordline_lab::load::{Load, PowerCutPoint, Start};
+use wordline_lab::observer::ContinueWhile;
 use wordline_lab::provenance::Provenance;
 use wordline_lab::run::run_job;
 use wordline_lab::summary::{Outcome, Source, SourceKind, Summary};
@@ -149,7 +149,7 @@ impl Bench for Lab {
 /// The errors of a run, such as [`Error::Content`] of a trace that cannot be read.
 pub fn simulate(point: &Point, goes_on: impl FnMut() -> bool) -> Result<Summary> {
     let (warm_up, beside) = point.warm_up();
-    let Asked { source, requests, total, settling, pace, extent } = requests_of(point, beside)?;
+    let PointLoad { source, requests, total, settling, pace, extent } = requests_of(point, beside)?;
     let (warm_up, beside) = match &settling {
         Some(settling) => (WarmUp::None, u64::from(settling.most) * settling.pass),
         None => (warm_up, beside),
@@ -171,7 +171,7 @@ pub fn simulate(point: &Point, goes_on: impl FnMut() -> bool) -> Result<Summary>
         until: None,
         as_counted: point.as_counted,
         pace,
-        spread: Spread::default(),
+        spread: QueueMapping::default(),
         namespace: 0,
         stream: point.generated().map_or(0, |workload| workload.stream),
         seed: point.seed,
@@ -180,16 +180,16 @@ pub fn simulate(point: &Point, goes_on: impl FnMut() -> bool) -> Result<Summary>
         slowest: None,
         timeline: None,
         save_snapshot: None,
-        power_cut: point.power_cut_after.map(CutAfter::Requests),
+        power_cut: point.power_cut_after.map(PowerCutPoint::Requests),
         notes: Vec::new(),
         provenance: Provenance::default(),
         trace_file: None,
         late_notes: trace::LateNotes::default(),
         passes: None,
     };
-    let start = point.from_snapshot.clone().map_or(Start::As(precondition), Start::Snapshot);
+    let start = point.from_snapshot.clone().map_or(Start::Preconditioned(precondition), Start::Snapshot);
     let job = Job { device: Arc::clone(&point.device), start, load };
-    run_job(job, &mut While(goes_on))
+    run_job(job, &mut ContinueWhile(goes_on))
 }
 
 /// Name of a point's device: of its chips, or of its type.
@@ -199,9 +199,9 @@ fn name_of(point: &Point) -> String {
 }
 
 /// Load of a point: its requests, and when they are submitted.
-struct Asked {
+struct PointLoad {
     source: Source,
-    requests: Incoming,
+    requests: RequestSource,
     /// Number of requests.
     total: u64,
     /// The passes that come before these, where a volume settles its device.
@@ -212,7 +212,7 @@ struct Asked {
     extent: Bytes,
 }
 
-fn requests_of(point: &Point, beside: u64) -> Result<Asked> {
+fn requests_of(point: &Point, beside: u64) -> Result<PointLoad> {
     let closed = |depth| Pace::Closed { depth, think: Duration::ZERO };
     let open = Pace::Open { time_scale: 1.0 };
     let shape = point.device.shape();
@@ -223,14 +223,14 @@ fn requests_of(point: &Point, beside: u64) -> Result<Asked> {
             let total = (pages as f64 * drive_writes) as u64;
             let source = Source { name: "uniform page writes".into(), kind: SourceKind::Synthetic };
             let (requests, pace) = (
-                Incoming::generated(uniform_writes(point, pages, total.saturating_add(beside))),
+                RequestSource::generated(uniform_writes(point, pages, total.saturating_add(beside))),
                 closed(*queue_depth),
             );
-            Ok(Asked { source, requests, total, settling: None, pace, extent: capacity })
+            Ok(PointLoad { source, requests, total, settling: None, pace, extent: capacity })
         }
         Workload::Generated(workload) => {
             let generator = workload.generator(Seed(point.seed), capacity).map_err(Error::Config)?;
-            let requests = Incoming::generated(generator.with_more(beside));
+            let requests = RequestSource::generated(generator.with_more(beside));
             let source = Source { name: workload.description.clone(), kind: SourceKind::Synthetic };
             let pace = match (workload.arrival.queue_depth(), workload.bursts) {
                 (Some(depth), Some(Bursts { on, off })) => Pace::Bursts { depth, on, off },
@@ -239,17 +239,31 @@ fn requests_of(point: &Point, beside: u64) -> Result<Asked> {
                 }
                 (None, _) => open,
             };
-            Ok(Asked { source, requests, total: workload.requests, settling: None, pace, extent: capacity })
+            Ok(PointLoad {
+                source,
+                requests,
+                total: workload.requests,
+                settling: None,
+                pace,
+                extent: capacity,
+            })
         }
         Workload::Named(named) => {
             let (requests, total, pace) = named.requests(Seed(point.seed), capacity, beside)?;
             let source = Source { name: named.name.clone(), kind: SourceKind::Synthetic };
-            Ok(Asked { source, requests, total, settling: None, pace, extent: capacity })
+            Ok(PointLoad { source, requests, total, settling: None, pace, extent: capacity })
         }
         Workload::Clients(clients) => {
             let (requests, pace) = clients.requests(Seed(point.seed), capacity, beside)?;
             let source = Source { name: clients.description.clone(), kind: SourceKind::Synthetic };
-            Ok(Asked { source, requests, total: clients.requests, settling: None, pace, extent: capacity })
+            Ok(PointLoad {
+                source,
+                requests,
+                total: clients.requests,
+                settling: None,
+                pace,
+                extent: capacity,
+            })
         }
         Workload::Replayed { trace: name, queue_depth, requests } => {
             let path = point.traces.as_deref().unwrap_or(Path::new("")).join(name);
@@ -260,9 +274,9 @@ fn requests_of(point: &Point, beside: u64) -> Result<Asked> {
             let extent = trace::fit(&mut trace.requests, capacity, Fit::Wrap)?.extent;
             let total = trace.requests.len() as u64;
             let pace = queue_depth.map_or(open, closed);
-            Ok(Asked {
+            Ok(PointLoad {
                 source,
-                requests: Incoming::generated(trace.requests.into_iter()),
+                requests: RequestSource::generated(trace.requests.into_iter()),
                 total,
                 settling: None,
                 pace,
@@ -272,8 +286,8 @@ fn requests_of(point: &Point, beside: u64) -> Result<Asked> {
         Workload::Volume(volume) => {
             let found = volume.requests(point.traces.as_deref(), point.seed, capacity)?;
             let VolumeRequests { source, requests, total, settling, extent } = found;
-            let requests = Incoming::generated(requests);
-            Ok(Asked { source, requests, total, settling, pace: volume.pace(), extent })
+            let requests = RequestSource::generated(requests);
+            Ok(PointLoad { source, requests, total, settling, pace: volume.pace(), extent })
         }
     }
 }

@@ -8,7 +8,7 @@ use wordline_nand::cell::{CellSet, CellsFile};
 
 use crate::options::Options;
 use crate::sweep::axes::{self, Axis, Points};
-use wordline_lab::cells::{Answer, Question};
+use wordline_lab::cells::{Evaluation, Question};
 use wordline_lab::config::embedded::{CELLS, names, text_of};
 use wordline_lab::config::one_of;
 use wordline_lab::error::{Error, Result};
@@ -100,7 +100,7 @@ impl Points for CellsSweep {
 
 impl CellsPoint {
     /// Evaluates the query.
-    pub fn run(&self) -> Result<Answer> {
-        Answer::of(&self.set, &self.question, self.seed)
+    pub fn run(&self) -> Result<Evaluation> {
+        Evaluation::of(&self.set, &self.question, self.seed)
     }
 }

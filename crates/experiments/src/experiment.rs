@@ -9,15 +9,15 @@ use wordline_kernel::Complaints;
 use crate::cells::CellsSweep;
 use crate::judge::column;
 use crate::judge::expect::{Expect, place};
-use crate::known::Known;
+use crate::known::KnownOutside;
 use crate::map::MapFile;
 use crate::nand::{NandSummary, NandSweep};
 use crate::options::Options;
 use crate::show::chart::ChartFile;
-use crate::sweep::axes::{Axis, Points, lies_at};
+use crate::sweep::axes::{Axis, Points, matches_settings};
 use crate::sweep::{Point, Sweep};
 use crate::write_sizes::{Volumes, WriteSizes};
-use wordline_lab::cells::Answer;
+use wordline_lab::cells::Evaluation;
 use wordline_lab::error::{Error, Result};
 
 /// A published figure or table as data.
@@ -49,7 +49,7 @@ pub struct Experiment {
     /// Maps.
     pub maps: Vec<MapFile>,
     /// Its rows that are known to be outside.
-    pub known: Known,
+    pub known: KnownOutside,
 }
 
 /// Runs of an experiment.
@@ -89,21 +89,21 @@ impl Kind {
     }
 
     /// Returns the valid names instead of a column that is not a measured number, or not a text if `is_text`.
-    pub(crate) fn astray(&self, column: &str, is_text: bool) -> Option<String> {
+    pub(crate) fn unknown_column(&self, column: &str, is_text: bool) -> Option<String> {
         match self {
             Self::TraceStatistics { .. } => Some("nothing: the profiles hold what is expected".to_owned()),
             Self::Sweep(_) if is_text => {
                 Some("a number: the summary of a device is compared by numbers".to_owned())
             }
-            Self::Sweep(sweep) => sweep.astray(column),
-            Self::WriteSizes(_) => column::astray(&WriteSizes::default(), column, is_text),
-            Self::Nand(_) => column::astray(&NandSummary::default(), column, is_text),
-            Self::Cells(_) => column::astray(&Answer::shape(), column, is_text),
+            Self::Sweep(sweep) => sweep.unknown_column(column),
+            Self::WriteSizes(_) => column::unknown_column(&WriteSizes::default(), column, is_text),
+            Self::Nand(_) => column::unknown_column(&NandSummary::default(), column, is_text),
+            Self::Cells(_) => column::unknown_column(&Evaluation::shape(), column, is_text),
         }
     }
 
     /// Description of the scaled-down experiment; `None` if there is no smaller size.
-    pub fn quick_says(&self) -> Option<&str> {
+    pub fn quick_description(&self) -> Option<&str> {
         match self {
             Self::TraceStatistics { .. } | Self::WriteSizes(_) => Some(
                 "a profile whose counts the paper prints is shrunk to a million requests, and its counts and volumes are divided by the scale; other profiles and real traces are whole",
@@ -136,7 +136,7 @@ impl Experiment {
         let mut wrong = Complaints::default();
         let points: Vec<(&Point, usize)> = points.iter().map(|point| (point, point.pools())).collect();
         for expect in &self.expect {
-            let at = points.iter().filter(|(point, _)| lies_at(&point.settings, &expect.at));
+            let at = points.iter().filter(|(point, _)| matches_settings(&point.settings, &expect.at));
             let others = at.clone().filter_map(|(point, _)| {
                 let settings = expect.other(&point.settings)?;
                 points.iter().find(|(other, _)| other.settings == settings)
@@ -155,6 +155,6 @@ impl Experiment {
                 wrong.add(format!("{}: expect.column", self.path.display()), found, wanted);
             }
         }
-        wrong.or_ok(()).map_err(Error::Config)
+        wrong.into_result(()).map_err(Error::Config)
     }
 }

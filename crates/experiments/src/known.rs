@@ -20,17 +20,17 @@ const NAME: &str = "outside.toml";
 /// Rows of an experiment that are outside.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Known {
+pub struct KnownOutside {
     /// Rows of the scaled-down experiment; `None` if not yet determined.
-    pub quick: Option<Rows>,
+    pub quick: Option<RowLists>,
     /// Rows of the full experiment; `None` if not yet determined.
-    pub full: Option<Rows>,
+    pub full: Option<RowLists>,
 }
 
 /// Rows by their description.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Rows {
+pub struct RowLists {
     /// Rows outside with each seed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outside: Vec<String>,
@@ -40,7 +40,7 @@ pub struct Rows {
 }
 
 /// Lists by experiment ID.
-type Lists = BTreeMap<String, Known>;
+type Lists = BTreeMap<String, KnownOutside>;
 
 /// Returns the lists of the embedded experiments, overridden by those of a folder.
 pub(crate) fn lists(folder: Option<&Path>) -> Result<Lists> {
@@ -62,7 +62,7 @@ fn read(path: &Path, text: &str) -> Result<Lists> {
     })
 }
 
-impl Known {
+impl KnownOutside {
     /// Returns the rows that differ from the list. Without a list, and with recorded traces instead of
     /// profiles, a row outside must have a reason. A verdict that does not hold over its whole interval is no
     /// surprise.
@@ -93,12 +93,12 @@ impl Known {
 
     /// Builds the list for an outcome's rows.
     #[cfg(test)]
-    pub(crate) fn of(rows: &[Row]) -> Rows {
+    pub(crate) fn of(rows: &[Row]) -> RowLists {
         let judged = rows.iter().filter(|row| row.under.is_none() && row.verdict != Verdict::Shown);
         let changes = |row: &&Row| row.changes || !row.sure;
         let (changing, same): (Vec<&Row>, Vec<&Row>) = judged.partition(changes);
         let outside = same.into_iter().filter(|row| row.verdict == Verdict::Outside);
-        Rows {
+        RowLists {
             outside: outside.map(Row::shown_what).collect(),
             changing: changing.into_iter().map(Row::shown_what).collect(),
         }
@@ -116,8 +116,8 @@ mod tests {
     #[test]
     fn rows_outside_that_are_not_named_and_named_ones_that_are_inside_are_surprises() {
         let (quick, all) = (Options { quick: true, ..Options::default() }, Options::default());
-        let rows = Rows { outside: vec!["A".into(), "B".into()], changing: vec!["C".into()] };
-        let known = Known { quick: Some(rows), full: None };
+        let rows = RowLists { outside: vec!["A".into(), "B".into()], changing: vec!["C".into()] };
+        let known = KnownOutside { quick: Some(rows), full: None };
         let found = [
             row("A", Verdict::Outside, true),
             row("B", Verdict::Within, true),
@@ -132,7 +132,7 @@ mod tests {
         let reasons: Vec<Row> =
             found.iter().map(|row| Row { explained: row.what != "A", ..row.clone() }).collect();
         assert_eq!(known.surprises(&reasons, &all), ["outside, and without a reason: A"]);
-        let rows = Known::of(&found);
+        let rows = KnownOutside::of(&found);
         assert_eq!((rows.outside.join(" "), rows.changing.join(" ")), ("A C D".into(), "E".into()));
     }
 

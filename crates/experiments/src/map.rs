@@ -6,7 +6,7 @@ use crate::judge::expect::{Expect, bare, place};
 use crate::judge::judged::{self, Sample};
 use crate::judge::map::Map;
 use crate::judge::outcome::Verdict;
-use crate::judge::{Found, judged as rows_of};
+use crate::judge::{PointResult, judged as rows_of};
 use crate::sweep::axes::{self, Axis};
 use wordline_lab::error::Result;
 
@@ -55,7 +55,7 @@ impl MapFile {
     }
 
     /// Builds the map from the results.
-    pub(crate) fn of(&self, expects: &[Expect], found: &[Found], quick: bool) -> Result<Map> {
+    pub(crate) fn of(&self, expects: &[Expect], found: &[PointResult], quick: bool) -> Result<Map> {
         let values = |key: &String| {
             let mut values: Vec<toml::Value> = Vec::new();
             for value in found.iter().filter_map(|found| found.settings.get(key)) {
@@ -98,7 +98,7 @@ impl MapFile {
 fn cell(
     asked: &[&Expect],
     at: &toml::Table,
-    found: &[Found],
+    found: &[PointResult],
     quick: bool,
 ) -> Result<(String, Option<usize>)> {
     let (mut numbers, mut inside) = (Vec::new(), Some(0));
@@ -166,9 +166,9 @@ mod tests {
     const OF_BOTH: &str = "of = [\"both\", \"first\"]\ndown = \"y\"\nacross = \"z\"\n";
 
     /// Points with `iops` by x, y and z.
-    fn found(iops: impl Fn(u32, u32, u32) -> f64) -> Vec<Found<'static>> {
+    fn found(iops: impl Fn(u32, u32, u32) -> f64) -> Vec<PointResult<'static>> {
         let places = (1..=2).flat_map(|x| (1..=2).flat_map(move |y| (1..=2).map(move |z| (x, y, z))));
-        let point = |(x, y, z): (u32, u32, u32)| Found {
+        let point = |(x, y, z): (u32, u32, u32)| PointResult {
             settings: [("x", x), ("y", y), ("z", z)]
                 .map(|(key, value)| (key.to_owned(), toml::Value::from(value.to_string())))
                 .into_iter()

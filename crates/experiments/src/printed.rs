@@ -50,12 +50,12 @@ pub fn all() -> &'static BTreeMap<String, Vec<Parameter>> {
 }
 
 /// First parameter of a paper that a change of the model sets.
-pub(crate) fn broken_by(paper: &str, change: &toml::Table) -> Option<&'static Parameter> {
+pub(crate) fn printed_parameter_changed_by(paper: &str, change: &toml::Table) -> Option<&'static Parameter> {
     let mut keys = Vec::new();
     keys_of(change, "", &mut keys);
     let is_set = |parameter: &&Parameter| {
         let key = parameter.key.as_deref().filter(|_| !parameter.scaled);
-        key.is_some_and(|key| keys.iter().any(|set| lies_in(set, key) || lies_in(key, set)))
+        key.is_some_and(|key| keys.iter().any(|set| is_within_key(set, key) || is_within_key(key, set)))
     };
     all().get(paper)?.iter().find(is_set)
 }
@@ -72,7 +72,7 @@ fn keys_of(table: &toml::Table, before: &str, keys: &mut Vec<String>) {
 }
 
 /// Whether a key equals another one, or is below it.
-fn lies_in(key: &str, other: &str) -> bool {
+fn is_within_key(key: &str, other: &str) -> bool {
     key.strip_prefix(other).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
@@ -83,7 +83,8 @@ mod tests {
     #[test]
     fn a_change_of_a_printed_key_or_of_one_below_it_breaks_it() {
         let broken = |change: &str| {
-            broken_by("cubeftl", &toml::from_str(change).expect("TOML")).map(|found| found.what.as_str())
+            printed_parameter_changed_by("cubeftl", &toml::from_str(change).expect("TOML"))
+                .map(|found| found.what.as_str())
         };
         assert_eq!(broken("\"part.timing.program\" = [\"5us\"]"), Some("Time of a program of a leader"));
         assert!(
@@ -92,7 +93,7 @@ mod tests {
         );
         assert_eq!(broken("\"part.geometry.blocks_per_plane\" = 96"), None, "it is scaled down");
         assert_eq!(broken("\"part.timing.programs\" = 1"), None, "another key");
-        assert_eq!(broken_by("validation", &toml::Table::new()), None);
+        assert_eq!(printed_parameter_changed_by("validation", &toml::Table::new()), None);
     }
 
     /// Checks that the preset named in the list has the printed value.

@@ -5,12 +5,12 @@ use std::sync::atomic::Ordering;
 use crate::bench::Bench;
 use crate::experiment::Experiment;
 use crate::judge::expect::Expect;
-use crate::judge::judged::{self, Judged};
+use crate::judge::judged::{self, SeedRow};
 use crate::judge::outcome::{Outcome, Row, Verdict};
-use crate::once::{Once, once};
 use crate::options::Options;
+use crate::seed_run::{SeedRun, once};
 use wordline_lab::error::{Error, Result};
-use wordline_lab::sweep::Conduct;
+use wordline_lab::sweep::SweepOptions;
 
 /// Runs what one expected value of an experiment compares, under the change of the model that it names. It
 /// must fail, or lose its reason: a band or a reason that holds whatever the model does proves nothing.
@@ -22,7 +22,7 @@ pub fn run_changed(
     expect: &Expect,
     options: &Options,
     bench: &dyn Bench,
-    conduct: &Conduct<'_>,
+    conduct: &SweepOptions<'_>,
 ) -> Result<Outcome> {
     let name = expect.change().map_or("", String::as_str);
     let change = experiment.changes.get(name).ok_or_else(|| Error::Argument {
@@ -45,9 +45,9 @@ pub fn run(
     experiment: &Experiment,
     options: &Options,
     bench: &dyn Bench,
-    conduct: &Conduct<'_>,
+    conduct: &SweepOptions<'_>,
 ) -> Result<Outcome> {
-    let mut all: Vec<Once> = Vec::new();
+    let mut all: Vec<SeedRun> = Vec::new();
     for seed in options.seed..options.seed.saturating_add(options.seeds.max(1).into()) {
         let with = once(experiment, &Options { seed, ..options.clone() }, bench, conduct)?;
         if !with.is_whole && !all.is_empty() {
@@ -60,7 +60,7 @@ pub fn run(
     }
     let mut outcome = Outcome { seed: options.seed, seeds: all.len() as u32, ..Outcome::new(&experiment.id) };
     outcome.first = all[0].judged.iter().map(|judged| judged::row(&[judged])).collect();
-    let mut rows = over_seeds(&all);
+    let mut rows = rows_over_seeds(&all);
     if options.beside {
         rows = beside(experiment, rows, options, bench, conduct)?;
     }
@@ -78,15 +78,15 @@ pub fn run(
 }
 
 /// Rows over all seeds, in the order of the first one.
-fn over_seeds(all: &[Once]) -> Vec<Row> {
-    let row = |(at, first): (usize, &Judged)| {
-        let of_seed = |once: &'_ Once| -> Option<usize> {
+fn rows_over_seeds(all: &[SeedRun]) -> Vec<Row> {
+    let row = |(at, first): (usize, &SeedRow)| {
+        let of_seed = |once: &'_ SeedRun| -> Option<usize> {
             let is_it =
-                |judged: &Judged| judged.base.what == first.base.what && judged.points == first.points;
+                |judged: &SeedRow| judged.base.what == first.base.what && judged.points == first.points;
             let at_its_place = once.judged.get(at).is_some_and(is_it).then_some(at);
             at_its_place.or_else(|| once.judged.iter().position(is_it))
         };
-        let seeds: Vec<&Judged> = all.iter().filter_map(|once| Some(&once.judged[of_seed(once)?])).collect();
+        let seeds: Vec<&SeedRow> = all.iter().filter_map(|once| Some(&once.judged[of_seed(once)?])).collect();
         judged::row(&seeds)
     };
     all[0].judged.iter().enumerate().map(row).collect()
@@ -99,7 +99,7 @@ fn beside(
     rows: Vec<Row>,
     options: &Options,
     bench: &dyn Bench,
-    conduct: &Conduct<'_>,
+    conduct: &SweepOptions<'_>,
 ) -> Result<Vec<Row>> {
     let mut all = rows;
     for expect in experiment.expect.iter().filter(|expect| expect.explained_until.is_some()) {
@@ -115,7 +115,7 @@ fn beside(
             same.is_some_and(|other| matches!(other.verdict, Verdict::Within | Verdict::Direction))
         };
         for row in all.iter_mut().filter(|row| is_of_it(row) && row.explained && !is_inside(row)) {
-            *row = row.clone().suspected();
+            *row = row.clone().into_suspected();
         }
         let name = expect.explained_until.clone();
         let under = under.into_iter().map(|row| Row { under: name.clone(), note: String::new(), ..row });
@@ -125,7 +125,7 @@ fn beside(
 }
 
 /// Note on the seeds.
-fn seeds_in_words(all: &[Once], options: &Options) -> Option<String> {
+fn seeds_in_words(all: &[SeedRun], options: &Options) -> Option<String> {
     let (first, last) = (options.seed, options.seed + all.len() as u64 - 1);
     match all {
         [] => None,

@@ -2,7 +2,7 @@
 
 use crate::judge::class::Class;
 use crate::judge::expect::{Band, Reason};
-use crate::judge::judged::{Judged, Sample};
+use crate::judge::judged::{Sample, SeedRow};
 use crate::judge::outcome::{Row, Value};
 
 /// A published statistic of a volume, and the statistic of the trace or profile used here.
@@ -29,14 +29,14 @@ pub struct Finding {
 }
 
 /// Row of a finding, whose band is the fraction `within`.
-pub(crate) fn row(finding: Finding, claim: Option<&str>, within: f64, derivation: &str) -> Judged {
+pub(crate) fn row(finding: Finding, claim: Option<&str>, within: f64, derivation: &str) -> SeedRow {
     let Finding { volume, statistic, paper, ours, unit, source, origin, own_input, contradiction } = finding;
     let note = contradiction
         .as_ref()
         .map_or(origin.clone(), |why| format!("{origin}; the paper's values contradict each other: {why}"));
     let because = "No trace has all of the paper's values.".to_owned();
     let contradicted = contradiction.map(|_| Reason { at: toml::Table::new(), quick: None, because });
-    Judged {
+    SeedRow {
         base: Row {
             claim: claim.map(str::to_owned),
             unit,

@@ -9,7 +9,7 @@ use super::*;
 use wordline_lab::error::{Error, Result};
 use wordline_lab::output::ReportFolder;
 use wordline_lab::summary::{Outcome as Ended, Summary};
-use wordline_lab::sweep::Conduct;
+use wordline_lab::sweep::SweepOptions;
 
 mod bands;
 mod compared;
@@ -166,7 +166,7 @@ impl<F: Fn(&Point) -> f64 + Sync> Bench for MadeUp<F> {
 
 fn outcome(text: &str, threads: usize, bench: &dyn Bench, stop: bool) -> Result<Outcome> {
     let stop = AtomicBool::new(stop);
-    let conduct = Conduct { threads, stop: &stop, progress: &|_, _| () };
+    let conduct = SweepOptions { threads, stop: &stop, progress: &|_, _| () };
     run(&parse(text).expect("well formed"), &Options::default(), bench, &conduct)
 }
 
@@ -187,7 +187,10 @@ fn a_value_on_the_model_is_within_and_a_value_off_it_is_outside() {
     use Verdict::{Direction, Outside, Within};
     assert_eq!(verdicts, [Within, Outside, Outside, Outside, Outside, Direction]);
     let Counts { closed_forms, directions, .. } = outcome.counts;
-    assert_eq!((closed_forms.outside, closed_forms.unexplained(), directions.direction), (4, 4, 1));
+    assert_eq!(
+        (closed_forms.outside, closed_forms.without_demonstrated_cause(), directions.direction),
+        (4, 4, 1)
+    );
     assert_eq!(outcome.rows[0].what, "write amplification, ftl.over_provisioning = 0.065");
     assert_eq!(outcome.rows[0].band, "within 3 %");
 }
@@ -490,7 +493,7 @@ fn trace_statistics_stand_beside_the_papers() {
     assert_eq!(
         outcome.counts,
         Counts {
-            fitted: Stand { judged: 4, within: 3, outside: 1, ..Stand::default() },
+            fitted: VerdictCounts { judged: 4, within: 3, outside: 1, ..VerdictCounts::default() },
             ..Counts::default()
         },
         "what comes back from a profile is not judged"
@@ -559,7 +562,7 @@ fn the_simulated_device_meets_the_model() {
     let end = values + WAF[values..].find('\n').expect("a line ends");
     let text = format!("{}values = [0.286]{}", &WAF[..values], &WAF[end..]);
     let stop = AtomicBool::new(false);
-    let conduct = Conduct { threads: 1, stop: &stop, progress: &|_, _| () };
+    let conduct = SweepOptions { threads: 1, stop: &stop, progress: &|_, _| () };
     let options = Options { quick: true, ..Options::default() };
     let outcome =
         run(&parse(&text).expect("well formed"), &options, &Lab::default(), &conduct).expect("it runs");

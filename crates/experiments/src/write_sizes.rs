@@ -106,7 +106,7 @@ pub(crate) fn run(
     volumes: &Volumes,
     options: &Options,
     bench: &dyn Bench,
-    conduct: &wordline_lab::sweep::Conduct<'_>,
+    conduct: &wordline_lab::sweep::SweepOptions<'_>,
 ) -> Result<Vec<Option<WriteSizes>>> {
     wordline_lab::sweep::run(&volumes.volumes, conduct, |volume| bench.write_sizes(volume, options))
 }

@@ -2,11 +2,11 @@
 //! FTL over zones, a direct host without FTL, and a RAID-5 array of devices.
 
 pub mod direct;
-mod numbered;
 pub mod pblk;
 pub mod queue;
 pub mod raid5;
-mod recorded;
+mod recorder;
+mod slab;
 pub mod zones;
 
-pub use queue::{Arrival, HostQueue, Pace, Source, Spread, Submission};
+pub use queue::{Arrival, HostQueue, Pace, QueueMapping, Source, Submission};

@@ -45,7 +45,7 @@ pub enum Pace {
         off: Duration,
     },
     /// As soon as the source has them: the source keeps the time and the queue depth itself.
-    BySource {
+    SourcePaced {
         /// Whether the source leaves times without a request, if the device keeps up.
         pauses: bool,
     },
@@ -58,27 +58,27 @@ impl Pace {
         match self {
             Self::Open { .. } | Self::Bounded { .. } | Self::Bursts { .. } => true,
             Self::Closed { think, .. } => *think > Duration::ZERO,
-            Self::BySource { pauses } => *pauses,
+            Self::SourcePaced { pauses } => *pauses,
         }
     }
 
     /// Whether the trace lets the arrival be submitted at `time` or earlier; closed loops always do.
-    pub fn submits_by(&self, arrival: &Arrival, time: Instant) -> bool {
+    pub fn is_due_by(&self, arrival: &Arrival, time: Instant) -> bool {
         match self {
             Self::Open { time_scale } | Self::Bounded { time_scale, .. } => {
                 scaled(arrival.time, *time_scale) <= time
             }
-            Self::Closed { .. } | Self::Bursts { .. } | Self::BySource { .. } => true,
+            Self::Closed { .. } | Self::Bursts { .. } | Self::SourcePaced { .. } => true,
         }
     }
 
     /// Whether the trace has the arrival submitted before `time`; in closed loops never.
-    pub fn submits_before(&self, arrival: &Arrival, time: Instant) -> bool {
+    pub fn is_due_before(&self, arrival: &Arrival, time: Instant) -> bool {
         match self {
             Self::Open { time_scale } | Self::Bounded { time_scale, .. } => {
                 scaled(arrival.time, *time_scale) < time
             }
-            Self::Closed { .. } | Self::Bursts { .. } | Self::BySource { .. } => false,
+            Self::Closed { .. } | Self::Bursts { .. } | Self::SourcePaced { .. } => false,
         }
     }
 
@@ -94,7 +94,7 @@ impl Pace {
 
 /// Assignment of requests to the submission queues of the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Spread {
+pub struct QueueMapping {
     /// Queues that the host uses, at least one.
     pub queues: u16,
     /// Whether a request stays in the queue that its command names (by the submitting processor, as operating
@@ -103,7 +103,7 @@ pub struct Spread {
     pub is_bound: bool,
 }
 
-impl Default for Spread {
+impl Default for QueueMapping {
     /// A single queue.
     fn default() -> Self {
         Self { queues: 1, is_bound: false }
@@ -123,9 +123,9 @@ pub struct Arrival {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Submission {
     /// Submit this command now.
-    Now(Command),
+    Submit(Command),
     /// Call again at this time.
-    At(Instant),
+    RetryAt(Instant),
     /// Nothing to submit before the next completion.
     Wait,
     /// Nothing to submit any more: the workload has ended.
@@ -140,14 +140,14 @@ pub trait Source {
 
     /// Whether more requests will follow after a completion.
     #[inline]
-    fn waits(&self) -> bool {
+    fn has_more(&self) -> bool {
         false
     }
 
     /// Advances the clock of the source to `now`, measured from the begin of the workload. Called only with
-    /// the pace [`Pace::BySource`].
+    /// the pace [`Pace::SourcePaced`].
     #[inline]
-    fn pass(&mut self, _now: Instant) {}
+    fn advance_to(&mut self, _now: Instant) {}
 
     /// When the source will have a request that depends on no completion, measured from the begin of the
     /// workload.
@@ -170,7 +170,7 @@ impl<I: Iterator<Item = Arrival>> Source for I {
 }
 
 /// Free slots in the queues of a closed or bounded loop.
-enum Room {
+enum FreeSlots {
     /// Free slots of the only queue.
     One(u32),
     /// Free slots of each queue.
@@ -179,11 +179,11 @@ enum Room {
     Any(VecDeque<u16>),
 }
 
-impl Room {
-    fn new(pace: Pace, spread: Spread) -> Self {
+impl FreeSlots {
+    fn new(pace: Pace, spread: QueueMapping) -> Self {
         let depth = match pace {
             Pace::Closed { depth, .. } | Pace::Bursts { depth, .. } | Pace::Bounded { depth, .. } => depth,
-            Pace::Open { .. } | Pace::BySource { .. } => 0,
+            Pace::Open { .. } | Pace::SourcePaced { .. } => 0,
         };
         if spread.queues == 1 {
             return Self::One(depth);
@@ -226,7 +226,7 @@ pub struct HostQueue<S> {
     begin: Instant,
     source: S,
     pace: Pace,
-    spread: Spread,
+    spread: QueueMapping,
     /// The next two requests, in this order unless `second_is_next`.
     ahead: [Option<Arrival>; 2],
     second_is_next: bool,
@@ -236,20 +236,20 @@ pub struct HostQueue<S> {
     /// Closed loop with think time: when each think time ends, in order, with the queue and the tag of the
     /// completed command.
     thinking: VecDeque<(Instant, u16, u32)>,
-    room: Room,
+    room: FreeSlots,
 }
 
 impl<S: Source> HostQueue<S> {
     /// A single queue fed by `source`.
     pub fn new(source: S, pace: Pace) -> Self {
-        Self::spread(source, pace, Spread::default())
+        Self::spread(source, pace, QueueMapping::default())
     }
 
     /// Queues fed by `source`.
-    pub fn spread(mut source: S, pace: Pace, spread: Spread) -> Self {
+    pub fn spread(mut source: S, pace: Pace, spread: QueueMapping) -> Self {
         assert!(spread.queues > 0, "a host has a queue");
         let ahead = [source.next(), source.next()];
-        let room = Room::new(pace, spread);
+        let room = FreeSlots::new(pace, spread);
         Self {
             begin: Instant::ZERO,
             source,
@@ -267,56 +267,56 @@ impl<S: Source> HostQueue<S> {
 
     /// Sets the begin of the workload, for a device that has run before.
     #[must_use]
-    pub fn beginning(self, begin: Instant) -> Self {
+    pub fn starting_at(self, begin: Instant) -> Self {
         Self { begin, ..self }
     }
 
     /// The action at `now`. The caller carries it out and calls again until it gets [`Submission::Wait`].
     #[inline]
     pub fn next(&mut self, now: Instant) -> Submission {
-        if self.is_full() { Submission::Wait } else { self.next_with_room(now) }
+        if self.is_full() { Submission::Wait } else { self.next_with_slot(now) }
     }
 
     /// Whether the only queue of a closed or bounded loop is full, so that the next request has to wait for a
     /// completion.
     #[inline]
     fn is_full(&self) -> bool {
-        matches!(self.room, Room::One(0))
+        matches!(self.room, FreeSlots::One(0))
             && matches!(self.pace, Pace::Closed { .. } | Pace::Bounded { .. })
             && self.thinking.is_empty()
             && self.ahead[usize::from(self.second_is_next)].is_some()
     }
 
     #[inline(never)]
-    fn next_with_room(&mut self, now: Instant) -> Submission {
+    fn next_with_slot(&mut self, now: Instant) -> Submission {
         if !self.thinking.is_empty() {
-            self.wake(now);
+            self.end_think_times(now);
         }
-        if matches!(self.pace, Pace::BySource { .. }) {
-            self.source.pass(Instant::ZERO + (now - self.begin));
+        if matches!(self.pace, Pace::SourcePaced { .. }) {
+            self.source.advance_to(Instant::ZERO + (now - self.begin));
         }
-        let Some(next) = self.next_ahead() else { return self.without_next() };
+        let Some(next) = self.next_ahead() else { return self.action_without_request() };
         let arrival = self.ahead[next].as_mut().expect("it is there");
         let bound = if self.spread.queues == 1 { 0 } else { arrival.command.queue % self.spread.queues };
         let (submitted, spread) = (self.submitted, self.spread);
         let in_turn = || if spread.is_bound { bound } else { (submitted % u64::from(spread.queues)) as u16 };
         let queue = match self.pace {
-            Pace::BySource { .. } => in_turn(),
+            Pace::SourcePaced { .. } => in_turn(),
             Pace::Open { time_scale } | Pace::Bounded { time_scale, .. } => {
                 let time = self.begin + (scaled(arrival.time, time_scale) - Instant::ZERO);
                 if time > now {
-                    return Submission::At(time);
+                    return Submission::RetryAt(time);
                 }
                 let is_open = matches!(self.pace, Pace::Open { .. });
                 let queue = if is_open { Some(in_turn()) } else { self.room.take(bound) };
-                let Some(queue) = queue else { return self.until_room() };
+                let Some(queue) = queue else { return self.wait_for_slot() };
                 queue
             }
             Pace::Closed { .. } | Pace::Bursts { .. } => {
                 if let Some(pause) = self.pace.pause(now - self.begin) {
-                    return Submission::At(now + pause);
+                    return Submission::RetryAt(now + pause);
                 }
-                let Some(queue) = self.room.take(bound) else { return self.until_room() };
+                let Some(queue) = self.room.take(bound) else { return self.wait_for_slot() };
                 queue
             }
         };
@@ -325,11 +325,11 @@ impl<S: Source> HostQueue<S> {
         self.ahead[next] = self.source.next();
         self.second_is_next = !self.second_is_next;
         self.submitted += 1;
-        Submission::Now(command)
+        Submission::Submit(command)
     }
 
     /// Frees the slots of commands whose think time is over.
-    fn wake(&mut self, now: Instant) {
+    fn end_think_times(&mut self, now: Instant) {
         while let Some((_, queue, tag)) = self.thinking.front().copied().filter(|(time, ..)| *time <= now) {
             self.thinking.pop_front();
             self.room.give(queue);
@@ -341,34 +341,34 @@ impl<S: Source> HostQueue<S> {
     #[inline]
     fn next_ahead(&mut self) -> Option<usize> {
         let next = usize::from(self.second_is_next);
-        if self.ahead[next].is_some() { Some(next) } else { self.next_of_waiting(next) }
+        if self.ahead[next].is_some() { Some(next) } else { self.poll_source(next) }
     }
 
     /// As [`next_ahead`](Self::next_ahead), where the source had no request for the next place when it was
     /// last called.
-    fn next_of_waiting(&mut self, next: usize) -> Option<usize> {
+    fn poll_source(&mut self, next: usize) -> Option<usize> {
         if self.ahead[1 - next].is_some() {
             self.second_is_next = !self.second_is_next;
             return Some(1 - next);
         }
-        if self.source.waits() {
+        if self.source.has_more() {
             self.ahead[next] = self.source.next();
         }
         self.ahead[next].is_some().then_some(next)
     }
 
     /// The action when there is no next request.
-    fn without_next(&self) -> Submission {
+    fn action_without_request(&self) -> Submission {
         match self.source.due() {
-            Some(due) => Submission::At(self.begin + (due - Instant::ZERO)),
-            None if self.source.waits() => self.until_room(),
+            Some(due) => Submission::RetryAt(self.begin + (due - Instant::ZERO)),
+            None if self.source.has_more() => self.wait_for_slot(),
             None => Submission::End,
         }
     }
 
     /// The action when nothing can be submitted before a slot is free.
-    fn until_room(&self) -> Submission {
-        self.thinking.front().map_or(Submission::Wait, |(time, ..)| Submission::At(*time))
+    fn wait_for_slot(&self) -> Submission {
+        self.thinking.front().map_or(Submission::Wait, |(time, ..)| Submission::RetryAt(*time))
     }
 
     /// The request to be submitted next, and the one after it.
@@ -385,17 +385,17 @@ impl<S: Source> HostQueue<S> {
     #[inline]
     pub fn answered(&mut self, now: Instant, command: &Command) {
         self.answered += 1;
-        self.make_room(now, command);
+        self.release_slot(now, command);
     }
 
     /// Notes that a command will never complete.
     pub fn lost(&mut self, now: Instant, command: &Command) {
         self.lost += 1;
-        self.make_room(now, command);
+        self.release_slot(now, command);
     }
 
     #[inline]
-    fn make_room(&mut self, now: Instant, command: &Command) {
+    fn release_slot(&mut self, now: Instant, command: &Command) {
         let Command { queue, tag, .. } = *command;
         match self.pace {
             Pace::Open { .. } => {}
@@ -406,7 +406,7 @@ impl<S: Source> HostQueue<S> {
                 self.room.give(queue);
                 self.source.answered(tag);
             }
-            Pace::BySource { .. } => self.source.answered(tag),
+            Pace::SourcePaced { .. } => self.source.answered(tag),
         }
     }
 
@@ -415,7 +415,7 @@ impl<S: Source> HostQueue<S> {
         &self.source
     }
 
-    /// The source, mutable: a source that [`waits`](Source::waits) can be given more requests.
+    /// The source, mutable: a source that [`has_more`](Source::has_more) can be given more requests.
     pub fn source_mut(&mut self) -> &mut S {
         &mut self.source
     }
@@ -426,7 +426,7 @@ impl<S: Source> HostQueue<S> {
     }
 
     /// Requests completed.
-    pub fn total_answered(&self) -> u64 {
+    pub fn total_completed(&self) -> u64 {
         self.answered
     }
 

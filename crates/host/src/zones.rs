@@ -73,7 +73,7 @@ impl ZonedFile {
         check_places(&geometry, &mut wrong);
         let sizes = Sizes { over_provisioning: self.over_provisioning, write_buffer: self.write_buffer };
         sizes.check(&geometry, &mut wrong);
-        wrong.or_ok(())?;
+        wrong.into_result(())?;
         let layout = sizes.layout(&geometry)?;
         Ok(ZonedConfig { file: self, device, zones, layout })
     }

@@ -22,7 +22,7 @@ pub trait Schedule<E> {
     /// Advances the clock to `time` if no event is due up to and including that instant. Returns whether it
     /// did. For callers that have nothing more to do at the current instant.
     #[inline]
-    fn go_on_to(&mut self, _time: Instant) -> bool {
+    fn advance_to(&mut self, _time: Instant) -> bool {
         false
     }
     /// Whether `event` is the last one scheduled for the later instant `time`; false if that is unknown.
@@ -38,21 +38,21 @@ pub trait Schedule<E> {
     /// The same calendar for a sub-component: `wrap` turns each event of the sub-component into one of its
     /// owner.
     #[inline]
-    fn within<Inner, Wrap: Fn(Inner) -> E>(&mut self, wrap: Wrap) -> Within<'_, Self, Wrap>
+    fn within<Inner, Wrap: Fn(Inner) -> E>(&mut self, wrap: Wrap) -> MappedSchedule<'_, Self, Wrap>
     where
         Self: Sized,
     {
-        Within { owner: self, wrap }
+        MappedSchedule { owner: self, wrap }
     }
 }
 
 /// The calendar as a sub-component of its owner sees it: see [`Schedule::within`].
-pub struct Within<'a, C, Wrap> {
+pub struct MappedSchedule<'a, C, Wrap> {
     owner: &'a mut C,
     wrap: Wrap,
 }
 
-impl<Inner, Outer, C, Wrap> Schedule<Inner> for Within<'_, C, Wrap>
+impl<Inner, Outer, C, Wrap> Schedule<Inner> for MappedSchedule<'_, C, Wrap>
 where
     C: Schedule<Outer>,
     Wrap: Fn(Inner) -> Outer,
@@ -78,8 +78,8 @@ where
     }
 
     #[inline]
-    fn go_on_to(&mut self, time: Instant) -> bool {
-        self.owner.go_on_to(time)
+    fn advance_to(&mut self, time: Instant) -> bool {
+        self.owner.advance_to(time)
     }
 
     #[inline]
@@ -101,9 +101,9 @@ pub struct Calendar<E> {
     /// The event of the current instant that goes before all others, if any.
     next: Option<E>,
     /// Width of a time slot: 2 to this power, in picoseconds.
-    stretch: u32,
+    slot_bits: u32,
     /// Delay, in picoseconds, from which on an event lies beyond the wheel: all slots but the current one.
-    reach: u64,
+    span_ps: u64,
     occupied: Occupied,
     buckets: Box<[Bucket; BUCKETS]>,
     entries: Vec<Entry<E>>,
@@ -111,11 +111,11 @@ pub struct Calendar<E> {
     free: u32,
     /// Long searches since the slot width last changed, and events put beyond the wheel since then.
     long_searches: u32,
-    beyond: u32,
+    overflows: u32,
     /// Time of the first event of `far`, or the end of time.
-    far_from: Instant,
-    far: BinaryHeap<Reverse<Far<E>>>,
-    far_scheduled: u64,
+    overflow_from: Instant,
+    overflow: BinaryHeap<Reverse<OverflowEntry<E>>>,
+    overflow_scheduled: u64,
 }
 
 /// Buckets of the wheel. Chosen: with the initial slots they cover a page program (1 ms), the longest
@@ -124,22 +124,22 @@ const BUCKETS: usize = 64 * 64;
 
 /// Initial slot width: 2^18 ps, about a quarter of a microsecond. Chosen: about the time to latch a command,
 /// so that the end of the latch cycles falls into its own bucket and few insertions search.
-const FIRST_STRETCH: u32 = 18;
+const INITIAL_SLOT_BITS: u32 = 18;
 
 /// The narrowest and the widest slot: 1 ns, shorter than any bus grant; 1 s.
-const STRETCHES: std::ops::RangeInclusive<u32> = 10..=40;
+const SLOT_BITS: std::ops::RangeInclusive<u32> = 10..=40;
 
 /// Entries that a search passes before it counts as long, and the number of long searches, or of events
 /// beyond the wheel, that change the slot width. Chosen: a change costs as much as some thousand events.
 const LONG_SEARCH: u32 = 16;
-const LONG_SEARCHES: u32 = 512;
-const BEYOND: u32 = 4096;
+const MAX_LONG_SEARCHES: u32 = 512;
+const MAX_OVERFLOWS: u32 = 4096;
 
 const NONE: u32 = u32::MAX;
 
 /// Span of the wheel, in picoseconds, with slots of 2 to this power of picoseconds.
-const fn reach_of(stretch: u32) -> u64 {
-    (BUCKETS as u64 - 1) << stretch
+const fn wheel_span(slot_bits: u32) -> u64 {
+    (BUCKETS as u64 - 1) << slot_bits
 }
 
 /// A pending event of the wheel.
@@ -201,40 +201,40 @@ impl Occupied {
 /// A pending event beyond the wheel. At equal times it goes before the events of the wheel: they were
 /// scheduled later, as its time was still beyond the wheel when it was scheduled.
 #[derive(Clone, Copy, Debug)]
-struct Far<E> {
+struct OverflowEntry<E> {
     time: Instant,
     number: u64,
     event: E,
 }
 
-impl<E> Far<E> {
+impl<E> OverflowEntry<E> {
     fn key(&self) -> (Instant, u64) {
         (self.time, self.number)
     }
 }
 
-impl<E> PartialEq for Far<E> {
+impl<E> PartialEq for OverflowEntry<E> {
     fn eq(&self, other: &Self) -> bool {
         self.key() == other.key()
     }
 }
 
-impl<E> Eq for Far<E> {}
+impl<E> Eq for OverflowEntry<E> {}
 
-impl<E> PartialOrd for Far<E> {
+impl<E> PartialOrd for OverflowEntry<E> {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl<E> Ord for Far<E> {
+impl<E> Ord for OverflowEntry<E> {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.key().cmp(&other.key())
     }
 }
 
 /// The end of time: no event is beyond it.
-const NEVER: Instant = Instant::from_ps(u64::MAX);
+const END_OF_TIME: Instant = Instant::from_ps(u64::MAX);
 
 impl<E: Copy + PartialEq> Default for Calendar<E> {
     fn default() -> Self {
@@ -249,17 +249,17 @@ impl<E: Copy + PartialEq> Calendar<E> {
         Self {
             now: Instant::ZERO,
             next: None,
-            stretch: FIRST_STRETCH,
-            reach: reach_of(FIRST_STRETCH),
+            slot_bits: INITIAL_SLOT_BITS,
+            span_ps: wheel_span(INITIAL_SLOT_BITS),
             occupied: Occupied { words: [0; 64], summary: 0 },
             buckets: buckets.try_into().unwrap_or_else(|_| unreachable!("there are as many as were made")),
             entries: Vec::with_capacity(256),
             free: NONE,
             long_searches: 0,
-            beyond: 0,
-            far_from: NEVER,
-            far: BinaryHeap::new(),
-            far_scheduled: 0,
+            overflows: 0,
+            overflow_from: END_OF_TIME,
+            overflow: BinaryHeap::new(),
+            overflow_scheduled: 0,
         }
     }
 
@@ -269,12 +269,14 @@ impl<E: Copy + PartialEq> Calendar<E> {
         if self.next.is_some() {
             return self.next.take();
         }
-        let Some(at) = self.occupied.first_from(self.bucket_of(self.now)) else { return self.advance_far() };
+        let Some(at) = self.occupied.first_from(self.bucket_of(self.now)) else {
+            return self.advance_to_overflow();
+        };
         let bucket = &mut self.buckets[at % BUCKETS];
         let first = bucket.first;
         let entry = &mut self.entries[first as usize];
-        if self.far_from <= entry.time {
-            return self.advance_far();
+        if self.overflow_from <= entry.time {
+            return self.advance_to_overflow();
         }
         self.now = entry.time;
         let event = entry.event;
@@ -289,9 +291,9 @@ impl<E: Copy + PartialEq> Calendar<E> {
     /// Advances to the next event when it lies beyond the wheel.
     #[cold]
     #[inline(never)]
-    fn advance_far(&mut self) -> Option<E> {
-        let Reverse(Far { time, event, .. }) = self.far.pop()?;
-        self.far_from = self.far.peek().map_or(NEVER, |Reverse(far)| far.time);
+    fn advance_to_overflow(&mut self) -> Option<E> {
+        let Reverse(OverflowEntry { time, event, .. }) = self.overflow.pop()?;
+        self.overflow_from = self.overflow.peek().map_or(END_OF_TIME, |Reverse(overflow)| overflow.time);
         self.now = time;
         Some(event)
     }
@@ -317,14 +319,14 @@ impl<E: Copy + PartialEq> Calendar<E> {
     /// The bucket of a time within the wheel.
     #[inline]
     fn bucket_of(&self, time: Instant) -> usize {
-        (time.ps() >> self.stretch) as usize % BUCKETS
+        (time.ps() >> self.slot_bits) as usize % BUCKETS
     }
 
     /// Schedules `event` at `time`. The rare cases are tail calls, so that the usual path saves no registers.
     #[inline]
     fn put(&mut self, time: Instant, event: E) {
-        if time.ps() - self.now.ps() >= self.reach {
-            return self.put_far(time, event);
+        if time.ps() - self.now.ps() >= self.span_ps {
+            return self.push_overflow(time, event);
         }
         let new = self.free;
         let Some(free) = self.entries.get_mut(new as usize) else { return self.grow_and_put(time, event) };
@@ -372,8 +374,8 @@ impl<E: Copy + PartialEq> Calendar<E> {
         self.entries[before as usize].next = new;
         if passed > LONG_SEARCH {
             self.long_searches += 1;
-            if self.long_searches >= LONG_SEARCHES {
-                self.change_stretch(self.stretch - 1);
+            if self.long_searches >= MAX_LONG_SEARCHES {
+                self.change_slot_bits(self.slot_bits - 1);
             }
         }
     }
@@ -389,27 +391,27 @@ impl<E: Copy + PartialEq> Calendar<E> {
     }
 
     #[cold]
-    fn put_far(&mut self, time: Instant, event: E) {
-        self.far.push(Reverse(Far { time, number: self.far_scheduled, event }));
-        self.far_scheduled += 1;
-        self.far_from = self.far_from.min(time);
-        self.beyond += 1;
-        if self.beyond >= BEYOND {
-            self.change_stretch(self.stretch + 1);
+    fn push_overflow(&mut self, time: Instant, event: E) {
+        self.overflow.push(Reverse(OverflowEntry { time, number: self.overflow_scheduled, event }));
+        self.overflow_scheduled += 1;
+        self.overflow_from = self.overflow_from.min(time);
+        self.overflows += 1;
+        if self.overflows >= MAX_OVERFLOWS {
+            self.change_slot_bits(self.slot_bits + 1);
         }
     }
 
     /// Takes all events out and puts them back, in order, with another slot width.
     #[cold]
-    fn change_stretch(&mut self, stretch: u32) {
-        (self.long_searches, self.beyond) = (0, 0);
-        if !STRETCHES.contains(&stretch) {
+    fn change_slot_bits(&mut self, slot_bits: u32) {
+        (self.long_searches, self.overflows) = (0, 0);
+        if !SLOT_BITS.contains(&slot_bits) {
             return;
         }
         let now = self.now;
         let all: Vec<_> = std::iter::from_fn(|| self.advance().map(|event| (self.now, event))).collect();
         self.now = now;
-        (self.stretch, self.reach) = (stretch, reach_of(stretch));
+        (self.slot_bits, self.span_ps) = (slot_bits, wheel_span(slot_bits));
         for (time, event) in all {
             self.put(time, event);
         }
@@ -417,8 +419,8 @@ impl<E: Copy + PartialEq> Calendar<E> {
 
     /// The slot width, for tests.
     #[cfg(test)]
-    fn stretch(&self) -> u32 {
-        self.stretch
+    fn slot_bits(&self) -> u32 {
+        self.slot_bits
     }
 }
 
@@ -438,7 +440,7 @@ impl<E: Copy + PartialEq> Schedule<E> for Calendar<E> {
     fn is_settled(&self) -> bool {
         let bucket = self.buckets[self.bucket_of(self.now)];
         let later = bucket.first == NONE || self.entries[bucket.first as usize].time > self.now;
-        later && self.far_from > self.now && self.next.is_none()
+        later && self.overflow_from > self.now && self.next.is_none()
     }
 
     #[inline]
@@ -448,10 +450,11 @@ impl<E: Copy + PartialEq> Schedule<E> for Calendar<E> {
     }
 
     #[inline]
-    fn go_on_to(&mut self, time: Instant) -> bool {
+    fn advance_to(&mut self, time: Instant) -> bool {
         let first = self.occupied.first_from(self.bucket_of(self.now));
-        let first = first.map_or(NEVER, |at| self.entries[self.buckets[at % BUCKETS].first as usize].time);
-        let is_free = first.min(self.far_from) > time && self.next.is_none();
+        let first =
+            first.map_or(END_OF_TIME, |at| self.entries[self.buckets[at % BUCKETS].first as usize].time);
+        let is_free = first.min(self.overflow_from) > time && self.next.is_none();
         if is_free {
             self.now = time;
         }
@@ -460,7 +463,7 @@ impl<E: Copy + PartialEq> Schedule<E> for Calendar<E> {
 
     #[inline]
     fn is_last(&self, time: Instant, event: E) -> bool {
-        if time.ps() - self.now.ps() >= self.reach {
+        if time.ps() - self.now.ps() >= self.span_ps {
             return false;
         }
         let bucket = self.buckets[self.bucket_of(time)];
@@ -504,23 +507,23 @@ mod tests {
         assert_eq!(calendar.pending(), wanted);
         assert_eq!([calendar.advance(), calendar.advance(), calendar.advance()], [Some(2), Some(1), None]);
         calendar.next(3);
-        assert!(!calendar.go_on_to(Instant::from_ps(6)), "something is to happen now");
+        assert!(!calendar.advance_to(Instant::from_ps(6)), "something is to happen now");
         assert_eq!((calendar.advance(), calendar.now()), (Some(3), Instant::from_ps(5)));
         assert!(calendar.is_settled());
     }
 
     #[test]
     fn time_goes_on_to_where_nothing_is_due_until_then_and_not_beyond() {
-        let far = Instant::from_ps(2 * BUCKETS as u64) + Duration::from_ms(1_000);
-        for due in [Instant::from_ps(7), Instant::from_ps(3 << FIRST_STRETCH), far] {
+        let overflow = Instant::from_ps(2 * BUCKETS as u64) + Duration::from_ms(1_000);
+        for due in [Instant::from_ps(7), Instant::from_ps(3 << INITIAL_SLOT_BITS), overflow] {
             let mut calendar = Calendar::new();
             calendar.at(due, ());
             let before = Instant::from_ps(due.ps() - 1);
-            assert!(!calendar.go_on_to(due) && calendar.now() == Instant::ZERO, "{due:?}");
-            assert!(calendar.go_on_to(before) && calendar.now() == before, "{due:?}");
+            assert!(!calendar.advance_to(due) && calendar.now() == Instant::ZERO, "{due:?}");
+            assert!(calendar.advance_to(before) && calendar.now() == before, "{due:?}");
             assert_eq!((calendar.advance(), calendar.now()), (Some(()), due));
         }
-        assert!(Calendar::<()>::new().go_on_to(far), "nothing is ever due");
+        assert!(Calendar::<()>::new().advance_to(overflow), "nothing is ever due");
     }
 
     /// Schedules an event after each delay, or advances for `None`, and compares with a sorted set.
@@ -535,7 +538,7 @@ mod tests {
                 for time in [now + delay, first] {
                     let wanted = pending.range((time, 0)..=(time, usize::MAX)).next_back().map(|(_, n)| *n);
                     let at = Instant::from_ps(time);
-                    let is_known = wanted == Some(n) && delay < reach_of(*STRETCHES.start());
+                    let is_known = wanted == Some(n) && delay < wheel_span(*SLOT_BITS.start());
                     assert!(!is_known || calendar.is_last(at, n), "{n} at {time}");
                     assert!((0..n).rev().take(20).all(|m| wanted == Some(m) || !calendar.is_last(at, m)));
                 }
@@ -562,7 +565,7 @@ mod tests {
         let mut calendar = Calendar::new();
         let delays = (0..50_000).map(|n| (n % 3 > 0).then_some(n * 7919 % 900_000));
         keeps_the_order(&mut calendar, delays);
-        assert!(calendar.stretch() < FIRST_STRETCH);
+        assert!(calendar.slot_bits() < INITIAL_SLOT_BITS);
     }
 
     #[test]
@@ -570,17 +573,17 @@ mod tests {
         let mut calendar = Calendar::new();
         let delays = (0..50_000).map(|n| (n % 2 == 0).then_some(n * 7919 % 20_000 * 1_000_000));
         keeps_the_order(&mut calendar, delays);
-        assert!(calendar.stretch() > FIRST_STRETCH);
+        assert!(calendar.slot_bits() > INITIAL_SLOT_BITS);
     }
 
     #[test]
     fn an_event_from_beyond_the_wheel_goes_before_one_of_its_time_that_was_scheduled_later() {
         let mut calendar = Calendar::new();
-        let far = Instant::from_ps((BUCKETS as u64) << FIRST_STRETCH);
-        calendar.at(far, 0);
-        calendar.at(Instant::from_ps(1 << FIRST_STRETCH), 1);
+        let overflow = Instant::from_ps((BUCKETS as u64) << INITIAL_SLOT_BITS);
+        calendar.at(overflow, 0);
+        calendar.at(Instant::from_ps(1 << INITIAL_SLOT_BITS), 1);
         assert_eq!(calendar.advance(), Some(1));
-        calendar.at(far, 2);
+        calendar.at(overflow, 2);
         assert_eq!([calendar.advance(), calendar.advance()], [Some(0), Some(2)]);
     }
 

@@ -12,14 +12,14 @@ pub struct Chart {
     /// Caption: how to read the chart.
     pub caption: &'static str,
     /// Horizontal axis.
-    pub over: Over,
+    pub over: ChartAxis,
     /// Title of the vertical axis.
     pub value: &'static str,
 }
 
 /// The horizontal axis of a chart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Over {
+pub enum ChartAxis {
     /// Simulated time, plotted as a line. The x value of a point is in seconds since the device was made, as
     /// in the points of a [`Series`](crate::Series).
     Time,
@@ -30,24 +30,24 @@ pub enum Over {
 
 /// A chart with its points.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Drawn {
+pub struct ChartData {
     /// Definition of the chart.
     pub chart: &'static Chart,
     /// Points from left to right.
     pub points: Vec<[f64; 2]>,
 }
 
-impl Drawn {
+impl ChartData {
     /// The share of a run that began at `begin`, when the data of the chart were `before`.
     #[must_use]
     pub fn since(mut self, begin: Instant, before: Option<&Self>) -> Self {
         match self.chart.over {
-            Over::Time => {
+            ChartAxis::Time => {
                 let begin = begin.ps() as f64 / 1e12;
                 self.points.retain(|[time, _]| *time >= begin);
                 self.points.iter_mut().for_each(|[time, _]| *time -= begin);
             }
-            Over::Sizes(_) => {
+            ChartAxis::Sizes(_) => {
                 let earlier = |size: f64| {
                     let before = before.into_iter().flat_map(|before| &before.points);
                     before.filter(|[other, _]| *other == size).map(|[_, count]| count).sum::<f64>()
@@ -64,17 +64,17 @@ mod tests {
     use super::*;
     use crate::Duration;
 
-    const OVER: [Over; 2] = [Over::Time, Over::Sizes("Size")];
+    const OVER: [ChartAxis; 2] = [ChartAxis::Time, ChartAxis::Sizes("Size")];
     static CHARTS: [Chart; 2] = [chart(OVER[0]), chart(OVER[1])];
 
-    const fn chart(over: Over) -> Chart {
+    const fn chart(over: ChartAxis) -> Chart {
         Chart { name: "one", title: "One", caption: "One of them.", over, value: "Times" }
     }
 
     #[test]
     fn a_chart_of_a_run_shows_what_came_after_its_beginning() {
         let begin = Instant::ZERO + Duration::from_ms(2_000);
-        let drawn = |n: usize, points: &[[f64; 2]]| Drawn { chart: &CHARTS[n], points: points.to_vec() };
+        let drawn = |n: usize, points: &[[f64; 2]]| ChartData { chart: &CHARTS[n], points: points.to_vec() };
         let times = drawn(0, &[[1.5, 7.0], [2.5, 8.0], [3.5, 9.0]]).since(begin, None);
         assert_eq!(times.points, [[0.5, 8.0], [1.5, 9.0]]);
         let before = drawn(1, &[[0.0, 4.0], [2.0, 1.0]]);

@@ -47,7 +47,7 @@ impl Complaints {
     }
 
     /// `value` if there are no complaints.
-    pub fn or_ok<T>(self, value: T) -> Result<T, Self> {
+    pub fn into_result<T>(self, value: T) -> Result<T, Self> {
         if self.0.is_empty() { Ok(value) } else { Err(self) }
     }
 }
@@ -113,7 +113,7 @@ mod tests {
         let mut all = Complaints::default();
         all.nest("ftl", inner);
         assert_eq!(all.to_string(), "ftl.spare_fraction: found 1.7, wanted a fraction from 0 to below 1");
-        assert!(all.or_ok(()).is_err());
+        assert!(all.into_result(()).is_err());
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub mod table;
 pub mod time;
 pub mod units;
 
-pub use calendar::{Calendar, Schedule, Within};
+pub use calendar::{Calendar, MappedSchedule, Schedule};
 pub use chart::Chart;
 pub use column::{Column, Id};
 pub use complaint::{Complaint, Complaints, nearest, one_of};

@@ -92,7 +92,7 @@ impl Metric {
     }
 
     /// Whether the metric may be without a value.
-    pub fn may_be_absent(&self) -> bool {
+    pub fn can_be_absent(&self) -> bool {
         self.meaning.contains("null")
     }
 
@@ -166,7 +166,7 @@ impl Metrics {
     pub fn add(&mut self, metric: Metric, value: impl Into<Value>) {
         assert!(self.get(metric.name).is_none(), "two metrics are called {}", metric.name);
         let value = value.into();
-        let is_said = value != Value::Absent || metric.may_be_absent();
+        let is_said = value != Value::Absent || metric.can_be_absent();
         assert!(is_said, "{} does not say when it is null", metric.name);
         self.0.push((metric, value));
     }
@@ -214,7 +214,7 @@ impl Metrics {
             }
         }
         let is_sum = |(metric, value): &(Metric, Value)| match value {
-            Value::Count(_) => !metric.may_be_absent(),
+            Value::Count(_) => !metric.can_be_absent(),
             Value::Number(_) => metric.unit == Unit::Joules,
             Value::Absent => false,
         };

@@ -15,9 +15,9 @@ trait Quantity: Sized {
     const WANTED: &'static str;
     const UNITS: &'static [(&'static str, u128)];
     /// The upper bound, in base units, and its spelling.
-    const MOST: Option<(u128, &'static str)> = None;
+    const MAX: Option<(u128, &'static str)> = None;
     /// Whether zero is allowed.
-    const MAY_BE_ZERO: bool = true;
+    const CAN_BE_ZERO: bool = true;
     fn from_base(base: u64) -> Option<Self>;
     /// The number of base units.
     fn base(&self) -> u128;
@@ -35,7 +35,7 @@ impl Quantity for Duration {
         ("h", 3_600_000_000_000_000),
         ("d", 86_400_000_000_000_000),
     ];
-    const MOST: Option<(u128, &'static str)> = Some((Self::LIMIT.ps() as u128, "106d"));
+    const MAX: Option<(u128, &'static str)> = Some((Self::LIMIT.ps() as u128, "106d"));
     fn from_base(base: u64) -> Option<Self> {
         Some(Self::from_ps(base))
     }
@@ -69,7 +69,7 @@ impl Quantity for Bytes {
 impl Quantity for MegaTransfers {
     const WANTED: &'static str = "a data rate with a unit, such as \"400MT/s\" (MT/s, GT/s)";
     const UNITS: &'static [(&'static str, u128)] = &[("MT/s", 1), ("GT/s", 1_000)];
-    const MAY_BE_ZERO: bool = false;
+    const CAN_BE_ZERO: bool = false;
     fn from_base(base: u64) -> Option<Self> {
         u32::try_from(base).ok().filter(|rate| *rate > 0).map(Self)
     }
@@ -124,7 +124,7 @@ fn read<Q: Quantity>(text: &str) -> Result<Q, String> {
     if !scaled.is_multiple_of(tens) {
         return Err(complain());
     }
-    if let Some((most, name)) = Q::MOST.filter(|(most, _)| scaled / tens > *most) {
+    if let Some((most, name)) = Q::MAX.filter(|(most, _)| scaled / tens > *most) {
         debug_assert_eq!(read::<Q>(name).map(|named| named.base()), Ok(most), "the name says the limit");
         return Err(format!("found \"{text}\", wanted at most {name}"));
     }
@@ -140,7 +140,7 @@ fn pattern<Q: Quantity>() -> String {
         let names = Q::UNITS.iter().filter(|(_, size)| (*size == 1) == base).map(|(name, _)| *name);
         names.collect::<Vec<_>>().join("|")
     };
-    let (whole, zeroes) = if Q::MAY_BE_ZERO {
+    let (whole, zeroes) = if Q::CAN_BE_ZERO {
         ("[0-9_]*[0-9][0-9_]*(\\.[0-9_]*)?", "[0-9_]*[0-9][0-9_]*(\\.[0_]*)?")
     } else {
         (
@@ -161,7 +161,7 @@ fn schema_of<Q: Quantity>(example: &str) -> schemars::Schema {
         "maximum": 0,
         "examples": [example]
     });
-    if !Q::MAY_BE_ZERO {
+    if !Q::CAN_BE_ZERO {
         schema.insert("type".into(), "string".into());
     }
     schema

@@ -16,7 +16,7 @@ pub struct Series<T> {
 }
 
 /// Maximum number of windows: enough for a chart as wide as a screen.
-const MOST: usize = 512;
+const MAX_WINDOWS: usize = 512;
 
 /// Initial width of a window.
 const FIRST_WIDTH: Duration = Duration::from_us(1);
@@ -38,7 +38,7 @@ impl<T: Default + Clone> Series<T> {
     /// The index of the window that contains `at`, which is created if it does not exist.
     fn find(&mut self, at: Instant, merge: impl Fn(&mut T, &T)) -> usize {
         let mut index = (at.ps() / self.width.ps()) as usize;
-        while index >= MOST {
+        while index >= MAX_WINDOWS {
             self.halve(&merge);
             index = (at.ps() / self.width.ps()) as usize;
         }

@@ -37,8 +37,8 @@ pub trait Sink {
     /// Writes `bytes`.
     ///
     /// # Errors
-    /// [`Broken::Ended`]; the sink itself keeps the cause.
-    fn put(&mut self, bytes: &[u8]) -> Result<(), Broken>;
+    /// [`SnapshotError::UnexpectedEnd`]; the sink itself keeps the cause.
+    fn put(&mut self, bytes: &[u8]) -> Result<(), SnapshotError>;
 }
 
 /// A byte source.
@@ -46,8 +46,8 @@ pub trait Source {
     /// Fills `bytes`.
     ///
     /// # Errors
-    /// [`Broken::Ended`] if there are fewer bytes; the source itself keeps the cause.
-    fn take(&mut self, bytes: &mut [u8]) -> Result<(), Broken>;
+    /// [`SnapshotError::UnexpectedEnd`] if there are fewer bytes; the source itself keeps the cause.
+    fn take(&mut self, bytes: &mut [u8]) -> Result<(), SnapshotError>;
 
     /// Approximate upper bound on the bytes left, if known: a field that claims much more is rejected.
     fn at_most(&self) -> u64 {
@@ -56,15 +56,15 @@ pub trait Source {
 }
 
 impl Sink for Vec<u8> {
-    fn put(&mut self, bytes: &[u8]) -> Result<(), Broken> {
+    fn put(&mut self, bytes: &[u8]) -> Result<(), SnapshotError> {
         self.extend_from_slice(bytes);
         Ok(())
     }
 }
 
 impl Source for &[u8] {
-    fn take(&mut self, bytes: &mut [u8]) -> Result<(), Broken> {
-        let (first, rest) = self.split_at_checked(bytes.len()).ok_or(Broken::Ended)?;
+    fn take(&mut self, bytes: &mut [u8]) -> Result<(), SnapshotError> {
+        let (first, rest) = self.split_at_checked(bytes.len()).ok_or(SnapshotError::UnexpectedEnd)?;
         bytes.copy_from_slice(first);
         *self = rest;
         Ok(())
@@ -77,25 +77,25 @@ impl Source for &[u8] {
 
 /// The reason why a state could not be written or read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Broken {
+pub enum SnapshotError {
     /// The sink accepts, or the source has, no more bytes.
-    Ended,
+    UnexpectedEnd,
     /// A field of another name was found.
-    Name {
+    WrongField {
         /// Name of that field.
         found: String,
         /// Name of the expected field.
         wanted: &'static str,
     },
     /// A list of fixed length has another length.
-    Length {
+    WrongLength {
         /// The length in the source.
         found: u64,
         /// The length that the configuration gives.
         wanted: u64,
     },
     /// A field is larger than any field of the device can be.
-    Size {
+    FieldTooLarge {
         /// The field.
         name: &'static str,
         /// Bytes of the field.
@@ -104,12 +104,12 @@ pub enum Broken {
         most: u64,
     },
     /// The fields contradict each other.
-    State {
+    Inconsistent {
         /// The contradiction.
         why: String,
     },
     /// The bytes of a field cannot be decoded.
-    Value {
+    InvalidValue {
         /// The field.
         name: &'static str,
         /// Why they are invalid.
@@ -117,20 +117,22 @@ pub enum Broken {
     },
 }
 
-impl fmt::Display for Broken {
+impl fmt::Display for SnapshotError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Ended => write!(out, "an end in the middle of the state, wanted all of it"),
-            Self::Name { found, wanted } => {
+            Self::UnexpectedEnd => write!(out, "an end in the middle of the state, wanted all of it"),
+            Self::WrongField { found, wanted } => {
                 write!(out, "the field `{}`, wanted `{wanted}`", found.escape_debug())
             }
-            Self::Length { found, wanted } => write!(out, "a list of {found} entries, wanted {wanted}"),
-            Self::Size { name, found, most } => {
+            Self::WrongLength { found, wanted } => write!(out, "a list of {found} entries, wanted {wanted}"),
+            Self::FieldTooLarge { name, found, most } => {
                 write!(out, "{found} bytes of the field `{name}`, wanted at most {most}")
             }
-            Self::State { why } => write!(out, "a state that cannot be ({why}), wanted that of a device"),
-            Self::Value { name, why } => {
-                write!(out, "in the field `{name}` bytes that mean nothing ({why}), wanted its value")
+            Self::Inconsistent { why } => {
+                write!(out, "an inconsistent state ({why}), wanted the state of a device")
+            }
+            Self::InvalidValue { name, why } => {
+                write!(out, "invalid bytes in the field `{name}` ({why}), wanted its value")
             }
         }
     }
@@ -142,13 +144,13 @@ pub trait State {
     ///
     /// # Errors
     /// Errors of the sink.
-    fn save_state(&self, to: &mut Writer<'_>) -> Result<(), Broken>;
+    fn save_state(&self, to: &mut Writer<'_>) -> Result<(), SnapshotError>;
     /// Loads a state that a component of the same configuration wrote. After an error the component is
     /// unusable.
     ///
     /// # Errors
     /// Errors of the source, and any input that [`save_state`](Self::save_state) does not write.
-    fn load_state(&mut self, from: &mut Reader<'_>) -> Result<(), Broken>;
+    fn load_state(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError>;
 }
 
 /// A fixed-size number, or a few of them, as an element of a list of millions. Such lists are written as byte
@@ -163,11 +165,11 @@ pub trait Word: Copy {
 }
 
 /// Maximum size of a [`Word`], in bytes.
-const MOST_OF_WORD: usize = 16;
+const MAX_WORD_SIZE: usize = 16;
 
 /// Words written at once. Chosen: with 8 B each they fit in the second-level cache, and the byte planes are
 /// long enough for a compressor.
-const WORDS_AT_ONCE: usize = 1 << 15;
+const WORDS_PER_CHUNK: usize = 1 << 15;
 
 macro_rules! numbers {
     ($($type:ty),*) => {$(
@@ -205,11 +207,11 @@ impl<'a> Writer<'a> {
     ///
     /// # Errors
     /// Errors of the sink.
-    pub fn value(&mut self, name: &'static str, value: &impl Serialize) -> Result<(), Broken> {
+    pub fn value(&mut self, name: &'static str, value: &impl Serialize) -> Result<(), SnapshotError> {
         self.name(name)?;
         let empty = std::mem::take(&mut self.buffer);
         let bytes = postcard::to_extend(value, empty)
-            .map_err(|error| Broken::Value { name, why: error.to_string() })?;
+            .map_err(|error| SnapshotError::InvalidValue { name, why: error.to_string() })?;
         self.length(bytes.len())?;
         self.to.put(&bytes)?;
         self.buffer = bytes;
@@ -221,7 +223,7 @@ impl<'a> Writer<'a> {
     ///
     /// # Errors
     /// Errors of the sink.
-    pub fn part(&mut self, name: &'static str, part: &(impl State + ?Sized)) -> Result<(), Broken> {
+    pub fn part(&mut self, name: &'static str, part: &(impl State + ?Sized)) -> Result<(), SnapshotError> {
         self.name(name)?;
         part.save_state(self)
     }
@@ -230,7 +232,7 @@ impl<'a> Writer<'a> {
     ///
     /// # Errors
     /// Errors of the sink.
-    pub fn list(&mut self, name: &'static str, list: &[impl State]) -> Result<(), Broken> {
+    pub fn list(&mut self, name: &'static str, list: &[impl State]) -> Result<(), SnapshotError> {
         self.name(name)?;
         self.length(list.len())?;
         list.iter().try_for_each(|part| part.save_state(self))
@@ -240,28 +242,28 @@ impl<'a> Writer<'a> {
     ///
     /// # Errors
     /// Errors of the sink.
-    pub fn variant(&mut self, name: &'static str) -> Result<(), Broken> {
+    pub fn variant(&mut self, name: &'static str) -> Result<(), SnapshotError> {
         self.name(name)
     }
 
     /// Writes the name that every field begins with, so that a reader that expects another field fails at
     /// once.
-    fn name(&mut self, name: &'static str) -> Result<(), Broken> {
+    fn name(&mut self, name: &'static str) -> Result<(), SnapshotError> {
         let length = u8::try_from(name.len()).expect("names of fields are short");
         self.to.put(&[length])?;
         self.to.put(name.as_bytes())
     }
 
-    fn length(&mut self, length: usize) -> Result<(), Broken> {
+    fn length(&mut self, length: usize) -> Result<(), SnapshotError> {
         self.to.put(&(length as u64).to_le_bytes())
     }
 
-    fn words<W: Word>(&mut self, words: &[W]) -> Result<(), Broken> {
+    fn words<W: Word>(&mut self, words: &[W]) -> Result<(), SnapshotError> {
         self.length(words.len())?;
-        for words in words.chunks(WORDS_AT_ONCE) {
+        for words in words.chunks(WORDS_PER_CHUNK) {
             self.buffer.resize(words.len() * W::SIZE, 0);
             for (n, word) in words.iter().enumerate() {
-                let mut bytes = [0; MOST_OF_WORD];
+                let mut bytes = [0; MAX_WORD_SIZE];
                 word.put(&mut bytes);
                 for (byte, plane) in bytes.iter().zip(self.buffer.chunks_exact_mut(words.len())) {
                     plane[n] = *byte;
@@ -298,21 +300,21 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// Errors of the source, a field of another name, or bytes that cannot be decoded.
-    pub fn value<T: DeserializeOwned>(&mut self, name: &'static str) -> Result<T, Broken> {
+    pub fn value<T: DeserializeOwned>(&mut self, name: &'static str) -> Result<T, SnapshotError> {
         self.name(name)?;
         let mut left = self.length()?;
         if left > self.most {
-            return Err(Broken::Size { name, found: left, most: self.most });
+            return Err(SnapshotError::FieldTooLarge { name, found: left, most: self.most });
         }
         self.buffer.clear();
         // With a wrong length the source ends before memory for all of it is allocated.
         while left > 0 {
-            let (begin, more) = (self.buffer.len(), left.min(AT_ONCE));
+            let (begin, more) = (self.buffer.len(), left.min(BYTES_PER_CHUNK));
             self.buffer.resize(begin + more as usize, 0);
             self.from.take(&mut self.buffer[begin..])?;
             left -= more;
         }
-        let broken = |why: String| Broken::Value { name, why };
+        let broken = |why: String| SnapshotError::InvalidValue { name, why };
         match postcard::take_from_bytes(&self.buffer) {
             Ok((value, [])) => Ok(value),
             Ok((_, rest)) => Err(broken(format!("{} bytes are left over", rest.len()))),
@@ -324,7 +326,11 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// Errors of the source, a field of another name, or an error in the state of the part.
-    pub fn part(&mut self, name: &'static str, part: &mut (impl State + ?Sized)) -> Result<(), Broken> {
+    pub fn part(
+        &mut self,
+        name: &'static str,
+        part: &mut (impl State + ?Sized),
+    ) -> Result<(), SnapshotError> {
         self.name(name)?;
         part.load_state(self)
     }
@@ -333,7 +339,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// As for [`part`](Self::part), or the list has another length.
-    pub fn list(&mut self, name: &'static str, list: &mut [impl State]) -> Result<(), Broken> {
+    pub fn list(&mut self, name: &'static str, list: &mut [impl State]) -> Result<(), SnapshotError> {
         self.name(name)?;
         self.same_length(list.len())?;
         list.iter_mut().try_for_each(|part| part.load_state(self))
@@ -343,11 +349,11 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// Errors of the source, or another variant.
-    pub fn variant(&mut self, name: &'static str) -> Result<(), Broken> {
+    pub fn variant(&mut self, name: &'static str) -> Result<(), SnapshotError> {
         self.name(name)
     }
 
-    fn name(&mut self, wanted: &'static str) -> Result<(), Broken> {
+    fn name(&mut self, wanted: &'static str) -> Result<(), SnapshotError> {
         let mut length = [0];
         self.from.take(&mut length)?;
         let mut found = [0; u8::MAX as usize];
@@ -356,29 +362,29 @@ impl<'a> Reader<'a> {
         if found == wanted.as_bytes() {
             return Ok(());
         }
-        Err(Broken::Name { found: String::from_utf8_lossy(found).into_owned(), wanted })
+        Err(SnapshotError::WrongField { found: String::from_utf8_lossy(found).into_owned(), wanted })
     }
 
-    fn length(&mut self) -> Result<u64, Broken> {
+    fn length(&mut self) -> Result<u64, SnapshotError> {
         let mut length = [0; 8];
         self.from.take(&mut length)?;
         Ok(u64::from_le_bytes(length))
     }
 
     /// Checks the length of a list that must have `wanted` entries.
-    fn same_length(&mut self, wanted: usize) -> Result<(), Broken> {
+    fn same_length(&mut self, wanted: usize) -> Result<(), SnapshotError> {
         let (found, wanted) = (self.length()?, wanted as u64);
-        if found == wanted { Ok(()) } else { Err(Broken::Length { found, wanted }) }
+        if found == wanted { Ok(()) } else { Err(SnapshotError::WrongLength { found, wanted }) }
     }
 
-    fn words<W: Word>(&mut self, words: &mut [W]) -> Result<(), Broken> {
+    fn words<W: Word>(&mut self, words: &mut [W]) -> Result<(), SnapshotError> {
         self.same_length(words.len())?;
-        for words in words.chunks_mut(WORDS_AT_ONCE) {
+        for words in words.chunks_mut(WORDS_PER_CHUNK) {
             let count = words.len();
             self.buffer.resize(count * W::SIZE, 0);
             self.from.take(&mut self.buffer)?;
             for (n, word) in words.iter_mut().enumerate() {
-                let mut bytes = [0; MOST_OF_WORD];
+                let mut bytes = [0; MAX_WORD_SIZE];
                 for (byte, plane) in bytes.iter_mut().zip(self.buffer.chunks_exact(count)) {
                     *byte = plane[n];
                 }
@@ -390,58 +396,58 @@ impl<'a> Reader<'a> {
 }
 
 /// Bytes of a value that are read at once. Chosen: more than almost any value has.
-const AT_ONCE: u64 = 1 << 16;
+const BYTES_PER_CHUNK: u64 = 1 << 16;
 
 impl<W: Word> State for Vec<W> {
-    fn save_state(&self, to: &mut Writer<'_>) -> Result<(), Broken> {
+    fn save_state(&self, to: &mut Writer<'_>) -> Result<(), SnapshotError> {
         to.words(self)
     }
 
-    fn load_state(&mut self, from: &mut Reader<'_>) -> Result<(), Broken> {
+    fn load_state(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
         from.words(self)
     }
 }
 
 impl<I: Id, W: Word> State for Column<I, W> {
-    fn save_state(&self, to: &mut Writer<'_>) -> Result<(), Broken> {
+    fn save_state(&self, to: &mut Writer<'_>) -> Result<(), SnapshotError> {
         to.words(self.as_slice())
     }
 
-    fn load_state(&mut self, from: &mut Reader<'_>) -> Result<(), Broken> {
+    fn load_state(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
         from.words(self.as_mut_slice())
     }
 }
 
 impl<T: State + ?Sized> State for Box<T> {
-    fn save_state(&self, to: &mut Writer<'_>) -> Result<(), Broken> {
+    fn save_state(&self, to: &mut Writer<'_>) -> Result<(), SnapshotError> {
         (**self).save_state(to)
     }
 
-    fn load_state(&mut self, from: &mut Reader<'_>) -> Result<(), Broken> {
+    fn load_state(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
         (**self).load_state(from)
     }
 }
 
 /// The configuration decides whether the option is `Some`.
 impl<T: State> State for Option<T> {
-    fn save_state(&self, to: &mut Writer<'_>) -> Result<(), Broken> {
+    fn save_state(&self, to: &mut Writer<'_>) -> Result<(), SnapshotError> {
         to.length(usize::from(self.is_some()))?;
         self.as_ref().map_or(Ok(()), |part| part.save_state(to))
     }
 
-    fn load_state(&mut self, from: &mut Reader<'_>) -> Result<(), Broken> {
+    fn load_state(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
         from.same_length(usize::from(self.is_some()))?;
         self.as_mut().map_or(Ok(()), |part| part.load_state(from))
     }
 }
 
 impl<A: State, B: State> State for (A, B) {
-    fn save_state(&self, to: &mut Writer<'_>) -> Result<(), Broken> {
+    fn save_state(&self, to: &mut Writer<'_>) -> Result<(), SnapshotError> {
         self.0.save_state(to)?;
         self.1.save_state(to)
     }
 
-    fn load_state(&mut self, from: &mut Reader<'_>) -> Result<(), Broken> {
+    fn load_state(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
         self.0.load_state(from)?;
         self.1.load_state(from)
     }

@@ -21,14 +21,14 @@ impl LookupTable {
 
     /// The slot at which the search for `key` begins: Fibonacci hashing.
     #[inline]
-    fn home(&self, key: u32) -> usize {
+    fn first_slot(&self, key: u32) -> usize {
         (u64::from(key).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize
     }
 
     #[inline]
     fn find(&self, key: u32) -> usize {
         let mask = self.slots.len() - 1;
-        let mut at = self.home(key);
+        let mut at = self.first_slot(key);
         while self.slots[at].0 != key && self.slots[at].0 != EMPTY {
             at = (at + 1) & mask;
         }
@@ -58,7 +58,7 @@ impl LookupTable {
     /// Prefetches the slot of `key`; see [`prefetch`](crate::prefetch).
     #[inline]
     pub fn prefetch(&self, key: u32) {
-        crate::prefetch(&self.slots[self.home(key)]);
+        crate::prefetch(&self.slots[self.first_slot(key)]);
     }
 
     /// Sets the value of `key`, which is below `u32::MAX`.
@@ -83,7 +83,7 @@ impl LookupTable {
             if found == EMPTY {
                 break;
             }
-            let from_home = next.wrapping_sub(self.home(found)) & mask;
+            let from_home = next.wrapping_sub(self.first_slot(found)) & mask;
             if from_home >= (next.wrapping_sub(hole) & mask) {
                 self.slots[hole] = self.slots[next];
                 hole = next;

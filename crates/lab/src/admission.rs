@@ -59,18 +59,18 @@ impl Admission {
 
     /// Whether the device can take an arrival.
     #[inline]
-    pub fn takes(&self, arrival: &Arrival) -> bool {
+    pub fn accepts(&self, arrival: &Arrival) -> bool {
         let Command { sector, sectors, .. } = arrival.command;
         let in_sector = self.sector_size.0 / SECTOR.0;
         // A power of two: the remainder of both at once.
         sector + sectors <= self.sectors
             && (sector | sectors) & (in_sector - 1) == 0
-            && self.pace.submits_by(arrival, Instant::LIMIT)
+            && self.pace.is_due_by(arrival, Instant::LIMIT)
     }
 
     /// Whether the time of an arrival has passed at `now`, counted from the beginning.
     pub fn is_late(&self, arrival: &Arrival, now: Instant) -> bool {
-        self.pace.submits_before(arrival, now)
+        self.pace.is_due_before(arrival, now)
     }
 
     /// Whether an arrival precedes another one at `time`; false for paces that ignore the times of arrivals.
@@ -81,7 +81,7 @@ impl Admission {
     /// The error of a request that the device cannot take: what was found and what was wanted.
     #[cold]
     #[inline(never)]
-    pub fn refusal(&self, request: &Request, arrival: &Arrival) -> (String, String) {
+    pub fn rejection(&self, request: &Request, arrival: &Arrival) -> (String, String) {
         let Command { sector, sectors, .. } = arrival.command;
         let bytes = format!("bytes {} to {}", request.offset.0, request.offset.0 + request.size.0);
         let size = self.sector_size;

@@ -15,17 +15,17 @@ use crate::trace::{self, Request, Requests};
 
 /// A function that returns the requests of a workload for a further pass, numbered from 1: a generator draws
 /// new ones, a trace repeats its own.
-pub type Passes = Box<dyn Fn(u64) -> Result<Requests> + Send>;
+pub type PassSource = Box<dyn Fn(u64) -> Result<Requests> + Send>;
 
 /// Where the requests of a run come from.
-pub enum Incoming {
+pub enum RequestSource {
     /// One after the other, independent of completions. A request that cannot be read ends the run with its
     /// error.
     InOrder(Requests),
     /// The same from a generator, which cannot fail.
     Generated(Box<dyn Iterator<Item = Request> + Send>),
     /// From the threads of an application, each of which continues after the completion it waits for.
-    ByThread(Box<Threads>),
+    Threads(Box<Threads>),
     /// From the jobs of a file of fio, each at its own pace.
     Jobs(Box<Jobs>),
     /// As a session submits them.
@@ -44,7 +44,7 @@ pub struct Submitted {
     is_over: bool,
 }
 
-impl Incoming {
+impl RequestSource {
     /// Requests that cannot fail, one after the other.
     pub fn generated(requests: impl Iterator<Item = Request> + Send + 'static) -> Self {
         Self::Generated(Box::new(requests))
@@ -65,7 +65,7 @@ impl Incoming {
         let count = threads.count();
         Ok(match (application.waits_for, queue_depth) {
             // The system counts as one more thread.
-            (WaitsFor::OwnAnswer, None) => (Self::ByThread(Box::new(threads)), count + 1),
+            (WaitsFor::OwnAnswer, None) => (Self::Threads(Box::new(threads)), count + 1),
             _ => (Self::generated(threads.in_turn()), count),
         })
     }
@@ -76,7 +76,7 @@ impl Incoming {
         match self {
             Self::InOrder(requests) => requests,
             Self::Generated(requests) => Box::new(requests.map(Ok)),
-            Self::ByThread(threads) => Box::new(threads.in_turn().map(Ok)),
+            Self::Threads(threads) => Box::new(threads.in_turn().map(Ok)),
             Self::Jobs(jobs) => Box::new(jobs.in_turn().map(Ok)),
             Self::Submitted(Submitted { requests, .. }) => Box::new(requests.into_iter().map(Ok)),
         }
@@ -84,23 +84,23 @@ impl Incoming {
 }
 
 /// The reason why the requests of a run end early.
-enum CutShort {
+enum EarlyEnd {
     /// The device cannot take the next one.
-    Refused { found: String, wanted: String },
+    Rejected { found: String, wanted: String },
     /// The next one cannot be read.
     Failed(trace::Error),
     /// Either, already reported to the caller.
-    Told,
+    Reported,
 }
 
 /// The error of a request that a device cannot take.
-fn refused(number: u64, source: &str, found: String, wanted: String) -> Error {
+fn rejected(number: u64, source: &str, found: String, wanted: String) -> Error {
     Error::Argument { what: format!("request {number} of {source}"), found, wanted }
 }
 
 /// Requests on their way to a device.
 pub(crate) struct Arrivals {
-    requests: Incoming,
+    requests: RequestSource,
     admission: Admission,
     /// The tag of the next request.
     tag: u32,
@@ -110,12 +110,12 @@ pub(crate) struct Arrivals {
     /// The thread or job that waits for the completion of each tag, where requests come from threads or jobs.
     threads: BTreeMap<u32, u16>,
     /// Set once a request cannot be drawn; none follows.
-    cut_short: Option<CutShort>,
+    cut_short: Option<EarlyEnd>,
 }
 
 impl Arrivals {
     /// Arrivals for a device with these limits.
-    pub fn new(requests: Incoming, admission: Admission) -> Self {
+    pub fn new(requests: RequestSource, admission: Admission) -> Self {
         Self {
             requests,
             admission,
@@ -131,18 +131,18 @@ impl Arrivals {
     /// `source` came before it.
     pub fn check(&mut self, submitted: u64, source: &str) -> Result<()> {
         let Some(why) = self.cut_short.take() else { return Ok(()) };
-        self.cut_short = Some(CutShort::Told);
+        self.cut_short = Some(EarlyEnd::Reported);
         match why {
-            CutShort::Told => Ok(()),
-            CutShort::Failed(error) => Err(error.into()),
-            CutShort::Refused { found, wanted } => Err(refused(submitted + 1, source, found, wanted)),
+            EarlyEnd::Reported => Ok(()),
+            EarlyEnd::Failed(error) => Err(error.into()),
+            EarlyEnd::Rejected { found, wanted } => Err(rejected(submitted + 1, source, found, wanted)),
         }
     }
 
     /// The names of the jobs that requests come from; empty without jobs.
     pub fn jobs(&self) -> &[String] {
         match &self.requests {
-            Incoming::Jobs(jobs) => jobs.names(),
+            RequestSource::Jobs(jobs) => jobs.names(),
             _ => &[],
         }
     }
@@ -151,14 +151,14 @@ impl Arrivals {
     #[inline]
     pub fn job_of(&self, tag: u32) -> Option<u16> {
         match &self.requests {
-            Incoming::Jobs(jobs) => self.threads.get(&tag).map(|lane| jobs.job_of(*lane)),
+            RequestSource::Jobs(jobs) => self.threads.get(&tag).map(|lane| jobs.job_of(*lane)),
             _ => None,
         }
     }
 
     /// Whether requests are submitted by a session.
-    pub fn takes_requests(&self) -> bool {
-        matches!(self.requests, Incoming::Submitted(_))
+    pub fn accepts_requests(&self) -> bool {
+        matches!(self.requests, RequestSource::Submitted(_))
     }
 
     /// Queues a request submitted to a session at `now`, counted from its beginning. Returns its number,
@@ -167,9 +167,9 @@ impl Arrivals {
     /// # Errors
     /// [`Error::Argument`] if the device cannot take it, its arrival is in the past, or the requests come
     /// from `source`.
-    pub fn give(&mut self, request: &Request, now: Instant, source: &str) -> Result<u64> {
+    pub fn enqueue(&mut self, request: &Request, now: Instant, source: &str) -> Result<u64> {
         let arrival = self.admission.arrival(request, 0);
-        let Incoming::Submitted(given) = &mut self.requests else {
+        let RequestSource::Submitted(given) = &mut self.requests else {
             return Err(Error::Argument {
                 what: "a request of a session".into(),
                 found: format!("one beside those of {source}"),
@@ -177,9 +177,9 @@ impl Arrivals {
             });
         };
         let number = given.count + 1;
-        if !self.admission.takes(&arrival) {
-            let (found, wanted) = self.admission.refusal(request, &arrival);
-            return Err(refused(number, source, found, wanted));
+        if !self.admission.accepts(&arrival) {
+            let (found, wanted) = self.admission.rejection(request, &arrival);
+            return Err(rejected(number, source, found, wanted));
         }
         let late = [
             (self.admission.is_late(&arrival, now), now, "the present of the session"),
@@ -188,7 +188,7 @@ impl Arrivals {
         if let Some((_, earliest, what)) = late.into_iter().find(|(is_late, ..)| *is_late) {
             let [found, wanted] = [request.arrival, earliest].map(|time| Quantity::Seconds(time.seconds()));
             let wanted = format!("one from {wanted} on, {what}");
-            return Err(refused(number, source, format!("an arrival at {found}"), wanted));
+            return Err(rejected(number, source, format!("an arrival at {found}"), wanted));
         }
         given.requests.push_back(*request);
         (given.count, given.last) = (number, arrival.time);
@@ -197,20 +197,20 @@ impl Arrivals {
 
     /// Marks the end of the requests of a session.
     pub fn end(&mut self) {
-        if let Incoming::Submitted(given) = &mut self.requests {
+        if let RequestSource::Submitted(given) = &mut self.requests {
             given.is_over = true;
         }
     }
 
     /// Limits the total number of requests, those already drawn included.
-    pub fn end_after(&mut self, most: u64) {
+    pub fn limit_to(&mut self, most: u64) {
         self.most = most;
     }
 
     /// The number of requests submitted and not drawn yet.
-    pub fn given(&self) -> u64 {
+    pub fn pending(&self) -> u64 {
         match &self.requests {
-            Incoming::Submitted(given) => given.requests.len() as u64,
+            RequestSource::Submitted(given) => given.requests.len() as u64,
             _ => 0,
         }
     }
@@ -223,28 +223,28 @@ impl Source for Arrivals {
             return None;
         }
         let (request, thread) = match &mut self.requests {
-            Incoming::Generated(requests) => (requests.next()?, None),
-            Incoming::InOrder(requests) => match requests.next()? {
+            RequestSource::Generated(requests) => (requests.next()?, None),
+            RequestSource::InOrder(requests) => match requests.next()? {
                 Ok(request) => (request, None),
                 Err(error) => {
-                    self.cut_short = Some(CutShort::Failed(error));
+                    self.cut_short = Some(EarlyEnd::Failed(error));
                     return None;
                 }
             },
-            Incoming::ByThread(threads) => {
+            RequestSource::Threads(threads) => {
                 let (thread, request) = threads.ask()?;
                 (request, Some(thread))
             }
-            Incoming::Jobs(jobs) => {
+            RequestSource::Jobs(jobs) => {
                 let (job, request) = jobs.ask()?;
                 (request, Some(job))
             }
-            Incoming::Submitted(given) => (given.requests.pop_front()?, None),
+            RequestSource::Submitted(given) => (given.requests.pop_front()?, None),
         };
         let arrival = self.admission.arrival(&request, self.tag);
-        if !self.admission.takes(&arrival) {
-            let (found, wanted) = self.admission.refusal(&request, &arrival);
-            self.cut_short = Some(CutShort::Refused { found, wanted });
+        if !self.admission.accepts(&arrival) {
+            let (found, wanted) = self.admission.rejection(&request, &arrival);
+            self.cut_short = Some(EarlyEnd::Rejected { found, wanted });
             return None;
         }
         if let Some(thread) = thread {
@@ -256,38 +256,38 @@ impl Source for Arrivals {
     }
 
     #[inline]
-    fn waits(&self) -> bool {
+    fn has_more(&self) -> bool {
         let more = match &self.requests {
-            Incoming::ByThread(threads) => !threads.is_over(),
-            Incoming::Jobs(jobs) => !jobs.is_over(),
-            Incoming::Submitted(given) => !given.is_over || !given.requests.is_empty(),
-            Incoming::InOrder(_) | Incoming::Generated(_) => false,
+            RequestSource::Threads(threads) => !threads.is_over(),
+            RequestSource::Jobs(jobs) => !jobs.is_over(),
+            RequestSource::Submitted(given) => !given.is_over || !given.requests.is_empty(),
+            RequestSource::InOrder(_) | RequestSource::Generated(_) => false,
         };
         more && self.cut_short.is_none() && self.drawn < self.most
     }
 
     #[inline]
-    fn pass(&mut self, now: Instant) {
-        if let Incoming::Jobs(jobs) = &mut self.requests {
-            jobs.pass(now);
+    fn advance_to(&mut self, now: Instant) {
+        if let RequestSource::Jobs(jobs) = &mut self.requests {
+            jobs.advance_to(now);
         }
     }
 
     #[inline]
     fn due(&self) -> Option<Instant> {
         match &self.requests {
-            Incoming::Jobs(jobs) if self.cut_short.is_none() => jobs.due(),
+            RequestSource::Jobs(jobs) if self.cut_short.is_none() => jobs.due(),
             _ => None,
         }
     }
 
     #[inline]
     fn answered(&mut self, tag: u32) {
-        let mut who = || self.threads.remove(&tag).expect("a thread waits for each answer");
+        let mut who = || self.threads.remove(&tag).expect("a thread waits for each completion");
         match &mut self.requests {
-            Incoming::ByThread(threads) => threads.answered(who()),
-            Incoming::Jobs(jobs) => jobs.answered(who()),
-            Incoming::InOrder(_) | Incoming::Generated(_) | Incoming::Submitted(_) => {}
+            RequestSource::Threads(threads) => threads.answered(who()),
+            RequestSource::Jobs(jobs) => jobs.answered(who()),
+            RequestSource::InOrder(_) | RequestSource::Generated(_) | RequestSource::Submitted(_) => {}
         }
     }
 }

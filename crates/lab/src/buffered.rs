@@ -7,17 +7,17 @@ use crate::report::Quantity;
 
 /// The change in buffer occupancy, relative to the pages programmed for the host, from which a note reports
 /// it. Chosen: smaller than the variation of write amplification between seeds.
-const TOLD: f64 = 0.02;
+const REPORTED_CHANGE: f64 = 0.02;
 
 /// Logical pages in the write buffer at the beginning and the end of a run, and those programmed for the host
 /// in between.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Buffered {
+pub(crate) struct BufferBalance {
     held: [u64; 2],
     programmed: u64,
 }
 
-impl Buffered {
+impl BufferBalance {
     /// The balance between two readings of a device with pages of this size that programmed so many bytes for
     /// the host.
     pub fn between(readings: [&Gauges; 2], page: Bytes, host_bytes: u64) -> Self {
@@ -25,15 +25,15 @@ impl Buffered {
     }
 
     /// Pages that the buffer accepted for programming: those programmed, and the growth of its occupancy.
-    fn taken_in(self) -> u64 {
+    fn accepted_pages(self) -> u64 {
         let [before, after] = self.held;
         (self.programmed + after).saturating_sub(before)
     }
 
     /// The bytes that the host wrote for the programmed pages: as many per page as for all pages that the
     /// buffer accepted. All bytes where nothing was programmed for the host.
-    pub fn programmed_of(self, written: u64) -> u64 {
-        let taken_in = self.taken_in();
+    pub fn host_bytes_programmed(self, written: u64) -> u64 {
+        let taken_in = self.accepted_pages();
         if self.programmed == 0 || taken_in == 0 {
             return written;
         }
@@ -44,9 +44,9 @@ impl Buffered {
     pub fn note(self) -> Option<String> {
         let [before, after] = self.held;
         let change = before.abs_diff(after);
-        (self.programmed > 0 && change as f64 > TOLD * self.programmed as f64).then(|| {
+        (self.programmed > 0 && change as f64 > REPORTED_CHANGE * self.programmed as f64).then(|| {
             format!(
-                "the write buffer ended with {} {} pages than it began with: write amplification and life are of what was programmed",
+                "the write buffer ended with {} {} pages than it began with: write amplification and lifetime refer to the data programmed",
                 Quantity::Count(change),
                 if after > before { "more" } else { "fewer" }
             )
@@ -58,21 +58,21 @@ impl Buffered {
 mod tests {
     use super::*;
 
-    fn buffered(held: [u64; 2], programmed: u64) -> Buffered {
+    fn buffered(held: [u64; 2], programmed: u64) -> BufferBalance {
         let readings = held.map(|buffered_pages| Gauges { buffered_pages, ..Gauges::default() });
-        Buffered::between([&readings[0], &readings[1]], Bytes(4096), programmed * 4096)
+        BufferBalance::between([&readings[0], &readings[1]], Bytes(4096), programmed * 4096)
     }
 
     #[test]
     fn what_a_buffer_took_in_is_not_held_against_the_flash() {
-        assert_eq!(buffered([100, 100], 1000).programmed_of(8_000), 8_000);
-        assert_eq!(buffered([0, 1000], 1000).programmed_of(8_000), 4_000);
-        assert_eq!(buffered([500, 0], 1000).programmed_of(8_000), 16_000);
+        assert_eq!(buffered([100, 100], 1000).host_bytes_programmed(8_000), 8_000);
+        assert_eq!(buffered([0, 1000], 1000).host_bytes_programmed(8_000), 4_000);
+        assert_eq!(buffered([500, 0], 1000).host_bytes_programmed(8_000), 16_000);
     }
 
     #[test]
     fn where_nothing_was_programmed_all_counts() {
-        assert_eq!(buffered([0, 1000], 0).programmed_of(8_000), 8_000);
+        assert_eq!(buffered([0, 1000], 0).host_bytes_programmed(8_000), 8_000);
         assert_eq!(buffered([1000, 0], 0).note(), None);
     }
 

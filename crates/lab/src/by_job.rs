@@ -1,7 +1,7 @@
 //! Measurements of each job of a job file.
 
 use wordline_kernel::{Duration, Histogram, Instant};
-use wordline_ssd::{Answer, SECTOR};
+use wordline_ssd::{Completion, SECTOR};
 
 use crate::measure::latency;
 use crate::summary::JobUse;
@@ -19,16 +19,16 @@ struct Job {
 }
 
 /// The jobs of a run; empty where its requests come from elsewhere.
-pub(crate) struct ByJob(Vec<Job>);
+pub(crate) struct JobMeasurements(Vec<Job>);
 
-impl ByJob {
+impl JobMeasurements {
     /// Jobs of these names, without completions.
     pub fn named(names: &[String]) -> Self {
         Self(names.iter().map(|name| Job { name: name.clone(), ..Job::default() }).collect())
     }
 
     /// Counts the completion of a request of a job; `now` counts from the beginning of the run.
-    pub fn answered(&mut self, job: u16, answer: &Answer, now: Instant) {
+    pub fn answered(&mut self, job: u16, answer: &Completion, now: Instant) {
         let job = &mut self.0[usize::from(job)];
         job.requests += 1;
         job.failed += u64::from(answer.failed);
@@ -44,7 +44,7 @@ impl ByJob {
     }
 
     /// The jobs as in a summary, and Jain's index of their IOPS, where there are several.
-    pub fn used(&self) -> (Vec<JobUse>, Option<f64>) {
+    pub fn usage(&self) -> (Vec<JobUse>, Option<f64>) {
         let all: Vec<JobUse> = self.0.iter().map(of).collect();
         let sum: f64 = all.iter().map(|job| job.iops).sum();
         let squares: f64 = all.iter().map(|job| job.iops * job.iops).sum();

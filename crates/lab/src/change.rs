@@ -42,12 +42,12 @@ impl Change {
     /// Applies the change to a prepared device and to the pace of its requests.
     ///
     /// # Errors
-    /// [`Error::Unchanged`] where the device or the pace cannot be changed so.
-    pub(crate) fn make(&self, device: &mut impl BlockDevice, pace: &mut Pace) -> Result<()> {
+    /// [`Error::CannotChange`] where the device or the pace cannot be changed so.
+    pub(crate) fn apply(&self, device: &mut impl BlockDevice, pace: &mut Pace) -> Result<()> {
         if self.times != TimeFactors::default() {
-            device.change_times(&self.times).map_err(Error::Unchanged)?;
+            device.change_times(&self.times).map_err(Error::CannotChange)?;
         }
-        *pace = self.of_pace(*pace).map_err(Error::Unchanged)?;
+        *pace = self.change_pace(*pace).map_err(Error::CannotChange)?;
         Ok(())
     }
 
@@ -55,7 +55,7 @@ impl Change {
     ///
     /// # Errors
     /// The reason why it cannot be changed.
-    pub fn of_pace(&self, pace: Pace) -> std::result::Result<Pace, &'static str> {
+    pub fn change_pace(&self, pace: Pace) -> std::result::Result<Pace, &'static str> {
         if self.demand == 1.0 {
             return Ok(pace);
         }
@@ -69,7 +69,7 @@ impl Change {
             Pace::Bounded { depth, time_scale } => {
                 Ok(Pace::Bounded { depth: more(depth), time_scale: time_scale / self.demand })
             }
-            Pace::BySource { .. } => {
+            Pace::SourcePaced { .. } => {
                 Err("the jobs of a job file say themselves how many requests they have outstanding")
             }
         }
@@ -80,7 +80,7 @@ impl Change {
     /// # Errors
     /// The reason why it cannot be changed.
     pub fn ratio(&self, pace: Pace) -> std::result::Result<f64, &'static str> {
-        let changed = self.of_pace(pace)?;
+        let changed = self.change_pace(pace)?;
         Ok(match (pace, changed) {
             (Pace::Closed { depth: before, .. }, Pace::Closed { depth, .. })
             | (Pace::Bursts { depth: before, .. }, Pace::Bursts { depth, .. }) => {
@@ -101,19 +101,19 @@ mod tests {
         let tenth = Change::of_demand(1.1);
         let closed = |depth| Pace::Closed { depth, think: Duration::ZERO };
         for (depth, wanted) in [(1, 2), (4, 5), (32, 35), (128, 141)] {
-            assert_eq!(tenth.of_pace(closed(depth)), Ok(closed(wanted)));
+            assert_eq!(tenth.change_pace(closed(depth)), Ok(closed(wanted)));
             assert_eq!(tenth.ratio(closed(depth)), Ok(f64::from(wanted) / f64::from(depth)));
         }
-        assert_eq!(Change::of_demand(2.0).of_pace(closed(32)), Ok(closed(64)));
+        assert_eq!(Change::of_demand(2.0).change_pace(closed(32)), Ok(closed(64)));
         let open = Pace::Open { time_scale: 1.0 };
-        assert_eq!(Change::of_demand(2.0).of_pace(open), Ok(Pace::Open { time_scale: 0.5 }));
+        assert_eq!(Change::of_demand(2.0).change_pace(open), Ok(Pace::Open { time_scale: 0.5 }));
         assert!(
-            tenth.of_pace(Pace::BySource { pauses: false }).is_err()
-                && tenth.of_pace(Pace::Open { time_scale: 0.0 }).is_err()
+            tenth.change_pace(Pace::SourcePaced { pauses: false }).is_err()
+                && tenth.change_pace(Pace::Open { time_scale: 0.0 }).is_err()
         );
         assert_eq!(
-            Change::default().of_pace(Pace::BySource { pauses: false }),
-            Ok(Pace::BySource { pauses: false })
+            Change::default().change_pace(Pace::SourcePaced { pauses: false }),
+            Ok(Pace::SourcePaced { pauses: false })
         );
     }
 }

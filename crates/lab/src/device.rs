@@ -8,7 +8,7 @@ use wordline_kernel::{Bytes, Complaint, Complaints};
 use wordline_ssd::{Config, Parts};
 
 use crate::config::load::{self, Layered};
-use crate::config::read::backstop;
+use crate::config::read::fallback_error;
 use crate::config::tree::Origin;
 use crate::devices::{Configured, DeviceType, Registry, Ssd, as_ssd};
 use crate::error::{Error, Result};
@@ -50,35 +50,35 @@ pub struct Device {
     pub configured: Arc<dyn Configured>,
     /// All of it as one TOML document, which loads as the same device.
     pub text: String,
-    basis: Basis,
+    basis: Layers,
 }
 
 /// The layers that a device was read from; another setting on top reads them again.
 #[derive(Clone, Debug)]
-struct Basis {
+struct Layers {
     registry: Registry,
-    from: From,
+    from: LayerSource,
     set: Vec<String>,
 }
 
 /// The layers below the settings.
 #[derive(Clone, Debug)]
-enum From {
+enum LayerSource {
     Files { preset: Option<String>, file: Option<PathBuf> },
     Text { label: String, name: String, text: String },
     Keys { name: String, table: toml::Table },
 }
 
-impl Basis {
+impl Layers {
     fn layered(&self) -> Result<Layered> {
         let registry = &self.registry;
         let mut layered = match &self.from {
-            From::Files { file: Some(file), preset } => load::file(registry, file, preset.as_deref()),
-            From::Files { file: None, preset } => {
+            LayerSource::Files { file: Some(file), preset } => load::file(registry, file, preset.as_deref()),
+            LayerSource::Files { file: None, preset } => {
                 load::preset(registry, preset.as_deref().unwrap_or(DEFAULT_PRESET))
             }
-            From::Text { label, name, text } => load::text(registry, label, name, text),
-            From::Keys { name, table } => load::keys(registry, name, table),
+            LayerSource::Text { label, name, text } => load::text(registry, label, name, text),
+            LayerSource::Keys { name, table } => load::keys(registry, name, table),
         }?;
         load::arguments(registry, &mut layered, &self.set)?;
         Ok(layered)
@@ -87,7 +87,7 @@ impl Basis {
     fn device(self) -> Result<Device> {
         match self.resolved() {
             Ok((layered, configured)) => Device::of(self, layered, configured),
-            Err(Error::Config(wrong)) => Err(Error::Config(self.blamed(wrong))),
+            Err(Error::Config(wrong)) => Err(Error::Config(self.attribute_to_settings(wrong))),
             Err(error) => Err(error),
         }
     }
@@ -101,7 +101,7 @@ impl Basis {
 
     /// Attributes complaints about layers below the settings, which are sound without them, to the setting
     /// that caused them, and puts it before the key.
-    fn blamed(&self, wrong: Complaints) -> Complaints {
+    fn attribute_to_settings(&self, wrong: Complaints) -> Complaints {
         let is_of_below = |complaint: &Complaint| !complaint.key.starts_with("--set ");
         if self.set.is_empty() || !wrong.0.iter().any(is_of_below) {
             return wrong;
@@ -123,7 +123,7 @@ impl Basis {
                 .position(is_here)
                 .map_or(self.set.last(), |count| count.checked_sub(1).and_then(|last| self.set.get(last)));
             match setting {
-                Some(setting) if is_of_below(&complaint) => because_of(setting, complaint),
+                Some(setting) if is_of_below(&complaint) => conflict_with(setting, complaint),
                 _ => complaint,
             }
         };
@@ -133,7 +133,7 @@ impl Basis {
 
 /// A complaint about a conflict with the setting `key=value`. The origin follows the value found, unless it
 /// is a table around the setting. A fault in a file that the setting names keeps its line.
-fn because_of(setting: &str, complaint: Complaint) -> Complaint {
+fn conflict_with(setting: &str, complaint: Complaint) -> Complaint {
     let (set, value) = setting.split_once('=').unwrap_or((setting, ""));
     let (set, value) = (set.trim(), value.trim().trim_matches(['"', '\'']));
     let (place, key) = complaint.key.rsplit_once(": ").unwrap_or(("", &complaint.key));
@@ -172,8 +172,8 @@ impl Device {
     /// # Errors
     /// As for [`preset`](Self::preset).
     pub fn of_keys(registry: &Registry, name: &str, table: toml::Table) -> Result<Self> {
-        let from = From::Keys { name: name.to_owned(), table };
-        Basis { registry: registry.clone(), from, set: Vec::new() }.device()
+        let from = LayerSource::Keys { name: name.to_owned(), table };
+        Layers { registry: registry.clone(), from, set: Vec::new() }.device()
     }
 
     /// The device that `selection` describes, of a built-in type. The error lists everything that is wrong.
@@ -190,7 +190,7 @@ impl Device {
     /// As for [`preset`](Self::preset).
     pub fn load_of(registry: &Registry, selection: &Selection) -> Result<Self> {
         let Selection { preset, file, set } = selection.clone();
-        Basis { registry: registry.clone(), from: From::Files { preset, file }, set }.device()
+        Layers { registry: registry.clone(), from: LayerSource::Files { preset, file }, set }.device()
     }
 
     /// The device of a complete document `text`, with arguments `key=value` on top; complaints call the
@@ -203,8 +203,12 @@ impl Device {
         set: &[String],
     ) -> Result<Self> {
         let [label, name, text] = [label, name, text].map(str::to_owned);
-        Basis { registry: registry.clone(), from: From::Text { label, name, text }, set: set.to_vec() }
-            .device()
+        Layers {
+            registry: registry.clone(),
+            from: LayerSource::Text { label, name, text },
+            set: set.to_vec(),
+        }
+        .device()
     }
 
     /// The device of a snapshot, with arguments `key=value` on top.
@@ -214,8 +218,8 @@ impl Device {
     /// these changes.
     pub fn of_snapshot(registry: &Registry, snapshot: &Snapshot, set: &[String]) -> Result<Self> {
         let (head, label) = (snapshot.head(), snapshot.label());
-        let from = From::Text { label, name: head.device.clone(), text: head.configuration.clone() };
-        Basis { registry: registry.clone(), from, set: set.to_vec() }.device()
+        let from = LayerSource::Text { label, name: head.device.clone(), text: head.configuration.clone() };
+        Layers { registry: registry.clone(), from, set: set.to_vec() }.device()
     }
 
     /// The same device with another value of `key`, such as `ftl.over_provisioning`, validated with all
@@ -291,7 +295,7 @@ impl Device {
     }
 
     /// A device with the description from its document.
-    fn of(basis: Basis, layered: Layered, configured: Arc<dyn Configured>) -> Result<Self> {
+    fn of(basis: Layers, layered: Layered, configured: Arc<dyn Configured>) -> Result<Self> {
         let Layered { name, description, source, .. } = layered;
         let text = text_of(&name, &description, &source, &configured.table())?;
         Ok(Self { name, description, configured, text, basis })
@@ -300,8 +304,8 @@ impl Device {
     /// A device of a preset and settings that was configured separately.
     #[cfg(test)]
     pub(crate) fn of_preset(layered: Layered, configured: Arc<dyn Configured>) -> Result<Self> {
-        let from = From::Files { preset: Some(layered.name.clone()), file: None };
-        Self::of(Basis { registry: Registry::default(), from, set: Vec::new() }, layered, configured)
+        let from = LayerSource::Files { preset: Some(layered.name.clone()), file: None };
+        Self::of(Layers { registry: Registry::default(), from, set: Vec::new() }, layered, configured)
     }
 }
 
@@ -312,5 +316,5 @@ fn text_of(name: &str, description: &str, source: &str, device: &toml::Table) ->
             text += &format!("{key} = {}\n", toml::Value::from(value));
         }
     }
-    Ok(text + &toml::to_string(device).map_err(|error| backstop(&error.to_string()))?)
+    Ok(text + &toml::to_string(device).map_err(|error| fallback_error(&error.to_string()))?)
 }

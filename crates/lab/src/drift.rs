@@ -16,14 +16,14 @@ pub struct Drift {
 
 /// The bytes written in a part of a run.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Written {
+pub(crate) struct ByteCounts {
     /// Bytes that the host wrote.
     pub host: u64,
     /// Bytes programmed.
     pub programmed: u64,
 }
 
-impl From<&Window> for Written {
+impl From<&Window> for ByteCounts {
     fn from(window: &Window) -> Self {
         Self { host: window.written_bytes, programmed: window.programmed_bytes }
     }
@@ -31,7 +31,7 @@ impl From<&Window> for Written {
 
 /// The greatest relative difference of the quarters that counts as steady. Chosen: the seed changes the mean
 /// over half a drive write by about 1 % (docs/validation/analytic.md).
-const STILL: f64 = 0.02;
+const STEADY_WITHIN: f64 = 0.02;
 
 /// Blocks that each quarter must fill before a drift is reported. Chosen: one block more or less then changes
 /// less than the difference that counts.
@@ -39,24 +39,24 @@ const LEAST_BLOCKS: u64 = 64;
 
 impl Drift {
     /// The drift over the parts of a run in order; none unless the host wrote in both quarters.
-    pub(crate) fn of(parts: &[Written]) -> Option<Self> {
+    pub(crate) fn of(parts: &[ByteCounts]) -> Option<Self> {
         let [_, _, third, last] = quarters(parts);
         let share =
-            |quarter: Written| (quarter.host > 0).then(|| quarter.programmed as f64 / quarter.host as f64);
+            |quarter: ByteCounts| (quarter.host > 0).then(|| quarter.programmed as f64 / quarter.host as f64);
         Some(Self { third_quarter: share(third)?, last_quarter: share(last)? })
     }
 
     /// Whether the quarters differ by more than chance.
-    fn is_moving(self) -> bool {
+    fn is_drifting(self) -> bool {
         let Self { third_quarter: third, last_quarter: last } = self;
-        (last - third).abs() > STILL * third.max(last)
+        (last - third).abs() > STEADY_WITHIN * third.max(last)
     }
 }
 
 /// The bytes written in each quarter of the host's bytes. A part belongs to the quarter with its middle.
-fn quarters(parts: &[Written]) -> [Written; 4] {
+fn quarters(parts: &[ByteCounts]) -> [ByteCounts; 4] {
     let total: u64 = parts.iter().map(|part| part.host).sum();
-    let (mut quarters, mut before) = ([Written::default(); 4], 0);
+    let (mut quarters, mut before) = ([ByteCounts::default(); 4], 0);
     for part in parts {
         let middle = before as f64 + part.host as f64 / 2.0;
         let quarter = &mut quarters[((4.0 * middle / total.max(1) as f64) as usize).min(3)];
@@ -68,14 +68,14 @@ fn quarters(parts: &[Written]) -> [Written; 4] {
 }
 
 /// A note for the user where write amplification still drifted; `block` is the size of a block in bytes.
-pub(crate) fn note(parts: &[Written], block: u64) -> Option<String> {
+pub(crate) fn note(parts: &[ByteCounts], block: u64) -> Option<String> {
     let drift = Drift::of(parts)?;
     let [_, _, third, last] = quarters(parts);
     let filled = third.programmed.min(last.programmed) / block.max(1);
-    (filled >= LEAST_BLOCKS && drift.is_moving()).then(|| {
+    (filled >= LEAST_BLOCKS && drift.is_drifting()).then(|| {
         format!(
             "write amplification still drifts: {:.3} in the third quarter of what the host wrote, {:.3} in the last; \
-             the state of the device is not yet that of the workload",
+             the device is not yet in the steady state of the workload",
             drift.third_quarter, drift.last_quarter
         )
     })
@@ -87,8 +87,8 @@ mod tests {
 
     const BLOCK: u64 = 1 << 20;
 
-    fn run(amplifications: &[f64]) -> Vec<Written> {
-        let part = |of: &f64| Written { host: 100 * BLOCK, programmed: (of * 100.0) as u64 * BLOCK };
+    fn run(amplifications: &[f64]) -> Vec<ByteCounts> {
+        let part = |of: &f64| ByteCounts { host: 100 * BLOCK, programmed: (of * 100.0) as u64 * BLOCK };
         amplifications.iter().map(part).collect()
     }
 
@@ -111,6 +111,6 @@ mod tests {
     #[test]
     fn without_writes_there_is_no_amplification() {
         assert_eq!(Drift::of(&[]), None);
-        assert_eq!(Drift::of(&[Written::default(); 4]), None);
+        assert_eq!(Drift::of(&[ByteCounts::default(); 4]), None);
     }
 }

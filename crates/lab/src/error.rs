@@ -5,7 +5,7 @@ use std::path::Path;
 
 use wordline_kernel::{Complaint, Complaints};
 use wordline_ssd::BlockDevice;
-use wordline_ssd::design::WrongAnswer;
+use wordline_ssd::design::InvalidDecision;
 
 wordline_trace::input_errors! {
     /// An input that cannot be used, or an output that cannot be written.
@@ -16,17 +16,17 @@ wordline_trace::input_errors! {
         Config(Complaints),
         /// The simulation is stuck: a bug in Wordline. The text lists the waiting commands, and has the
         /// reproducer.
-        #[error("the simulation does not get on: {0}")]
+        #[error("the simulation makes no progress: {0}")]
         Stuck(String),
         /// The user stopped before there was a result.
         #[error("stopped before the first request")]
         Stopped,
         /// A change that the device or the host does not support; the reason.
         #[error("it cannot be changed: {0}")]
-        Unchanged(&'static str),
+        CannotChange(&'static str),
         /// A design or a policy took an invalid decision. The text has the reproducer.
         #[error("{0}")]
-        WrongAnswer(String),
+        InvalidDecision(String),
         /// An always-on check of the simulation failed: a bug in Wordline. The text has the reproducer.
         #[error("{0}")]
         Invariant(String),
@@ -47,8 +47,8 @@ impl From<wordline_trace::Error> for Error {
 
 impl Error {
     /// Whether the fault lies in the simulation itself or in a design, and not in the input.
-    pub fn is_of_simulation(&self) -> bool {
-        matches!(self, Self::Stuck(_) | Self::WrongAnswer(_) | Self::Invariant(_))
+    pub fn is_simulation_error(&self) -> bool {
+        matches!(self, Self::Stuck(_) | Self::InvalidDecision(_) | Self::Invariant(_))
     }
 
     /// Everything that is wrong with the input; empty where the input is not the reason.
@@ -69,8 +69,8 @@ impl Error {
             Self::Argument { what, found, wanted } => one(None, None, Some(what.clone()), found, wanted),
             Self::Stuck(_)
             | Self::Stopped
-            | Self::Unchanged(_)
-            | Self::WrongAnswer(_)
+            | Self::CannotChange(_)
+            | Self::InvalidDecision(_)
             | Self::Invariant(_) => Vec::new(),
         }
     }
@@ -122,16 +122,16 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 /// The error of an invalid decision of a design or a policy, if there was one.
 #[inline]
-pub(crate) fn check_answers(device: &impl BlockDevice) -> Result<()> {
-    match device.wrong_answer() {
+pub(crate) fn check_decisions(device: &impl BlockDevice) -> Result<()> {
+    match device.invalid_decision() {
         None => Ok(()),
-        Some(wrong) => Err(told(wrong)),
+        Some(wrong) => Err(invalid_decision(wrong)),
     }
 }
 
 #[cold]
-fn told(wrong: &WrongAnswer) -> Error {
-    Error::WrongAnswer(wrong.to_string())
+fn invalid_decision(wrong: &InvalidDecision) -> Error {
+    Error::InvalidDecision(wrong.to_string())
 }
 
 #[cfg(test)]

@@ -27,12 +27,12 @@ pub fn open(path: &Path) -> Result<Box<dyn Read + Send>> {
     let file = match std::fs::metadata(path) {
         // Reading it would fail with a less specific error.
         Ok(about) if about.is_dir() => Err(ErrorKind::IsADirectory.into()),
-        _ => opened(path),
+        _ => open_file(path),
     };
     file.map_err(|reason| Error::File { path: path.to_owned(), action: "open", reason })
 }
 
-fn opened(path: &Path) -> io::Result<Box<dyn Read + Send>> {
+fn open_file(path: &Path) -> io::Result<Box<dyn Read + Send>> {
     if is_standard(path) {
         return Ok(Box::new(io::stdin()));
     }
@@ -45,7 +45,7 @@ fn opened(path: &Path) -> io::Result<Box<dyn Read + Send>> {
 /// [`Error::File`] if it cannot be read, [`Error::Content`] if it exceeds the size limit.
 pub fn bytes(path: &Path, what: &str) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    let read = opened(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes));
+    let read = open_file(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes));
     read.map_err(|reason| Error::File { path: shown(path), action: "read", reason })?;
     if bytes.len() as u64 > MOST_BYTES {
         let (found, wanted) = ("more than 1 MiB".into(), format!("{what} of at most 1 MiB"));

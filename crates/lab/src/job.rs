@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::devices::Configured;
-use crate::load::{CutAfter, Load, Precondition, Start};
+use crate::load::{Load, PowerCutPoint, Precondition, Start};
+use crate::precision::Precision;
 use crate::provenance::Provenance;
 use crate::timeline::Timeline;
 use crate::transient::WarmUp;
-use crate::until::Precision;
 
 /// Options of a run or a session, beside its device and its workload.
 #[derive(Clone, Debug, Default)]
@@ -39,7 +39,7 @@ pub struct RunOptions {
     /// The time line to write.
     pub timeline: Option<Timeline>,
     /// The time of a power cut, if any.
-    pub power_cut: Option<CutAfter>,
+    pub power_cut: Option<PowerCutPoint>,
     /// The program that runs it, for the result.
     pub provenance: Provenance,
 }
@@ -54,7 +54,7 @@ impl RunOptions {
     pub(crate) fn start(&self, usual: Precondition) -> Start {
         match &self.from_snapshot {
             Some(path) => Start::Snapshot(path.clone()),
-            None => Start::As(self.precondition.unwrap_or(usual)),
+            None => Start::Preconditioned(self.precondition.unwrap_or(usual)),
         }
     }
 }

@@ -3,18 +3,18 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use wordline_host::{Pace, Spread};
+use wordline_host::{Pace, QueueMapping};
 use wordline_kernel::Duration;
 
-use crate::arrivals::{Incoming, Passes};
+use crate::arrivals::{PassSource, RequestSource};
 use crate::change::Change;
+use crate::precision::Precision;
 use crate::provenance::{Fingerprint, Provenance};
 use crate::settling::Settling;
 use crate::summary::Source;
 use crate::trace::workload::Precondition as Wished;
 use crate::trace::{LateNotes, Requests};
 use crate::transient::WarmUp;
-use crate::until::Precision;
 
 /// The state of a device before the first request.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -53,14 +53,14 @@ impl Precondition {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Start {
     /// A new device is brought to this state.
-    As(Precondition),
+    Preconditioned(Precondition),
     /// The device is restored from the snapshot in this file.
     Snapshot(PathBuf),
 }
 
 /// The time of a power cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CutAfter {
+pub enum PowerCutPoint {
     /// After the completion of this many requests.
     Requests(u64),
     /// After this much time of the run.
@@ -85,7 +85,7 @@ pub struct Load {
     pub as_counted: bool,
     /// The requests, including those for the warm-up. A request that cannot be read ends the run with its
     /// error, after the completion of those before it.
-    pub requests: Incoming,
+    pub requests: RequestSource,
     /// The number of measured requests, if known.
     pub total: Option<u64>,
     /// Further requests for the warm-up; 0 where the warm-up takes its requests from the measured ones.
@@ -93,7 +93,7 @@ pub struct Load {
     /// The pace of their submission.
     pub pace: Pace,
     /// Their distribution over the submission queues of the device.
-    pub spread: Spread,
+    pub spread: QueueMapping,
     /// Their namespace, counted from 0.
     pub namespace: u16,
     /// The stream of writes that name none; 0 for none.
@@ -109,7 +109,7 @@ pub struct Load {
     /// The file to save the device to after the run, if any.
     pub save_snapshot: Option<PathBuf>,
     /// The time of a power cut, if any.
-    pub power_cut: Option<CutAfter>,
+    pub power_cut: Option<PowerCutPoint>,
     /// Notes for the user, for the result.
     pub notes: Vec<String>,
     /// The program that runs it, for the result.
@@ -121,7 +121,7 @@ pub struct Load {
     /// The change of device and host after preparation.
     pub change: Change,
     /// The requests for further passes, to warm the device up; none where they can be read only once.
-    pub passes: Option<Passes>,
+    pub passes: Option<PassSource>,
 }
 
 impl Load {

@@ -13,7 +13,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 use wordline_kernel::Instant;
-use wordline_ssd::{Answer, Operation, SECTOR};
+use wordline_ssd::{Completion, Operation, SECTOR};
 
 use crate::error::{Error, Result};
 use crate::output::{Output, is_standard};
@@ -59,7 +59,7 @@ pub fn writer(file: Output, schema: &str) -> parquet::errors::Result<SerializedF
 pub struct Log {
     path: PathBuf,
     sink: Sink,
-    rows: Vec<(Answer, Instant)>,
+    rows: Vec<(Completion, Instant)>,
 }
 
 /// The form of a log.
@@ -102,7 +102,7 @@ impl Log {
     }
 
     /// Adds a completion at `now`.
-    pub fn add(&mut self, answer: &Answer, now: Instant) -> Result<()> {
+    pub fn add(&mut self, answer: &Completion, now: Instant) -> Result<()> {
         self.rows.push((*answer, now));
         if self.rows.len() == GROUP { self.write_group() } else { Ok(()) }
     }
@@ -147,9 +147,9 @@ impl Log {
 /// Writes a row group.
 fn write_columns(
     writer: &mut SerializedFileWriter<Output>,
-    rows: &[(Answer, Instant)],
+    rows: &[(Completion, Instant)],
 ) -> parquet::errors::Result<()> {
-    let longs = |f: fn(&Answer, Instant) -> u64| -> Vec<i64> {
+    let longs = |f: fn(&Completion, Instant) -> u64| -> Vec<i64> {
         rows.iter().map(|(answer, now)| f(answer, *now) as i64).collect()
     };
     let columns = [
@@ -180,7 +180,7 @@ fn write_columns(
 }
 
 /// Writes lines of CSV.
-fn write_lines(file: &mut Output, rows: &[(Answer, Instant)]) -> io::Result<()> {
+fn write_lines(file: &mut Output, rows: &[(Completion, Instant)]) -> io::Result<()> {
     let mut text = String::with_capacity(rows.len() * 48);
     for (answer, now) in rows {
         let command = &answer.command;

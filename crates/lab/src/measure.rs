@@ -6,12 +6,12 @@ use wordline_ssd::block_device::Programmed;
 use wordline_ssd::device::{self, Component, Times};
 use wordline_ssd::lifetime::write_amplification;
 use wordline_ssd::metrics::PoolDetail;
-use wordline_ssd::{Answer, BlockDevice, Gauges, Operation, SECTOR};
+use wordline_ssd::{BlockDevice, Completion, Gauges, Operation, SECTOR};
 
-use crate::buffered::Buffered;
-use crate::by_job::ByJob;
+use crate::buffered::BufferBalance;
+use crate::by_job::JobMeasurements;
 use crate::course::{Course, Readings};
-use crate::drift::{self, Drift, Written};
+use crate::drift::{self, ByteCounts, Drift};
 use crate::error::Result;
 use crate::load::Load;
 use crate::percentiles::PERCENTILES;
@@ -22,7 +22,7 @@ use crate::summary::{
     DesignChart, Host, Latency, Outcome, Share, Simulator, Summary, TimeShare, Window, Windows,
 };
 use crate::tail::{Tail, time_of_sample};
-use crate::unknown::{self, Flash};
+use crate::unknown::{self, FlashActivity};
 use crate::{members, pools, verdict, wear};
 
 /// The measurements of a run in progress.
@@ -32,8 +32,8 @@ pub struct Measurements<D: BlockDevice> {
     failed: u64,
     /// Sectors of a mapping unit, and discards that cover none completely.
     per_unit: u64,
-    idle_discards: u64,
-    jobs: ByJob,
+    ineffective_discards: u64,
+    jobs: JobMeasurements,
     windows: Series<Sums>,
     readings: Readings,
     /// Pages programmed that a window has counted.
@@ -48,7 +48,7 @@ pub struct Measurements<D: BlockDevice> {
 }
 
 /// How a run ended, or its state so far.
-pub struct Ending {
+pub struct RunEnd {
     /// The end, or the present.
     pub end: Instant,
     /// How it ended.
@@ -118,8 +118,8 @@ impl<D: BlockDevice> Measurements<D> {
             latency: Default::default(),
             failed: 0,
             per_unit: (device.shape().logical_page.0 / SECTOR.0).max(1),
-            idle_discards: 0,
-            jobs: ByJob::named(jobs),
+            ineffective_discards: 0,
+            jobs: JobMeasurements::named(jobs),
             readings: Readings::begin(device, begin, windows.width()),
             windows,
             seen: device.programmed(),
@@ -134,7 +134,7 @@ impl<D: BlockDevice> Measurements<D> {
     #[inline]
     pub fn answered(
         &mut self,
-        answer: &Answer,
+        answer: &Completion,
         job: Option<u16>,
         now: Instant,
         programmed: Programmed,
@@ -156,7 +156,7 @@ impl<D: BlockDevice> Measurements<D> {
             sums.bytes[kind] += if answer.failed { 0 } else { answer.command.sectors * SECTOR.0 };
             sums.latency_ps[kind] += u128::from(answer.latency.ps());
         } else if answer.command.operation == Operation::Discard {
-            self.idle_discards += u64::from(self.is_idle(answer));
+            self.ineffective_discards += u64::from(self.is_ineffective(answer));
         }
         self.latency[kind].record(answer.latency);
         if let Some(job) = job {
@@ -169,7 +169,7 @@ impl<D: BlockDevice> Measurements<D> {
     }
 
     /// Whether a discard covers no mapping unit completely, so that it has no effect.
-    fn is_idle(&self, discard: &Answer) -> bool {
+    fn is_ineffective(&self, discard: &Completion) -> bool {
         let (first, sectors) = (discard.command.sector, discard.command.sectors);
         first.div_ceil(self.per_unit) >= (first + sectors) / self.per_unit
     }
@@ -219,8 +219,8 @@ impl<D: BlockDevice> Measurements<D> {
     }
 
     /// The summary of a run of this load.
-    pub fn summary(&self, load: &Load, device: &D, ending: Ending) -> Summary {
-        let Ending { end, outcome, trace_file, notes, seconds: [precondition_seconds, wall_seconds] } =
+    pub fn summary(&self, load: &Load, device: &D, ending: RunEnd) -> Summary {
+        let RunEnd { end, outcome, trace_file, notes, seconds: [precondition_seconds, wall_seconds] } =
             ending;
         let (elapsed, shape) = (end - self.begin, device.shape());
         let all = self.all();
@@ -230,16 +230,18 @@ impl<D: BlockDevice> Measurements<D> {
         let die_utilisation: Vec<f64> = busy(&detail.arrays);
         let at_end = device.gauges(end);
         let buffered = (!load.as_counted).then(|| self.buffered(&at_end, &metrics, shape.logical_page));
-        let programmed_of = buffered.map_or(all.bytes[1], |buffered| buffered.programmed_of(all.bytes[1]));
+        let programmed_of =
+            buffered.map_or(all.bytes[1], |buffered| buffered.host_bytes_programmed(all.bytes[1]));
         let wear = wear::of(&detail.pools, [all.bytes[1], programmed_of], &shape);
         let course = self.readings.course((end, at_end));
         let windows = Windows { course, ..self.windows(shape.logical_page.0, device.programmed()) };
-        let parts: Vec<Written> = windows.windows.iter().map(Written::from).collect();
-        let of_end = self.of_end(outcome, requests, (all.bytes[1], &detail.pools));
-        let of_course = [of_end, drift::note(&parts, shape.block_set.0), buffered.and_then(Buffered::note)];
-        let of_units = self.of_units(all.counts, &metrics, shape.logical_page);
+        let parts: Vec<ByteCounts> = windows.windows.iter().map(ByteCounts::from).collect();
+        let of_end = self.end_note(outcome, requests, (all.bytes[1], &detail.pools));
+        let of_course =
+            [of_end, drift::note(&parts, shape.block_set.0), buffered.and_then(BufferBalance::note)];
+        let of_units = self.unit_notes(all.counts, &metrics, shape.logical_page);
         let flash = (!load.as_counted).then(|| self.flash(&detail.pools, &metrics, (device, end)));
-        let (jobs, fairness) = self.jobs.used();
+        let (jobs, fairness) = self.jobs.usage();
         let summary = Summary {
             device: load.device_name.clone(),
             workload: load.source.clone(),
@@ -266,8 +268,8 @@ impl<D: BlockDevice> Measurements<D> {
             write_back: detail.written_back.iter().map(pools::write_back).collect(),
             link_utilisation: busy(&detail.links),
             channel_utilisation: busy(&detail.buses),
-            pools: pools::used(&detail.pools, &die_utilisation),
-            members: members::used(&detail, &die_utilisation),
+            pools: pools::usage(&detail.pools, &die_utilisation),
+            members: members::usage(&detail, &die_utilisation),
             die_utilisation,
             wear,
             jobs,
@@ -283,15 +285,15 @@ impl<D: BlockDevice> Measurements<D> {
             unknown: Vec::new(),
         };
         let mut summary = Summary { verdict: verdict::of(&summary, load.pace, &detail), ..summary };
-        flash.into_iter().for_each(|flash| unknown::take_out(&mut summary, flash));
+        flash.into_iter().for_each(|flash| unknown::remove_unknown(&mut summary, flash));
         summary
     }
 
     /// Flash activity since the beginning, for values that depend on its victims.
-    fn flash(&self, pools: &[PoolDetail], metrics: &Metrics, (device, end): (&D, Instant)) -> Flash {
+    fn flash(&self, pools: &[PoolDetail], metrics: &Metrics, (device, end): (&D, Instant)) -> FlashActivity {
         let free = [self.readings.first(), &device.gauges(end)];
         let tells = free.iter().all(|gauges| gauges.room > 0);
-        Flash {
+        FlashActivity {
             erased: (!pools.is_empty()).then(|| pools.iter().map(|pool| pool.worn.erases).sum()),
             room: tells.then(|| free.map(|gauges| gauges.room)),
             host: metrics.count("flash.host_bytes"),
@@ -300,30 +302,30 @@ impl<D: BlockDevice> Measurements<D> {
     }
 
     /// The balance of the write buffer over the run.
-    fn buffered(&self, at_end: &Gauges, metrics: &Metrics, page: Bytes) -> Buffered {
-        Buffered::between([self.readings.first(), at_end], page, metrics.count("flash.host_bytes"))
+    fn buffered(&self, at_end: &Gauges, metrics: &Metrics, page: Bytes) -> BufferBalance {
+        BufferBalance::between([self.readings.first(), at_end], page, metrics.count("flash.host_bytes"))
     }
 
     /// A note on a device that rejects writes, or on failed requests.
-    fn of_end(
+    fn end_note(
         &self,
         outcome: Outcome,
         requests: u64,
         (written, pools): (u64, &[PoolDetail]),
     ) -> Option<String> {
         match outcome {
-            Outcome::ReadOnly => Some(self.end_of_life(written, pools)),
-            _ => (self.failed > 0).then(|| self.failing(requests)),
+            Outcome::ReadOnly => Some(self.end_of_life_note(written, pools)),
+            _ => (self.failed > 0).then(|| self.failure_note(requests)),
         }
     }
 
     /// Notes on requests smaller than a mapping unit of this size.
-    fn of_units(&self, counts: [u64; Operation::ALL.len()], metrics: &Metrics, unit: Bytes) -> Vec<String> {
+    fn unit_notes(&self, counts: [u64; Operation::ALL.len()], metrics: &Metrics, unit: Bytes) -> Vec<String> {
         let mut notes = Vec::new();
-        if self.idle_discards > 0 {
+        if self.ineffective_discards > 0 {
             notes.push(format!(
                 "{} of {} had no effect: they cover no mapping unit of {unit} as a whole",
-                Quantity::Count(self.idle_discards),
+                Quantity::Count(self.ineffective_discards),
                 counted(counts[Operation::Discard as usize], "discard"),
             ));
         }
@@ -338,7 +340,7 @@ impl<D: BlockDevice> Measurements<D> {
     }
 
     /// A note on a device that rejects writes.
-    fn end_of_life(&self, written: u64, pools: &[PoolDetail]) -> String {
+    fn end_of_life_note(&self, written: u64, pools: &[PoolDetail]) -> String {
         let blocks = pools.iter().flat_map(|pool| &pool.dies).flat_map(|die| &die.blocks);
         format!(
             "the device reached the end of its life and refuses writes: the host wrote {}, {} bad, {} failed",
@@ -349,9 +351,9 @@ impl<D: BlockDevice> Measurements<D> {
     }
 
     /// A note on failed requests.
-    fn failing(&self, requests: u64) -> String {
+    fn failure_note(&self, requests: u64) -> String {
         format!(
-            "{} of {} failed: they count in requests a second and in latencies, not in throughput",
+            "{} of {} failed: they count in IOPS and latencies, not in throughput",
             Quantity::Count(self.failed),
             counted(requests, "request")
         )

@@ -7,16 +7,16 @@ use crate::summary::MemberUse;
 use crate::wear;
 
 /// The devices of an array; `busy` has the utilisation of all dies in order.
-pub fn used(detail: &Detail, busy: &[f64]) -> Vec<MemberUse> {
+pub fn usage(detail: &Detail, busy: &[f64]) -> Vec<MemberUse> {
     let (mut pools, mut busy) = (&detail.pools[..], busy);
-    let used = |member: &MemberDetail| {
+    let usage = |member: &MemberDetail| {
         let (own, other_pools) = pools.split_at(member.pools.min(pools.len()));
         let dies = own.iter().map(|pool| pool.dies.len()).sum::<usize>();
         let (own_busy, other_busy) = busy.split_at(dies.min(busy.len()));
         (pools, busy) = (other_pools, other_busy);
         of(member, own, own_busy)
     };
-    detail.members.iter().map(used).collect()
+    detail.members.iter().map(usage).collect()
 }
 
 fn of(member: &MemberDetail, pools: &[PoolDetail], busy: &[f64]) -> MemberUse {

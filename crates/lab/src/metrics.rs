@@ -50,7 +50,7 @@ fn schema_of(metrics: impl Iterator<Item = &'static Metric>) -> Schema {
             _ if metric.name.ends_with("mean_bytes") => "number",
             _ => "integer",
         };
-        let described = match metric.may_be_absent() {
+        let described = match metric.can_be_absent() {
             true => json_schema!({ "type": [kind, "null"], "description": metric.meaning }),
             false => json_schema!({ "type": kind, "description": metric.meaning }),
         };

@@ -25,11 +25,11 @@ pub trait Observer {
     /// [`RUNNING`] or [`SAVING`].
     fn phase(&mut self, _name: &'static str, _total: Option<u64>) {}
     /// The total work of the phase, as far as known.
-    fn expects(&mut self, _total: u64) {}
+    fn set_total(&mut self, _total: u64) {}
     /// Power was cut: in the phase [`RECOVERING`] the device reads this many pages.
-    fn recovers(&mut self, _pages: u64) {}
+    fn recovery_began(&mut self, _pages: u64) {}
     /// The recovery ended, with this many requests completed; [`RUNNING`] continues.
-    fn recovered(&mut self, _answered: u64) {}
+    fn recovery_ended(&mut self, _answered: u64) {}
     /// This many requests have completed. Returns false to stop the run.
     fn progress(&mut self, _answered: u64) -> bool {
         true
@@ -37,7 +37,7 @@ pub trait Observer {
     /// Progress of a phase without completions: bytes in [`READING`] and [`SAVING`], pages written in
     /// [`PRECONDITIONING`] and [`OVERWRITING`], pages read in [`RECOVERING`]. Returns false to stop the phase
     /// and the run; in [`READING`] only the phase.
-    fn goes_on(&mut self, _done: u64) -> bool {
+    fn phase_progress(&mut self, _done: u64) -> bool {
         true
     }
 }
@@ -48,14 +48,14 @@ pub struct Unobserved;
 impl Observer for Unobserved {}
 
 /// An observer that shows nothing, and calls a function from time to time to decide whether to continue.
-pub struct While<F>(pub F);
+pub struct ContinueWhile<F>(pub F);
 
-impl<F: FnMut() -> bool> Observer for While<F> {
+impl<F: FnMut() -> bool> Observer for ContinueWhile<F> {
     fn progress(&mut self, _answered: u64) -> bool {
         (self.0)()
     }
 
-    fn goes_on(&mut self, _done: u64) -> bool {
+    fn phase_progress(&mut self, _done: u64) -> bool {
         (self.0)()
     }
 }

@@ -7,9 +7,9 @@ use crate::summary::{CommandTime, PoolUse, WriteBack};
 use crate::wear;
 
 /// The pools, where there are several; `busy` has the utilisation of all dies in order.
-pub fn used(pools: &[PoolDetail], busy: &[f64]) -> Vec<PoolUse> {
+pub fn usage(pools: &[PoolDetail], busy: &[f64]) -> Vec<PoolUse> {
     let (mut busy, group) = (busy.iter(), wear::blocks_a_value(pools));
-    let used = |pool: &PoolDetail| PoolUse {
+    let usage = |pool: &PoolDetail| PoolUse {
         part: pool.part.clone(),
         dies: pool.dies.len() as u32,
         bytes: pool.bytes,
@@ -26,7 +26,7 @@ pub fn used(pools: &[PoolDetail], busy: &[f64]) -> Vec<PoolUse> {
         wear_values: wear::erases(pool).count().div_ceil(group) as u64,
         metrics: pool.metrics.clone(),
     };
-    if pools.len() > 1 { pools.iter().map(used).collect() } else { Vec::new() }
+    if pools.len() > 1 { pools.iter().map(usage).collect() } else { Vec::new() }
 }
 
 /// The commands that destaged the buffer to a pool.

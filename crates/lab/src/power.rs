@@ -5,13 +5,13 @@ use wordline_kernel::{Calendar, Instant, Schedule, counted};
 use wordline_ssd::BlockDevice;
 
 use crate::event::Event;
-use crate::load::CutAfter;
+use crate::load::PowerCutPoint;
 use crate::observer::Observer;
 use crate::report::Quantity;
 use crate::summary::PowerCut;
 
 /// Events of a recovery between two calls of the observer. Chosen: less than a hundredth of a second.
-const LOOK_EVERY: u64 = 1 << 14;
+const CHECK_INTERVAL: u64 = 1 << 14;
 
 /// The power supply of a run.
 #[derive(Debug, Default)]
@@ -19,7 +19,7 @@ pub(crate) struct Power {
     /// The beginning of the run.
     begin: Instant,
     /// The pending cut.
-    cut: Option<CutAfter>,
+    cut: Option<PowerCutPoint>,
     /// Whether the device is in recovery, so that the host waits.
     recovering: bool,
     /// Number of recovery events.
@@ -29,8 +29,11 @@ pub(crate) struct Power {
 
 impl Power {
     /// A power supply with a cut at that time, if any.
-    pub(crate) fn new<E: Copy + PartialEq>(cut: Option<CutAfter>, calendar: &mut Calendar<Event<E>>) -> Self {
-        if let Some(CutAfter::Time(time)) = cut {
+    pub(crate) fn new<E: Copy + PartialEq>(
+        cut: Option<PowerCutPoint>,
+        calendar: &mut Calendar<Event<E>>,
+    ) -> Self {
+        if let Some(PowerCutPoint::Time(time)) = cut {
             calendar.after(time, Event::PowerCut);
         }
         Self { begin: calendar.now(), cut, ..Self::default() }
@@ -39,11 +42,11 @@ impl Power {
     /// Whether the power is to be cut after `answered` completions.
     #[inline]
     pub(crate) fn is_due(&self, answered: u64) -> bool {
-        matches!(self.cut, Some(CutAfter::Requests(requests)) if answered >= requests)
+        matches!(self.cut, Some(PowerCutPoint::Requests(requests)) if answered >= requests)
     }
 
     /// Marks the pending cut as done.
-    pub(crate) fn comes(&mut self) {
+    pub(crate) fn trigger(&mut self) {
         self.cut = None;
     }
 
@@ -59,25 +62,25 @@ impl Power {
         let cut = device.power_cut(now);
         calendar.clear();
         // Of the events outside the device, only a pending cut stays.
-        if let Some(CutAfter::Time(time)) = self.cut {
+        if let Some(PowerCutPoint::Time(time)) = self.cut {
             calendar.at((self.begin + time).max(now), Event::PowerCut);
         }
-        cut.unanswered.iter().for_each(|command| queue.lost(now, command));
+        cut.incomplete.iter().for_each(|command| queue.lost(now, command));
         self.recovering = true;
         self.done.push(PowerCut {
             at_seconds: (now - self.begin).seconds(),
-            lost_requests: cut.unanswered.len() as u64,
+            lost_requests: cut.incomplete.len() as u64,
             torn_pages: cut.torn.pages + cut.torn.partners,
             torn_erases: cut.torn.erases,
             ..PowerCut::default()
         });
         device.recover(&mut calendar.within(Event::Device));
-        observer.recovers(device.pages_recovered() + device.pages_to_recover());
+        observer.recovery_began(device.pages_recovered() + device.pages_to_recover());
     }
 
     /// Whether the device has just become ready again.
     #[inline]
-    pub(crate) fn is_back(&mut self, device: &impl BlockDevice) -> bool {
+    pub(crate) fn has_recovered(&mut self, device: &impl BlockDevice) -> bool {
         if !self.recovering || !device.is_ready() {
             return false;
         }
@@ -92,9 +95,9 @@ impl Power {
     }
 
     /// Whether to call the observer again, after one more recovery event.
-    pub(crate) fn is_long(&mut self) -> bool {
+    pub(crate) fn is_observer_due(&mut self) -> bool {
         self.events += 1;
-        self.events.is_multiple_of(LOOK_EVERY)
+        self.events.is_multiple_of(CHECK_INTERVAL)
     }
 
     /// Whether the host has to wait for the device.
@@ -118,7 +121,7 @@ impl PowerCut {
     /// A sentence on the cut.
     pub(crate) fn note(&self) -> String {
         format!(
-            "the power was cut after {}: {} not answered, {} and {} torn, the last writes of {} lost, {} back; recovery read {} \
+            "the power was cut after {}: {} incomplete, {} and {} interrupted, the last writes of {} lost, {} returned; recovery read {} \
              in {}",
             Quantity::Seconds(self.at_seconds),
             counted(self.lost_requests, "request"),
@@ -142,7 +145,7 @@ mod tests {
     fn cut_after(answered: u64, requests: u64, options: RunOptions) -> Summary {
         let device = Device::preset("tiny").expect("the preset is embedded");
         let load = Workload { requests: Some(requests), ..Workload::named("mixed-70-30") };
-        let options = RunOptions { power_cut: Some(CutAfter::Requests(answered)), ..options };
+        let options = RunOptions { power_cut: Some(PowerCutPoint::Requests(answered)), ..options };
         run(&device, &load, &options, &mut Unobserved).expect("a run")
     }
 
@@ -162,7 +165,7 @@ mod tests {
         for answered in [1, 99, 100] {
             let load = Workload { requests: Some(200), ..Workload::named("mixed-70-30") };
             let options =
-                RunOptions { power_cut: Some(CutAfter::Requests(answered)), ..RunOptions::default() };
+                RunOptions { power_cut: Some(PowerCutPoint::Requests(answered)), ..RunOptions::default() };
             let run = run(&device, &load, &options, &mut Unobserved).expect("a run");
             assert_eq!((run.outcome, run.power_cuts.len()), (Outcome::Complete, 1));
             assert_eq!(run.host.requests + run.power_cuts[0].lost_requests, 200);
@@ -180,11 +183,11 @@ mod tests {
     }
 
     impl Observer for Watching {
-        fn recovers(&mut self, pages: u64) {
+        fn recovery_began(&mut self, pages: u64) {
             self.pages = Some(pages);
         }
 
-        fn goes_on(&mut self, done: u64) -> bool {
+        fn phase_progress(&mut self, done: u64) -> bool {
             if self.pages.is_none() {
                 return true;
             }
@@ -192,7 +195,7 @@ mod tests {
             !self.stops
         }
 
-        fn recovered(&mut self, answered: u64) {
+        fn recovery_ended(&mut self, answered: u64) {
             self.answered = Some(answered);
         }
     }
@@ -203,7 +206,7 @@ mod tests {
         let preset = Some("bench-512g".to_owned());
         let device = Device::load(&Selection { preset, set: set.into(), ..Selection::default() });
         let load = Workload { queue_depth: Some(1), requests: Some(100), ..Workload::named("randread-4k") };
-        let options = RunOptions { power_cut: Some(CutAfter::Requests(10)), ..RunOptions::default() };
+        let options = RunOptions { power_cut: Some(PowerCutPoint::Requests(10)), ..RunOptions::default() };
         run(&device.expect("a device"), &load, &options, observer).expect("a result")
     }
 

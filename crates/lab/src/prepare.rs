@@ -5,7 +5,7 @@ use std::path::Path;
 use wordline_kernel::{Instant, Seed};
 use wordline_ssd::BlockDevice;
 use wordline_ssd::block_device::Shape;
-use wordline_ssd::device::{Steady, Written};
+use wordline_ssd::device::{FillProgress, Steady};
 use wordline_ssd::snapshot::Agenda;
 
 use crate::devices::DeviceType;
@@ -14,7 +14,7 @@ use crate::load::{Load, Precondition, Start};
 use crate::observer::{OVERWRITING, Observer, PRECONDITIONING, SAVING};
 use crate::output::Output;
 use crate::report::Quantity;
-use crate::snapshot::{Moment, Snapshot};
+use crate::snapshot::{Snapshot, SnapshotState};
 use crate::warm_up::warm_up;
 
 /// A prepared device and its history.
@@ -37,7 +37,7 @@ impl<D: BlockDevice> Prepared<D> {
         observer: &mut dyn Observer,
     ) -> Result<Self> {
         let prepared = match start {
-            Start::As(precondition) => {
+            Start::Preconditioned(precondition) => {
                 let kind = format!("a device of type {}", T::NAME);
                 let made = device.build(Seed(load.seed));
                 Self::preconditioned(made, *precondition, load.seed, Some((load, &kind)), observer)?
@@ -49,8 +49,8 @@ impl<D: BlockDevice> Prepared<D> {
                 let (path, history) = (path.display(), prepared.history.join("; then "));
                 load.notes.push(format!("restored from the snapshot {path}: {history}"));
             }
-            Start::As(Precondition::Empty | Precondition::Filled(_)) => {}
-            Start::As(_) => load.notes.extend(prepared.history.last().cloned()),
+            Start::Preconditioned(Precondition::Empty | Precondition::Filled(_)) => {}
+            Start::Preconditioned(_) => load.notes.extend(prepared.history.last().cloned()),
         }
         load.notes.extend(device.notes(&prepared.device));
         Ok(prepared)
@@ -74,7 +74,7 @@ impl<D: BlockDevice> Prepared<D> {
     ) -> Result<Self> {
         let mut agenda = Agenda { now: Instant::ZERO, events: Vec::new() };
         let mut overwrites = false;
-        let look = &mut |written| goes_on(written, &mut overwrites, observer);
+        let look = &mut |written| phase_progress(written, &mut overwrites, observer);
         let done = match precondition {
             Precondition::Empty => "new: nothing was ever written".into(),
             Precondition::Filled(fraction) => {
@@ -84,7 +84,7 @@ impl<D: BlockDevice> Prepared<D> {
             Precondition::Steady => {
                 let rests = load.is_some_and(|(load, _)| load.pace.has_pauses());
                 let done = device.fill_steady_while(Seed(seed), rests.then_some(1.0), look);
-                steady(done.ok_or(Error::Stopped)?, if rests { ", left as after a rest" } else { "" })
+                steady(done.ok_or(Error::Stopped)?, if rests { ", left as after an idle period" } else { "" })
             }
             Precondition::SteadyTo(fraction) => {
                 let done = device.fill_steady_while(Seed(seed), Some(fraction), look);
@@ -112,24 +112,24 @@ impl<D: BlockDevice> Prepared<D> {
         observer: &mut dyn Observer,
     ) -> Result<()> {
         let Self { device, agenda, seed, history } = self;
-        let moment = Moment { device, agenda, name, configuration, seed: *seed, history };
-        moment.save(to, &mut |bytes| observer.goes_on(bytes))
+        let moment = SnapshotState { device, agenda, name, configuration, seed: *seed, history };
+        moment.save(to, &mut |bytes| observer.phase_progress(bytes))
     }
 }
 
 /// Reports progress of writing to an observer: first filling, then overwriting as a separate phase, since its
 /// pages take longer.
-fn goes_on(written: Written, overwrites: &mut bool, observer: &mut dyn Observer) -> bool {
-    let Written { pages, filled, expected } = written;
+fn phase_progress(written: FillProgress, overwrites: &mut bool, observer: &mut dyn Observer) -> bool {
+    let FillProgress { pages, filled, expected } = written;
     if pages <= filled || expected == filled {
-        observer.expects(filled);
-        return observer.goes_on(pages.min(filled));
+        observer.set_total(filled);
+        return observer.phase_progress(pages.min(filled));
     }
     if !std::mem::replace(overwrites, true) {
         observer.phase(OVERWRITING, Some(expected - filled));
     }
-    observer.expects(expected - filled);
-    observer.goes_on(pages.min(expected) - filled)
+    observer.set_total(expected - filled);
+    observer.phase_progress(pages.min(expected) - filled)
 }
 
 /// The error of a precondition by workload where only a device is prepared.
@@ -145,10 +145,10 @@ fn no_workload() -> Error {
 fn steady(done: Steady, of: &str) -> String {
     let overwritten = match done.amplification {
         Some(amplification) => format!(
-            ": {} pages overwritten, at the end with {amplification:.3} programs for each",
+            ": {} pages overwritten, with a final write amplification of {amplification:.3}",
             Quantity::Count(done.overwritten)
         ),
-        None => ", as theory has it: nothing was overwritten".to_owned(),
+        None => ", by theory: nothing was overwritten".to_owned(),
     };
     format!("preconditioned to the steady state of uniform random writes{of}{overwritten}")
 }
@@ -156,7 +156,7 @@ fn steady(done: Steady, of: &str) -> String {
 /// Pages written before the first request to a device of this shape, where known.
 pub(crate) fn pages_to_fill(start: &Start, shape: &Shape) -> Option<u64> {
     match start {
-        Start::As(Precondition::Filled(fraction)) => {
+        Start::Preconditioned(Precondition::Filled(fraction)) => {
             Some((shape.capacity.0 as f64 / shape.logical_page.0 as f64 * fraction) as u64)
         }
         _ => None,
@@ -164,7 +164,7 @@ pub(crate) fn pages_to_fill(start: &Start, shape: &Shape) -> Option<u64> {
 }
 
 /// A snapshot to be made.
-pub struct Making<'a> {
+pub struct SnapshotRequest<'a> {
     /// The name of the device.
     pub(crate) name: &'a str,
     /// Its configuration.
@@ -178,12 +178,12 @@ pub struct Making<'a> {
 }
 
 /// Makes a snapshot of a device of a known type.
-pub(crate) fn make_of(
+pub(crate) fn make_snapshot_of(
     device: &impl DeviceType,
-    making: Making<'_>,
+    making: SnapshotRequest<'_>,
     observer: &mut dyn Observer,
 ) -> Result<()> {
-    let Making { name, text, precondition, seed, to } = making;
+    let SnapshotRequest { name, text, precondition, seed, to } = making;
     observer.phase(PRECONDITIONING, None);
     let prepared = Prepared::preconditioned(device.build(Seed(seed)), precondition, seed, None, observer)?;
     observer.phase(SAVING, None);
@@ -207,11 +207,11 @@ mod tests {
             self.0.push((name, 0, total.unwrap_or(0)));
         }
 
-        fn expects(&mut self, total: u64) {
+        fn set_total(&mut self, total: u64) {
             self.0.last_mut().expect("a phase has begun").2 = total;
         }
 
-        fn goes_on(&mut self, done: u64) -> bool {
+        fn phase_progress(&mut self, done: u64) -> bool {
             let (_, before, expected) = self.0.last_mut().expect("a phase has begun");
             assert!(*before <= done && done <= *expected, "{before} {done} {expected}");
             *before = done;

@@ -1,7 +1,7 @@
 //! The record of completions, beside the measurements: a log file, a list kept for a session, or both.
 
 use wordline_kernel::{Bytes, Duration, Instant};
-use wordline_ssd::{Answer, Operation, SECTOR};
+use wordline_ssd::{Completion, Operation, SECTOR};
 
 use crate::error::Result;
 use crate::log::Log;
@@ -9,7 +9,7 @@ use crate::summary::Summary;
 
 /// A completion as a session returns it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Answered {
+pub struct CompletedRequest {
     /// The number of the request, as [`Session::submit`](crate::Session::submit) returned it: counted from 0
     /// in order of submission, and from 0 again after 2^32.
     pub number: u32,
@@ -32,7 +32,7 @@ pub struct Answered {
 #[derive(Default)]
 pub struct Record {
     log: Option<Log>,
-    kept: Option<Vec<Answered>>,
+    kept: Option<Vec<CompletedRequest>>,
 }
 
 impl Record {
@@ -42,10 +42,10 @@ impl Record {
     }
 
     /// Adds a completion at `now`, counted from the beginning of the run.
-    pub fn add(&mut self, answer: &Answer, now: Instant) -> Result<()> {
-        let Answer { command, latency, failed } = *answer;
+    pub fn add(&mut self, answer: &Completion, now: Instant) -> Result<()> {
+        let Completion { command, latency, failed } = *answer;
         if let Some(kept) = &mut self.kept {
-            kept.push(Answered {
+            kept.push(CompletedRequest {
                 number: command.tag,
                 operation: command.operation,
                 offset: SECTOR * command.sector,
@@ -69,12 +69,12 @@ impl Record {
     }
 
     /// Stops keeping completions; without a log there is no record then.
-    pub fn keep_no_longer(record: &mut Option<Self>) {
+    pub fn stop_keeping(record: &mut Option<Self>) {
         *record = record.take().and_then(|record| Self::of(record.log));
     }
 
     /// Takes the completions that were kept.
-    pub fn take(&mut self) -> Vec<Answered> {
+    pub fn take(&mut self) -> Vec<CompletedRequest> {
         self.kept.as_mut().map(std::mem::take).unwrap_or_default()
     }
 

@@ -38,16 +38,16 @@ impl Reproducer {
 
     /// Runs `prepare`, before the first request; an internal fault gets the reproducer.
     pub(crate) fn guard<T>(&self, prepare: impl FnOnce() -> Result<T>) -> Result<T> {
-        self.told(0, catch_unwind(AssertUnwindSafe(prepare)))
+        self.with_reproducer(0, catch_unwind(AssertUnwindSafe(prepare)))
     }
 
     /// The result `caught` after this many submitted requests; an internal fault, or a fault of a design,
     /// gets the reproducer.
-    pub(crate) fn told<T>(&self, position: u64, caught: thread::Result<Result<T>>) -> Result<T> {
+    pub(crate) fn with_reproducer<T>(&self, position: u64, caught: thread::Result<Result<T>>) -> Result<T> {
         match caught {
             Ok(Err(Error::Stuck(what))) => Err(Error::Stuck(format!("{what}{}", self.of_fault(position)))),
-            Ok(Err(Error::WrongAnswer(what))) => {
-                Err(Error::WrongAnswer(format!("{what}\n{}", self.text(position))))
+            Ok(Err(Error::InvalidDecision(what))) => {
+                Err(Error::InvalidDecision(format!("{what}\n{}", self.text(position))))
             }
             Ok(other) => other,
             Err(panic) => {

@@ -10,7 +10,7 @@ use crate::job::{Job, RunOptions};
 use crate::load::{Load, Precondition};
 use crate::observer::Observer;
 use crate::output::{Output, is_standard};
-use crate::prepare::Making;
+use crate::prepare::SnapshotRequest;
 use crate::session::Session;
 use crate::summary::Summary;
 use crate::timeline::{Timeline, Window};
@@ -32,7 +32,7 @@ use crate::workload::{Origin, Workload};
 /// Input that cannot be read, and settings that do not fit together, each with what was found and what was
 /// wanted. [`Error::Argument`] for a request beyond the device, [`Error::File`] if the log cannot be written,
 /// [`Error::Stopped`] if the observer stopped it before the first request; with a reproducer,
-/// [`Error::WrongAnswer`] for an invalid decision of a design, [`Error::Invariant`] if a check of the
+/// [`Error::InvalidDecision`] for an invalid decision of a design, [`Error::Invariant`] if a check of the
 /// simulation fails, and [`Error::Stuck`] if it makes no progress.
 pub fn run(
     device: &Device,
@@ -111,7 +111,7 @@ pub fn make_snapshot(
     observer: &mut dyn Observer,
 ) -> Result<()> {
     let (name, text) = (&device.name, &device.text);
-    device.configured.make_snapshot(Making { name, text, precondition, seed, to }, observer)
+    device.configured.make_snapshot(SnapshotRequest { name, text, precondition, seed, to }, observer)
 }
 
 #[cfg(test)]

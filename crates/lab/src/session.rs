@@ -13,10 +13,10 @@ use crate::load::{Load, Precondition};
 use crate::observer::{Observer, PRECONDITIONING, Unobserved};
 use crate::output::Output;
 use crate::prepare::Prepared;
-use crate::record::Answered;
+use crate::record::CompletedRequest;
 use crate::reproducer::Reproducer;
-use crate::running::{Opened, Running};
-use crate::steps::{Reached, Standing, Steps, Until};
+use crate::running::{OutputFiles, Running};
+use crate::steps::{Standing, StepTarget, SteppedRun, StopReason};
 use crate::summary::{Host, Summary};
 use crate::trace::Request;
 use crate::transient::WarmUp;
@@ -48,10 +48,10 @@ use crate::workload::Workload;
 /// # Ok::<(), wordline_lab::Error>(())
 /// ```
 ///
-/// After an error of the simulation ([`Error::Stuck`], [`Error::WrongAnswer`], [`Error::Invariant`]) a
+/// After an error of the simulation ([`Error::Stuck`], [`Error::InvalidDecision`], [`Error::Invariant`]) a
 /// session is over, and every further call returns an error. Wrong input has no effect.
 pub struct Session {
-    steps: Box<dyn Steps>,
+    steps: Box<dyn SteppedRun>,
     reproducer: Reproducer,
     is_broken: bool,
 }
@@ -105,12 +105,12 @@ impl Session {
     {
         let reproducer = Reproducer::of(&load);
         let steps = reproducer.guard(|| {
-            let opened = Opened::of(&load)?;
+            let opened = OutputFiles::of(&load)?;
             let began = std::time::Instant::now();
             observer.phase(PRECONDITIONING, None);
             let with = Some((&load, "this device"));
             let prepared = Prepared::preconditioned(device, precondition, load.seed, with, observer)?;
-            Ok(Box::new(Running::begin(prepared, load, opened, began, observer)) as Box<dyn Steps>)
+            Ok(Box::new(Running::begin(prepared, load, opened, began, observer)) as Box<dyn SteppedRun>)
         })?;
         Ok(Self { steps, reproducer, is_broken: false })
     }
@@ -118,7 +118,7 @@ impl Session {
     /// Submits a request to the session. The device accepts it at its [arrival](Request::arrival), counted
     /// from the beginning of the session; with a queue depth, as soon as a slot is free. Nothing happens
     /// before the session advances. Returns the number of the request, counted from 0, which its
-    /// [`Answered`] carries.
+    /// [`CompletedRequest`] carries.
     ///
     /// # Errors
     /// [`Error::Argument`] for a request beyond the device, for an arrival before the present or before the
@@ -131,7 +131,7 @@ impl Session {
     ///
     /// # Errors
     /// The errors of [`run`](crate::run()), and [`Error::Argument`] for a time in the past.
-    pub fn advance(&mut self, until: Until) -> Result<Reached> {
+    pub fn advance(&mut self, until: StepTarget) -> Result<StopReason> {
         self.advance_observed(until, &mut Unobserved)
     }
 
@@ -139,12 +139,12 @@ impl Session {
     ///
     /// # Errors
     /// As for [`advance`](Self::advance).
-    pub fn advance_observed(&mut self, until: Until, observer: &mut dyn Observer) -> Result<Reached> {
+    pub fn advance_observed(&mut self, until: StepTarget, observer: &mut dyn Observer) -> Result<StopReason> {
         self.guarded(|steps| steps.advance(until, observer))
     }
 
     /// The completions since the last call, in order. They are kept until then.
-    pub fn answers(&mut self) -> Vec<Answered> {
+    pub fn answers(&mut self) -> Vec<CompletedRequest> {
         self.steps.answers()
     }
 
@@ -211,7 +211,7 @@ impl Session {
     }
 
     /// Calls `step`; an error of the simulation, also a panic, ends the session.
-    fn guarded<T>(&mut self, step: impl FnOnce(&mut dyn Steps) -> Result<T>) -> Result<T> {
+    fn guarded<T>(&mut self, step: impl FnOnce(&mut dyn SteppedRun) -> Result<T>) -> Result<T> {
         if self.is_broken {
             return Err(Error::Argument {
                 what: "the session".into(),
@@ -220,8 +220,8 @@ impl Session {
             });
         }
         let caught = catch_unwind(AssertUnwindSafe(|| step(&mut *self.steps)));
-        let result = self.reproducer.told(self.steps.standing().submitted, caught);
-        self.is_broken = result.as_ref().is_err_and(Error::is_of_simulation);
+        let result = self.reproducer.with_reproducer(self.steps.standing().submitted, caught);
+        self.is_broken = result.as_ref().is_err_and(Error::is_simulation_error);
         result
     }
 }

@@ -2,8 +2,8 @@
 
 use serde_json::Value as Json;
 
+use crate::precision::follow;
 use crate::summary::Summary;
-use crate::until::follow;
 
 /// How a device is warmed up by its own workload, pass by pass, in the time of the run.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,7 +19,7 @@ pub struct Settling {
 }
 
 /// The passes so far.
-pub(crate) struct Passes<'a> {
+pub(crate) struct PassSource<'a> {
     wanted: &'a Settling,
     last: Option<Vec<f64>>,
     count: u32,
@@ -27,7 +27,7 @@ pub(crate) struct Passes<'a> {
     largest_change: Option<(&'a str, f64)>,
 }
 
-impl<'a> Passes<'a> {
+impl<'a> PassSource<'a> {
     pub fn new(wanted: &'a Settling) -> Self {
         Self { wanted, last: None, count: 0, largest_change: None }
     }

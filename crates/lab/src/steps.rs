@@ -5,36 +5,36 @@ use wordline_kernel::{Instant, Metrics};
 use crate::error::Result;
 use crate::observer::Observer;
 use crate::output::Output;
-use crate::record::Answered;
+use crate::record::CompletedRequest;
 use crate::summary::{Host, Summary};
 use crate::trace::Request;
 
 /// How far to advance a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Until {
+pub enum StepTarget {
     /// To this time, counted from the beginning of the session. All events up to and at this instant have
     /// been handled.
     Time(Instant),
     /// Until this many more requests complete.
-    Answers(u64),
+    Completions(u64),
     /// To the next completion, but not beyond this time, counted from the beginning of the session.
-    AnswerBy(Instant),
+    CompletionBy(Instant),
     /// Until the device has accepted every request submitted to the session: in an open loop at their times,
     /// in a closed loop as slots become free. A request submitted then is handled as if it had been known
     /// from the beginning.
-    Taken,
+    Accepted,
     /// Until nothing is left to do: every request has completed, and only requests that are not submitted yet
     /// can follow.
-    Rest,
+    Idle,
 }
 
 /// The reason why a session stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reached {
+pub enum StopReason {
     /// It reached its target.
-    Wanted,
+    Target,
     /// It came to rest before: every request has completed.
-    Rest,
+    Idle,
     /// The observer stopped it.
     Stopped,
 }
@@ -59,7 +59,7 @@ pub struct Standing {
 }
 
 /// A run in progress on a device of any type. The methods are documented at [`Session`](crate::Session).
-pub trait Steps: Send {
+pub trait SteppedRun: Send {
     /// Submits a request. Returns its number.
     ///
     /// # Errors
@@ -69,9 +69,9 @@ pub trait Steps: Send {
     ///
     /// # Errors
     /// The errors of a run.
-    fn advance(&mut self, until: Until, observer: &mut dyn Observer) -> Result<Reached>;
+    fn advance(&mut self, until: StepTarget, observer: &mut dyn Observer) -> Result<StopReason>;
     /// The completions since the last call.
-    fn answers(&mut self) -> Vec<Answered>;
+    fn answers(&mut self) -> Vec<CompletedRequest>;
     /// The state of the run.
     fn standing(&self) -> Standing;
     /// The metrics of the device since the beginning.

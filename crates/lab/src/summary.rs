@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use wordline_kernel::Metrics;
-use wordline_kernel::chart::{Chart, Drawn, Over};
+use wordline_kernel::chart::{Chart, ChartAxis, ChartData};
 pub use wordline_trace::{Source, SourceKind};
 
 use crate::course::Course;
@@ -139,7 +139,7 @@ impl Summary {
         let recovery_seconds = power_cuts.iter().map(|cut| cut.recovery_seconds).sum();
         let mut summary = Self { power_cuts, recovery_seconds, ..self };
         let seconds = summary.seconds_in_service();
-        summary.wear = summary.wear.at_the_rate_of(seconds);
+        summary.wear = summary.wear.with_rates(seconds);
         if recovery_seconds > 0.0 && seconds > 0.0 {
             summary.host.iops = summary.host.requests as f64 / seconds;
         }
@@ -206,11 +206,11 @@ pub struct DesignChart {
 
 impl DesignChart {
     /// The chart that a design with this name drew.
-    pub fn of((design, drawn): (&'static str, Drawn)) -> Self {
+    pub fn of((design, drawn): (&'static str, ChartData)) -> Self {
         let Chart { name, title, caption, over, value } = *drawn.chart;
         let over = match over {
-            Over::Time => None,
-            Over::Sizes(title) => Some(title.to_owned()),
+            ChartAxis::Time => None,
+            ChartAxis::Sizes(title) => Some(title.to_owned()),
         };
         let (title, caption, value) = (title.to_owned(), caption.to_owned(), value.to_owned());
         Self { name: format!("{design}-{name}"), title, caption, over, value, points: drawn.points }

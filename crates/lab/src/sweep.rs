@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use crate::error::{Error, Result};
 
 /// Options of a sweep; none of them affects a result.
-pub struct Conduct<'a> {
+pub struct SweepOptions<'a> {
     /// Number of threads; 0 for the number of cores.
     pub threads: usize,
     /// Set by the user to stop: points that have not begun are skipped.
@@ -21,7 +21,7 @@ pub struct Conduct<'a> {
 /// ends the sweep.
 pub fn run<P: Sync, R: Send>(
     points: &[P],
-    conduct: &Conduct<'_>,
+    conduct: &SweepOptions<'_>,
     work: impl Fn(&P) -> Result<R> + Sync,
 ) -> Result<Vec<Option<R>>> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(conduct.threads).build().map_err(|reason| {
@@ -58,7 +58,7 @@ mod tests {
 
     fn squares(threads: usize, stop: &AtomicBool) -> Result<Vec<Option<u64>>> {
         let points: Vec<u64> = (0..40).collect();
-        let conduct = Conduct { threads, stop, progress: &|_, _| () };
+        let conduct = SweepOptions { threads, stop, progress: &|_, _| () };
         run(&points, &conduct, |n| {
             std::thread::sleep(Duration::from_micros((40 - n) * 20)); // later points end first
             Ok(n * n)
@@ -88,7 +88,7 @@ mod tests {
             assert_eq!(of, 3);
             seen.fetch_add(1, Ordering::Relaxed);
         };
-        let conduct = Conduct { threads: 1, stop: &stop, progress: &progress };
+        let conduct = SweepOptions { threads: 1, stop: &stop, progress: &progress };
         let failing = |n: &u64| match n {
             2 => Err(Error::Invariant("two".into())),
             n => Ok(*n),

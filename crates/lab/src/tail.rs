@@ -2,14 +2,14 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use wordline_ssd::device::{self, Above, Component, DieWork, Explained, Interval};
+use wordline_ssd::device::{self, Component, DieWork, Interval, RequestBreakdown, UpperStage};
 use wordline_ssd::{Operation, SECTOR};
 
 /// The default number of slowest requests that are kept.
 pub const SLOWEST: u32 = 1_000;
 
 /// The number of them that are listed singly. Chosen: what a reader looks through.
-const TOLD: usize = 20;
+const LISTED: usize = 20;
 
 /// The upper ends of the ranges of percentiles.
 const ENDS: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 100.0];
@@ -140,9 +140,9 @@ pub struct LongestCommand {
 
 /// The source of a part of the time of a request.
 #[derive(Clone, Copy)]
-pub(crate) enum Of {
+pub(crate) enum PartSource {
     /// A part outside of the flash device.
-    Above(Above),
+    Above(UpperStage),
     /// A component of the device.
     Component(Component),
     /// The work of the die that the request waited for.
@@ -153,26 +153,28 @@ pub(crate) enum Of {
 
 /// The parts of the time of a request, in the order of tables and charts: parts outside of the device,
 /// components, and the works of the die in place of the waits for it.
-pub(crate) fn part_names() -> impl Iterator<Item = (String, Of)> {
-    let above = Above::ALL.into_iter().map(|part| (name_above(part).to_owned(), Of::Above(part)));
+pub(crate) fn part_names() -> impl Iterator<Item = (String, PartSource)> {
+    let above =
+        UpperStage::ALL.into_iter().map(|part| (name_above(part).to_owned(), PartSource::Above(part)));
     above.chain(Component::ALL.into_iter().flat_map(|component| match component {
         Component::GcWait => Vec::new(),
         Component::DieWait => {
-            let works =
-                DieWork::ALL.into_iter().map(|work| (format!("behind_{}", work.name()), Of::Work(work)));
-            works.chain([("behind_other".to_owned(), Of::Other)]).collect()
+            let works = DieWork::ALL
+                .into_iter()
+                .map(|work| (format!("behind_{}", work.name()), PartSource::Work(work)));
+            works.chain([("behind_other".to_owned(), PartSource::Other)]).collect()
         }
-        component => vec![(component.name().to_owned(), Of::Component(component))],
+        component => vec![(component.name().to_owned(), PartSource::Component(component))],
     }))
 }
 
-fn name_above(part: Above) -> &'static str {
+fn name_above(part: UpperStage) -> &'static str {
     match part {
-        Above::Wait => "raid_wait",
-        Above::Reads => "raid_reads",
-        Above::Log => "raid_log",
-        Above::Limiter => "rate_limiter",
-        Above::Line => "line_wait",
+        UpperStage::Wait => "raid_wait",
+        UpperStage::Reads => "raid_reads",
+        UpperStage::Log => "raid_log",
+        UpperStage::Limiter => "rate_limiter",
+        UpperStage::Line => "line_wait",
     }
 }
 
@@ -183,7 +185,7 @@ pub(crate) fn time_of_sample(tail: &device::Tail) -> Vec<(&'static str, [f64; 2]
         sample.into_iter().for_each(|interval| sums.add(interval));
         sums
     });
-    let above = Above::ALL
+    let above = UpperStage::ALL
         .map(|part| (name_above(part), all.each_ref().map(|sums| sums.mean(sums.0.above[part as usize]))));
     // An array has no rate limiter, and a host FTL no rows.
     let above = above.into_iter().filter(|(_, means)| means.iter().any(|us| *us > 0.0));
@@ -227,10 +229,10 @@ impl Sums {
             part(
                 name,
                 match of {
-                    Of::Above(part) => above[part as usize],
-                    Of::Component(component) => parts[component as usize],
-                    Of::Work(work) => behind[work as usize],
-                    Of::Other => waited - known,
+                    PartSource::Above(part) => above[part as usize],
+                    PartSource::Component(component) => parts[component as usize],
+                    PartSource::Work(work) => behind[work as usize],
+                    PartSource::Other => waited - known,
                 },
             );
         }
@@ -247,11 +249,11 @@ impl Tail {
     /// The tail attribution of a run that began at `begin`, from the records of its device.
     pub fn of(tail: &device::Tail, begin: wordline_kernel::Instant) -> Self {
         let slowest = tail.slowest();
-        let told = slowest.iter().take(TOLD).map(|slow| request(slow, begin)).collect();
+        let told = slowest.iter().take(LISTED).map(|slow| request(slow, begin)).collect();
         let ranges = ["read", "write"].into_iter().zip(tail.sample());
         Self {
             ranges: ranges.flat_map(|(operation, sample)| ranges_of(operation, &sample)).collect(),
-            slowest: together(&slowest),
+            slowest: summarize_slowest(&slowest),
             requests: told,
         }
     }
@@ -283,7 +285,7 @@ fn ranges_of(operation: &str, sample: &[&Interval]) -> Vec<LatencyRange> {
 }
 
 /// The slowest requests together, the slowest first.
-fn together(slowest: &[&Explained]) -> Option<Slowest> {
+fn summarize_slowest(slowest: &[&RequestBreakdown]) -> Option<Slowest> {
     let (first, last) = (slowest.first()?, slowest.last()?);
     let mut sums = Sums::default();
     let mut dies: Vec<((Option<u16>, u32), u128)> = Vec::new();
@@ -314,8 +316,8 @@ fn together(slowest: &[&Explained]) -> Option<Slowest> {
     })
 }
 
-fn request(slow: &Explained, begin: wordline_kernel::Instant) -> SlowRequest {
-    let Explained { answer, submitted, behind, device, .. } = slow;
+fn request(slow: &RequestBreakdown, begin: wordline_kernel::Instant) -> SlowRequest {
+    let RequestBreakdown { answer, submitted, behind, device, .. } = slow;
     let mut sums = Sums::default();
     sums.add(&Interval::of(slow));
     let longest = behind.as_ref().and_then(|behind| {
@@ -341,7 +343,7 @@ pub(crate) fn work_in_words(name: &str, several: bool) -> String {
     match name {
         "host_read" => format!("read{plural} of the host"),
         "host_program" => format!("program{plural} of the host"),
-        "rmw_read" => format!("read{plural} for partly written pages"),
+        "rmw_read" => format!("RMW read{plural}"),
         "prefetch" => format!("prefetch{}", if several { "es" } else { "" }),
         "map_read" => format!("read{plural} of the map"),
         "map_program" => format!("program{plural} of the map"),

@@ -11,7 +11,7 @@ use wordline_kernel::{Duration, Instant};
 use wordline_nand::Span;
 use wordline_ssd::command::RequestId;
 use wordline_ssd::device::DieCommand;
-use wordline_ssd::timeline::{AnsweredRequest, Levels, Recorded, Tracks};
+use wordline_ssd::timeline::{OccupancySample, Recorded, TimelineRequest, Tracks};
 use wordline_ssd::{BlockDevice, SECTOR};
 
 use crate::error::{Error, Result};
@@ -140,15 +140,15 @@ impl Recorder {
         Ok(recorder)
     }
 
-    /// Sets the beginning of the run. Returns the times at which to call [`Self::comes`].
-    pub(crate) fn begins(&mut self, begin: Instant) -> [Instant; 2] {
+    /// Sets the beginning of the run. Returns the times at which to call [`Self::trigger`].
+    pub(crate) fn start_at(&mut self, begin: Instant) -> [Instant; 2] {
         self.window = self.window.map(|at| begin + (at - Instant::ZERO));
         (self.begin, self.events.begin) = (begin, begin);
         self.window
     }
 
     /// The times after `now`.
-    pub(crate) fn later(&self, now: Instant) -> impl Iterator<Item = Instant> + use<> {
+    pub(crate) fn times_after(&self, now: Instant) -> impl Iterator<Item = Instant> + use<> {
         self.window.into_iter().filter(move |at| *at > now)
     }
 
@@ -156,7 +156,7 @@ impl Recorder {
     ///
     /// # Errors
     /// [`Error::Argument`] for a device that cannot be recorded, [`Error::File`].
-    pub(crate) fn comes(&mut self, now: Instant, device: &mut impl BlockDevice) -> Result<()> {
+    pub(crate) fn trigger(&mut self, now: Instant, device: &mut impl BlockDevice) -> Result<()> {
         self.drain(device)?;
         let is_on = now >= self.window[0] && now < self.window[1];
         if !device.record(is_on) {
@@ -334,8 +334,8 @@ impl Events {
     }
 
     /// A request, and arrows to the flash reads for it.
-    fn request(&mut self, request: &AnsweredRequest) {
-        let AnsweredRequest { id, submitted, answer } = request;
+    fn request(&mut self, request: &TimelineRequest) {
+        let TimelineRequest { id, submitted, answer } = request;
         let (command, end) = (&answer.command, *submitted + answer.latency);
         let reads = self.reads.remove(id).unwrap_or_default();
         let track = 1 + self.lane(HOST, 1, *submitted, end);
@@ -359,7 +359,7 @@ impl Events {
         }
     }
 
-    fn levels(&mut self, levels: &Levels) {
+    fn levels(&mut self, levels: &OccupancySample) {
         let at = self.time(levels.at);
         for (name, level) in
             [("pages in the buffer", u64::from(levels.buffered)), ("free blocks", levels.free)]

@@ -18,7 +18,7 @@ use wordline_kernel::{Duration, Instant};
 const OBSERVATION: u64 = 64;
 
 /// Observations of a batch, as in the name of the rule.
-const FIVE: u64 = 5;
+const BATCH_OBSERVATIONS: u64 = 5;
 
 /// Batches before the rule is applied. Chosen: with half as many, chance decides.
 const LEAST_BATCHES: usize = 20;
@@ -28,7 +28,7 @@ const MOST_BATCHES: usize = 256;
 
 /// The last batches, where the rule never truncates, since the error of few values is small by chance. As in
 /// White.
-const LAST: usize = 5;
+const UNTRUNCATED_BATCHES: usize = 5;
 
 /// The limit on the warm-up by rule where fewer requests are measured: 2^17. Chosen: some hundred
 /// milliseconds of wall time.
@@ -134,7 +134,7 @@ pub(crate) struct Transient {
 impl Transient {
     /// An observation that begins with this reading.
     pub fn begin(reading: Reading) -> Self {
-        Self { readings: vec![reading], batch: OBSERVATION * FIVE }
+        Self { readings: vec![reading], batch: OBSERVATION * BATCH_OBSERVATIONS }
     }
 
     /// The number of completions at which the next reading is due.
@@ -192,7 +192,7 @@ fn truncation(series: &[f64]) -> usize {
         let kept = (count - cut) as f64;
         let error = (squares - sum * sum / kept).max(0.0) / (kept * kept);
         // Of equal errors the earliest truncation.
-        if count - cut >= LAST.min(count) && error <= least.0 {
+        if count - cut >= UNTRUNCATED_BATCHES.min(count) && error <= least.0 {
             least = (error, cut);
         }
     }

@@ -22,7 +22,7 @@ const UNBALANCED: f64 = 0.1;
 
 /// Flash activity of the measured interval, as far as the device reports it.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Flash {
+pub(crate) struct FlashActivity {
     /// Block sets erased; none on a device without flash.
     pub erased: Option<u64>,
     /// Bytes that could be programmed without another victim, at the beginning and the end; none where the
@@ -36,10 +36,10 @@ pub(crate) struct Flash {
 
 /// A metric of the whole run that may be unknown: its name, and a function that removes its value from a
 /// summary and returns whether it had one.
-type Declared = (&'static str, fn(&mut Summary) -> bool);
+type UnknownMetric = (&'static str, fn(&mut Summary) -> bool);
 
 /// The metrics that depend on the victims of GC.
-const OF_VICTIMS: [Declared; 4] = [
+const VICTIM_METRICS: [UnknownMetric; 4] = [
     ("write_amplification", |run| {
         run.drift = None;
         run.write_amplification.take().is_some()
@@ -57,10 +57,10 @@ const OF_VICTIMS: [Declared; 4] = [
 ];
 
 /// Removes the values that the run cannot answer from its summary, and lists them there.
-pub(crate) fn take_out(run: &mut Summary, flash: Flash) {
+pub(crate) fn remove_unknown(run: &mut Summary, flash: FlashActivity) {
     let mut unknown = Vec::new();
-    if let Some(reason) = no_steady_collection(flash) {
-        let taken = OF_VICTIMS.iter().filter(|(_, take)| take(run));
+    if let Some(reason) = unsteady_gc_reason(flash) {
+        let taken = VICTIM_METRICS.iter().filter(|(_, take)| take(run));
         unknown.extend(taken.map(|(metric, _)| Unknown { metric: (*metric).into(), reason: reason.clone() }));
     }
     let host = &mut run.host;
@@ -91,8 +91,8 @@ pub(crate) fn take_out(run: &mut Summary, flash: Flash) {
 }
 
 /// The reason why GC was not in its steady state, if it was not.
-fn no_steady_collection(flash: Flash) -> Option<String> {
-    let Flash { erased: Some(erased), room, host, programmed } = flash else { return None };
+fn unsteady_gc_reason(flash: FlashActivity) -> Option<String> {
+    let FlashActivity { erased: Some(erased), room, host, programmed } = flash else { return None };
     let [before, after] = room.unwrap_or_default();
     let change = before.abs_diff(after);
     let is_balanced = room.is_some() && change as f64 <= UNBALANCED * host as f64;
@@ -100,11 +100,9 @@ fn no_steady_collection(flash: Flash) -> Option<String> {
         return None;
     }
     if erased == 0 {
-        return Some(
-            "no victim was collected: GC had no part in what was programmed, or was not over".into(),
-        );
+        return Some("no victim was collected: GC had no part in the programs, or was not complete".into());
     }
-    let into = if after < before { "taken from free space" } else { "won back for later" };
+    let into = if after < before { "taken from free space" } else { "reclaimed for later" };
     (programmed < before).then(|| {
         format!(
             "less than one turnover of the free space: {} were programmed, {} of them for the host, and {} were {into}, of {}",
@@ -135,18 +133,18 @@ mod tests {
     use super::*;
     use crate::report::sample;
 
-    const FLASH: Flash =
-        Flash { erased: Some(10), room: Some([100 << 20; 2]), host: 10 << 20, programmed: 20 << 20 };
+    const FLASH: FlashActivity =
+        FlashActivity { erased: Some(10), room: Some([100 << 20; 2]), host: 10 << 20, programmed: 20 << 20 };
 
-    fn unknown_with(flash: Flash) -> Summary {
+    fn unknown_with(flash: FlashActivity) -> Summary {
         let mut run = sample::mixed();
-        take_out(&mut run, flash);
+        remove_unknown(&mut run, flash);
         run
     }
 
     #[test]
     fn without_a_victim_amplification_and_lifetime_are_unknown() {
-        let run = unknown_with(Flash { erased: Some(0), room: None, ..FLASH });
+        let run = unknown_with(FlashActivity { erased: Some(0), room: None, ..FLASH });
         assert_eq!((run.write_amplification, run.wear.terabytes_expected, run.drift), (None, None, None));
         assert_eq!(run.metrics.number("programs_per_host_program"), None);
         let reason = run.why_unknown("write_amplification").expect("it is listed");
@@ -156,9 +154,9 @@ mod tests {
 
     #[test]
     fn a_run_that_takes_or_wins_more_room_than_its_programs_need_has_not_turned_it_over() {
-        let room = |after: u64| Flash { room: Some([100 << 20, after << 20]), ..FLASH };
+        let room = |after: u64| FlashActivity { room: Some([100 << 20, after << 20]), ..FLASH };
         for (flash, why) in
-            [(room(98), "2.00 MiB were taken from free space"), (room(102), "won back for later")]
+            [(room(98), "2.00 MiB were taken from free space"), (room(102), "reclaimed for later")]
         {
             let run = unknown_with(flash);
             let reason = run.why_unknown("write_amplification").expect("it is listed");
@@ -169,9 +167,9 @@ mod tests {
         // victim may be complete yet.
         for known in [
             room(99),
-            Flash { erased: Some(0), ..room(101) },
-            Flash { programmed: 101 << 20, ..room(0) },
-            Flash { room: None, ..FLASH },
+            FlashActivity { erased: Some(0), ..room(101) },
+            FlashActivity { programmed: 101 << 20, ..room(0) },
+            FlashActivity { room: None, ..FLASH },
         ] {
             assert!(unknown_with(known).write_amplification.is_some(), "{known:?}");
         }
@@ -179,7 +177,7 @@ mod tests {
 
     #[test]
     fn a_device_without_flash_and_a_run_without_programs_lack_nothing() {
-        for flash in [Flash::default(), Flash { programmed: 0, erased: Some(0), ..FLASH }] {
+        for flash in [FlashActivity::default(), FlashActivity { programmed: 0, erased: Some(0), ..FLASH }] {
             assert!(unknown_with(flash).write_amplification.is_some());
         }
     }
@@ -191,7 +189,7 @@ mod tests {
         {
             let mut run = sample::mixed();
             run.host.reads = requests;
-            take_out(&mut run, FLASH);
+            remove_unknown(&mut run, FLASH);
             for percentile in ["p50", "p99", "p999"] {
                 let name = format!("host.read_latency_us.{percentile}");
                 let is_known = run.why_unknown(&name).is_none();

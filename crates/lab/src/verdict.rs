@@ -41,7 +41,7 @@ const LEAD: f64 = 0.1;
 const MOST_HELD_UP: f64 = 0.25;
 
 /// The least waits for buses that are mentioned, as a fraction of a run. Chosen: visible in three digits.
-const SEEN: f64 = 0.005;
+const VISIBLE: f64 = 0.005;
 
 /// The greatest mean latency, relative to a run in open loop, at which the device kept up. Chosen: if its
 /// backlog grew steadily, it was twice this at the end.
@@ -77,7 +77,7 @@ fn bound(run: &Summary, pace: Pace, evidence: &Evidence) -> Bound {
     let is_full = |part: Option<Part>| part.is_some_and(Part::is_full);
     let [dies, buses, link] = [evidence.dies, evidence.buses, evidence.link].map(is_full);
     match (dies || evidence.held >= FULL, buses, link) {
-        (true, false, false) => of_dies(evidence),
+        (true, false, false) => bottleneck_of_dies(evidence),
         // Dies that have time left wait for buses that have none.
         (_, true, false) if !dies => Bound::Buses,
         (false, false, true) => Bound::Link,
@@ -88,8 +88,8 @@ fn bound(run: &Summary, pace: Pace, evidence: &Evidence) -> Bound {
 
 /// The bottleneck of saturated dies: the greatest share of their time, if it leads. Waits for the bus shrink
 /// with the time on it.
-fn of_dies(evidence: &Evidence) -> Bound {
-    let shares = evidence.dies_spend;
+fn bottleneck_of_dies(evidence: &Evidence) -> Bound {
+    let shares = evidence.die_time;
     let array = shares.sensing.max(shares.programming).max(shares.erasing);
     // Waits shrink by more than the bus time, and faster arrays wait longer: at most by as much again,
     // chosen.
@@ -114,7 +114,7 @@ fn is_host(run: &Summary, pace: Pace, evidence: &Evidence) -> bool {
     let outstanding = (run.host.iops * stages.mean_seconds).max(1.0);
     let most = evidence.parts().map(|(_, part)| part.most).fold(evidence.held, f64::max);
     let gain = 2.0 / (stages.service + (2.0 - 1.0 / outstanding) * most);
-    stages.held_up <= MOST_HELD_UP && gain >= GAIN && libm::log2(gain) > stages.longest_service
+    stages.blocked <= MOST_HELD_UP && gain >= GAIN && libm::log2(gain) > stages.longest_service
 }
 
 /// The stage in which requests spent most time, and its fraction.
@@ -130,12 +130,12 @@ fn sentence(verdict: &Verdict, pace: Pace, evidence: &Evidence) -> String {
     let cleaning = verdict.cleaning.filter(|share| *share > 0.0).map_or_else(String::new, |share| {
         format!("; {} of flash array time went to GC", Quantity::Fraction(share))
     });
-    let how = |kind: Bound| format!("{}{cleaning}", how_busy(kind, evidence));
+    let how = |kind: Bound| format!("{}{cleaning}", describe_utilisation(kind, evidence));
     match verdict.bound {
         Bound::Host => {
             let why = match pace {
                 Pace::Open { .. } | Pace::Bounded { .. } => "whose requests came at their own times",
-                Pace::BySource { .. } => "whose jobs did not ask for more",
+                Pace::SourcePaced { .. } => "whose jobs did not ask for more",
                 Pace::Closed { .. } | Pace::Bursts { .. } => "which had no more requests outstanding",
             };
             let (part, busy) = match verdict.busiest {
@@ -148,27 +148,31 @@ fn sentence(verdict: &Verdict, pace: Pace, evidence: &Evidence) -> String {
                 "the host, {why}: the busiest part of the device, {part}, was busy {busy} of the run{cleaning}"
             )
         }
-        Bound::Cleaning => format!("cleaning: {}", how(Bound::Arrays)),
+        Bound::Cleaning => format!("garbage collection: {}", how(Bound::Arrays)),
         Bound::Arrays => format!("the arrays of the dies: {}", how(Bound::Arrays)),
         Bound::Buses => format!("the buses of the channels: {}", how(verdict.busiest)),
         Bound::Link => format!("the link to the host: {}", how(Bound::Link)),
         Bound::Unknown => {
-            format!("not known from this run, see `wordline why`: {}{}", how(verdict.busiest), waits(verdict))
+            format!(
+                "not known from this run, see `wordline why`: {}{}",
+                how(verdict.busiest),
+                describe_stage(verdict)
+            )
         }
     }
 }
 
 /// A clause on the utilisation of a kind of part.
-fn how_busy(kind: Bound, evidence: &Evidence) -> String {
+fn describe_utilisation(kind: Bound, evidence: &Evidence) -> String {
     let Some((_, part)) = evidence.parts().find(|(of, _)| *of == kind) else { return String::new() };
     let [most, mean] = [part.most, part.mean].map(Quantity::Fraction);
     match kind {
         Bound::Link => format!("it was busy {most} of the run"),
         Bound::Buses => format!("the buses were busy {mean} of the run in the mean, the busiest {most}"),
         _ => {
-            let (work, share) = evidence.dies_spend.longest();
+            let (work, share) = evidence.die_time.longest();
             let (share, held) = (Quantity::Fraction(share), Quantity::Fraction(evidence.held));
-            let waits = evidence.held - part.mean > SEEN;
+            let waits = evidence.held - part.mean > VISIBLE;
             let held = if waits { format!(", {held} with waits for their buses") } else { String::new() };
             format!(
                 "the dies were busy {mean} of the run in the mean, the busiest {most}{held}, and {share} of that {work}"
@@ -178,7 +182,7 @@ fn how_busy(kind: Bound, evidence: &Evidence) -> String {
 }
 
 /// The stage in which requests spent most time, for a run without a known bottleneck.
-fn waits(verdict: &Verdict) -> String {
+fn describe_stage(verdict: &Verdict) -> String {
     verdict.stage.as_ref().map_or_else(String::new, |stage| {
         let share = Quantity::Fraction(verdict.stage_share);
         format!("; requests spent {share} of their time on: {}", crate::report::stage(stage))

@@ -8,8 +8,8 @@ use wordline_ssd::snapshot::Agenda;
 use wordline_ssd::{BlockDevice, Command, Operation, SECTOR};
 
 use crate::admission::Admission;
-use crate::arrivals::Passes;
-use crate::error::{Error, Result, check_answers};
+use crate::arrivals::PassSource;
+use crate::error::{Error, Result, check_decisions};
 use crate::load::Load;
 use crate::observer::{Observer, WARMING_UP};
 use crate::trace::{Request, Requests};
@@ -20,7 +20,7 @@ const SPAN: f64 = 2.0;
 
 /// The relative change between two spans that counts as steady. Chosen, as for the steady state of uniform
 /// writes.
-const STILL_WITHIN: f64 = 0.01;
+const STEADY_WITHIN: f64 = 0.01;
 
 /// Readings in a span. Chosen.
 const LOOKS_A_SPAN: f64 = 20.0;
@@ -30,7 +30,7 @@ const LOOKS_A_SPAN: f64 = 20.0;
 const MOST_DRIVE_WRITES: f64 = 20.0;
 
 /// Commands between two calls of the observer. Chosen: some milliseconds of work.
-const LOOK_EVERY: u64 = 1 << 12;
+const CHECK_INTERVAL: u64 = 1 << 12;
 
 /// The progress of a warm-up.
 struct Progress {
@@ -39,12 +39,12 @@ struct Progress {
     begun: Programmed,
     /// The programs at each reading.
     looks: Vec<Programmed>,
-    is_still: bool,
+    was_steady: bool,
 }
 
 impl Progress {
     fn new(wanted: Option<f64>, begun: Programmed) -> Self {
-        Self { wanted, begun, looks: vec![begun], is_still: false }
+        Self { wanted, begun, looks: vec![begun], was_steady: false }
     }
 
     /// Whether the device is warm after this many drive writes.
@@ -56,8 +56,8 @@ impl Progress {
             return false;
         }
         self.looks.push(now);
-        self.is_still |= self.stands_still();
-        self.is_still || drives >= MOST_DRIVE_WRITES
+        self.was_steady |= self.is_steady();
+        self.was_steady || drives >= MOST_DRIVE_WRITES
     }
 
     /// Write amplification over the span that ended `spans` ago; none if it is not complete.
@@ -69,23 +69,23 @@ impl Progress {
         (host > 0).then(|| 1.0 + (to.other - from.other) as f64 / host as f64)
     }
 
-    fn stands_still(&self) -> bool {
+    fn is_steady(&self) -> bool {
         let spans = self.amplification(0).zip(self.amplification(1));
-        spans.is_some_and(|(now, before)| (now / before - 1.0).abs() < STILL_WITHIN)
+        spans.is_some_and(|(now, before)| (now / before - 1.0).abs() < STEADY_WITHIN)
     }
 
     /// A sentence on the warm-up, for the history of the device.
-    fn told(&mut self, now: Programmed, drives: f64) -> String {
+    fn describe(&mut self, now: Programmed, drives: f64) -> String {
         if drives == 0.0 {
             return "filled: the workload, which was to age it, writes nothing".into();
         }
         if now.host == self.begun.host {
             return format!(
-                "aged with the workload itself: {drives:.2} drive writes, all of which the buffer took"
+                "aged with the workload itself: {drives:.2} drive writes, all of them absorbed by the buffer"
             );
         }
-        let end = match (self.wanted, self.is_still) {
-            (None, false) => "; its write amplification still moves",
+        let end = match (self.wanted, self.was_steady) {
+            (None, false) => "; its write amplification still drifts",
             _ => "",
         };
         self.looks.push(now);
@@ -97,14 +97,14 @@ impl Progress {
             None => ("in all", all),
         };
         format!(
-            "aged with the workload itself: {drives:.2} drive writes, with {amplification:.3} programs for each page of the host {over}{end}"
+            "aged with the workload itself: {drives:.2} drive writes, with a write amplification of {amplification:.3} {over}{end}"
         )
     }
 }
 
 /// The commands of a workload, repeated in passes.
-struct Source<'a> {
-    passes: &'a Passes,
+struct CommandSource<'a> {
+    passes: &'a PassSource,
     pass: u64,
     requests: Requests,
     admission: Admission,
@@ -117,7 +117,7 @@ struct Source<'a> {
     name: &'a str,
 }
 
-impl Source<'_> {
+impl CommandSource<'_> {
     /// The next command; none for a pass without requests.
     fn next(&mut self) -> Result<Option<(Instant, Command)>> {
         for _ in 0..2 {
@@ -132,8 +132,8 @@ impl Source<'_> {
 
     fn command(&mut self, request: &Request) -> Result<(Instant, Command)> {
         let arrival = self.admission.arrival(request, 0);
-        if !self.admission.takes(&arrival) {
-            let (found, wanted) = self.admission.refusal(request, &arrival);
+        if !self.admission.accepts(&arrival) {
+            let (found, wanted) = self.admission.rejection(request, &arrival);
             return Err(Error::Argument { what: format!("a request of {}", self.name), found, wanted });
         }
         let since = Duration::from_ps((arrival.time.ps() as f64 * self.time_scale) as u64);
@@ -174,9 +174,9 @@ pub(crate) fn warm_up<D: BlockDevice>(
         }
         Pace::Open { time_scale } | Pace::Bounded { time_scale, .. } => (None, time_scale),
         // Their times are those of a device with constant latency.
-        Pace::BySource { .. } => (None, 1.0),
+        Pace::SourcePaced { .. } => (None, 1.0),
     };
-    let mut source = Source {
+    let mut source = CommandSource {
         passes,
         pass: 1,
         requests: passes(1)?,
@@ -197,8 +197,8 @@ pub(crate) fn warm_up<D: BlockDevice>(
         &mut |now| {
             given += 1;
             let drives = source.written as f64 / sectors;
-            if given % LOOK_EVERY == 0 {
-                stopped |= !observer.goes_on(pages(drives));
+            if given % CHECK_INTERVAL == 0 {
+                stopped |= !observer.phase_progress(pages(drives));
             }
             // A workload without writes would continue for ever.
             if stopped || progress.is_over(now, drives) || source.written == 0 && source.pass > 1 {
@@ -211,13 +211,13 @@ pub(crate) fn warm_up<D: BlockDevice>(
         },
         depth,
     );
-    check_answers(device)?;
+    check_decisions(device)?;
     match (agenda, failed) {
         (_, Some(error)) => Err(error),
         _ if stopped => Err(Error::Stopped),
         (None, _) => refuse(&format!("workload, on {kind}, which does not age"), "empty or filled"),
         (Some(agenda), _) => {
-            let told = progress.told(device.programmed(), source.written as f64 / sectors);
+            let told = progress.describe(device.programmed(), source.written as f64 / sectors);
             Ok((agenda, told))
         }
     }

@@ -58,7 +58,7 @@ const YEAR: f64 = 365.0;
 
 impl Wear {
     /// The wear with the life expectancy at the rate of a run of this many seconds in service.
-    pub(crate) fn at_the_rate_of(self, seconds: f64) -> Self {
+    pub(crate) fn with_rates(self, seconds: f64) -> Self {
         if seconds <= 0.0 {
             return self;
         }

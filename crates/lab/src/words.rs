@@ -8,9 +8,9 @@ pub fn found_and_wanted(message: &str, otherwise: &str) -> (String, String) {
     let message = message.trim().replace('\n', " ");
     let known = unknown_name(&message)
         .or_else(|| unexpected_keys(&message))
-        .or_else(|| absent(&message))
+        .or_else(|| missing_or_duplicate(&message))
         .or_else(|| wrong_type(&message))
-        .or_else(|| ours(&message));
+        .or_else(|| own_message(&message));
     known.unwrap_or_else(|| (message.clone(), otherwise.to_owned()))
 }
 
@@ -52,7 +52,7 @@ fn unexpected_keys(message: &str) -> Option<(String, String)> {
 }
 
 /// A missing or duplicate key.
-fn absent(message: &str) -> Option<(String, String)> {
+fn missing_or_duplicate(message: &str) -> Option<(String, String)> {
     if message.starts_with("missing field ") {
         return Some(("nothing".into(), format!("a value for `{}`: it has no default", quoted(message)?)));
     }
@@ -110,7 +110,7 @@ fn type_of(wanted: &str) -> String {
 }
 
 /// A message of our own readers that passed through serde, or of the TOML reader.
-fn ours(message: &str) -> Option<(String, String)> {
+fn own_message(message: &str) -> Option<(String, String)> {
     let of_ours = message.strip_prefix("found ").and_then(|rest| rest.split_once(", wanted "));
     let (found, wanted) = of_ours.or_else(|| message.split_once(", expected "))?;
     Some((found.to_owned(), wanted.to_owned()))

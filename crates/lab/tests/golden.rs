@@ -10,11 +10,11 @@ use std::path::PathBuf;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Instant};
-use wordline_lab::arrivals::Incoming;
+use wordline_lab::arrivals::RequestSource;
 use wordline_lab::config;
 use wordline_lab::run::run_job;
 use wordline_lab::trace::{Op, Request};
-use wordline_lab::{CutAfter, Device, Registry, RunOptions, Selection, Unobserved, WarmUp, Workload};
+use wordline_lab::{Device, PowerCutPoint, Registry, RunOptions, Selection, Unobserved, WarmUp, Workload};
 
 /// `golden/devices.toml`.
 #[derive(Deserialize)]
@@ -82,7 +82,7 @@ fn run_of(entry: &Entry, small: &BTreeMap<String, Vec<String>>) -> Result<Run, S
         Workload { namespace: entry.namespace, ..Workload::named(load.to_str().expect("a path of text")) };
     let options = RunOptions {
         precondition: entry.precondition.as_deref().map(str::parse).transpose()?,
-        power_cut: entry.cut_after.map(CutAfter::Requests),
+        power_cut: entry.cut_after.map(PowerCutPoint::Requests),
         warm_up: Some(WarmUp::None),
         ..RunOptions::default()
     };
@@ -90,7 +90,7 @@ fn run_of(entry: &Entry, small: &BTreeMap<String, Vec<String>>) -> Result<Run, S
     if let Some(every) = entry.flush_every {
         let requests = job.load.requests.in_order();
         let requests = requests.map(|request| request.expect("a workload has all its requests"));
-        job.load.requests = Incoming::generated(with_flushes(requests, every));
+        job.load.requests = RequestSource::generated(with_flushes(requests, every));
     }
     let summary = run_job(job, &mut Unobserved).map_err(|error| error.to_string())?;
     Ok(Run {

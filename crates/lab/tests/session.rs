@@ -10,8 +10,8 @@ use wordline_lab::run::run_job;
 use wordline_lab::summary::Outcome;
 use wordline_lab::trace::{Op, Request};
 use wordline_lab::{
-    CutAfter, Device, Precondition, Reached, RunOptions, Selection, Session, Summary, Unobserved, Until,
-    WarmUp, Workload, run,
+    Device, PowerCutPoint, Precondition, RunOptions, Selection, Session, StepTarget, StopReason, Summary,
+    Unobserved, WarmUp, Workload, run,
 };
 
 /// Small devices with each kind of path from the host to flash: none, a write buffer and GC, a link with
@@ -59,7 +59,7 @@ fn one_at_a_time(workload: &Workload, device: &Device, options: &RunOptions) -> 
     let mut session = Session::open(device, &given, options).expect("it opens");
     for request in requests_of(workload, device, options) {
         session.submit(&request).expect("the device takes it");
-        session.advance(Until::Taken).expect("it goes on");
+        session.advance(StepTarget::Accepted).expect("it goes on");
         assert_eq!(session.standing().waiting, 0);
     }
     session.finish().expect("it ends")
@@ -122,13 +122,13 @@ fn a_session_of_a_workload_has_the_digest_of_the_run_whatever_its_steps() {
         for step in 0..40_u64 {
             let now = session.now();
             let until = match step % 3 {
-                0 => Until::Answers(1 + step),
-                1 if step % 2 == 0 => Until::AnswerBy(now + Duration::from_us(step)),
-                1 => Until::Time(now + Duration::from_us(step * 13)),
-                _ => Until::Answers(1),
+                0 => StepTarget::Completions(1 + step),
+                1 if step % 2 == 0 => StepTarget::CompletionBy(now + Duration::from_us(step)),
+                1 => StepTarget::Time(now + Duration::from_us(step * 13)),
+                _ => StepTarget::Completions(1),
             };
             let reached = session.advance(until).expect("it goes on");
-            if let (Until::Time(time), Reached::Wanted) = (until, reached) {
+            if let (StepTarget::Time(time), StopReason::Target) = (until, reached) {
                 assert_eq!(session.now(), time, "{what}");
             }
             let new = session.answers();
@@ -153,13 +153,13 @@ fn a_step_to_a_time_to_which_an_earlier_one_did_not_come_stops_there() {
     let mut session = Session::open(&device, &workload, &filled(1)).expect("it opens");
     let [near, far] = [25, 1_000].map(|us| Instant::ZERO + Duration::from_us(us));
     for answers in [1, 1, 1, 1, 1, 1, 0] {
-        session.advance(Until::AnswerBy(near)).expect("it goes on");
+        session.advance(StepTarget::CompletionBy(near)).expect("it goes on");
         assert_eq!(session.answers().len(), answers, "three requests take 10 us");
     }
     assert_eq!(session.now(), near);
-    session.advance(Until::Time(far)).expect("it goes on");
+    session.advance(StepTarget::Time(far)).expect("it goes on");
     assert_eq!((session.now(), session.answers().len()), (far, 44));
-    assert_eq!(session.advance(Until::Rest).expect("it goes on"), Reached::Rest);
+    assert_eq!(session.advance(StepTarget::Idle).expect("it goes on"), StopReason::Idle);
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn what_is_measured_on_the_way_is_what_a_shorter_run_measures() {
     let device = device(DEVICES[0]);
     let workload = Workload { queue_depth: Some(1), requests: Some(900), ..Workload::named("mixed-70-30") };
     let mut session = Session::open(&device, &workload, &filled(1)).expect("it opens");
-    assert_eq!(session.advance(Until::Answers(400)).expect("it goes on"), Reached::Wanted);
+    assert_eq!(session.advance(StepTarget::Completions(400)).expect("it goes on"), StopReason::Target);
     let (half, mut metrics) = (session.summary(), session.metrics());
     // No victim was collected: the summary does not know the cost of GC.
     metrics.set(
@@ -176,7 +176,7 @@ fn what_is_measured_on_the_way_is_what_a_shorter_run_measures() {
     );
     assert_eq!((half.outcome, half.host.requests), (Outcome::Interrupted, 400));
     assert_eq!(json(&metrics), json(&half.metrics));
-    assert_eq!(session.advance(Until::Rest).expect("it goes on"), Reached::Rest);
+    assert_eq!(session.advance(StepTarget::Idle).expect("it goes on"), StopReason::Idle);
     assert_eq!(session.summary().outcome, Outcome::Complete);
     let whole = session.finish().expect("it ends");
     assert!(half.host.written_bytes < whole.host.written_bytes);
@@ -200,11 +200,11 @@ fn a_session_is_saved_and_goes_on_unchanged_and_so_does_the_device_of_the_snapsh
     for request in requests(1) {
         session.submit(&request).expect("the device takes it");
     }
-    session.advance(Until::Answers(1)).expect("it goes on");
+    session.advance(StepTarget::Completions(1)).expect("it goes on");
     let error = session.save(&path).expect_err("requests are outstanding").to_string();
-    assert!(error.contains("requests without an answer, wanted a session at rest"), "{error}");
+    assert!(error.contains("outstanding requests, wanted a session at rest"), "{error}");
     assert!(!path.exists());
-    session.advance(Until::Rest).expect("it goes on");
+    session.advance(StepTarget::Idle).expect("it goes on");
     session.save(&path).expect("it is at rest");
     let from = RunOptions { from_snapshot: Some(path), ..RunOptions::seed(1) };
     let mut restored = Session::open(&device, &closed, &from).expect("it was just saved");
@@ -213,7 +213,7 @@ fn a_session_is_saved_and_goes_on_unchanged_and_so_does_the_device_of_the_snapsh
         for request in requests(2) {
             session.submit(&request).expect("the device takes it");
         }
-        session.advance(Until::Rest).expect("it goes on");
+        session.advance(StepTarget::Idle).expect("it goes on");
         session.answers().iter().map(|answer| answer.latency).collect::<Vec<_>>()
     };
     assert_eq!(later(&mut session), later(&mut restored));
@@ -224,7 +224,7 @@ fn a_session_is_saved_and_goes_on_unchanged_and_so_does_the_device_of_the_snapsh
         for request in requests(seed) {
             unsaved.submit(&request).expect("the device takes it");
         }
-        unsaved.advance(Until::Rest).expect("it goes on");
+        unsaved.advance(StepTarget::Idle).expect("it goes on");
     }
     assert_eq!(session.digest, unsaved.finish().expect("it ends").digest);
     assert!(restored.notes[0].contains("; then ran submitted requests with seed 1"), "{:?}", restored.notes);
@@ -236,10 +236,10 @@ fn a_power_cut_of_a_session_is_that_of_a_run_at_the_same_time() {
     let workload =
         Workload { queue_depth: Some(8), requests: Some(3_000), ..Workload::named("randwrite-4k") };
     let at = Duration::from_us(2_345);
-    let options = RunOptions { power_cut: Some(CutAfter::Time(at)), ..filled(5) };
+    let options = RunOptions { power_cut: Some(PowerCutPoint::Time(at)), ..filled(5) };
     let run = run(&device, &workload, &options, &mut Unobserved).expect("it runs");
     let mut session = Session::open(&device, &workload, &filled(5)).expect("it opens");
-    session.advance(Until::Time(Instant::ZERO + at)).expect("it goes on");
+    session.advance(StepTarget::Time(Instant::ZERO + at)).expect("it goes on");
     session.cut_power().expect("the power is on");
     let standing = session.standing();
     assert!(standing.recovers && standing.lost > 0 && standing.outstanding == 0, "{standing:?}");
@@ -256,7 +256,7 @@ fn a_session_may_lose_its_power_again_and_again() {
     let workload = Workload { requests: Some(3_000), ..Workload::named("mixed-70-30") };
     let mut session = Session::open(&device, &workload, &filled(5)).expect("it opens");
     for _ in 0..3 {
-        session.advance(Until::Answers(500)).expect("it goes on");
+        session.advance(StepTarget::Completions(500)).expect("it goes on");
         session.cut_power().expect("the power is on");
     }
     let summary = session.finish().expect("it ends");
@@ -278,13 +278,13 @@ fn wrong_input_is_refused_and_changes_nothing() {
     };
     let beyond = refused(&mut session, Request { offset: Bytes(1 << 40), ..read(0) });
     assert!(beyond.starts_with("request 1 of submitted requests: found bytes"), "{beyond}");
-    session.advance(Until::Time(Instant::from_ps(50_000_000))).expect("it goes on");
+    session.advance(StepTarget::Time(Instant::from_ps(50_000_000))).expect("it goes on");
     let past = refused(&mut session, read(20));
     assert!(past.contains("found an arrival at 20") && past.contains("the present of the session"), "{past}");
     assert_eq!(session.submit(&read(90)).expect("it is to come"), 0);
     let before = refused(&mut session, read(80));
     assert!(before.starts_with("request 2 of") && before.contains("the request before it"), "{before}");
-    let error = session.advance(Until::Time(Instant::from_ps(10))).expect_err("it is over").to_string();
+    let error = session.advance(StepTarget::Time(Instant::from_ps(10))).expect_err("it is over").to_string();
     assert!(error.starts_with("the time to go on to: found"), "{error}");
     assert_eq!(session.finish().expect("it ends").host.requests, 1);
     let mut named = Session::open(&device, &Workload::named("randread-4k"), &filled(1)).expect("it opens");
@@ -300,8 +300,11 @@ fn a_session_is_stopped_by_its_observer_and_goes_on() {
     let device = device(DEVICES[4]);
     let workload = Workload { requests: Some(20_000), ..Workload::named("randread-4k") };
     let mut session = Session::open(&device, &workload, &filled(1)).expect("it opens");
-    let mut stop = wordline_lab::observer::While(|| false);
-    assert_eq!(session.advance_observed(Until::Rest, &mut stop).expect("it goes on"), Reached::Stopped);
+    let mut stop = wordline_lab::observer::ContinueWhile(|| false);
+    assert_eq!(
+        session.advance_observed(StepTarget::Idle, &mut stop).expect("it goes on"),
+        StopReason::Stopped
+    );
     assert!(session.standing().answered < 10_000);
     assert_eq!(session.finish().expect("it ends").host.requests, 20_000);
 }

@@ -22,7 +22,7 @@ pub enum CellMode {
     Slc,
     /// Two bits (MLC mode), in a one-shot part of three or more: a word line can be reprogrammed without an
     /// erase (ReSSD, section 3).
-    TwoBit,
+    Mlc,
     /// A word line of a block in MLC mode after this many reprogram passes; in a program command, the pass
     /// with this number. A pass replaces one of the two pages; the other keeps its bits.
     Reprogrammed(u8),
@@ -30,14 +30,14 @@ pub enum CellMode {
 
 impl CellMode {
     /// The modes that a block can be in.
-    pub const OF_BLOCKS: [Self; 3] = [Self::Native, Self::Slc, Self::TwoBit];
+    pub const OF_BLOCKS: [Self; 3] = [Self::Native, Self::Slc, Self::Mlc];
 
     /// Name for messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::Native => "the native mode",
             Self::Slc => "SLC mode",
-            Self::TwoBit => "the two-bit mode",
+            Self::Mlc => "MLC mode",
             Self::Reprogrammed(_) => "a reprogram",
         }
     }
@@ -46,14 +46,14 @@ impl CellMode {
     #[inline]
     pub fn of_block(self) -> Self {
         match self {
-            Self::Reprogrammed(_) => Self::TwoBit,
+            Self::Reprogrammed(_) => Self::Mlc,
             mode => mode,
         }
     }
 
     /// Whether this is the mode of a word line that is being, or was, reprogrammed.
     #[inline]
-    pub fn is_again(self) -> bool {
+    pub fn is_reprogram(self) -> bool {
         matches!(self, Self::Reprogrammed(_))
     }
 
@@ -62,7 +62,7 @@ impl CellMode {
         match self {
             Self::Native => native,
             Self::Slc => 1,
-            Self::TwoBit | Self::Reprogrammed(_) => 2,
+            Self::Mlc | Self::Reprogrammed(_) => 2,
         }
     }
 
@@ -74,7 +74,7 @@ impl CellMode {
             Self::Native => None,
             Self::Slc => Some(0xA2),
             Self::Reprogrammed(_) if programs => Some(0xA4),
-            Self::TwoBit | Self::Reprogrammed(_) => Some(0xA3),
+            Self::Mlc | Self::Reprogrammed(_) => Some(0xA3),
         }
     }
 }
@@ -82,7 +82,7 @@ impl CellMode {
 impl fmt::Display for CellMode {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Reprogrammed(times) => write!(out, "the two-bit mode, programmed again {times} times"),
+            Self::Reprogrammed(times) => write!(out, "MLC mode, reprogrammed {times} times"),
             mode => out.write_str(mode.name()),
         }
     }
@@ -95,7 +95,7 @@ impl Part {
         match mode {
             CellMode::Native => true,
             CellMode::Slc => timing.slc.is_some(),
-            CellMode::TwoBit | CellMode::Reprogrammed(_) => {
+            CellMode::Mlc | CellMode::Reprogrammed(_) => {
                 timing.reprogram.is_some() && g.one_shot && g.bits_per_cell >= 3
             }
         }
@@ -107,7 +107,7 @@ impl Part {
         match mode {
             CellMode::Native => Some(self.clone()),
             CellMode::Slc => self.in_slc_mode(),
-            CellMode::TwoBit | CellMode::Reprogrammed(_) => self.in_two_bit_mode(mode.is_again()),
+            CellMode::Mlc | CellMode::Reprogrammed(_) => self.in_mlc_mode(mode.is_reprogram()),
         }
     }
 
@@ -129,12 +129,12 @@ impl Part {
     /// The part with its blocks in MLC mode: the two lowest pages of a word line with their sensing times,
     /// and the program times of the file or of [`LunTimes`]. A program writes both pages or, with `again`,
     /// replaces one.
-    fn in_two_bit_mode(&self, again: bool) -> Option<Self> {
-        let reprogram = self.timing.reprogram.filter(|_| self.has_mode(CellMode::TwoBit))?;
+    fn in_mlc_mode(&self, again: bool) -> Option<Self> {
+        let reprogram = self.timing.reprogram.filter(|_| self.has_mode(CellMode::Mlc))?;
         let mut file = self.file().clone();
         file.geometry.pages_per_block = self.pages().word_lines() * 2;
         (file.geometry.bits_per_cell, file.geometry.one_shot) = (2, !again);
-        let program = if again { reprogram } else { LunTimes::of(self).two_bit_program };
+        let program = if again { reprogram } else { LunTimes::of(self).mlc_program };
         file.timing.read = match self.timing.two_bit {
             Some(two_bit) => vec![two_bit.read.into()],
             None => self.read_times()[..2].iter().map(|time| TimeRange::from(*time)).collect(),
@@ -167,14 +167,14 @@ mod tests {
         let mut file = mqsim_file();
         (file.geometry.bits_per_cell, file.geometry.one_shot, file.geometry.pages_per_block) = (3, true, 12);
         file.timing.read = [50, 60, 70].map(|time| us(time).into()).to_vec();
-        assert!(!file.clone().check().expect("sound").has_mode(CellMode::TwoBit), "no time of a reprogram");
+        assert!(!file.clone().check().expect("sound").has_mode(CellMode::Mlc), "no time of a reprogram");
         file.timing.reprogram = Some(us(800));
         let part = file.check().expect("the part is sound");
         assert!(
             part.in_mode(CellMode::Slc).is_none() && part.in_mode(CellMode::Native).as_ref() == Some(&part)
         );
         let [two, again] =
-            [CellMode::TwoBit, CellMode::Reprogrammed(1)].map(|mode| part.in_mode(mode).expect("it has it"));
+            [CellMode::Mlc, CellMode::Reprogrammed(1)].map(|mode| part.in_mode(mode).expect("it has it"));
         for view in [&two, &again] {
             assert_eq!((view.pages().word_lines(), view.geometry.pages_per_block), (4, 8));
             assert_eq!(view.read_times(), [us(50), us(60)]);
@@ -185,7 +185,7 @@ mod tests {
         let mut file = part.file().clone();
         file.timing.two_bit = Some(TwoBitTiming { read: us(40), program: us(500) });
         let part = file.check().expect("the part is sound");
-        let two = part.in_mode(CellMode::TwoBit).expect("it has it");
+        let two = part.in_mode(CellMode::Mlc).expect("it has it");
         assert_eq!((two.read_times(), two.program_time(0)), (&[us(40), us(40)][..], us(500)));
     }
 }

@@ -1,6 +1,6 @@
 //! The command chain of each transaction: its cycles on the pins, in order (NANDFlashSim, section 7.1).
 //!
-//! A transaction is granted the bus a few times, once for each bus phase ([`Hold`]), and the array works in
+//! A transaction is granted the bus a few times, once for each bus phase ([`BusPhase`]), and the array works in
 //! between. A phase consists of a list of [`Cycle`]s. [`Chips`](crate::Chips) counts their times by stage,
 //! and the same list drives the pins of [`onfi::Bus`](crate::onfi), so that a transaction takes exactly as
 //! long, to the picosecond, as its sequence of cycles.
@@ -10,7 +10,7 @@
 
 use wordline_kernel::{Bytes, Duration};
 
-use crate::onfi::command::takes_mode;
+use crate::onfi::command::accepts_mode_prefix;
 use crate::part::BusTiming;
 use crate::{CellMode, Part, Stage};
 
@@ -39,7 +39,7 @@ pub enum Cycle {
         /// Number of bytes.
         size: Bytes,
         /// The step before the data.
-        after: Before,
+        after: PrecedingStep,
     },
     /// Bus turnaround after data out.
     Turnaround,
@@ -49,7 +49,7 @@ pub enum Cycle {
 
 /// The step before data out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Before {
+pub enum PrecedingStep {
     /// The die became ready, and chip enable must fall.
     Ready,
     /// A register was selected.
@@ -60,25 +60,25 @@ pub enum Before {
 
 /// A bus phase: a part of a transaction that needs one bus grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hold {
+pub enum BusPhase {
     /// Command, addresses and, for a program, data; then the array works.
     Read,
-    /// See [`Hold::Read`].
+    /// See [`BusPhase::Read`].
     Program,
-    /// As [`Hold::Program`], but the die accepts the next program while its array works (80-15).
+    /// As [`BusPhase::Program`], but the die accepts the next program while its array works (80-15).
     ProgramCache,
-    /// See [`Hold::Read`].
+    /// See [`BusPhase::Read`].
     Erase,
     /// Copyback read: a page is read to be programmed elsewhere in its plane (00-35).
     CopybackRead,
     /// Copyback program (85-10).
     CopybackProgram,
     /// Sequential cache read: the sensed page moves to the cache register and the next page is sensed (31).
-    NextSequential,
+    CacheReadSequential,
     /// Random cache read: the same with any page (00-31).
-    NextRandom,
+    CacheReadRandom,
     /// End of a cache read: the sensed page moves to the cache register (3F).
-    End,
+    CacheReadEnd,
     /// Data out of the registers.
     DataOut,
     /// Status register read.
@@ -86,11 +86,11 @@ pub enum Hold {
     /// Suspend of the array operation; the following resume it (84, 13, 61, D2 with the row, from memory of
     /// Micron's data sheets).
     SuspendProgram,
-    /// See [`Hold::SuspendProgram`].
+    /// See [`BusPhase::SuspendProgram`].
     ResumeProgram,
-    /// See [`Hold::SuspendProgram`].
+    /// See [`BusPhase::SuspendProgram`].
     SuspendErase,
-    /// See [`Hold::SuspendProgram`].
+    /// See [`BusPhase::SuspendProgram`].
     ResumeErase,
 }
 
@@ -118,12 +118,12 @@ impl Shape {
     }
 
     /// Whether data out begin with a command that selects their register.
-    pub fn selects(&self) -> bool {
+    pub fn needs_select(&self) -> bool {
         self.shared_enable || self.planes > 1
     }
 }
 
-impl Hold {
+impl BusPhase {
     /// All phases in the order of their declaration.
     pub const ALL: [Self; 15] = [
         Self::Read,
@@ -132,9 +132,9 @@ impl Hold {
         Self::Erase,
         Self::CopybackRead,
         Self::CopybackProgram,
-        Self::NextSequential,
-        Self::NextRandom,
-        Self::End,
+        Self::CacheReadSequential,
+        Self::CacheReadRandom,
+        Self::CacheReadEnd,
         Self::DataOut,
         Self::Status,
         Self::SuspendProgram,
@@ -158,12 +158,12 @@ impl Hold {
             Self::Read => for_each_plane(shape.planes, 0x00, 5, [0x32, 0x30], false, None),
             Self::CopybackRead => for_each_plane(shape.planes, 0x00, 5, [0x32, 0x35], false, None),
             Self::Erase => for_each_plane(shape.planes, 0x60, 3, [0xD1, 0xD0], false, None),
-            Self::Program => loads(shape, 0x10),
-            Self::ProgramCache => loads(shape, 0x15),
+            Self::Program => load_cycles(shape, 0x10),
+            Self::ProgramCache => load_cycles(shape, 0x15),
             Self::CopybackProgram => for_each_plane(shape.planes, 0x85, 5, [0x11, 0x10], true, None),
-            Self::NextRandom => for_each_plane(shape.planes, 0x00, 5, [0x32, 0x31], true, None),
-            Self::NextSequential => of_die(shape.shared_enable, Cycle::Confirm(0x31)),
-            Self::End => of_die(shape.shared_enable, Cycle::Confirm(0x3F)),
+            Self::CacheReadRandom => for_each_plane(shape.planes, 0x00, 5, [0x32, 0x31], true, None),
+            Self::CacheReadSequential => of_die(shape.shared_enable, Cycle::Confirm(0x31)),
+            Self::CacheReadEnd => of_die(shape.shared_enable, Cycle::Confirm(0x3F)),
             Self::DataOut => data_out(shape),
             Self::Status => status(shape.shared_enable),
             Self::SuspendProgram => with_row(0x84),
@@ -184,7 +184,7 @@ impl Hold {
     }
 }
 
-impl Hold {
+impl BusPhase {
     /// The total time of the phase with full pages of `planes` planes, each die with its own chip enable.
     pub fn total(self, part: &Part, planes: u32) -> Duration {
         self.times(part, &Shape::of(part, planes, false)).total()
@@ -193,12 +193,12 @@ impl Hold {
 
 /// The total time of data out of `size` bytes of a page from one plane.
 pub fn data_out_of(part: &Part, size: Bytes) -> Duration {
-    Hold::DataOut.times(part, &Shape { page: size, ..Shape::of(part, 1, false) }).total()
+    BusPhase::DataOut.times(part, &Shape { page: size, ..Shape::of(part, 1, false) }).total()
 }
 
 /// The cycles of data out when only `bytes` of the pages are transferred. A command does not specify the
 /// planes, so that they are one burst from the plane selected last.
-pub fn part_of_data_out(shape: &Shape, bytes: Bytes) -> Vec<Cycle> {
+pub fn partial_data_out(shape: &Shape, bytes: Bytes) -> Vec<Cycle> {
     let mut cycles = data_out(&Shape { page: Bytes(0), ..*shape });
     if let Some(Cycle::DataOut { size, .. }) = cycles.last_mut() {
         *size = bytes;
@@ -230,7 +230,7 @@ fn for_each_plane(
 }
 
 /// Loads every page of the program unit: the planes of one page number, then the next page of the word line.
-fn loads(shape: &Shape, last: u8) -> Vec<Cycle> {
+fn load_cycles(shape: &Shape, last: u8) -> Vec<Cycle> {
     let mut cycles = Vec::new();
     for page in 0..shape.pages {
         let confirm = if page + 1 < shape.pages { 0x11 } else { last };
@@ -247,8 +247,8 @@ fn loads(shape: &Shape, last: u8) -> Vec<Cycle> {
 /// memory of the public specification), and the die too if dies share a chip enable.
 fn data_out(shape: &Shape) -> Vec<Cycle> {
     let size = shape.page;
-    if !shape.selects() {
-        return vec![Cycle::DataOut { size, after: Before::Ready }];
+    if !shape.needs_select() {
+        return vec![Cycle::DataOut { size, after: PrecedingStep::Ready }];
     }
     let of_plane = |plane| {
         [
@@ -256,7 +256,7 @@ fn data_out(shape: &Shape) -> Vec<Cycle> {
             Cycle::Command(0x06),
             Cycle::Address { plane, bytes: 5, destination: false },
             Cycle::Command(0xE0),
-            Cycle::DataOut { size, after: Before::Column },
+            Cycle::DataOut { size, after: PrecedingStep::Column },
         ]
     };
     (0..shape.planes).flat_map(of_plane).collect()
@@ -265,14 +265,14 @@ fn data_out(shape: &Shape) -> Vec<Cycle> {
 /// The same cycles with a prefix before each command that takes a cell mode.
 fn with_prefix(cycles: Vec<Cycle>, prefix: u8) -> Vec<Cycle> {
     let spell = |cycle| {
-        let begins = matches!(cycle, Cycle::Command(code) if takes_mode(code));
+        let begins = matches!(cycle, Cycle::Command(code) if accepts_mode_prefix(code));
         begins.then_some(Cycle::Command(prefix)).into_iter().chain([cycle])
     };
     cycles.into_iter().flat_map(spell).collect()
 }
 
 fn status(shared_enable: bool) -> Vec<Cycle> {
-    let out = Cycle::DataOut { size: Bytes(1), after: Before::Status };
+    let out = Cycle::DataOut { size: Bytes(1), after: PrecedingStep::Status };
     if shared_enable {
         return of_die(true, out);
     }
@@ -305,11 +305,12 @@ impl Cycle {
             Self::DataIn(size) => (Stage::Tir, bus.t_adl + bus.burst_in(size) + bus.t_wpst + bus.t_wpsth),
             Self::DataOut { size, after } => {
                 let wait = match after {
-                    Before::Ready => bus.t_cs.max(bus.t_rr),
-                    Before::Column => bus.t_ccs,
-                    Before::Status => bus.t_whr,
+                    PrecedingStep::Ready => bus.t_cs.max(bus.t_rr),
+                    PrecedingStep::Column => bus.t_ccs,
+                    PrecedingStep::Status => bus.t_whr,
                 };
-                let size = if after == Before::Status { bus.of_register(size) } else { size };
+                let size =
+                    if after == PrecedingStep::Status { bus.register_transfer_size(size) } else { size };
                 (Stage::Tor, wait + bus.t_rpre + bus.t_dqsre + bus.burst_out(size))
             }
             Self::Turnaround => (Stage::Cle, bus.t_rhw),
@@ -360,24 +361,24 @@ mod tests {
     #[test]
     fn the_composites_are_those_of_mqsim_and_what_it_leaves_out() {
         let part = mqsim();
-        let ns = |hold: Hold, planes, page| {
+        let ns = |hold: BusPhase, planes, page| {
             hold.times(&part, &Shape { page, ..Shape::of(&part, planes, false) }).total().ns()
         };
         let empty = |hold, planes| ns(hold, planes, Bytes(0));
         let (t_wc, t_wb, t_rr, t_cs) = (25, 100, 20, 20);
         // MQSim: 290 and 30, with tRR in the command; here tRR is before the data, hidden behind tCS.
-        assert_eq!(empty(Hold::Read, 1), 290 + t_wc - t_rr);
-        assert_eq!(empty(Hold::DataOut, 1), 30 + t_cs);
-        assert_eq!(empty(Hold::Read, 2), 940 + 2 * t_wc + t_wb - t_rr);
+        assert_eq!(empty(BusPhase::Read, 1), 290 + t_wc - t_rr);
+        assert_eq!(empty(BusPhase::DataOut, 1), 30 + t_cs);
+        assert_eq!(empty(BusPhase::Read, 2), 940 + 2 * t_wc + t_wb - t_rr);
         let select = 7 * t_wc + 300; // 06h, five addresses, E0h and tCCS
-        assert_eq!(empty(Hold::DataOut, 2), 610 + t_cs + t_wc + select);
-        assert_eq!([1, 2].map(|n| empty(Hold::Program, n)), [361 + t_wc, 1177 + 3 * t_wc]);
-        assert_eq!([1, 2].map(|n| empty(Hold::Erase, n)), [220 + t_wc, 920 + 2 * t_wc]);
+        assert_eq!(empty(BusPhase::DataOut, 2), 610 + t_cs + t_wc + select);
+        assert_eq!([1, 2].map(|n| empty(BusPhase::Program, n)), [361 + t_wc, 1177 + 3 * t_wc]);
+        assert_eq!([1, 2].map(|n| empty(BusPhase::Erase, n)), [220 + t_wc, 920 + 2 * t_wc]);
     }
 
     #[test]
     fn holds_are_listed_in_the_order_of_their_declaration() {
-        assert!(Hold::ALL.iter().enumerate().all(|(n, hold)| *hold as usize == n));
+        assert!(BusPhase::ALL.iter().enumerate().all(|(n, hold)| *hold as usize == n));
     }
 
     #[test]
@@ -385,7 +386,7 @@ mod tests {
         let mut file = crate::part::tests::mqsim_file();
         file.geometry.one_shot = true;
         let part = file.check().expect("the part is sound");
-        let cycles = Hold::Program.cycles(&Shape::of(&part, 2, false));
+        let cycles = BusPhase::Program.cycles(&Shape::of(&part, 2, false));
         let confirms: Vec<u8> = cycles
             .iter()
             .filter_map(|cycle| if let Cycle::Confirm(code) = cycle { Some(*code) } else { None })

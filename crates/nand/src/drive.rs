@@ -39,14 +39,14 @@ impl Mode {
         wiring: Wiring,
         lists: &[List],
     ) -> Result<Vec<Span>, ListError> {
-        self.run_over(&Cells::default(), part, geometry, wiring, lists)
+        self.run_with_cells(&Cells::default(), part, geometry, wiring, lists)
     }
 
     /// Runs `lists` with the cell model `cells`.
     ///
     /// # Errors
     /// As [`run`](Self::run).
-    pub fn run_over(
+    pub fn run_with_cells(
         self,
         cells: &Cells,
         part: &Part,
@@ -55,7 +55,7 @@ impl Mode {
         lists: &[List],
     ) -> Result<Vec<Span>, ListError> {
         match self {
-            Self::Fast => fast_over(cells, part, geometry, wiring, lists),
+            Self::Fast => fast_with_cells(cells, part, geometry, wiring, lists),
             Self::Reference => Reference::new(part.clone(), geometry, wiring).over(cells.clone()).run(lists),
         }
     }
@@ -100,7 +100,7 @@ impl fmt::Display for ListError {
             Self::SecondList { die } => write!(out, "die {}: found two lists, wanted one", die.0),
             Self::Refused { die, at, why } => write!(out, "die {}, command {at}: {why}", die.0),
             Self::Unfinished { die } => {
-                write!(out, "die {}: the list ends amid a sequence of cache reads", die.0)
+                write!(out, "die {}: the list ends within a sequence of cache reads", die.0)
             }
         }
     }
@@ -110,7 +110,7 @@ impl std::error::Error for ListError {}
 
 /// The number of each list's first command in the spans: commands are counted list by list. Every command is
 /// checked before the first one begins.
-pub(crate) fn first_serials(
+pub(crate) fn first_command_numbers(
     part: &Part,
     geometry: Geometry,
     lists: &[List],
@@ -162,11 +162,11 @@ fn check_list(pools: &Pools, die: DieId, commands: &[Command], sets: usize) -> R
 /// Two lists are for one die, a list breaks off a sequence of cache reads, or a die does not have
 /// what a command addresses.
 pub fn fast(part: &Part, geometry: Geometry, wiring: Wiring, lists: &[List]) -> Result<Vec<Span>, ListError> {
-    fast_over(&Cells::default(), part, geometry, wiring, lists)
+    fast_with_cells(&Cells::default(), part, geometry, wiring, lists)
 }
 
 /// Runs `lists` with the cell model `cells`.
-fn fast_over(
+fn fast_with_cells(
     cells: &Cells,
     part: &Part,
     geometry: Geometry,
@@ -175,7 +175,7 @@ fn fast_over(
 ) -> Result<Vec<Span>, ListError> {
     let mut run = Run {
         lists,
-        first: first_serials(part, geometry, lists, cells.sets.len())?,
+        first: first_command_numbers(part, geometry, lists, cells.sets.len())?,
         started: vec![0; lists.len()],
         numbers: Vec::new(),
         chips: Chips::counting(part.clone(), geometry, wiring),
@@ -189,20 +189,20 @@ fn fast_over(
         run.chips.set_physics(physics.clone());
     }
     lists.iter().flat_map(|(_, commands)| commands).filter_map(|command| command.mode).for_each(|mode| {
-        run.chips.offer_mode(mode);
+        run.chips.enable_mode(mode);
     });
     for (die, _) in lists {
         // Scheduled as events, so that all commands of time zero are known before a bus is granted.
-        run.calendar.at(Instant::ZERO, Event::HoldOver(*die));
+        run.calendar.at(Instant::ZERO, Event::GrantEnded(*die));
     }
     for (list, _) in lists.iter().enumerate() {
         let _ = run.calendar.advance();
-        run.go_on(list);
+        run.start_next(list);
     }
     while let Some(event) = run.calendar.advance() {
         run.chips.handle(event, &mut run.calendar);
         if let Some(list) = run.list_of(event) {
-            run.go_on(list);
+            run.start_next(list);
         }
     }
     Ok(run.spans())
@@ -224,7 +224,10 @@ struct Run<'a> {
 impl Run<'_> {
     /// The list of the die that the event concerns.
     fn list_of(&self, event: Event) -> Option<usize> {
-        let (Event::ArrayDone(die) | Event::Turned(die) | Event::HoldOver(die) | Event::Behind(die)) = event
+        let (Event::ArrayDone(die)
+        | Event::RegisterTransferred(die)
+        | Event::GrantEnded(die)
+        | Event::CacheProgramDone(die)) = event
         else {
             return None;
         };
@@ -232,7 +235,7 @@ impl Run<'_> {
     }
 
     /// Starts the next command of a list if its die accepts it.
-    fn go_on(&mut self, list: usize) {
+    fn start_next(&mut self, list: usize) {
         let (die, commands) = &self.lists[list];
         let Some(command) = commands.get(self.started[list]) else { return };
         if self.chips.takes(*die, command.operation, self.calendar.now()) {

@@ -20,10 +20,10 @@ id!(
 id!(
     /// A plane group: the planes of a die that multi-plane commands program and erase together, counted over
     /// the device, die by die.
-    RowId
+    PlaneGroupId
 );
 
-impl fmt::Display for RowId {
+impl fmt::Display for PlaneGroupId {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(out)
     }
@@ -90,7 +90,7 @@ fn is_zero(number: &u32) -> bool {
 
 /// The first numbers of a [pool](crate::Pools); the pools before it have lower numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct First {
+pub struct FirstIds {
     /// First channel; pools may share channels.
     pub channel: u32,
     /// First die.
@@ -107,7 +107,7 @@ pub struct First {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {
     /// The first numbers: 0 except for pools that follow others.
-    pub first: First,
+    pub first: FirstIds,
     /// Channels of these dies.
     pub channels: u32,
     /// Dies on a channel; a short channel has `dies_less` fewer.
@@ -115,9 +115,9 @@ pub struct Geometry {
     /// Number of short channels; these are the last ones.
     pub short_channels: u32,
     /// Dies that a short channel lacks: one package.
-    pub dies_less: u32,
+    pub missing_dies: u32,
     /// Plane groups of a die: its planes divided by `planes_per_row`.
-    pub rows_per_die: u32,
+    pub groups_per_die: u32,
     /// Planes of a plane group, which multi-plane commands address together.
     pub planes_per_row: u32,
     /// Blocks of a plane.
@@ -130,7 +130,7 @@ pub struct Geometry {
     pub pages_per_program: u32,
     bits_per_cell: u32,
     per_block_set: Divisor,
-    per_row: Divisor,
+    per_group: Divisor,
     per_die: Divisor,
 }
 
@@ -195,7 +195,7 @@ impl Layout {
         );
         // Within these bounds the product below does not overflow; beyond them it would add a second
         // complaint about the same key.
-        wrong = wrong.or_ok(Complaints::default())?;
+        wrong = wrong.into_result(Complaints::default())?;
         let packages = u64::from(self.channels) * u64::from(self.packages_per_channel) - u64::from(short);
         let dies = packages * u64::from(self.dies_per_package);
         let pages = dies * u64::from(g.planes) * u64::from(g.blocks_per_plane) * u64::from(g.pages_per_block);
@@ -205,15 +205,15 @@ impl Layout {
             format!("{pages} pages in all"),
             "fewer than 2^31 pages: take fewer dies or larger pages",
         );
-        wrong.or_ok(())?;
+        wrong.into_result(())?;
         let per_block_set = g.pages_per_block * planes_per_row;
         Ok(Geometry {
-            first: First::default(),
+            first: FirstIds::default(),
             channels: self.channels,
             dies_per_channel: self.packages_per_channel * self.dies_per_package,
             short_channels: short,
-            dies_less: self.dies_per_package,
-            rows_per_die: g.planes / planes_per_row,
+            missing_dies: self.dies_per_package,
+            groups_per_die: g.planes / planes_per_row,
             planes_per_row,
             blocks_per_plane: g.blocks_per_plane,
             pages_per_block: g.pages_per_block,
@@ -221,7 +221,7 @@ impl Layout {
             pages_per_program: part.pages_per_program() * planes_per_row,
             bits_per_cell: g.bits_per_cell,
             per_block_set: Divisor::new(per_block_set),
-            per_row: Divisor::new(g.blocks_per_plane),
+            per_group: Divisor::new(g.blocks_per_plane),
             per_die: Divisor::new((g.planes / planes_per_row) * g.blocks_per_plane),
         })
     }
@@ -229,14 +229,14 @@ impl Layout {
 
 impl Geometry {
     /// The same dies, numbered from `first` on.
-    pub fn from(self, first: First) -> Self {
+    pub fn from(self, first: FirstIds) -> Self {
         Self { first, ..self }
     }
 
     /// The first numbers after these dies, on channels from `channel` on.
-    pub fn end(&self, channel: u32) -> First {
-        let First { die, row, block, page, .. } = self.first;
-        First {
+    pub fn end(&self, channel: u32) -> FirstIds {
+        let FirstIds { die, row, block, page, .. } = self.first;
+        FirstIds {
             channel,
             die: die + self.dies(),
             row: row + self.rows(),
@@ -247,34 +247,34 @@ impl Geometry {
 
     /// Number of dies.
     pub fn dies(&self) -> u32 {
-        self.channels * self.dies_per_channel - self.short_channels * self.dies_less
+        self.channels * self.dies_per_channel - self.short_channels * self.missing_dies
     }
 
     /// Dies on channel `channel`, counted from 0 within these dies.
     pub fn dies_on(&self, channel: u32) -> u32 {
         let is_short = channel + self.short_channels >= self.channels;
-        self.dies_per_channel - if is_short { self.dies_less } else { 0 }
+        self.dies_per_channel - if is_short { self.missing_dies } else { 0 }
     }
 
     /// The first die on channel `channel`, both counted from 0 within these dies.
     pub fn first_die_on(&self, channel: u32) -> u32 {
         let short = (channel + self.short_channels).saturating_sub(self.channels);
-        channel * self.dies_per_channel - short * self.dies_less
+        channel * self.dies_per_channel - short * self.missing_dies
     }
 
     /// Number of plane groups; each opens blocks and collects garbage independently.
     pub fn rows(&self) -> u32 {
-        self.dies() * self.rows_per_die
+        self.dies() * self.groups_per_die
     }
 
     /// The first plane group.
-    pub fn first_row(&self) -> RowId {
-        RowId(self.first.row)
+    pub fn first_group(&self) -> PlaneGroupId {
+        PlaneGroupId(self.first.row)
     }
 
     /// All plane groups.
-    pub fn all_rows(&self) -> impl DoubleEndedIterator<Item = RowId> + Clone + use<> {
-        (self.first.row..self.first.row + self.rows()).map(RowId)
+    pub fn all_groups(&self) -> impl DoubleEndedIterator<Item = PlaneGroupId> + Clone + use<> {
+        (self.first.row..self.first.row + self.rows()).map(PlaneGroupId)
     }
 
     /// All dies.
@@ -319,7 +319,7 @@ impl Geometry {
         let on_long = long * self.dies_per_channel;
         let channel = match die < on_long {
             true => die / self.dies_per_channel,
-            false => long + (die - on_long) / (self.dies_per_channel - self.dies_less),
+            false => long + (die - on_long) / (self.dies_per_channel - self.missing_dies),
         };
         ChannelId(self.first.channel + channel)
     }
@@ -345,8 +345,8 @@ impl Geometry {
 
     /// The plane group that holds `block`.
     #[inline]
-    pub fn row_of(&self, block: BlockSetId) -> RowId {
-        RowId(self.first.row + self.per_row.quotient(block.0 - self.first.block))
+    pub fn group_of(&self, block: BlockSetId) -> PlaneGroupId {
+        PlaneGroupId(self.first.row + self.per_group.quotient(block.0 - self.first.block))
     }
 
     /// The number of `block` in its planes.
@@ -356,19 +356,19 @@ impl Geometry {
     }
 
     /// The plane groups of `die`.
-    pub fn rows_of(&self, die: DieId) -> impl Iterator<Item = RowId> + Clone + use<> {
-        (self.first_row_of(die).0..).take(self.rows_per_die as usize).map(RowId)
+    pub fn groups_of(&self, die: DieId) -> impl Iterator<Item = PlaneGroupId> + Clone + use<> {
+        (self.first_group_of(die).0..).take(self.groups_per_die as usize).map(PlaneGroupId)
     }
 
     /// The first plane group of `die`.
-    pub fn first_row_of(&self, die: DieId) -> RowId {
-        RowId(self.first.row + (die.0 - self.first.die) * self.rows_per_die)
+    pub fn first_group_of(&self, die: DieId) -> PlaneGroupId {
+        PlaneGroupId(self.first.row + (die.0 - self.first.die) * self.groups_per_die)
     }
 
     /// The die of the plane group `row`.
     #[inline]
-    pub fn die_of_row(&self, row: RowId) -> DieId {
-        DieId(self.first.die + (row.0 - self.first.row) / self.rows_per_die)
+    pub fn die_of_group(&self, row: PlaneGroupId) -> DieId {
+        DieId(self.first.die + (row.0 - self.first.row) / self.groups_per_die)
     }
 
     /// The page at `offset` in `block`.
@@ -378,12 +378,12 @@ impl Geometry {
     }
 
     /// The first block set of a plane group; its block sets have consecutive numbers.
-    pub fn first_block(&self, row: RowId) -> BlockSetId {
+    pub fn first_block(&self, row: PlaneGroupId) -> BlockSetId {
         BlockSetId(self.first.block + (row.0 - self.first.row) * self.blocks_per_plane)
     }
 
     /// The block sets of a plane group.
-    pub fn blocks_of(&self, row: RowId) -> impl Iterator<Item = BlockSetId> + Clone + use<> {
+    pub fn blocks_of(&self, row: PlaneGroupId) -> impl Iterator<Item = BlockSetId> + Clone + use<> {
         (self.first_block(row).0..).take(self.blocks_per_plane as usize).map(BlockSetId)
     }
 
@@ -409,7 +409,7 @@ impl Geometry {
         planes.map(move |plane| {
             let (die, within) = self.per_die.both(block.0 - self.first.block);
             let (row, number) = (within / self.blocks_per_plane, within % self.blocks_per_plane);
-            let block = (number * self.rows_per_die + row) * self.planes_per_row + plane;
+            let block = (number * self.groups_per_die + row) * self.planes_per_row + plane;
             PlaneBlock { die: DieId(self.first.die + die), block }
         })
     }

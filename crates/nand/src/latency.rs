@@ -22,7 +22,7 @@ use wordline_kernel::{Duration, Seed};
 
 use crate::Part;
 use crate::geometry::PlaneBlock;
-use crate::part::MOST_BITS;
+use crate::part::MAX_BITS_PER_CELL;
 
 /// Array times of a word line in MLC mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, serde::Deserialize, JsonSchema)]
@@ -59,7 +59,7 @@ impl TimeRange {
     }
 
     /// Whether the range contains more than one time.
-    pub fn varies(self) -> bool {
+    pub fn is_range(self) -> bool {
         self.least < self.most
     }
 }
@@ -78,7 +78,7 @@ impl FromStr for TimeRange {
 impl fmt::Display for TimeRange {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}", self.least)?;
-        if self.varies() { write!(out, "..{}", self.most) } else { Ok(()) }
+        if self.is_range() { write!(out, "..{}", self.most) } else { Ok(()) }
     }
 }
 
@@ -151,11 +151,11 @@ enum Source {
     /// One time for each page type.
     Table(ByType<Duration>),
     /// A time within the range of the page type, drawn from key and address.
-    Drawn { key: Seed, ranges: ByType<TimeRange> },
+    Random { key: Seed, ranges: ByType<TimeRange> },
 }
 
 /// One value for each page type; types beyond those of the part have the value of its last.
-pub(crate) type ByType<T> = [T; MOST_BITS as usize];
+pub(crate) type ByType<T> = [T; MAX_BITS_PER_CELL as usize];
 
 /// Values by page type, from the one value or one for each bit in a part file.
 pub(crate) fn by_type<T: Copy>(values: &[T]) -> ByType<T> {
@@ -164,18 +164,18 @@ pub(crate) fn by_type<T: Copy>(values: &[T]) -> ByType<T> {
 
 impl Source {
     fn of(values: &[TimeRange], seed: Seed, stream: &str) -> Self {
-        if values.iter().any(|value| value.varies()) {
-            Self::Drawn { key: Seed(seed.stream(stream, 0).bits()), ranges: by_type(values) }
+        if values.iter().any(|value| value.is_range()) {
+            Self::Random { key: Seed(seed.stream(stream, 0).bits()), ranges: by_type(values) }
         } else {
             Self::Table(by_type(values).map(TimeRange::middle))
         }
     }
 
     /// The time, if all pages have the same.
-    fn same(&self) -> Option<Duration> {
+    fn uniform(&self) -> Option<Duration> {
         match self {
             Self::Table(times) if times.iter().all(|time| *time == times[0]) => Some(times[0]),
-            Self::Table(_) | Self::Drawn { .. } => None,
+            Self::Table(_) | Self::Random { .. } => None,
         }
     }
 
@@ -183,7 +183,7 @@ impl Source {
     fn time(&self, page_type: u8, page: u32, blocks: impl IntoIterator<Item = PlaneBlock>) -> Duration {
         match self {
             Self::Table(times) => times[usize::from(page_type)],
-            Self::Drawn { key, ranges } => {
+            Self::Random { key, ranges } => {
                 let range = ranges[usize::from(page_type)];
                 let times = blocks.into_iter().map(|block| draw(*key, range, block, page));
                 times.max().unwrap_or(range.least)
@@ -211,7 +211,7 @@ pub struct Latency {
 impl Latency {
     /// The times of `part` under `model`. Equal seeds give equal times.
     pub fn new(part: &Part, model: LatencyModel, seed: Seed) -> Self {
-        let always = |time: Duration| Source::Table([time; MOST_BITS as usize]);
+        let always = |time: Duration| Source::Table([time; MAX_BITS_PER_CELL as usize]);
         let program = match model {
             LatencyModel::VariationAware => Source::of(&part.timing.program, seed, "nand.program-time"),
             LatencyModel::Typical => always(part.typical_program_time()),
@@ -222,13 +222,13 @@ impl Latency {
     }
 
     /// Sensing time, if all pages have the same.
-    pub fn same_read(&self) -> Option<Duration> {
-        self.read.same()
+    pub fn uniform_read_time(&self) -> Option<Duration> {
+        self.read.uniform()
     }
 
     /// Programming time, if all pages have the same.
-    pub fn same_program(&self) -> Option<Duration> {
-        self.program.same()
+    pub fn uniform_program_time(&self) -> Option<Duration> {
+        self.program.uniform()
     }
 
     /// Sensing time of page number `page` of `blocks`, in planes that sense together: the time of the

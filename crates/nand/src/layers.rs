@@ -21,13 +21,13 @@ id!(
 /// Maps each page to its layer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layers {
-    pools: Vec<OfPool>,
+    pools: Vec<PoolLayers>,
     count: u32,
 }
 
 /// The layers of the blocks of a pool.
 #[derive(Clone, Debug, PartialEq)]
-struct OfPool {
+struct PoolLayers {
     geometry: Geometry,
     /// The number of its first layer.
     first: u32,
@@ -38,7 +38,7 @@ struct OfPool {
     of_page: Vec<u16>,
 }
 
-impl OfPool {
+impl PoolLayers {
     fn new(pool: &Pool, first: u32) -> Self {
         let Pool { part, geometry, .. } = pool;
         let word_lines = part.pages().word_lines();
@@ -67,7 +67,7 @@ impl Layers {
     pub fn of(pools: &Pools) -> Self {
         let mut all = Self { pools: Vec::with_capacity(pools.count()), count: 0 };
         for pool in pools.iter() {
-            let pool = OfPool::new(pool, all.count);
+            let pool = PoolLayers::new(pool, all.count);
             all.count += pool.geometry.block_sets() * pool.per_block_set();
             all.pools.push(pool);
         }
@@ -80,7 +80,7 @@ impl Layers {
     }
 
     /// The last pool for which `begins` holds.
-    fn pool(&self, begins: impl Fn(&OfPool) -> bool) -> &OfPool {
+    fn pool(&self, begins: impl Fn(&PoolLayers) -> bool) -> &PoolLayers {
         self.pools.iter().rfind(|pool| begins(pool)).expect("the first pool begins at 0")
     }
 

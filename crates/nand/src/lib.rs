@@ -96,11 +96,12 @@ pub mod unit;
 
 pub use cell_mode::CellMode;
 pub use chips::{
-    AtCut, Chips, Command, DieTimes, Done, Event, Operation, Refusal, Stamp, TimeFactors, TornBy,
+    Chips, Command, CommandCompletion, CutLosses, DataTag, DieTimes, Event, InFlightFate, Operation, Refusal,
+    TimeFactors,
 };
 pub use energy::{EnergyReport, Stage};
 pub use faults::{Fault, FaultFile, Faults};
-pub use geometry::{BlockSetId, ChannelId, DieId, Geometry, PageId, PlaneBlock, RowId};
+pub use geometry::{BlockSetId, ChannelId, DieId, Geometry, PageId, PlaneBlock, PlaneGroupId};
 pub use interface::Interface;
 pub use latency::{Latency, LatencyModel};
 pub use layers::{LayerId, Layers};

@@ -107,7 +107,7 @@ impl Locations {
 
     /// Locations of this many pages, which must be a multiple of the pages of a location.
     #[inline]
-    pub fn of_pages_side_by_side(&self, pages: u32) -> u32 {
+    pub fn of_adjacent_pages(&self, pages: u32) -> u32 {
         if self.pages == 1 { pages << self.shift } else { pages / self.pages }
     }
 

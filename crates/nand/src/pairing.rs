@@ -9,7 +9,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::part::MOST_BITS;
+use crate::part::MAX_BITS_PER_CELL;
 
 /// The order of the page numbers of a block over its word lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -53,7 +53,7 @@ struct Shape {
     only: Option<usize>,
 }
 
-const LOWEST_FIRST: [u8; MOST_BITS as usize] = [0, 1, 2, 3, 4];
+const LOWEST_FIRST: [u8; MAX_BITS_PER_CELL as usize] = [0, 1, 2, 3, 4];
 
 impl Shape {
     fn bits(&self) -> usize {
@@ -87,7 +87,7 @@ impl Shape {
 
     /// The type of each of `pages` pages.
     fn types(&self, pages: usize) -> Vec<u8> {
-        let mut left = [pages / self.bits(); MOST_BITS as usize];
+        let mut left = [pages / self.bits(); MAX_BITS_PER_CELL as usize];
         let mut has_left = |page_type: &&u8| {
             let left = &mut left[usize::from(**page_type)];
             let some = *left > 0;
@@ -103,7 +103,7 @@ impl Pairing {
     fn shape(self, bits: u32) -> Shape {
         let open = |head, cycle| Shape { head, cycle, tail: &[], alone: 0, only: None };
         match self {
-            Self::WordLine => open(&[], &LOWEST_FIRST[..bits.min(MOST_BITS) as usize]),
+            Self::WordLine => open(&[], &LOWEST_FIRST[..bits.min(MAX_BITS_PER_CELL) as usize]),
             Self::FourThenPairs => open(&[0, 0, 0, 0], &[1, 1, 0, 0]),
             Self::TwoThenSingles => open(&[0, 0], &[1, 0]),
             Self::MeasuredL95b => Shape {
@@ -138,13 +138,13 @@ pub struct PageTable {
     types: Vec<u8>,
     word_lines: Vec<u16>,
     /// The pages of each word line by type.
-    pages: Vec<[u16; MOST_BITS as usize]>,
+    pages: Vec<[u16; MAX_BITS_PER_CELL as usize]>,
 }
 
 impl PageTable {
     /// Pages of the same rank among their type share a word line, except for the first `alone` low pages.
     fn of(types: Vec<u8>, alone: usize) -> Self {
-        let mut ranks = [alone; MOST_BITS as usize];
+        let mut ranks = [alone; MAX_BITS_PER_CELL as usize];
         ranks[0] = 0;
         let mut pages = Vec::new();
         let mut word_lines = Vec::with_capacity(types.len());
@@ -153,7 +153,7 @@ impl PageTable {
             let word_line = ranks[page_type];
             ranks[page_type] += 1;
             if pages.len() <= word_line {
-                pages.resize(word_line + 1, [NO_PAGE; MOST_BITS as usize]);
+                pages.resize(word_line + 1, [NO_PAGE; MAX_BITS_PER_CELL as usize]);
             }
             pages[word_line][page_type] = page as u16;
             word_lines.push(word_line as u16);

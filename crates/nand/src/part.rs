@@ -294,14 +294,14 @@ impl std::ops::Deref for Part {
 }
 
 /// Maximum planes of a die and bits of a cell: bounds of fixed-size tables.
-pub const MOST_PLANES: u32 = 16;
-/// See [`MOST_PLANES`].
-pub const MOST_BITS: u32 = 5;
+pub const MAX_PLANES: u32 = 16;
+/// See [`MAX_PLANES`].
+pub const MAX_BITS_PER_CELL: u32 = 5;
 
 /// Maximum spare area of a page. Chosen: four times the largest page, far beyond any part.
-const MOST_SPARE: Bytes = Bytes::kib(128);
+const MAX_SPARE_SIZE: Bytes = Bytes::kib(128);
 /// Maximum power of a die. Chosen: far beyond any part, while energies of long runs still fit their integers.
-const MOST_POWER: Power = Power(1_000_000_000);
+const MAX_POWER: Power = Power(1_000_000_000);
 
 impl PartFile {
     /// The part, or all complaints about the file.
@@ -311,7 +311,7 @@ impl PartFile {
         self.check_times(&mut wrong);
         let PowerDraw { read, program, erase, interface, latch, idle, per_plane: _ } = &self.power;
         for power in [read, program, erase, idle].into_iter().chain(interface).chain(latch) {
-            wrong.require(*power <= MOST_POWER, "power", power, format!("at most {MOST_POWER}"));
+            wrong.require(*power <= MAX_POWER, "power", power, format!("at most {MAX_POWER}"));
         }
         let bus = self.bus.check().map_err(|inner| wrong.nest("bus", inner)).ok();
         let cells = self.cells.as_ref().and_then(|cells| {
@@ -324,8 +324,9 @@ impl PartFile {
         let may = (1..=most).contains(&layers) || self.super_layers.is_default();
         wrong.require(may, "super_layers.layers", layers, wanted);
         wrong.require(!self.source.trim().is_empty(), "source", "nothing", "where the numbers come from");
-        let (pages, bus) =
-            wrong.or_ok(pages.zip(bus))?.expect("a file without complaints has a table of pages and a bus");
+        let (pages, bus) = wrong
+            .into_result(pages.zip(bus))?
+            .expect("a file without complaints has a table of pages and a bus");
         let [read, program] = [&self.timing.read, &self.timing.program];
         let [read, program] = [read, program].map(|times| by_type(times).map(TimeRange::middle));
         let power = Draw::of(&self.power, &bus);
@@ -336,10 +337,10 @@ impl PartFile {
     fn check_geometry(&self, wrong: &mut Complaints) -> Option<PageTable> {
         let g = &self.geometry;
         for (key, value, most) in [
-            ("geometry.planes", g.planes, MOST_PLANES),
+            ("geometry.planes", g.planes, MAX_PLANES),
             ("geometry.blocks_per_plane", g.blocks_per_plane, 1 << 20),
             ("geometry.pages_per_block", g.pages_per_block, 1 << 14),
-            ("geometry.bits_per_cell", g.bits_per_cell, MOST_BITS),
+            ("geometry.bits_per_cell", g.bits_per_cell, MAX_BITS_PER_CELL),
             ("geometry.layers", g.layers, 1 << 10),
             ("geometry.registers", g.registers, 8),
             ("endurance", self.endurance, 10_000_000),
@@ -355,10 +356,10 @@ impl PartFile {
             "a power of two from 512B to 32KiB",
         );
         wrong.require(
-            g.spare_size <= MOST_SPARE,
+            g.spare_size <= MAX_SPARE_SIZE,
             "geometry.spare_size",
             g.spare_size,
-            format!("at most {MOST_SPARE}"),
+            format!("at most {MAX_SPARE_SIZE}"),
         );
         wrong.require(
             g.bits_per_cell > 0 && g.pages_per_block.is_multiple_of(g.bits_per_cell.max(1)),

@@ -17,24 +17,24 @@ use wordline_kernel::{Duration, Instant, state};
 
 use crate::cell_mode::CellMode;
 use crate::geometry::PlaneBlock;
-use crate::part::{MOST_BITS, MOST_PLANES};
+use crate::part::{MAX_BITS_PER_CELL, MAX_PLANES};
 use crate::{Part, Stage};
 
 /// Maximum number of program states (above the erased state) of a cell, and of read reference voltages
 /// between states.
-pub const MOST_STATES: usize = (1 << MOST_BITS) - 1;
+pub const MAX_PROGRAM_STATES: usize = (1 << MAX_BITS_PER_CELL) - 1;
 
 /// The array parameters that a controller sets before a command (cubeFTL, section 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Parameters {
     /// Read offsets: steps by which each read reference voltage is shifted, the lowest first.
-    pub read_offsets: [i8; MOST_STATES],
+    pub read_offsets: [i8; MAX_PROGRAM_STATES],
     /// Increase of the start voltage of a program, in millivolts.
     pub start_margin: u16,
     /// Decrease of the final voltage of a program, in millivolts.
     pub final_margin: u16,
     /// Verifies of each program state that are skipped at the beginning, the lowest state first.
-    pub skipped_verifies: [u8; MOST_STATES],
+    pub skipped_verifies: [u8; MAX_PROGRAM_STATES],
     /// Time that setting the parameters adds to the command.
     pub setting: Duration,
     /// Whether the outcome is requested.
@@ -44,10 +44,10 @@ pub struct Parameters {
 impl Parameters {
     /// The parameters of the data sheet; no outcome is requested.
     pub const DATA_SHEET: Self = Self {
-        read_offsets: [0; MOST_STATES],
+        read_offsets: [0; MAX_PROGRAM_STATES],
         start_margin: 0,
         final_margin: 0,
-        skipped_verifies: [0; MOST_STATES],
+        skipped_verifies: [0; MAX_PROGRAM_STATES],
         setting: Duration::ZERO,
         outcome: false,
     };
@@ -101,9 +101,9 @@ pub struct Outcome {
     /// Verifies in these loops.
     pub verifies: u32,
     /// The first loop in which cells of each program state passed, the lowest state first.
-    pub first_loops: [u8; MOST_STATES],
+    pub first_loops: [u8; MAX_PROGRAM_STATES],
     /// The last loop in which cells of each program state passed.
-    pub last_loops: [u8; MOST_STATES],
+    pub last_loops: [u8; MAX_PROGRAM_STATES],
     /// Cells of the first plane that are misread between the erased and the lowest program state directly
     /// after a program.
     pub erased_to_p1: u32,
@@ -111,7 +111,7 @@ pub struct Outcome {
     pub senses: u32,
     /// Raw bit errors of the sensed page in each plane of the command; for a program, of all pages of the
     /// word line in the first plane, directly after it.
-    pub bit_errors: [u32; MOST_PLANES as usize],
+    pub bit_errors: [u32; MAX_PLANES as usize],
 }
 
 /// A sensed page, as input of the error correction.
@@ -139,7 +139,7 @@ pub trait Physics: fmt::Debug + Send + Sync + State {
 
     /// Whether sensing with the parameters of the data sheet takes the time of the data sheet and changes no
     /// state: then the model is not called for it.
-    fn senses_by_data_sheet(&self) -> bool {
+    fn has_data_sheet_sensing(&self) -> bool {
         false
     }
 
@@ -150,13 +150,13 @@ pub trait Physics: fmt::Debug + Send + Sync + State {
 
     /// Whether the sensed page is uncorrectable. Called at the end of a read if there are
     /// [`read_levels`](Self::read_levels).
-    fn is_unread(&mut self, _sensed: &Sensed) -> bool {
+    fn is_uncorrectable(&mut self, _sensed: &Sensed) -> bool {
         false
     }
 
     /// Whether the sensed page needs soft-decision decoding beside hard decisions. This depends on the page
     /// alone; the random errors of this read are ignored.
-    fn is_decided_softly(&mut self, _sensed: &Sensed) -> bool {
+    fn needs_soft_decision(&mut self, _sensed: &Sensed) -> bool {
         false
     }
 
@@ -184,7 +184,7 @@ impl Physics for DataSheet {
         work.data_sheet
     }
 
-    fn senses_by_data_sheet(&self) -> bool {
+    fn has_data_sheet_sensing(&self) -> bool {
         true
     }
 
@@ -195,20 +195,20 @@ impl Physics for DataSheet {
 
 /// The cell model of a group of arrays with the numbered parameter sets, called for each array operation.
 #[derive(Clone, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct CellModel {
     physics: Box<dyn Physics>,
     sets: Vec<Parameters>,
 }
 
-state!(Asked { values { sets } parts { physics } });
+state!(CellModel { values { sets } parts { physics } });
 
-impl Default for Asked {
+impl Default for CellModel {
     fn default() -> Self {
         Self { physics: Box::new(DataSheet {}), sets: vec![Parameters::default()] }
     }
 }
 
-impl Asked {
+impl CellModel {
     /// Replaces the cell model and keeps the parameter sets.
     pub(crate) fn set_physics(&mut self, physics: Box<dyn Physics>) {
         self.physics = physics;
@@ -225,23 +225,23 @@ impl Asked {
     }
 
     /// Whether the cell model determines which pages are uncorrectable.
-    pub(crate) fn judge_reads(&self) -> bool {
+    pub(crate) fn determines_uncorrectable(&self) -> bool {
         self.physics.read_levels().is_some()
     }
 
     /// Whether sensing with set 0 takes the time of the data sheet.
-    pub(crate) fn senses_by_data_sheet(&self) -> bool {
-        self.physics.senses_by_data_sheet()
+    pub(crate) fn has_data_sheet_sensing(&self) -> bool {
+        self.physics.has_data_sheet_sensing()
     }
 
     /// Whether a page is uncorrectable.
-    pub(crate) fn is_unread(&mut self, sensed: &Sensed) -> bool {
-        self.physics.is_unread(sensed)
+    pub(crate) fn is_uncorrectable(&mut self, sensed: &Sensed) -> bool {
+        self.physics.is_uncorrectable(sensed)
     }
 
     /// Whether a page needs soft-decision decoding.
-    pub(crate) fn is_decided_softly(&mut self, sensed: &Sensed) -> bool {
-        self.physics.is_decided_softly(sensed)
+    pub(crate) fn needs_soft_decision(&mut self, sensed: &Sensed) -> bool {
+        self.physics.needs_soft_decision(sensed)
     }
 
     /// The parameters of set `number`, if it exists.
@@ -251,7 +251,7 @@ impl Asked {
 
     /// The array time with parameter set `number`, and the outcome if requested. The parameters in `work` are
     /// ignored.
-    pub(crate) fn ask(&mut self, number: u16, work: Work<'_>) -> (Duration, Option<Outcome>) {
+    pub(crate) fn query(&mut self, number: u16, work: Work<'_>) -> (Duration, Option<Outcome>) {
         let Self { physics, sets } = self;
         let parameters = &sets[usize::from(number)];
         let mut outcome = parameters.outcome.then(Outcome::default);

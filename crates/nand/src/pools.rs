@@ -4,7 +4,7 @@
 use wordline_kernel::Bytes;
 
 use crate::Part;
-use crate::geometry::{BlockSetId, DieId, First, Geometry, PageId, RowId};
+use crate::geometry::{BlockSetId, DieId, FirstIds, Geometry, PageId, PlaneGroupId};
 use crate::locations::{Location, Locations};
 
 /// Dies of one part, and the division of their pages into locations.
@@ -24,7 +24,7 @@ pub struct Pools {
     first: Pool,
     others: Vec<Pool>,
     /// The first numbers beyond the first pool; most devices have only one.
-    end: First,
+    end: FirstIds,
     end_location: u32,
 }
 
@@ -85,7 +85,7 @@ impl Pools {
 
     /// The number of the pool of a plane group.
     #[inline]
-    pub fn number_of_row(&self, row: RowId) -> usize {
+    pub fn number_of_group(&self, row: PlaneGroupId) -> usize {
         if row.0 < self.end.row { 0 } else { self.later(|pool| pool.geometry.first.row <= row.0) }
     }
 
@@ -97,11 +97,11 @@ impl Pools {
 
     /// The pool of a plane group.
     #[inline]
-    pub fn of_row(&self, row: RowId) -> &Pool {
+    pub fn of_group(&self, row: PlaneGroupId) -> &Pool {
         if row.0 < self.end.row {
             return &self.first;
         }
-        self.get(self.number_of_row(row))
+        self.get(self.number_of_group(row))
     }
 
     /// The pool of `block`.
@@ -200,11 +200,11 @@ impl Pools {
 
     /// The number of the pool that holds `location`, its block set, and its plane group.
     #[inline]
-    pub fn whereabouts(&self, location: Location) -> (usize, BlockSetId, RowId) {
+    pub fn locate_block(&self, location: Location) -> (usize, BlockSetId, PlaneGroupId) {
         let number = self.number_of_location(location);
         let Pool { geometry, locations, .. } = self.get(number);
         let block = locations.block_of(location);
-        (number, block, geometry.row_of(block))
+        (number, block, geometry.group_of(block))
     }
 
     /// The block set that holds `page`.
@@ -235,14 +235,14 @@ impl Pools {
 
     /// The plane group that holds `location`.
     #[inline]
-    pub fn row_of(&self, location: Location) -> RowId {
-        self.row_of_block(self.block_of(location))
+    pub fn group_of(&self, location: Location) -> PlaneGroupId {
+        self.group_of_block(self.block_of(location))
     }
 
     /// The plane group that holds `block`.
     #[inline]
-    pub fn row_of_block(&self, block: BlockSetId) -> RowId {
-        self.of_block(block).geometry.row_of(block)
+    pub fn group_of_block(&self, block: BlockSetId) -> PlaneGroupId {
+        self.of_block(block).geometry.group_of(block)
     }
 
     /// The page of `location`, or the first of its pages.
@@ -271,19 +271,21 @@ impl Pools {
     }
 
     /// All plane groups.
-    pub fn all_rows(&self) -> impl DoubleEndedIterator<Item = RowId> + ExactSizeIterator + Clone + use<> {
-        (0..self.rows()).map(RowId)
+    pub fn all_groups(
+        &self,
+    ) -> impl DoubleEndedIterator<Item = PlaneGroupId> + ExactSizeIterator + Clone + use<> {
+        (0..self.rows()).map(PlaneGroupId)
     }
 
     /// Locations of a block set of a plane group.
     #[inline]
-    pub fn per_block_of(&self, row: RowId) -> u32 {
-        self.of_row(row).locations.per_block()
+    pub fn per_block_of(&self, row: PlaneGroupId) -> u32 {
+        self.of_group(row).locations.per_block()
     }
 
     /// Locations that one program command writes to a plane group.
     #[inline]
-    pub fn per_program(&self, row: RowId) -> u32 {
-        self.of_row(row).locations.per_program
+    pub fn per_program(&self, row: PlaneGroupId) -> u32 {
+        self.of_group(row).locations.per_program
     }
 }

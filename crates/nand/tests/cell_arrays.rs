@@ -5,7 +5,8 @@ use std::sync::Arc;
 use wordline_kernel::snapshot::{Reader, State, Writer};
 use wordline_kernel::{Duration, Instant, Seed};
 use wordline_nand::cell::{
-    AgedCellsFile, Bit, CellArrays, CellSet, CellsFile, Condition, Effects, Held, Strength, TwoBits, Written,
+    AgedCellsFile, Bit, CellArrays, CellProperties, CellSet, CellsFile, Condition, Effects, ProgramEffect,
+    StoredBits, TwoBitCoding,
 };
 use wordline_nand::part::{PartFile, SlcTiming};
 use wordline_nand::physics::Work;
@@ -195,7 +196,7 @@ fn two_bits_and_their_rewrites_take_the_loops_of_their_states() {
         (outcome.loops, outcome.verifies)
     };
     // P1 to P3 pass up to loop 6; P2 to P5, P3 to P6 in 3 to 8 and 4 to 9, where the first loop is that of P2 or P3.
-    assert_eq!(loops(&mut cells, CellMode::TwoBit, 0), (6, 4 + 5 + 6));
+    assert_eq!(loops(&mut cells, CellMode::Mlc, 0), (6, 4 + 5 + 6));
     assert_eq!(loops(&mut cells, CellMode::Reprogrammed(1), 0), (7, 4 + 5 + 6 + 7));
     assert_eq!(loops(&mut cells, CellMode::Reprogrammed(2), 1), (7, 4 + 5 + 6 + 7));
 }
@@ -216,7 +217,7 @@ fn one_bit_a_cell_holds_a_year_that_three_bits_do_not() {
     assert!(native > 50 * 100 && slc < 50, "{native} {slc}");
     // After an erase the block takes another mode again.
     ask(&mut cells, Stage::Ber, (0, 3, 0), &USUAL);
-    let (senses, low) = errors(&mut cells, CellMode::TwoBit, 32 * 8);
+    let (senses, low) = errors(&mut cells, CellMode::Mlc, 32 * 8);
     assert_eq!(senses, 1, "the low bit lies between P1 and P2");
     assert!(low > 0 && low < native, "{low} of {native}");
 }
@@ -224,17 +225,17 @@ fn one_bit_a_cell_holds_a_year_that_three_bits_do_not() {
 #[test]
 fn a_higher_start_widens_the_lowest_programmed_state_of_every_mode() {
     let set = set();
-    let written = Written { start_margin: 100.0, ..Written::default() };
+    let written = ProgramEffect { start_margin: 100.0, ..ProgramEffect::default() };
     for (held, lowest) in [
-        (Held::Native, 1),
-        (Held::Slc, 1),
-        (Held::of(CellMode::TwoBit), 1),
-        (Held::of(CellMode::Reprogrammed(2)), 0),
+        (StoredBits::Native, 1),
+        (StoredBits::Slc, 1),
+        (StoredBits::of(CellMode::Mlc), 1),
+        (StoredBits::of(CellMode::Reprogrammed(2)), 0),
     ] {
         let levels = |written| {
-            set.used(held).levels(&set, &Strength::USUAL, &Condition::FRESH, written).states.into_iter()
+            set.used(held).levels(&set, &CellProperties::USUAL, &Condition::FRESH, written).states.into_iter()
         };
-        let both = levels(&Written::default()).zip(levels(&written));
+        let both = levels(&ProgramEffect::default()).zip(levels(&written));
         let wider: Vec<bool> = both.map(|(usual, now)| now.deviation > usual.deviation).collect();
         assert!(
             (0..).zip(&wider).all(|(state, is_wider)| *is_wider == (state == lowest)),
@@ -266,9 +267,9 @@ fn margins_that_leave_no_window_are_beyond_the_part() {
 
 /// The bit error rate of a page in MLC mode with these rewrites, by the states of the set.
 fn rate_of(set: &CellSet, history: &[Bit], page: u32, ahead: f64) -> f64 {
-    let coding = TwoBits::of_history(history).expect("so many fit");
+    let coding = TwoBitCoding::of_history(history).expect("so many fit");
     let condition = Condition { again: history.len() as f64, ahead, ..Condition::FRESH };
-    let levels = set.levels(&Strength::USUAL, &condition, Effects::ALL, &Written::default());
+    let levels = set.levels(&CellProperties::USUAL, &condition, Effects::ALL, &ProgramEffect::default());
     let base = coding.base();
     levels.part(base, coding.coding()).page_error(page, &set.references[base..base + 3])
 }
@@ -283,7 +284,7 @@ fn of_ressd() -> Arc<CellSet> {
 
 /// The outcome of one operation on a word line in MLC mode, of ReSSD's part.
 fn ask_two_bits(cells: &mut CellArrays, stage: Stage, times: u8, page: u32) -> Outcome {
-    let mode = if times == 0 { CellMode::TwoBit } else { CellMode::Reprogrammed(times) };
+    let mode = if times == 0 { CellMode::Mlc } else { CellMode::Reprogrammed(times) };
     let part = part_with_modes("ressd-tlc").in_mode(mode).expect("it has the mode");
     let work = Work {
         stage,
@@ -352,7 +353,7 @@ fn a_page_in_slc_mode_is_read_at_the_first_try_where_a_native_one_is_not() {
     let at = PlaneBlock { die: DieId(0), block: 3 };
     let unread = |cells: &mut CellArrays, mode, word_line| {
         let sensed = Sensed { at, word_line, page_type: 0, mode, level: 0, now: Instant::ZERO };
-        (0..50).filter(|_| cells.is_unread(&sensed)).count()
+        (0..50).filter(|_| cells.is_uncorrectable(&sensed)).count()
     };
     assert!(unread(&mut cells, CellMode::Native, 128) > 45);
     assert_eq!(unread(&mut cells, CellMode::Slc, 129), 0);
@@ -365,7 +366,7 @@ fn a_page_that_is_read_twice_needs_about_the_same_entry_of_the_table() {
         let at = PlaneBlock { die: DieId(1), block };
         let sensed =
             |level| Sensed { at, word_line, page_type: 1, mode: CellMode::Native, level, now: Instant::ZERO };
-        f64::from((0..27).find(|level| !cells.is_unread(&sensed(*level))).unwrap_or(27))
+        f64::from((0..27).find(|level| !cells.is_uncorrectable(&sensed(*level))).unwrap_or(27))
     };
     // The word lines of one layer of one block differ only by the random part of a page.
     let lines: Vec<u32> = (0..4).map(|line| 31 * 4 + line).collect();
@@ -416,7 +417,7 @@ fn the_tables_of_a_tebibyte_take_less_than_200_megabytes() {
             data_sheet: Duration::from_us(700),
         };
         cells.work(&work, Some(&mut Outcome::default()));
-        cells.is_unread(&Sensed {
+        cells.is_uncorrectable(&Sensed {
             at,
             word_line,
             page_type: 1,

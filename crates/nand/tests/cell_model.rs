@@ -28,7 +28,7 @@ fn published_levels_give_their_error_rates() {
     let set = set("cai-tlc-2017");
     let of = |hours| {
         let condition = Condition { cycles: 2_000.0, hours, ..Condition::FRESH };
-        set.levels(&Strength::USUAL, &condition, Effects::ALL, &Written::default())
+        set.levels(&CellProperties::USUAL, &condition, Effects::ALL, &ProgramEffect::default())
     };
     for (at, wanted) in [35.5, 97.4, 160.5, 223.6, 286.9, 350.6, 416.8].into_iter().enumerate() {
         assert!((set.references[at] - wanted).abs() < 0.06, "reference {at}: {}", set.references[at]);
@@ -58,7 +58,7 @@ fn between_two_ages_levels_lie_between_theirs() {
 }
 
 /// A set with every term, of numbers that are drawn.
-fn drawn(case: u64) -> (CellSet, Strength, Condition) {
+fn drawn(case: u64) -> (CellSet, CellProperties, Condition) {
     let mut random = Seed(case).stream("drawn sets", 0);
     let mut from = |low: f64, high: f64| low + (high - low) * random.unit();
     let bits = 1 + (case % 3) as u32;
@@ -111,7 +111,7 @@ fn drawn(case: u64) -> (CellSet, Strength, Condition) {
         reading: None,
         factors: None,
     };
-    let strength = Strength { width: from(1.0, 1.2), stress: from(0.8, 1.5), faster: from(0.0, 1.0) };
+    let strength = CellProperties { width: from(1.0, 1.2), stress: from(0.8, 1.5), faster: from(0.0, 1.0) };
     let condition = Condition {
         cycles: from(0.0, 3_000.0),
         hours: from(0.0, 9_000.0),
@@ -128,7 +128,7 @@ fn both_forms(case: u64, cells: u64) -> (f64, f64) {
     let (set, strength, condition) = drawn(case);
     let skipped: Vec<u8> =
         if case.is_multiple_of(4) { vec![(case % 3) as u8 + 2; set.states() - 1] } else { vec![] };
-    let how = How {
+    let how = ProgramParameters {
         start_margin: if case.is_multiple_of(3) { 60.0 } else { 0.0 },
         final_margin: if case.is_multiple_of(5) { 90.0 } else { 0.0 },
         skipped: &skipped,
@@ -136,7 +136,7 @@ fn both_forms(case: u64, cells: u64) -> (f64, f64) {
         faster: strength.faster,
     };
     let ispp = set.ispp.as_ref().expect("it programs");
-    let written = Written::of(&how, &ispp.program(&how));
+    let written = ProgramEffect::of(&how, &ispp.program(&how));
     let page = (case % u64::from(set.coding.bits())) as u32;
     let levels = set.levels(&strength, &condition, Effects::ALL, &written);
     let population = Population::new(&set, &strength, &condition, Effects::ALL, how);
@@ -163,10 +163,10 @@ fn a_cause_that_grows_never_gives_fewer_errors_at_the_references_that_were_optim
     for case in 0..100 {
         let (set, strength, before) = drawn(case);
         let errors = |condition: &Condition, references: &[f64]| {
-            let levels = set.levels(&strength, condition, Effects::ALL, &Written::default());
+            let levels = set.levels(&strength, condition, Effects::ALL, &ProgramEffect::default());
             (0..references.len()).map(|at| levels.boundary_error(at, references[at])).sum::<f64>()
         };
-        let levels = set.levels(&strength, &before, Effects::ALL, &Written::default());
+        let levels = set.levels(&strength, &before, Effects::ALL, &ProgramEffect::default());
         let references = levels.optimal_references();
         let least = errors(&before, &references);
         let grown = [
@@ -187,21 +187,21 @@ fn a_cause_that_grows_never_gives_fewer_errors_at_the_references_that_were_optim
 #[test]
 fn what_is_left_out_changes_nothing() {
     let (set, strength, condition) = drawn(7);
-    let new = set.levels(&strength, &Condition::FRESH, Effects::ALL, &Written::default());
+    let new = set.levels(&strength, &Condition::FRESH, Effects::ALL, &ProgramEffect::default());
     let none = Effects::ALL
         .without(Effect::Cycles)
         .without(Effect::Retention)
         .without(Effect::Disturb)
         .without(Effect::Interference)
         .without(Effect::Background);
-    assert_eq!(set.levels(&strength, &condition, none, &Written::default()), new);
+    assert_eq!(set.levels(&strength, &condition, none, &ProgramEffect::default()), new);
     for effect in [Effect::Cycles, Effect::Retention, Effect::Disturb, Effect::Interference] {
         let rest = set.terms(&strength, &condition, Effects::ALL.without(effect));
         assert!(rest.len() == 3 && rest.iter().all(|term| term.effect != effect), "{effect:?}");
     }
-    let how = How::default();
+    let how = ProgramParameters::default();
     let ispp = set.ispp.as_ref().expect("it programs");
-    let written = Written::of(&how, &ispp.program(&how));
+    let written = ProgramEffect::of(&how, &ispp.program(&how));
     assert_eq!(
         set.levels(&strength, &condition, Effects::ALL, &written).over,
         vec![Vec::<f64>::new(); set.states() - 1]
@@ -293,7 +293,11 @@ fn soft_decisions_gain_what_the_limits_of_the_channel_say() {
 fn a_higher_start_brings_a_fast_word_line_forward_by_the_loops_that_its_own_window_loses() {
     let ispp = set("cubeftl-tlc").ispp.expect("the set says how cells are programmed");
     let loops = |faster: f64, steps: f64| {
-        ispp.loops_under(&How { faster, start_margin: steps * ispp.step, ..How::default() })
+        ispp.loops_under(&ProgramParameters {
+            faster,
+            start_margin: steps * ispp.step,
+            ..ProgramParameters::default()
+        })
     };
     // Ten loops: of 9.75 steps 0.3 less are ten still, 0.8 less are nine.
     assert_eq!(loops(0.25, 0.3), loops(0.0, 0.0));

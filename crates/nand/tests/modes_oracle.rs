@@ -6,7 +6,7 @@ use wordline_kernel::{Bytes, Calendar, Duration};
 use wordline_nand::geometry::Layout;
 use wordline_nand::onfi::{Bus, BusOptions, Wiring};
 use wordline_nand::{
-    BlockSetId, CellMode, Chips, Command, DieId, Event, Location, Operation, Part, Pools, Stamp,
+    BlockSetId, CellMode, Chips, Command, DataTag, DieId, Event, Location, Operation, Part, Pools,
 };
 
 use crate::cells::Odd;
@@ -56,7 +56,7 @@ impl Block {
     fn stands(&self, page: u32) -> bool {
         let line = page / 2;
         let last = (self.held.len() as u32).saturating_sub(1) / 2;
-        self.mode == Some(CellMode::TwoBit)
+        self.mode == Some(CellMode::Mlc)
             && (page as usize) < self.held.len()
             && self.again[line as usize] < 2
             && line / 2 == last / 2
@@ -80,7 +80,7 @@ impl Pair {
         let part = part();
         let geometry = Layout::on_one_channel(1, Some(1)).check(&part).expect("the layout is sound");
         let mut chips = Chips::new(Pools::of_pages(part.clone(), geometry));
-        let offered = CellMode::OF_BLOCKS.map(|mode| chips.offer_mode(mode));
+        let offered = CellMode::OF_BLOCKS.map(|mode| chips.enable_mode(mode));
         assert_eq!(offered, [true; 3]);
         let mut bus = Bus::new(&part, Wiring::default(), BusOptions::default()).expect("the wiring is sound");
         if cells {
@@ -175,7 +175,7 @@ impl Oracle {
         let mode = match step.mode {
             0..3 => CellMode::OF_BLOCKS[usize::from(step.mode)],
             // Mostly that of the block.
-            _ => self.blocks[step.block as usize].mode.unwrap_or(CellMode::TwoBit),
+            _ => self.blocks[step.block as usize].mode.unwrap_or(CellMode::Mlc),
         };
         match step.kind {
             0..=3 => self.program(step.block, mode),
@@ -219,14 +219,14 @@ impl Oracle {
 
     fn read(&mut self, at: u32, mode: CellMode, page: u32) -> Result<(), TestCaseError> {
         let block = self.blocks[at as usize].clone();
-        let again = if mode == CellMode::TwoBit { block.again[page as usize / 2] } else { 0 };
+        let again = if mode == CellMode::Mlc { block.again[page as usize / 2] } else { 0 };
         let mode = if again > 0 { CellMode::Reprogrammed(again) } else { mode };
         if self.both(Operation::Read, mode, (at, page), &[], block.is_in(mode))? {
             let byte = self.pair.bus.data_out(1).expect("the page is in the register")[0];
             let stamp = self.pair.chips.stamp(Location(at * 3 * LINES + page));
             match block.held.get(page as usize) {
                 Some(version) => prop_assert_eq!((stamp.version, byte), (*version, *version as u8)),
-                None => prop_assert_eq!((stamp, byte), (Stamp::ERASED, 0xFF)),
+                None => prop_assert_eq!((stamp, byte), (DataTag::ERASED, 0xFF)),
             }
         }
         Ok(())
@@ -249,7 +249,7 @@ impl Oracle {
         allowed: bool,
     ) -> Result<bool, TestCaseError> {
         for (register, version) in self.pair.chips.registers(DIE).iter_mut().zip(versions) {
-            *register = Stamp { logical: 0, version: *version };
+            *register = DataTag { logical: 0, version: *version };
         }
         let bytes: Vec<u8> = versions.iter().map(|version| *version as u8).collect();
         let transaction = self.pair.transact(operation, mode, place);

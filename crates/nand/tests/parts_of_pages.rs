@@ -6,8 +6,8 @@ use wordline_kernel::{Bytes, Calendar};
 use wordline_nand::geometry::Layout;
 use wordline_nand::onfi::{Bus, BusOptions, Failure, Wiring};
 use wordline_nand::{
-    BlockSetId, Chips, Command, DieId, Event, Location, Locations, Operation, PageId, Pool, Pools, Refusal,
-    Stamp,
+    BlockSetId, Chips, Command, DataTag, DieId, Event, Location, Locations, Operation, PageId, Pool, Pools,
+    Refusal,
 };
 
 use crate::onfi::host;
@@ -36,7 +36,7 @@ impl Rig {
         let geometry = Layout::on_one_channel(1, Some(1)).check(&part).expect("the layout is sound");
         let locations = Locations::of_size(&geometry, Bytes(256)).expect("a page is two of them");
         let mut chips = Chips::new(Pools::one(Pool { part: part.clone(), geometry, locations }));
-        assert_eq!(chips.offer_partial_programs(), most > 1);
+        assert_eq!(chips.enable_partial_programs(), most > 1);
         let bus = Bus::new(&part, Wiring::default(), BusOptions::default()).expect("the wiring is sound");
         Self { chips, calendar: Calendar::new(), bus, most, held: Vec::new(), version: 0 }
     }
@@ -75,8 +75,8 @@ impl Rig {
         let (held, programs) = self.held.get(page as usize).copied().unwrap_or_default();
         let overwrites = HALVES.iter().any(|(half, _)| halves[*half] && held[*half].is_some());
         for (half, register) in self.chips.registers(DIE).iter_mut().enumerate() {
-            let stamp = Stamp { logical: half as u32, version: self.version };
-            *register = if halves[half] { stamp } else { Stamp::ERASED };
+            let stamp = DataTag { logical: half as u32, version: self.version };
+            *register = if halves[half] { stamp } else { DataTag::ERASED };
         }
         let wanted = if programs >= self.most {
             Err(Refusal::Programs { page: PageId(page), most: self.most })
@@ -119,7 +119,8 @@ impl Rig {
         let bytes = self.bus.data_out(512).expect("it is read");
         for (half, column) in HALVES {
             let stamp = self.chips.stamp(Location(page * 2 + half as u32));
-            let wanted = held[half].map_or(Stamp::ERASED, |version| Stamp { logical: half as u32, version });
+            let wanted =
+                held[half].map_or(DataTag::ERASED, |version| DataTag { logical: half as u32, version });
             prop_assert_eq!(stamp, wanted);
             let byte = held[half].map_or(0xFF, |version| version as u8 ^ half as u8);
             prop_assert_eq!(bytes[usize::from(column)], byte);

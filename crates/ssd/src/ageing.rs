@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use wordline_kernel::{Duration, Instant, Schedule};
 
-use crate::block_device::{BlockDevice, Next};
+use crate::block_device::{BlockDevice, NextCommand};
 use crate::command::SECTOR;
 use crate::snapshot::Agenda;
 
@@ -24,28 +24,28 @@ pub trait Ages: BlockDevice {
     fn stop_clock(&mut self) -> bool;
 
     /// Completes the next flash command; false if there is none.
-    fn next_over(&mut self, clock: &mut impl Schedule<Self::Event>) -> bool;
+    fn next_untimed_completion(&mut self, clock: &mut impl Schedule<Self::Event>) -> bool;
 
     /// Starts no more GC, because the host stops in the middle of its work.
-    fn hold_still(&mut self);
+    fn pause_gc(&mut self);
 
     /// Starts the clock: flash commands take time again.
     fn start_clock(&mut self);
 
     /// Time in which the flash programs a logical page with all of its dies busy.
-    fn time_of_a_page(&self) -> Duration;
+    fn page_program_time(&self) -> Duration;
 }
 
 /// Calendar of a device that takes no time: its own events happen soon, timers at their times.
 #[derive(Debug)]
-pub struct Untimed<E> {
+pub struct UntimedCalendar<E> {
     now: Instant,
     soon: VecDeque<E>,
     timers: Vec<(Instant, E)>,
     is_timer: fn(&E) -> bool,
 }
 
-impl<E> Schedule<E> for Untimed<E> {
+impl<E> Schedule<E> for UntimedCalendar<E> {
     fn now(&self) -> Instant {
         self.now
     }
@@ -66,7 +66,7 @@ impl<E> Schedule<E> for Untimed<E> {
     }
 }
 
-impl<E> Untimed<E> {
+impl<E> UntimedCalendar<E> {
     /// Calendar of a device, at time zero.
     pub fn of<D: Ages<Event = E>>() -> Self {
         Self { now: Instant::ZERO, soon: VecDeque::new(), timers: Vec::new(), is_timer: D::is_timer }
@@ -87,21 +87,21 @@ impl<E> Untimed<E> {
 
 /// Carries out the commands of `next` with the clock of the flash off: [`BlockDevice::age`] of a device that
 /// [`Ages`].
-pub fn age<D: Ages>(device: &mut D, next: Next<'_>, depth: Option<u32>) -> Option<Agenda<D::Event>> {
+pub fn age<D: Ages>(device: &mut D, next: NextCommand<'_>, depth: Option<u32>) -> Option<Agenda<D::Event>> {
     device.stop_clock().then_some(())?;
-    let mut clock = Untimed::of::<D>();
+    let mut clock = UntimedCalendar::of::<D>();
     // A host that waits for its writes is as fast as the flash.
-    let time_of_a_page = device.time_of_a_page();
+    let time_of_a_page = device.page_program_time();
     carry_out(device, next, depth, time_of_a_page, &mut clock);
     if depth.is_some() {
-        device.hold_still();
+        device.pause_gc();
     }
     rest(device, &mut clock);
     Some(clock.agenda())
 }
 
 /// Finishes the work in progress. From then on flash takes time.
-pub(crate) fn rest<D: Ages>(device: &mut D, clock: &mut Untimed<D::Event>) {
+pub(crate) fn rest<D: Ages>(device: &mut D, clock: &mut UntimedCalendar<D::Event>) {
     while advance(device, clock) {}
     device.start_clock();
 }
@@ -110,16 +110,16 @@ pub(crate) fn rest<D: Ages>(device: &mut D, clock: &mut Untimed<D::Event>) {
 /// more writes. In a closed loop time advances by `time_of_a_page` for each page.
 pub(crate) fn carry_out<D: Ages>(
     device: &mut D,
-    next: Next<'_>,
+    next: NextCommand<'_>,
     depth: Option<u32>,
     time_of_a_page: Duration,
-    clock: &mut Untimed<D::Event>,
+    clock: &mut UntimedCalendar<D::Event>,
 ) {
     let sectors = device.shape().logical_page.0 / SECTOR.0;
     let mut upcoming = next(device.programmed());
     while let Some((time, command)) = upcoming
         && !device.is_read_only()
-        && device.wrong_answer().is_none()
+        && device.invalid_decision().is_none()
     {
         let has_room = depth.is_some_and(|depth| device.outstanding() < depth as usize);
         if has_room {
@@ -135,35 +135,35 @@ pub(crate) fn carry_out<D: Ages>(
         } else {
             // The remaining work waits for a timer.
             let Some((time, event)) = clock.due(Instant::LIMIT) else {
-                assert!(device.give_up(clock), "nothing moves: {}", device.what_waits(clock.now));
+                assert!(device.give_up(clock), "nothing moves: {}", device.describe_outstanding(clock.now));
                 continue;
             };
             clock.now = clock.now.max(time);
             device.handle(event, clock);
             continue;
         }
-        device.forget_answers();
+        device.clear_completions();
         upcoming = next(device.programmed());
     }
     while device.outstanding() > 0 && (advance(device, clock) || device.give_up(clock)) {}
-    assert_eq!(device.outstanding(), 0, "nothing moves: {}", device.what_waits(clock.now));
-    device.forget_answers();
+    assert_eq!(device.outstanding(), 0, "nothing moves: {}", device.describe_outstanding(clock.now));
+    device.clear_completions();
 }
 
 /// Handles the next event or flash command that is due now; false if there is none.
-pub(crate) fn advance<D: Ages>(device: &mut D, clock: &mut Untimed<D::Event>) -> bool {
+pub(crate) fn advance<D: Ages>(device: &mut D, clock: &mut UntimedCalendar<D::Event>) -> bool {
     if let Some(event) = clock.soon.pop_front() {
         device.handle(event, clock);
     } else if let Some((_, event)) = clock.due(clock.now) {
         device.handle(event, clock);
     } else {
-        return device.next_over(clock);
+        return device.next_untimed_completion(clock);
     }
     true
 }
 
 /// Advances time to the arrival of a command.
-fn wait_until<D: Ages>(device: &mut D, time: Instant, clock: &mut Untimed<D::Event>) {
+fn wait_until<D: Ages>(device: &mut D, time: Instant, clock: &mut UntimedCalendar<D::Event>) {
     let time = time.max(clock.now);
     while let Some((due, event)) = clock.due(time) {
         clock.now = due.max(clock.now);

@@ -8,15 +8,15 @@ use std::fmt;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use wordline_kernel::chart::Drawn;
-use wordline_kernel::snapshot::{Broken, Sink, Source, State};
+use wordline_kernel::chart::ChartData;
+use wordline_kernel::snapshot::{Sink, SnapshotError, Source, State};
 use wordline_kernel::{Bytes, Digest, Duration, Instant, Metrics, Schedule, Seed};
-use wordline_nand::TornBy;
+use wordline_nand::CutLosses;
 
-use crate::command::{Answer, Command, SECTOR};
-use crate::design::WrongAnswer;
-use crate::device::{Content, Look, Recovered, Steady};
-use crate::factors::{TimeFactors, Unchanged};
+use crate::command::{Command, Completion, SECTOR};
+use crate::design::InvalidDecision;
+use crate::device::{Content, ProgressFn, Recovered, Steady};
+use crate::factors::{TimeFactors, UnscalableReason};
 use crate::front::Tail;
 use crate::gauges::Gauges;
 use crate::metrics::Detail;
@@ -58,14 +58,14 @@ impl Shape {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PowerCut {
     /// Commands that will never complete.
-    pub unanswered: Vec<Command>,
+    pub incomplete: Vec<Command>,
     /// Programs and erases that were interrupted.
-    pub torn: TornBy,
+    pub torn: CutLosses,
 }
 
 /// Progress of the oldest outstanding command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Oldest {
+pub struct OldestCommand {
     /// Submission.
     pub submitted: Instant,
     /// Tag chosen by the caller.
@@ -85,7 +85,7 @@ pub struct Programmed {
 
 /// A function that returns the next command by which a device is [aged](BlockDevice::age), with its time
 /// since the beginning.
-pub type Next<'a> = &'a mut dyn FnMut(Programmed) -> Option<(Instant, Command)>;
+pub type NextCommand<'a> = &'a mut dyn FnMut(Programmed) -> Option<(Instant, Command)>;
 
 /// A device that takes commands on logical sectors. A run is a function of its configuration, its seed and
 /// its commands.
@@ -129,7 +129,7 @@ pub trait BlockDevice: State {
 
     /// Prefetches the memory that the next commands need. Changes nothing.
     #[inline]
-    fn foresee(&self, _upcoming: [Option<&Command>; 2]) {}
+    fn prefetch_lookups(&self, _upcoming: [Option<&Command>; 2]) {}
 
     /// Handles an event at its time.
     fn handle(&mut self, event: Self::Event, calendar: &mut impl Schedule<Self::Event>);
@@ -148,7 +148,7 @@ pub trait BlockDevice: State {
     ///
     /// # Errors
     /// The reason, where it lacks times of a kind whose factor is not one. The device is unusable then.
-    fn change_times(&mut self, _factors: &TimeFactors) -> Result<(), Unchanged> {
+    fn change_times(&mut self, _factors: &TimeFactors) -> Result<(), UnscalableReason> {
         Err("the times of a device of this type cannot be changed")
     }
 
@@ -163,16 +163,16 @@ pub trait BlockDevice: State {
         Recorded::default()
     }
 
-    /// Completions since they were last [cleared](Self::forget_answers).
-    fn answers(&self) -> &[Answer];
+    /// Completions since they were last [cleared](Self::clear_completions).
+    fn answers(&self) -> &[Completion];
 
     /// Clears the completions.
-    fn forget_answers(&mut self);
+    fn clear_completions(&mut self);
 
     /// The first invalid decision of a design or policy of the device. The caller checks it after each event
     /// and stops; a device made of devices queries its members. The device rejects further commands.
     #[inline]
-    fn wrong_answer(&self) -> Option<&WrongAnswer> {
+    fn invalid_decision(&self) -> Option<&InvalidDecision> {
         None
     }
 
@@ -215,21 +215,26 @@ pub trait BlockDevice: State {
 
     /// Preconditioning: writes a first fraction of the logical pages once, in order, without taking time.
     /// False if `look` stopped it.
-    fn fill_while(&mut self, fraction: f64, look: Look<'_>) -> bool;
+    fn fill_while(&mut self, fraction: f64, look: ProgressFn<'_>) -> bool;
 
     /// Preconditioning: writes all logical pages, and overwrites them at random until the write amplification
     /// is steady, without taking time, and leaves the device busy, as a load without pauses needs it. With a
     /// `fraction` (1 is all) it does so with a first fraction of the pages, and leaves the device as after an
     /// idle time: otherwise a load with pauses would finish the started work in them, and be charged for it.
     /// None if `look` stopped it.
-    fn fill_steady_while(&mut self, seed: Seed, fraction: Option<f64>, look: Look<'_>) -> Option<Steady>;
+    fn fill_steady_while(
+        &mut self,
+        seed: Seed,
+        fraction: Option<f64>,
+        look: ProgressFn<'_>,
+    ) -> Option<Steady>;
 
     /// Executes the commands of `next` until it returns none, with the clock of the flash stopped: a command
     /// takes no time, causes no wear and never fails. With a `depth` this many are outstanding at once, and
     /// times are ignored; otherwise each is submitted at its time, and the device is idle before. `next` gets
     /// the pages programmed so far. Returns the device's time and pending events; none if the device cannot
     /// be aged. A device that can implements [`Ages`](crate::ageing::Ages), and delegates to it.
-    fn age(&mut self, _next: Next<'_>, _depth: Option<u32>) -> Option<Agenda<Self::Event>> {
+    fn age(&mut self, _next: NextCommand<'_>, _depth: Option<u32>) -> Option<Agenda<Self::Event>> {
         None
     }
 
@@ -241,13 +246,13 @@ pub trait BlockDevice: State {
     fn audit(&self, elapsed: Duration);
 
     /// Progress of the oldest command; none if none is outstanding.
-    fn oldest(&self) -> Option<Oldest>;
+    fn oldest(&self) -> Option<OldestCommand>;
 
     /// The longest time for which a command may make no progress without a fault.
-    fn longest_wait(&self) -> Duration;
+    fn stall_limit(&self) -> Duration;
 
     /// Report of outstanding work and the causes of its waits, in lines of text.
-    fn what_waits(&self, now: Instant) -> String;
+    fn describe_outstanding(&self, now: Instant) -> String;
 
     /// Counts of the device at `now`.
     fn mark(&self, now: Instant) -> Self::Mark;
@@ -259,7 +264,7 @@ pub trait BlockDevice: State {
     fn metrics(&self, mark: &Self::Mark, now: Instant) -> Metrics;
 
     /// Charts of its designs for the time since `mark`, each with the name of the design.
-    fn charts(&self, _mark: &Self::Mark) -> Vec<(&'static str, Drawn)> {
+    fn charts(&self, _mark: &Self::Mark) -> Vec<(&'static str, ChartData)> {
         Vec::new()
     }
 
@@ -278,7 +283,7 @@ pub trait BlockDevice: State {
 
     /// Approximate upper limit, in bytes, for the longest field of its state, beyond what the source has.
     /// Chosen as the default: 16 MiB.
-    fn most_bytes(&self) -> u64 {
+    fn max_field_bytes(&self) -> u64 {
         1 << 24
     }
 
@@ -292,7 +297,7 @@ pub trait BlockDevice: State {
     ///
     /// # Errors
     /// Errors of the sink.
-    fn save(&self, agenda: &Agenda<Self::Event>, to: &mut dyn Sink) -> Result<(), Broken> {
+    fn save(&self, agenda: &Agenda<Self::Event>, to: &mut dyn Sink) -> Result<(), SnapshotError> {
         snapshot::save(self, agenda, to)
     }
 
@@ -302,7 +307,7 @@ pub trait BlockDevice: State {
     ///
     /// # Errors
     /// Errors of the source, and bytes that [`save`](Self::save) did not write for this configuration.
-    fn load(&mut self, from: &mut dyn Source) -> Result<Agenda<Self::Event>, Broken> {
-        snapshot::load(self, self.most_bytes(), from, Self::lengths, Self::check_loaded)
+    fn load(&mut self, from: &mut dyn Source) -> Result<Agenda<Self::Event>, SnapshotError> {
+        snapshot::load(self, self.max_field_bytes(), from, Self::lengths, Self::check_loaded)
     }
 }

@@ -80,7 +80,7 @@ id!(
 
 /// Completion of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Answer {
+pub struct Completion {
     /// Command.
     pub command: Command,
     /// Time from submission to completion.

@@ -8,12 +8,17 @@ mod streams;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Complaints, Duration};
-use wordline_nand::faults::{FaultFile, factory_bad_at_most};
+use wordline_nand::faults::{FaultFile, max_factory_bad};
 use wordline_nand::geometry::Layout;
 use wordline_nand::part::PartFile;
 use wordline_nand::{CellMode, Fault, Geometry, Locations, Part, Pool, Pools};
 
+pub use crate::blocks::mlc::TwoBitFile;
+pub use crate::blocks::slc_cache::SlcCacheFile;
+pub use crate::blocks::wear::WearFile;
+use crate::blocks::{ModeShare, ModeStreams, Streams};
 use crate::front::namespaces::{self, Namespace};
+pub use crate::gc::config::{FreeSpace, GcFile, Scope};
 use crate::map::block_map::config::BlockMapFile;
 use crate::map::checkpoint::{DiscardsAtCut, LowerPages, RecoveryFile};
 pub use crate::map::config::MappingFile;
@@ -27,12 +32,7 @@ use crate::policy::placement::PlacementKind;
 use crate::policy::router::RouterKind;
 use crate::policy::tuner::TunerKind;
 use crate::pools::{self, PoolFile};
-pub use crate::reclaim::config::{FreeSpace, GcFile, Scope};
 use crate::scheduling::SchedulingFile;
-pub use crate::space::slc_cache::SlcCacheFile;
-pub use crate::space::two_bit::TwoBitFile;
-pub use crate::space::wear::WearFile;
-use crate::space::{ModeShare, ModeStreams, Streams};
 
 pub use crate::cache::config::{BufferFile, BufferMode, BufferSpace};
 pub use crate::cache::protection::Protection;
@@ -223,7 +223,7 @@ impl DeviceFile {
         let logical_pages = most.min(namespaces::end(&namespaces).0.div_ceil(unit.0) as u32);
         let buffer_pages = self.buffer.pages(&pools, unit, &mut wrong);
         let cache_pages = self.buffer.cache_pages(unit, &mut wrong);
-        wrong.or_ok(()).map(|()| Config {
+        wrong.into_result(()).map(|()| Config {
             file: self,
             unit,
             pools,
@@ -267,7 +267,7 @@ impl DeviceFile {
             ftl.slc_cache.is_some() || !wants_cache,
             "ftl.slc_cache",
             "nothing",
-            "the settings of the cache that ftl.router, ftl.gc.background or a stream of a design is for",
+            "the SLC cache that ftl.router, ftl.gc.background or a stream of a design uses",
         );
         self.check_two_bit(wrong);
         if let Some((found, wanted)) = ftl.balancer.complaint() {
@@ -280,7 +280,7 @@ impl DeviceFile {
             !has_nothing_to_do,
             "ftl.balancer.policy",
             "stealing",
-            "none: with ftl.placement dynamic no page waits for a row of its own",
+            "none: with ftl.placement dynamic no page is statically allocated to a plane group",
         );
         if let Some((found, wanted)) = ftl.router.complaint() {
             wrong.add("ftl.router.window", found, wanted);
@@ -291,12 +291,12 @@ impl DeviceFile {
         let time = ftl.read_retry.time;
         wrong.require(time <= Duration::from_ms(1_000), "ftl.read_retry.time", time, "at most 1s");
         ftl.gc.check(self.streams(), wrong);
-        let (stop, least) = (ftl.gc.stop_at_free_blocks, self.least_stop(1));
+        let (stop, least) = (ftl.gc.stop_at_free_blocks, self.min_stop_watermark(1));
         wrong.require(
             stop >= least || stop < ftl.gc.start_below_free_blocks,
             "ftl.gc.stop_at_free_blocks",
             stop,
-            format!("at least {least}: the collector opens blocks in another mode while more are free than those kept for it"),
+            format!("at least {least}: GC opens blocks in another mode only while more are free than those kept for it"),
         );
         ftl.wear.check(wrong);
         ftl.scheduling.check("ftl.scheduling", wrong);
@@ -308,7 +308,7 @@ impl DeviceFile {
         let others = self.pools.iter().enumerate();
         let others = others.map(|(n, pool)| (format!("pools[{n}].layout.short_channels"), &pool.layout));
         for (key, layout) in std::iter::once(("layout.short_channels".into(), &self.layout)).chain(others) {
-            let wanted = "0: the homes of ftl.placement fixed go round channels that are alike";
+            let wanted = "0: static allocation of ftl.placement fixed requires channels that are alike";
             wrong.require(layout.short_channels == 0 || dynamic, &key, layout.short_channels, wanted);
         }
     }
@@ -374,14 +374,14 @@ impl DeviceFile {
         let logical = (all * (1.0 - self.ftl.over_provisioning.clamp(0.0, 1.0))) as u32;
         // GC needs one block more than the active ones.
         let streams = self.streams();
-        let at_work = Streams { suspended: 0, ..streams }.blocks_at_work() + 1;
+        let at_work = Streams { suspended: 0, ..streams }.active_blocks() + 1;
         let working_beside =
             |free: u32| at_work.max(free.saturating_add(2)).saturating_add(streams.suspended);
-        let working = working_beside(self.ftl.gc.left_free(None, None))
-            .saturating_add(self.blocks_for_modes(pools::EVERYTHING_IN));
+        let working = working_beside(self.ftl.gc.max_free_blocks(None, None))
+            .saturating_add(self.blocks_for_modes(pools::FALLBACK_POOL));
         let bad_of = |geometry: &Geometry| {
             let bad = (f64::from(geometry.blocks_per_plane) * self.ftl.factory_bad_blocks).ceil() as u32;
-            let by_rule = geometry.all_rows().map(|row| factory_bad_at_most(faults, geometry, row));
+            let by_rule = geometry.all_groups().map(|row| max_factory_bad(faults, geometry, row));
             bad + by_rule.max().unwrap_or(0)
         };
         let usable = |pool: &Pool, working: u32| {
@@ -402,12 +402,12 @@ impl DeviceFile {
         }
         let shares = pools::Shares::of(pools, logical, tables);
         for (n, own) in self.pools.iter().enumerate() {
-            let kept = self.ftl.gc.left_free(own.start_below_free_blocks, own.stop_at_free_blocks);
+            let kept = self.ftl.gc.max_free_blocks(own.start_below_free_blocks, own.stop_at_free_blocks);
             let working = working_beside(kept).saturating_add(self.blocks_for_modes(n + 1));
             shares.check(n, usable(pools.get(n + 1), working), wrong);
         }
         let (all_here, tables) =
-            (shares.in_pool(pools::EVERYTHING_IN), shares.tables_in(pools::EVERYTHING_IN));
+            (shares.in_pool(pools::FALLBACK_POOL), shares.tables_in(pools::FALLBACK_POOL));
         // This many logical pages fill the space together with their translation pages.
         let seen = most as f64 * f64::from(logical) / (all_here as f64).max(1.0);
         let least = 1.0 - seen / all;
@@ -454,7 +454,7 @@ impl Config {
     }
 
     /// Logical pages of a unit that leave the buffer together, in a device with several pools.
-    pub fn pages_of_a_sub_request(&self) -> u32 {
+    pub fn pages_per_sub_request(&self) -> u32 {
         let pages = |bytes: Bytes| (bytes.0 / self.unit.0) as u32;
         self.file.ftl.mapping.sub_request.map_or(self.pools.first().locations.per_program, pages)
     }
@@ -465,7 +465,7 @@ impl Config {
     }
 
     /// GC watermarks of a plane group of a pool: free blocks below which GC starts, and at which it stops.
-    pub fn cleaning_marks(&self, pool: usize) -> [u32; 2] {
+    pub fn gc_watermarks(&self, pool: usize) -> [u32; 2] {
         let gc = &self.file.ftl.gc;
         let own = pool.checked_sub(1).map(|n| &self.file.pools[n]);
         let start = own.and_then(|own| own.start_below_free_blocks).unwrap_or(gc.start_below_free_blocks);
@@ -475,7 +475,7 @@ impl Config {
 
     /// Mapping units of the first pool with coarse-grained mapping; none if it is mapped by page.
     pub fn mapped_units(&self) -> Option<u32> {
-        let units = || self.logical_pages.div_ceil(self.pages_of_a_sub_request());
+        let units = || self.logical_pages.div_ceil(self.pages_per_sub_request());
         self.file.ftl.mapping.whole_units.then(units)
     }
 
@@ -528,8 +528,7 @@ impl Config {
         }
         .filter(|_| !streams.are_none())?;
         let Pool { geometry, locations, .. } = self.pools.get(pool);
-        let (bits, page) =
-            (geometry.bits_per_cell(), locations.of_pages_side_by_side(geometry.planes_per_row));
+        let (bits, page) = (geometry.bits_per_cell(), locations.of_adjacent_pages(geometry.planes_per_row));
         Some(ModeShare {
             mode,
             streams,
@@ -537,7 +536,7 @@ impl Config {
             cost: page * bits,
             blocks,
             spare,
-            spare_above: self.cleaning_marks(pool)[0] as usize,
+            spare_above: self.gc_watermarks(pool)[0] as usize,
         })
     }
 }

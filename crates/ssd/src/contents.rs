@@ -16,7 +16,7 @@ use crate::map::LogicalPage;
 
 /// Deliberate faults that a checker of devices must find. They require debug assertions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mutant {
+pub enum InjectedFault {
     /// The RMW read of a partly written page is never done.
     RestNotRead,
     /// Data loss is not recorded.
@@ -33,7 +33,7 @@ pub enum Mutant {
     ChangesNotWritten,
 }
 
-impl Mutant {
+impl InjectedFault {
     /// All faults.
     pub const ALL: [Self; 7] = [
         Self::RestNotRead,
@@ -61,12 +61,12 @@ pub struct Contents {
     found: BTreeMap<RequestId, Vec<Content>>,
     /// Contents found by completed reads, by tag.
     answered: BTreeMap<u32, Vec<Content>>,
-    mutant: Option<Mutant>,
+    mutant: Option<InjectedFault>,
 }
 
 impl Contents {
     /// Contents with a deliberate fault, if given.
-    pub fn new(mutant: Option<Mutant>) -> Self {
+    pub fn new(mutant: Option<InjectedFault>) -> Self {
         Self { mutant, ..Self::default() }
     }
 
@@ -76,7 +76,7 @@ impl Contents {
     }
 
     /// Takes the contents that the completed read with this tag found, sector by sector.
-    pub fn take_answer(&mut self, tag: u32) -> Option<Vec<Content>> {
+    pub fn take_completed(&mut self, tag: u32) -> Option<Vec<Content>> {
         self.answered.remove(&tag)
     }
 
@@ -96,7 +96,7 @@ impl Contents {
     }
 
     /// Whether a deliberate fault is on.
-    pub(crate) fn has(&self, mutant: Mutant) -> bool {
+    pub(crate) fn has(&self, mutant: InjectedFault) -> bool {
         self.mutant == Some(mutant)
     }
 

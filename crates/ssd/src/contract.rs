@@ -41,7 +41,7 @@ const ROUNDS_RESTORED: u32 = 20;
 const READ_EVERY: u32 = 100;
 /// The longest time for which a command may make no progress: ten times what a small device takes to erase
 /// all of its blocks.
-const PATIENCE: Duration = Duration::from_ms(10_000);
+const STALL_LIMIT: Duration = Duration::from_ms(10_000);
 
 /// The disturbance to which a device is subjected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -154,7 +154,7 @@ pub fn try_once(
             let parts = parts(&config);
             let checked = parts.check(&config);
             let config = checked.unwrap_or_else(|wrong| {
-                panic!("the design: {wrong}{}", parts.designs.device_to_try(&config))
+                panic!("the design: {wrong}{}", parts.designs.contract_hint(&config))
             });
             Device::with(config, parts, Seed(seed))
         };
@@ -223,7 +223,7 @@ impl<'a> Host<'a> {
             if self.trial == Trial::Snapshots && self.random.below(60) == 0 {
                 self.save_and_restore(made);
             }
-            self.go_on();
+            self.run_to_completion();
             if round % 10 == 0 {
                 self.flush();
             }
@@ -271,13 +271,13 @@ impl<'a> Host<'a> {
             self.written[page as usize].extend(holds);
         }
         self.device.submit(command, &mut self.calendar);
-        self.check_answers();
+        self.check_decisions();
         command
     }
 
     /// Fails on an invalid decision of a design.
-    fn check_answers(&self) {
-        if let Some(wrong) = self.device.wrong_answer() {
+    fn check_decisions(&self) {
+        if let Some(wrong) = self.device.invalid_decision() {
             fail(&wrong.to_string());
         }
         if (self.has_failed)() {
@@ -286,29 +286,31 @@ impl<'a> Host<'a> {
     }
 
     /// Runs until all commands have completed.
-    fn go_on(&mut self) {
-        let mut watchdog = Watchdog::with_limit(PATIENCE, self.calendar.now());
+    fn run_to_completion(&mut self) {
+        let mut watchdog = Watchdog::with_limit(STALL_LIMIT, self.calendar.now());
         while self.device.outstanding() > 0 {
             self.step();
             let waits = watchdog.look(&self.device, self.calendar.now());
             waits.unwrap_or_else(|waits| fail(&waits));
         }
-        assert!(!self.device.is_read_only(), "the device came to its end of life");
+        assert!(!self.device.is_read_only(), "the device reached its end of life");
         assert!(self.device.answers().iter().all(|answer| !answer.failed), "a command failed");
-        self.device.forget_answers();
+        self.device.clear_completions();
     }
 
     fn step(&mut self) {
-        let Some(event) = self.calendar.advance() else { fail("commands wait and nothing will happen") };
+        let Some(event) = self.calendar.advance() else {
+            fail("commands are outstanding and no event is pending")
+        };
         self.device.handle(event, &mut self.calendar);
-        self.check_answers();
+        self.check_decisions();
     }
 
     /// Flushes: the data written last are durable, and so are discards if the device keeps them.
     fn flush(&mut self) {
         self.submit(Operation::Flush, 0, 0);
-        self.go_on();
-        let brings_back = self.device.config().brings_back();
+        self.run_to_completion();
+        let brings_back = self.device.config().discards_can_return();
         for may_hold in &mut self.may_hold {
             if !brings_back || may_hold.last() != Some(&ZEROES) {
                 may_hold.drain(..may_hold.len() - 1);
@@ -317,9 +319,9 @@ impl<'a> Host<'a> {
     }
 
     /// Whether a page may have this content after a power cut.
-    fn may_be_held(&self, page: usize, content: Content) -> bool {
+    fn may_be_found(&self, page: usize, content: Content) -> bool {
         let may_hold = &self.may_hold[page];
-        let comes_back = || may_hold.contains(&ZEROES) && self.device.config().brings_back();
+        let comes_back = || may_hold.contains(&ZEROES) && self.device.config().discards_can_return();
         may_hold.contains(&content) || comes_back() && self.written[page].contains(&content)
     }
 
@@ -338,7 +340,7 @@ impl<'a> Host<'a> {
 
     fn read(&mut self, page: u64) -> Vec<Content> {
         self.submit(Operation::Read, page, 1);
-        self.go_on();
+        self.run_to_completion();
         self.device.take_contents(self.tag).expect("contents are followed")
     }
 
@@ -350,7 +352,7 @@ impl<'a> Host<'a> {
             }
         }
         self.device.power_cut(self.calendar.now());
-        self.device.forget_answers();
+        self.device.clear_completions();
         self.calendar.clear();
         self.device.recover(&mut self.calendar);
         while !self.device.is_ready() {
@@ -358,7 +360,7 @@ impl<'a> Host<'a> {
         }
         for page in 0..self.may_hold.len() {
             let found = self.read(page as u64);
-            if found.iter().any(|content| *content != found[0] || !self.may_be_held(page, *content)) {
+            if found.iter().any(|content| *content != found[0] || !self.may_be_found(page, *content)) {
                 let may_hold = &self.may_hold[page];
                 fail(&format!("after a power cut page {page} holds {found:?}, wanted one of {may_hold:?}"));
             }
@@ -376,7 +378,7 @@ impl<'a> Host<'a> {
                 self.step();
             }
         }
-        self.device.forget_answers();
+        self.device.clear_completions();
         let saved = |device: &Device, agenda: &Agenda| {
             let mut bytes = Vec::new();
             device.save(agenda, &mut bytes).expect("a list takes everything");
@@ -392,14 +394,14 @@ impl<'a> Host<'a> {
         for _ in 0..ROUNDS_RESTORED {
             while self.device.outstanding() > 0 {
                 self.step();
-                let Some(event) = calendar.advance() else { fail("a restored device waits for nothing") };
+                let Some(event) = calendar.advance() else { fail("a restored device has no pending event") };
                 again.handle(event, &mut calendar);
                 if again.digest() != self.device.digest() {
                     fail("a restored device does something else than the one that was saved");
                 }
             }
-            self.device.forget_answers();
-            again.forget_answers();
+            self.device.clear_completions();
+            again.clear_completions();
             for (operation, first, pages) in self.draw_round() {
                 again.submit(self.submit(operation, first, pages), &mut calendar);
             }

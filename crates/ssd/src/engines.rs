@@ -4,15 +4,15 @@ use wordline_kernel::state;
 
 use crate::base::Base;
 use crate::cache::Cache;
+use crate::gc::Gc;
 use crate::map::Map;
-use crate::reclaim::Reclaim;
 
 /// State that the writer, the recovery and the front end work on. It has no methods of its own.
 pub(crate) struct Core {
     pub(crate) base: Base,
     pub(crate) map: Map,
     pub(crate) cache: Cache,
-    pub(crate) reclaim: Reclaim,
+    pub(crate) reclaim: Gc,
 }
 
 state!(Core { parts { base, map, cache, reclaim } });

@@ -32,15 +32,15 @@ impl TimeFactors {
 }
 
 /// Reason why times cannot be changed: the device has none of that kind.
-pub type Unchanged = &'static str;
+pub type UnscalableReason = &'static str;
 
 /// Reason of a device without a host link.
-pub(crate) const NO_LINK: Unchanged = "the device has no link to the host";
+pub(crate) const NO_LINK: UnscalableReason = "the device has no host link";
 /// Reason of a device below a host FTL, whose GC uses ordinary commands.
-pub(crate) const NO_GC: Unchanged =
+pub(crate) const NO_GC: UnscalableReason =
     "garbage collection is in the host, and the device does not tell its commands from others";
 
 /// Returns the reason if a factor changes times that do not exist.
-pub(crate) fn none_of(factor: Factor, reason: Unchanged) -> Result<(), Unchanged> {
+pub(crate) fn none_of(factor: Factor, reason: UnscalableReason) -> Result<(), UnscalableReason> {
     if factor == Factor::ONE { Ok(()) } else { Err(reason) }
 }

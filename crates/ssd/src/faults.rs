@@ -8,17 +8,17 @@ counters! {
     pub struct Faults {
         program_failures: "faults.program_failures", Count, "Program commands that failed in the pool.";
         erase_failures: "faults.erase_failures", Count, "Erase commands that failed in the pool.";
-        read_retries: "faults.read_retries", Count, "Reads of the pool that were tried again because pages could not be read.";
+        read_retries: "faults.read_retries", Count, "Reads of the pool that were retried because pages could not be read.";
         unreadable_pages: "faults.unreadable_pages", Pages, "Flash pages of the pool that no retry read.";
-        lost_pages: "faults.lost_pages", LogicalPages, "Logical pages in the pool of which something was lost.";
+        lost_pages: "faults.lost_pages", LogicalPages, "Logical pages in the pool with lost sectors.";
     }
 }
 
 /// Failure counters of the pools, by number. Pools after the last one with a failure are omitted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OfPools(Vec<Faults>);
+pub struct PoolFaults(Vec<Faults>);
 
-impl OfPools {
+impl PoolFaults {
     /// Mutable counters of the pool with this number.
     pub fn count(&mut self, pool: usize) -> &mut Faults {
         if self.0.len() <= pool {
@@ -46,7 +46,7 @@ mod tests {
 
     #[test]
     fn faults_are_those_since_a_look_at_which_some_pools_had_none() {
-        let mut faults = OfPools::default();
+        let mut faults = PoolFaults::default();
         faults.count(0).erase_failures = 1;
         let earlier = faults.clone();
         faults.count(0).erase_failures += 2;

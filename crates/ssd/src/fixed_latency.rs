@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Digest, Duration, Instant, Metrics, Schedule, Seed, state};
 
 use crate::ageing::Ages;
-use crate::block_device::{BlockDevice, Oldest, Programmed, Shape};
-use crate::command::{Answer, Command, Operation, SECTOR};
-use crate::device::{Content, Look, PowerCut, Recovered, Steady, ZEROES};
-use crate::factors::{TimeFactors, Unchanged, none_of};
+use crate::block_device::{BlockDevice, OldestCommand, Programmed, Shape};
+use crate::command::{Command, Completion, Operation, SECTOR};
+use crate::device::{Content, PowerCut, ProgressFn, Recovered, Steady, ZEROES};
+use crate::factors::{TimeFactors, UnscalableReason, none_of};
 use crate::metrics::Detail;
 use crate::snapshot::Agenda;
 use volatile::Volatile;
@@ -27,7 +27,7 @@ pub struct FixedLatency {
     next: u32,
     digest: Digest,
     recovered: bool,
-    answers: Vec<Answer>,
+    answers: Vec<Completion>,
     /// Sectors that cannot be read.
     unreadable: BTreeSet<u64>,
     /// Contents of written sectors, if they are followed.
@@ -126,7 +126,7 @@ impl FixedLatency {
             }
             Operation::Flush => {
                 if let Some(volatile) = &mut self.volatile {
-                    volatile.flush_over(number);
+                    volatile.finish_flush(number);
                 }
             }
             Operation::Compare => {}
@@ -191,14 +191,14 @@ impl BlockDevice for FixedLatency {
         self.next = number.wrapping_add(1);
         let is_flush = command.operation == Operation::Flush && self.failing != Some(Operation::Flush);
         if let (Some(volatile), true) = (&mut self.volatile, is_flush) {
-            volatile.flush_begins(number);
+            volatile.begin_flush(number);
         }
         self.under_way.insert(number, (command, calendar.now()));
         calendar.after(self.latency, Done(number));
     }
 
     /// Its latency counts as controller time.
-    fn change_times(&mut self, factors: &TimeFactors) -> Result<(), Unchanged> {
+    fn change_times(&mut self, factors: &TimeFactors) -> Result<(), UnscalableReason> {
         let TimeFactors { controller, read, program, erase, bus, gc, link } = *factors;
         self.latency = controller.of(self.latency);
         [read, program, erase, bus, gc, link]
@@ -230,14 +230,14 @@ impl BlockDevice for FixedLatency {
         }
         let refused = self.failing.take_if(|failing| *failing == command.operation).is_some();
         let failed = refused || !self.unreadable.is_empty() && self.fails(&command);
-        self.answers.push(Answer { command, latency, failed });
+        self.answers.push(Completion { command, latency, failed });
     }
 
-    fn answers(&self) -> &[Answer] {
+    fn answers(&self) -> &[Completion] {
         &self.answers
     }
 
-    fn forget_answers(&mut self) {
+    fn clear_completions(&mut self) {
         self.answers.clear();
     }
 
@@ -247,13 +247,13 @@ impl BlockDevice for FixedLatency {
 
     fn power_cut(&mut self, _now: Instant) -> PowerCut {
         let in_flight = std::mem::take(&mut self.under_way).into_values();
-        let unanswered: Vec<Command> = in_flight.map(|(command, _)| command).collect();
+        let incomplete: Vec<Command> = in_flight.map(|(command, _)| command).collect();
         if self.volatile.is_some() {
-            self.lose(&unanswered);
+            self.lose(&incomplete);
         }
         self.carried.clear();
         self.found.clear();
-        PowerCut { unanswered, ..PowerCut::default() }
+        PowerCut { incomplete, ..PowerCut::default() }
     }
 
     fn recover(&mut self, _calendar: &mut impl Schedule<Done>) {
@@ -268,11 +268,16 @@ impl BlockDevice for FixedLatency {
         self.recovered.then(Recovered::default)
     }
 
-    fn fill_while(&mut self, _fraction: f64, _look: Look<'_>) -> bool {
+    fn fill_while(&mut self, _fraction: f64, _look: ProgressFn<'_>) -> bool {
         true
     }
 
-    fn fill_steady_while(&mut self, _seed: Seed, _fraction: Option<f64>, _look: Look<'_>) -> Option<Steady> {
+    fn fill_steady_while(
+        &mut self,
+        _seed: Seed,
+        _fraction: Option<f64>,
+        _look: ProgressFn<'_>,
+    ) -> Option<Steady> {
         Some(Steady { overwritten: 0, amplification: None })
     }
 
@@ -282,17 +287,17 @@ impl BlockDevice for FixedLatency {
 
     fn audit(&self, _elapsed: Duration) {}
 
-    fn oldest(&self) -> Option<Oldest> {
+    fn oldest(&self) -> Option<OldestCommand> {
         let first = self.under_way.values().min_by_key(|(_, submitted)| *submitted);
-        first.map(|(command, submitted)| Oldest { submitted: *submitted, tag: command.tag, done: 0 })
+        first.map(|(command, submitted)| OldestCommand { submitted: *submitted, tag: command.tag, done: 0 })
     }
 
-    fn longest_wait(&self) -> Duration {
+    fn stall_limit(&self) -> Duration {
         self.latency * 2
     }
 
-    fn what_waits(&self, _now: Instant) -> String {
-        format!("{} commands wait for their time\n", self.outstanding())
+    fn describe_outstanding(&self, _now: Instant) -> String {
+        format!("{} commands are in flight\n", self.outstanding())
     }
 
     fn mark(&self, _now: Instant) {}
@@ -327,15 +332,15 @@ impl Ages for FixedLatency {
         false
     }
 
-    fn next_over(&mut self, _: &mut impl Schedule<Self::Event>) -> bool {
+    fn next_untimed_completion(&mut self, _: &mut impl Schedule<Self::Event>) -> bool {
         false
     }
 
-    fn hold_still(&mut self) {}
+    fn pause_gc(&mut self) {}
 
     fn start_clock(&mut self) {}
 
-    fn time_of_a_page(&self) -> Duration {
+    fn page_program_time(&self) -> Duration {
         Duration::ZERO
     }
 }

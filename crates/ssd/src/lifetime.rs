@@ -6,7 +6,7 @@
 
 /// Numbers from which the endurance used of a pool is computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Worn {
+pub struct PoolWear {
     /// Erases of all blocks.
     pub erases: u64,
     /// Number of blocks.
@@ -15,7 +15,7 @@ pub struct Worn {
     pub endurance: u32,
 }
 
-impl Worn {
+impl PoolWear {
     /// Endurance used (Centaur, equation 1): erases over all erases that the pool stands, 0 when new and 1
     /// when every block has reached its endurance on average. 0 for a pool without blocks.
     ///
@@ -41,20 +41,20 @@ impl Worn {
 
 /// Endurance used of a device (Centaur, equation 3): that of its most worn pool, at whose end the device
 /// ends.
-pub fn spent(pools: impl IntoIterator<Item = Worn>) -> f64 {
-    pools.into_iter().map(Worn::spent).fold(0.0, f64::max)
+pub fn spent(pools: impl IntoIterator<Item = PoolWear>) -> f64 {
+    pools.into_iter().map(PoolWear::spent).fold(0.0, f64::max)
 }
 
 /// Utilization of a pool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Fullness {
+pub struct Utilization {
     /// Valid pages, or other units of one size.
     pub valid: u64,
     /// Capacity in the same units.
     pub total: u64,
 }
 
-impl Fullness {
+impl Utilization {
     /// Fraction of valid data (Centaur, equation 2), from 0 to 1. 0 for a pool without pages.
     ///
     /// ```
@@ -82,8 +82,8 @@ mod tests {
     use super::*;
 
     /// Centaur, table 2: eight 2D chips of two planes against seven 3D dies whose planes are erased together.
-    const PLANAR: Worn = Worn { erases: 32_768, blocks: 8 * 2 * 2048, endurance: 60_000 };
-    const STACKED: Worn = Worn { erases: 10_059, blocks: 7 * 1437, endurance: 5_000 };
+    const PLANAR: PoolWear = PoolWear { erases: 32_768, blocks: 8 * 2 * 2048, endurance: 60_000 };
+    const STACKED: PoolWear = PoolWear { erases: 10_059, blocks: 7 * 1437, endurance: 5_000 };
 
     #[test]
     fn a_pool_whose_blocks_were_each_erased_once_has_spent_one_cycle() {
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn a_pool_without_anything_has_spent_nothing_and_holds_nothing() {
-        assert_eq!((Worn::default().spent(), Fullness::default().share()), (0.0, 0.0));
+        assert_eq!((PoolWear::default().spent(), Utilization::default().share()), (0.0, 0.0));
     }
 
     #[test]

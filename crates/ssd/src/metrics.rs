@@ -3,7 +3,7 @@
 
 mod detail;
 
-use wordline_kernel::chart::Drawn;
+use wordline_kernel::chart::ChartData;
 use wordline_kernel::metrics::{Unit, Value};
 use wordline_kernel::{Duration, Instant, Metric, Metrics};
 use wordline_nand::{DieTimes, EnergyReport};
@@ -16,7 +16,7 @@ use crate::device::{SubRequestCounts, Totals, WriteBack};
 use crate::faults::Faults;
 use crate::flash::Counts;
 use crate::front::Front;
-use crate::lifetime::{Worn, write_amplification};
+use crate::lifetime::{PoolWear, write_amplification};
 use crate::writer::Writer;
 
 /// Counts of a device at a point in time.
@@ -26,7 +26,7 @@ pub struct Mark {
     flash: Counts,
     /// By pool.
     energy: Vec<EnergyReport>,
-    worn: Vec<Worn>,
+    worn: Vec<PoolWear>,
     /// Pages programmed in each pool.
     programs: Vec<u64>,
     sub_requests: SubRequestCounts,
@@ -39,7 +39,7 @@ pub struct Mark {
     /// Metrics of designs.
     designs: Vec<(&'static Metric, Value)>,
     /// Charts of designs, and the time.
-    charts: Vec<(&'static str, Drawn)>,
+    charts: Vec<(&'static str, ChartData)>,
     at: Instant,
 }
 
@@ -84,7 +84,7 @@ struct Since<'a> {
     totals: Totals,
     flash: Counts,
     joules: f64,
-    worn: Vec<Worn>,
+    worn: Vec<PoolWear>,
     programs: u64,
     sent: SubRequestCounts,
 }
@@ -141,7 +141,7 @@ impl<'a> Since<'a> {
     }
 
     /// A count for each lookup of the map; none without lookups.
-    fn per_look_up(&self, count: u64) -> Value {
+    fn per_lookup(&self, count: u64) -> Value {
         let look_ups = self.totals.map_hits + self.totals.map_misses;
         (look_ups > 0).then(|| count as f64 / look_ups as f64).into()
     }
@@ -180,13 +180,13 @@ const DERIVED: &[Derived] = &[
     derived(
         "flash.pages_consumed_by_host",
         Unit::LogicalPages,
-        "The part of it that pages of the host and padding took.",
+        "Of these, by host pages and padding.",
         |d| (d.totals.host_programs + d.totals.padding - d.totals.reprogrammed).into(),
     ),
     derived(
         "flash.pages_consumed_by_relocation",
         Unit::LogicalPages,
-        "The part of it that pages took which moved: those of garbage collection, and those that went with pages of the host.",
+        "Of these, by relocated pages: of garbage collection, and programmed together with host pages.",
         |d| (d.totals.gc_programs + d.totals.unit_programs).into(),
     ),
     derived(
@@ -198,7 +198,7 @@ const DERIVED: &[Derived] = &[
     derived(
         "flash.gc_moving_victims",
         Unit::BlockSets,
-        "Blocks that were erased after pages of them had been moved.",
+        "Blocks erased after relocation of valid pages.",
         |d| d.totals.erases.saturating_sub(d.totals.gc_empty_victims).into(),
     ),
     derived("flash.erases", Unit::Blocks, "Blocks erased.", |d| d.blocks_erased().into()),
@@ -228,13 +228,13 @@ const DERIVED: &[Derived] = &[
         |d| d.bytes(d.totals.translation_programs),
     ),
     derived("flash.map_hit_ratio", Unit::Fraction, "Hits of all lookups; null without any.", |d| {
-        d.per_look_up(d.totals.map_hits)
+        d.per_lookup(d.totals.map_hits)
     }),
     derived(
         "flash.translation_reads_per_lookup",
         Unit::Ratio,
         "Pages read for translation pages, for each lookup of the map; null without any.",
-        |d| d.per_look_up(d.totals.translation_reads),
+        |d| d.per_lookup(d.totals.translation_reads),
     ),
     derived(
         "flash.effective_spare",
@@ -249,7 +249,7 @@ const DERIVED: &[Derived] = &[
         "Valid data at the end as a part of all flash, bad blocks included. Centaur's equation 2.",
         |d| d.base.fullness().share().into(),
     ),
-    derived("faults.grown_bad_blocks", Unit::Blocks, "Blocks that went out of use during the run.", |d| {
+    derived("faults.grown_bad_blocks", Unit::Blocks, "Blocks retired during the run.", |d| {
         d.grown_bad_blocks().into()
     }),
     derived(
@@ -295,16 +295,16 @@ const OF_POOLS: &[Derived] = &[
     derived(
         "sub_requests.turned_away",
         Unit::Count,
-        "Times that a pool had no room, and the first one took what was meant for it.",
+        "Sub-requests that the first pool took because their own pool was full.",
         |d| d.sent.turned_away.into(),
     ),
-    derived("sub_requests.stolen", Unit::Count, "Taken from the first pool's queue for another pool.", |d| {
+    derived("sub_requests.stolen", Unit::Count, "Stolen from the first pool's queue by another pool.", |d| {
         d.sent.stolen.into()
     }),
     derived(
         "sub_requests.migrated_units",
         Unit::Count,
-        "Units that moved to the first pool because a victim of another held some of them.",
+        "Units migrated to the first pool because a victim of another pool held some of their pages.",
         |d| d.sent.migrated.into(),
     ),
     derived(
@@ -316,8 +316,8 @@ const OF_POOLS: &[Derived] = &[
     derived(
         "sub_requests.condition_bytes",
         Unit::Bytes,
-        "The size from which on sub-requests go to the first pool, at the end; null where sizes do not decide.",
-        |d| d.base.policies.least_of_first().map(|size| size.0).into(),
+        "The smallest size of sub-requests to the first pool, at the end; null where sizes do not decide.",
+        |d| d.base.policies.min_size_for_first_pool().map(|size| size.0).into(),
     ),
 ];
 
@@ -360,12 +360,13 @@ pub(crate) fn since(base: &Base, writer: &Writer, mark: &Mark, now: Instant) -> 
 }
 
 /// The charts of designs for the time since `mark`.
-pub(crate) fn charts_since(base: &Base, mark: &Mark) -> Vec<(&'static str, Drawn)> {
-    let before = |design: &str, drawn: &Drawn| {
-        let of_before = |(other, before): &&(&str, Drawn)| *other == design && before.chart == drawn.chart;
+pub(crate) fn charts_since(base: &Base, mark: &Mark) -> Vec<(&'static str, ChartData)> {
+    let before = |design: &str, drawn: &ChartData| {
+        let of_before =
+            |(other, before): &&(&str, ChartData)| *other == design && before.chart == drawn.chart;
         mark.charts.iter().find(of_before).map(|(_, before)| before)
     };
-    let since = |(design, drawn): (&'static str, Drawn)| {
+    let since = |(design, drawn): (&'static str, ChartData)| {
         let before = before(design, &drawn);
         (design, drawn.since(mark.at, before))
     };

@@ -4,9 +4,10 @@ use wordline_kernel::{Bytes, Column, Complaints, Seed, state};
 use wordline_nand::{CellMode, Layers, Pool};
 
 use crate::Config;
-use crate::design::{Combination, Demands, Designs, Seam};
+use crate::design::{Combination, Demands, Designs, ExtensionPoint};
 use crate::flash::Flash;
-use crate::map::block_map::ByBlock;
+use crate::gc::config::Scope;
+use crate::map::block_map::LogicalBlockPlacement;
 use crate::policy::background::Background;
 use crate::policy::balancer::Balancer;
 use crate::policy::destage::Destage;
@@ -21,7 +22,6 @@ use crate::policy::router::Router;
 use crate::policy::tuner::Tuner;
 use crate::policy::victim::VictimPolicy;
 use crate::policy::wear::WearLeveller;
-use crate::reclaim::config::Scope;
 
 /// Policies of a device. A design takes those of the configuration and replaces some of them: `Parts {
 /// victim: Box::new(MyVictim), ..base }`.
@@ -62,7 +62,7 @@ impl Parts {
     /// Policies of a configuration.
     pub fn of(config: &Config) -> Self {
         let ftl = &config.file.ftl;
-        let blocks = |row| config.pools.of_row(row).geometry.blocks_per_plane;
+        let blocks = |row| config.pools.of_group(row).geometry.blocks_per_plane;
         let blocks = Column::from_fn(config.pools.rows() as usize, blocks);
         Self {
             destage: config.file.buffer.destage.build(),
@@ -114,20 +114,20 @@ impl Parts {
         self.check_homes(&mut wrong);
         self.check_router(config, &mut wrong);
         self.check_frontier(config, &mut wrong);
-        wrong.or_ok(())?;
+        wrong.into_result(())?;
         file.check()
     }
 
     /// Checks the router beside a design that selects pools: it may distinguish streams of the first pool,
     /// but no pools.
     fn check_router(&self, config: &Config, wrong: &mut Complaints) {
-        let routing = self.designs.answering(Seam::Pool);
+        let routing = self.designs.answering(ExtensionPoint::Pool);
         let in_first = (0..self.router.streams()).all(|stream| self.router.pool(stream) == 0);
         wrong.require(
             routing.is_empty() || in_first,
             "ftl.router.policy",
             format!("{} beside the design {}", name_of(&config.file.ftl.router), routing.join(" and ")),
-            "one that tells no pools apart: the design says which pool a page goes to",
+            "one that distinguishes no pools: the design selects the pool of a page",
         );
     }
 
@@ -135,14 +135,14 @@ impl Parts {
     /// open blocks, or suspended ones, need blocks that are collected one by one.
     fn check_frontier(&self, config: &Config, wrong: &mut Complaints) {
         for pool in 0..config.pools.count() {
-            let Some((name, needs)) = self.designs.asked(Seam::Frontier, pool) else { continue };
+            let Some((name, needs)) = self.designs.asked(ExtensionPoint::Frontier, pool) else { continue };
             let Pool { part, geometry, .. } = config.pools.get(pool);
             let shape = WordLines::of(part, geometry);
             let in_one_shot = geometry.bits_per_cell() == 1 || part.geometry.one_shot;
             wrong.require(
                 in_one_shot && shape.count() * geometry.bits_per_cell() == geometry.pages_per_block,
                 "designs",
-                format!("{name}, which answers `frontier`, with the part {} in pool {pool}", part.name),
+                format!("{name}, which decides `frontier`, with the part {} in pool {pool}", part.name),
                 "a part that programs a word line in one shot, with as many word lines in each layer",
             );
             let suspends =
@@ -164,12 +164,12 @@ impl Parts {
 
     /// Checks that no design selects plane groups under static allocation.
     fn check_homes(&self, wrong: &mut Complaints) {
-        let placing = self.designs.answering(Seam::Place);
+        let placing = self.designs.answering(ExtensionPoint::Place);
         wrong.require(
             !self.placement.has_homes() || placing.is_empty(),
             "ftl.placement.policy",
             format!("a fixed placement beside the design {}", placing.join(" and ")),
-            "dynamic: the design answers `place`, and pages with a fixed place are not asked for",
+            "dynamic: the design decides `place`, which static allocation never asks for",
         );
     }
 }
@@ -192,7 +192,7 @@ pub(crate) struct Policies {
 }
 
 /// Policies and designs to query, and the flash that they may look at.
-pub(crate) type Asks<'a> = (&'a Flash, &'a mut Policies);
+pub(crate) type QueryContext<'a> = (&'a Flash, &'a mut Policies);
 
 /// Policies that belong to an engine.
 pub(crate) struct Inner {
@@ -206,9 +206,11 @@ pub(crate) struct Inner {
 
 impl Parts {
     /// With block-level mapping, gives all pages of a logical block the same plane group.
-    pub(crate) fn with_homes(self, config: &Config) -> Self {
+    pub(crate) fn with_block_placement(self, config: &Config) -> Self {
         match config.file.ftl.mapping.block {
-            Some(_) => Self { placement: Box::new(ByBlock::new(self.placement, config)), ..self },
+            Some(_) => {
+                Self { placement: Box::new(LogicalBlockPlacement::new(self.placement, config)), ..self }
+            }
             None => self,
         }
     }
@@ -216,11 +218,11 @@ impl Parts {
     /// Splits the policies into those that the device queries itself and those of engines. Under dynamic
     /// allocation with a single pool there is nothing to balance.
     pub(crate) fn split(mut self, config: &Config, seed: Seed) -> (Policies, Inner) {
-        self.destage.draws_from(seed.stream("ssd.destage", 0));
+        self.destage.set_random(seed.stream("ssd.destage", 0));
         let pools = config.pools.count();
         let others = config.file.pools.iter().map(|file| file.frontier.build());
         let balances = (self.placement.has_homes() || pools > 1) && self.balancer.is_on();
-        let rests = self.background.rests_after().is_some();
+        let rests = self.background.idle_delay().is_some();
         let policies = Policies {
             designs: Designs::new(self.designs, &*self.router, &*self.relocator, pools, seed),
             router: self.router,
@@ -252,8 +254,8 @@ impl Policies {
 
     /// Smallest size of a written unit that goes to the first of several pools, if sizes decide: the current
     /// one.
-    pub(crate) fn least_of_first(&self) -> Option<Bytes> {
-        self.designs.least_of_first().or_else(|| self.router.least_of_first())
+    pub(crate) fn min_size_for_first_pool(&self) -> Option<Bytes> {
+        self.designs.min_size_for_first_pool().or_else(|| self.router.min_size_for_first_pool())
     }
 }
 

@@ -7,16 +7,16 @@ use wordline_nand::geometry::Layout;
 use wordline_nand::part::PartFile;
 use wordline_nand::{CellMode, Locations, Pool, Pools};
 
+use crate::blocks::mlc::TwoBitFile;
+use crate::blocks::slc_cache::SlcCacheFile;
 use crate::config::DeviceFile;
-use crate::lifetime::{Fullness, Worn};
+use crate::lifetime::{PoolWear, Utilization};
 use crate::policy::balancer::BalancerKind;
 use crate::policy::frontier::FrontierKind;
 use crate::policy::name_of;
 use crate::policy::placement::PlacementKind;
 use crate::policy::relocator::RelocatorKind;
 use crate::policy::router::RouterKind;
-use crate::space::slc_cache::SlcCacheFile;
-use crate::space::two_bit::TwoBitFile;
 
 /// Configuration of a pool of dies beside the first one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -52,9 +52,9 @@ pub struct PoolFile {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolState {
     /// Wear.
-    pub worn: Worn,
+    pub worn: PoolWear,
     /// Valid data, in logical pages.
-    pub fullness: Fullness,
+    pub fullness: Utilization,
 }
 
 impl PoolState {
@@ -146,7 +146,7 @@ fn one(file: &PoolFile, pools: &Pools, unit: Bytes) -> Result<Pool, Complaints> 
         ),
     );
     let Some(locations) = locations else { return Err(wrong) };
-    wrong.or_ok(Pool { part, geometry, locations })
+    wrong.into_result(Pool { part, geometry, locations })
 }
 
 /// Adds complaints about features that exclude several pools, or require them.
@@ -165,7 +165,7 @@ pub fn check(file: &DeviceFile, pools: &Pools, unit: Bytes, wrong: &mut Complain
             name_of(&ftl.gc.relocator),
         ),
     ] {
-        wrong.require(several || !wants, key, found, "what a single pool has: this wants [[pools]]");
+        wrong.require(several || !wants, key, found, "the value for a single pool: this requires [[pools]]");
     }
     if !several {
         return;
@@ -186,7 +186,7 @@ pub fn check(file: &DeviceFile, pools: &Pools, unit: Bytes, wrong: &mut Complain
         false => piece >= unit && piece.0.is_multiple_of(unit.0) && piece <= Bytes::mib(16),
     };
     let wanted = match ftl.mapping.whole_units {
-        true => format!("what a program of the first pool writes ({per_program}), which whole units are"),
+        true => format!("a program of the first pool ({per_program}), the size of whole units"),
         false => format!("a multiple of ftl.mapping.unit ({unit}), up to 16MiB"),
     };
     wrong.require(fits, "ftl.mapping.sub_request", piece, wanted);
@@ -204,17 +204,17 @@ fn check_modes(file: &DeviceFile, n: usize, pool: &Pool, wrong: &mut Complaints)
             !file.writes_in(n + 1, CellMode::Slc),
             &key,
             "nothing",
-            "how many blocks are for the streams in SLC mode that a design has in this pool",
+            "the number of blocks for a design's streams in SLC mode in this pool",
         ),
     }
     let key = format!("pools[{n}].two_bit");
     match &file.pools[n].two_bit {
         Some(two_bit) => two_bit.check(&key, file.again(), pool, wrong),
         None => wrong.require(
-            !file.writes_in(n + 1, CellMode::TwoBit),
+            !file.writes_in(n + 1, CellMode::Mlc),
             &key,
             "nothing",
-            "how many blocks are for the streams in the two-bit mode that a design has in this pool",
+            "the number of blocks for a design's streams in MLC mode in this pool",
         ),
     }
 }
@@ -226,7 +226,7 @@ fn check_beside(file: &DeviceFile, wrong: &mut Complaints) {
         ftl.mapping.whole_units || ftl.gc.relocator != RelocatorKind::ValidShare {},
         "ftl.gc.relocator.policy",
         "valid-share",
-        "another: it moves whole units, which wants ftl.mapping.whole_units",
+        "another: it moves whole units, which requires ftl.mapping.whole_units",
     );
     let slc = ftl.slc_cache.as_ref();
     for (key, is_wrong, found, wanted) in [
@@ -234,25 +234,25 @@ fn check_beside(file: &DeviceFile, wrong: &mut Complaints) {
             "ftl.placement.policy",
             ftl.placement != PlacementKind::Dynamic {} && ftl.mapping.whole_units,
             name_of(&ftl.placement),
-            "dynamic, with ftl.mapping.whole_units: a unit is one program, and its pages would have their places in several rows",
+            "dynamic, with ftl.mapping.whole_units: a unit is one program, and its pages would be allocated to several plane groups",
         ),
         (
             "ftl.balancer.policy",
             matches!(ftl.balancer, BalancerKind::Stealing { .. }),
             name_of(&ftl.balancer),
-            "none or valid-share: rows that take over what waits for others are of one pool",
+            "none or valid-share: work stealing among plane groups is within one pool",
         ),
         (
             "ftl.slc_cache",
             slc.is_some() && ftl.mapping.whole_units,
             slc.map_or_else(String::new, |slc| format!("a cache of {} blocks", slc.blocks)),
-            "none, with ftl.mapping.whole_units: a unit is what one program writes, and would take one for each bit of a cell in SLC mode",
+            "none, with ftl.mapping.whole_units: a unit is one program, and would take one for each bit of a cell in SLC mode",
         ),
         (
             "ftl.two_bit",
             ftl.two_bit.is_some() && ftl.mapping.whole_units,
             ftl.two_bit.map_or_else(String::new, |two_bit| format!("{} blocks", two_bit.blocks)),
-            "none, with ftl.mapping.whole_units: a unit is what one program writes, and would take two with two bits a cell",
+            "none, with ftl.mapping.whole_units: a unit is one program, and would take two with two bits a cell",
         ),
     ] {
         wrong.require(!is_wrong, key, found, format!("{wanted}, beside [[pools]]"));
@@ -269,7 +269,7 @@ pub struct Shares {
 }
 
 /// The pool that takes all pages for which the others have no space.
-pub const EVERYTHING_IN: usize = 0;
+pub const FALLBACK_POOL: usize = 0;
 
 impl Shares {
     /// The shares of this many logical pages and table pages.
@@ -289,7 +289,7 @@ impl Shares {
 
     /// Pages for which a pool must have space.
     pub fn in_pool(&self, pool: usize) -> u64 {
-        self.tables_in(pool) + if pool == EVERYTHING_IN { self.logical } else { 0 }
+        self.tables_in(pool) + if pool == FALLBACK_POOL { self.logical } else { 0 }
     }
 
     /// Whether pools with this space are sufficient.
@@ -314,30 +314,30 @@ fn check_collection(file: &DeviceFile, n: usize, pool: &Pool, wrong: &mut Compla
     let (own, gc, streams) = (&file.pools[n], &file.ftl.gc, file.streams());
     let [at_start, at_stop] = ["start_below", "stop_at"].map(|key| format!("pools[{n}].{key}_free_blocks"));
     let start = own.start_below_free_blocks.unwrap_or(gc.start_below_free_blocks);
-    let kept = streams.kept_blocks();
+    let kept = streams.reserved_blocks();
     wrong.require(
         start as usize > kept,
         &at_start,
         start,
-        format!("at least {}: {kept} blocks are kept for the collector", kept + 1),
+        format!("at least {}: {kept} blocks are reserved for GC", kept + 1),
     );
     if let Some(stop) = own.stop_at_free_blocks {
         let wanted = format!("at least {at_start} ({start})");
         wrong.require(stop >= start, &at_stop, stop, wanted);
     }
     let stop = own.stop_at_free_blocks.unwrap_or(gc.stop_at_free_blocks).max(start);
-    let least = file.least_stop(1 << (n + 1));
+    let least = file.min_stop_watermark(1 << (n + 1));
     wrong.require(
         stop >= least,
         &at_stop,
         stop,
-        format!("at least {least}: the collector opens blocks in another mode while more are free than those kept for it"),
+        format!("at least {least}: GC opens blocks in another mode only while more are free than those kept for it"),
     );
     let blocks = pool.geometry.blocks_per_plane;
     // As in the first pool: two blocks are active beside those that are kept free, and one must be left for
     // data.
     let most = blocks.saturating_sub(3);
     let key = if own.stop_at_free_blocks.is_some() { at_stop } else { at_start };
-    let wanted = format!("at most {most}, of the {blocks} blocks of a row of planes");
+    let wanted = format!("at most {most}, of the {blocks} blocks of a plane group");
     wrong.require(stop <= most, &key, stop, wanted);
 }

@@ -81,7 +81,7 @@ impl SchedulingFile {
             [("suspend_programs", self.suspend_programs), ("suspend_erases", self.suspend_erases)]
         {
             let wanted = format!(
-                "false, or {table}.read_priority = true: what is suspended is so for reads that go first"
+                "false, or {table}.read_priority = true: commands are suspended for prioritized reads"
             );
             wrong.require(!suspends || self.read_priority, &format!("{table}.{key}"), suspends, wanted);
         }

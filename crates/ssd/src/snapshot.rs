@@ -5,7 +5,7 @@
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use wordline_kernel::snapshot::{Broken, Reader, Sink, Source, State, Writer};
+use wordline_kernel::snapshot::{Reader, Sink, SnapshotError, Source, State, Writer};
 use wordline_kernel::{Calendar, Duration, Instant};
 
 use crate::Event;
@@ -22,7 +22,7 @@ pub(crate) fn save<E: Serialize>(
     device: &(impl State + ?Sized),
     agenda: &Agenda<E>,
     to: &mut dyn Sink,
-) -> Result<(), Broken> {
+) -> Result<(), SnapshotError> {
     let mut to = Writer::new(to);
     to.value(AGENDA, agenda)?;
     to.part(DEVICE, device)
@@ -36,10 +36,10 @@ pub(crate) fn load<D: State + ?Sized, E: Copy + DeserializeOwned>(
     from: &mut dyn Source,
     lengths: impl Fn(&D) -> Vec<usize>,
     check: impl FnOnce(&D, &Agenda<E>) -> Result<(), String>,
-) -> Result<Agenda<E>, Broken> {
+) -> Result<Agenda<E>, SnapshotError> {
     let mut from = Reader::within(from, most);
     let agenda: Agenda<E> = from.value(AGENDA)?;
-    let wrong = |why: &str| Err(Broken::Value { name: AGENDA, why: why.into() });
+    let wrong = |why: &str| Err(SnapshotError::InvalidValue { name: AGENDA, why: why.into() });
     if !agenda.is_in_order() {
         return wrong("its events are not in order");
     }
@@ -48,7 +48,7 @@ pub(crate) fn load<D: State + ?Sized, E: Copy + DeserializeOwned>(
     }
     let before = lengths(device);
     from.part(DEVICE, device)?;
-    let wrong = |why: String| Broken::State { why };
+    let wrong = |why: String| SnapshotError::Inconsistent { why };
     if lengths(device) != before {
         return Err(wrong("lists of other lengths than the device has".into()));
     }

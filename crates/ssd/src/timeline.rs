@@ -3,20 +3,20 @@
 use wordline_kernel::Instant;
 use wordline_nand::Span;
 
-use crate::command::{Answer, RequestId};
+use crate::command::{Completion, RequestId};
 use crate::flash::DieCommand;
 
 /// Work of a device since the last query.
 #[derive(Clone, Debug, Default)]
 pub struct Recorded {
     /// Completed requests, in the order of completion.
-    pub requests: Vec<AnsweredRequest>,
+    pub requests: Vec<TimelineRequest>,
     /// Completed die commands, in the order of their ends.
     pub commands: Vec<DieCommand>,
     /// Stages of commands that began, in that order, each with the channel of its die.
     pub stages: Vec<(Span, u32)>,
     /// Occupancy of the device at each completion.
-    pub levels: Vec<Levels>,
+    pub levels: Vec<OccupancySample>,
     /// Channels and dies of each device of an array, numbered over all devices; of another device only its
     /// own.
     pub devices: Vec<Tracks>,
@@ -57,18 +57,18 @@ impl Recorded {
 
 /// A completed request.
 #[derive(Clone, Copy, Debug)]
-pub struct AnsweredRequest {
+pub struct TimelineRequest {
     /// Number by which die commands refer to it; it is reused.
     pub id: RequestId,
     /// Time of submission.
     pub submitted: Instant,
     /// The request, and its latency.
-    pub answer: Answer,
+    pub answer: Completion,
 }
 
 /// Occupancy of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Levels {
+pub struct OccupancySample {
     /// Time of the measurement.
     pub at: Instant,
     /// Pages in the write buffer.

@@ -73,9 +73,9 @@ impl Component {
 
 /// Time that one command spent on flash and waiting for it, by component: from [`Component::Mapping`] on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Spent([u64; COMPONENTS - OUTSIDE]);
+pub struct FlashTime([u64; COMPONENTS - OUTSIDE]);
 
-impl Spent {
+impl FlashTime {
     /// Sets a component.
     #[inline]
     pub fn set(&mut self, component: Component, time: Duration) {
@@ -118,7 +118,7 @@ pub struct CommandTimes {
 impl CommandTimes {
     /// Adds a command.
     #[inline]
-    pub fn add(&mut self, spent: &Spent) {
+    pub fn add(&mut self, spent: &FlashTime) {
         self.commands += 1;
         self.spent.iter_mut().zip(spent.0).for_each(|(sum, ps)| *sum += u128::from(ps));
     }

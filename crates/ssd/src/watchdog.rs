@@ -5,7 +5,7 @@ use std::fmt::{self, Write};
 use wordline_kernel::{Duration, Instant};
 use wordline_nand::Pool;
 
-use crate::block_device::{BlockDevice, Oldest};
+use crate::block_device::{BlockDevice, OldestCommand};
 use crate::config::Config;
 use crate::engines::Core;
 use crate::front::{Front, Request};
@@ -16,14 +16,14 @@ use crate::writer::Writer;
 pub struct Watchdog {
     limit: Duration,
     looked: Instant,
-    oldest: Option<Oldest>,
+    oldest: Option<OldestCommand>,
 }
 
 impl Watchdog {
     /// Watchdog that allows a command of such a device to stand still for [as long as it
-    /// may](BlockDevice::longest_wait).
+    /// may](BlockDevice::stall_limit).
     pub fn of(device: &impl BlockDevice, now: Instant) -> Self {
-        Self::with_limit(device.longest_wait(), now)
+        Self::with_limit(device.stall_limit(), now)
     }
 
     /// Watchdog that allows a command to stand still for `limit`.
@@ -35,7 +35,7 @@ impl Watchdog {
     /// made no progress for the limit: the pending work and the causes of its waits.
     ///
     /// # Errors
-    /// Text of [`BlockDevice::what_waits`].
+    /// Text of [`BlockDevice::describe_outstanding`].
     pub fn look(&mut self, device: &impl BlockDevice, now: Instant) -> Result<(), String> {
         if now - self.looked < self.limit {
             return Ok(());
@@ -43,7 +43,10 @@ impl Watchdog {
         let oldest = device.oldest();
         if oldest.is_some() && oldest == self.oldest {
             let since = now - self.looked;
-            return Err(format!("no progress in {since} of simulated time\n{}", device.what_waits(now)));
+            return Err(format!(
+                "no progress in {since} of simulated time\n{}",
+                device.describe_outstanding(now)
+            ));
         }
         (self.looked, self.oldest) = (now, oldest);
         Ok(())
@@ -55,7 +58,7 @@ impl Config {
     /// erases all its blocks, or while a single die writes the whole buffer, each time with as many reads in
     /// between as the scheduling allows; at least ten minutes. Chosen: no command waits for more work of one
     /// die, and hosts abort a command after half a minute.
-    pub(crate) fn longest_wait(&self) -> Duration {
+    pub(crate) fn stall_limit(&self) -> Duration {
         let passing = u64::from(self.file.ftl.scheduling.reads_in_a_row) + 1;
         let of_pool = |pool: &Pool| {
             let Pool { part, geometry, locations, .. } = pool;
@@ -79,8 +82,8 @@ impl Config {
 const LINES: usize = 16;
 
 /// Progress of the command that was submitted first; commands in progress go before queued ones.
-pub(crate) fn oldest_command(front: &Front) -> Option<Oldest> {
-    front.oldest().map(|Request { submitted, command, parts, next_page, .. }| Oldest {
+pub(crate) fn oldest_command(front: &Front) -> Option<OldestCommand> {
+    front.oldest().map(|Request { submitted, command, parts, next_page, .. }| OldestCommand {
         submitted: *submitted,
         tag: command.tag,
         done: u64::from(*parts) << 32 | u64::from(*next_page),
@@ -88,21 +91,27 @@ pub(crate) fn oldest_command(front: &Front) -> Option<Oldest> {
 }
 
 /// Pending work of each engine of an SSD, and the causes of its waits.
-pub(crate) fn what_waits(core: &Core, writer: &Writer, front: &Front, now: Instant) -> String {
+pub(crate) fn describe_outstanding(core: &Core, writer: &Writer, front: &Front, now: Instant) -> String {
     let mut text = String::new();
-    tell(core, writer, front, now, &mut text).expect("a text takes everything");
+    describe(core, writer, front, now, &mut text).expect("a text takes everything");
     text
 }
 
-fn tell(core: &Core, writer: &Writer, front: &Front, now: Instant, out: &mut String) -> fmt::Result {
+fn describe(core: &Core, writer: &Writer, front: &Front, now: Instant, out: &mut String) -> fmt::Result {
     let Core { base, map, cache, reclaim } = core;
-    front.tell(now, LINES, |id| cache.is_stalled(id), out)?;
-    out.push_str(&cache.tell(base));
-    writer.tell(LINES, out)?;
-    out.push_str(&map.tell());
-    base.tell(now, LINES, out)?;
+    front.describe(now, LINES, |id| cache.is_stalled(id), out)?;
+    out.push_str(&cache.describe(base));
+    writer.describe(LINES, out)?;
+    out.push_str(&map.describe());
+    base.describe(now, LINES, out)?;
     let pools = base.config.pools.iter();
-    pools.flat_map(|pool| pool.geometry.all_rows().take(LINES)).try_for_each(|row| {
-        writeln!(out, "{}; {}; {}", base.tell_row(row), writer.tell_row(row), reclaim.tell(row))
+    pools.flat_map(|pool| pool.geometry.all_groups().take(LINES)).try_for_each(|row| {
+        writeln!(
+            out,
+            "{}; {}; {}",
+            base.describe_group(row),
+            writer.describe_group(row),
+            reclaim.describe(row)
+        )
     })
 }

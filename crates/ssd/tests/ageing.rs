@@ -93,7 +93,7 @@ fn ageing_leads_to_the_write_amplification_of_a_run() {
 }
 
 #[test]
-fn what_is_measured_after_ageing_stands_still() {
+fn measurements_after_ageing_are_steady() {
     let mut rig = Rig::new(device(), 1);
     let aged = aged(&mut rig, 5.0, (0.1, 0.8), Some(16));
     let after = run(&mut rig, 0.5, (0.1, 0.8), 16);

@@ -2,6 +2,7 @@
 
 use wordline_kernel::{Bytes, Duration, Schedule, Seed};
 use wordline_nand::faults::{Fails, FaultFile};
+use wordline_ssd::blocks::wear::Allocation;
 use wordline_ssd::command::RequestId;
 use wordline_ssd::config::{BufferMode, Scope, WearFile};
 use wordline_ssd::map::LogicalPage;
@@ -15,7 +16,6 @@ use wordline_ssd::policy::router::RouterKind;
 use wordline_ssd::policy::victim::VictimKind;
 use wordline_ssd::policy::wear::WearKind;
 use wordline_ssd::pools::{ChannelsFile, PoolFile};
-use wordline_ssd::space::wear::Allocation;
 use wordline_ssd::{BlockDevice, DeviceFile, Event, Operation};
 
 use crate::common::{Rig, small};
@@ -127,7 +127,7 @@ fn a_page_behind_the_last_one_lets_the_rest_be_copied() {
 }
 
 #[test]
-fn what_was_discarded_or_never_written_is_padded_or_left_out() {
+fn discarded_and_unwritten_pages_are_padded_or_left_out() {
     let mut rig = Rig::new(mapped(4), 1);
     assert_eq!(programs(&mut rig, [5]), [1, 0, 5]);
     assert_eq!(programs(&mut rig, [2]), [1, 0, 2], "nothing is left to be copied behind page 5");
@@ -175,7 +175,7 @@ fn a_device_whose_blocks_all_fail_goes_read_only() {
 /// first: with every 25th program failing the second of two such writes never ends, however many failures a
 /// block survives.
 #[test]
-fn a_row_in_which_every_try_fails_gives_up() {
+fn a_plane_group_in_which_every_attempt_fails_gives_up() {
     let mut file = mapped(4);
     file.faults = vec![FaultFile { every: Some(25), ..FaultFile::new(Fails::Program) }];
     file.ftl.failure = FailureKind::Tolerate { programs: 1_000, reads: 0 };
@@ -230,7 +230,7 @@ fn a_merge_that_the_power_cut_is_gone_on_with() {
 }
 
 /// Erases of the blocks of the first plane group, in ascending order.
-fn erases_of_first_row(rig: &Rig) -> Vec<u32> {
+fn erases_of_first_group(rig: &Rig) -> Vec<u32> {
     let config = rig.device.config();
     let blocks = config.geometry().blocks_per_plane as usize;
     let mut erases: Vec<u32> = rig.device.chips().erases().iter().copied().take(blocks).collect();
@@ -253,7 +253,7 @@ fn overwritten(file: DeviceFile, times: u32) -> Rig {
 fn wear_levelling_moves_logical_blocks_that_lie_still() {
     let plain = overwritten(mapped(4), 300);
     assert_eq!(plain.device.totals().gc_programs, 0);
-    let of_plain = erases_of_first_row(&plain);
+    let of_plain = erases_of_first_group(&plain);
     let still = of_plain.iter().filter(|erases| **erases == 0).count();
     assert_eq!(still, 17, "the logical blocks of the row but one");
     for allocation in [Allocation::LeastWorn, Allocation::ByStream] {
@@ -263,7 +263,7 @@ fn wear_levelling_moves_logical_blocks_that_lie_still() {
         let mut rig = overwritten(file, 300);
         let copies = rig.device.totals().gc_programs;
         assert!(copies > 0 && copies.is_multiple_of(u64::from(BLOCK)), "whole blocks are moved: {copies}");
-        let levelled = erases_of_first_row(&rig);
+        let levelled = erases_of_first_group(&rig);
         assert!(levelled[0] > 0, "{levelled:?}");
         let (most, most_of_plain) = (levelled[levelled.len() - 1], of_plain[of_plain.len() - 1]);
         assert!(most * 2 < most_of_plain, "{most} erases of a block, {most_of_plain} without levelling");
@@ -385,7 +385,7 @@ fn the_tables_are_small() {
 }
 
 #[test]
-fn what_does_not_go_with_a_block_map_is_named() {
+fn settings_incompatible_with_a_block_map_are_named() {
     type Change = fn(&mut DeviceFile);
     let changes: [(&str, Change); 12] = [
         ("ftl.mapping.block.replacements", |f| f.ftl.mapping.block = Some(BlockMapFile { replacements: 0 })),

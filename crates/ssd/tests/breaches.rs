@@ -3,9 +3,9 @@
 use std::cell::Cell;
 
 use wordline_kernel::{Duration, state};
-use wordline_nand::{BlockSetId, RowId};
+use wordline_nand::{BlockSetId, PlaneGroupId};
 use wordline_ssd::contract::{self, Trial};
-use wordline_ssd::design::{Combination, Needs, Seam, View};
+use wordline_ssd::design::{Combination, ExtensionPoint, Needs, View};
 use wordline_ssd::policy::victim::Candidates;
 use wordline_ssd::{Config, Design, Parts};
 
@@ -24,10 +24,10 @@ impl Design for First {
     }
 
     fn needs(&self) -> Needs {
-        Needs::of(&[Seam::Victim])
+        Needs::of(&[ExtensionPoint::Victim])
     }
 
-    fn victim(&mut self, from: Candidates<'_>, _: RowId, _: &mut View<'_>) -> Option<BlockSetId> {
+    fn victim(&mut self, from: Candidates<'_>, _: PlaneGroupId, _: &mut View<'_>) -> Option<BlockSetId> {
         if self.is_wrong { Some(BlockSetId(u32::MAX)) } else { from.fewest_first().next() }
     }
 }

@@ -39,7 +39,7 @@ fn waiting(rig: &Rig) -> usize {
 }
 
 #[test]
-fn writing_out_goes_on_to_the_low_mark_and_begins_above_the_high_one() {
+fn destaging_starts_above_the_high_watermark_and_stops_at_the_low_one() {
     let mut file = one_die();
     file.buffer.flush_above = 0.5;
     file.buffer.flush_to = Some(0.25);
@@ -62,7 +62,7 @@ fn writing_out_goes_on_to_the_low_mark_and_begins_above_the_high_one() {
 }
 
 #[test]
-fn without_a_low_mark_only_what_is_too_much_leaves() {
+fn without_a_low_watermark_only_the_excess_is_destaged() {
     let mut rig = Rig::new(one_die(), 1);
     (0..65).for_each(|page| {
         write(&mut rig, page);
@@ -98,7 +98,7 @@ fn eager(window: Duration, in_flight: Bytes) -> DeviceFile {
 }
 
 #[test]
-fn a_page_leaves_as_soon_as_it_is_written_unless_it_was_written_before_in_the_window() {
+fn a_page_is_destaged_at_once_unless_it_was_written_before_in_the_window() {
     let mut rig = Rig::new(eager(Duration::from_ms(5), Bytes::kib(512)), 1);
     let mut write_all = |pages: std::ops::Range<u64>| {
         pages.for_each(|page| _ = write(&mut rig, page));
@@ -206,7 +206,7 @@ fn write_in_part(rig: &mut Rig, pages: u64) {
 }
 
 #[test]
-fn reads_of_the_host_go_before_what_completes_pages_for_a_flush_by_the_clock() {
+fn host_reads_go_before_rmw_reads_of_the_flush_timer() {
     let longest = |flushes: bool| {
         let mut file = one_die();
         file.buffer.flush_interval = Duration::from_ms(if flushes { 20 } else { 0 });
@@ -222,7 +222,7 @@ fn reads_of_the_host_go_before_what_completes_pages_for_a_flush_by_the_clock() {
 }
 
 #[test]
-fn a_flush_that_the_host_waits_for_does_not_stand_behind_the_clock() {
+fn a_flush_of_the_host_does_not_wait_for_the_flush_timer() {
     let mut file = one_die();
     file.buffer.flush_interval = Duration::from_ms(20);
     let mut rig = Rig::new(file, 1);
@@ -294,7 +294,7 @@ fn with_the_buffer_off_writes_of_a_page_do_not_merge_but_those_of_a_command_shar
 }
 
 #[test]
-fn a_protected_buffer_answers_flushes_and_forced_writes_at_once() {
+fn a_protected_buffer_completes_flushes_and_forced_writes_at_once() {
     for (protection, at_once) in [(Protection::None, false), (Protection::Full, true)] {
         let mut file = one_die();
         file.buffer.power_loss_protection = protection;
@@ -312,7 +312,7 @@ fn a_protected_buffer_answers_flushes_and_forced_writes_at_once() {
 }
 
 #[test]
-fn no_more_pages_wait_than_the_capacitors_bring_to_flash() {
+fn no_more_pages_wait_than_the_capacitors_can_program() {
     let mut file = one_die();
     file.buffer.power_loss_protection = Protection::Capacitors;
     // 66 mW for 250 us and 25 us, and 16.5 mW for 2 x 8 KiB at 400 MT/s, which take 40.96 us: 18.8 uJ for two

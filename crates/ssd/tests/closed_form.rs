@@ -2,7 +2,7 @@
 //! random?
 
 use wordline_kernel::{Bytes, Duration, Instant};
-use wordline_nand::chain::Hold;
+use wordline_nand::chain::BusPhase;
 use wordline_ssd::device::Component;
 use wordline_ssd::{DeviceFile, Operation};
 
@@ -92,8 +92,10 @@ fn throughput_is_bound_by_the_array_of_one_die() {
     rig.device.fill(1.0);
     let part = rig.device.config().part().clone();
     let turnaround = part.bus.t_rhw - part.bus.t_cs;
-    let cycle =
-        turnaround + Hold::Read.total(&part, 1) + Duration::from_us(25) + Hold::DataOut.total(&part, 1);
+    let cycle = turnaround
+        + BusPhase::Read.total(&part, 1)
+        + Duration::from_us(25)
+        + BusPhase::DataOut.total(&part, 1);
     assert_eq!(steady_reads(&mut rig, 8, 1_000), cycle * 1_000);
 }
 
@@ -105,7 +107,7 @@ fn throughput_of_many_dies_is_bound_by_the_bus() {
         let part = rig.device.config().part().clone();
         // Every command is latched after data out.
         let turnaround = part.bus.t_rhw - part.bus.t_cs;
-        let on_bus = turnaround + Hold::Read.total(&part, 1) + Hold::DataOut.total(&part, 1);
+        let on_bus = turnaround + BusPhase::Read.total(&part, 1) + BusPhase::DataOut.total(&part, 1);
         // 25 us of sensing is hidden behind the 10.585 us for which each of the other dies occupies the bus.
         assert_eq!(steady_reads(&mut rig, 4 * dies as usize, 1_000), on_bus * 1_000, "{dies} dies");
     }

@@ -104,7 +104,7 @@ fn random_writes(scope: Scope, victim: VictimKind) -> (f64, f64) {
 }
 
 #[test]
-fn super_blocks_make_no_difference_to_cleaning_by_age_and_some_to_greedy() {
+fn super_blocks_make_no_difference_to_gc_by_age_and_some_to_greedy() {
     let [by_age, greedy] = [VictimKind::Fifo {}, VictimKind::Greedy {}].map(|victim| {
         let (alone, none) = random_writes(Scope::Row, victim.clone());
         let (together, share) = random_writes(Scope::SuperBlock, victim);

@@ -2,16 +2,17 @@
 
 use wordline_kernel::metrics::{Unit, Value};
 use wordline_kernel::{Bytes, Calendar, Duration, Instant, Metric, Seed, state};
-use wordline_nand::{BlockSetId, Parameters, RowId};
+use wordline_nand::{BlockSetId, Parameters, PlaneGroupId};
 use wordline_ssd::config::BufferMode;
 use wordline_ssd::design::{
-    Combination, Needs, Observes, ProgrammedPage, Seam, Seams, Seen, View, WriteStream, Writes,
+    Combination, DeviceEvent, EventMask, ExtensionPoint, ExtensionPoints, Needs, ProgramSource,
+    ProgrammedPage, View, WriteStream,
 };
-use wordline_ssd::policy::failure::{After, Failure};
+use wordline_ssd::policy::failure::{Failure, FailureAction};
 use wordline_ssd::policy::frontier::OpenBlock;
-use wordline_ssd::policy::placement::{PlacementKind, RowSet};
-use wordline_ssd::policy::relocator::Leaving;
-use wordline_ssd::policy::router::{Outgoing, RouterKind};
+use wordline_ssd::policy::placement::{PlacementKind, PlaneGroupSet};
+use wordline_ssd::policy::relocator::RelocatedPage;
+use wordline_ssd::policy::router::{HostPage, RouterKind};
 use wordline_ssd::policy::victim::Candidates;
 use wordline_ssd::snapshot::Agenda;
 use wordline_ssd::{BlockDevice, Config, Design, Device, DeviceFile, Operation, Parts, contract};
@@ -58,8 +59,8 @@ static TOLD: [Metric; 13] = [
 #[derive(Clone)]
 struct Probe {
     name: &'static str,
-    answers: Seams,
-    observes: Observes,
+    answers: ExtensionPoints,
+    observes: EventMask,
     wrong: bool,
     parameters: Parameters,
     told: Vec<u64>,
@@ -68,11 +69,11 @@ struct Probe {
 state!(Probe { values { told } fixed { name, answers, observes, wrong, parameters } });
 
 impl Probe {
-    fn new(name: &'static str, answers: &[Seam]) -> Self {
+    fn new(name: &'static str, answers: &[ExtensionPoint]) -> Self {
         Self {
             name,
-            answers: Seams::of(answers),
-            observes: Observes::NOTHING,
+            answers: ExtensionPoints::of(answers),
+            observes: EventMask::NOTHING,
             wrong: false,
             parameters: Parameters { outcome: true, ..Parameters::DATA_SHEET },
             told: vec![0; 13],
@@ -95,7 +96,7 @@ impl Design for Probe {
         Needs { answers: self.answers, observes: self.observes, streams, collector_streams, ..Needs::of(&[]) }
     }
 
-    fn stream(&mut self, _: &Outgoing<'_>, pool: u8, _: &mut View<'_>) -> u8 {
+    fn stream(&mut self, _: &HostPage<'_>, pool: u8, _: &mut View<'_>) -> u8 {
         assert_eq!(pool, 0);
         if self.wrong { 3 } else { 0 }
     }
@@ -104,24 +105,24 @@ impl Design for Probe {
         if self.wrong && open.written > 0 { 0 } else { open.first_unprogrammed() }
     }
 
-    fn place(&mut self, rows: &RowSet, view: &mut View<'_>) -> RowId {
-        assert!(rows.iter().all(|row| view.queue_length(view.die_of_row(row)) < 1_000));
-        if self.wrong { RowId(99) } else { rows.iter().last().expect("there is one") }
+    fn place(&mut self, rows: &PlaneGroupSet, view: &mut View<'_>) -> PlaneGroupId {
+        assert!(rows.iter().all(|row| view.queue_length(view.die_of_group(row)) < 1_000));
+        if self.wrong { PlaneGroupId(99) } else { rows.iter().last().expect("there is one") }
     }
 
-    fn victim(&mut self, from: Candidates<'_>, row: RowId, view: &mut View<'_>) -> Option<BlockSetId> {
+    fn victim(&mut self, from: Candidates<'_>, row: PlaneGroupId, view: &mut View<'_>) -> Option<BlockSetId> {
         let block = from.fewest_valid()?;
         let facts = view.block(block);
         assert!(facts.opened > 0 && facts.valid <= view.valid_in(row));
         Some(if self.wrong { BlockSetId(u32::MAX) } else { block })
     }
 
-    fn relocate(&mut self, _: &Leaving, _: u8, _: &mut View<'_>) -> u8 {
+    fn relocate(&mut self, _: &RelocatedPage, _: u8, _: &mut View<'_>) -> u8 {
         if self.wrong { 1 } else { 0 }
     }
 
-    fn failed(&mut self, _: &Failure, _: &mut View<'_>) -> After {
-        After::Retire
+    fn failed(&mut self, _: &Failure, _: &mut View<'_>) -> FailureAction {
+        FailureAction::Retire
     }
 
     fn program_parameters(&self, _: &ProgrammedPage) -> Parameters {
@@ -132,28 +133,31 @@ impl Design for Probe {
         parameters
     }
 
-    fn observe(&mut self, seen: &Seen<'_>, view: &mut View<'_>) {
+    fn observe(&mut self, seen: &DeviceEvent<'_>, view: &mut View<'_>) {
         assert!(view.now() >= Instant::ZERO && view.buffer().used <= view.buffer().capacity.max(64));
         let kind = match *seen {
-            Seen::Read { .. } => READ,
-            Seen::Written { .. } => WRITTEN,
-            Seen::Invalidated { .. } => INVALIDATED,
-            Seen::Discarded { .. } => DISCARDED,
-            Seen::Programmed { of, locations, outcome, array, .. } => {
+            DeviceEvent::Read { .. } => READ,
+            DeviceEvent::Written { .. } => WRITTEN,
+            DeviceEvent::Invalidated { .. } => INVALIDATED,
+            DeviceEvent::Discarded { .. } => DISCARDED,
+            DeviceEvent::Programmed { of, locations, outcome, array, .. } => {
                 self.told[OUTCOMES] += u64::from(outcome.is_some());
                 self.told[SLOWEST] = self.told[SLOWEST].max(array.ps());
-                let kind = if of == Writes::Collector { OF_COLLECTOR } else { PROGRAMMED };
+                let kind = if of == ProgramSource::Gc { OF_COLLECTOR } else { PROGRAMMED };
                 self.told[kind] += u64::from(locations);
                 return;
             }
-            Seen::Erased { .. } => ERASED,
-            Seen::Opened { .. } => OPENED,
-            Seen::Closed { .. } => CLOSED,
-            Seen::Buffer { .. } => BUFFER,
-            Seen::Idle { .. } | Seen::LostPage { .. } | Seen::Suspended { .. } | Seen::Resumed { .. } => {
+            DeviceEvent::Erased { .. } => ERASED,
+            DeviceEvent::Opened { .. } => OPENED,
+            DeviceEvent::Closed { .. } => CLOSED,
+            DeviceEvent::Buffer { .. } => BUFFER,
+            DeviceEvent::Idle { .. }
+            | DeviceEvent::LostPage { .. }
+            | DeviceEvent::Suspended { .. }
+            | DeviceEvent::Resumed { .. } => {
                 return;
             }
-            Seen::PowerLost => POWER_LOST,
+            DeviceEvent::PowerLost => POWER_LOST,
         };
         self.told[kind] += 1;
     }
@@ -203,37 +207,38 @@ fn overwrite_until_wrong(rig: &mut Rig) {
     let page = 8;
     let pages = u64::from(rig.device.config().logical_pages);
     for n in 0..20_000 {
-        if rig.device.wrong_answer().is_some() {
+        if rig.device.invalid_decision().is_some() {
             break;
         }
         rig.submit(Operation::Write, true, n * 7919 % pages * page, page);
-        while rig.device.outstanding() > 0 && rig.device.wrong_answer().is_none() {
+        while rig.device.outstanding() > 0 && rig.device.invalid_decision().is_none() {
             let event = rig.calendar.advance().expect("something happens");
             rig.device.handle(event, &mut rig.calendar);
         }
-        rig.take_answers();
+        rig.take_completions();
     }
 }
 
 #[test]
-fn a_design_that_answers_as_the_policies_do_changes_nothing() {
+fn a_design_that_decides_as_the_policies_do_changes_nothing() {
     let run = |designs| {
         let mut rig = rig(&small(), designs);
         overwrite(&mut rig, 3_000);
         rig.device.digest()
     };
-    let all = [Seam::Stream, Seam::Victim, Seam::Relocate, Seam::Fail];
+    let all =
+        [ExtensionPoint::Stream, ExtensionPoint::Victim, ExtensionPoint::Relocate, ExtensionPoint::Fail];
     let alone = run(Combination::default());
     assert_eq!(run(Combination::of(vec![Probe::new("same", &all).boxed()])), alone);
-    let observing = Probe { observes: Observes::ALL, ..Probe::new("watches", &[]) };
+    let observing = Probe { observes: EventMask::ALL, ..Probe::new("watches", &[]) };
     assert_eq!(run(Combination::of(vec![observing.boxed()])), alone);
-    let other = run(Combination::of(vec![Probe::new("last-row", &[Seam::Place]).boxed()]));
+    let other = run(Combination::of(vec![Probe::new("last-row", &[ExtensionPoint::Place]).boxed()]));
     assert_ne!(other, alone, "it places elsewhere");
 }
 
 #[test]
-fn a_design_is_told_of_what_it_observes_and_no_more() {
-    let observing = Probe { observes: Observes::ALL, ..Probe::new("watches", &[]) };
+fn a_design_is_notified_of_the_events_in_its_mask_only() {
+    let observing = Probe { observes: EventMask::ALL, ..Probe::new("watches", &[]) };
     let mut rig = rig(&small(), Combination::of(vec![observing.boxed()]));
     overwrite(&mut rig, 3_000);
     rig.settle();
@@ -259,9 +264,9 @@ fn a_design_is_told_of_what_it_observes_and_no_more() {
 }
 
 #[test]
-fn a_design_that_is_asked_in_the_midst_of_an_event_hears_of_each_change_of_the_level() {
-    let levels = |answers: &[Seam]| {
-        let probe = Probe { observes: Observes::BUFFER, ..Probe::new("watches", answers) };
+fn a_design_queried_during_an_event_is_notified_of_each_level_change() {
+    let levels = |answers: &[ExtensionPoint]| {
+        let probe = Probe { observes: EventMask::BUFFER, ..Probe::new("watches", answers) };
         // A page that comes in is destaged in the same event, so that the design is queried about it with the
         // new occupancy.
         let mut file = small();
@@ -270,12 +275,12 @@ fn a_design_that_is_asked_in_the_midst_of_an_event_hears_of_each_change_of_the_l
         (0..100).for_each(|page| _ = rig.alone(Operation::Write, false, page * 8, 8));
         told(&rig)[BUFFER]
     };
-    assert_eq!([levels(&[]), levels(&[Seam::Stream])], [200; 2]);
+    assert_eq!([levels(&[]), levels(&[ExtensionPoint::Stream])], [200; 2]);
 }
 
 #[test]
 fn what_a_design_measures_is_reported_from_one_time_to_another() {
-    let observing = Probe { observes: Observes::READ, ..Probe::new("watches", &[]) };
+    let observing = Probe { observes: EventMask::READ, ..Probe::new("watches", &[]) };
     let mut rig = rig(&small(), Combination::of(vec![observing.boxed()]));
     rig.overwrite(100);
     rig.alone(Operation::Read, false, 0, 8);
@@ -289,19 +294,19 @@ fn what_a_design_measures_is_reported_from_one_time_to_another() {
 }
 
 #[test]
-fn an_answer_that_is_not_allowed_is_kept_with_the_design_and_what_was_allowed() {
+fn an_invalid_decision_is_kept_with_the_design_and_the_allowed_range() {
     for (seam, answer, allowed) in [
-        (Seam::Stream, "stream 3", "one of the 1 of pool 0"),
-        (Seam::Place, "row 99", "one of the rows that take a program unit"),
-        (Seam::Frontier, "word line 0", "that is not programmed"),
-        (Seam::Victim, "which is none", "a candidate of row"),
-        (Seam::Relocate, "stream 1 of the collector", "one of 1"),
-        (Seam::Tune, "1 skipped verifies of P6", "states from P1 to P1"),
+        (ExtensionPoint::Stream, "stream 3", "one of the 1 of pool 0"),
+        (ExtensionPoint::Place, "row 99", "one of the plane groups that accept a program unit"),
+        (ExtensionPoint::Frontier, "word line 0", "that is not programmed"),
+        (ExtensionPoint::Victim, "which is none", "a candidate of plane group"),
+        (ExtensionPoint::Relocate, "stream 1 of the collector", "one of 1"),
+        (ExtensionPoint::Tune, "1 skipped verifies of P6", "states from P1 to P1"),
     ] {
         let probe = Probe { wrong: true, ..Probe::new("wrong", &[seam]) };
         let mut rig = rig(&small(), Combination::of(vec![probe.boxed()]));
         overwrite_until_wrong(&mut rig);
-        let wrong = rig.device.wrong_answer().unwrap_or_else(|| panic!("{seam} is asked"));
+        let wrong = rig.device.invalid_decision().unwrap_or_else(|| panic!("{seam} is asked"));
         assert_eq!((wrong.design, wrong.seam), (Some("wrong"), seam));
         let text = wrong.to_string();
         assert!(text.starts_with(&format!("the design wrong answered `{seam}` wrongly: found ")), "{text}");
@@ -312,11 +317,14 @@ fn an_answer_that_is_not_allowed_is_kept_with_the_design_and_what_was_allowed() 
 }
 
 #[test]
-fn a_program_is_done_with_the_parameters_that_a_design_says_and_tells_its_outcome() {
+fn a_program_uses_the_parameters_of_a_design_and_reports_its_outcome() {
     let run = |setting| {
         let parameters = Parameters { setting, outcome: true, ..Parameters::DATA_SHEET };
-        let probe =
-            Probe { observes: Observes::PROGRAMMED, parameters, ..Probe::new("tunes", &[Seam::Tune]) };
+        let probe = Probe {
+            observes: EventMask::PROGRAMMED,
+            parameters,
+            ..Probe::new("tunes", &[ExtensionPoint::Tune])
+        };
         let mut rig = rig(&small(), Combination::of(vec![probe.boxed()]));
         rig.overwrite(500);
         told(&rig)
@@ -331,8 +339,11 @@ fn a_program_over_cells_takes_the_loops_that_its_parameters_leave() {
     let made = |skips: [u8; 7], start_margin| {
         let mut parameters = Parameters { start_margin, outcome: true, ..Parameters::DATA_SHEET };
         parameters.skipped_verifies[..7].copy_from_slice(&skips);
-        let probe =
-            Probe { observes: Observes::PROGRAMMED, parameters, ..Probe::new("tunes", &[Seam::Tune]) };
+        let probe = Probe {
+            observes: EventMask::PROGRAMMED,
+            parameters,
+            ..Probe::new("tunes", &[ExtensionPoint::Tune])
+        };
         rig(&common::with_cells(0.0), Combination::of(vec![probe.boxed()]))
     };
     let slowest = |skips| {
@@ -355,7 +366,7 @@ fn a_program_over_cells_takes_the_loops_that_its_parameters_leave() {
     ] {
         let mut rig = made(skips, margin);
         overwrite_until_wrong(&mut rig);
-        let wrong = rig.device.wrong_answer().expect("the part cannot do that").to_string();
+        let wrong = rig.device.invalid_decision().expect("the part cannot do that").to_string();
         assert_eq!(
             wrong,
             format!("the design tunes answered `tune` wrongly: found {found}, wanted {allowed}")
@@ -364,9 +375,9 @@ fn a_program_over_cells_takes_the_loops_that_its_parameters_leave() {
 }
 
 #[test]
-fn two_designs_that_answer_the_same_are_named_with_the_key_that_decides() {
+fn two_designs_with_the_same_decision_are_named_with_the_key_that_selects_one() {
     let both = || {
-        let [one, other] = ["one", "other"].map(|name| Probe::new(name, &[Seam::Victim]).boxed());
+        let [one, other] = ["one", "other"].map(|name| Probe::new(name, &[ExtensionPoint::Victim]).boxed());
         Combination::of(vec![one, other])
     };
     let config = small().check().expect("the device is sound");
@@ -376,12 +387,12 @@ fn two_designs_that_answer_the_same_are_named_with_the_key_that_decides() {
     };
     let wrong = check(both()).expect_err("who answers is open");
     assert!(
-        wrong.contains("decides.victim: found the designs one and other all answer `victim` in pool 0"),
+        wrong.contains("decides.victim: found the designs one and other all decide `victim` in pool 0"),
         "{wrong}"
     );
-    assert_eq!(check(both().deciding(Seam::Victim, "other")), Ok(()));
+    assert_eq!(check(both().with_decider(ExtensionPoint::Victim, "other")), Ok(()));
     assert_eq!(check(both().in_pool(0, &["one".into()])), Ok(()), "the pool names one of them");
-    let wrong = check(both().deciding(Seam::Place, "one")).expect_err("nobody answers that");
+    let wrong = check(both().with_decider(ExtensionPoint::Place, "one")).expect_err("nobody answers that");
     assert!(wrong.contains("decides.place: found one, wanted the key left out"), "{wrong}");
     let twice = Combination::of(vec![Probe::new("one", &[]).boxed(), Probe::new("one", &[]).boxed()]);
     assert!(check(twice).expect_err("a name is one design's").contains("designs: found one twice"));
@@ -406,7 +417,7 @@ fn a_design_that_places_is_refused_where_pages_have_homes() {
     let mut file = small();
     file.ftl.placement = PlacementKind::Fixed { order: "CWDP".into() };
     let config = file.check().expect("the device is sound");
-    let designs = Combination::of(vec![Probe::new("places", &[Seam::Place]).boxed()]);
+    let designs = Combination::of(vec![Probe::new("places", &[ExtensionPoint::Place]).boxed()]);
     let wrong = Parts { designs, ..Parts::of(&config) }.check(&config).map(drop).expect_err("homes");
     assert!(wrong.to_string().contains("ftl.placement.policy"), "{wrong}");
 }
@@ -414,7 +425,7 @@ fn a_design_that_places_is_refused_where_pages_have_homes() {
 #[test]
 fn a_state_is_taken_over_by_a_design_of_the_same_name_alone() {
     let with = |name| {
-        let observing = Probe { observes: Observes::WRITTEN, ..Probe::new(name, &[]) };
+        let observing = Probe { observes: EventMask::WRITTEN, ..Probe::new(name, &[]) };
         rig(&small(), Combination::of(vec![observing.boxed()]))
     };
     let mut rig = with("mine");
@@ -442,30 +453,33 @@ fn a_policy_of_the_device_is_checked_as_a_design_is() {
     let parts = Parts { victim: Box::new(Nothing), ..Parts::of(&config) };
     let mut rig = Rig::of(Device::with(config, parts, Seed(1)), Calendar::new());
     let mut n = 0;
-    while rig.device.wrong_answer().is_none() {
+    while rig.device.invalid_decision().is_none() {
         rig.submit(Operation::Write, true, n * 7919 % 256 * 8, 8);
-        while rig.device.outstanding() > 0 && rig.device.wrong_answer().is_none() {
+        while rig.device.outstanding() > 0 && rig.device.invalid_decision().is_none() {
             let event = rig.calendar.advance().expect("something happens");
             rig.device.handle(event, &mut rig.calendar);
         }
-        rig.take_answers();
+        rig.take_completions();
         n += 1;
     }
-    let wrong = rig.device.wrong_answer().expect("it was just there");
-    assert_eq!((wrong.design, wrong.seam), (None, Seam::Victim), "{wrong}");
+    let wrong = rig.device.invalid_decision().expect("it was just there");
+    assert_eq!((wrong.design, wrong.seam), (None, ExtensionPoint::Victim), "{wrong}");
     assert!(wrong.to_string().starts_with("the policy of the device answered `victim` wrongly"), "{wrong}");
 }
 
 #[test]
-fn a_design_that_answers_everything_keeps_the_contract() {
-    let all: Vec<Seam> = Seam::ALL.into_iter().filter(|seam| !seam.is_of_device()).collect();
-    contract::check(&small(), |_| Probe { observes: Observes::ALL, ..Probe::new("all", &all) }.boxed());
+fn a_design_that_makes_every_decision_keeps_the_contract() {
+    let all: Vec<ExtensionPoint> =
+        ExtensionPoint::ALL.into_iter().filter(|seam| !seam.is_of_device()).collect();
+    contract::check(&small(), |_| Probe { observes: EventMask::ALL, ..Probe::new("all", &all) }.boxed());
 }
 
 #[test]
 #[should_panic(expected = "the design wrong answered `place` wrongly: found row 99")]
-fn the_contract_names_an_answer_that_is_not_allowed() {
-    contract::check(&small(), |_| Probe { wrong: true, ..Probe::new("wrong", &[Seam::Place]) }.boxed());
+fn the_contract_names_an_invalid_decision() {
+    contract::check(&small(), |_| {
+        Probe { wrong: true, ..Probe::new("wrong", &[ExtensionPoint::Place]) }.boxed()
+    });
 }
 
 #[test]
@@ -481,11 +495,13 @@ fn the_contract_finds_state_that_is_not_saved() {
             "forgets"
         }
         fn needs(&self) -> Needs {
-            Needs::of(&[Seam::Place])
+            Needs::of(&[ExtensionPoint::Place])
         }
-        fn place(&mut self, rows: &RowSet, _: &mut View<'_>) -> RowId {
+        fn place(&mut self, rows: &PlaneGroupSet, _: &mut View<'_>) -> PlaneGroupId {
             self.next += 1;
-            rows.next_from(RowId(self.next % 4)).or_else(|| rows.next_from(RowId(0))).expect("there is one")
+            rows.next_from(PlaneGroupId(self.next % 4))
+                .or_else(|| rows.next_from(PlaneGroupId(0)))
+                .expect("there is one")
         }
     }
     contract::check(&small(), |_| Box::new(Forgets { next: 0 }));
@@ -504,13 +520,13 @@ fn the_contract_finds_reads_that_are_not_saved() {
             "forgets-reads"
         }
         fn needs(&self) -> Needs {
-            Needs { observes: Observes::READ, ..Needs::of(&[Seam::Place]) }
+            Needs { observes: EventMask::READ, ..Needs::of(&[ExtensionPoint::Place]) }
         }
-        fn place(&mut self, rows: &RowSet, _: &mut View<'_>) -> RowId {
-            let row = RowId(self.reads / 256 % 4);
-            rows.next_from(row).or_else(|| rows.next_from(RowId(0))).expect("there is one")
+        fn place(&mut self, rows: &PlaneGroupSet, _: &mut View<'_>) -> PlaneGroupId {
+            let row = PlaneGroupId(self.reads / 256 % 4);
+            rows.next_from(row).or_else(|| rows.next_from(PlaneGroupId(0))).expect("there is one")
         }
-        fn observe(&mut self, _: &Seen<'_>, _: &mut View<'_>) {
+        fn observe(&mut self, _: &DeviceEvent<'_>, _: &mut View<'_>) {
             self.reads += 1;
         }
     }
@@ -535,7 +551,7 @@ impl Design for Draws {
     }
 
     fn needs(&self) -> Needs {
-        Needs { open_blocks: self.open_blocks, ..Needs::of(&[Seam::Frontier]) }
+        Needs { open_blocks: self.open_blocks, ..Needs::of(&[ExtensionPoint::Frontier]) }
     }
 
     fn open_block(&mut self, open: &[OpenBlock<'_>], view: &mut View<'_>) -> usize {

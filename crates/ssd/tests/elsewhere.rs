@@ -1,9 +1,9 @@
 //! Relocated pages that go to another pool, where a design decides so.
 
 use wordline_kernel::{Bytes, Calendar, Seed, state};
-use wordline_ssd::design::{Combination, Needs, Seam, View, WriteStream};
+use wordline_ssd::design::{Combination, ExtensionPoint, Needs, View, WriteStream};
 use wordline_ssd::map::LogicalPage;
-use wordline_ssd::policy::relocator::{Elsewhere, Leaving};
+use wordline_ssd::policy::relocator::{MigrationTarget, RelocatedPage};
 use wordline_ssd::policy::router::RouterKind;
 use wordline_ssd::{BlockDevice, Design, Device, DeviceFile, Operation, Parts, contract};
 
@@ -14,7 +14,7 @@ use crate::common::{self, Rig};
 struct Sends {
     every: u32,
     /// The target of each pool.
-    to: [Option<Elsewhere>; 2],
+    to: [Option<MigrationTarget>; 2],
 }
 
 state!(Sends { fixed { every, to } });
@@ -26,16 +26,21 @@ impl Design for Sends {
 
     fn needs(&self) -> Needs {
         let collector_streams = vec![WriteStream::native("stays", 0), WriteStream::native("stays", 1)];
-        Needs { collector_streams, ..Needs::of(&[Seam::Relocate]) }
+        Needs { collector_streams, ..Needs::of(&[ExtensionPoint::Relocate]) }
     }
 
-    fn moves_to(&mut self, page: &Leaving, pool: u8, _: &mut View<'_>) -> Option<Elsewhere> {
+    fn migration_target(
+        &mut self,
+        page: &RelocatedPage,
+        pool: u8,
+        _: &mut View<'_>,
+    ) -> Option<MigrationTarget> {
         self.to[usize::from(pool)].filter(|_| page.logical.is_multiple_of(self.every))
     }
 }
 
-const FIRST: Elsewhere = Elsewhere { pool: 0, stream: 0 };
-const SECOND: Elsewhere = Elsewhere { pool: 1, stream: 0 };
+const FIRST: MigrationTarget = MigrationTarget { pool: 0, stream: 0 };
+const SECOND: MigrationTarget = MigrationTarget { pool: 1, stream: 0 };
 
 /// Two page-mapped pools; host writes of at least `least` bytes go to the first. The second has `blocks`
 /// blocks in each plane group.
@@ -73,7 +78,7 @@ fn in_second(rig: &Rig) -> Vec<u32> {
     let pools = &rig.device.config().pools;
     let is_there = |page: &u32| {
         let at = rig.device.map().get(LogicalPage(*page));
-        at.is_some_and(|at| pools.number_of_row(pools.row_of(at)) == 1)
+        at.is_some_and(|at| pools.number_of_group(pools.group_of(at)) == 1)
     };
     (0..rig.device.config().logical_pages).filter(is_there).collect()
 }
@@ -93,7 +98,7 @@ fn pages_that_a_design_names_leave_the_pool_of_their_victim() {
 }
 
 #[test]
-fn what_the_other_pool_has_no_room_for_stays() {
+fn pages_without_room_in_the_other_pool_stay() {
     let mut rig = rig(&two_pools(0, 6), Sends { every: 1, to: [Some(SECOND), None] });
     overwrite(&mut rig, 5_000);
     let there = in_second(&rig).len();
@@ -116,8 +121,8 @@ fn a_pool_that_pages_cannot_go_to_alone_is_named() {
     let mut whole = two_pools(0, 24);
     whole.ftl.mapping.whole_units = true;
     whole.ftl.router = RouterKind::BySize { least: Bytes(1 << 20) };
-    let third = Elsewhere { pool: 2, stream: 0 };
-    let no_stream = Elsewhere { stream: 1, ..SECOND };
+    let third = MigrationTarget { pool: 2, stream: 0 };
+    let no_stream = MigrationTarget { stream: 1, ..SECOND };
     for (file, to, found) in [
         (two_pools(0, 24), [Some(FIRST), None], "stream 0 of pool 0"),
         (two_pools(0, 24), [Some(third), None], "stream 0 of pool 2"),
@@ -127,18 +132,18 @@ fn a_pool_that_pages_cannot_go_to_alone_is_named() {
         let mut rig = rig(&file, Sends { every: 1, to });
         let pages = u64::from(rig.device.config().logical_pages);
         for n in 0..20_000 {
-            if rig.device.wrong_answer().is_some() {
+            if rig.device.invalid_decision().is_some() {
                 break;
             }
             rig.submit(Operation::Write, true, n * 7919 % pages * 8, 8);
-            while rig.device.outstanding() > 0 && rig.device.wrong_answer().is_none() {
+            while rig.device.outstanding() > 0 && rig.device.invalid_decision().is_none() {
                 let event = rig.calendar.advance().expect("something happens");
                 rig.device.handle(event, &mut rig.calendar);
             }
-            rig.take_answers();
+            rig.take_completions();
         }
-        let wrong = rig.device.wrong_answer().unwrap_or_else(|| panic!("{found} is answered"));
-        assert_eq!((wrong.seam, wrong.answer.as_str()), (Seam::Relocate, found));
+        let wrong = rig.device.invalid_decision().unwrap_or_else(|| panic!("{found} is answered"));
+        assert_eq!((wrong.seam, wrong.answer.as_str()), (ExtensionPoint::Relocate, found));
         assert!(wrong.allowed.contains("another pool, which is mapped by pages"), "{wrong}");
         rig.audit();
     }
@@ -155,22 +160,22 @@ impl Design for Undeclared {
     }
 
     fn needs(&self) -> Needs {
-        Needs::of(&[Seam::Relocate])
+        Needs::of(&[ExtensionPoint::Relocate])
     }
 
-    fn relocate(&mut self, page: &Leaving, _: u8, _: &mut View<'_>) -> u8 {
-        u8::from(page.moved_by.is_some())
+    fn relocate(&mut self, page: &RelocatedPage, _: u8, _: &mut View<'_>) -> u8 {
+        u8::from(page.relocated_by.is_some())
     }
 }
 
 #[test]
-fn a_design_that_answers_relocate_without_a_stream_is_refused_before_the_run() {
+fn a_design_that_decides_relocate_without_a_stream_is_refused_before_the_run() {
     let config = two_pools(0, 24).check().expect("the device is sound");
     let designs = Combination::of(vec![Box::new(Undeclared)]);
     let wrong = Parts { designs, ..Parts::of(&config) }.check(&config).map(drop).expect_err("no stream");
     assert_eq!(
         wrong.to_string(),
-        "designs: found undeclared without a stream of the collector, wanted a design that answers `relocate` to declare its streams in \
+        "designs: found undeclared without a GC stream, wanted a design that decides `relocate` to declare its streams in \
          `Needs::collector_streams`, a native one first"
     );
 }

@@ -3,13 +3,13 @@
 
 use wordline_kernel::{Bytes, Duration};
 use wordline_nand::faults::{Fails, FaultFile, WearFile};
+use wordline_ssd::blocks::State;
 use wordline_ssd::config::BufferMode;
 use wordline_ssd::device::Totals;
 use wordline_ssd::map::LogicalPage;
 use wordline_ssd::policy::failure::FailureKind;
 use wordline_ssd::policy::placement::PlacementKind;
 use wordline_ssd::policy::victim::VictimKind;
-use wordline_ssd::space::State;
 use wordline_ssd::{BlockDevice, DeviceFile, Operation};
 
 use crate::common::{Rig, small};
@@ -68,7 +68,7 @@ fn data_of_a_failed_program_are_written_elsewhere_and_its_block_is_retired() {
 }
 
 #[test]
-fn a_write_is_answered_only_once_its_page_was_programmed_in_good_order() {
+fn a_write_completes_only_after_a_successful_program() {
     let time = |rules: &[FaultFile]| {
         let mut file = device(rules);
         file.buffer.mode = BufferMode::WriteThrough;
@@ -187,7 +187,7 @@ fn a_page_that_no_retry_reads_is_lost_until_it_is_written_again() {
 }
 
 #[test]
-fn what_the_collector_cannot_read_is_lost_and_told_to_who_reads_it() {
+fn pages_that_gc_cannot_read_are_lost_and_reported_to_their_readers() {
     // Half of the blocks have a page that cannot be read.
     let rule = FaultFile {
         page: Some(3.into()),

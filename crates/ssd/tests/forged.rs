@@ -115,7 +115,7 @@ fn go_on(device: Device, agenda: &Agenda) {
         );
         if n % 8 == 7 {
             settle(&mut device, &mut calendar);
-            device.take_answers(&mut answers);
+            device.take_completions(&mut answers);
         }
     }
     settle(&mut device, &mut calendar);

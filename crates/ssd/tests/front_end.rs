@@ -59,12 +59,12 @@ fn an_unloaded_read_over_pcie_takes_the_sum_of_its_parts() {
 }
 
 #[test]
-fn what_is_looked_at_ahead_may_read_nothing_at_the_end_of_the_device() {
+fn a_prefetched_lookup_may_be_of_no_sectors_at_the_end_of_the_device() {
     let mut rig = Rig::new(file(Interface::Direct), 1);
     rig.device.fill(1.0);
     let sector = rig.device.config().capacity().0 / 512;
     let at_the_end = Command { operation: Operation::Read, sector, sectors: 0, ..Command::default() };
-    rig.device.foresee([Some(&at_the_end), Some(&at_the_end)]);
+    rig.device.prefetch_lookups([Some(&at_the_end), Some(&at_the_end)]);
     rig.submit_command(at_the_end);
     rig.run_down_to(0);
     assert!(!rig.answers[0].1.failed);
@@ -351,7 +351,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn every_command_is_answered_once_and_its_time_adds_up(
+    fn every_command_completes_once_and_its_time_adds_up(
         file in device(),
         steps in prop::collection::vec((0usize..6, any::<u16>(), 1u64..60, any::<u16>(), any::<bool>()), 1..300),
         depth in 1usize..64,

@@ -54,7 +54,7 @@ fn play_on(mut rig: Rig, steps: &[Step], depth: usize, start: Start) {
         model.present.insert(page, version);
     }
     // Chosen: more requests than a history has.
-    rig.device.explain(Tail::keeping(10_000));
+    rig.device.explain(Tail::keeping_slowest(10_000));
     let before = rig.answers.len();
     for (n, step) in steps.iter().enumerate() {
         rig.run_down_to(depth - 1);

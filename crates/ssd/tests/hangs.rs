@@ -76,7 +76,7 @@ fn that_steals(file: DeviceFile, reach: Reach, fault: FaultFile) -> DeviceFile {
 }
 
 #[test]
-fn a_command_that_gets_nowhere_is_noticed_and_told() {
+fn a_stalled_command_is_detected_and_reported() {
     let mut rig = Rig::new(small(), 1);
     let ms = |ms| Instant::ZERO + Duration::from_ms(ms);
     let mut watchdog = Watchdog::with_limit(Duration::from_ms(1), ms(0));
@@ -93,7 +93,7 @@ fn a_command_that_gets_nowhere_is_noticed_and_told() {
     let told = watchdog.look(&rig.device, ms(5)).expect_err("it gets nowhere");
     for part in [
         "no progress in 1ms of simulated time",
-        "commands: 2 not answered, 2 of them taken up",
+        "commands: 2 outstanding, 2 of them started",
         "Write of 8 sectors from 0, durable, 5ms old: waits for 1 parts",
         "buffer: 2 of 16 pages in use",
         "die 0: at work",
@@ -132,7 +132,11 @@ fn a_device_of_super_blocks_with_little_to_spare_is_aged_and_takes_writes() {
         for file in [that_steals(alone.clone(), Reach::Die, never.clone()), alone] {
             let mut rig = Rig::new(tight(&file), 1);
             Start::Aged(depth).prepare(&mut rig);
-            assert!(!rig.device.is_read_only(), "{depth:?}, {:?}", rig.device.what_waits(Instant::ZERO));
+            assert!(
+                !rig.device.is_read_only(),
+                "{depth:?}, {:?}",
+                rig.device.describe_outstanding(Instant::ZERO)
+            );
             rig.overwrite(2_000);
             assert!(!rig.device.is_read_only(), "{depth:?} after 2,000 writes more");
         }
@@ -141,7 +145,7 @@ fn a_device_of_super_blocks_with_little_to_spare_is_aged_and_takes_writes() {
 
 proptest! {
     #[test]
-    fn commands_end_where_rows_steal_and_a_die_is_lost(
+    fn commands_complete_where_plane_groups_steal_and_a_die_is_lost(
         file in device(),
         reach in prop::sample::select(vec![Reach::Die, Reach::Channel, Reach::Device]),
         fault in lost_die(),

@@ -3,7 +3,7 @@
 use wordline_kernel::metrics::{Unit, Value};
 use wordline_kernel::{Bytes, Metric, state};
 use wordline_ssd::config::BufferSpace;
-use wordline_ssd::design::{Level, Needs, Observes, Seen, View};
+use wordline_ssd::design::{BufferOccupancy, DeviceEvent, EventMask, Needs, View};
 use wordline_ssd::{BlockDevice, Design, DeviceFile, Operation};
 
 use crate::common::{Rig, small, two_pools};
@@ -28,13 +28,14 @@ impl Design for Watch {
     }
 
     fn needs(&self) -> Needs {
-        Needs { observes: Observes::BUFFER, ..Needs::of(&[]) }
+        Needs { observes: EventMask::BUFFER, ..Needs::of(&[]) }
     }
 
-    fn observe(&mut self, seen: &Seen<'_>, view: &mut View<'_>) {
-        let Seen::Buffer { level } = *seen else { return };
+    fn observe(&mut self, seen: &DeviceEvent<'_>, view: &mut View<'_>) {
+        let DeviceEvent::Buffer { level } = *seen else { return };
         assert_eq!((level, level.capacity), (view.buffer(), self.room));
-        let pools: Vec<Level> = (0..view.pools().count()).map(|pool| view.buffer_of(pool)).collect();
+        let pools: Vec<BufferOccupancy> =
+            (0..view.pools().count()).map(|pool| view.buffer_of(pool)).collect();
         assert_eq!(pools.iter().map(|pool| pool.used).sum::<u32>(), level.used);
         let room: u32 = pools.iter().map(|pool| pool.capacity).sum();
         assert!(room <= level.capacity && room + pools.len() as u32 > level.capacity, "{room} of {level:?}");

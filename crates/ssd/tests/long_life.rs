@@ -249,7 +249,7 @@ fn a_steady_device_stays_steady() {
 }
 
 #[test]
-fn a_device_that_is_steady_with_half_of_its_pages_cleans_at_once_and_holds_no_more() {
+fn a_device_that_is_steady_with_half_of_its_pages_collects_at_once_and_holds_no_more() {
     let rig = |prepare: &dyn Fn(&mut Rig)| {
         let mut file = small();
         file.part.geometry.blocks_per_plane = 200;
@@ -320,7 +320,7 @@ fn a_steady_device_stays_steady_with_most_of_its_map_in_flash() {
 }
 
 #[test]
-fn a_device_at_its_end_answers_durable_writes_and_flushes() {
+fn a_device_at_its_end_completes_durable_writes_and_flushes() {
     for mut file in devices() {
         file.part.endurance = 4;
         file.buffer.flush_interval = Duration::from_ms(1);

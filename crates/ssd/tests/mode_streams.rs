@@ -3,9 +3,11 @@
 use wordline_kernel::{Bytes, Calendar, Duration, Seed, state};
 use wordline_nand::CellMode;
 use wordline_ssd::config::{FreeSpace, SlcCacheFile, TwoBitFile};
-use wordline_ssd::design::{Combination, Needs, Observes, Seam, Seen, View, WriteStream, Writes};
-use wordline_ssd::policy::relocator::Leaving;
-use wordline_ssd::policy::router::{Outgoing, RouterKind};
+use wordline_ssd::design::{
+    Combination, DeviceEvent, EventMask, ExtensionPoint, Needs, ProgramSource, View, WriteStream,
+};
+use wordline_ssd::policy::relocator::RelocatedPage;
+use wordline_ssd::policy::router::{HostPage, RouterKind};
 use wordline_ssd::pools::PoolFile;
 use wordline_ssd::{Config, Design, Device, DeviceFile, Operation, Parts, contract};
 
@@ -53,33 +55,33 @@ impl Design for Sorts {
     }
 
     fn needs(&self) -> Needs {
-        let seams = [(&self.streams, Seam::Stream), (&self.of_collector, Seam::Relocate)];
-        let answers: Vec<Seam> =
+        let seams = [(&self.streams, ExtensionPoint::Stream), (&self.of_collector, ExtensionPoint::Relocate)];
+        let answers: Vec<ExtensionPoint> =
             seams.into_iter().filter(|(named, _)| !named.is_empty()).map(|(_, seam)| seam).collect();
         Needs {
-            observes: Observes::PROGRAMMED,
+            observes: EventMask::PROGRAMMED,
             streams: self.streams.clone(),
             collector_streams: self.of_collector.clone(),
             ..Needs::of(&answers)
         }
     }
 
-    fn stream(&mut self, written: &Outgoing<'_>, pool: u8, _: &mut View<'_>) -> u8 {
+    fn stream(&mut self, written: &HostPage<'_>, pool: u8, _: &mut View<'_>) -> u8 {
         let has_both = self.streams.iter().filter(|stream| stream.pool == pool).count() > 1;
         u8::from(has_both && written.logical < self.below)
     }
 
-    fn relocate(&mut self, page: &Leaving, pool: u8, _: &mut View<'_>) -> u8 {
+    fn relocate(&mut self, page: &RelocatedPage, pool: u8, _: &mut View<'_>) -> u8 {
         let has_both = self.of_collector.iter().filter(|stream| stream.pool == pool).count() > 1;
         u8::from(has_both && page.logical < self.below)
     }
 
-    fn observe(&mut self, seen: &Seen<'_>, view: &mut View<'_>) {
-        if let Seen::Programmed { first, of: Writes::Collector, .. } = *seen {
+    fn observe(&mut self, seen: &DeviceEvent<'_>, view: &mut View<'_>) {
+        if let DeviceEvent::Programmed { first, of: ProgramSource::Gc, .. } = *seen {
             let block = view.block(view.pools().block_of(first));
             self.moved_there += u64::from(block.mode != CellMode::Native);
             assert!(
-                block.mode == CellMode::Native || block.moved_by == Some(1),
+                block.mode == CellMode::Native || block.relocated_by == Some(1),
                 "a block in another mode is of that stream"
             );
         }
@@ -118,7 +120,7 @@ fn overwrite(rig: &mut Rig, writes: u64) {
 }
 
 #[test]
-fn what_a_design_relocates_there_is_in_slc_mode_while_the_share_of_the_row_lasts() {
+fn pages_relocated_there_are_in_slc_mode_while_the_share_of_the_group_lasts() {
     let mut rig = rig(&contract::small_with_slc(), |_| Box::new(Sorts::moved()));
     overwrite(&mut rig, 6_000);
     let cached = rig.device.base().space.all_blocks_in(CellMode::Slc);
@@ -217,7 +219,7 @@ fn blocks_of_the_second_pool_are_in_slc_mode_where_a_design_has_its_stream_there
 }
 
 #[test]
-fn more_streams_than_a_device_can_tell_apart_are_refused() {
+fn more_streams_than_a_device_supports_are_refused() {
     let many = |pool: u8, count: usize| Sorts::new(vec![stream(CellMode::Native, pool); count], Vec::new());
     let mut file = two_pools();
     file.pools[0].slc_cache = None;
@@ -231,7 +233,7 @@ fn more_streams_than_a_device_can_tell_apart_are_refused() {
     };
     let wrong = both(16, 16).expect_err("32 and one of tables").to_string();
     assert!(
-        wrong.contains("designs: found 32 streams of the host in all pools together, wanted at most 31"),
+        wrong.contains("designs: found 32 host streams in all pools together, wanted at most 31"),
         "{wrong}"
     );
 }
@@ -266,14 +268,14 @@ fn a_stream_in_slc_mode_wants_blocks_for_it_and_a_native_one_beside_it() {
 fn two_streams_of_the_host_in_one_mode_keep_the_contract() {
     let of_host = |mode| vec![stream(mode, 0), stream(mode, 0)];
     for (file, mode) in
-        [(contract::small_with_slc(), CellMode::Slc), (contract::small_with_two_bits(), CellMode::TwoBit)]
+        [(contract::small_with_slc(), CellMode::Slc), (contract::small_with_two_bits(), CellMode::Mlc)]
     {
         contract::check(&file, |_| Box::new(Sorts::new(of_host(mode), native_and(mode))));
     }
 }
 
 fn sorts_two_bits(streams: bool, of_collector: bool) -> impl Fn(&Config) -> Box<dyn Design> {
-    let named = |are: bool| if are { native_and(CellMode::TwoBit) } else { Vec::new() };
+    let named = |are: bool| if are { native_and(CellMode::Mlc) } else { Vec::new() };
     move |_| Box::new(Sorts::new(named(streams), named(of_collector)))
 }
 
@@ -291,7 +293,7 @@ fn a_stream_in_the_two_bit_mode_opens_blocks_of_two_pages_a_word_line() {
                 base.space.mode(block),
                 "the chips and the table agree on {block:?}"
             );
-            if chips.mode(block) == CellMode::TwoBit {
+            if chips.mode(block) == CellMode::Mlc {
                 most = most.max(chips.programmed(block));
             }
         }
@@ -307,7 +309,7 @@ fn streams_in_the_two_bit_mode_keep_the_contract() {
     }
 }
 
-/// SSDSim's count never charges the third that a block in the two-bit mode lacks; it must not cost the device its last free blocks.
+/// SSDSim's count never charges the third that a block in MLC mode lacks; it must not cost the device its last free blocks.
 #[test]
 fn a_count_of_programs_runs_ahead_of_the_flash_and_leaves_gc_its_blocks() {
     let file = |free_space| {
@@ -320,7 +322,7 @@ fn a_count_of_programs_runs_ahead_of_the_flash_and_leaves_gc_its_blocks() {
         let mut rig = rig(&file(free_space), sorts_two_bits(true, false));
         overwrite(&mut rig, 2_000);
         let space = &rig.device.base().space;
-        let rows = || space.pools().all_rows();
+        let rows = || space.pools().all_groups();
         let ahead = |row| space.room_to_collector(row) > u64::from(space.room_of(row));
         assert_eq!(rows().any(ahead), free_space == FreeSpace::Programs);
         assert!(rows().all(|row| space.free(row) >= space.kept(row)), "they are kept for GC");
@@ -338,8 +340,8 @@ fn a_part_may_have_streams_in_both_modes() {
     let slc = contract::small_with_slc();
     (file.part.timing.slc, file.ftl.slc_cache) = (slc.part.timing.slc, slc.ftl.slc_cache);
     file.ftl.over_provisioning = 0.6;
-    let of_host = || vec![stream(CellMode::TwoBit, 0), stream(CellMode::Slc, 0)];
-    contract::check(&file, |_| Box::new(Sorts::new(of_host(), native_and(CellMode::TwoBit))));
+    let of_host = || vec![stream(CellMode::Mlc, 0), stream(CellMode::Slc, 0)];
+    contract::check(&file, |_| Box::new(Sorts::new(of_host(), native_and(CellMode::Mlc))));
     let mut rig = rig(&file, |_| Box::new(Sorts::new(of_host(), Vec::new())));
     overwrite(&mut rig, 3_000);
     let totals = rig.device.totals();
@@ -354,7 +356,7 @@ fn a_stream_in_a_mode_that_its_part_lacks_is_refused() {
         let parts = Parts { designs: Combination::of(vec![design]), ..Parts::of(&config) };
         parts.check(&config).map(drop).expect_err("it does not fit").to_string()
     };
-    let wrong = refused(&contract::small(), CellMode::TwoBit);
+    let wrong = refused(&contract::small(), CellMode::Mlc);
     assert!(wrong.contains("ftl.two_bit: found nothing, wanted how many blocks"), "{wrong}");
     let mut file = contract::small();
     file.ftl.two_bit = contract::small_with_two_bits().ftl.two_bit;

@@ -18,7 +18,7 @@ fn at_home(balancer: BalancerKind) -> DeviceFile {
 }
 
 /// Writes `count` pages of the first of four plane groups, eight commands at a time; returns the time.
-fn write_to_one_row(rig: &mut Rig, count: u64) -> Duration {
+fn write_to_one_group(rig: &mut Rig, count: u64) -> Duration {
     let start = rig.calendar_now();
     for page in 0..count {
         rig.run_down_to(7);
@@ -32,7 +32,7 @@ fn write_to_one_row(rig: &mut Rig, count: u64) -> Duration {
 fn idle_dies_take_what_waits_for_a_busy_one() {
     let run = |balancer| {
         let mut rig = Rig::new(at_home(balancer), 1);
-        let time = write_to_one_row(&mut rig, 64);
+        let time = write_to_one_group(&mut rig, 64);
         rig.audit();
         (time, rig.device.totals().remote_programs)
     };
@@ -68,8 +68,8 @@ fn pages_of_a_lost_die_find_room_elsewhere() {
 }
 
 #[test]
-fn what_was_discarded_comes_to_flash_though_the_only_row_with_room_beside_its_homes_is_full() {
-    use wordline_nand::faults::{Fails, FaultFile, Numbers};
+fn discarded_pages_reach_flash_though_the_only_other_group_with_room_is_full() {
+    use wordline_nand::faults::{Fails, FaultFile, NumberRange};
     use wordline_ssd::map::checkpoint::DiscardsAtCut;
     let mut file = at_home(BalancerKind::Stealing { reach: Reach::Device, least: 1 });
     file.layout.dies_per_package = 1;
@@ -79,7 +79,7 @@ fn what_was_discarded_comes_to_flash_though_the_only_row_with_room_beside_its_ho
     file.ftl.recovery.discards = DiscardsAtCut::Kept;
     file.faults = vec![FaultFile {
         die: Some(1.into()),
-        block: Some(Numbers { least: 4, most: 7 }),
+        block: Some(NumberRange { least: 4, most: 7 }),
         ..FaultFile::new(Fails::Program)
     }];
     let mut rig = Rig::new(file, 1);
@@ -139,7 +139,7 @@ fn moved(streams: u8, start: u32) -> f64 {
 }
 
 #[test]
-fn streams_stay_apart_in_a_row_that_lives_on_its_last_blocks() {
+fn streams_stay_apart_in_a_group_with_only_its_last_blocks() {
     let (apart, together) = (moved(2, 3), moved(1, 3));
     assert!(apart < 0.9 * together, "{apart:.3} pages moved a write in streams, {together:.3} without");
 }
@@ -174,7 +174,7 @@ fn amplification(over_provisioning: f64, kept: f64) -> (f64, f64) {
 }
 
 #[test]
-fn what_the_host_discards_is_spare() {
+fn discarded_pages_are_spare_space() {
     let (full, little) = amplification(0.2, 1.0);
     let (trimmed, more) = amplification(0.2, 0.75);
     let (made_so, same) = amplification(0.4, 1.0);

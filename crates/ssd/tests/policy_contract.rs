@@ -9,25 +9,25 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use wordline_kernel::snapshot::{Reader, State as Snapshot, Writer};
 use wordline_kernel::{Column, Duration, Id, Seed};
-use wordline_nand::{BlockSetId, Location, RowId};
+use wordline_nand::{BlockSetId, Location, PlaneGroupId};
 use wordline_ssd::Config;
+use wordline_ssd::blocks::{BlockManager, State, Streams};
 use wordline_ssd::map::LogicalPage;
-use wordline_ssd::policy::background::{BackgroundKind, Resting};
-use wordline_ssd::policy::balancer::{BalancerKind, Reach, Waiting};
-use wordline_ssd::policy::failure::{After, Failed, Failure, FailureKind, MOST_FAILURES};
-use wordline_ssd::policy::frontier::{Again, FrontierKind, OpenBlock, WordLines};
+use wordline_ssd::policy::background::{BackgroundKind, IdleGroup};
+use wordline_ssd::policy::balancer::{BalancerKind, Reach, WaitingUnits};
+use wordline_ssd::policy::failure::{FailedOperation, Failure, FailureAction, FailureKind, MOST_FAILURES};
+use wordline_ssd::policy::frontier::{FrontierKind, OpenBlock, Reprogram, WordLines};
 use wordline_ssd::policy::mapper::{CacheSize, Dftl, Mapper, TranslationPage};
-use wordline_ssd::policy::placement::{PlacementKind, RowSet};
-use wordline_ssd::policy::relocator::{Leaving, RelocatorKind};
-use wordline_ssd::policy::router::{Outgoing, RouterKind};
+use wordline_ssd::policy::placement::{PlacementKind, PlaneGroupSet};
+use wordline_ssd::policy::relocator::{RelocatedPage, RelocatorKind};
+use wordline_ssd::policy::router::{HostPage, RouterKind};
 use wordline_ssd::policy::victim::VictimKind;
-use wordline_ssd::policy::wear::{RowBlock, RowBlocks, WearKind};
-use wordline_ssd::space::{Space, State, Streams};
+use wordline_ssd::policy::wear::{PlaneGroupBlock, PlaneGroupBlocks, WearKind};
 
 use crate::common::small;
 
 /// Is not queried where word lines go by their numbers.
-fn by_number(_: &[OpenBlock<'_>], _: &Space) -> (usize, u32) {
+fn by_number(_: &[OpenBlock<'_>], _: &BlockManager) -> (usize, u32) {
     unreachable!("word lines go by their numbers")
 }
 
@@ -77,7 +77,7 @@ fn all_orders_are_placements_of_their_own() {
 
 proptest! {
     #[test]
-    fn a_placement_answers_with_a_row_that_accepts(
+    fn a_placement_chooses_a_group_that_accepts(
         channels in 1u32..=5,
         packages in 1u32..=3,
         dies in 1u32..=5,
@@ -96,13 +96,13 @@ proptest! {
             if homes[0].is_some() {
                 let mut rows: Vec<_> = homes.iter().flatten().copied().collect();
                 rows.sort_unstable();
-                prop_assert_eq!(rows, geometry.all_rows().collect::<Vec<_>>(), "each row once a round");
+                prop_assert_eq!(rows, geometry.all_groups().collect::<Vec<_>>(), "each row once a round");
                 continue;
             }
             prop_assert!(homes.iter().all(Option::is_none), "all pages have homes or none");
             for turn in &turns {
-                let mut accepting = RowSet::new(geometry.rows());
-                for row in geometry.all_rows() {
+                let mut accepting = PlaneGroupSet::new(geometry.rows());
+                for row in geometry.all_groups() {
                     accepting.set(row, turn >> (row.0 % 128) & 1 != 0);
                 }
                 again = restored(&*again, kind.build(&geometry, &[packages]));
@@ -131,8 +131,8 @@ proptest! {
         file.layout.planes_per_row = Some(1);
         let geometry = file.check().expect("the device is sound").pools;
         let rows = geometry.rows();
-        let (idle, units) = (RowId(idle % rows), Column::from_fn(rows as usize, |row: RowId| units[row.index()]));
-        let waiting = Waiting { units: &units, geometry: &geometry.first().geometry };
+        let (idle, units) = (PlaneGroupId(idle % rows), Column::from_fn(rows as usize, |row: PlaneGroupId| units[row.index()]));
+        let waiting = WaitingUnits { units: &units, geometry: &geometry.first().geometry };
         let stealing = [Reach::Die, Reach::Channel, Reach::Device]
             .map(|reach| (BalancerKind::Stealing { reach, least }, reach));
         prop_assert_eq!(BalancerKind::None {}.build().take(idle, &waiting), None);
@@ -142,7 +142,7 @@ proptest! {
                 Reach::Channel => 2 * dies,
                 Reach::Device => rows,
             };
-            let inside = |row: &RowId| row.0 / span == idle.0 / span && units[*row] >= least;
+            let inside = |row: &PlaneGroupId| row.0 / span == idle.0 / span && units[*row] >= least;
             let most = units.ids().filter(inside).map(|row| units[row]).max();
             let mut policy = kind.build();
             let found = policy.take(idle, &waiting);
@@ -159,8 +159,14 @@ fn word_lines(kind: &FrontierKind, shape: WordLines) -> Vec<u32> {
     let mut programmed = vec![0; shape.count().div_ceil(64) as usize];
     let block = BlockSetId(0);
     let order = (0..shape.count()).map(|written| {
-        let open =
-            OpenBlock { block, is_gc: false, written, shape, programmed: &programmed, again: Again::NONE };
+        let open = OpenBlock {
+            block,
+            is_gc: false,
+            written,
+            shape,
+            programmed: &programmed,
+            again: Reprogram::NONE,
+        };
         let next = frontier.next(&open);
         assert!(next < shape.count() && !open.is_programmed(next), "{kind:?} names {next} in {shape:?}");
         programmed[next as usize / 64] |= 1 << (next % 64);
@@ -212,7 +218,7 @@ proptest! {
             let mut ask = |block: u32, failed: usize, erases| {
                 let times = &mut times[block as usize][failed];
                 *times += 1;
-                let failed = [Failed::Program, Failed::Erase][failed];
+                let failed = [FailedOperation::Program, FailedOperation::Erase][failed];
                 policy = restored(&*policy, kind.build());
                 policy.after(&Failure { failed, block: BlockSetId(block), times: *times, erases })
             };
@@ -220,11 +226,11 @@ proptest! {
             for (block, failed, erases) in &steps {
                 let after = ask(*block, *failed, *erases);
                 let was = &mut retired[*block as usize][*failed];
-                prop_assert!(!*was || after == After::Retire, "{kind:?} takes a block back");
-                *was |= after == After::Retire;
+                prop_assert!(!*was || after == FailureAction::Retire, "{kind:?} takes a block back");
+                *was |= after == FailureAction::Retire;
             }
             for failed in 0..2 {
-                let gives_up = (0..MOST_FAILURES).any(|_| ask(0, failed, 0) == After::Retire);
+                let gives_up = (0..MOST_FAILURES).any(|_| ask(0, failed, 0) == FailureAction::Retire);
                 prop_assert!(gives_up, "{kind:?} never gives a block up");
             }
         }
@@ -249,20 +255,20 @@ struct Account {
 }
 
 impl Account {
-    fn candidates(&self, blocks: &Space) -> Vec<(BlockSetId, u64)> {
-        let full = blocks.pools().per_block_of(RowId(0));
+    fn candidates(&self, blocks: &BlockManager) -> Vec<(BlockSetId, u64)> {
+        let full = blocks.pools().per_block_of(PlaneGroupId(0));
         self.closed.iter().filter(|(block, _)| blocks.valid(*block) < full).copied().collect()
     }
 
     /// Whether a scan over all candidates finds none that the policy should have preferred.
-    fn agrees(&self, kind: &VictimKind, blocks: &Space, victim: BlockSetId) -> bool {
+    fn agrees(&self, kind: &VictimKind, blocks: &BlockManager, victim: BlockSetId) -> bool {
         let candidates = self.candidates(blocks);
         let fewest = |most: usize| candidates.iter().take(most).map(|(block, _)| blocks.valid(*block)).min();
         let window = |most: u32| {
             let inside = candidates.iter().take(most as usize).any(|(block, _)| *block == victim);
             inside && Some(blocks.valid(victim)) == fewest(most as usize)
         };
-        let full = blocks.pools().per_block_of(RowId(0));
+        let full = blocks.pools().per_block_of(PlaneGroupId(0));
         let worth = |block: BlockSetId, last: u64| {
             let age = (self.lost - last + 1) as f64;
             age * f64::from(full - blocks.valid(block)) / (2.0 * f64::from(blocks.valid(block)))
@@ -284,14 +290,14 @@ impl Account {
 /// Lets a policy collect a plane group that is written and overwritten as the numbers of `script` say.
 fn clean(kind: &VictimKind, config: &Config, script: &[u64]) {
     let locations = config.locations();
-    let mut blocks = Space::new(&config.pools, Streams::ONE_EACH, |_| false);
+    let mut blocks = BlockManager::new(&config.pools, Streams::ONE_EACH, |_| false);
     let stream = Streams::ONE_EACH.gc(0);
     let mut policy = kind.build();
     blocks.keep(policy.needs());
     let mut random = Seed(4).stream("test.victim", 0);
     let mut account = Account::default();
     let mut live: Vec<Location> = Vec::new();
-    let lose = |blocks: &mut Space, account: &mut Account, page: Location| {
+    let lose = |blocks: &mut BlockManager, account: &mut Account, page: Location| {
         blocks.invalidate(page);
         let block = locations.block_of(page);
         if let Some((_, last)) = account.closed.iter_mut().find(|(closed, _)| *closed == block) {
@@ -310,13 +316,13 @@ fn clean(kind: &VictimKind, config: &Config, script: &[u64]) {
             }
             3 => {
                 policy = restored(&*policy, kind.build());
-                let chosen = policy.choose(blocks.candidates(RowId(0)), &mut random);
+                let chosen = policy.choose(blocks.candidates(PlaneGroupId(0)), &mut random);
                 assert_eq!(chosen.is_none(), account.candidates(&blocks).is_empty(), "{kind:?}");
                 let Some(victim) = chosen else { continue };
                 assert_eq!(blocks.state(victim), State::Closed, "{kind:?}");
                 assert!(blocks.valid(victim) < locations.per_block(), "{kind:?} gains nothing");
                 assert!(account.agrees(kind, &blocks, victim), "{kind:?} takes {victim:?}");
-                blocks.clean(victim);
+                blocks.make_victim(victim);
                 account.closed.retain(|(block, _)| *block != victim);
                 live.retain(|page| locations.block_of(*page) != victim);
                 for n in 0..locations.per_block() {
@@ -327,10 +333,10 @@ fn clean(kind: &VictimKind, config: &Config, script: &[u64]) {
                 }
                 blocks.erased(victim, 1);
             }
-            _ if blocks.has_room(RowId(0), stream, 1) && blocks.free(RowId(0)) > 0 => {
+            _ if blocks.has_room(PlaneGroupId(0), stream, 1) && blocks.free(PlaneGroupId(0)) > 0 => {
                 // A block at a time, so that the lists get long.
                 for _ in 0..locations.per_block() {
-                    let page = blocks.take(RowId(0), stream, 1, &mut by_number);
+                    let page = blocks.take(PlaneGroupId(0), stream, 1, &mut by_number);
                     // In some blocks pages have no data, as when a program unit is padded.
                     if !place.is_multiple_of(3) || !page.index().is_multiple_of(5) {
                         blocks.validate(page);
@@ -370,9 +376,9 @@ proptest! {
         let fold = BackgroundKind::IdleFold { idle, until_cached: 3 };
         for kind in [BackgroundKind::None {}, BackgroundKind::IdleGc { idle, until_free: 0, until_spare }, fold] {
             let mut policy = restored(&*kind.build(), kind.build());
-            let rests = policy.rests_after();
-            prop_assert_eq!(rests, policy.rests_after(), "the rest is always the same");
-            let resting = Resting { row: RowId(0), free_blocks: free, good_blocks: good, full_blocks: full, cached_blocks: 5 };
+            let rests = policy.idle_delay();
+            prop_assert_eq!(rests, policy.idle_delay(), "the rest is always the same");
+            let resting = IdleGroup { row: PlaneGroupId(0), free_blocks: free, good_blocks: good, full_blocks: full, cached_blocks: 5 };
             let wanted = policy.free_blocks(&resting);
             prop_assert!(wanted <= good.saturating_sub(full));
             let keeps = policy.cached_blocks(&resting);
@@ -400,7 +406,7 @@ proptest! {
             prop_assert_eq!(one.streams(), kind.streams());
             prop_assert!(one.cached().is_none_or(|stream| stream < one.streams()));
             for (logical, tag, sectors) in &pages {
-                let page = Outgoing { tag: *tag, sectors: *sectors, ..Outgoing::of(*logical) };
+                let page = HostPage { tag: *tag, sectors: *sectors, ..HostPage::of(*logical) };
                 let stream = one.route(&page);
                 prop_assert!(stream < one.streams(), "{:?}", kind);
                 prop_assert_eq!(stream, two.route(&page), "equal pages in equal order go equal ways");
@@ -411,8 +417,8 @@ proptest! {
         for kind in [RelocatorKind::Single {}, RelocatorKind::Generations { streams: 3 }] {
             let (mut one, mut two) = (kind.build(), kind.build());
             for (logical, tag, _) in &pages {
-                let moved_by = tag.checked_sub(128).map(|tag| tag % one.streams());
-                let page = Leaving { logical: *logical, moved_by };
+                let relocated_by = tag.checked_sub(128).map(|tag| tag % one.streams());
+                let page = RelocatedPage { logical: *logical, relocated_by };
                 let stream = one.route(&page);
                 prop_assert!(stream < one.streams(), "{:?}", kind);
                 prop_assert_eq!(stream, two.route(&page));
@@ -423,7 +429,7 @@ proptest! {
     }
 
     #[test]
-    fn a_wear_leveller_comes_to_an_end_and_stays_in_its_row(
+    fn a_wear_leveller_terminates_and_stays_in_its_group(
         k in 0u32..=3,
         more in 0u32..=20,
         erased in prop::collection::vec((0u32..3, 0u32..50), 1..400),
@@ -432,17 +438,17 @@ proptest! {
         for kind in [WearKind::None {}, WearKind::Bet { k, threshold: (2 << k) + more }] {
             let (mut policy, mut again) = (kind.build(Column::filled(3, 50)), kind.build(Column::filled(3, 50)));
             for (row, block) in &erased {
-                policy.erased(RowId(*row), *block);
-                again.erased(RowId(*row), *block);
+                policy.erased(PlaneGroupId(*row), *block);
+                again.erased(PlaneGroupId(*row), *block);
                 again = restored(&*again, kind.build(Column::filled(3, 50)));
                 let mut found = 0;
-                let each = |_| RowBlock { may_move: true, valid: 1, erases: 0, age: 0 };
+                let each = |_| PlaneGroupBlock { may_move: true, valid: 1, erases: 0, age: 0 };
                 let first = BlockSetId(row * 50);
-                let of_row = RowBlocks::new((RowId(*row), first), [50, 1, 6], &each);
+                let of_group = PlaneGroupBlocks::new((PlaneGroupId(*row), first), [50, 1, 6], &each);
                 loop {
                     let mut same = random.clone();
-                    let blocks = policy.next(&of_row, &mut random);
-                    prop_assert_eq!(again.next(&of_row, &mut same), blocks.clone());
+                    let blocks = policy.next(&of_group, &mut random);
+                    prop_assert_eq!(again.next(&of_group, &mut same), blocks.clone());
                     let Some(blocks) = blocks else { break };
                     prop_assert!(policy.is_on() && !blocks.is_empty() && blocks.end <= 50, "{:?}", blocks);
                     found += blocks.len();
@@ -456,7 +462,7 @@ proptest! {
 #[test]
 fn hot_pages_are_those_that_come_again_within_the_window() {
     let mut router = RouterKind::HotCold { window: 0.1 }.build(100);
-    let mut route = |logical| router.route(&Outgoing { sectors: 8, ..Outgoing::of(logical) });
+    let mut route = |logical| router.route(&HostPage { sectors: 8, ..HostPage::of(logical) });
     assert_eq!((route(7), route(7)), (0, 1), "a page is cold until it comes again");
     assert_eq!((0..10).map(|page| route(20 + page)).max(), Some(0));
     assert_eq!(route(7), 0, "ten others came in between");
@@ -468,16 +474,16 @@ fn hot_pages_are_those_that_come_again_within_the_window() {
 fn random_policies_reach_every_candidate() {
     let config = small().check().expect("the device is sound");
     for kind in [VictimKind::Random {}, VictimKind::DChoices { choices: 2 }] {
-        let mut blocks = Space::new(&config.pools, Streams::ONE_EACH, |_| false);
+        let mut blocks = BlockManager::new(&config.pools, Streams::ONE_EACH, |_| false);
         let mut policy = kind.build();
         blocks.keep(policy.needs());
         for _ in 0..10 * config.locations().per_block() {
-            let page = blocks.take(RowId(0), Streams::ONE_EACH.gc(0), 1, &mut by_number);
+            let page = blocks.take(PlaneGroupId(0), Streams::ONE_EACH.gc(0), 1, &mut by_number);
             blocks.program_done(page);
         }
         let mut random = Seed(4).stream("test.victim", 0);
         let chosen: BTreeSet<BlockSetId> =
-            (0..200).filter_map(|_| policy.choose(blocks.candidates(RowId(0)), &mut random)).collect();
+            (0..200).filter_map(|_| policy.choose(blocks.candidates(PlaneGroupId(0)), &mut random)).collect();
         assert_eq!(chosen.len(), 10, "{kind:?}");
     }
 }

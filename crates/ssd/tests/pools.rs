@@ -5,7 +5,7 @@ use wordline_kernel::{Bytes, Calendar, Duration, Energy, Schedule, Seed, state};
 use wordline_nand::faults::{Fails, FaultFile};
 use wordline_nand::part::SlcTiming;
 use wordline_ssd::config::{BufferMode, Protection, SlcCacheFile};
-use wordline_ssd::design::{Combination, Gathered, Needs, Seam, View};
+use wordline_ssd::design::{CoalescedUnit, Combination, ExtensionPoint, Needs, View};
 use wordline_ssd::map::LogicalPage;
 use wordline_ssd::map::checkpoint::DiscardsAtCut;
 use wordline_ssd::metrics;
@@ -98,7 +98,7 @@ fn a_page_has_a_home_in_each_pool() {
 }
 
 #[test]
-fn a_page_whose_home_is_full_goes_to_another_row_of_the_pool_or_to_the_first_pool() {
+fn a_page_whose_static_group_is_full_goes_to_another_of_the_pool_or_to_the_first_pool() {
     let rig = overwrite(with_homes(1 << 20), 10_000);
     let counts = rig.device.writer().sub_requests().expect("there are two pools");
     assert!(counts.turned_away > 0 && rig.device.totals().remote_programs > 0, "{counts:?}");
@@ -123,19 +123,19 @@ impl Design for Gathers {
     }
 
     fn needs(&self) -> Needs {
-        Needs::of(&[Seam::Coalesce])
+        Needs::of(&[ExtensionPoint::Coalesce])
     }
 
-    fn leaves_now(&mut self, unit: &Gathered<'_>, _: &mut View<'_>) -> bool {
+    fn destages_now(&mut self, unit: &CoalescedUnit<'_>, _: &mut View<'_>) -> bool {
         assert_eq!(unit.size(), 6);
         unit.waiting() >= self.enough
     }
 
-    fn leaves_with(&mut self, page: u32, other: u32, _: &mut View<'_>) -> bool {
+    fn destages_with(&mut self, page: u32, other: u32, _: &mut View<'_>) -> bool {
         page / self.with == other / self.with
     }
 
-    fn goes_along(&mut self, _: u32, _: &mut View<'_>) -> bool {
+    fn is_carried_along(&mut self, _: u32, _: &mut View<'_>) -> bool {
         self.along
     }
 }
@@ -152,7 +152,7 @@ fn gathering(design: Gathers) -> Rig {
 }
 
 #[test]
-fn what_leaves_the_buffer_together_and_when_is_what_a_design_says() {
+fn a_design_decides_what_is_destaged_together_and_when() {
     let mut rig = gathering(Gathers { enough: 4, with: 3, along: true });
     for page in [0, 1, 5] {
         rig.alone(Operation::Write, false, page * PAGE, PAGE);
@@ -185,7 +185,7 @@ fn pages_of_another_pool_are_programmed_with_their_unit_where_a_design_says_so()
 }
 
 #[test]
-fn a_design_that_says_what_leaves_together_keeps_the_contract() {
+fn a_design_that_coalesces_destaged_pages_keeps_the_contract() {
     for design in [Gathers { enough: 2, with: 2, along: true }, Gathers { enough: 4, with: 3, along: false }]
     {
         contract::check(&two_pools(12_288), |_| Box::new(design));
@@ -235,7 +235,7 @@ fn a_partly_written_page_is_completed_from_the_other_pool() {
 }
 
 #[test]
-fn what_waits_of_a_unit_is_sent_together() {
+fn waiting_pages_of_a_unit_are_sent_together() {
     let mut file = two_pools(16_384);
     file.buffer.flush_above = 0.9;
     let mut rig = Rig::new(file, 1);
@@ -293,7 +293,7 @@ fn with_map_in_flash(least: u64) -> DeviceFile {
 }
 
 #[test]
-fn translation_pages_tell_of_the_pool_that_is_mapped_by_page_and_are_in_it() {
+fn translation_pages_map_the_page_mapped_pool_and_are_in_it() {
     let large = overwrite(with_map_in_flash(0), 3_000);
     let totals = large.device.totals();
     assert_eq!(
@@ -341,7 +341,7 @@ fn pools_on_channels_of_their_own_do_not_wait_for_each_other() {
 }
 
 #[test]
-fn what_does_not_go_together_is_refused_by_its_key() {
+fn incompatible_settings_are_refused_by_their_key() {
     let mut file = two_pools(16_384);
     file.pools[0].layout.channels = 9;
     let keys = |file: DeviceFile| -> Vec<String> {
@@ -367,7 +367,7 @@ fn what_does_not_go_together_is_refused_by_its_key() {
 }
 
 #[test]
-fn in_the_steady_state_each_pool_is_as_full_as_the_other_and_cleaning_is_under_way() {
+fn in_the_steady_state_each_pool_is_as_full_as_the_other_and_gc_runs() {
     for (whole_units, fraction) in [(true, 1.0), (true, 0.5), (false, 0.5)] {
         let mut file = two_pools(16_384);
         file.ftl.mapping.whole_units = whole_units;
@@ -471,7 +471,7 @@ fn each_pool_programs_its_word_lines_in_an_order_of_its_own() {
 }
 
 #[test]
-fn what_is_discarded_in_a_pool_stays_so_after_a_power_cut() {
+fn pages_discarded_in_a_pool_stay_discarded_after_a_power_cut() {
     for checkpoint in [None, Some(Bytes::kib(64))] {
         let mut file = two_pools(16_384);
         file.ftl.recovery.discards = DiscardsAtCut::Kept;
@@ -495,7 +495,7 @@ fn what_is_discarded_in_a_pool_stays_so_after_a_power_cut() {
 }
 
 #[test]
-fn a_pool_of_tables_that_a_power_cut_crowds_gives_pages_to_the_first() {
+fn a_pool_of_tables_that_a_power_cut_fills_gives_pages_to_the_first() {
     let mut file = two_pools(1 << 20);
     file.ftl.recovery.discards = DiscardsAtCut::Kept;
     file.ftl.over_provisioning = 0.7;
@@ -535,7 +535,7 @@ fn a_pool_of_tables_that_a_power_cut_crowds_gives_pages_to_the_first() {
 }
 
 #[test]
-fn what_the_buffer_holds_for_several_pools_outlives_the_power_where_it_is_protected() {
+fn a_protected_buffer_keeps_pages_of_several_pools_after_a_power_cut() {
     let mut file = two_pools(16_384);
     file.buffer.power_loss_protection = Protection::Capacitors;
     file.buffer.capacitors = Energy(1);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use wordline_kernel::{Bytes, Duration, Instant, Schedule};
-use wordline_nand::TornBy;
+use wordline_nand::CutLosses;
 use wordline_ssd::command::RequestId;
 use wordline_ssd::config::{BufferMode, Protection};
 use wordline_ssd::device::Contents;
@@ -136,7 +136,7 @@ struct Play {
     cuts: Vec<Cut>,
     /// The time of each event.
     times: Vec<Instant>,
-    torn: TornBy,
+    torn: CutLosses,
 }
 
 impl Play {
@@ -196,11 +196,11 @@ impl Play {
         let tag = self.tag;
         let command = Command { operation, fua, sector, sectors, tag, ..Command::default() };
         self.rig.submit_command(command);
-        self.take_answers();
+        self.take_completions();
     }
 
-    fn take_answers(&mut self) {
-        for answer in self.rig.take_answers() {
+    fn take_completions(&mut self) {
+        for answer in self.rig.take_completions() {
             let reads = answer.command.operation == Operation::Read;
             assert!(reads || !answer.failed || self.is_worn(), "nothing is refused: {answer:?}");
             let pending = self.pending.remove(&answer.command.tag).expect("each command is answered once");
@@ -219,7 +219,7 @@ impl Play {
     /// Handles one event; then the power may be cut.
     fn advance(&mut self) {
         let Some(event) = self.rig.calendar.advance() else {
-            let waits = self.rig.device.what_waits(self.rig.calendar_now());
+            let waits = self.rig.device.describe_outstanding(self.rig.calendar_now());
             panic!("nothing happens any more\n{waits}");
         };
         if event == CUT {
@@ -227,7 +227,7 @@ impl Play {
             return;
         }
         self.rig.device.handle(event, &mut self.rig.calendar);
-        self.take_answers();
+        self.take_completions();
         self.events += 1;
         self.times.push(self.rig.calendar_now());
         if let Some(cut) = self.cuts.pop_if(|cut| cut.events == self.events) {
@@ -251,7 +251,7 @@ impl Play {
         let now = self.rig.calendar_now();
         let cut = self.rig.device.power_cut(now);
         self.rig.under_way.loses_power();
-        assert_eq!(cut.unanswered.len(), self.pending.len(), "what was not answered never will be");
+        assert_eq!(cut.incomplete.len(), self.pending.len(), "what was not answered never will be");
         self.torn.add(&cut.torn);
         self.rig.calendar.clear();
         self.pending.clear();
@@ -350,7 +350,7 @@ fn play(
     depth: usize,
     start: Start,
     cuts: &[Cut],
-) -> (Vec<Instant>, TornBy) {
+) -> (Vec<Instant>, CutLosses) {
     let mut play = Play::new(file.clone(), start, cuts);
     for step in steps {
         if play.is_worn() {
@@ -377,7 +377,7 @@ fn tiny(change: impl FnOnce(&mut DeviceFile)) -> DeviceFile {
 }
 
 /// Cuts the power after every single event of a run, and between events; returns what was interrupted.
-fn cut_everywhere(file: &DeviceFile, steps: &[Step], depth: usize, start: Start) -> TornBy {
+fn cut_everywhere(file: &DeviceFile, steps: &[Step], depth: usize, start: Start) -> CutLosses {
     let (times, mut torn) = play(file, steps, depth, start, &[]);
     assert!(times.len() > 2 * steps.len(), "{} events are too few to mean much", times.len());
     for (n, time) in times.iter().enumerate() {
@@ -413,7 +413,7 @@ fn nothing_flushed_is_lost_where_pages_share_cells_and_programs_are_finished() {
         file.part.geometry.bits_per_cell = 3;
         file.ftl.recovery.programs_at_cut = ProgramsAtCut::Finished;
     };
-    assert_eq!(cut_everywhere(&tiny(paired), &mixed(100), 3, Start::Filled), TornBy::default());
+    assert_eq!(cut_everywhere(&tiny(paired), &mixed(100), 3, Start::Filled), CutLosses::default());
 }
 
 #[test]
@@ -429,7 +429,7 @@ fn nothing_flushed_is_lost_where_lower_pages_are_backed_up() {
 }
 
 #[test]
-fn what_is_flushed_as_discarded_stays_so_after_a_cut_after_any_event() {
+fn flushed_discards_survive_a_cut_after_any_event() {
     let checkpoint = Some(Bytes::kib(64));
     for (mode, checkpoint) in [(BufferMode::WriteBack, None), (BufferMode::WriteThrough, checkpoint)] {
         let kept = |file: &mut DeviceFile| {
@@ -452,7 +452,7 @@ fn map_in_flash(file: &mut DeviceFile) {
 }
 
 #[test]
-fn a_checkpoint_of_a_map_in_flash_tells_of_all_that_a_recovery_does_not_read() {
+fn a_checkpoint_of_a_map_in_flash_covers_all_that_a_recovery_does_not_read() {
     let torn = cut_everywhere(&tiny(map_in_flash), &mixed(120), 4, Start::Filled);
     assert!(torn.programs > 20 && torn.erases > 5, "{torn:?}");
     let one_shot = |file: &mut DeviceFile| {
@@ -488,7 +488,7 @@ fn nothing_flushed_is_lost_with_a_block_map() {
     assert!(torn.programs > 20 && torn.erases > 5, "{torn:?}");
     let torn = map(3, true, ProgramsAtCut::Torn);
     assert!(torn.programs > 20 && torn.erases > 5, "{torn:?}");
-    assert_eq!(map(2, false, ProgramsAtCut::Finished), TornBy::default());
+    assert_eq!(map(2, false, ProgramsAtCut::Finished), CutLosses::default());
 }
 
 #[test]

@@ -4,11 +4,11 @@
 use wordline_kernel::{Bytes, Duration, Seed};
 use wordline_nand::BlockSetId;
 use wordline_nand::faults::{Fails, FaultFile};
+use wordline_ssd::blocks::State;
 use wordline_ssd::config::DeviceFile;
 use wordline_ssd::device::Contents;
 use wordline_ssd::map::LogicalPage;
 use wordline_ssd::map::checkpoint::{DiscardsAtCut, LowerPages};
-use wordline_ssd::space::State;
 use wordline_ssd::{BlockDevice, Operation, Recovered};
 
 use crate::common::{Rig, small};
@@ -225,7 +225,7 @@ fn a_block_that_is_to_be_retired_is_so_after_a_cut() {
 }
 
 #[test]
-fn what_a_fault_took_does_not_give_way_to_an_older_copy_after_a_cut() {
+fn a_lost_page_does_not_revert_to_an_older_copy_after_a_cut() {
     let page = LogicalPage(0);
     let mut rig = failing(&[FaultFile { nth: Some(1), ..FaultFile::new(Fails::Read) }]);
     rig.alone(Operation::Write, true, 0, PAGE);
@@ -286,7 +286,7 @@ fn backups_of_lower_pages_cost_their_copies() {
 }
 
 #[test]
-fn what_the_collector_has_copied_is_not_copied_again_after_a_cut() {
+fn pages_copied_by_gc_are_not_copied_again_after_a_cut() {
     let copied = |cuts: u64| {
         let mut file = small();
         (file.ftl.gc.start_below_free_blocks, file.ftl.gc.stop_at_free_blocks) = (6, 8);

@@ -1,14 +1,14 @@
 //! Reprogrammed word lines in MLC mode: pages of a stream with reprogramming replace invalid ones.
 
 use wordline_kernel::{Seed, state};
-use wordline_nand::faults::{Fails, FaultFile, Numbers};
+use wordline_nand::faults::{Fails, FaultFile, NumberRange};
 use wordline_nand::{CellMode, PageId};
 use wordline_ssd::config::Scope;
-use wordline_ssd::design::{Combination, Needs, Seam, View, WriteStream};
+use wordline_ssd::design::{Combination, ExtensionPoint, Needs, View, WriteStream};
 use wordline_ssd::map::checkpoint::LowerPages;
 use wordline_ssd::policy::failure::FailureKind;
 use wordline_ssd::policy::frontier::OpenBlock;
-use wordline_ssd::policy::router::Outgoing;
+use wordline_ssd::policy::router::HostPage;
 use wordline_ssd::{Config, Design, Operation, Parts, contract};
 
 use crate::common::Rig;
@@ -44,12 +44,16 @@ impl Design for Again {
     }
 
     fn needs(&self) -> Needs {
-        let answers: &[Seam] = if self.names { &[Seam::Stream, Seam::Frontier] } else { &[Seam::Stream] };
+        let answers: &[ExtensionPoint] = if self.names {
+            &[ExtensionPoint::Stream, ExtensionPoint::Frontier]
+        } else {
+            &[ExtensionPoint::Stream]
+        };
         let hot = WriteStream { mode: CellMode::Reprogrammed(self.times), ..WriteStream::native("hot", 0) };
         Needs { streams: vec![WriteStream::native("cold", 0), hot], ..Needs::of(answers) }
     }
 
-    fn stream(&mut self, written: &Outgoing<'_>, _: u8, _: &mut View<'_>) -> u8 {
+    fn stream(&mut self, written: &HostPage<'_>, _: u8, _: &mut View<'_>) -> u8 {
         u8::from(written.logical < self.below)
     }
 
@@ -104,7 +108,7 @@ fn word_lines_are_programmed_again_as_often_as_their_stream_says() {
 }
 
 #[test]
-fn what_replaces_other_pages_takes_no_block() {
+fn reprogrammed_word_lines_take_no_new_block() {
     let erases = |times| {
         let mut rig = rig(&contract::small_with_two_bits(), Again::design(times, true));
         overwrite(&mut rig, 6_000, 8);
@@ -170,7 +174,7 @@ fn a_word_line_of_which_programs_failed_is_not_programmed_again() {
     let mut file = contract::small_with_two_bits();
     file.ftl.failure = FailureKind::Tolerate { programs: u32::MAX, reads: 3 };
     file.faults =
-        vec![FaultFile { page: Some(Numbers { least: 2, most: 3 }), ..FaultFile::new(Fails::Program) }];
+        vec![FaultFile { page: Some(NumberRange { least: 2, most: 3 }), ..FaultFile::new(Fails::Program) }];
     let mut rig = rig(&file, |_: &Config| {
         Box::new(Again { below: 48, times: 2, names: true, bad: Some(1), asked: 0 }) as Box<dyn Design>
     });
@@ -192,7 +196,7 @@ impl Design for Moves {
     fn needs(&self) -> Needs {
         let again = WriteStream { mode: CellMode::Reprogrammed(1), ..WriteStream::native("moved", 0) };
         let collector_streams = vec![WriteStream::native("usual", 0), again];
-        Needs { collector_streams, ..Needs::of(&[Seam::Relocate]) }
+        Needs { collector_streams, ..Needs::of(&[ExtensionPoint::Relocate]) }
     }
 }
 
@@ -210,5 +214,5 @@ fn more_programs_of_a_word_line_than_it_stands_are_refused() {
     );
 
     let wrong = refused(Box::new(Moves));
-    assert!(wrong.contains("moves with the stream moved of the collector in the two-bit mode"), "{wrong}");
+    assert!(wrong.contains("moves with the stream moved of the collector in MLC mode"), "{wrong}");
 }

@@ -1,7 +1,7 @@
 //! Do reads that meet programs and erases wait as long as the settings of the scheduler say?
 
 use wordline_kernel::{Duration, Instant};
-use wordline_nand::chain::Hold;
+use wordline_nand::chain::BusPhase;
 use wordline_ssd::scheduling::GcPriority;
 use wordline_ssd::{DeviceFile, Operation};
 
@@ -41,15 +41,15 @@ fn read_and_write(file: DeviceFile) -> (Duration, Duration) {
 #[test]
 fn a_read_that_meets_a_program_waits_for_its_end_or_for_the_array_to_rest() {
     let part = file().part.check().expect("the part is sound");
-    let load = Hold::Program.total(&part, 1);
-    let read = Hold::Read.total(&part, 1) + part.read_time(0) + Hold::DataOut.total(&part, 1);
+    let load = BusPhase::Program.total(&part, 1);
+    let read = BusPhase::Read.total(&part, 1) + part.read_time(0) + BusPhase::DataOut.total(&part, 1);
     assert_eq!(read_and_write(file()), (load + PROGRAM + read, load + PROGRAM));
 
     let mut suspends = file();
     suspends.ftl.scheduling.suspend_programs = true;
-    let suspend = Hold::SuspendProgram.total(&part, 1);
+    let suspend = BusPhase::SuspendProgram.total(&part, 1);
     let turn = part.bus.t_rhw - part.bus.t_cs;
-    let resume = turn + Hold::ResumeProgram.total(&part, 1);
+    let resume = turn + BusPhase::ResumeProgram.total(&part, 1);
     let rested = load + suspend + REST;
     let left = PROGRAM - suspend;
     assert_eq!(read_and_write(suspends), (rested + read, rested + read + resume + left));
@@ -168,7 +168,7 @@ fn a_collector_that_goes_first_waits_for_the_reads_of_its_victims_and_copies_no_
 }
 
 #[test]
-fn what_several_reads_want_of_a_page_goes_over_the_bus_once() {
+fn merged_reads_of_a_page_transfer_it_once() {
     let mut rig = Rig::new(file(), 1);
     rig.device.fill(1.0);
     let alone = rig.alone(Operation::Read, false, 160, 8);

@@ -1,7 +1,7 @@
 //! Run, save, restore and run: is that one run?
 
 use proptest::prelude::*;
-use wordline_kernel::snapshot::Broken;
+use wordline_kernel::snapshot::SnapshotError;
 use wordline_kernel::{Bytes, Calendar, Digest, Duration, Seed};
 use wordline_nand::faults::{Fails, FaultFile};
 use wordline_ssd::config::{Interface, Scope};
@@ -55,12 +55,12 @@ fn saved(rig: &Rig) -> Vec<u8> {
 }
 
 /// A device with another seed that loads `bytes`.
-fn restored(file: &DeviceFile, bytes: &[u8]) -> Result<Rig, Broken> {
+fn restored(file: &DeviceFile, bytes: &[u8]) -> Result<Rig, SnapshotError> {
     restored_in(Rig::new(file.clone(), 999), bytes)
 }
 
 /// A new device that loads `bytes`.
-fn restored_in(rig: Rig, mut bytes: &[u8]) -> Result<Rig, Broken> {
+fn restored_in(rig: Rig, mut bytes: &[u8]) -> Result<Rig, SnapshotError> {
     let mut device = rig.device;
     let agenda = device.load(&mut bytes)?;
     assert!(bytes.is_empty(), "{} bytes are left over", bytes.len());
@@ -124,10 +124,10 @@ fn is_one_run_of(made: impl Fn(u64) -> Rig, run: &Run) {
     let mut two = restored_in(made(999), &bytes).unwrap_or_else(|broken| panic!("{broken}"));
     assert!(saved(&two) == bytes, "what was restored is what was saved");
     let mut before = Vec::new();
-    one.device.take_answers(&mut before);
+    one.device.take_completions(&mut before);
     let first = (one.answers.len(), before.len());
     let mut again = Vec::new();
-    two.device.take_answers(&mut again);
+    two.device.take_completions(&mut again);
     assert_eq!(before, again);
     for rig in [&mut one, &mut two] {
         play(rig, &run.steps[run.cut..], run.depth);
@@ -210,7 +210,7 @@ proptest! {
         let mut bytes = saved(&rig);
         let at = at.index(bytes.len());
         if cut {
-            assert_eq!(restored(&small(), &bytes[..at]).err(), Some(Broken::Ended));
+            assert_eq!(restored(&small(), &bytes[..at]).err(), Some(SnapshotError::UnexpectedEnd));
         } else {
             bytes[at] ^= 1 << bit;
             let mut device = Device::new(small().check().expect("the device is sound"), Seed(1));
@@ -325,7 +325,7 @@ fn contents_are_followed_from_any_time_on() {
             ..Command::default()
         });
         rig.run_down_to(0);
-        let found = rig.device.contents().expect("they are followed").take_answer(tag);
+        let found = rig.device.contents().expect("they are followed").take_completed(tag);
         assert_eq!(found, Some(vec![Content::of(n); 8]), "sector {sector}");
     }
 }

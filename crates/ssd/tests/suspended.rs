@@ -4,15 +4,15 @@
 use wordline_kernel::metrics::Value;
 use wordline_kernel::{Bytes, Duration, Seed, state};
 use wordline_nand::faults::{Fails, FaultFile};
-use wordline_nand::{BlockSetId, RowId};
+use wordline_nand::{BlockSetId, PlaneGroupId};
+use wordline_ssd::blocks::State;
 use wordline_ssd::config::Scope;
-use wordline_ssd::design::{Needs, Seam, SuspendedBlocks, View, WriteStream};
+use wordline_ssd::design::{ExtensionPoint, Needs, SuspendedBlocks, View, WriteStream};
 use wordline_ssd::map::LogicalPage;
 use wordline_ssd::policy::frontier::OpenBlock;
-use wordline_ssd::policy::router::Outgoing;
+use wordline_ssd::policy::router::HostPage;
 use wordline_ssd::policy::victim::Candidates;
 use wordline_ssd::policy::wear::WearKind;
-use wordline_ssd::space::State;
 use wordline_ssd::{BlockDevice, Design, Device, DeviceFile, Operation, contract};
 
 use crate::common::sets_aside::Settings;
@@ -123,7 +123,7 @@ fn blocks_of_which_word_lines_are_programmed_again_are_suspended_too() {
 }
 
 #[test]
-fn pages_of_blocks_that_are_vacated_go_with_those_of_the_host() {
+fn relocated_pages_share_programs_with_host_pages() {
     let settings = Settings { streams: 2, again: 2, chances: [80, 50, 10], ..Settings::suspending(2) };
     let mut file = contract::small_with_two_bits();
     file.part.geometry.blocks_per_plane = 64;
@@ -167,7 +167,7 @@ fn a_full_device_with_the_least_spare_space_never_runs_dry() {
             }
             rig.run_down_to(0);
             rig.audit();
-            assert!(rig.device.wrong_answer().is_none(), "{:?}", rig.device.wrong_answer());
+            assert!(rig.device.invalid_decision().is_none(), "{:?}", rig.device.invalid_decision());
             assert!(rig.answers.iter().all(|(_, answer)| !answer.failed), "{settings:?}");
             assert!(counted(&rig, &mark, "sets_aside.suspended") > 0, "{settings:?}");
             assert_eq!(counted(&rig, &mark, "sets_aside.resumed") > 0, chances[1] > 0, "{settings:?}");
@@ -232,17 +232,17 @@ fn suspended_blocks_need_spare_space() {
 }
 
 /// Overwrites whole pages, and returns the invalid decision of the design.
-fn wrong_answer(answers: Wrong) -> String {
+fn invalid_decision(answers: Wrong) -> String {
     let file = roomy(Settings::suspending(1));
     let mut rig = Rig::with(&file, Box::new(answers), 1).unwrap_or_else(|wrong| panic!("{wrong}"));
     for n in 0..20_000 {
         rig.submit(Operation::Write, false, n * 7919 % 500 * 8, 8);
-        while rig.device.outstanding() > 3 && rig.device.wrong_answer().is_none() {
+        while rig.device.outstanding() > 3 && rig.device.invalid_decision().is_none() {
             let event = rig.calendar.advance().expect("writes are under way");
             rig.device.handle(event, &mut rig.calendar);
         }
-        rig.take_answers();
-        if let Some(wrong) = rig.device.wrong_answer() {
+        rig.take_completions();
+        if let Some(wrong) = rig.device.invalid_decision() {
             return wrong.to_string();
         }
     }
@@ -272,14 +272,17 @@ impl Design for Wrong {
 
     fn needs(&self) -> Needs {
         let streams = vec![WriteStream::native("one", 0).suspending(1)];
-        Needs { streams, ..Needs::of(&[Seam::Stream, Seam::Frontier, Seam::Victim]) }
+        Needs {
+            streams,
+            ..Needs::of(&[ExtensionPoint::Stream, ExtensionPoint::Frontier, ExtensionPoint::Victim])
+        }
     }
 
-    fn stream(&mut self, _: &Outgoing<'_>, _: u8, _: &mut View<'_>) -> u8 {
+    fn stream(&mut self, _: &HostPage<'_>, _: u8, _: &mut View<'_>) -> u8 {
         0
     }
 
-    fn suspends(
+    fn select_to_suspend(
         &mut self,
         open: &[OpenBlock<'_>],
         _: &SuspendedBlocks<'_>,
@@ -289,27 +292,27 @@ impl Design for Wrong {
         if *self == Self::Suspends { Some(BlockSetId(u32::MAX)) } else { written }
     }
 
-    fn resumes(&mut self, suspended: &SuspendedBlocks<'_>, _: &mut View<'_>) -> Option<BlockSetId> {
+    fn select_to_resume(&mut self, suspended: &SuspendedBlocks<'_>, _: &mut View<'_>) -> Option<BlockSetId> {
         let other = suspended.iter().next().map(|one| BlockSetId(one.block.0 + 1));
         if *self == Self::Resumes { other } else { None }
     }
 
-    fn victim(&mut self, from: Candidates<'_>, _: RowId, view: &mut View<'_>) -> Option<BlockSetId> {
+    fn victim(&mut self, from: Candidates<'_>, _: PlaneGroupId, view: &mut View<'_>) -> Option<BlockSetId> {
         let open = view.pools().all_blocks().find(|block| view.block(*block).state == State::Open);
         if *self == Self::Cleans { open } else { from.fewest_valid() }
     }
 }
 
 #[test]
-fn an_answer_that_cannot_be_is_told() {
-    let wrong = wrong_answer(Wrong::Suspends);
+fn an_invalid_decision_is_reported() {
+    let wrong = invalid_decision(Wrong::Suspends);
     assert!(wrong.contains("`frontier`") && wrong.contains("wanted an open block of the stream"), "{wrong}");
-    let wrong = wrong_answer(Wrong::Resumes);
+    let wrong = invalid_decision(Wrong::Resumes);
     assert!(
         wrong.contains("`frontier`") && wrong.contains("wanted a suspended block of the stream"),
         "{wrong}"
     );
-    let wrong = wrong_answer(Wrong::Cleans);
+    let wrong = invalid_decision(Wrong::Cleans);
     assert!(wrong.contains("`victim`") && wrong.contains("a suspended block, or none"), "{wrong}");
 }
 
@@ -322,11 +325,14 @@ fn the_device_of_a_design_that_cannot_suspend_is_refused() {
             "silent"
         }
         fn needs(&self) -> Needs {
-            Needs { streams: vec![WriteStream::native("one", 0).suspending(1)], ..Needs::of(&[Seam::Stream]) }
+            Needs {
+                streams: vec![WriteStream::native("one", 0).suspending(1)],
+                ..Needs::of(&[ExtensionPoint::Stream])
+            }
         }
     }
     let wrong = Rig::with(&small(), Box::new(Silent), 1).err().expect("it does not say which blocks");
-    assert!(wrong.contains("a design that answers `frontier`"), "{wrong}");
+    assert!(wrong.contains("a design that decides `frontier`"), "{wrong}");
 }
 
 /// Every instant of a small run at which the power can be cut: flushed data are there, and the device
@@ -357,7 +363,7 @@ fn a_cut_after_any_event_loses_nothing_that_was_flushed() {
             rig.device.handle(event, &mut rig.calendar);
         }
         let is_over = rig.calendar.pending().is_empty();
-        rig.take_answers();
+        rig.take_completions();
         let suspended = |rig: &Rig| {
             let space = &rig.device.base().space;
             space.pools().all_blocks().filter(|block| space.state(*block) == State::Suspended).count()

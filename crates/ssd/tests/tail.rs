@@ -1,8 +1,8 @@
 //! Is the latency breakdown of a request right?
 
 use wordline_kernel::Duration;
-use wordline_nand::chain::Hold;
-use wordline_ssd::device::{Component, DieWork, Explained, Tail};
+use wordline_nand::chain::BusPhase;
+use wordline_ssd::device::{Component, DieWork, RequestBreakdown, Tail};
 use wordline_ssd::{BlockDevice, DeviceFile, Operation};
 
 use crate::common::{Rig, small};
@@ -23,7 +23,7 @@ fn tail(rig: &Rig) -> &Tail {
     rig.device.tail().expect("requests are explained")
 }
 
-fn sum(explained: &Explained) -> Duration {
+fn sum(explained: &RequestBreakdown) -> Duration {
     explained.parts.into_iter().sum()
 }
 
@@ -31,7 +31,7 @@ fn sum(explained: &Explained) -> Duration {
 fn a_read_waits_behind_the_program_and_the_reads_before_it() {
     let mut rig = Rig::new(file(), 1);
     rig.device.fill(1.0);
-    rig.device.explain(Tail::keeping(10));
+    rig.device.explain(Tail::keeping_slowest(10));
     rig.submit(Operation::Write, true, 0, 8);
     for page in [10, 200, 400] {
         rig.submit(Operation::Read, false, 8 * page, 8);
@@ -39,10 +39,10 @@ fn a_read_waits_behind_the_program_and_the_reads_before_it() {
     rig.run_down_to(0);
 
     let part = file().part.check().expect("the part is sound");
-    let program = Hold::Program.total(&part, 1) + part.program_time(0);
-    let read = Hold::Read.total(&part, 1) + part.read_time(0) + Hold::DataOut.total(&part, 1);
+    let program = BusPhase::Program.total(&part, 1) + part.program_time(0);
+    let read = BusPhase::Read.total(&part, 1) + part.read_time(0) + BusPhase::DataOut.total(&part, 1);
     let turn = part.bus.t_rhw - part.bus.t_cs;
-    let mut reads: Vec<&Explained> = tail(&rig).slowest();
+    let mut reads: Vec<&RequestBreakdown> = tail(&rig).slowest();
     reads.retain(|slow| slow.answer.command.operation == Operation::Read);
     assert_eq!(reads.len(), 3);
     for (before, slow) in reads.iter().rev().enumerate() {
@@ -63,7 +63,7 @@ fn a_read_waits_behind_the_program_and_the_reads_before_it() {
 fn the_slowest_are_kept_and_no_others() {
     let mut rig = Rig::new(small(), 1);
     rig.device.fill(1.0);
-    rig.device.explain(Tail::keeping(25));
+    rig.device.explain(Tail::keeping_slowest(25));
     let pages = u64::from(rig.device.config().logical_pages);
     for n in 0..3_000u64 {
         rig.run_down_to(7);
@@ -87,7 +87,7 @@ fn writes_that_wait_for_room_wait_while_dies_program_move_and_erase() {
     let mut rig = Rig::new(small(), 1);
     rig.device.fill(1.0);
     rig.overwrite(2_000);
-    rig.device.explain(Tail::keeping(50));
+    rig.device.explain(Tail::keeping_slowest(50));
     rig.overwrite(2_000);
     let slow = tail(&rig).slowest();
     let meanwhile = slow[0].meanwhile.expect("the slowest write waits for room");
@@ -104,11 +104,11 @@ fn writes_that_wait_for_room_wait_while_dies_program_move_and_erase() {
 fn the_time_of_earlier_tries_is_that_of_retries() {
     let mut rig = Rig::new(crate::common::with_cells(8_760.0), 1);
     rig.device.fill(1.0);
-    rig.device.explain(Tail::keeping(1_000));
+    rig.device.explain(Tail::keeping_slowest(1_000));
     for page in 0..300 {
         rig.alone(Operation::Read, false, page * 8, 8);
     }
-    let retries = |slow: &&Explained| slow.parts[Component::Retries as usize] > Duration::ZERO;
+    let retries = |slow: &&RequestBreakdown| slow.parts[Component::Retries as usize] > Duration::ZERO;
     let slow = tail(&rig).slowest();
     let tried = slow.iter().filter(|slow| retries(slow)).count();
     assert!(tried > 0, "cells of a year need retries");
@@ -124,7 +124,7 @@ fn nothing_depends_on_whether_requests_are_explained() {
         let mut rig = Rig::new(small(), 1);
         rig.device.fill(1.0);
         if explains {
-            rig.device.explain(Tail::keeping(10));
+            rig.device.explain(Tail::keeping_slowest(10));
         }
         rig.overwrite(1_500);
         rig.cut_power();

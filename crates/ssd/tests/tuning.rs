@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use wordline_kernel::{Calendar, Duration, Schedule, Seed, state};
-use wordline_nand::cell::{AgeShare, Draws, Effects, Written};
+use wordline_nand::cell::{AgeShare, Draws, Effects, ProgramEffect};
 use wordline_nand::faults::{Fails, FaultFile};
 use wordline_nand::{BlockSetId, CellMode, Layers, Location};
 use wordline_ssd::config::Decoder;
@@ -203,9 +203,9 @@ impl Tuner for Recorder {
         self.inner.read(page)
     }
 
-    fn read_over(&mut self, page: &SensedPage, outcome: &ReadOutcome) {
+    fn read_finished(&mut self, page: &SensedPage, outcome: &ReadOutcome) {
         self.note(|told| told.outcomes.push((*page, *outcome)));
-        self.inner.read_over(page, outcome);
+        self.inner.read_finished(page, outcome);
     }
 
     fn erased(&mut self, block: BlockSetId) {
@@ -233,7 +233,7 @@ fn recorded() -> (Rig, Arc<Mutex<Told>>) {
 }
 
 #[test]
-fn a_tuner_is_told_of_every_page_that_was_read_and_every_block_that_was_erased() {
+fn a_tuner_is_notified_of_every_page_read_and_every_block_erase() {
     let (mut rig, told) = recorded();
     let pages = read_all(&mut rig);
     {
@@ -255,7 +255,7 @@ fn a_tuner_is_told_of_every_page_that_was_read_and_every_block_that_was_erased()
 }
 
 #[test]
-fn what_was_learnt_is_gone_after_a_power_cut() {
+fn a_power_cut_clears_what_a_tuner_learnt() {
     let (mut rig, told) = recorded();
     assert!(read(&mut rig, 0) > read(&mut rig, 0));
     rig.cut_power();
@@ -293,7 +293,7 @@ fn retries_of_the_model(hours: f64) -> (f64, f64) {
     let (mut all, mut lost) = (0.0, 0.0);
     for layer in 0..variation.layers {
         let strength = variation.of_draws(layer, Draws::default(), Effects::ALL);
-        let levels = set.levels(&strength, &cells.condition, Effects::ALL, &Written::default());
+        let levels = set.levels(&strength, &cells.condition, Effects::ALL, &ProgramEffect::default());
         for page in 0..3 {
             let rates = reading.rates(&levels, page, &set.references);
             let best = rates.iter().copied().fold(1.0, f64::min);
@@ -404,7 +404,7 @@ fn errors_grow_while_a_device_idles_and_pages_of_the_run_are_younger_than_those_
 }
 
 #[test]
-fn data_that_grow_older_outlive_faults_cuts_and_snapshots() {
+fn ageing_data_survive_faults_power_cuts_and_snapshots() {
     let mut file = common::with_cells(100.0);
     file.part.cells.as_mut().expect("it has cells").retention_passes = true;
     contract::check_all(&file, |_| Combination::default());

@@ -1,11 +1,11 @@
 //! How long does a device live, and what extends its life?
 
 use wordline_kernel::{Bytes, Duration, Seed};
+use wordline_ssd::blocks::wear::Allocation;
 use wordline_ssd::config::WearFile;
 use wordline_ssd::policy::router::RouterKind;
 use wordline_ssd::policy::victim::VictimKind;
 use wordline_ssd::policy::wear::WearKind;
-use wordline_ssd::space::wear::Allocation;
 use wordline_ssd::{BlockDevice, DeviceFile, Operation};
 
 use crate::common::{Rig, small};
@@ -107,7 +107,7 @@ fn every_way_to_level_survives_twenty_drive_writes_at_seven_percent() {
 }
 
 #[test]
-fn hot_pages_apart_from_cold_ones_make_cleaning_cheaper() {
+fn separating_hot_pages_from_cold_ones_makes_gc_cheaper() {
     let moved = |router| {
         let mut file = frail(100_000);
         file.part.geometry.blocks_per_plane = 160;

@@ -8,36 +8,36 @@ use serde_json::{Value as Json, json};
 use wordline_experiments::{KeyAxis, Value, label, settings};
 use wordline_lab::report::{Chart, LATENCY_LABELS, SCHEMA, latency_channel};
 
-use crate::charts::words::{About, Column, key_in_words};
+use crate::charts::labels::{ChartContext, Column, key_in_words};
 use crate::file::Study;
 use crate::show::shown;
 use crate::table::{Cell, Row, Table};
 
-mod words;
+mod labels;
 
 /// Minimum number of values of each of two keys for a heat map. Chosen: with fewer, panels of lines can show
 /// the intervals too.
-const HEAT_MAP: usize = 4;
+const MIN_HEAT_MAP_VALUES: usize = 4;
 
 /// Maximum number of values along an axis with error bars; with more, a band is drawn. Chosen: bars are still
 /// separate in a column of a paper.
-const BARS: usize = 24;
+const MAX_ERROR_BARS: usize = 24;
 
 /// Width of a character of a number as a fraction of the side of a heat map. Chosen: eight-point text in the
 /// plot of a column of a paper, some 170 points wide.
-const CHARACTER: f64 = 0.027;
+const CHARACTER_WIDTH: f64 = 0.027;
 
 /// Ratio of greatest to least value above which an axis is logarithmic. Chosen: the least then has a
 /// twentieth of the height.
-const SPREAD: f64 = 20.0;
+const LOGARITHMIC_RATIO: f64 = 20.0;
 
 /// Fraction of the range of a heat map from which numbers are light: for the colours of a light page. A dark
 /// page has its own.
-const DARK_FROM: f64 = 0.65;
+const LIGHT_TEXT_FROM: f64 = 0.65;
 
 /// Returns the charts of a study; none for more than three varied keys.
 pub fn charts(study: &Study, table: &Table) -> Vec<Chart> {
-    let about = About::of(study, table);
+    let about = ChartContext::of(study, table);
     let keys: Vec<Key> = table.axes.iter().map(|axis| Key::of(axis, table)).collect();
     if !(1..=3).contains(&keys.len()) {
         return Vec::new();
@@ -97,14 +97,14 @@ fn value_of(row: &Row, key: &str) -> Option<Value> {
     settings(&row.at).into_iter().find(|(name, _)| name == key).map(|(_, value)| value)
 }
 
-fn chart(keys: &[Key<'_>], table: &Table, column: &str, about: &About) -> Option<Chart> {
+fn chart(keys: &[Key<'_>], table: &Table, column: &str, about: &ChartContext) -> Option<Chart> {
     let of_column = Column::of(column);
     let cells: Vec<(&Row, Cell)> = table.rows.iter().map(|row| (row, row.cell(column))).collect();
     if cells.iter().all(|(_, cell)| cell.mean.is_none()) {
         return None;
     }
     let mut spec = match keys {
-        [one, other] if are_map(one, other) => heat_map([one, other], &cells, &of_column),
+        [one, other] if is_heat_map(one, other) => heat_map([one, other], &cells, &of_column),
         [one] => lines(one, None, None, &cells, &of_column),
         // Numeric keys go along the axis.
         [one, other] if one.axis.is_none() && other.axis.is_some() => {
@@ -116,7 +116,7 @@ fn chart(keys: &[Key<'_>], table: &Table, column: &str, about: &About) -> Option
     };
     let by: Vec<&str> = keys.iter().map(|key| key.words.as_str()).collect();
     let title = format!("{} by {}", of_column.words, by.join(" and "));
-    let caption = told(&cells) + &about.varied(column);
+    let caption = caption(&cells) + &about.varied(column);
     spec["title"] = json!({ "text": title, "subtitle": about.runs, "anchor": "start" });
     spec["description"] = caption.as_str().into();
     let title = format!("{title}: {}", about.runs);
@@ -129,18 +129,18 @@ fn capitalised(sentence: &str) -> String {
 }
 
 /// Text of the caption about intervals and unknown values.
-fn told(cells: &[(&Row, Cell)]) -> String {
+fn caption(cells: &[(&Row, Cell)]) -> String {
     let seeds = cells.iter().map(|(row, _)| row.seeds()).max().unwrap_or(0);
     let mut text = match seeds {
-        0 | 1 => "One seed: there is no interval. ".to_owned(),
+        0 | 1 => "One seed: no interval. ".to_owned(),
         seeds => format!("Means over {seeds} seeds with the 95 % interval of the mean. "),
     };
     let is = |wanted: &str| cells.iter().any(|(row, cell)| state(row, cell) == wanted);
     if is(UNKNOWN) {
-        text += "A question mark stands where runs cannot answer: the notes say why. ";
+        text += "A question mark marks unknown values: the notes say why. ";
     }
     if is(FAILED) {
-        text += "A cross stands where no run has a value. ";
+        text += "A cross marks missing values. ";
     }
     text
 }
@@ -234,7 +234,7 @@ fn lines(
 
 /// Intervals: an error bar each, or a band if there are many.
 fn interval(along: &Key<'_>, column: &Column) -> Json {
-    let many = along.axis.as_ref().is_some_and(|axis| axis.len() > BARS);
+    let many = along.axis.as_ref().is_some_and(|axis| axis.len() > MAX_ERROR_BARS);
     let mark = if many {
         json!({ "type": "errorband", "opacity": 0.25 })
     } else if along.axis.is_some() {
@@ -269,7 +269,7 @@ fn value_channel(rows: &[Json], column: &Column, may_be_logarithmic: bool) -> (J
     let ends: Vec<f64> = ends.flatten().collect();
     let (least, most) =
         ends.iter().fold((f64::INFINITY, 0.0_f64), |(least, most), end| (least.min(*end), most.max(*end)));
-    let is_logarithmic = may_be_logarithmic && least > 0.0 && most > SPREAD * least;
+    let is_logarithmic = may_be_logarithmic && least > 0.0 && most > LOGARITHMIC_RATIO * least;
     if is_logarithmic && column.is_latency {
         let ends: Vec<Json> = [least, most].map(|us| json!({ "value": us })).into();
         let channel = latency_channel(&ends, "value", &column.title());
@@ -318,8 +318,8 @@ fn panels(spec: Json, panel: Option<&Key<'_>>, rows: Vec<Json>) -> Json {
 }
 
 /// Whether two keys make a heat map.
-fn are_map(one: &Key<'_>, other: &Key<'_>) -> bool {
-    [one, other].iter().all(|key| key.axis.as_ref().is_some_and(|axis| axis.len() >= HEAT_MAP))
+fn is_heat_map(one: &Key<'_>, other: &Key<'_>) -> bool {
+    [one, other].iter().all(|key| key.axis.as_ref().is_some_and(|axis| axis.len() >= MIN_HEAT_MAP_VALUES))
 }
 
 /// One cell per combination of two keys, sized in proportion to the distances of their amounts.
@@ -362,7 +362,7 @@ fn heat_map([across, up]: [&Key<'_>; 2], cells: &[(&Row, Cell)], column: &Column
         "scale": { "domain": [least, most], "nice": false }, "legend": { "labelExpr": labels } });
     let longest =
         rows.iter().filter_map(|row| row["number"].as_str()).map(|number| number.chars().count()).max();
-    let has_room = sides[0].axis.narrowest() >= CHARACTER * longest.unwrap_or(0) as f64;
+    let has_room = sides[0].axis.narrowest() >= CHARACTER_WIDTH * longest.unwrap_or(0) as f64;
     let numbers = |style: &str, filter: &str| {
         json!({ "transform": [{ "filter": filter }],
             "mark": { "type": "text", "style": style },
@@ -382,7 +382,7 @@ fn heat_map([across, up]: [&Key<'_>; 2], cells: &[(&Row, Cell)], column: &Column
     let told = [("at", across.words.as_str()), ("by", up.words.as_str())];
     json!({
         "$schema": SCHEMA, "width": 560, "height": 260,
-        "params": [{ "name": "dark_from", "value": DARK_FROM }],
+        "params": [{ "name": "dark_from", "value": LIGHT_TEXT_FROM }],
         "data": { "values": rows },
         "encoding": { "x": x, "y": y, "tooltip": tooltip(&told, column) },
         "layer": layer,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use toml::Spanned;
-use wordline_experiments::{Axis, Before, Devices, Options, Point, Points, Sweep, Workload};
+use wordline_experiments::{Axis, DeviceCache, InitialState, Options, Point, Points, Sweep, Workload};
 use wordline_kernel::{Bytes, Complaint, Complaints};
 use wordline_lab::WarmUp;
 use wordline_lab::config::line_of;
@@ -13,7 +13,7 @@ use wordline_lab::devices::Registry;
 use wordline_lab::error::{Error, Result};
 use wordline_lab::words::{found_and_wanted, key_at};
 
-use crate::own::Own;
+use crate::own::CallerDesigns;
 use crate::table::plain;
 use crate::values::Values;
 
@@ -71,7 +71,7 @@ pub struct Repeat {
     /// Number of seeds.
     pub seeds: u32,
     /// Condition for further seeds; none are run if not given.
-    pub until: Option<Until>,
+    pub until: Option<PrecisionTarget>,
 }
 
 impl Default for Repeat {
@@ -83,7 +83,7 @@ impl Default for Repeat {
 /// Runs further seeds until the mean of a column is known well enough.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Until {
+pub struct PrecisionTarget {
     /// The column.
     pub column: String,
     /// Largest half-width of the 95 % confidence interval, relative to the mean, such as `1 %`.
@@ -92,7 +92,7 @@ pub struct Until {
     pub at_most: u32,
 }
 
-impl Until {
+impl PrecisionTarget {
     /// Largest half-width of the interval relative to the mean, as a fraction; `None` if it is not a
     /// percentage.
     pub fn fraction(&self) -> Option<f64> {
@@ -103,7 +103,7 @@ impl Until {
 
 /// Origin of the keys of a study.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Written {
+pub enum KeyOrigin {
     /// A file: errors name its lines.
     File,
     /// A table of keys.
@@ -118,7 +118,7 @@ pub struct Study {
     /// The file, for errors.
     pub path: PathBuf,
     /// Origin of its keys, for errors.
-    pub written: Written,
+    pub written: KeyOrigin,
     /// Its text, or the text of an equivalent file.
     pub text: String,
     /// Its title.
@@ -142,7 +142,7 @@ pub struct Study {
 
 /// The caller's designs, if any.
 #[derive(Clone, Default)]
-pub struct Designs(pub Option<Arc<dyn Own>>);
+pub struct Designs(pub Option<Arc<dyn CallerDesigns>>);
 
 impl std::fmt::Debug for Designs {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -170,7 +170,7 @@ impl Study {
     /// # Errors
     /// [`Error::Config`] with all mistakes, each with file, line and key.
     pub fn parse(registry: &Registry, path: &Path, text: &str) -> Result<Self> {
-        Self::parse_written(registry, path, text, Written::File)
+        Self::parse_written(registry, path, text, KeyOrigin::File)
     }
 
     /// Reads a study from the text of a table of keys; errors call it `path`.
@@ -178,11 +178,11 @@ impl Study {
     /// # Errors
     /// As for [`parse`](Self::parse), without lines.
     pub fn of_keys(registry: &Registry, path: &Path, text: &str) -> Result<Self> {
-        Self::parse_written(registry, path, text, Written::Keys)
+        Self::parse_written(registry, path, text, KeyOrigin::Keys)
     }
 
-    fn parse_written(registry: &Registry, path: &Path, text: &str, written: Written) -> Result<Self> {
-        let mut wrong = Wrong { path, text, written, all: Complaints::default() };
+    fn parse_written(registry: &Registry, path: &Path, text: &str, written: KeyOrigin) -> Result<Self> {
+        let mut wrong = ErrorCollector { path, text, written, all: Complaints::default() };
         let file: StudyFile = match toml::from_str(text) {
             Ok(file) => file,
             Err(error) => {
@@ -203,7 +203,7 @@ impl Study {
         let workload = wrong.read("workload", workload_of(file.workload));
         let precondition = file.precondition.map(|value| wrong.read("precondition", before_of(value)));
         let warm_up = file.warm_up.map(|value| wrong.read::<WarmUp>("warm_up", plain(&value).into()));
-        wrong.all.clone().or_ok(()).map_err(Error::Config)?;
+        wrong.all.clone().into_result(()).map_err(Error::Config)?;
         let (Some(workload), Some(precondition)) =
             (workload, precondition.map_or(Some(None), |read| read.map(Some)))
         else {
@@ -222,7 +222,7 @@ impl Study {
             quick: None,
             registry: registry.clone(),
             place: "",
-            devices: Devices::default(),
+            devices: DeviceCache::default(),
         };
         let title = file.title.unwrap_or_else(|| path.display().to_string());
         let made = Self {
@@ -246,7 +246,7 @@ impl Study {
     /// # Errors
     /// [`Error::Config`] with all mistakes.
     pub fn checked(mut self) -> Result<Self> {
-        self.has_fair_size()?;
+        self.check_size()?;
         let mut wrong = Complaints::default();
         let key = |key: &str| format!("{}: {key}", self.path.display());
         for (at, found, wanted) in self.sweep.complaints() {
@@ -295,11 +295,11 @@ impl Study {
         let of_until = until.iter().map(|until| &until.column);
         let of_table = self.columns.iter().map(|column| ("columns", column));
         for (at, column) in of_table.chain(of_until.map(|column| ("repeat.until.column", column))) {
-            if let Some(wanted) = self.sweep.astray(column) {
+            if let Some(wanted) = self.sweep.unknown_column(column) {
                 wrong.add(key(at), format!("`{column}`"), wanted);
             }
         }
-        wrong.or_ok(()).map_err(|wrong| self.placed(Error::Config(wrong)))?;
+        wrong.into_result(()).map_err(|wrong| self.placed(Error::Config(wrong)))?;
         if self.columns.is_empty() {
             self.columns = COLUMNS.map(Into::into).to_vec();
         }
@@ -307,20 +307,20 @@ impl Study {
     }
 
     /// Rejects studies with too many combinations or runs, before any is created.
-    pub(crate) fn has_fair_size(&self) -> Result<()> {
+    pub(crate) fn check_size(&self) -> Result<()> {
         let mut wrong = Complaints::default();
         self.require_size(&mut wrong);
-        wrong.or_ok(()).map_err(|wrong| self.placed(Error::Config(wrong)))
+        wrong.into_result(()).map_err(|wrong| self.placed(Error::Config(wrong)))
     }
 
     /// Whether a run with this memory footprint fits into the budget.
-    pub(crate) fn has_room_for(&self, size: Bytes) -> Result<()> {
+    pub(crate) fn check_memory(&self, size: Bytes) -> Result<()> {
         let mut wrong = Complaints::default();
         if let Some(budget) = self.budget.filter(|budget| *budget < size) {
             let wanted = format!("at least {size}, for the largest of the runs");
             wrong.add(format!("{}: budget.memory", self.path.display()), budget, wanted);
         }
-        wrong.or_ok(()).map_err(|wrong| self.placed(Error::Config(wrong)))
+        wrong.into_result(()).map_err(|wrong| self.placed(Error::Config(wrong)))
     }
 
     /// Adds to an error the lines of the file, or the arguments, where its keys were given.
@@ -328,25 +328,25 @@ impl Study {
         let Error::Config(wrong) = error else { return error };
         let file = format!("{}: ", self.path.display());
         let placed = |complaint: Complaint| match complaint.key.strip_prefix(&file) {
-            Some(key) => Complaint { key: self.place_of(key), ..complaint },
+            Some(key) => Complaint { key: self.key_position(key), ..complaint },
             None => complaint,
         };
         Error::Config(Complaints(wrong.0.into_iter().map(placed).collect()))
     }
 
     /// Name of `key` in errors; `vary KEY` is a value of that varied key.
-    fn place_of(&self, key: &str) -> String {
+    fn key_position(&self, key: &str) -> String {
         let varied = key.strip_prefix("vary ").map(|rest| rest.split(": ").next().unwrap_or(rest));
         let shown = match key.strip_prefix("vary[").and_then(|rest| rest.split_once(']')) {
             Some((_, rest)) => format!("vary{rest}"),
             None => key.to_owned(),
         };
         match self.written {
-            Written::Arguments => {
+            KeyOrigin::Arguments => {
                 argument_of(&shown).unwrap_or_else(|| format!("{}: {shown}", self.path.display()))
             }
-            Written::Keys => format!("{}: {shown}", self.path.display()),
-            Written::File => {
+            KeyOrigin::Keys => format!("{}: {shown}", self.path.display()),
+            KeyOrigin::File => {
                 let number = varied.and_then(|key| self.sweep.vary.iter().position(|axis| axis.key == key));
                 let at = number.map_or_else(|| key.to_owned(), |number| format!("vary[{number}]"));
                 match line_of(&self.text, &at) {
@@ -364,12 +364,12 @@ impl Study {
     pub fn point(&self, at: toml::Table) -> Result<Point> {
         let options = Options { seed: self.repeat.first, traces: self.traces.clone(), ..Options::default() };
         let point = self.sweep.point(&self.path, at, &options).map_err(|error| self.placed(error))?;
-        self.has_what_it_needs(&point).map(|()| point)
+        self.check_inputs(&point).map(|()| point)
     }
 
-    fn has_what_it_needs(&self, point: &Point) -> Result<()> {
+    fn check_inputs(&self, point: &Point) -> Result<()> {
         if let Some(own) = &self.own.0 {
-            own.placed(&point.settings, &point.device).map_err(|error| self.misplaced(error))?;
+            own.placed(&point.settings, &point.device).map_err(|error| self.incompatible(error))?;
         }
         let refused = |trace: &Path| Error::Argument {
             what: format!("trace of {}", self.path.display()),
@@ -381,7 +381,7 @@ impl Study {
 
     /// Reports an incompatible design and device like other incompatible keys: searches can hit such
     /// combinations.
-    fn misplaced(&self, error: Error) -> Error {
+    fn incompatible(&self, error: Error) -> Error {
         let Error::Argument { what, found, wanted } = error else { return error };
         let mut wrong = Complaints::default();
         wrong.add(format!("{}: {what}", self.path.display()), found, wanted);
@@ -394,10 +394,10 @@ impl Study {
     /// [`Error::Config`] if a device or workload is inconsistent, or there are too many runs;
     /// [`Error::Argument`] if a trace is missing.
     pub fn points(&self, seed: u64) -> Result<Vec<Point>> {
-        self.has_fair_size()?;
+        self.check_size()?;
         let options = Options { seed, traces: self.traces.clone(), ..Options::default() };
         let points = self.sweep.points(&self.path, &options).map_err(|error| self.placed(error))?;
-        points.iter().try_for_each(|point| self.has_what_it_needs(point))?;
+        points.iter().try_for_each(|point| self.check_inputs(point))?;
         Ok(points)
     }
 }
@@ -447,18 +447,18 @@ fn before_of(value: toml::Value) -> toml::Value {
 }
 
 /// Collects the mistakes, each with `file:line: key`.
-struct Wrong<'a> {
+struct ErrorCollector<'a> {
     path: &'a Path,
     text: &'a str,
-    written: Written,
+    written: KeyOrigin,
     all: Complaints,
 }
 
-impl Wrong<'_> {
+impl ErrorCollector<'_> {
     fn add(&mut self, at: usize, key: &str, found: String, wanted: String) {
         let line = match self.written {
-            Written::File => format!(":{}", self.text[..at.min(self.text.len())].matches('\n').count() + 1),
-            Written::Keys | Written::Arguments => String::new(),
+            KeyOrigin::File => format!(":{}", self.text[..at.min(self.text.len())].matches('\n').count() + 1),
+            KeyOrigin::Keys | KeyOrigin::Arguments => String::new(),
         };
         self.all.add(format!("{}{line}: {key}", self.path.display()), found, wanted);
     }
@@ -491,11 +491,24 @@ impl Study {
     ///
     /// # Errors
     /// As for [`parse`](Self::parse).
-    pub fn of_arguments(registry: &Registry, device: toml::Table, asked: Asked<'_>) -> Result<Self> {
+    pub fn from_arguments(
+        registry: &Registry,
+        device: toml::Table,
+        asked: StudyArguments<'_>,
+    ) -> Result<Self> {
         let text = asked.text(&device);
-        let Asked { preset, workload, requests, queue_depth, precondition, warm_up, vary, repeat, columns } =
-            asked;
-        let before = precondition.map(|text| before_of(text.into()).try_into::<Before>()).transpose();
+        let StudyArguments {
+            preset,
+            workload,
+            requests,
+            queue_depth,
+            precondition,
+            warm_up,
+            vary,
+            repeat,
+            columns,
+        } = asked;
+        let before = precondition.map(|text| before_of(text.into()).try_into::<InitialState>()).transpose();
         let precondition = before.map_err(|error| Error::Argument {
             what: "--precondition".into(),
             found: format!("`{}`", precondition.unwrap_or_default()),
@@ -518,12 +531,12 @@ impl Study {
             quick: None,
             registry: registry.clone(),
             place: "",
-            devices: Devices::default(),
+            devices: DeviceCache::default(),
         };
         let (path, title) = (PathBuf::from("sweep"), "Sweep".to_owned());
         let against = toml::Table::new();
         let own = Designs::default();
-        let written = Written::Arguments;
+        let written = KeyOrigin::Arguments;
         Self { path, written, text, title, sweep, repeat, columns, budget: None, against, traces: None, own }
             .checked()
     }
@@ -531,7 +544,7 @@ impl Study {
 
 /// Parts of a study without a file.
 #[derive(Clone, Debug)]
-pub struct Asked<'a> {
+pub struct StudyArguments<'a> {
     /// Preset that the device builds on.
     pub preset: Option<String>,
     /// Name of a built-in workload.
@@ -552,7 +565,7 @@ pub struct Asked<'a> {
     pub columns: Vec<String>,
 }
 
-impl Asked<'_> {
+impl StudyArguments<'_> {
     /// Text of an equivalent file.
     fn text(&self, device: &toml::Table) -> String {
         let mut workload = toml::Table::from_iter([("name".to_owned(), self.workload.into())]);

@@ -5,20 +5,20 @@ use wordline_experiments::follow;
 
 /// Maximum number of list items that become columns. Chosen: pools, links and buses have fewer, dies and
 /// histograms more.
-const MOST_ITEMS: usize = 8;
+const MAX_ITEMS: usize = 8;
 
 /// Returns the number at a dotted name, as in experiments; `None` for latencies without any requests.
 pub(crate) fn number(values: &Json, path: &str) -> Option<f64> {
     let is_of_none = path.match_indices('.').any(|(end, _)| {
         let (parent, key) = path[..end].rsplit_once('.').unwrap_or(("", &path[..end]));
         let members = if parent.is_empty() { Some(values) } else { follow(values, parent) };
-        members.and_then(Json::as_object).is_some_and(|members| is_of_none(members, key))
+        members.and_then(Json::as_object).is_some_and(|members| has_no_samples(members, key))
     });
     if is_of_none { None } else { follow(values, path)?.as_f64() }
 }
 
 /// Whether these are latencies of a request kind that did not occur.
-fn is_of_none(members: &Map<String, Json>, key: &str) -> bool {
+fn has_no_samples(members: &Map<String, Json>, key: &str) -> bool {
     let counts = [
         ("read_latency_us", "reads"),
         ("write_latency_us", "writes"),
@@ -41,10 +41,10 @@ fn walk(value: &Json, path: String, to: &mut impl FnMut(String, f64)) {
     match value {
         Json::Number(number) => to(path, number.as_f64().unwrap_or(f64::NAN)),
         Json::Object(members) => {
-            let known = members.iter().filter(|(key, _)| !is_of_none(members, key));
+            let known = members.iter().filter(|(key, _)| !has_no_samples(members, key));
             known.for_each(|(key, value)| walk(value, below(key), to));
         }
-        Json::Array(items) if items.len() <= MOST_ITEMS => {
+        Json::Array(items) if items.len() <= MAX_ITEMS => {
             for (at, item) in items.iter().enumerate() {
                 let name =
                     item.get("name").and_then(Json::as_str).map_or_else(|| at.to_string(), str::to_owned);

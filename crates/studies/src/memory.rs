@@ -7,44 +7,44 @@ use wordline_kernel::Bytes;
 
 /// Bytes per logical page: its L2P entry, and the entry of the data-verification oracle; as in `wordline
 /// config explain`.
-const A_LOGICAL_PAGE: u64 = 8;
+const BYTES_PER_LOGICAL_PAGE: u64 = 8;
 
 /// Bytes per physical page that can hold a logical page: its data tag.
-const A_PLACE: u64 = 8;
+const BYTES_PER_PHYSICAL_PAGE: u64 = 8;
 
 /// Bytes of a run beside its tables. Chosen: whole programs take 20 to 46 MiB more than their tables, 20 of
 /// which are the program itself.
-const A_RUN: u64 = 16 << 20;
+const BYTES_PER_RUN: u64 = 16 << 20;
 
 /// Memory that a run may use, computed from the tables of its device.
 pub(crate) fn memory(point: &Point) -> Bytes {
     let shape = point.device.shape();
     let page = shape.logical_page.0.max(1);
     let flash: u64 = point.device.chips().iter().map(|chips| chips.bytes).sum();
-    let tables = shape.capacity.0 / page * A_LOGICAL_PAGE + flash / page * A_PLACE;
-    Bytes((A_RUN + tables).next_multiple_of(1 << 20))
+    let tables = shape.capacity.0 / page * BYTES_PER_LOGICAL_PAGE + flash / page * BYTES_PER_PHYSICAL_PAGE;
+    Bytes((BYTES_PER_RUN + tables).next_multiple_of(1 << 20))
 }
 
 /// A memory budget from which runs reserve their share.
-pub(crate) struct Room {
+pub(crate) struct MemoryBudget {
     /// `None` if unlimited.
     left: Option<Mutex<u64>>,
     freed: Condvar,
 }
 
 /// A reservation, released when dropped.
-pub(crate) struct Held<'a> {
-    room: &'a Room,
+pub(crate) struct MemoryReservation<'a> {
+    room: &'a MemoryBudget,
     bytes: u64,
 }
 
-impl Room {
+impl MemoryBudget {
     pub(crate) fn of(budget: Option<Bytes>) -> Self {
         Self { left: budget.map(|budget| Mutex::new(budget.0)), freed: Condvar::new() }
     }
 
     /// Reserves memory; blocks until it is available. A reservation is capped at the whole budget.
-    pub(crate) fn take(&self, size: Bytes) -> Held<'_> {
+    pub(crate) fn take(&self, size: Bytes) -> MemoryReservation<'_> {
         if let Some(left) = &self.left {
             let mut left = left.lock().unwrap_or_else(PoisonError::into_inner);
             while *left < size.0 {
@@ -52,11 +52,11 @@ impl Room {
             }
             *left -= size.0;
         }
-        Held { room: self, bytes: size.0 }
+        MemoryReservation { room: self, bytes: size.0 }
     }
 }
 
-impl Drop for Held<'_> {
+impl Drop for MemoryReservation<'_> {
     fn drop(&mut self) {
         if let Some(left) = &self.room.left {
             *left.lock().unwrap_or_else(PoisonError::into_inner) += self.bytes;
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn no_more_is_taken_at_once_than_there_is() {
-        let room = Room::of(Some(Bytes(10)));
+        let room = MemoryBudget::of(Some(Bytes(10)));
         let (now, most) = (AtomicU64::new(0), AtomicU64::new(0));
         std::thread::scope(|scope| {
             for size in [6, 4, 3, 7, 10, 1] {
@@ -86,6 +86,6 @@ mod tests {
             }
         });
         assert!((1..=10).contains(&most.into_inner()));
-        drop(Room::of(None).take(Bytes(u64::MAX)));
+        drop(MemoryBudget::of(None).take(Bytes(u64::MAX)));
     }
 }

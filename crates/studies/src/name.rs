@@ -12,7 +12,7 @@ use wordline_lab::trace::workload::profile::{RealOrProfile, resolve};
 
 /// A file read by a run: a recorded trace or a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Input {
+pub struct InputFile {
     /// The file.
     pub path: PathBuf,
     /// SHA-256 of its first gibibyte.
@@ -22,15 +22,15 @@ pub struct Input {
 }
 
 /// State of a file when it was hashed: its size and modification time.
-type Standing = String;
+type FileState = String;
 
 /// Computes names of runs. Each file is hashed once, and again after it changes.
 #[derive(Default)]
-pub struct Names {
-    known: BTreeMap<PathBuf, (Standing, Input)>,
+pub struct RunNames {
+    known: BTreeMap<PathBuf, (FileState, InputFile)>,
 }
 
-impl Names {
+impl RunNames {
     /// Returns the name of a run by `program` (version and commit), 32 digits, and the files that it reads.
     /// `design` is the source of a design that no configuration names.
     pub(crate) fn of(
@@ -38,7 +38,7 @@ impl Names {
         point: &Point,
         design: Option<&str>,
         program: &str,
-    ) -> Result<(String, Vec<Input>)> {
+    ) -> Result<(String, Vec<InputFile>)> {
         let Point {
             config_text,
             workload,
@@ -58,7 +58,7 @@ impl Names {
         };
         let trace = recorded(workload, traces.as_deref())?;
         let files = trace.iter().chain(from_snapshot);
-        let inputs: Vec<Input> = files.map(|path| self.input(path)).collect::<Result<_>>()?;
+        let inputs: Vec<InputFile> = files.map(|path| self.input(path)).collect::<Result<_>>()?;
         let of_files: Vec<&str> = inputs.iter().map(|input| input.sha256.as_str()).collect();
         let parts = [
             program,
@@ -75,11 +75,11 @@ impl Names {
         Ok((hex(&hash.finalize()[..16]), inputs))
     }
 
-    fn input(&mut self, path: &Path) -> Result<Input> {
+    fn input(&mut self, path: &Path) -> Result<InputFile> {
         let refused = |found: &str| Error::Argument {
             what: format!("file {}", path.display()),
             found: found.to_owned(),
-            wanted: "a file that is there and stays as it is".into(),
+            wanted: "a file that exists and does not change".into(),
         };
         let about = std::fs::metadata(path).map_err(|reason| refused(&reason.to_string()))?;
         let standing = format!("{} {:?}", about.len(), about.modified().ok());
@@ -90,7 +90,7 @@ impl Names {
         }
         let found = Fingerprint::of(path).and_then(Fingerprint::finish);
         let found = found.ok_or_else(|| refused("one that changes or cannot be read again"))?;
-        let input = Input { path: path.to_owned(), sha256: found.sha256, bytes: found.bytes };
+        let input = InputFile { path: path.to_owned(), sha256: found.sha256, bytes: found.bytes };
         self.known.insert(path.to_owned(), (standing, input.clone()));
         Ok(input)
     }

@@ -6,7 +6,7 @@ use wordline_lab::devices::Configured;
 use wordline_lab::error::Result;
 
 /// Designs for the devices of a study.
-pub trait Own: Send + Sync {
+pub trait CallerDesigns: Send + Sync {
     /// Returns everything of the design at these values of the varied keys that affects the result, source
     /// and settings, for the name of the run; `None` without a design.
     fn source(&self, at: &toml::Table) -> Option<String>;
@@ -15,19 +15,19 @@ pub trait Own: Send + Sync {
     ///
     /// # Errors
     /// [`Error::Argument`](wordline_lab::error::Error::Argument) if they are incompatible.
-    fn placed(&self, at: &toml::Table, device: &Arc<dyn Configured>) -> Result<Option<Placed>>;
+    fn placed(&self, at: &toml::Table, device: &Arc<dyn Configured>) -> Result<Option<DeviceWithDesign>>;
 }
 
 /// A device with a design.
-pub struct Placed {
+pub struct DeviceWithDesign {
     /// The device.
     pub device: Arc<dyn Configured>,
     /// State of the design.
-    pub design: Box<dyn Watched>,
+    pub design: Box<dyn DesignMonitor>,
 }
 
 /// A design that may fail by itself.
-pub trait Watched: Send + Sync {
+pub trait DesignMonitor: Send + Sync {
     /// Whether it has failed, which ends the run.
     fn has_failed(&self) -> bool;
 

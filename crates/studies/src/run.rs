@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use wordline_experiments::{Mean, Point};
 use wordline_kernel::Bytes;
 use wordline_lab::error::{Error, Result};
-use wordline_lab::sweep::{self as cores, Conduct};
+use wordline_lab::sweep::{self as cores, SweepOptions};
 
-use crate::file::{Study, Until};
-use crate::memory::{Room, memory};
-use crate::name::{Input, Names};
+use crate::file::{PrecisionTarget, Study};
+use crate::memory::{MemoryBudget, memory};
+use crate::name::{InputFile, RunNames};
 use crate::store::{Files, State, Store};
 use crate::table::{Row, Table};
 use crate::task::{Task, done, failed};
@@ -39,26 +39,26 @@ pub struct Plan {
 /// Options for executing a study; none affects a result.
 pub struct Progress<'a> {
     /// Threads, stop flag, and progress callback.
-    pub conduct: Conduct<'a>,
+    pub conduct: SweepOptions<'a>,
     /// Whether failed runs are repeated.
     pub again: bool,
     /// Remote executor; `None` for the cores of this machine.
-    pub elsewhere: Option<&'a dyn Elsewhere>,
+    pub elsewhere: Option<&'a dyn RunExecutor>,
 }
 
 /// An executor of runs other than this machine.
-pub trait Elsewhere: Sync {
+pub trait RunExecutor: Sync {
     /// Executes runs, and reports the outcome of each as soon as it ends. If the user stops it, some are
     /// missing.
     ///
     /// # Errors
     /// [`Error::Argument`] if the executor cannot be reached or is unusable, and the errors of `over`.
-    fn carry_out(&self, runs: Vec<Task>, over: &mut dyn FnMut(&str, Ended) -> Result<()>) -> Result<()>;
+    fn carry_out(&self, runs: Vec<Task>, over: &mut dyn FnMut(&str, RunOutcome) -> Result<()>) -> Result<()>;
 }
 
 /// Outcome of a remote run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum RunOutcome {
     /// The files that a store keeps of it.
     Files(Files),
     /// It produced none, for this reason.
@@ -67,15 +67,15 @@ pub enum Ended {
 
 /// A run of a study and its name. The runs of a combination share one device description; a run has its own copy
 /// only while it executes.
-struct Named {
+struct NamedRun {
     name: String,
     /// Index of its combination.
     place: usize,
     seed: u64,
-    inputs: Vec<Input>,
+    inputs: Vec<InputFile>,
 }
 
-impl Named {
+impl NamedRun {
     /// Returns the run itself.
     fn point(&self, points: &[Point]) -> Point {
         Point { seed: self.seed, ..points[self.place].clone() }
@@ -83,35 +83,35 @@ impl Named {
 }
 
 /// Runs of a study by a program of this version and commit.
-struct Runs<'a> {
+struct StudyRuns<'a> {
     study: &'a Study,
     program: &'a str,
-    names: Names,
+    names: RunNames,
     /// Runs with the first seed, once computed: the others differ only in their seed.
     points: Vec<Point>,
 }
 
-impl<'a> Runs<'a> {
+impl<'a> StudyRuns<'a> {
     fn of(study: &'a Study, program: &'a str) -> Result<Self> {
         let points = study.points(study.repeat.first)?;
-        Ok(Self { study, program, names: Names::default(), points })
+        Ok(Self { study, program, names: RunNames::default(), points })
     }
 
     /// Returns the runs with a seed, at the selected indices.
-    fn with(&mut self, seed: u64, is_wanted: impl Fn(usize) -> bool) -> Result<Vec<Named>> {
+    fn with(&mut self, seed: u64, is_wanted: impl Fn(usize) -> bool) -> Result<Vec<NamedRun>> {
         let points = self.points.iter().enumerate().filter(|(place, _)| is_wanted(*place));
         points
             .map(|(place, point)| {
                 let design = self.study.source(&point.settings);
                 let point = Point { seed, ..point.clone() };
                 let (name, inputs) = self.names.of(&point, design.as_deref(), self.program)?;
-                Ok(Named { name, place, seed, inputs })
+                Ok(NamedRun { name, place, seed, inputs })
             })
             .collect()
     }
 
     /// Returns the runs of the first seeds.
-    fn first(&mut self) -> Result<Vec<Named>> {
+    fn first(&mut self) -> Result<Vec<NamedRun>> {
         let mut all = Vec::new();
         for seed in seeds(self.study) {
             all.extend(self.with(seed, |_| true)?);
@@ -121,22 +121,22 @@ impl<'a> Runs<'a> {
 
     /// Adds the runs of further seeds that `repeat.until` needs according to the store, and returns the most
     /// that may follow.
-    fn further(&mut self, wanted: &mut Vec<Named>, store: &Store) -> Result<usize> {
+    fn further(&mut self, wanted: &mut Vec<NamedRun>, store: &Store) -> Result<usize> {
         let Some(until) = self.study.repeat.until.clone() else { return Ok(0) };
         let seeds = self.study.repeat.seeds;
         let mut most = 0;
         for place in 0..self.points.len() {
-            let mut known: Vec<Named> = Vec::new();
+            let mut known: Vec<NamedRun> = Vec::new();
             for seed in self::seeds(self.study) {
                 known.extend(self.with(seed, |other| other == place)?);
             }
             for further in seeds..until.at_most {
-                let table = gather(self.study, (&self.points, &known), store)?;
+                let table = build_table(self.study, (&self.points, &known), store)?;
                 if table.missing > 0 {
                     most += (until.at_most - further) as usize;
                     break;
                 }
-                if !table.rows.iter().any(|row| is_unsure(row, &until)) {
+                if !table.rows.iter().any(|row| is_imprecise(row, &until)) {
                     break;
                 }
                 let seed = self.study.repeat.first.saturating_add(further.into());
@@ -153,7 +153,7 @@ impl<'a> Runs<'a> {
     /// [`Error::Config`] if that is more than the budget.
     fn memory(&self) -> Result<Bytes> {
         let most = self.points.iter().map(memory).max().unwrap_or(Bytes(0));
-        self.study.has_room_for(most).map(|()| most)
+        self.study.check_memory(most).map(|()| most)
     }
 }
 
@@ -163,7 +163,7 @@ impl<'a> Runs<'a> {
 /// The errors of [`Study::points`] and of the store, and [`Error::Config`] if a run exceeds the memory
 /// budget.
 pub fn plan(study: &Study, store: &Store, program: &str) -> Result<Plan> {
-    let mut runs = Runs::of(study, program)?;
+    let mut runs = StudyRuns::of(study, program)?;
     let memory = runs.memory()?;
     let at_once = study.budget.map(|budget| budget.0 / memory.0.max(1));
     let mut plan = Plan { runs: 0, further: 0, done: 0, failed: 0, seconds_left: None, memory, at_once };
@@ -197,15 +197,15 @@ fn seeds(study: &Study) -> std::ops::Range<u64> {
 /// # Errors
 /// The errors of [`plan`], and of the executor.
 pub fn run(study: &Study, store: &Store, program: &str, progress: &Progress<'_>) -> Result<Table> {
-    let mut runs = Runs::of(study, program)?;
+    let mut runs = StudyRuns::of(study, program)?;
     runs.memory()?;
     let missing = Missing::of(study, store, program, progress);
     let mut all = runs.first()?;
     missing.carry_out(&runs.points, &all)?;
-    let mut table = gather(study, (&runs.points, &all), store)?;
+    let mut table = build_table(study, (&runs.points, &all), store)?;
     if let Some(until) = &study.repeat.until {
         for further in study.repeat.seeds..until.at_most {
-            let is_unsure: Vec<bool> = table.rows.iter().map(|row| is_unsure(row, until)).collect();
+            let is_unsure: Vec<bool> = table.rows.iter().map(|row| is_imprecise(row, until)).collect();
             if !is_unsure.contains(&true) || progress.conduct.stop.load(Ordering::Relaxed) {
                 break;
             }
@@ -213,7 +213,7 @@ pub fn run(study: &Study, store: &Store, program: &str, progress: &Progress<'_>)
             let more = runs.with(seed, |place| is_unsure[place])?;
             missing.carry_out(&runs.points, &more)?;
             all.extend(more);
-            table = gather(study, (&runs.points, &all), store)?;
+            table = build_table(study, (&runs.points, &all), store)?;
         }
     }
     Ok(table)
@@ -221,13 +221,13 @@ pub fn run(study: &Study, store: &Store, program: &str, progress: &Progress<'_>)
 
 /// Result of a requested combination of the varied keys.
 #[derive(Clone, Debug)]
-pub enum Tried {
+pub enum CombinationResult {
     /// Its row.
     Row(Row),
     /// Some of its runs are missing, as the user stopped them.
     Missing,
     /// The combination is invalid, for this reason.
-    Impossible(String),
+    Invalid(String),
 }
 
 /// Executes the runs of some combinations of a study, each with each seed, that are missing in its store. An
@@ -241,9 +241,9 @@ pub fn run_at(
     store: &Store,
     program: &str,
     progress: &Progress<'_>,
-) -> Result<Vec<Tried>> {
-    study.has_fair_size()?;
-    let mut runs = Runs { study, program, names: Names::default(), points: Vec::new() };
+) -> Result<Vec<CombinationResult>> {
+    study.check_size()?;
+    let mut runs = StudyRuns { study, program, names: RunNames::default(), points: Vec::new() };
     let mut impossible: BTreeMap<usize, String> = BTreeMap::new();
     for (place, at) in places.iter().enumerate().filter(|(place, at)| !places[..*place].contains(at)) {
         match study.point(at.clone()) {
@@ -255,17 +255,17 @@ pub fn run_at(
     runs.memory()?;
     let all = runs.first()?;
     Missing::of(study, store, program, progress).carry_out(&runs.points, &all)?;
-    let table = gather(study, (&runs.points, &all), store)?;
+    let table = build_table(study, (&runs.points, &all), store)?;
     let first = |at: &toml::Table| places.iter().position(|other| other == at).unwrap_or_default();
     let tried = |at: &toml::Table| match impossible.get(&first(at)) {
-        Some(wrong) => Tried::Impossible(wrong.clone()),
-        None => table.row(at).map_or(Tried::Missing, |row| Tried::Row(row.clone())),
+        Some(wrong) => CombinationResult::Invalid(wrong.clone()),
+        None => table.row(at).map_or(CombinationResult::Missing, |row| CombinationResult::Row(row.clone())),
     };
     Ok(places.iter().map(tried).collect())
 }
 
 /// Whether the confidence interval of the mean of a column is too wide.
-fn is_unsure(row: &Row, until: &Until) -> bool {
+fn is_imprecise(row: &Row, until: &PrecisionTarget) -> bool {
     let fraction = until.fraction().expect("it was checked");
     // Another seed does not resolve what is unknown because the run was too short.
     if row.cell(&until.column).is_unknown() {
@@ -288,20 +288,20 @@ struct Missing<'a> {
     store: &'a Store,
     program: &'a str,
     progress: &'a Progress<'a>,
-    room: Room,
+    room: MemoryBudget,
 }
 
 impl<'a> Missing<'a> {
     fn of(study: &'a Study, store: &'a Store, program: &'a str, progress: &'a Progress<'a>) -> Self {
-        Self { study, store, program, progress, room: Room::of(study.budget) }
+        Self { study, store, program, progress, room: MemoryBudget::of(study.budget) }
     }
 
-    fn carry_out(&self, points: &[Point], all: &[Named]) -> Result<()> {
+    fn carry_out(&self, points: &[Point], all: &[NamedRun]) -> Result<()> {
         let mut missing = Vec::new();
         for run in all {
             match self.store.get(&run.name)? {
                 Some(record) if record.state == State::Failed && self.progress.again => {
-                    self.store.forget(&run.name)?;
+                    self.store.remove_run(&run.name)?;
                     missing.push(run);
                 }
                 Some(_) => {}
@@ -311,13 +311,13 @@ impl<'a> Missing<'a> {
         match self.progress.elsewhere {
             Some(place) if !missing.is_empty() => self.elsewhere(place, points, &missing),
             Some(_) => Ok(()),
-            None => self.here(points, &missing),
+            None => self.run_locally(points, &missing),
         }
     }
 
-    fn here(&self, points: &[Point], missing: &[&Named]) -> Result<()> {
+    fn run_locally(&self, points: &[Point], missing: &[&NamedRun]) -> Result<()> {
         let stop = self.progress.conduct.stop;
-        let one = |run: &&Named| {
+        let one = |run: &&NamedRun| {
             let point = run.point(points);
             let _held = self.room.take(memory(&point));
             let own = self.study.own.0.as_deref();
@@ -326,26 +326,26 @@ impl<'a> Missing<'a> {
         cores::run(missing, &self.progress.conduct, one).map(drop)
     }
 
-    fn elsewhere(&self, place: &dyn Elsewhere, points: &[Point], missing: &[&Named]) -> Result<()> {
-        let named: BTreeMap<&str, &Named> = missing.iter().map(|run| (run.name.as_str(), *run)).collect();
-        let task = |run: &&Named| {
+    fn elsewhere(&self, place: &dyn RunExecutor, points: &[Point], missing: &[&NamedRun]) -> Result<()> {
+        let named: BTreeMap<&str, &NamedRun> = missing.iter().map(|run| (run.name.as_str(), *run)).collect();
+        let task = |run: &&NamedRun| {
             let point = run.point(points);
             let design = self.study.source(&point.settings);
             Task::of((&run.name, &run.inputs), &point, design, self.program)
         };
         let tasks = missing.iter().map(task);
         let count = AtomicUsize::new(0);
-        let over = &mut |name: &str, ended: Ended| {
+        let over = &mut |name: &str, ended: RunOutcome| {
             let Some(run) = named.get(name) else {
                 return Err(Error::Argument {
                     what: "run that was done elsewhere".into(),
                     found: format!("the name {name}"),
-                    wanted: "one of those that were asked for".into(),
+                    wanted: "one of the requested ones".into(),
                 });
             };
             match ended {
-                Ended::Files(files) => self.store.put_files(name, &files)?,
-                Ended::Failed(error) => {
+                RunOutcome::Files(files) => self.store.put_files(name, &files)?,
+                RunOutcome::Failed(error) => {
                     self.store.put(name, failed(&run.point(points), self.program, error))?;
                 }
             }
@@ -357,7 +357,7 @@ impl<'a> Missing<'a> {
 }
 
 /// Builds the table of the finished runs.
-fn gather(study: &Study, (points, all): (&[Point], &[Named]), store: &Store) -> Result<Table> {
+fn build_table(study: &Study, (points, all): (&[Point], &[NamedRun]), store: &Store) -> Result<Table> {
     let mut table = Table::new(study);
     for run in all {
         let Some(record) = store.get(&run.name)? else { continue };

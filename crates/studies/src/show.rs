@@ -6,12 +6,12 @@ use wordline_lab::error::Result;
 use wordline_lab::output::ReportFolder;
 use wordline_lab::provenance::Provenance;
 use wordline_lab::report::{
-    Again, Chart, Report, Section, Sheet, SheetCell, hardware_of, list_of_hardware, made_by,
+    Chart, Report, Reproduction, Section, Sheet, SheetCell, hardware_of, list_of_hardware, made_by,
 };
 
 use crate::charts::charts;
 use crate::file::Study;
-use crate::table::{Cell, Row, Table, Told, plain};
+use crate::table::{Cell, Row, Statement, Table, plain};
 
 /// Formats a number with the digits that its interval supports, or four.
 fn digits(value: f64, half: Option<f64>) -> String {
@@ -41,7 +41,7 @@ pub(crate) fn shown(cell: &Cell) -> String {
 
 /// Column headings.
 fn heads(table: &Table) -> Vec<String> {
-    let columns = table.columns.iter().flat_map(|column| [Some(column.clone()), table.less()]);
+    let columns = table.columns.iter().flat_map(|column| [Some(column.clone()), table.difference_heading()]);
     table.axes.iter().cloned().chain(columns.flatten()).collect()
 }
 
@@ -49,8 +49,9 @@ fn heads(table: &Table) -> Vec<String> {
 fn cells(table: &Table, row: &Row) -> Vec<String> {
     let keys = table.axes.iter().map(|axis| row.at.get(axis).map_or_else(String::new, plain));
     let columns = table.columns.iter().flat_map(|column| {
-        let less =
-            table.less().map(|_| table.difference(row, column).map_or_else(String::new, |cell| shown(&cell)));
+        let less = table
+            .difference_heading()
+            .map(|_| table.difference(row, column).map_or_else(String::new, |cell| shown(&cell)));
         [Some(shown(&row.cell(column))), less]
     });
     keys.chain(columns.flatten()).collect()
@@ -75,7 +76,7 @@ pub fn text(table: &Table, width: u16) -> String {
     if seeds > 1 {
         text += &format!("up to {seeds} seeds: ± is half of the 95 % interval of the mean\n");
     }
-    if let Some(less) = table.less() {
+    if let Some(less) = table.difference_heading() {
         text += &format!("{less}: the difference to that row, seed by seed\n");
     }
     for row in &table.rows {
@@ -92,7 +93,8 @@ pub fn text(table: &Table, width: u16) -> String {
 /// Reasons for unknown cells, and the notes of runs, each with its number of runs.
 fn told(table: &Table) -> Vec<String> {
     let all = table.runs() - table.failed();
-    let line = |what: &str, Told { text, runs }: Told| format!("{what}{text} ({runs} of {all} runs)");
+    let line =
+        |what: &str, Statement { text, runs }: Statement| format!("{what}{text} ({runs} of {all} runs)");
     let unknown = table.unknown().into_iter().map(|told| line("unknown ", told));
     unknown.chain(table.notes().into_iter().map(|told| line("note: ", told))).collect()
 }
@@ -132,7 +134,7 @@ pub(crate) fn page(study: &Study, table: &Table, provenance: &Provenance, charts
         notes: errors(table).into_iter().chain(told(table)).collect(),
         charts,
         tables: vec![Section::new("rows", "All combinations", sheet(table).html())],
-        again: Again {
+        again: Reproduction {
             sentences: vec![made_by(provenance), seeds],
             command: &command,
             configuration: &study.text,
@@ -220,8 +222,9 @@ fn sheet(table: &Table) -> Sheet {
             .map(|axis| SheetCell::of_text(row.at.get(axis).map_or_else(String::new, label)));
         let columns = table.columns.iter().flat_map(|column| {
             let difference = table.difference(row, column);
-            let less =
-                table.less().map(|_| difference.map_or_else(SheetCell::default, |cell| of_cell(&cell)));
+            let less = table
+                .difference_heading()
+                .map(|_| difference.map_or_else(SheetCell::default, |cell| of_cell(&cell)));
             [Some(of_cell(&row.cell(column))), less]
         });
         keys.chain(columns.flatten()).collect()

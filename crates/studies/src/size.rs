@@ -7,11 +7,11 @@ use crate::file::Study;
 /// Maximum number of combinations of a study. Chosen: each is a device that is checked and kept with its text
 /// until the study ends, a row of a table that somebody reads, and a point of its charts; ten times ten
 /// thousand values of one key, the most of a range.
-const MOST_COMBINATIONS: u128 = 100_000;
+const MAX_COMBINATIONS: u128 = 100_000;
 
 /// Maximum number of runs of a study. Chosen: with the shortest runs, 0.8 ms, they take a quarter of an hour,
 /// and a folder with as many files can still be listed in seconds.
-const MOST_RUNS: u128 = 1_000_000;
+const MAX_RUNS: u128 = 1_000_000;
 
 impl Study {
     /// Number of combinations of the varied keys.
@@ -25,7 +25,7 @@ impl Study {
         let shown = |count: u128| grouped(&count.to_string());
         let path = self.path.display();
         let combinations = self.combinations();
-        if combinations > MOST_COMBINATIONS {
+        if combinations > MAX_COMBINATIONS {
             let longest = self.sweep.vary.iter().enumerate().max_by_key(|(_, axis)| axis.values.len());
             let (place, axis) = longest.expect("more than one combination has a key");
             let found = format!(
@@ -34,17 +34,17 @@ impl Study {
                 axis.key,
                 shown(combinations)
             );
-            let wanted = format!("at most {} combinations", shown(MOST_COMBINATIONS));
+            let wanted = format!("at most {} combinations", shown(MAX_COMBINATIONS));
             wrong.add(format!("{path}: vary[{place}].values"), found, wanted);
             return;
         }
         let until = self.repeat.until.as_ref().map(|until| ("repeat.until.at_most", until.at_most));
         for (key, seeds) in [("repeat.seeds", self.repeat.seeds)].into_iter().chain(until) {
             let runs = combinations.saturating_mul(seeds.into());
-            if runs > MOST_RUNS {
+            if runs > MAX_RUNS {
                 let found = format!("{} seeds, {} runs", shown(seeds.into()), shown(runs));
-                let most = MOST_RUNS / combinations.max(1);
-                let wanted = format!("at most {} seeds, {} runs", shown(most), shown(MOST_RUNS));
+                let most = MAX_RUNS / combinations.max(1);
+                let wanted = format!("at most {} seeds, {} runs", shown(most), shown(MAX_RUNS));
                 wrong.add(format!("{path}: {key}"), found, wanted);
                 return;
             }

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use wordline_lab::error::{Error, Result};
 
-pub use check::{Checked, Damage, Moved, check, repair};
+pub use check::{CheckReport, Damage, MovedFile, check, repair};
 pub use filed::Files;
 use folder::file_of;
 
@@ -137,7 +137,7 @@ impl Store {
         }
         if let Some(windows) = windows {
             // Windows without a run were left by a program that was killed.
-            folder::write_over(&file_of(folder, WINDOWS, name), windows.as_bytes())?;
+            folder::replace_file(&file_of(folder, WINDOWS, name), windows.as_bytes())?;
         }
         folder::write_new(&file, run.as_bytes())
     }
@@ -146,7 +146,7 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::File`] if its file cannot be removed.
-    pub fn forget(&self, name: &str) -> Result<()> {
+    pub fn remove_run(&self, name: &str) -> Result<()> {
         self.known().remove(name);
         let Some(folder) = &self.folder else { return Ok(()) };
         let path = file_of(folder, RUNS, name);

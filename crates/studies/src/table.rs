@@ -142,7 +142,7 @@ struct RowJson<'a> {
 
 /// A statement made by runs, and how many of them make it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Told {
+pub struct Statement {
     /// Its text in the first run: numbers in it may differ in the others.
     pub text: String,
     /// Number of runs that make it.
@@ -150,15 +150,15 @@ pub struct Told {
 }
 
 /// Distinct sentences of several runs: sentences that differ only in numbers count as one.
-fn distinct_notes<'a>(all: impl Iterator<Item = &'a str>) -> Vec<Told> {
+fn distinct_notes<'a>(all: impl Iterator<Item = &'a str>) -> Vec<Statement> {
     let kind = |text: &str| text.split(|letter: char| letter.is_ascii_digit()).collect::<Vec<_>>().concat();
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
-    let mut told: Vec<Told> = Vec::new();
+    let mut told: Vec<Statement> = Vec::new();
     for text in all {
         let place = *places.entry(kind(text)).or_insert(told.len());
         match told.get_mut(place) {
             Some(known) => known.runs += 1,
-            None => told.push(Told { text: text.to_owned(), runs: 1 }),
+            None => told.push(Statement { text: text.to_owned(), runs: 1 }),
         }
     }
     told
@@ -179,7 +179,7 @@ impl Table {
 
     /// Returns the baseline of a row: the row with the values of [`against`](Self::against) in place of its
     /// own.
-    fn partner(&self, row: &Row) -> Option<&Row> {
+    fn baseline_row(&self, row: &Row) -> Option<&Row> {
         let mut at = row.at.clone();
         at.extend(self.against.clone());
         if at == row.at { None } else { self.row(&at) }
@@ -188,14 +188,14 @@ impl Table {
     /// Difference of a column to the baseline row, over the seeds that both have: pairs of equal seeds have
     /// equal requests, so the interval reflects the varied keys alone.
     pub fn difference(&self, row: &Row, column: &str) -> Option<Cell> {
-        let (own, other) = (row.by_seed(column), self.partner(row)?.by_seed(column));
+        let (own, other) = (row.by_seed(column), self.baseline_row(row)?.by_seed(column));
         let pairs = own.iter().filter_map(|(seed, value)| Some(value - other.get(seed)?));
-        let unknown = [row.cell(column).unknown, self.partner(row)?.cell(column).unknown].concat();
+        let unknown = [row.cell(column).unknown, self.baseline_row(row)?.cell(column).unknown].concat();
         Some(Cell::of(pairs.collect(), unknown))
     }
 
     /// Notes of all runs, each kind once.
-    pub fn notes(&self) -> Vec<Told> {
+    pub fn notes(&self) -> Vec<Statement> {
         distinct_notes(self.rows.iter().flat_map(Row::notes))
     }
 
@@ -220,7 +220,7 @@ impl Table {
     }
 
     /// Reasons for unknown cells: column and reason, once for each kind.
-    pub fn unknown(&self) -> Vec<Told> {
+    pub fn unknown(&self) -> Vec<Statement> {
         let of_columns = |unknown: &Unknown| self.columns.contains(&unknown.metric);
         let all = self.rows.iter().flat_map(Row::unknown).filter(of_columns);
         let all: Vec<String> = all.map(|Unknown { metric, reason }| format!("{metric}: {reason}")).collect();
@@ -228,7 +228,7 @@ impl Table {
     }
 
     /// Heading of a column of differences; `None` without comparisons.
-    pub(crate) fn less(&self) -> Option<String> {
+    pub(crate) fn difference_heading(&self) -> Option<String> {
         let values: Vec<String> = self.against.values().map(plain).collect();
         (!values.is_empty()).then(|| format!("less {}", values.join(", ")))
     }
@@ -353,7 +353,7 @@ impl Table {
                     }
                 });
             }
-            columns.push(Column::Whole(runs.iter().map(|run| run.record.seed as i64).collect()));
+            columns.push(Column::Integers(runs.iter().map(|run| run.record.seed as i64).collect()));
             columns.push(Column::Texts(runs.iter().map(|run| state(run).to_owned()).collect()));
             columns.push(Column::Texts(runs.iter().map(|run| run.name.clone()).collect()));
             for name in &names {
@@ -365,7 +365,9 @@ impl Table {
             for values in columns {
                 let mut column = group.next_column()?.expect("a column of the schema");
                 match values {
-                    Column::Whole(values) => column.typed::<Int64Type>().write_batch(&values, None, None)?,
+                    Column::Integers(values) => {
+                        column.typed::<Int64Type>().write_batch(&values, None, None)?
+                    }
                     Column::Texts(values) => {
                         let values: Vec<ByteArray> = values.iter().map(|text| text.as_str().into()).collect();
                         column.typed::<ByteArrayType>().write_batch(&values, None, None)?
@@ -421,7 +423,7 @@ impl RunsForm {
 
 /// Values of a column of a Parquet file.
 enum Column {
-    Whole(Vec<i64>),
+    Integers(Vec<i64>),
     Texts(Vec<String>),
     /// Numbers, and whether none is missing.
     Numbers(Vec<Option<f64>>, bool),

@@ -10,8 +10,8 @@ use wordline_lab::error::{Error, Result};
 use wordline_lab::summary::Outcome;
 use wordline_lab::{Precondition, WarmUp};
 
-use crate::name::{Input, Names};
-use crate::own::{Own, Placed};
+use crate::name::{InputFile, RunNames};
+use crate::own::{CallerDesigns, DeviceWithDesign};
 use crate::store::{Files, Record, State};
 
 /// A run of a study for a remote executor.
@@ -22,12 +22,12 @@ pub struct Task {
     /// The run, in the form that [`carry_out`] takes.
     pub text: String,
     /// Recorded trace that it replays, if any.
-    pub trace: Option<TraceOf>,
+    pub trace: Option<TaskTrace>,
 }
 
 /// Recorded trace that a run replays.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TraceOf {
+pub struct TaskTrace {
     /// Folder of recorded traces.
     pub folder: PathBuf,
     /// File in it.
@@ -38,7 +38,7 @@ pub struct TraceOf {
 
 /// A run as TOML; every number reads back exactly.
 #[derive(Serialize, Deserialize)]
-struct Words {
+struct TaskText {
     program: String,
     name: String,
     /// Seeds may exceed the integers of TOML.
@@ -56,19 +56,19 @@ struct Words {
     design: Option<String>,
     at: toml::Table,
     workload: Workload,
-    inputs: Vec<Input>,
+    inputs: Vec<InputFile>,
 }
 
 impl Task {
     /// Creates the task of a run with its name and input files.
     pub(crate) fn of(
-        (name, inputs): (&str, &[Input]),
+        (name, inputs): (&str, &[InputFile]),
         point: &Point,
         design: Option<String>,
         program: &str,
     ) -> Result<Self> {
         let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
-        let words = Words {
+        let words = TaskText {
             program: program.to_owned(),
             name: name.to_owned(),
             seed: point.seed.to_string(),
@@ -87,24 +87,24 @@ impl Task {
         let text = toml::to_string(&words).map_err(|error| Error::Argument {
             what: "run for another machine".into(),
             found: error.to_string(),
-            wanted: "values that TOML has".into(),
+            wanted: "values that TOML can represent".into(),
         })?;
         let folder = point.traces.as_deref().unwrap_or(Path::new(""));
-        let trace = inputs.iter().find_map(|Input { path, sha256, .. }| {
+        let trace = inputs.iter().find_map(|InputFile { path, sha256, .. }| {
             let file = path.strip_prefix(folder).ok()?.to_owned();
             let is_trace = point.from_snapshot.as_ref() != Some(path);
-            is_trace.then(|| TraceOf { folder: absolute(&folder.to_owned()), file, sha256: sha256.clone() })
+            is_trace.then(|| TaskTrace { folder: absolute(&folder.to_owned()), file, sha256: sha256.clone() })
         });
         Ok(Self { name: name.to_owned(), text, trace })
     }
 }
 
-impl Words {
+impl TaskText {
     fn point(&self, traces: Option<&Path>) -> Result<Point> {
         let wrong = |found: String| Error::Argument {
             what: "run of a study".into(),
             found,
-            wanted: "a run as this version of the program writes it".into(),
+            wanted: "a run written by this version of the program".into(),
         };
         let table: toml::Table =
             self.device.parse().map_err(|error: toml::de::Error| wrong(error.to_string()))?;
@@ -135,12 +135,12 @@ impl Words {
 pub fn carry_out(
     text: &str,
     program: &str,
-    (traces, own): (Option<&Path>, Option<&dyn Own>),
-    names: &mut Names,
+    (traces, own): (Option<&Path>, Option<&dyn CallerDesigns>),
+    names: &mut RunNames,
 ) -> Result<Files> {
     let refused =
         |what: &str, found: String, wanted: String| Error::Argument { what: what.into(), found, wanted };
-    let words: Words = toml::from_str(text).map_err(|error: toml::de::Error| {
+    let words: TaskText = toml::from_str(text).map_err(|error: toml::de::Error| {
         refused("run of a study", error.message().to_owned(), format!("one of {program}"))
     })?;
     if words.program != program {
@@ -157,14 +157,14 @@ pub fn carry_out(
             Some(source) => format!("one of {} lines", source.lines().count()),
             None => "none".to_owned(),
         };
-        let wanted = format!("that of the study, {}", told(&words.design));
+        let wanted = format!("the one of the study, {}", told(&words.design));
         return Err(refused("the design of a worker", told(&design), wanted));
     }
     let (name, inputs) = names.of(&point, design.as_deref(), program)?;
     for (own, other) in inputs.iter().zip(&words.inputs) {
         if (&own.sha256, own.bytes) != (&other.sha256, other.bytes) {
             let what = format!("file {} of a worker", own.path.display());
-            let told = |input: &Input| format!("{} bytes with SHA-256 {}", input.bytes, input.sha256);
+            let told = |input: &InputFile| format!("{} bytes with SHA-256 {}", input.bytes, input.sha256);
             return Err(refused(&what, told(own), format!("{}, as where the study is", told(other))));
         }
     }
@@ -178,12 +178,17 @@ pub fn carry_out(
 ///
 /// # Errors
 /// [`Error::Stopped`] if the user stopped it.
-pub(crate) fn done(point: &Point, own: Option<&dyn Own>, program: &str, stop: &AtomicBool) -> Result<Record> {
+pub(crate) fn done(
+    point: &Point,
+    own: Option<&dyn CallerDesigns>,
+    program: &str,
+    stop: &AtomicBool,
+) -> Result<Record> {
     let goes_on = || !stop.load(Ordering::Relaxed);
     let placed = own.map(|own| own.placed(&point.settings, &point.device)).transpose()?.flatten();
     let ended = match placed {
         None => simulate(point, goes_on),
-        Some(Placed { device, design }) => {
+        Some(DeviceWithDesign { device, design }) => {
             let ended = simulate(&Point { device, ..point.clone() }, || goes_on() && !design.has_failed());
             if let Some(error) = design.error() {
                 return Ok(failed(point, program, error));

@@ -11,11 +11,11 @@ use std::sync::atomic::AtomicBool;
 use wordline_lab::devices::Registry;
 use wordline_lab::error::Error;
 use wordline_lab::provenance::Provenance;
-use wordline_lab::sweep::Conduct;
+use wordline_lab::sweep::SweepOptions;
 
 use crate::{
-    Asked, Elsewhere, Ended, Names, Progress, Repeat, State, Store, Study, Table, Task, axis_of, carry_out,
-    charts, plan, run,
+    Progress, Repeat, RunExecutor, RunNames, RunOutcome, State, Store, Study, StudyArguments, Table, Task,
+    axis_of, carry_out, charts, plan, run,
 };
 
 #[path = "../../lab/src/report/structure.rs"]
@@ -43,7 +43,11 @@ fn study(text: &str) -> Study {
 }
 
 fn progress(stop: &AtomicBool) -> Progress<'_> {
-    Progress { conduct: Conduct { threads: 2, stop, progress: &|_, _| () }, again: false, elsewhere: None }
+    Progress {
+        conduct: SweepOptions { threads: 2, stop, progress: &|_, _| () },
+        again: false,
+        elsewhere: None,
+    }
 }
 
 fn done(study: &Study, store: &Store) -> Table {
@@ -101,7 +105,7 @@ fn a_study_that_was_stopped_goes_on() {
     let study = study(STUDY);
     let stop = AtomicBool::new(false);
     let stopping = Progress {
-        conduct: Conduct {
+        conduct: SweepOptions {
             threads: 1,
             stop: &stop,
             progress: &|done, _| stop.store(done == 5, std::sync::atomic::Ordering::Relaxed),
@@ -267,15 +271,18 @@ struct Beside {
     program: &'static str,
 }
 
-impl Elsewhere for Beside {
+impl RunExecutor for Beside {
     fn carry_out(
         &self,
         runs: Vec<Task>,
-        over: &mut dyn FnMut(&str, Ended) -> wordline_lab::error::Result<()>,
+        over: &mut dyn FnMut(&str, RunOutcome) -> wordline_lab::error::Result<()>,
     ) -> wordline_lab::error::Result<()> {
-        let mut names = Names::default();
+        let mut names = RunNames::default();
         for task in runs {
-            over(&task.name, Ended::Files(carry_out(&task.text, self.program, (None, None), &mut names)?))?;
+            over(
+                &task.name,
+                RunOutcome::Files(carry_out(&task.text, self.program, (None, None), &mut names)?),
+            )?;
         }
         Ok(())
     }
@@ -337,14 +344,14 @@ fn a_worker_of_another_program_or_with_another_trace_is_refused() {
     assert!(told.contains("the program of a worker: found older program, wanted program"), "{told}");
     // Rewrites the trace between the study and the worker.
     struct Rewriting(std::path::PathBuf);
-    impl Elsewhere for Rewriting {
+    impl RunExecutor for Rewriting {
         fn carry_out(
             &self,
             runs: Vec<Task>,
-            _: &mut dyn FnMut(&str, Ended) -> wordline_lab::error::Result<()>,
+            _: &mut dyn FnMut(&str, RunOutcome) -> wordline_lab::error::Result<()>,
         ) -> wordline_lab::error::Result<()> {
             std::fs::write(&self.0, "another\n").expect("it is written");
-            carry_out(&runs[0].text, "program", (None, None), &mut Names::default()).map(drop)
+            carry_out(&runs[0].text, "program", (None, None), &mut RunNames::default()).map(drop)
         }
     }
     let folder = tempfile::tempdir().expect("a folder");
@@ -433,7 +440,7 @@ fn snapshots_and_designs_can_be_varied() {
 #[test]
 fn arguments_are_told_as_a_file_that_asks_for_the_same() {
     let axis = |text: &str| axis_of(text).expect("values");
-    let asked = Asked {
+    let asked = StudyArguments {
         preset: Some("tiny".into()),
         workload: "randwrite-4k",
         requests: Some(500),
@@ -446,7 +453,7 @@ fn arguments_are_told_as_a_file_that_asks_for_the_same() {
     };
     let device = toml::from_str("[part]\nendurance = 50\n").expect("it is TOML");
     let made =
-        Study::of_arguments(&Registry::default(), device, asked).unwrap_or_else(|error| panic!("{error}"));
+        Study::from_arguments(&Registry::default(), device, asked).unwrap_or_else(|error| panic!("{error}"));
     let again = study(&made.text);
     assert_eq!((&again.repeat, &again.columns), (&made.repeat, &made.columns), "{}", made.text);
     let points = |study: &Study| format!("{:?}", study.points(3).unwrap_or_else(|error| panic!("{error}")));

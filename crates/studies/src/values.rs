@@ -7,7 +7,7 @@ use wordline_experiments::Axis;
 use wordline_lab::error::{Error, Result};
 
 /// Maximum number of values of a key. Chosen: more is a typing error.
-const MOST: u32 = 10_000;
+const MAX_VALUES: u32 = 10_000;
 
 /// Values of a varied key, in raw form.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -32,11 +32,11 @@ pub(crate) struct Range {
 }
 
 /// A mistake in values: what was found, and what was expected.
-type Wrong = (String, String);
+type ValueError = (String, String);
 
 impl Values {
     /// Returns all values.
-    pub(crate) fn all(self) -> std::result::Result<Vec<toml::Value>, Wrong> {
+    pub(crate) fn all(self) -> std::result::Result<Vec<toml::Value>, ValueError> {
         match self {
             Self::List(values) => Ok(values),
             Self::Range(range) => range.values(),
@@ -57,13 +57,13 @@ fn rounded(number: f64) -> f64 {
 }
 
 impl Range {
-    fn values(&self) -> std::result::Result<Vec<toml::Value>, Wrong> {
+    fn values(&self) -> std::result::Result<Vec<toml::Value>, ValueError> {
         let Self { from, to, steps, geometric } = self;
         let (Some(first), Some(last)) = (number(from), number(to)) else {
             return Err((format!("{from} to {to}"), "two numbers".into()));
         };
-        if !(2..=MOST).contains(steps) {
-            return Err((format!("{steps} steps"), format!("a number of values from 2 to {MOST}")));
+        if !(2..=MAX_VALUES).contains(steps) {
+            return Err((format!("{steps} steps"), format!("a number of values from 2 to {MAX_VALUES}")));
         }
         if *geometric && !(first > 0.0 && last > 0.0) {
             return Err((

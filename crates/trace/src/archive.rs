@@ -12,17 +12,17 @@ use super::Op;
 use super::format::PartReader;
 use super::input::{Input, Position, Progress, fill, stream_error};
 use super::options::Action;
-use super::prepare::TOLD_EVERY;
+use super::prepare::PROGRESS_INTERVAL;
 use super::read::processor;
 use super::row::{Reader, Row};
 use crate::{Error, error::Result};
 
 /// Upper bound on the name of a member and on a header that holds one: PATH_MAX of Linux is 4096 bytes
 /// (limits.h), and a POSIX header holds more than the name.
-const LONGEST_HEADER: u64 = 64 << 10;
+const MAX_HEADER_BYTES: u64 = 64 << 10;
 
 /// Upper bound on merged files: Linux can be built for at most 8,192 processors (CONFIG_NR_CPUS).
-const MOST_PARTS: usize = 8_192;
+const MAX_PARTS: usize = 8_192;
 
 /// Size of a header, and of the blocks to which members are padded, in bytes.
 const BLOCK: usize = 512;
@@ -34,7 +34,7 @@ pub(super) fn parts<'a>(
     told: &mut dyn FnMut(Progress),
 ) -> Result<Vec<Box<dyn Reader + 'a>>> {
     let (path, mut stream, position) = (input.path, input.stream, input.position);
-    let mut spool = Spool::new(&path)?;
+    let mut spool = EventSpool::new(&path)?;
     let mut tell = || told(Position::sum(std::slice::from_ref(&position)));
     let mut long_name = None;
     for member in 1.. {
@@ -99,9 +99,9 @@ fn wrong(path: &Path, member: u64, found: String, wanted: impl Into<String>) -> 
 /// Reads the content of a member that serves as a header of the next member.
 fn header_text(path: &Path, member: u64, content: &mut io::Take<impl Read>) -> Result<Vec<u8>> {
     let size = content.limit();
-    if size > LONGEST_HEADER {
+    if size > MAX_HEADER_BYTES {
         let found = format!("a name or header of {size} bytes");
-        return Err(wrong(path, member, found, format!("at most {LONGEST_HEADER} bytes")));
+        return Err(wrong(path, member, found, format!("at most {MAX_HEADER_BYTES} bytes")));
     }
     let mut bytes = Vec::new();
     content.read_to_end(&mut bytes).map_err(|reason| damaged(path, member, &reason))?;
@@ -127,14 +127,14 @@ fn posix_name(path: &Path, member: u64, content: &mut io::Take<impl Read>) -> Re
 }
 
 /// Events in a temporary file, before they are merged.
-struct Spool {
+struct EventSpool {
     path: PathBuf,
     file: NamedTempFile,
     /// End of each part, in records.
     ends: Vec<u64>,
 }
 
-impl Spool {
+impl EventSpool {
     fn new(path: &Path) -> Result<Self> {
         let file = NamedTempFile::new().map_err(|reason| Error::File {
             path: std::env::temp_dir(),
@@ -162,10 +162,10 @@ impl Spool {
         if !is_part || size == 0 {
             return Ok(());
         }
-        if self.ends.len() >= MOST_PARTS {
-            return Err(wrong(path, member, format!("more than {MOST_PARTS} processors' files"), "less"));
+        if self.ends.len() >= MAX_PARTS {
+            return Err(wrong(path, member, format!("more than {MAX_PARTS} processors' files"), "less"));
         }
-        let whole = Counted { inner: content, left: size };
+        let whole = SizedMember { inner: content, left: size };
         self.take(PartReader::from(Input::new(&path.join(name), BufReader::new(whole))?), tell)
     }
 
@@ -176,7 +176,7 @@ impl Spool {
         while let Some(row) = part.next()? {
             out.write_all(&packed(&row)).map_err(&complain)?;
             count += 1;
-            if count.is_multiple_of(TOLD_EVERY) {
+            if count.is_multiple_of(PROGRESS_INTERVAL) {
                 tell();
             }
         }
@@ -202,7 +202,7 @@ impl Spool {
             let mut file = self.file.reopen().map_err(&complain)?;
             file.seek(SeekFrom::Start(begin * PACKED as u64)).map_err(&complain)?;
             let file = BufReader::with_capacity(PACKED * 256, file);
-            parts.push(Box::new(Spooled { path: self.path.clone(), file, left: end - begin }));
+            parts.push(Box::new(SpoolReader { path: self.path.clone(), file, left: end - begin }));
             begin = *end;
         }
         Ok(parts)
@@ -260,13 +260,13 @@ fn unpacked(bytes: &[u8; PACKED]) -> Row {
 }
 
 /// Reads the events of a part from the temporary file.
-struct Spooled {
+struct SpoolReader {
     path: PathBuf,
     file: BufReader<File>,
     left: u64,
 }
 
-impl Reader for Spooled {
+impl Reader for SpoolReader {
     fn next(&mut self) -> Result<Option<Row>> {
         if self.left == 0 {
             return Ok(None);
@@ -288,12 +288,12 @@ impl Reader for Spooled {
 }
 
 /// A member of an archive, which must have as many bytes as its header says: the archive may be truncated.
-struct Counted<R> {
+struct SizedMember<R> {
     inner: R,
     left: u64,
 }
 
-impl<R: Read> Read for Counted<R> {
+impl<R: Read> Read for SizedMember<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let read = self.inner.read(into)?;
         self.left = self.left.saturating_sub(read as u64);

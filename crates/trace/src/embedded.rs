@@ -2,14 +2,14 @@
 //! it comes from.
 
 use super::options::Options;
-use super::read::{Place, Trace, read_bytes};
+use super::read::{Trace, TraceInput, read_bytes};
 
 const NAME: &str = "rocksdb-ext4.csv.zst";
 const CONTENT: &[u8] = include_bytes!("../../../data/traces/rocksdb-ext4.csv.zst");
 
 /// Returns the embedded file as an input.
-pub(super) const fn place() -> Place<'static> {
-    Place::Bytes(NAME, CONTENT)
+pub(super) const fn input() -> TraceInput<'static> {
+    TraceInput::Bytes(NAME, CONTENT)
 }
 
 /// Reads the embedded trace.

@@ -15,7 +15,7 @@ const KINDS: [Action; 3] = Action::ALL;
 ///
 /// A request is held until it completes, or until as many requests followed it as the window holds: with a
 /// completion later than that, its response time is unknown.
-pub(super) struct Matcher {
+pub(super) struct EventMatcher {
     asked: Option<Action>,
     taken: Option<Action>,
     /// Events of each kind that belong to a request.
@@ -26,10 +26,10 @@ pub(super) struct Matcher {
     held: VecDeque<(Row, bool)>,
     /// Number of the first request held.
     first: u64,
-    open: Open,
+    open: OutstandingRequests,
 }
 
-impl Matcher {
+impl EventMatcher {
     /// Takes events of the kind `asked`, or of the first kind found in the window.
     pub(super) fn new(asked: Option<Action>, window: usize) -> Self {
         Self {
@@ -40,14 +40,14 @@ impl Matcher {
             window,
             held: VecDeque::new(),
             first: 0,
-            open: Open::default(),
+            open: OutstandingRequests::default(),
         }
     }
 
     /// Counts an event that has been read. All events of the first window are counted before the first is
     /// processed.
     pub(super) fn note(&mut self, row: &Row) {
-        if let Some(kind) = row.event.filter(|_| row.is_of_a_request()) {
+        if let Some(kind) = row.event.filter(|_| row.is_request()) {
             self.seen[kind as usize] += 1;
             let goes_before =
                 self.asked.is_none() && self.taken.is_some_and(|taken| (kind as u8) < taken as u8);
@@ -64,7 +64,7 @@ impl Matcher {
     /// Processes the next event.
     pub(super) fn take(&mut self, row: Row) {
         self.taken = self.taken.or_else(|| self.choice());
-        if row.event == self.taken && row.is_of_a_request() {
+        if row.event == self.taken && row.is_request() {
             self.open_request(row);
         } else if row.event == Some(Action::Complete) {
             self.open.answer(&row, &mut self.held, self.first);
@@ -102,7 +102,7 @@ impl Matcher {
     }
 
     /// Returns an error if the trace has no request: lists the events that it has instead.
-    pub(super) fn complaint(&self, path: &Path) -> Result<()> {
+    pub(super) fn check_has_requests(&self, path: &Path) -> Result<()> {
         let present: Vec<&str> =
             KINDS.into_iter().filter(|kind| self.seen[*kind as usize] > 0).map(Action::name).collect();
         if present.is_empty() {
@@ -139,11 +139,11 @@ impl Matcher {
 /// Outstanding requests by device, operation and first byte. A request to the same address replaces one that
 /// never completed.
 #[derive(Default)]
-struct Open {
+struct OutstandingRequests {
     requests: BTreeMap<(u32, u8, u64), u64>,
 }
 
-impl Open {
+impl OutstandingRequests {
     /// Completes all requests that lie entirely in the completed range: merged requests share a completion.
     fn answer(&mut self, done: &Row, held: &mut VecDeque<(Row, bool)>, first: u64) {
         let key = |offset| (done.device, done.op as u8, offset);
@@ -160,7 +160,7 @@ impl Open {
             .collect();
         for (key, number) in inside {
             let (row, is_done) = &mut held[place(&number)];
-            row.answered_after(done.time - row.time);
+            row.set_response(done.time - row.time);
             *is_done = true;
             self.requests.remove(&key);
         }

@@ -2,15 +2,15 @@
 
 use wordline_kernel::Bytes;
 
-use super::input::{Bad, quoted};
+use super::input::{ParseError, quoted};
 
-type Parsed<T> = std::result::Result<T, Bad>;
+type Parsed<T> = std::result::Result<T, ParseError>;
 
 /// Largest address or size accepted, chosen so that a sum of two fits a `u64`: 8 EiB.
-const LARGEST: u64 = i64::MAX as u64;
+const MAX_ADDRESS: u64 = i64::MAX as u64;
 
 /// Returns the fields of a line that has exactly `N`; `layout` names them in the message.
-pub(super) fn exactly<'a, const N: usize>(
+pub(super) fn exact_fields<'a, const N: usize>(
     line: &'a str,
     fields: impl Iterator<Item = &'a str>,
     layout: &str,
@@ -20,7 +20,7 @@ pub(super) fn exactly<'a, const N: usize>(
 }
 
 /// Returns the first `N` fields of a line that may have more.
-pub(super) fn at_least<'a, const N: usize>(
+pub(super) fn leading_fields<'a, const N: usize>(
     line: &'a str,
     fields: impl Iterator<Item = &'a str>,
     layout: &str,
@@ -30,7 +30,7 @@ pub(super) fn at_least<'a, const N: usize>(
 }
 
 /// Splits a line at commas. Fields are short: a byte loop is faster than setting up a search.
-pub(super) fn by_commas(line: &str) -> impl Iterator<Item = &str> {
+pub(super) fn split_commas(line: &str) -> impl Iterator<Item = &str> {
     let mut rest = Some(line);
     std::iter::from_fn(move || {
         let text = rest?;
@@ -42,7 +42,7 @@ pub(super) fn by_commas(line: &str) -> impl Iterator<Item = &str> {
 
 /// Strips spaces around a field, then the character `quote`.
 #[inline]
-pub(super) fn bare(field: &str, quote: char) -> &str {
+pub(super) fn unquoted(field: &str, quote: char) -> &str {
     let is_inside = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
     let is_bare = is_inside(field.as_bytes().first()) && is_inside(field.as_bytes().last());
     if is_bare { field } else { field.trim().trim_matches(quote) }
@@ -60,14 +60,17 @@ fn collect<'a, const N: usize>(fields: impl Iterator<Item = &'a str>) -> ([&'a s
     (values, count)
 }
 
-fn wrong_count(line: &str, count: usize, wanted: usize, layout: &str) -> Bad {
+fn wrong_count(line: &str, count: usize, wanted: usize, layout: &str) -> ParseError {
     let noun = if count == 1 { "field" } else { "fields" };
-    Bad { found: format!("{count} {noun} in {}", quoted(line)), wanted: format!("{wanted} fields: {layout}") }
+    ParseError {
+        found: format!("{count} {noun} in {}", quoted(line)),
+        wanted: format!("{wanted} fields: {layout}"),
+    }
 }
 
 /// Parses an unsigned integer; `what` names it in the message.
-pub(super) fn whole(text: &str, what: &str) -> Parsed<u64> {
-    text.parse().map_err(|_| Bad {
+pub(super) fn parse_integer(text: &str, what: &str) -> Parsed<u64> {
+    text.parse().map_err(|_| ParseError {
         found: format!("{what} {}", quoted(text)),
         wanted: "a whole number from 0 that fits 64 bits".into(),
     })
@@ -75,15 +78,15 @@ pub(super) fn whole(text: &str, what: &str) -> Parsed<u64> {
 
 /// Parses the number of a device, disk or ASU.
 pub(super) fn device(text: &str) -> Parsed<u32> {
-    text.parse().map_err(|_| Bad {
+    text.parse().map_err(|_| ParseError {
         found: format!("device {}", quoted(text)),
         wanted: "a whole number from 0 that fits 32 bits".into(),
     })
 }
 
 /// Parses a decimal number into picoseconds, `unit` of them per 1, rounded to nearest.
-pub(super) fn decimal(text: &str, unit: i128, what: &str) -> Parsed<i128> {
-    scaled(text, unit).ok_or_else(|| Bad {
+pub(super) fn parse_decimal(text: &str, unit: i128, what: &str) -> Parsed<i128> {
+    scaled(text, unit).ok_or_else(|| ParseError {
         found: format!("{what} {}", quoted(text)),
         wanted: "a decimal number, such as 12.5".into(),
     })
@@ -114,15 +117,15 @@ fn scaled(text: &str, unit: i128) -> Option<i128> {
 
 /// Converts a count of `unit`s to bytes.
 pub(super) fn bytes(count: u64, unit: Bytes, what: &str) -> Parsed<u64> {
-    count.checked_mul(unit.0).filter(|bytes| *bytes <= LARGEST).ok_or_else(|| Bad {
+    count.checked_mul(unit.0).filter(|bytes| *bytes <= MAX_ADDRESS).ok_or_else(|| ParseError {
         found: format!("{what} {count} in units of {unit}"),
         wanted: "less than 8 EiB".into(),
     })
 }
 
 /// Parses a field that is an integer count of `unit`s, as bytes.
-pub(super) fn bytes_field(text: &str, unit: Bytes, what: &str) -> Parsed<u64> {
-    bytes(whole(text, what)?, unit, what)
+pub(super) fn parse_bytes(text: &str, unit: Bytes, what: &str) -> Parsed<u64> {
+    bytes(parse_integer(text, what)?, unit, what)
 }
 
 #[cfg(test)]
@@ -142,22 +145,23 @@ mod tests {
             ("9999999999999999999", 1_000, 9_999_999_999_999_999_999_000),
             ("12345678901234567890", 1, 12_345_678_901_234_567_890),
         ] {
-            assert_eq!(decimal(text, unit, "time").expect(text), ps, "{text}");
+            assert_eq!(parse_decimal(text, unit, "time").expect(text), ps, "{text}");
         }
     }
 
     #[test]
     fn fields_stand_between_commas_and_within_quotes_and_spaces() {
-        let fields: Vec<&str> = by_commas("7, \"R\",, é ,\" x").map(|field| bare(field, '"')).collect();
+        let fields: Vec<&str> =
+            split_commas("7, \"R\",, é ,\" x").map(|field| unquoted(field, '"')).collect();
         assert_eq!(fields, ["7", "R", "", "é", " x"]);
-        assert_eq!(by_commas("").collect::<Vec<_>>(), [""]);
+        assert_eq!(split_commas("").collect::<Vec<_>>(), [""]);
     }
 
     #[test]
     fn what_is_no_number_is_refused() {
         for text in ["", ".", "-", "1e5", "1.2.3", "--1", "nan", "1 2", "123456789012345678901", "0x10", "+1"]
         {
-            assert!(decimal(text, 1, "time").is_err(), "{text}");
+            assert!(parse_decimal(text, 1, "time").is_err(), "{text}");
         }
         assert!(bytes(u64::MAX / 4, Bytes(512), "size").is_err());
         assert!(bytes(1 << 63, Bytes(1), "size").is_err());

@@ -51,9 +51,9 @@ impl FitReport {
         };
         (self.moved + self.shortened > 0).then(|| {
             format!(
-                "the trace reaches to {}, the device has {}: {} {how}{shortened}",
-                read(self.extent),
-                read(capacity),
+                "the trace extends to {}, the device has {}: {} {how}{shortened}",
+                formatted_size(self.extent),
+                formatted_size(capacity),
                 counted(self.moved, "request")
             )
         })
@@ -61,7 +61,7 @@ impl FitReport {
 }
 
 /// Formats a size for people, with two decimals.
-fn read(size: Bytes) -> String {
+fn formatted_size(size: Bytes) -> String {
     let units = [(1_u64 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
     let unit = units.into_iter().find(|(unit, _)| size.0 >= *unit);
     unit.map_or_else(|| size.to_string(), |(unit, name)| format!("{:.2} {name}", size.0 as f64 / unit as f64))
@@ -69,7 +69,7 @@ fn read(size: Bytes) -> String {
 
 /// Moves the requests of a stream so that all end within a device.
 #[derive(Clone, Debug)]
-pub struct Fitting {
+pub struct Fitter {
     /// Name of the trace, for errors.
     name: String,
     fit: Fit,
@@ -80,7 +80,7 @@ pub struct Fitting {
     report: FitReport,
 }
 
-impl Fitting {
+impl Fitter {
     /// Creates a fitter for a device of `capacity`.
     pub const fn new(fit: Fit, capacity: Bytes, extent: Option<Bytes>) -> Self {
         let report = FitReport { extent: Bytes(0), moved: 0, shortened: 0 };
@@ -125,7 +125,7 @@ impl Fitting {
     }
 
     fn fit(&mut self, request: &mut Request, extent: u64) -> Result<()> {
-        let room = room(self.capacity);
+        let room = usable_capacity(self.capacity);
         if room == 0 || self.fit == Fit::Refuse {
             let wanted = if room == 0 {
                 "a device of at least 4KiB"
@@ -158,21 +158,21 @@ impl Fitting {
 pub fn fit(requests: &mut [Request], capacity: Bytes, fit: Fit) -> Result<FitReport> {
     let end = |request: &Request| request.offset.0.saturating_add(request.size.0);
     let extent = requests.iter().filter(|request| request.op != Op::Flush).map(end).max().unwrap_or(0);
-    let mut fitting = Fitting::new(fit, capacity, Some(Bytes(extent)));
+    let mut fitting = Fitter::new(fit, capacity, Some(Bytes(extent)));
     requests.iter_mut().try_for_each(|request| fitting.apply(request))?;
     Ok(fitting.report())
 }
 
 /// Moves one request that is no longer than the device as [`Fit::Wrap`] does.
 pub fn wrap(request: &mut Request, capacity: Bytes) {
-    let room = room(capacity);
+    let room = usable_capacity(capacity);
     if request.offset.0.saturating_add(request.size.0) > capacity.0 {
         request.offset = Bytes(within(request.offset.0 % room, request.size.0, room));
     }
 }
 
 /// Capacity available to moved requests: the device capacity, rounded down to the grid.
-fn room(capacity: Bytes) -> u64 {
+fn usable_capacity(capacity: Bytes) -> u64 {
     capacity.0 / GRID * GRID
 }
 
@@ -229,7 +229,7 @@ mod tests {
         assert_eq!((report.moved, report.extent), (2, Bytes((2 << 20) + 4096)));
         assert_eq!(
             report.note(Fit::Wrap, Bytes::mib(1)).expect("moved"),
-            "the trace reaches to 2.00 MiB, the device has 1.00 MiB: 2 requests wrapped"
+            "the trace extends to 2.00 MiB, the device has 1.00 MiB: 2 requests wrapped"
         );
     }
 

@@ -20,11 +20,11 @@ const WORDS: usize = CHUNK as usize / 64;
 
 /// Memory bound of the map in bytes. Chosen: enough for 120 GiB of written addresses, or 2 TiB of read ones,
 /// without sampling.
-const BOUND: usize = 256 << 20;
+const MEMORY_BOUND: usize = 256 << 20;
 
 /// Write history of a granule: 8 bytes, so that a volume with 150 GiB written fits into 400 MB.
 #[derive(Clone, Copy)]
-struct Past {
+struct WriteHistory {
     updates: u32,
     /// Seconds since the start of the trace; 24 bits resolve a week to 40 ms and a second to 60 ns.
     last: f32,
@@ -35,7 +35,7 @@ struct Chunk {
     key: (u32, u64),
     read: [u64; WORDS],
     written: [u64; WORDS],
-    past: Vec<Past>,
+    past: Vec<WriteHistory>,
 }
 
 /// Granules of a set of volumes that were read and written.
@@ -52,7 +52,7 @@ pub(super) struct Footprint {
 
 /// Effect of one write on the granules that it touched, scaled up where chunks are sampled.
 #[derive(Default)]
-pub(super) struct Written {
+pub(super) struct WriteEffect {
     /// Granules touched.
     pub granules: u64,
     /// Granules among them that had been written before.
@@ -63,26 +63,26 @@ pub(super) struct Written {
 
 impl Default for Footprint {
     fn default() -> Self {
-        Self::within(BOUND)
+        Self::with_bound(MEMORY_BOUND)
     }
 }
 
 /// Memory of a chunk and its index entry in bytes, without the write history.
-const OF_CHUNK: usize = size_of::<Chunk>() + 2 * size_of::<((u32, u64), usize)>();
-const OF_PAST: usize = CHUNK as usize * size_of::<Past>();
+const CHUNK_BYTES: usize = size_of::<Chunk>() + 2 * size_of::<((u32, u64), usize)>();
+const HISTORY_BYTES: usize = CHUNK as usize * size_of::<WriteHistory>();
 
 impl Footprint {
     /// Creates a map with a memory bound of `bound` bytes.
-    fn within(bound: usize) -> Self {
+    fn with_bound(bound: usize) -> Self {
         Self { bound, used: 0, thinned: 0, places: HashMap::new(), chunks: Vec::new(), last: None }
     }
 
     /// Sampling interval: how many chunks each kept chunk stands for.
-    pub fn one_in(&self) -> u64 {
+    pub fn sampling_interval(&self) -> u64 {
         1 << self.thinned
     }
 
-    fn keeps(&self, device: u32, chunk: u64) -> bool {
+    fn is_sampled(&self, device: u32, chunk: u64) -> bool {
         self.thinned == 0 || hash(device, chunk) >> (64 - self.thinned) == 0
     }
 
@@ -91,11 +91,12 @@ impl Footprint {
         while self.used > self.bound && self.thinned < 63 {
             self.thinned += 1;
             let chunks = std::mem::take(&mut self.chunks);
-            self.chunks = chunks.into_iter().filter(|chunk| self.keeps(chunk.key.0, chunk.key.1)).collect();
+            self.chunks =
+                chunks.into_iter().filter(|chunk| self.is_sampled(chunk.key.0, chunk.key.1)).collect();
             let places = self.chunks.iter().enumerate().map(|(place, chunk)| (chunk.key, place));
             self.places = places.collect();
             let pasts = self.chunks.iter().filter(|chunk| !chunk.past.is_empty()).count();
-            self.used = self.chunks.len() * OF_CHUNK + pasts * OF_PAST;
+            self.used = self.chunks.len() * CHUNK_BYTES + pasts * HISTORY_BYTES;
             self.last = None;
         }
     }
@@ -103,7 +104,7 @@ impl Footprint {
     /// Marks the granules of `size` bytes at `offset` as read.
     pub fn read(&mut self, device: u32, offset: u64, size: u64) {
         for (chunk, from, to) in pieces(offset, size) {
-            if self.keeps(device, chunk) {
+            if self.is_sampled(device, chunk) {
                 set(&mut self.chunk(device, chunk).read, from, to);
                 self.thin();
             }
@@ -119,17 +120,17 @@ impl Footprint {
         size: u64,
         now: Instant,
         mut interval: impl FnMut(Duration),
-    ) -> Written {
-        let mut outcome = Written::default();
-        let (seconds, weight) = (now.seconds(), self.one_in());
+    ) -> WriteEffect {
+        let mut outcome = WriteEffect::default();
+        let (seconds, weight) = (now.seconds(), self.sampling_interval());
         for (number, from, to) in pieces(offset, size) {
-            if !self.keeps(device, number) {
+            if !self.is_sampled(device, number) {
                 continue;
             }
             let chunk = self.chunk(device, number);
             let is_new = chunk.past.is_empty();
             if is_new {
-                chunk.past = vec![Past { updates: 0, last: 0.0 }; CHUNK as usize];
+                chunk.past = vec![WriteHistory { updates: 0, last: 0.0 }; CHUNK as usize];
             }
             outcome.granules += (to - from) * weight;
             for granule in from as usize..to as usize {
@@ -143,7 +144,7 @@ impl Footprint {
                 past.last = seconds as f32;
             }
             set(&mut chunk.written, from, to);
-            self.used += if is_new { OF_PAST } else { 0 };
+            self.used += if is_new { HISTORY_BYTES } else { 0 };
             self.thin();
         }
         outcome.updates = if outcome.rewritten > 0 { weight } else { 0 };
@@ -160,7 +161,7 @@ impl Footprint {
                 either += u64::from((r | w).count_ones());
             }
         }
-        let all = GRANULE.saturating_mul(self.one_in());
+        let all = GRANULE.saturating_mul(self.sampling_interval());
         (read.saturating_mul(all), written.saturating_mul(all), either.saturating_mul(all))
     }
 
@@ -170,7 +171,7 @@ impl Footprint {
         for chunk in &self.chunks {
             for (granule, past) in chunk.past.iter().enumerate() {
                 if chunk.written[granule / 64] >> (granule % 64) & 1 == 1 {
-                    *counts.entry(past.updates).or_insert(0) += self.one_in();
+                    *counts.entry(past.updates).or_insert(0) += self.sampling_interval();
                 }
             }
         }
@@ -184,7 +185,7 @@ impl Footprint {
             Some((last, place)) if last == key => place,
             _ => *self.places.entry(key).or_insert_with(|| {
                 chunks.push(Chunk { key, ..Chunk::default() });
-                *used += OF_CHUNK;
+                *used += CHUNK_BYTES;
                 chunks.len() - 1
             }),
         };
@@ -239,8 +240,8 @@ mod tests {
     #[test]
     fn beyond_its_bound_a_map_is_a_sample_that_is_off_by_little() {
         let mut exact = Footprint::default();
-        let mut bounded = Footprint::within(16 << 20);
-        let mut written = [Written::default(), Written::default()];
+        let mut bounded = Footprint::with_bound(16 << 20);
+        let mut written = [WriteEffect::default(), WriteEffect::default()];
         for round in 0..2_u64 {
             for n in 0..40_000_u64 {
                 let (offset, now) = (n * 7_919 % 50_021 * (3 << 20), Instant::from_ps(round * 1_000_000));
@@ -254,15 +255,15 @@ mod tests {
             }
         }
         assert!(
-            bounded.used <= bounded.bound && bounded.one_in() >= 8,
+            bounded.used <= bounded.bound && bounded.sampling_interval() >= 8,
             "{} {}",
             bounded.used,
-            bounded.one_in()
+            bounded.sampling_interval()
         );
         let pasts = bounded.chunks.iter().filter(|chunk| !chunk.past.is_empty()).count();
         assert_eq!(
             bounded.used,
-            bounded.chunks.len() * OF_CHUNK + pasts * OF_PAST,
+            bounded.chunks.len() * CHUNK_BYTES + pasts * HISTORY_BYTES,
             "what it takes is counted"
         );
         let near = |ours: u64, exact: u64| (ours as f64 / exact as f64 - 1.0).abs() < 0.1;

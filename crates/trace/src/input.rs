@@ -13,16 +13,16 @@ use crate::{Error, error::Result};
 const PREFIX: u64 = 64 << 10;
 
 /// Longest line accepted, chosen far above any format's: a binary file must not fill the memory.
-const LONGEST_LINE: u64 = 1 << 20;
+const MAX_LINE_BYTES: u64 = 1 << 20;
 
 /// An error in a line or record, without its position, which the reader adds.
 #[derive(Debug)]
-pub(super) struct Bad {
+pub(super) struct ParseError {
     pub(super) found: String,
     pub(super) wanted: String,
 }
 
-impl Bad {
+impl ParseError {
     /// Creates an error about `found`, quoted as it stands in the file.
     pub(super) fn quoting(found: &str, wanted: impl Into<String>) -> Self {
         Self { found: quoted(found), wanted: wanted.into() }
@@ -68,12 +68,12 @@ impl Position {
 }
 
 /// Counts the bytes read from a file.
-struct Counted<R> {
+struct CountingReader<R> {
     inner: R,
     read: Arc<AtomicU64>,
 }
 
-impl<R: Read> Read for Counted<R> {
+impl<R: Read> Read for CountingReader<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let read = self.inner.read(into)?;
         self.read.fetch_add(read as u64, Ordering::Relaxed);
@@ -96,7 +96,7 @@ pub(super) struct Input<'a> {
 }
 
 /// Whether `path` can be opened and read repeatedly: a regular file, no pipe and no device.
-pub(super) fn can_be_read_again(path: &Path) -> bool {
+pub(super) fn is_rereadable(path: &Path) -> bool {
     !is_standard(path) && std::fs::metadata(path).is_ok_and(|about| about.is_file() || about.is_dir())
 }
 
@@ -105,7 +105,7 @@ impl Input<'_> {
     pub(super) fn open(path: &Path) -> Result<Self> {
         let of = std::fs::metadata(path).ok().filter(|about| about.is_file() && !is_standard(path));
         let position = Position { of: of.map(|about| about.len()), ..Position::default() };
-        let file = Counted { inner: opened(path)?, read: position.read.clone() };
+        let file = CountingReader { inner: opened(path)?, read: position.read.clone() };
         let shown = if is_standard(path) { Path::new("standard input") } else { path };
         Ok(Self { position, ..Input::new(shown, BufReader::with_capacity(1 << 16, file))? })
     }
@@ -140,7 +140,9 @@ impl<'a> Input<'a> {
         }
         let junk = Arc::new(AtomicBool::new(false));
         let mut stream: Box<dyn BufRead + Send + 'a> = match magic {
-            [0x1f, 0x8b, ..] => Box::new(BufReader::with_capacity(1 << 16, Members::new(raw, junk.clone()))),
+            [0x1f, 0x8b, ..] => {
+                Box::new(BufReader::with_capacity(1 << 16, GzipMembers::new(raw, junk.clone())))
+            }
             [0x28, 0xb5, 0x2f, 0xfd, ..] => {
                 let decoder = zstd::Decoder::with_buffer(raw).map_err(read_error)?;
                 Box::new(BufReader::with_capacity(1 << 16, decoder))
@@ -161,7 +163,7 @@ impl<'a> Input<'a> {
             Ok(_) => Box::new(again.chain(stream)),
             Err(reason) if !prefix.contains(&b'\n') => return Err(stream_error(path, 1, &reason)),
             // The lines before the damage are delivered first, so that the message can name the damaged line.
-            Err(reason) => Box::new(again.chain(BufReader::with_capacity(1, Broken(Some(reason))))),
+            Err(reason) => Box::new(again.chain(BufReader::with_capacity(1, FailingReader(Some(reason))))),
         };
         Ok(Self { path: path.into(), prefix, stream, position: Position::default(), junk })
     }
@@ -179,18 +181,18 @@ fn is_text(bytes: &[u8]) -> bool {
 }
 
 /// Members of a gzip file, one after another. Other bytes after them are ignored, as gzip does.
-struct Members<R> {
+struct GzipMembers<R> {
     member: Option<flate2::bufread::GzDecoder<R>>,
     junk: Arc<AtomicBool>,
 }
 
-impl<R: BufRead> Members<R> {
+impl<R: BufRead> GzipMembers<R> {
     fn new(raw: R, junk: Arc<AtomicBool>) -> Self {
         Self { member: Some(flate2::bufread::GzDecoder::new(raw)), junk }
     }
 }
 
-impl<R: BufRead> Read for Members<R> {
+impl<R: BufRead> Read for GzipMembers<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         while let Some(member) = &mut self.member {
             let read = member.read(into)?;
@@ -211,9 +213,9 @@ impl<R: BufRead> Read for Members<R> {
 }
 
 /// A stream that fails with the given error.
-struct Broken(Option<io::Error>);
+struct FailingReader(Option<io::Error>);
 
-impl Read for Broken {
+impl Read for FailingReader {
     fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
         Err(self.0.take().unwrap_or_else(|| io::ErrorKind::UnexpectedEof.into()))
     }
@@ -270,16 +272,16 @@ impl Lines<'_> {
     /// Returns the next line without its end, or `None` after the last.
     pub(super) fn next(&mut self) -> Result<Option<Cow<'_, str>>> {
         self.buffer.clear();
-        let read = self.stream.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut self.buffer);
+        let read = self.stream.by_ref().take(MAX_LINE_BYTES).read_until(b'\n', &mut self.buffer);
         self.number += 1;
         let read = read.map_err(|reason| stream_error(&self.path, self.number, &reason))?;
         if read == 0 {
             self.number -= 1;
             return Ok(None);
         }
-        if read as u64 == LONGEST_LINE {
-            let found = format!("more than {LONGEST_LINE} bytes without a line end");
-            return Err(self.wrong(Bad { found, wanted: "a line of text".into() }));
+        if read as u64 == MAX_LINE_BYTES {
+            let found = format!("more than {MAX_LINE_BYTES} bytes without a line end");
+            return Err(self.wrong(ParseError { found, wanted: "a line of text".into() }));
         }
         self.unended = self.buffer.pop_if(|last| *last == b'\n').is_none();
         self.buffer.pop_if(|last| *last == b'\r');
@@ -292,7 +294,7 @@ impl Lines<'_> {
     /// `#`.
     pub(super) fn first<T>(
         &mut self,
-        mut take: impl FnMut(&str) -> std::result::Result<Option<T>, Bad>,
+        mut take: impl FnMut(&str) -> std::result::Result<Option<T>, ParseError>,
     ) -> Result<Option<T>> {
         while let Some(line) = self.next()? {
             let text = line.trim();
@@ -319,7 +321,7 @@ impl Lines<'_> {
     }
 
     /// Converts an error in the last line read.
-    pub(super) fn wrong(&self, bad: Bad) -> Error {
+    pub(super) fn wrong(&self, bad: ParseError) -> Error {
         let cut =
             if self.unended { " in the last line, which has no line end (a file cut off?)" } else { "" };
         Error::Line { path: self.path.clone(), line: self.number, found: bad.found + cut, wanted: bad.wanted }
@@ -335,6 +337,6 @@ impl Lines<'_> {
     /// Note about bytes after the compressed data, if any.
     pub(super) fn junk_note(&self) -> Option<String> {
         let found = self.junk.load(Ordering::Relaxed);
-        found.then(|| "what stands behind the compressed data and is no gzip was passed over".into())
+        found.then(|| "bytes after the compressed data that are no gzip were ignored".into())
     }
 }

@@ -12,17 +12,17 @@ use crate::{Error, error::Result};
 const DEVICE_ALIGNMENT: u64 = 1 << 20;
 
 /// Upper bound on distinct devices. Chosen: far above any recorded system's, and the table stays small.
-const MOST_DEVICES: usize = 1 << 16;
+const MAX_DEVICES: usize = 1 << 16;
 
 /// End of the highest request of each device of a trace.
-pub(super) struct Ends {
+pub(super) struct DeviceEnds {
     devices: Devices,
     ends: BTreeMap<u32, u64>,
     /// Device of the last request and its end, not yet in the table.
     last: Option<(u32, u64)>,
 }
 
-impl Ends {
+impl DeviceEnds {
     pub(super) const fn new(devices: Devices) -> Self {
         Self { devices, ends: BTreeMap::new(), last: None }
     }
@@ -39,12 +39,12 @@ impl Ends {
             _ => {
                 self.store();
                 self.last = Some((key, end));
-                if self.ends.len() < MOST_DEVICES || self.ends.contains_key(&key) {
+                if self.ends.len() < MAX_DEVICES || self.ends.contains_key(&key) {
                     return Ok(());
                 }
                 Err(Error::Content {
                     path: path.into(),
-                    found: format!("more than {MOST_DEVICES} devices"),
+                    found: format!("more than {MAX_DEVICES} devices"),
                     wanted: "less, or option devices=keep".into(),
                 })
             }
@@ -59,13 +59,13 @@ impl Ends {
     }
 
     /// Stacks the devices in order of their numbers, if the option asks for it.
-    pub(super) fn layout(&self, path: &Path) -> Result<Layout> {
+    pub(super) fn layout(&self, path: &Path) -> Result<DeviceLayout> {
         let mut ends = self.ends.clone();
         if let Some((device, end)) = self.last {
             let stored = ends.entry(device).or_default();
             *stored = (*stored).max(end);
         }
-        let mut layout = Layout { devices: self.devices, places: BTreeMap::new(), extent: 0, all: 0 };
+        let mut layout = DeviceLayout { devices: self.devices, places: BTreeMap::new(), extent: 0, all: 0 };
         for (device, end) in &ends {
             let length = end.next_multiple_of(DEVICE_ALIGNMENT);
             let next = layout.all.checked_add(length).filter(|next| *next <= 1 << 63);
@@ -85,7 +85,7 @@ impl Ends {
 
 /// First byte of each device in the shared address space.
 #[derive(Clone)]
-pub(super) struct Layout {
+pub(super) struct DeviceLayout {
     devices: Devices,
     /// By device: its first byte, and the end of its requests.
     places: BTreeMap<u32, (u64, u64)>,
@@ -93,33 +93,32 @@ pub(super) struct Layout {
     all: u64,
 }
 
-impl Layout {
+impl DeviceLayout {
     /// Byte after the last that any request touches.
     pub(super) const fn extent(&self) -> Bytes {
         Bytes(self.extent)
     }
 
     /// Whether any request is relocated.
-    pub(super) fn moves(&self) -> bool {
+    pub(super) fn relocates(&self) -> bool {
         self.places.len() > 1
     }
 
     /// Translates `offset` of `device` into the shared address space; `None` for a device that was not
     /// surveyed, or a range beyond the surveyed requests.
     #[inline]
-    pub(super) fn place(&self, device: u32, offset: u64, size: u64) -> Option<u64> {
+    pub(super) fn translate(&self, device: u32, offset: u64, size: u64) -> Option<u64> {
         if self.devices == Devices::Keep {
             return Some(offset);
         }
         let (begin, reaches) = self.places.get(&device)?;
-        let within = !self.moves() || offset + size <= reaches.next_multiple_of(DEVICE_ALIGNMENT);
+        let within = !self.relocates() || offset + size <= reaches.next_multiple_of(DEVICE_ALIGNMENT);
         within.then_some(begin + offset)
     }
 
     /// Note for the user about devices that were relocated, if any.
     pub(super) fn note(&self) -> Option<String> {
         let count = self.places.len();
-        self.moves()
-            .then(|| format!("{count} devices were laid one behind another, {} in all", Bytes(self.all)))
+        self.relocates().then(|| format!("{count} devices were stacked, {} in all", Bytes(self.all)))
     }
 }

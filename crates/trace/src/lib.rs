@@ -3,7 +3,7 @@
 //! [`open()`] detects the format of a file from its content, decompresses as it reads, sorts requests by time
 //! within a window, and notes every correction; [`read()`] loads a whole trace into memory. [`prepare()`]
 //! surveys a trace before the requests are used. [`Statistics`] are the numbers that papers print of a trace,
-//! [`fit()`] moves requests into a smaller address space, and [`Writing`] writes them in another format.
+//! [`fit()`] moves requests into a smaller address space, and [`WriteOptions`] writes them in another format.
 //! [`workload`] generates requests: as a pattern, or from published statistics of a trace that may not be
 //! redistributed.
 //!
@@ -57,15 +57,15 @@ mod write;
 
 pub use embedded::embedded;
 pub use error::{Error, Result};
-pub use fit::{Fit, FitReport, Fitting, fit, wrap};
+pub use fit::{Fit, FitReport, Fitter, fit, wrap};
 pub use generated::Generated;
 pub use input::Progress;
 pub use options::{Action, Devices, Format, Options, TimeUnit};
-pub use prepare::{HELD, LateNotes, Prepared, Requests, Survey, prepare, prepare_embedded};
-pub use read::{Trace, open, open_told, read, read_bytes};
+pub use prepare::{LateNotes, MAX_HELD_REQUESTS, Prepared, Requests, Survey, prepare, prepare_embedded};
+pub use read::{Trace, open, open_with_progress, read, read_bytes};
 pub use source::{Source, SourceKind};
 pub use stream::Stream;
-pub use write::{Compression, TargetFormat, WriteError, WriteReport, Writing};
+pub use write::{Compression, TargetFormat, WriteError, WriteOptions, WriteReport};
 
 mod footprint;
 pub mod published;

@@ -331,15 +331,15 @@ impl Options {
             "devices" => one_of(value, &Devices::ALL.map(Devices::name)),
             "action" => one_of(value, &Action::ALL.map(Action::name)),
             "jump" => "a time such as \"10d\"".into(),
-            "window" => format!("a whole number from {LEAST_WINDOW} to {LARGEST_WINDOW}"),
+            "window" => format!("a whole number from {MIN_WINDOW} to {MAX_WINDOW}"),
             _ => one_of(key, &Self::KEYS),
         }
     }
 
     /// Number of rows held to sort them.
     pub(super) fn window(&self) -> Result<usize> {
-        let window = self.window.unwrap_or(USUAL_WINDOW);
-        if (LEAST_WINDOW..=LARGEST_WINDOW).contains(&window) {
+        let window = self.window.unwrap_or(DEFAULT_WINDOW);
+        if (MIN_WINDOW..=MAX_WINDOW).contains(&window) {
             return Ok(window as usize);
         }
         Err(Error::Argument {
@@ -387,11 +387,11 @@ impl Options {
 
 /// Default number of rows held to sort them. Chosen: no public trace at hand is out of order by more than a
 /// few thousand, and this window takes 7 MB and a few milliseconds.
-const USUAL_WINDOW: u32 = 1 << 16;
+const DEFAULT_WINDOW: u32 = 1 << 16;
 /// Chosen: the number of requests from which a single one across a clock jump is a stray.
-const LEAST_WINDOW: u32 = 1_000;
+const MIN_WINDOW: u32 = 1_000;
 /// Chosen: they take less than 2 GB.
-const LARGEST_WINDOW: u32 = 1 << 24;
+const MAX_WINDOW: u32 = 1 << 24;
 
 fn refused(key: &str, format: Format, why: &str) -> Error {
     Error::Argument {

@@ -17,38 +17,38 @@ const CLOSED_GAP_PS: i128 = 1_000_000_000;
 
 /// Number of requests from which a single one across a clock jump is a stray; chosen so that in a short
 /// trace, where every request counts, none is dropped.
-const STRAY_FROM: u64 = 1_000;
+const MIN_REQUESTS_FOR_STRAYS: u64 = 1_000;
 
 /// Clock jumps noted one by one; for more, a note gives their number. Chosen.
-const JUMPS_TOLD: usize = 10;
+const MAX_JUMP_NOTES: usize = 10;
 
 /// A row in the window, with its position in the file.
-struct Held {
+struct HeldRow {
     row: Row,
     number: u64,
 }
 
-impl Held {
+impl HeldRow {
     const fn key(&self) -> (i128, u64) {
         (self.row.time, self.number)
     }
 }
 
-impl PartialEq for Held {
+impl PartialEq for HeldRow {
     fn eq(&self, other: &Self) -> bool {
         self.key() == other.key()
     }
 }
 
-impl Eq for Held {}
+impl Eq for HeldRow {}
 
-impl PartialOrd for Held {
+impl PartialOrd for HeldRow {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Held {
+impl Ord for HeldRow {
     /// The earliest is the greatest: a heap pops it first.
     fn cmp(&self, other: &Self) -> Ordering {
         other.key().cmp(&self.key())
@@ -64,14 +64,14 @@ struct Era {
     /// first.
     first: (u64, u64),
     /// Rows in order of time, and rows that arrived after a later one.
-    in_order: VecDeque<Held>,
-    behind: BinaryHeap<Held>,
+    in_order: VecDeque<HeldRow>,
+    behind: BinaryHeap<HeldRow>,
     /// Rows held, by event kind; rows without an event in the last element.
     held: [u64; 4],
 }
 
 impl Era {
-    fn push(&mut self, held: Held) -> Result<(), std::collections::TryReserveError> {
+    fn push(&mut self, held: HeldRow) -> Result<(), std::collections::TryReserveError> {
         self.held[kind_of(&held.row)] += 1;
         self.latest = self.latest.max(held.row.time);
         if self.in_order.back().is_none_or(|last| last.key() <= held.key()) {
@@ -84,7 +84,7 @@ impl Era {
         Ok(())
     }
 
-    fn pop(&mut self) -> Option<Held> {
+    fn pop(&mut self) -> Option<HeldRow> {
         let from_behind = match (self.in_order.front(), self.behind.peek()) {
             (Some(next), Some(behind)) => behind.key() < next.key(),
             (next, _) => next.is_none(),
@@ -99,7 +99,7 @@ impl Era {
     }
 
     /// Merges this era with the next: the smaller is moved into the larger.
-    fn and(self, later: Self) -> Self {
+    fn merged_with(self, later: Self) -> Self {
         let latest = self.latest.max(later.latest);
         let first = self.first.min(later.first);
         let (mut small, mut large) = (self, later);
@@ -129,7 +129,7 @@ const fn kind_of(row: &Row) -> usize {
 }
 
 /// The era being emitted. It is kept apart from the others, as most rows of most traces belong to it.
-struct Current {
+struct CurrentEra {
     era: Era,
     /// Earliest time of all its rows.
     earliest: i128,
@@ -141,7 +141,7 @@ struct Current {
 
 /// Reasons why a row cannot be sorted.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Misplaced {
+pub(super) enum OrderError {
     /// It is this many picoseconds earlier than a row already emitted.
     TooLate(i128),
     /// Memory for the window cannot be allocated.
@@ -157,7 +157,7 @@ pub(super) struct Sorter {
     eras: BTreeMap<i128, Era>,
     /// The same eras by the file position of their first rows.
     turns: BTreeMap<u64, i128>,
-    current: Option<Current>,
+    current: Option<CurrentEra>,
     held: usize,
     /// Rows taken in, and requests among them, by kind.
     taken: u64,
@@ -200,20 +200,20 @@ impl Sorter {
 
     /// Adds the next row of the file.
     #[inline]
-    pub(super) fn push(&mut self, row: Row) -> Result<(), Misplaced> {
+    pub(super) fn push(&mut self, row: Row) -> Result<(), OrderError> {
         let time = row.time;
         let back = self.before.map_or(0, |before| before - time);
         if back > 0 && back <= self.jump {
             self.disorder = (self.disorder.0 + 1, self.disorder.1.max(back));
         }
         self.before = Some(time);
-        let is_of_current = self.is_of_current(time);
+        let is_of_current = self.is_in_current_era(time);
         let earliest = if is_of_current { time } else { self.era_of(time)? };
-        let (held, kind) = (Held { row, number: self.taken }, kind_of(&row));
+        let (held, kind) = (HeldRow { row, number: self.taken }, kind_of(&row));
         let era = match &mut self.current {
             Some(current) if is_of_current || current.earliest == earliest => {
                 if time < current.left {
-                    return Err(Misplaced::TooLate(current.left - time));
+                    return Err(OrderError::TooLate(current.left - time));
                 }
                 &mut current.era
             }
@@ -222,13 +222,13 @@ impl Sorter {
         self.taken += 1;
         self.counts[kind] += 1;
         self.held += 1;
-        era.push(held).map_err(|_| Misplaced::NoMemory)
+        era.push(held).map_err(|_| OrderError::NoMemory)
     }
 
     /// Whether a time belongs to the era being emitted, without joining it to another.
     #[inline]
-    fn is_of_current(&self, time: i128) -> bool {
-        let Some(Current { era, earliest, .. }) = &self.current else { return false };
+    fn is_in_current_era(&self, time: i128) -> bool {
+        let Some(CurrentEra { era, earliest, .. }) = &self.current else { return false };
         let follows = || {
             let is_alone = || self.eras.range(time..=time + self.jump).next().is_none();
             time - era.latest <= self.jump && (self.eras.is_empty() || is_alone())
@@ -238,7 +238,7 @@ impl Sorter {
 
     /// Finds the era that a time belongs to, creates or joins eras where needed, and returns the earliest
     /// time of its rows.
-    fn era_of(&mut self, time: i128) -> Result<i128, Misplaced> {
+    fn era_of(&mut self, time: i128) -> Result<i128, OrderError> {
         let before = self.before(time);
         if let Some((earliest, latest)) = before
             && time <= latest
@@ -252,7 +252,7 @@ impl Sorter {
             (Some(before), Some(after)) => {
                 if let Some(current) = self.current.as_ref().filter(|current| current.earliest == after) {
                     // The rows of the earlier era were to be emitted before.
-                    return Err(Misplaced::TooLate(current.left - before));
+                    return Err(OrderError::TooLate(current.left - before));
                 }
                 let later = self.remove(after);
                 self.join(before, later);
@@ -308,9 +308,9 @@ impl Sorter {
     fn join(&mut self, earliest: i128, later: Era) {
         if let Some(current) = self.current.as_mut().filter(|current| current.earliest == earliest) {
             let era = std::mem::take(&mut current.era);
-            current.era = era.and(later);
+            current.era = era.merged_with(later);
         } else {
-            let joined = self.remove(earliest).and(later);
+            let joined = self.remove(earliest).merged_with(later);
             self.insert(earliest, joined);
         }
     }
@@ -321,7 +321,7 @@ impl Sorter {
     pub(super) fn pop(&mut self, taken: Option<Action>) -> Option<Row> {
         loop {
             if let Some(current) = &mut self.current
-                && let Some(Held { mut row, .. }) = current.era.pop()
+                && let Some(HeldRow { mut row, .. }) = current.era.pop()
             {
                 self.held -= 1;
                 current.left = row.time;
@@ -329,12 +329,12 @@ impl Sorter {
                 self.emitted = Some(row.time);
                 return Some(row);
             }
-            self.turn(taken)?;
+            self.start_next_era(taken)?;
         }
     }
 
     /// Makes the era with the earliest file position current; `None` if no rows are held.
-    fn turn(&mut self, taken: Option<Action>) -> Option<()> {
+    fn start_next_era(&mut self, taken: Option<Action>) -> Option<()> {
         if self.held == 0 {
             return None;
         }
@@ -346,9 +346,9 @@ impl Sorter {
         let of_kind = taken.map_or(3, |taken| taken as usize);
         let (requests, first, time) = (era.held[of_kind], era.first.1, era.next_time()?);
         if let Some(last) = self.left.filter(|_| requests > 0) {
-            self.tell(time - last, first + 1);
+            self.note_jump(time - last, first + 1);
         }
-        let is_stray = requests == 1 && is_one_of_several && self.counts[of_kind] >= STRAY_FROM;
+        let is_stray = requests == 1 && is_one_of_several && self.counts[of_kind] >= MIN_REQUESTS_FOR_STRAYS;
         if requests == 0 || is_stray {
             // Events without a request need no completion.
             self.held -= era.len();
@@ -357,13 +357,13 @@ impl Sorter {
             return Some(());
         }
         let begins = self.emitted.map_or(0, |emitted| emitted + CLOSED_GAP_PS);
-        self.current = Some(Current { era, earliest, left: time, shift: begins - time });
+        self.current = Some(CurrentEra { era, earliest, left: time, shift: begins - time });
         Some(())
     }
 
-    fn tell(&mut self, gap: i128, at: u64) {
+    fn note_jump(&mut self, gap: i128, at: u64) {
         self.jumps += 1;
-        if self.told.len() < JUMPS_TOLD {
+        if self.told.len() < MAX_JUMP_NOTES {
             let gap = gap / 1_000_000_000_000;
             self.told.push(format!("the clock jumps by {gap} s at request {at} of the file"));
         }
@@ -380,7 +380,7 @@ impl Sorter {
         let more = self.jumps - self.told.len() as u64;
         notes.extend((more > 0).then(|| format!("the clock jumps {more} times more")));
         let strays = self.strays;
-        let note = || format!("{strays} single requests across a jump of the clock were left out");
+        let note = || format!("{strays} single requests across a jump of the clock were dropped");
         notes.extend((strays > 0).then(note));
         notes.extend((self.jumps > 0).then(|| "jumps of the clock were closed to 1 ms".into()));
         notes

@@ -28,7 +28,7 @@ impl Sorted {
     }
 }
 
-fn sorted_by(rows: &[Row], window: usize, jump: Duration) -> Result<Sorted, Misplaced> {
+fn sorted_by(rows: &[Row], window: usize, jump: Duration) -> Result<Sorted, OrderError> {
     let mut sorter = Sorter::new(window, jump);
     let mut out = Vec::new();
     for row in rows {
@@ -100,14 +100,14 @@ fn a_row_that_stands_farther_behind_than_the_window_holds_is_refused() {
         sorted_by(&rows, 1_000, jump).map(|sorted| sorted.offsets()[0])
     };
     assert_eq!(late(999), Ok(7));
-    assert_eq!(late(1_500), Err(Misplaced::TooLate(501 * S)));
+    assert_eq!(late(1_500), Err(OrderError::TooLate(501 * S)));
 }
 
 #[test]
 fn a_clock_that_jumps_all_the_time_is_told_ten_times_and_takes_no_longer() {
     let rows: Vec<Row> = (0..20_000).map(|n| row((n % 2) * 20_000 * DAY + n / 2 * 11 * DAY, 0)).collect();
     let sorted = sorted_by(&rows, 1_000, Duration::from_ms(10 * 86_400_000)).expect("each is on its own");
-    assert!(sorted.notes.len() <= JUMPS_TOLD + 3, "{:?}", sorted.notes);
+    assert!(sorted.notes.len() <= MAX_JUMP_NOTES + 3, "{:?}", sorted.notes);
 }
 
 proptest! {

@@ -1,6 +1,6 @@
 //! Surveys a trace before its first request is run or written.
 //!
-//! A trace of up to [`HELD`] requests is read once and held. A longer one is read twice, the first time for
+//! A trace of up to [`MAX_HELD_REQUESTS`] requests is read once and held. A longer one is read twice, the first time for
 //! the survey alone. A stream that cannot be read twice is surveyed as far as it is held.
 
 use std::path::Path;
@@ -11,14 +11,14 @@ use wordline_kernel::{Bytes, Instant};
 use super::embedded;
 use super::input::Progress;
 use super::options::{Format, Options};
-use super::read::{Place, source};
-use super::stream::{Stream, keep, place_all};
+use super::read::{TraceInput, source};
+use super::stream::{Stream, keep, relocate_all};
 use super::{Generated, Request};
 use crate::Source;
 use crate::error::Result;
 
 /// Upper bound on requests held in memory, 64 MiB of them. Chosen: most traces are shorter and read once.
-pub const HELD: usize = 1 << 20;
+pub const MAX_HELD_REQUESTS: usize = 1 << 20;
 
 /// A stream of requests; the first error ends it.
 pub type Requests = Box<dyn Iterator<Item = Result<Request>> + Send>;
@@ -83,7 +83,7 @@ impl Prepared {
 }
 
 /// Requests between two progress reports. Chosen: a few milliseconds of work.
-pub(super) const TOLD_EVERY: u64 = 4_096;
+pub(super) const PROGRESS_INTERVAL: u64 = 4_096;
 
 /// Prepares the first `limit` requests of a trace: a file, a directory, or `-` for standard input. Calls
 /// `told` at intervals with the read progress; a limit may be reached long before the end.
@@ -93,41 +93,42 @@ pub fn prepare(
     limit: Option<u64>,
     told: &mut dyn FnMut(Progress),
 ) -> Result<Prepared> {
-    of(&Place::Path(path.into()), options, limit, HELD, told)
+    of(&TraceInput::Path(path.into()), options, limit, MAX_HELD_REQUESTS, told)
 }
 
 /// Prepares the embedded trace.
 pub fn prepare_embedded(limit: Option<u64>) -> Result<Prepared> {
-    of(&embedded::place(), &Options::default(), limit, HELD, &mut |_| {})
+    of(&embedded::input(), &Options::default(), limit, MAX_HELD_REQUESTS, &mut |_| {})
 }
 
 /// A trace whose beginning has been read.
-struct Look {
+struct TraceHead {
     stream: Stream<'static>,
     survey: Survey,
     held: Vec<Request>,
 }
 
 fn of(
-    place: &Place<'static>,
+    place: &TraceInput<'static>,
     options: &Options,
     limit: Option<u64>,
     most: usize,
     told: &mut dyn FnMut(Progress),
 ) -> Result<Prepared> {
     let limit = limit.unwrap_or(u64::MAX);
-    let mut look = Look { stream: place.open(options, told)?, survey: Survey::default(), held: Vec::new() };
+    let mut look =
+        TraceHead { stream: place.open(options, told)?, survey: Survey::default(), held: Vec::new() };
     let is_all_held = look.take(limit, most, told)?;
-    let reads_on = !is_all_held && !place.can_be_read_again();
+    let reads_on = !is_all_held && !place.is_rereadable();
     if !is_all_held && !reads_on {
         look.held = Vec::new();
         look.take(limit, 0, told)?;
     }
     look.survey.is_whole = !reads_on;
-    let Look { mut stream, mut survey, mut held } = look;
+    let TraceHead { mut stream, mut survey, mut held } = look;
     let layout = stream.layout()?;
     survey.extent = layout.extent();
-    place_all(&layout, &mut held);
+    relocate_all(&layout, &mut held);
     let (name, format, generated) = (stream.name(), stream.format(), stream.generated().cloned());
     let mut notes = stream.notes();
     let late_notes = LateNotes::default();
@@ -135,20 +136,20 @@ fn of(
         Box::new(held.into_iter().map(Ok))
     } else if reads_on {
         let told = notes.clone();
-        notes.push(format!("read as it comes: only its first {most} requests were looked at before"));
-        stream.lay(layout);
-        let rest = Rest { stream, told, late_notes: late_notes.clone() };
+        notes.push(format!("read as a stream: only its first {most} requests were surveyed"));
+        stream.set_layout(layout);
+        let rest = RemainingRequests { stream, told, late_notes: late_notes.clone() };
         let left = usize::try_from(limit - survey.requests).unwrap_or(usize::MAX);
         Box::new(held.into_iter().map(Ok).chain(rest.take(left)))
     } else {
         let mut again = place.open(options, told)?;
-        again.lay(layout);
+        again.set_layout(layout);
         Box::new(again.take(usize::try_from(limit).unwrap_or(usize::MAX)))
     };
     Ok(Prepared { name, format, generated, notes, late_notes, survey, requests })
 }
 
-impl Look {
+impl TraceHead {
     /// Takes requests up to the limit, and holds them while there are no more than `most`; with `most` zero,
     /// only surveys them. Returns whether all are held or surveyed.
     fn take(&mut self, limit: u64, most: usize, told: &mut dyn FnMut(Progress)) -> Result<bool> {
@@ -159,7 +160,7 @@ impl Look {
             let Some(request) = self.stream.next().transpose()? else { break };
             let survey = &mut self.survey;
             survey.requests += 1;
-            if survey.requests.is_multiple_of(TOLD_EVERY) {
+            if survey.requests.is_multiple_of(PROGRESS_INTERVAL) {
                 told(self.stream.progress());
             }
             survey.last = survey.last.max(request.arrival);
@@ -174,13 +175,13 @@ impl Look {
 }
 
 /// The requests after the surveyed ones.
-struct Rest {
+struct RemainingRequests {
     stream: Stream<'static>,
     told: Vec<String>,
     late_notes: LateNotes,
 }
 
-impl Iterator for Rest {
+impl Iterator for RemainingRequests {
     type Item = Result<Request>;
 
     fn next(&mut self) -> Option<Result<Request>> {

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use super::archive;
 use super::format::{Content, Merged, PartReader, detect};
-use super::input::{Input, Position, Progress, can_be_read_again};
+use super::input::{Input, Position, Progress, is_rereadable};
 use super::options::{Format, Options};
 use super::row::Reader;
 use super::stream::Stream;
-use super::units::Assumed;
+use super::units::AssumedUnits;
 use super::{Generated, Request, format};
 use crate::{Error, error::Result};
 use crate::{Source, SourceKind};
@@ -46,18 +46,18 @@ pub(super) fn source(name: &str, generated: Option<&Generated>) -> Source {
 
 /// Input from which a trace is read.
 #[derive(Clone)]
-pub(super) enum Place<'a> {
+pub(super) enum TraceInput<'a> {
     /// A file or directory, or `-` for standard input.
     Path(PathBuf),
     /// A file in memory, and its name.
     Bytes(&'a str, &'a [u8]),
 }
 
-impl<'a> Place<'a> {
+impl<'a> TraceInput<'a> {
     /// Whether it can be opened again: a pipe cannot.
-    pub(super) fn can_be_read_again(&self) -> bool {
+    pub(super) fn is_rereadable(&self) -> bool {
         match self {
-            Self::Path(path) => can_be_read_again(path),
+            Self::Path(path) => is_rereadable(path),
             Self::Bytes(..) => true,
         }
     }
@@ -69,7 +69,7 @@ impl<'a> Place<'a> {
                 options.units(Format::Blktrace)?;
                 let (parts, files) = directory_parts(path)?;
                 let parts = Box::new(Merged::new(parts)?);
-                Ok(Stream::new(path, Format::Blktrace, parts, Assumed::none(), options)?.of(files))
+                Ok(Stream::new(path, Format::Blktrace, parts, AssumedUnits::none(), options)?.of(files))
             }
             Self::Path(path) => from_input(Input::open(path)?, options, told),
             Self::Bytes(name, bytes) => from_input(Input::new(Path::new(name), *bytes)?, options, told),
@@ -80,7 +80,7 @@ impl<'a> Place<'a> {
 /// Opens a trace file, plain or compressed, a directory of blktrace files, or `-` for standard input. Yields
 /// requests one by one; offsets of several devices stay as recorded.
 pub fn open(path: impl AsRef<Path>, options: &Options) -> Result<Stream<'static>> {
-    open_told(path, options, &mut |_| {})
+    open_with_progress(path, options, &mut |_| {})
 }
 
 /// Like [`open`]; calls `told` at intervals with the progress through an archive, which is read completely
@@ -88,12 +88,12 @@ pub fn open(path: impl AsRef<Path>, options: &Options) -> Result<Stream<'static>
 ///
 /// # Errors
 /// As [`open`].
-pub fn open_told(
+pub fn open_with_progress(
     path: impl AsRef<Path>,
     options: &Options,
     told: &mut dyn FnMut(Progress),
 ) -> Result<Stream<'static>> {
-    Place::Path(path.as_ref().into()).open(options, told)
+    TraceInput::Path(path.as_ref().into()).open(options, told)
 }
 
 /// Reads a whole trace into memory.
@@ -103,7 +103,7 @@ pub fn read(path: impl AsRef<Path>, options: &Options) -> Result<Trace> {
 
 /// Reads a trace from memory, plain or compressed; `name` stands for it in messages.
 pub fn read_bytes(name: &str, bytes: &[u8], options: &Options) -> Result<Trace> {
-    Place::Bytes(name, bytes).open(options, &mut |_| {})?.whole()
+    TraceInput::Bytes(name, bytes).open(options, &mut |_| {})?.whole()
 }
 
 fn from_input<'a>(input: Input<'a>, options: &Options, told: &mut dyn FnMut(Progress)) -> Result<Stream<'a>> {
@@ -122,11 +122,11 @@ fn from_input<'a>(input: Input<'a>, options: &Options, told: &mut dyn FnMut(Prog
         Content::Archive => {
             options.units(Format::Blktrace)?;
             let parts = archive::parts(input, told)?;
-            (Format::Blktrace, Box::new(Merged::new(parts)?), Assumed::none())
+            (Format::Blktrace, Box::new(Merged::new(parts)?), AssumedUnits::none())
         }
         Content::Trace(Format::Blktrace) => {
             options.units(Format::Blktrace)?;
-            (Format::Blktrace, Box::new(PartReader::from(input)), Assumed::none())
+            (Format::Blktrace, Box::new(PartReader::from(input)), AssumedUnits::none())
         }
         Content::Trace(format) => {
             let (reader, assumed) = format::reader(format, input, options, options.units(format)?)?;

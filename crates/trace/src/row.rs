@@ -1,7 +1,7 @@
 //! Rows, as the readers of all formats deliver them in file order, before sorting.
 
 use super::field;
-use super::input::{Bad, Lines};
+use super::input::{Lines, ParseError};
 use super::options::Action;
 use super::{Generated, Op};
 use crate::error::Result as Read;
@@ -31,19 +31,19 @@ pub(super) struct Row {
 const _: () = assert!(size_of::<Row>() <= 80, "a window of rows is kept in memory");
 
 /// Largest read or write: a SCSI command covers up to 2^32 - 1 blocks of 512 bytes (SBC-4, READ (16)).
-const LARGEST_REQUEST: u64 = 2 << 40;
+const MAX_REQUEST_BYTES: u64 = 2 << 40;
 
 impl Row {
     /// Creates a row without response time or forced unit access. Checks the end of its range.
-    pub(super) fn new(time: i128, op: Op, device: u32, offset: u64, size: u64) -> Result<Self, Bad> {
+    pub(super) fn new(time: i128, op: Op, device: u32, offset: u64, size: u64) -> Result<Self, ParseError> {
         if offset.checked_add(size).is_none_or(|end| end > i64::MAX as u64) {
-            return Err(Bad {
+            return Err(ParseError {
                 found: format!("a range that ends at byte {}", u128::from(offset) + u128::from(size)),
                 wanted: "an end below 8 EiB".into(),
             });
         }
-        if size > LARGEST_REQUEST && matches!(op, Op::Read | Op::Write | Op::Compare) {
-            return Err(Bad {
+        if size > MAX_REQUEST_BYTES && matches!(op, Op::Read | Op::Write | Op::Compare) {
+            return Err(ParseError {
                 found: format!("a request of {size} bytes"),
                 wanted: "at most 2 TiB in one read or write".into(),
             });
@@ -65,14 +65,14 @@ impl Row {
     }
 
     /// Sets the recorded response time, in picoseconds; ignores a value that does not fit.
-    pub(super) fn answered_after(&mut self, ps: i128) {
+    pub(super) fn set_response(&mut self, ps: i128) {
         self.response = i64::try_from(ps).ok();
     }
 }
 
 impl Row {
     /// Whether it belongs to a request: a row without data does not, unless it is a flush.
-    pub(super) fn is_of_a_request(&self) -> bool {
+    pub(super) fn is_request(&self) -> bool {
         self.size > 0 || self.preflush || matches!(self.op, Op::Flush)
     }
 }
@@ -94,7 +94,7 @@ pub(super) trait Reader: Send {
 /// Reads the lines of a format.
 pub(super) trait LineReader: Send {
     /// Parses a line that is neither blank nor a comment; `None` if it holds no row.
-    fn row(&mut self, line: &str) -> Result<Option<Row>, Bad>;
+    fn row(&mut self, line: &str) -> Result<Option<Row>, ParseError>;
 
     /// Notes for the user on the rows read so far.
     fn notes(&self) -> Vec<String> {
@@ -108,23 +108,23 @@ pub(super) trait LineReader: Send {
 }
 
 /// A format with one request per line.
-pub(super) struct OnEachLine<F>(pub(super) F);
+pub(super) struct RequestPerLine<F>(pub(super) F);
 
-impl<F: FnMut(&str) -> Result<Row, Bad> + Send> LineReader for OnEachLine<F> {
-    fn row(&mut self, line: &str) -> Result<Option<Row>, Bad> {
+impl<F: FnMut(&str) -> Result<Row, ParseError> + Send> LineReader for RequestPerLine<F> {
+    fn row(&mut self, line: &str) -> Result<Option<Row>, ParseError> {
         (self.0)(line).map(Some)
     }
 }
 
 /// Reads a text file.
-pub(super) struct Text<'a> {
+pub(super) struct TextReader<'a> {
     lines: Lines<'a>,
     format: Box<dyn LineReader>,
     /// Whether all rows so far are whole sectors of 512 bytes; `None` before the first.
     in_sectors: Option<bool>,
 }
 
-impl<'a> Text<'a> {
+impl<'a> TextReader<'a> {
     pub(super) fn new(lines: Lines<'a>, format: Box<dyn LineReader>) -> Self {
         Self { lines, format, in_sectors: None }
     }
@@ -134,7 +134,7 @@ impl<'a> Text<'a> {
     fn check(&mut self, row: &Row) -> Read<()> {
         let whole = row.offset.is_multiple_of(512) && row.size.is_multiple_of(512);
         if self.lines.is_unended() && !whole && self.in_sectors == Some(true) && row.event.is_none() {
-            return Err(self.lines.wrong(Bad {
+            return Err(self.lines.wrong(ParseError {
                 found: format!("{} bytes at offset {}", row.size, row.offset),
                 wanted: "multiples of 512 bytes, as in all requests before".into(),
             }));
@@ -144,7 +144,7 @@ impl<'a> Text<'a> {
     }
 }
 
-impl Reader for Text<'_> {
+impl Reader for TextReader<'_> {
     fn next(&mut self) -> Read<Option<Row>> {
         let Self { lines, format, .. } = self;
         let Some(mut row) = lines.first(|line| format.row(line))? else { return Ok(None) };
@@ -164,7 +164,7 @@ impl Reader for Text<'_> {
 }
 
 /// Parses the operation of a request: R, W, D, F, Z, C or the full words, in any case.
-pub(super) fn op(text: &str) -> Result<Op, Bad> {
+pub(super) fn op(text: &str) -> Result<Op, ParseError> {
     let is = |names: &[&str]| names.iter().any(|name| name.eq_ignore_ascii_case(text));
     if is(&["r", "read"]) {
         Ok(Op::Read)
@@ -179,7 +179,7 @@ pub(super) fn op(text: &str) -> Result<Op, Bad> {
     } else if is(&["c", "compare"]) {
         Ok(Op::Compare)
     } else {
-        Err(Bad {
+        Err(ParseError {
             found: format!("op {}", super::input::quoted(text)),
             wanted: "R, W, D, F, Z or C, or read, write, discard, flush, write_zeroes or compare".into(),
         })
@@ -187,18 +187,18 @@ pub(super) fn op(text: &str) -> Result<Op, Bad> {
 }
 
 /// Parses a read or a write, the two operations that most formats have.
-pub(super) fn read_or_write(text: &str) -> Result<Op, Bad> {
-    op(text).ok().filter(|op| matches!(op, Op::Read | Op::Write)).ok_or_else(|| Bad {
+pub(super) fn read_or_write(text: &str) -> Result<Op, ParseError> {
+    op(text).ok().filter(|op| matches!(op, Op::Read | Op::Write)).ok_or_else(|| ParseError {
         found: format!("op {}", super::input::quoted(text)),
         wanted: "a read or a write, as R or W or the word".into(),
     })
 }
 
 /// Combines a device number as Linux does: `major,minor`, the major in the upper 12 bits.
-pub(super) fn linux_device(major: &str, minor: &str) -> Result<u32, Bad> {
+pub(super) fn linux_device(major: &str, minor: &str) -> Result<u32, ParseError> {
     let (high, low) = (field::device(major)?, field::device(minor)?);
     if high >= 1 << 12 || low >= 1 << 20 {
-        return Err(Bad {
+        return Err(ParseError {
             found: format!("device {high},{low}"),
             wanted: "a major below 4096 and a minor below 1048576".into(),
         });

@@ -10,7 +10,7 @@ use wordline_kernel::{Duration, Histogram, Instant};
 use super::footprint::Footprint;
 pub use super::footprint::GRANULE;
 use super::input::Progress;
-use super::prepare::TOLD_EVERY;
+use super::prepare::PROGRESS_INTERVAL;
 use super::{Op, Request, Stream};
 use crate::error::Result;
 
@@ -122,7 +122,7 @@ struct SizeCounts {
 
 /// Upper bound on devices whose last requests are kept to detect sequential requests. Chosen: above any
 /// recorded system's.
-const MOST_DEVICES: usize = 1 << 16;
+const MAX_DEVICES: usize = 1 << 16;
 
 /// Collects the statistics request by request.
 #[derive(Default)]
@@ -160,7 +160,7 @@ impl Statistics {
         for number in 1_u64.. {
             let Some(request) = stream.next().transpose()? else { break };
             collector.add(&request);
-            if number.is_multiple_of(TOLD_EVERY) {
+            if number.is_multiple_of(PROGRESS_INTERVAL) {
                 told(stream.progress());
             }
         }
@@ -197,7 +197,7 @@ impl Collector {
         }
         if let Some(last) = self.ends.get_mut(&request.device) {
             self.sequential += u64::from(std::mem::replace(last, end) == offset);
-        } else if self.ends.len() < MOST_DEVICES {
+        } else if self.ends.len() < MAX_DEVICES {
             self.ends.insert(request.device, end);
         }
     }
@@ -208,7 +208,7 @@ impl Collector {
         let [read_bytes, written_bytes, discarded_bytes, ..] = self.bytes;
         let requests = self.counts.iter().sum();
         let (footprint_read, footprint_written, footprint) = self.footprint.bytes();
-        let sampled_one_in = self.footprint.one_in();
+        let sampled_one_in = self.footprint.sampling_interval();
         let updates = self.footprint.updates();
         let written: u64 = updates.iter().map(|(_, granules)| granules).sum();
         let updated: u64 = updates.iter().filter(|(count, _)| *count > 0).map(|(_, granules)| granules).sum();

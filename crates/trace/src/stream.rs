@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 
 use wordline_kernel::{Bytes, Duration, Instant, counted};
 
-use super::events::Matcher;
+use super::events::EventMatcher;
 use super::input::{Position, Progress};
-use super::layout::{Ends, Layout};
+use super::layout::{DeviceEnds, DeviceLayout};
 use super::options::{Format, Options};
-use super::order::{Misplaced, Sorter};
+use super::order::{OrderError, Sorter};
 use super::read::source;
 use super::row::{Reader, Row};
-use super::units::{Assumed, Check};
+use super::units::{AssumedUnits, UnitCheck};
 use super::{Generated, Op, Request, Trace};
 use crate::Source;
 use crate::{Error, error::Result};
@@ -26,8 +26,8 @@ pub struct Stream<'a> {
     reader: Box<dyn Reader + 'a>,
     window: usize,
     sorter: Sorter,
-    events: Option<Matcher>,
-    check: Check,
+    events: Option<EventMatcher>,
+    check: UnitCheck,
     device: Option<u32>,
     jump: i128,
     /// Arrival of the first request, in the time of the sorter.
@@ -36,9 +36,9 @@ pub struct Stream<'a> {
     of_device: u64,
     empty: u64,
     emitted: u64,
-    ends: Ends,
+    ends: DeviceEnds,
     /// Layout of the devices, once known.
-    layout: Option<Layout>,
+    layout: Option<DeviceLayout>,
     is_read: bool,
     is_drained: bool,
     is_over: bool,
@@ -49,7 +49,7 @@ impl<'a> Stream<'a> {
         path: &Path,
         format: Format,
         reader: Box<dyn Reader + 'a>,
-        assumed: Assumed,
+        assumed: AssumedUnits,
         options: &Options,
     ) -> Result<Self> {
         let window = options.window()?;
@@ -60,8 +60,8 @@ impl<'a> Stream<'a> {
             reader,
             window,
             sorter: Sorter::new(window, options.jump),
-            events: format.has_events().then(|| Matcher::new(options.action, window)),
-            check: Check::new(assumed),
+            events: format.has_events().then(|| EventMatcher::new(options.action, window)),
+            check: UnitCheck::new(assumed),
             device: options.device,
             jump: i128::from(options.jump.ps()),
             origin: None,
@@ -69,7 +69,7 @@ impl<'a> Stream<'a> {
             of_device: 0,
             empty: 0,
             emitted: 0,
-            ends: Ends::new(options.devices),
+            ends: DeviceEnds::new(options.devices),
             layout: None,
             is_read: false,
             is_drained: false,
@@ -113,12 +113,12 @@ impl<'a> Stream<'a> {
     }
 
     /// Returns the layout of the devices from the requests so far.
-    pub(super) fn layout(&self) -> Result<Layout> {
+    pub(super) fn layout(&self) -> Result<DeviceLayout> {
         self.ends.layout(&self.path)
     }
 
     /// Relocates all further requests by this layout.
-    pub(super) fn lay(&mut self, layout: Layout) {
+    pub(super) fn set_layout(&mut self, layout: DeviceLayout) {
         self.layout = Some(layout);
     }
 
@@ -126,7 +126,7 @@ impl<'a> Stream<'a> {
     pub fn notes(&self) -> Vec<String> {
         let mut notes = self.reader.notes();
         notes.extend(self.check.notes());
-        notes.extend(self.events.iter().flat_map(Matcher::notes));
+        notes.extend(self.events.iter().flat_map(EventMatcher::notes));
         if let Some(device) = self.device {
             let Self { of_device, of_any_device, .. } = self;
             notes.push(format!("{of_device} of {of_any_device} requests are of device {device}"));
@@ -138,7 +138,7 @@ impl<'a> Stream<'a> {
         if count > 0 && self.events.is_none() {
             let most = most as f64 / 1e12;
             let requests = counted(count, "request");
-            notes.push(format!("{requests} stood after a later one, by up to {most} s; sorted by time"));
+            notes.push(format!("{requests} arrived after a later one, by up to {most} s; sorted by time"));
         }
         notes.extend(self.sorter.notes());
         notes.extend(self.layout().ok().and_then(|layout| layout.note()));
@@ -153,7 +153,7 @@ impl<'a> Stream<'a> {
             keep(&mut requests, request?)?;
         }
         let layout = self.layout()?;
-        place_all(&layout, &mut requests);
+        relocate_all(&layout, &mut requests);
         Ok(Trace {
             name: self.name(),
             format: self.format,
@@ -170,19 +170,19 @@ impl<'a> Stream<'a> {
                 self.is_read = true;
                 break;
             };
-            self.check.begins(row.time);
+            self.check.set_start(row.time);
             if let Some(events) = &mut self.events {
                 events.note(&row);
-            } else if !self.takes(&row) {
+            } else if !self.is_selected(&row) {
                 continue;
             }
-            self.sorter.push(row).map_err(|misplaced| self.misplaced(&misplaced, row.line))?;
+            self.sorter.push(row).map_err(|misplaced| self.order_error(&misplaced, row.line))?;
         }
         Ok(())
     }
 
     /// Whether a request is selected by the options and has data.
-    fn takes(&mut self, row: &Row) -> bool {
+    fn is_selected(&mut self, row: &Row) -> bool {
         self.of_any_device += 1;
         if self.device.is_some_and(|device| device != row.device) {
             return false;
@@ -194,10 +194,10 @@ impl<'a> Stream<'a> {
     }
 
     #[cold]
-    fn misplaced(&self, misplaced: &Misplaced, line: u64) -> Error {
+    fn order_error(&self, misplaced: &OrderError, line: u64) -> Error {
         let window = self.window;
         match misplaced {
-            Misplaced::TooLate(ps) => Error::Line {
+            OrderError::TooLate(ps) => Error::Line {
                 path: self.path.clone(),
                 line,
                 found: format!(
@@ -206,7 +206,7 @@ impl<'a> Stream<'a> {
                 ),
                 wanted: format!("a trace in order, or a larger option window, which is {window}"),
             },
-            Misplaced::NoMemory => no_memory(window),
+            OrderError::NoMemory => no_memory(window),
         }
     }
 
@@ -215,14 +215,14 @@ impl<'a> Stream<'a> {
         loop {
             if let Some(events) = &mut self.events {
                 match events.ready(self.is_drained) {
-                    Some(row) if self.takes(&row) => return Ok(Some(row)),
+                    Some(row) if self.is_selected(&row) => return Ok(Some(row)),
                     Some(_) => continue,
                     None if self.is_drained => return Ok(None),
                     None => {}
                 }
             }
             self.fill()?;
-            let taken = self.events.as_ref().and_then(Matcher::choice);
+            let taken = self.events.as_ref().and_then(EventMatcher::choice);
             match (self.sorter.pop(taken), &mut self.events) {
                 (Some(row), Some(events)) => events.take(row),
                 // The window may have held nothing but a stray era that was dropped.
@@ -239,7 +239,7 @@ impl<'a> Stream<'a> {
                 return Ok(None);
             }
             if let Some(events) = &self.events {
-                events.complaint(&self.path)?;
+                events.check_has_requests(&self.path)?;
             }
             return Err(Error::Content {
                 path: self.path.clone(),
@@ -262,7 +262,7 @@ impl<'a> Stream<'a> {
         let offset = match &self.layout {
             None => row.offset,
             Some(layout) => {
-                layout.place(row.device, row.offset, row.size).ok_or_else(|| self.not_looked_at(row))?
+                layout.translate(row.device, row.offset, row.size).ok_or_else(|| self.beyond_survey(row))?
             }
         };
         // A response time that is negative or as long as a jump was measured across one.
@@ -293,7 +293,7 @@ impl<'a> Stream<'a> {
 
     /// Error for a trace that cannot be read twice, whose layout comes from its beginning alone.
     #[cold]
-    fn not_looked_at(&self, row: &Row) -> Error {
+    fn beyond_survey(&self, row: &Row) -> Error {
         Error::Line {
             path: self.path.clone(),
             line: row.line,
@@ -331,10 +331,10 @@ pub(super) fn keep(requests: &mut Vec<Request>, request: Request) -> Result<()> 
 }
 
 /// Relocates requests by the layout of their devices.
-pub(super) fn place_all(layout: &Layout, requests: &mut [Request]) {
-    if layout.moves() {
+pub(super) fn relocate_all(layout: &DeviceLayout, requests: &mut [Request]) {
+    if layout.relocates() {
         for request in requests {
-            let place = layout.place(request.device, request.offset.0, request.size.0);
+            let place = layout.translate(request.device, request.offset.0, request.size.0);
             request.offset = Bytes(place.expect("the layout is of these requests"));
         }
     }

@@ -12,7 +12,7 @@ use super::row::Row;
 
 /// Units that were assumed, for time, address and size.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Assumed {
+pub(super) struct AssumedUnits {
     units: Units,
     /// Whether the unit was not given, so that a check may doubt it.
     open: [bool; 3],
@@ -24,7 +24,7 @@ const TIME: usize = 0;
 const ADDRESS: usize = 1;
 const SIZE: usize = 2;
 
-impl Assumed {
+impl AssumedUnits {
     /// Units of a binary format: none assumed.
     pub(super) const fn none() -> Self {
         Self { units: Format::Blktrace.units(), open: [false; 3], unsaid: [false; 3] }
@@ -82,7 +82,7 @@ impl Assumed {
         let options: Vec<&str> = options.iter().filter(|(open, _)| *open).map(|(_, name)| *name).collect();
         (!read.is_empty()).then(|| {
             format!(
-                "the file does not say its units: {} were read (options {})",
+                "the file does not state its units: {} were read (options {})",
                 read.join(", "),
                 options.join(", ")
             )
@@ -91,7 +91,7 @@ impl Assumed {
 }
 
 /// Minimum number of requests to judge a trace. Chosen: with a hundred, a share is known to a few hundredths.
-const FEWEST: u64 = 100;
+const MIN_REQUESTS: u64 = 100;
 
 /// Requests over which a rate is averaged. Chosen: enough that a burst into a host's queues, which hold a few
 /// hundred, does not count as the rate of a device.
@@ -99,11 +99,11 @@ const BLOCK: u64 = 1_000;
 
 /// Fastest host link of one drive, in bytes per second: four lanes of PCIe 5.0 (32 GT/s each, 128b/130b)
 /// carry 15.75 GB/s.
-const FASTEST: f64 = 16e9;
+const MAX_BYTES_PER_SECOND: f64 = 16e9;
 
 /// Requests per second that no drive reaches. Chosen: about three times the rating of the fastest NVMe
 /// drives.
-const MOST_REQUESTS: f64 = 10e6;
+const MAX_REQUESTS_PER_SECOND: f64 = 10e6;
 
 /// Range of plausible dates for a clock counted from 1970: 1995 to 2035, in seconds.
 const DATES: std::ops::Range<i128> = 788_918_400..2_051_222_400;
@@ -133,8 +133,8 @@ struct Counts {
 }
 
 /// Examines every request of a trace.
-pub(super) struct Check {
-    assumed: Assumed,
+pub(super) struct UnitCheck {
+    assumed: AssumedUnits,
     counts: Counts,
     first: Option<i128>,
     span: i128,
@@ -148,8 +148,8 @@ pub(super) struct Check {
     follows: [u64; SIZE_UNITS.len()],
 }
 
-impl Check {
-    pub(super) fn new(assumed: Assumed) -> Self {
+impl UnitCheck {
+    pub(super) fn new(assumed: AssumedUnits) -> Self {
         let ends = if assumed.open[SIZE] { vec![[u64::MAX; SIZE_UNITS.len()]; ENDS] } else { Vec::new() };
         Self {
             assumed,
@@ -166,7 +166,7 @@ impl Check {
     }
 
     /// Sets the time of the first line.
-    pub(super) fn begins(&mut self, time: i128) {
+    pub(super) fn set_start(&mut self, time: i128) {
         self.first.get_or_insert(time);
     }
 
@@ -225,16 +225,16 @@ impl Check {
 
     /// Notes for the user on the units: those assumed, and more plausible ones.
     pub(super) fn notes(&self) -> Vec<String> {
-        let judged = self.counts.requests >= FEWEST;
-        let of_ranges = self.of_ranges(judged);
+        let judged = self.counts.requests >= MIN_REQUESTS;
+        let of_ranges = self.check_sizes(judged);
         // Where the size unit is in doubt, so is the rate of bytes.
-        let of_rates = || self.of_times().filter(|_| judged && of_ranges.is_none());
-        let of_times = self.of_dates().or_else(of_rates);
+        let of_rates = || self.check_rates().filter(|_| judged && of_ranges.is_none());
+        let of_times = self.check_dates().or_else(of_rates);
         self.assumed.note().into_iter().chain(of_times).chain(of_ranges).collect()
     }
 
     /// Note on a clock that would be a plausible date in another unit.
-    fn of_dates(&self) -> Option<String> {
+    fn check_dates(&self) -> Option<String> {
         let unit = self.assumed.units.time;
         let (first, span) = (self.first? / unit.ps(), self.span / unit.ps());
         let is_date = |other: TimeUnit| {
@@ -256,7 +256,7 @@ impl Check {
     }
 
     /// Note on rates that no drive reaches, or on requests none of which follow each other within a second.
-    fn of_times(&self) -> Option<String> {
+    fn check_rates(&self) -> Option<String> {
         let unit = self.assumed.units.time;
         let Counts { requests, bytes, .. } = self.counts;
         let seconds = self.span as f64 / 1e12;
@@ -295,7 +295,7 @@ impl Check {
     }
 
     /// Note on sizes and alignments that fit another unit.
-    fn of_ranges(&self, judged: bool) -> Option<String> {
+    fn check_sizes(&self, judged: bool) -> Option<String> {
         let Units { address, size, .. } = self.assumed.units;
         let [of_address, of_size] = [self.assumed.open[ADDRESS], self.assumed.open[SIZE]];
         let counts = &self.counts;
@@ -304,7 +304,7 @@ impl Check {
         let [addresses_by_512, sizes_by_512] = counts.by_512.map(nearly_all);
         let largest = Bytes(counts.largest);
         if of_address && of_size && address == Bytes(512) && size == Bytes(512) {
-            let huge = (judged && half(counts.above_mib)) || counts.largest > LARGEST_BELIEVED;
+            let huge = (judged && half(counts.above_mib)) || counts.largest > MAX_PLAUSIBLE_REQUEST;
             if addresses_by_512 && sizes_by_512 && huge {
                 return Some(format!(
                     "addresses and sizes were read as sectors, the largest request as {largest}, but nearly all are \
@@ -357,7 +357,7 @@ impl Check {
 
 /// Largest plausible request where it may be in another unit. Chosen: above what hosts send at once (Linux at
 /// most 1280 KiB by default), below the 32 MiB that 64 KiB read as sectors give.
-const LARGEST_BELIEVED: u64 = 16 << 20;
+const MAX_PLAUSIBLE_REQUEST: u64 = 16 << 20;
 
 /// Computes `bytes / unit`, fast for the usual units.
 fn divided(bytes: u64, unit: u64) -> u64 {
@@ -375,5 +375,5 @@ fn place(at: u64) -> usize {
 }
 
 fn is_too_fast(requests: u64, bytes: f64, seconds: f64) -> bool {
-    bytes > FASTEST * seconds || requests as f64 > MOST_REQUESTS * seconds
+    bytes > MAX_BYTES_PER_SECOND * seconds || requests as f64 > MAX_REQUESTS_PER_SECOND * seconds
 }

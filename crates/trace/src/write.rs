@@ -131,7 +131,7 @@ pub enum WriteError {
 
 /// Options for writing a trace.
 #[derive(Clone, Copy, Debug)]
-pub struct Writing<'a> {
+pub struct WriteOptions<'a> {
     /// Format.
     pub format: TargetFormat,
     /// Compression.
@@ -142,14 +142,14 @@ pub struct Writing<'a> {
     pub has_more: bool,
 }
 
-type Written = std::result::Result<WriteReport, WriteError>;
+type WriteResult = std::result::Result<WriteReport, WriteError>;
 
-impl Writing<'_> {
+impl WriteOptions<'_> {
     /// Writes requests as they come.
     ///
     /// # Errors
     /// [`WriteError`]; part of the trace may have been written.
-    pub fn write(&self, to: impl Write, requests: impl IntoIterator<Item = Result<Request>>) -> Written {
+    pub fn write(&self, to: impl Write, requests: impl IntoIterator<Item = Result<Request>>) -> WriteResult {
         let (plain, requests) = (BufWriter::new(to), requests.into_iter());
         Ok(match self.compression {
             Compression::Gzip => {
@@ -175,8 +175,12 @@ impl Writing<'_> {
     }
 }
 
-fn lines(out: &mut impl Write, requests: impl Iterator<Item = Result<Request>>, how: Writing<'_>) -> Written {
-    let Writing { format, generated, has_more, .. } = how;
+fn lines(
+    out: &mut impl Write,
+    requests: impl Iterator<Item = Result<Request>>,
+    how: WriteOptions<'_>,
+) -> WriteResult {
+    let WriteOptions { format, generated, has_more, .. } = how;
     begin(out, how)?;
     let mark_lost = generated.is_some() && format != TargetFormat::Csv;
     let mut report = WriteReport { mark_lost, ..WriteReport::default() };
@@ -205,7 +209,7 @@ fn lines(out: &mut impl Write, requests: impl Iterator<Item = Result<Request>>, 
 }
 
 /// Writes the header lines.
-fn begin(out: &mut impl Write, how: Writing<'_>) -> io::Result<()> {
+fn begin(out: &mut impl Write, how: WriteOptions<'_>) -> io::Result<()> {
     match how.format {
         TargetFormat::Csv => {
             if let Some(generated) = how.generated {
@@ -310,7 +314,7 @@ mod tests {
         let request = Request::new(Op::Write, Bytes(4096), Bytes(512));
         let generated = Generated { profile: true, name: "a/b".into(), seed: 1 };
         for format in TargetFormat::ALL {
-            let how = Writing {
+            let how = WriteOptions {
                 format,
                 compression: Compression::Plain,
                 generated: Some(&generated),

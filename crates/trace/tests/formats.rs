@@ -1,7 +1,7 @@
 //! Does each reader parse a few lines of its format, does detection find it, and do options set what the
 //! format leaves open? All lines here are made up.
 
-use wordline_trace::{Format, Op, Options, Request, Trace, open_told, prepare, read, read_bytes};
+use wordline_trace::{Format, Op, Options, Request, Trace, open_with_progress, prepare, read, read_bytes};
 
 fn options(pairs: &[&str]) -> Options {
     Options::from_pairs(pairs.iter().copied()).expect("valid options")
@@ -287,7 +287,7 @@ fn vscsi_records_of_both_versions_are_read() {
                 (1_501_000, Op::Flush, 0, 0, 0)
             ]
         );
-        assert_eq!(trace.notes, ["1 commands other than read, write and flush were left out"]);
+        assert_eq!(trace.notes, ["1 commands other than read, write and flush were ignored"]);
         assert_eq!(responses_ns(&trace)[0], (version == 2).then_some(250_000));
     }
 }
@@ -385,7 +385,8 @@ fn how_far_an_archive_is_read_is_told_before_its_first_request() {
     std::fs::write(&path, &tar).expect("writable");
     let length = Some(tar.len() as u64);
     let mut told = Vec::new();
-    let stream = open_told(&path, &Options::default(), &mut |progress| told.push(progress)).expect("a trace");
+    let stream =
+        open_with_progress(&path, &Options::default(), &mut |progress| told.push(progress)).expect("a trace");
     assert!(told.len() > 2 && told.is_sorted_by_key(|progress| progress.bytes), "{told:?}");
     assert!(told[0].bytes < tar.len() as u64 && told.iter().all(|progress| progress.of == length));
     assert_eq!(stream.progress().of, length, "and it stays there");
@@ -408,7 +409,7 @@ fn a_single_processors_file_is_read_with_a_note() {
 #[test]
 fn what_was_passed_over_is_noted() {
     let notes = |content: &str| parse(content, &[]).notes.join("; ");
-    assert!(notes(samples()[1].1).contains("columns passed over: \"colour\""));
+    assert!(notes(samples()[1].1).contains("ignored columns: \"colour\""));
     let fiu = "\0\0\n28 ctime=1.5\n1 7 app 8 8 W 8 1 0123456789abcdef\n";
     assert!(notes(fiu).contains("2 lines of tar headers"));
     assert!(notes("0 0 8 8 0\n1 0 8 0 1\n").contains("1 request of 0 bytes left out"));

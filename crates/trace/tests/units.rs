@@ -37,7 +37,7 @@ fn units_that_were_assumed_are_said_and_those_that_are_named_are_not() {
     assert_eq!(
         notes(&content, &[]),
         [
-            "the file does not say its units: times as ns, addresses and sizes as units of 512B were read (options \
+            "the file does not state its units: times as ns, addresses and sizes as units of 512B were read (options \
           time_unit, address_unit, size_unit)"
         ]
     );

@@ -5,7 +5,7 @@ use std::path::Path;
 use proptest::prelude::*;
 use wordline_kernel::{Bytes, Duration, Instant};
 use wordline_trace::{
-    Compression, Op, Options, Request, TargetFormat, WriteError, WriteReport, Writing, read_bytes,
+    Compression, Op, Options, Request, TargetFormat, WriteError, WriteOptions, WriteReport, read_bytes,
 };
 
 const PLAIN: Compression = Compression::Plain;
@@ -34,7 +34,7 @@ fn write(
     format: TargetFormat,
 ) -> Result<(Vec<u8>, WriteReport), WriteError> {
     let has_more = requests.iter().any(|request| request.cpu.is_some() || request.stream > 0);
-    let how = Writing { format, compression, generated: None, has_more };
+    let how = WriteOptions { format, compression, generated: None, has_more };
     let mut written = Vec::new();
     let report = how.write(&mut written, requests.iter().copied().map(Ok))?;
     Ok((written, report))

@@ -3,15 +3,15 @@
 use wordline_kernel::metrics::Value;
 use wordline_kernel::{Bytes, Digest, Duration, Instant, Metrics, Schedule, Seed};
 use wordline_ssd::ageing::{self, Ages};
-use wordline_ssd::block_device::{Next, Oldest, Programmed, Shape};
-use wordline_ssd::device::{Content, Look, Steady};
+use wordline_ssd::block_device::{NextCommand, OldestCommand, Programmed, Shape};
+use wordline_ssd::device::{Content, ProgressFn, Steady};
 use wordline_ssd::lifetime::write_amplification;
 use wordline_ssd::metrics::{Detail, of_name};
 use wordline_ssd::snapshot::Agenda;
-use wordline_ssd::{Answer, BlockDevice, Command, PhysicalDevice, PowerCut, Recovered};
+use wordline_ssd::{BlockDevice, Command, Completion, PhysicalDevice, PowerCut, Recovered};
 
 use crate::ftl::Counts;
-use crate::{Event, Followed, HostFtl, Power};
+use crate::{Event, HostFtl, Power, TrackedContents};
 
 /// The counters at a point in time.
 pub struct Mark<M> {
@@ -50,18 +50,18 @@ impl<D: PhysicalDevice> BlockDevice for HostFtl<D> {
             Event::Device(event) => {
                 self.ftl.device.handle(event, &mut calendar.within(Event::Device));
                 match self.power {
-                    Power::On => self.go_on(calendar),
-                    Power::Off | Power::Back(_) => self.recover_on(calendar),
+                    Power::On => self.make_progress(calendar),
+                    Power::Off | Power::Back(_) => self.advance_recovery(calendar),
                 }
             }
         }
     }
 
-    fn answers(&self) -> &[Answer] {
+    fn answers(&self) -> &[Completion] {
         &self.answers
     }
 
-    fn forget_answers(&mut self) {
+    fn clear_completions(&mut self) {
         self.answers.clear();
     }
 
@@ -74,7 +74,7 @@ impl<D: PhysicalDevice> BlockDevice for HostFtl<D> {
         let waiting: Vec<u32> = self.writes.drain(..).chain(self.flushes.drain(..)).collect();
         for number in &waiting {
             self.request(*number).failed = true;
-            self.done(*number, calendar);
+            self.schedule_completion(*number, calendar);
         }
         !waiting.is_empty()
     }
@@ -86,17 +86,17 @@ impl<D: PhysicalDevice> BlockDevice for HostFtl<D> {
         self.flushes.clear();
         if let Some(followed) = &mut self.followed {
             let written = std::mem::take(&mut followed.written);
-            **followed = Followed { written, ..Followed::default() };
+            **followed = TrackedContents { written, ..TrackedContents::default() };
         }
         self.power = Power::Off;
-        let unanswered = std::mem::take(&mut self.requests).into_values();
-        PowerCut { unanswered: unanswered.map(|request| request.command).collect(), torn }
+        let incomplete = std::mem::take(&mut self.requests).into_values();
+        PowerCut { incomplete: incomplete.map(|request| request.command).collect(), torn }
     }
 
     fn recover(&mut self, calendar: &mut impl Schedule<Self::Event>) {
         self.power = Power::Back(calendar.now());
         self.ftl.device.recover(&mut calendar.within(Event::Device));
-        self.recover_on(calendar);
+        self.advance_recovery(calendar);
     }
 
     fn is_ready(&self) -> bool {
@@ -111,12 +111,17 @@ impl<D: PhysicalDevice> BlockDevice for HostFtl<D> {
         self.recovery
     }
 
-    fn fill_while(&mut self, fraction: f64, look: Look<'_>) -> bool {
+    fn fill_while(&mut self, fraction: f64, look: ProgressFn<'_>) -> bool {
         let pages = (self.ftl.map.len() as f64 * fraction) as u32;
         self.write_untimed(0..pages, 0, u64::from(pages), look)
     }
 
-    fn fill_steady_while(&mut self, seed: Seed, fraction: Option<f64>, look: Look<'_>) -> Option<Steady> {
+    fn fill_steady_while(
+        &mut self,
+        seed: Seed,
+        fraction: Option<f64>,
+        look: ProgressFn<'_>,
+    ) -> Option<Steady> {
         let fraction = fraction.unwrap_or(1.0);
         if !self.fill_while(fraction, look) {
             return None;
@@ -125,7 +130,7 @@ impl<D: PhysicalDevice> BlockDevice for HostFtl<D> {
         self.overwrite(seed, pages, look)
     }
 
-    fn age(&mut self, next: Next<'_>, depth: Option<u32>) -> Option<Agenda<Self::Event>> {
+    fn age(&mut self, next: NextCommand<'_>, depth: Option<u32>) -> Option<Agenda<Self::Event>> {
         ageing::age(self, next, depth)
     }
 
@@ -140,22 +145,25 @@ impl<D: PhysicalDevice> BlockDevice for HostFtl<D> {
         self.ftl.audit();
     }
 
-    fn oldest(&self) -> Option<Oldest> {
+    fn oldest(&self) -> Option<OldestCommand> {
         let first = self.requests.values().min_by_key(|request| request.submitted)?;
         // Any progress of the device is progress of the command.
         let done = self.device().digest().value();
-        Some(Oldest { submitted: first.submitted, tag: first.command.tag, done })
+        Some(OldestCommand { submitted: first.submitted, tag: first.command.tag, done })
     }
 
     /// Chosen: what the device may take for each of the chunks of a line that has to be collected first.
-    fn longest_wait(&self) -> Duration {
-        self.device().longest_wait() * u64::from(self.device().geometry().units())
+    fn stall_limit(&self) -> Duration {
+        self.device().stall_limit() * u64::from(self.device().geometry().units())
     }
 
-    fn what_waits(&self, now: Instant) -> String {
+    fn describe_outstanding(&self, now: Instant) -> String {
         let (writes, flushes) = (self.writes.len(), self.flushes.len());
-        let own = format!("{} commands: {writes} writes and {flushes} flushes wait\n", self.requests.len());
-        own + &self.ftl.tell() + &self.device().what_waits(now)
+        let own = format!(
+            "{} outstanding commands: {writes} writes and {flushes} flushes wait\n",
+            self.requests.len()
+        );
+        own + &self.ftl.describe() + &self.device().describe_outstanding(now)
     }
 
     fn mark(&self, now: Instant) -> Self::Mark {
@@ -190,8 +198,8 @@ impl<D: PhysicalDevice> BlockDevice for HostFtl<D> {
     }
 
     /// Chosen: 64 B for each page that the recovery reads, and the bound of the device.
-    fn most_bytes(&self) -> u64 {
-        self.device().most_bytes() + Bytes(64).0 * self.ftl.map.len() as u64
+    fn max_field_bytes(&self) -> u64 {
+        self.device().max_field_bytes() + Bytes(64).0 * self.ftl.map.len() as u64
     }
 
     fn check_loaded(&self, agenda: &Agenda<Self::Event>) -> Result<(), String> {
@@ -203,7 +211,7 @@ impl<D: PhysicalDevice> BlockDevice for HostFtl<D> {
             }
         }
         if !answers.iter().all(|number| self.requests.contains_key(number)) {
-            return Err("an answer to a command that is not there".into());
+            return Err("a completion of a command that is not outstanding".into());
         }
         self.ftl.check_loaded()?;
         self.device().check_loaded(&Agenda { now: agenda.now, events: of_device })
@@ -221,19 +229,19 @@ impl<D: PhysicalDevice> Ages for HostFtl<D> {
         true
     }
 
-    fn next_over(&mut self, _: &mut impl Schedule<Self::Event>) -> bool {
+    fn next_untimed_completion(&mut self, _: &mut impl Schedule<Self::Event>) -> bool {
         false
     }
 
     /// GC runs only when the host has no space.
-    fn hold_still(&mut self) {}
+    fn pause_gc(&mut self) {}
 
     fn start_clock(&mut self) {
         self.ftl.device.start_clock();
     }
 
     /// No timer runs.
-    fn time_of_a_page(&self) -> Duration {
+    fn page_program_time(&self) -> Duration {
         Duration::ZERO
     }
 }

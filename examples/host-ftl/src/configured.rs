@@ -97,7 +97,7 @@ impl DeviceType for HostFtlType {
             file.buffer,
             format!("from {least}, two program units, to {line}, half of the chunks of one number"),
         );
-        wrong.or_ok(()).map(|()| Self { file, device, pages })
+        wrong.into_result(()).map(|()| Self { file, device, pages })
     }
 
     fn file(&self) -> HostFtlFile {

@@ -17,8 +17,8 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::snapshot::State;
 use wordline_kernel::{Digest, Duration, Instant, Schedule, Seed, state};
 use wordline_ssd::block_device::Programmed;
-use wordline_ssd::device::{Content, FILLED, Look, NOTHING, Steady, Written, ZEROES};
-use wordline_ssd::{Answer, Command, Operation, PhysicalDevice, Recovered, SECTOR};
+use wordline_ssd::device::{Content, FILLED, FillProgress, NOTHING, ProgressFn, Steady, ZEROES};
+use wordline_ssd::{Command, Completion, Operation, PhysicalDevice, Recovered, SECTOR};
 
 pub use configured::{HostFtlFile, HostFtlType};
 use ftl::{Ftl, NONE};
@@ -46,7 +46,7 @@ struct Request {
 
 /// Contents of pages by page and version, for data verification.
 #[derive(Default)]
-struct Followed {
+struct TrackedContents {
     carried: BTreeMap<u32, Vec<Content>>,
     written: BTreeMap<(u32, u32), Vec<Content>>,
     found: BTreeMap<u32, Vec<Content>>,
@@ -73,9 +73,9 @@ pub struct HostFtl<D> {
     flushes: Vec<u32>,
     power: Power,
     recovery: Option<Recovered>,
-    answers: Vec<Answer>,
+    answers: Vec<Completion>,
     digest: Digest,
-    followed: Option<Box<Followed>>,
+    followed: Option<Box<TrackedContents>>,
 }
 
 state!(HostFtl<D: State> {
@@ -131,10 +131,10 @@ impl<D: PhysicalDevice> HostFtl<D> {
             Operation::Flush => self.flushes.push(number),
             Operation::Discard | Operation::WriteZeroes => {
                 pages.for_each(|page| self.ftl.discard(page));
-                self.done(number, calendar);
+                self.schedule_completion(number, calendar);
             }
         }
-        self.go_on(calendar);
+        self.make_progress(calendar);
     }
 
     fn request(&mut self, number: u32) -> &mut Request {
@@ -145,7 +145,7 @@ impl<D: PhysicalDevice> HostFtl<D> {
         let command = self.request(number).command;
         let pages = self.pages(&command);
         if self.followed.is_some() {
-            self.note_found(&command);
+            self.track_read(&command);
         }
         let in_flash =
             |page: &u32| self.ftl.buffered(*page).is_none() && self.ftl.map[*page as usize] != NONE;
@@ -158,12 +158,12 @@ impl<D: PhysicalDevice> HostFtl<D> {
         let request = self.request(number);
         (request.reads, request.failed) = (reads, failed);
         if reads == 0 {
-            self.done(number, calendar);
+            self.schedule_completion(number, calendar);
         }
     }
 
     /// Completes a command after the host time.
-    fn done(&mut self, number: u32, calendar: &mut impl Schedule<Event<D::Event>>) {
+    fn schedule_completion(&mut self, number: u32, calendar: &mut impl Schedule<Event<D::Event>>) {
         calendar.after(self.command_time, Event::Answer(number));
     }
 
@@ -172,25 +172,25 @@ impl<D: PhysicalDevice> HostFtl<D> {
         let latency = now - submitted;
         self.digest.add(u64::from(command.tag));
         self.digest.add(latency.ps());
-        self.answers.push(Answer { command, latency, failed });
+        self.answers.push(Completion { command, latency, failed });
     }
 
     /// Runs every activity that is possible now, of the FTL and of waiting host commands.
-    fn go_on(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) {
+    fn make_progress(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) {
         loop {
             self.ftl.is_flushing = !self.flushes.is_empty();
-            self.ftl.go_on(&mut calendar.within(Event::Device));
+            self.ftl.make_progress(&mut calendar.within(Event::Device));
             for (number, failed) in std::mem::take(&mut self.ftl.reads) {
                 let request = self.request(number);
                 request.reads -= 1;
                 request.failed |= failed;
                 if request.reads == 0 {
-                    self.done(number, calendar);
+                    self.schedule_completion(number, calendar);
                 }
             }
-            if self.ftl.is_clean() {
+            if self.ftl.is_flushed() {
                 for number in std::mem::take(&mut self.flushes) {
-                    self.done(number, calendar);
+                    self.schedule_completion(number, calendar);
                 }
                 self.ftl.is_flushing = false;
             }
@@ -209,7 +209,7 @@ impl<D: PhysicalDevice> HostFtl<D> {
         while page < end && self.ftl.has_room() {
             let version = self.ftl.write(page);
             if self.followed.is_some() {
-                self.note_written(&command, page, version);
+                self.track_write(&command, page, version);
             }
             page += 1;
         }
@@ -221,14 +221,14 @@ impl<D: PhysicalDevice> HostFtl<D> {
             }
             match command.fua {
                 true => self.flushes.push(number),
-                false => self.done(number, calendar),
+                false => self.schedule_completion(number, calendar),
             }
         }
         page == end || page > first
     }
 
     /// Advances the recovery: once the device is ready its pages are read, and then the map is rebuilt.
-    fn recover_on(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) {
+    fn advance_recovery(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) {
         let Power::Back(since) = self.power else { return };
         if !self.ftl.device.is_ready() {
             return;
@@ -236,7 +236,7 @@ impl<D: PhysicalDevice> HostFtl<D> {
         if self.ftl.scanning.is_none() {
             self.ftl.scan(&mut calendar.within(Event::Device));
         }
-        self.ftl.take_answers();
+        self.ftl.take_completions();
         if !self.ftl.is_idle() {
             return;
         }
@@ -246,7 +246,7 @@ impl<D: PhysicalDevice> HostFtl<D> {
         self.power = Power::On;
     }
 
-    fn note_written(&mut self, command: &Command, page: u32, version: u32) {
+    fn track_write(&mut self, command: &Command, page: u32, version: u32) {
         let (per_page, first) = (self.sectors_of_a_page() as usize, self.pages(command).start);
         let followed = self.followed.as_mut().expect("contents are followed");
         let at = (page - first) as usize * per_page;
@@ -257,7 +257,7 @@ impl<D: PhysicalDevice> HostFtl<D> {
         followed.written.insert((page, version), contents);
     }
 
-    fn note_found(&mut self, command: &Command) {
+    fn track_read(&mut self, command: &Command) {
         let (per_page, pages) = (self.sectors_of_a_page() as usize, self.pages(command));
         let followed = self.followed.as_mut().expect("contents are followed");
         let of_page = |page: u32| {
@@ -281,7 +281,7 @@ impl<D: PhysicalDevice> HostFtl<D> {
         pages: impl Iterator<Item = u32>,
         before: u64,
         total: u64,
-        look: Look<'_>,
+        look: ProgressFn<'_>,
     ) -> bool {
         let mut calendar = wordline_kernel::Calendar::new();
         let filled = self.ftl.map.len() as u64;
@@ -289,14 +289,14 @@ impl<D: PhysicalDevice> HostFtl<D> {
         let mut goes_on = true;
         for (n, page) in (before..).zip(pages) {
             self.ftl.write(page);
-            self.ftl.go_on(&mut calendar);
-            if n.is_multiple_of(4096) && !look(Written { pages: n, filled, expected: total }) {
+            self.ftl.make_progress(&mut calendar);
+            if n.is_multiple_of(4096) && !look(FillProgress { pages: n, filled, expected: total }) {
                 goes_on = false;
                 break;
             }
         }
         self.ftl.is_flushing = true;
-        self.ftl.go_on(&mut calendar);
+        self.ftl.make_progress(&mut calendar);
         self.ftl.is_flushing = false;
         self.ftl.device.start_clock();
         goes_on
@@ -305,7 +305,7 @@ impl<D: PhysicalDevice> HostFtl<D> {
     /// Overwrites a first part of the pages at random until the write amplification of a round is within a
     /// hundredth of the previous round's, in at most ten rounds. Chosen: each round writes as many pages as
     /// there are.
-    fn overwrite(&mut self, seed: Seed, pages: u32, look: Look<'_>) -> Option<Steady> {
+    fn overwrite(&mut self, seed: Seed, pages: u32, look: ProgressFn<'_>) -> Option<Steady> {
         let mut random = seed.stream("host-ftl.steady", 0);
         let (mut before, mut overwritten) = (f64::INFINITY, 0);
         for round in 1..=10 {

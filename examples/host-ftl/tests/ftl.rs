@@ -49,7 +49,7 @@ proptest! {
     }
 
     #[test]
-    fn what_was_flushed_outlives_power_cuts(steps in steps(400), filled in any::<bool>(), finished in any::<bool>()) {
+    fn flushed_data_survive_power_cuts(steps in steps(400), filled in any::<bool>(), finished in any::<bool>()) {
         let at_cut = if finished { "finished" } else { "torn" };
         let mut host = Host::new(&device(&[&format!("open_channel.programs_at_cut={at_cut}")]));
         if filled {

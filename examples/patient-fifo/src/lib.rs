@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Complaints, state};
 use wordline_lab::devices::{DesignType, Registry};
-use wordline_nand::{BlockSetId, RowId};
-use wordline_ssd::design::{Needs, Seam, View};
+use wordline_nand::{BlockSetId, PlaneGroupId};
+use wordline_ssd::design::{ExtensionPoint, Needs, View};
 use wordline_ssd::policy::victim::{Candidates, Indexes};
 use wordline_ssd::{Config, Design};
 
@@ -42,10 +42,10 @@ impl Design for PatientFifo {
 
     fn needs(&self) -> Needs {
         let indexes = Indexes { by_closing: true, ..Indexes::default() };
-        Needs { indexes, ..Needs::of(&[Seam::Victim]) }
+        Needs { indexes, ..Needs::of(&[ExtensionPoint::Victim]) }
     }
 
-    fn victim(&mut self, from: Candidates<'_>, _: RowId, _: &mut View<'_>) -> Option<BlockSetId> {
+    fn victim(&mut self, from: Candidates<'_>, _: PlaneGroupId, _: &mut View<'_>) -> Option<BlockSetId> {
         let most = from.pages_per_block() / 16 * self.file.most_valid;
         let looked_at = self.file.looked_at as usize;
         let old = from.oldest_first().take(looked_at).find(|block| from.valid(*block) <= most);
@@ -63,7 +63,7 @@ impl DesignType for PatientFifo {
         let mut wrong = Complaints::default();
         wrong.require((1..=1_000).contains(&file.looked_at), "looked_at", file.looked_at, "from 1 to 1000");
         wrong.require(file.most_valid <= 16, "most_valid", file.most_valid, "from 0 to 16");
-        wrong.or_ok(())
+        wrong.into_result(())
     }
 
     fn build(file: &File, _: &Config) -> Box<dyn Design> {

@@ -10,7 +10,7 @@ use wordline_ssd::{Device, SECTOR};
 use crate::{Counts, Raid0, Striping};
 
 /// Most members. Chosen: events and memory grow with them, and no controller has more ports.
-const MOST: u16 = 1024;
+const MOST_MEMBERS: u16 = 1024;
 
 /// Configuration of an array.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -60,7 +60,12 @@ impl DeviceType for Array {
     fn check(file: ArrayFile, designs: &Designs) -> Result<Self, Complaints> {
         let ArrayFile { members, stripe_unit, member } = file;
         let mut wrong = Complaints::default();
-        wrong.require((1..=MOST).contains(&members), "members", members, format!("from 1 to {MOST}"));
+        wrong.require(
+            (1..=MOST_MEMBERS).contains(&members),
+            "members",
+            members,
+            format!("from 1 to {MOST_MEMBERS}"),
+        );
         let member = member.check(designs).map_err(|inner| wrong.nest("member", inner)).ok();
         let Some(member) = member else { return Err(wrong) };
         let shape = member.shape();
@@ -72,7 +77,7 @@ impl DeviceType for Array {
             stripe_unit,
             format!("a multiple of {page}, the mapping unit of a member, and of {sector}, its sector; at most {whole}"),
         );
-        wrong.or_ok(Self { members, stripe_unit, member })
+        wrong.into_result(Self { members, stripe_unit, member })
     }
 
     fn file(&self) -> ArrayFile {

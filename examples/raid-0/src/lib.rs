@@ -17,19 +17,19 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::snapshot::State;
 use wordline_kernel::{Bytes, Digest, Duration, Instant, Metrics, Schedule, Seed, counters, state};
 use wordline_ssd::ageing::{self, Ages};
-use wordline_ssd::block_device::{Next, Oldest, Programmed, Shape};
-use wordline_ssd::design::WrongAnswer;
-use wordline_ssd::device::{Content, Look, NOTHING, Steady, Written};
+use wordline_ssd::block_device::{NextCommand, OldestCommand, Programmed, Shape};
+use wordline_ssd::design::InvalidDecision;
+use wordline_ssd::device::{Content, FillProgress, NOTHING, ProgressFn, Steady};
 use wordline_ssd::metrics::Detail;
 use wordline_ssd::snapshot::Agenda;
-use wordline_ssd::{Answer, BlockDevice, Command, Gauges, Operation, PowerCut, Recovered};
+use wordline_ssd::{BlockDevice, Command, Completion, Gauges, Operation, PowerCut, Recovered};
 
 pub use configured::{Array, ArrayFile};
 pub use pieces::Striping;
 
 /// An event of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OfMember<E> {
+pub struct MemberEvent<E> {
     /// The member.
     pub member: u16,
     /// Its event.
@@ -47,7 +47,7 @@ counters! {
 
 /// An outstanding host command.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-struct UnderWay {
+struct OutstandingCommand {
     command: Command,
     submitted: Instant,
     /// Outstanding member commands.
@@ -66,13 +66,13 @@ pub struct Raid0<D> {
     members: Vec<D>,
     striping: Striping,
     /// By the tag of their member commands.
-    under_way: BTreeMap<u32, UnderWay>,
+    under_way: BTreeMap<u32, OutstandingCommand>,
     next: u32,
     digest: Digest,
     counts: Counts,
-    answers: Vec<Answer>,
+    answers: Vec<Completion>,
     /// `None` unless data verification is on.
-    followed: Option<Box<Followed>>,
+    followed: Option<Box<TrackedContents>>,
 }
 
 state!(Raid0<D: State> {
@@ -83,7 +83,7 @@ state!(Raid0<D: State> {
 
 /// Contents of commands, for data verification.
 #[derive(Default)]
-struct Followed {
+struct TrackedContents {
     /// Contents of host writes, by tag.
     carried: BTreeMap<u32, Vec<Content>>,
     /// Contents found so far by outstanding reads, by the tag of their member commands.
@@ -132,7 +132,7 @@ impl<D: BlockDevice> Raid0<D> {
     }
 
     /// Takes the completions of a member.
-    fn take_answers(&mut self, member: u16, now: Instant) {
+    fn take_completions(&mut self, member: u16, now: Instant) {
         if self.followed.is_some() {
             self.take_found(member);
         }
@@ -144,12 +144,12 @@ impl<D: BlockDevice> Raid0<D> {
             whole.pieces -= 1;
             whole.failed |= answer.failed;
             if whole.pieces == 0 {
-                let UnderWay { command, submitted, failed, .. } = *whole;
+                let OutstandingCommand { command, submitted, failed, .. } = *whole;
                 under_way.remove(&tag);
                 let latency = now - submitted;
                 digest.add(u64::from(command.tag));
                 digest.add(latency.ps());
-                answers.push(Answer { command, latency, failed });
+                answers.push(Completion { command, latency, failed });
                 if let Some(followed) = followed {
                     followed.carried.remove(&command.tag);
                     let found = followed.found.remove(&tag);
@@ -157,7 +157,7 @@ impl<D: BlockDevice> Raid0<D> {
                 }
             }
         }
-        member.forget_answers();
+        member.clear_completions();
     }
 
     fn all_members(&self) -> std::ops::Range<u16> {
@@ -165,14 +165,14 @@ impl<D: BlockDevice> Raid0<D> {
     }
 
     /// The events of one member among the events of the array.
-    fn agenda_of(member: u16, agenda: &Agenda<OfMember<D::Event>>) -> Agenda<D::Event> {
+    fn agenda_of(member: u16, agenda: &Agenda<MemberEvent<D::Event>>) -> Agenda<D::Event> {
         let own = agenda.events.iter().filter(|(_, event)| event.member == member);
         Agenda { now: agenda.now, events: own.map(|(time, of)| (*time, of.event)).collect() }
     }
 }
 
 impl<D: Ages> BlockDevice for Raid0<D> {
-    type Event = OfMember<D::Event>;
+    type Event = MemberEvent<D::Event>;
     type Mark = Mark<D::Mark>;
 
     fn shape(&self) -> Shape {
@@ -194,8 +194,12 @@ impl<D: Ages> BlockDevice for Raid0<D> {
                 self.striping.pieces(command.sector, command.sectors).map(piece).collect()
             }
         };
-        let under_way =
-            UnderWay { command, submitted: calendar.now(), pieces: pieces.len() as u32, failed: false };
+        let under_way = OutstandingCommand {
+            command,
+            submitted: calendar.now(),
+            pieces: pieces.len() as u32,
+            failed: false,
+        };
         self.under_way.insert(tag, under_way);
         self.counts.commands += 1;
         self.counts.pieces += pieces.len() as u64;
@@ -208,9 +212,9 @@ impl<D: Ages> BlockDevice for Raid0<D> {
                 let contents: Vec<Content> = places.map(|at| carried[at]).collect();
                 self.members[usize::from(member)].carry(tag, &contents);
             }
-            let mut own = calendar.within(|event| OfMember { member, event });
+            let mut own = calendar.within(|event| MemberEvent { member, event });
             self.members[usize::from(member)].submit(piece, &mut own);
-            self.take_answers(member, calendar.now());
+            self.take_completions(member, calendar.now());
         }
     }
 
@@ -229,17 +233,17 @@ impl<D: Ages> BlockDevice for Raid0<D> {
     }
 
     fn handle(&mut self, event: Self::Event, calendar: &mut impl Schedule<Self::Event>) {
-        let OfMember { member, event } = event;
-        let mut own = calendar.within(|event| OfMember { member, event });
+        let MemberEvent { member, event } = event;
+        let mut own = calendar.within(|event| MemberEvent { member, event });
         self.members[usize::from(member)].handle(event, &mut own);
-        self.take_answers(member, calendar.now());
+        self.take_completions(member, calendar.now());
     }
 
-    fn answers(&self) -> &[Answer] {
+    fn answers(&self) -> &[Completion] {
         &self.answers
     }
 
-    fn forget_answers(&mut self) {
+    fn clear_completions(&mut self) {
         self.answers.clear();
     }
 
@@ -250,15 +254,15 @@ impl<D: Ages> BlockDevice for Raid0<D> {
     fn give_up(&mut self, calendar: &mut impl Schedule<Self::Event>) -> bool {
         let mut any = false;
         for member in self.all_members() {
-            let mut own = calendar.within(|event| OfMember { member, event });
+            let mut own = calendar.within(|event| MemberEvent { member, event });
             any |= self.members[usize::from(member)].give_up(&mut own);
-            self.take_answers(member, calendar.now());
+            self.take_completions(member, calendar.now());
         }
         any
     }
 
-    fn wrong_answer(&self) -> Option<&WrongAnswer> {
-        self.members.iter().find_map(D::wrong_answer)
+    fn invalid_decision(&self) -> Option<&InvalidDecision> {
+        self.members.iter().find_map(D::invalid_decision)
     }
 
     fn is_read_only(&self) -> bool {
@@ -273,14 +277,14 @@ impl<D: Ages> BlockDevice for Raid0<D> {
         for member in &mut self.members {
             cut.torn.add(&member.power_cut(now).torn);
         }
-        let unanswered = std::mem::take(&mut self.under_way).into_values();
-        cut.unanswered = unanswered.map(|under_way| under_way.command).collect();
+        let incomplete = std::mem::take(&mut self.under_way).into_values();
+        cut.incomplete = incomplete.map(|under_way| under_way.command).collect();
         cut
     }
 
     fn recover(&mut self, calendar: &mut impl Schedule<Self::Event>) {
         for member in self.all_members() {
-            let mut own = calendar.within(|event| OfMember { member, event });
+            let mut own = calendar.within(|event| MemberEvent { member, event });
             self.members[usize::from(member)].recover(&mut own);
         }
     }
@@ -310,20 +314,25 @@ impl<D: Ages> BlockDevice for Raid0<D> {
         })
     }
 
-    fn fill_while(&mut self, fraction: f64, look: Look<'_>) -> bool {
+    fn fill_while(&mut self, fraction: f64, look: ProgressFn<'_>) -> bool {
         let (mut before, members) = (0, self.members.len() as u64);
         self.members.iter_mut().all(|member| {
             let mut pages = 0;
             let done = member.fill_while(fraction, &mut |written| {
                 pages = written.pages;
-                look(of_all(written, before, members))
+                look(combined_progress(written, before, members))
             });
             before += pages;
             done
         })
     }
 
-    fn fill_steady_while(&mut self, seed: Seed, fraction: Option<f64>, look: Look<'_>) -> Option<Steady> {
+    fn fill_steady_while(
+        &mut self,
+        seed: Seed,
+        fraction: Option<f64>,
+        look: ProgressFn<'_>,
+    ) -> Option<Steady> {
         let mut all = Steady { overwritten: 0, amplification: Some(0.0) };
         let count = self.members.len() as f64;
         let mut before = 0;
@@ -332,7 +341,7 @@ impl<D: Ages> BlockDevice for Raid0<D> {
             let own = Seed(seed.0.wrapping_add(number as u64));
             let one = member.fill_steady_while(own, fraction, &mut |written| {
                 pages = written.pages;
-                look(of_all(written, before, count as u64))
+                look(combined_progress(written, before, count as u64))
             })?;
             before += pages;
             all.overwritten += one.overwritten;
@@ -342,7 +351,7 @@ impl<D: Ages> BlockDevice for Raid0<D> {
         Some(all)
     }
 
-    fn age(&mut self, next: Next<'_>, depth: Option<u32>) -> Option<Agenda<Self::Event>> {
+    fn age(&mut self, next: NextCommand<'_>, depth: Option<u32>) -> Option<Agenda<Self::Event>> {
         ageing::age(self, next, depth)
     }
 
@@ -359,21 +368,22 @@ impl<D: Ages> BlockDevice for Raid0<D> {
         assert_eq!(pieces as usize, outstanding, "members work on the pieces of commands");
     }
 
-    fn oldest(&self) -> Option<Oldest> {
+    fn oldest(&self) -> Option<OldestCommand> {
         let first = self.under_way.values().min_by_key(|under_way| under_way.submitted);
-        first.map(|UnderWay { command, submitted, pieces, .. }| {
+        first.map(|OutstandingCommand { command, submitted, pieces, .. }| {
             let of_members = self.members.iter().filter_map(D::oldest).map(|oldest| oldest.done);
             let done = of_members.fold(u64::from(*pieces), u64::wrapping_add);
-            Oldest { submitted: *submitted, tag: command.tag, done }
+            OldestCommand { submitted: *submitted, tag: command.tag, done }
         })
     }
 
-    fn longest_wait(&self) -> Duration {
-        self.members.iter().map(D::longest_wait).max().unwrap_or(Duration::ZERO)
+    fn stall_limit(&self) -> Duration {
+        self.members.iter().map(D::stall_limit).max().unwrap_or(Duration::ZERO)
     }
 
-    fn what_waits(&self, now: Instant) -> String {
-        let of = |(number, member): (usize, &D)| format!("member {number}\n{}", member.what_waits(now));
+    fn describe_outstanding(&self, now: Instant) -> String {
+        let of =
+            |(number, member): (usize, &D)| format!("member {number}\n{}", member.describe_outstanding(now));
         self.members.iter().enumerate().map(of).collect()
     }
 
@@ -409,13 +419,13 @@ impl<D: Ages> BlockDevice for Raid0<D> {
         self.members.iter().flat_map(D::lengths).collect()
     }
 
-    fn most_bytes(&self) -> u64 {
-        self.members.iter().map(D::most_bytes).sum()
+    fn max_field_bytes(&self) -> u64 {
+        self.members.iter().map(D::max_field_bytes).sum()
     }
 
     fn check_loaded(&self, agenda: &Agenda<Self::Event>) -> Result<(), String> {
         if agenda.events.iter().any(|(_, event)| usize::from(event.member) >= self.members.len()) {
-            return Err("an event of a member that is not there".into());
+            return Err("an event of a member that does not exist".into());
         }
         let mut each = self.members.iter().zip(0..);
         each.try_for_each(|(member, number)| member.check_loaded(&Self::agenda_of(number, agenda)))
@@ -431,17 +441,17 @@ impl<D: Ages> Ages for Raid0<D> {
         self.members.iter_mut().all(D::stop_clock)
     }
 
-    fn next_over(&mut self, clock: &mut impl Schedule<Self::Event>) -> bool {
+    fn next_untimed_completion(&mut self, clock: &mut impl Schedule<Self::Event>) -> bool {
         self.all_members().any(|member| {
-            let mut own = clock.within(|event| OfMember { member, event });
-            let is_over = self.members[usize::from(member)].next_over(&mut own);
-            self.take_answers(member, clock.now());
+            let mut own = clock.within(|event| MemberEvent { member, event });
+            let is_over = self.members[usize::from(member)].next_untimed_completion(&mut own);
+            self.take_completions(member, clock.now());
             is_over
         })
     }
 
-    fn hold_still(&mut self) {
-        self.members.iter_mut().for_each(D::hold_still);
+    fn pause_gc(&mut self) {
+        self.members.iter_mut().for_each(D::pause_gc);
     }
 
     fn start_clock(&mut self) {
@@ -449,8 +459,8 @@ impl<D: Ages> Ages for Raid0<D> {
     }
 
     /// The members work concurrently.
-    fn time_of_a_page(&self) -> Duration {
-        let of_one = self.members.iter().map(D::time_of_a_page).max().unwrap_or(Duration::ZERO);
+    fn page_program_time(&self) -> Duration {
+        let of_one = self.members.iter().map(D::page_program_time).max().unwrap_or(Duration::ZERO);
         Duration::from_ps(of_one.ps() / self.members.len() as u64)
     }
 }
@@ -458,7 +468,7 @@ impl<D: Ages> Ages for Raid0<D> {
 /// Progress over all members, preconditioned one after another, given the progress of the current one and the
 /// `before` pages written to earlier ones. Expects the same amount from each; filling and overwriting
 /// alternate.
-fn of_all(one: Written, before: u64, members: u64) -> Written {
+fn combined_progress(one: FillProgress, before: u64, members: u64) -> FillProgress {
     let expected = one.expected * members;
-    Written { pages: before + one.pages, filled: expected, expected }
+    FillProgress { pages: before + one.pages, filled: expected, expected }
 }

@@ -52,7 +52,7 @@ impl Striping {
     pub fn pieces(&self, first: u64, sectors: u64) -> impl Iterator<Item = (u16, Range<u64>)> + use<> {
         let of = *self;
         (0..of.members).filter_map(move |member| {
-            let piece = of.before(member, first)..of.before(member, first + sectors);
+            let piece = of.sectors_before(member, first)..of.sectors_before(member, first + sectors);
             (!piece.is_empty()).then_some((member as u16, piece))
         })
     }
@@ -64,7 +64,7 @@ impl Striping {
     }
 
     /// Sectors of a member among the first `end` sectors of the array.
-    fn before(&self, member: u64, end: u64) -> u64 {
+    fn sectors_before(&self, member: u64, end: u64) -> u64 {
         let stripe = self.unit * self.members;
         let rest = (end % stripe).saturating_sub(member * self.unit).min(self.unit);
         end / stripe * self.unit + rest

@@ -1,11 +1,11 @@
 //! An array of devices is a device: it runs, loses power, is saved and measured like its members.
 
-use raid_0::{Array, OfMember, Raid0};
+use raid_0::{Array, MemberEvent, Raid0};
 use wordline_kernel::{Bytes, Calendar, Duration, Instant, Schedule, Seed};
 use wordline_lab::summary::Outcome;
 use wordline_lab::{
-    CutAfter, Device, Precondition, Registry, RunOptions, Selection, Summary, Unobserved, WarmUp, Workload,
-    run,
+    Device, PowerCutPoint, Precondition, Registry, RunOptions, Selection, Summary, Unobserved, WarmUp,
+    Workload, run,
 };
 use wordline_ssd::device::{Content, ZEROES};
 use wordline_ssd::snapshot::Agenda;
@@ -46,7 +46,7 @@ fn a_run_of_an_array_can_be_repeated() {
 
 #[test]
 fn an_array_loses_its_power_and_recovers() {
-    let cut = RunOptions { power_cut: Some(CutAfter::Requests(5_000)), ..RunOptions::default() };
+    let cut = RunOptions { power_cut: Some(PowerCutPoint::Requests(5_000)), ..RunOptions::default() };
     let run = run_small("randwrite-4k", 2, &cut);
     let [cut] = run.power_cuts[..] else { panic!("{:?}", run.power_cuts) };
     assert!(cut.pages_read > 0 && cut.recovery_seconds > 0.0, "{cut:?}");
@@ -77,7 +77,7 @@ fn an_array_without_flash_does_not_age() {
     assert!(array.age(&mut |_| unreachable!("nothing is asked for"), Some(1)).is_none());
 }
 
-type Event = OfMember<wordline_ssd::Event>;
+type Event = MemberEvent<wordline_ssd::Event>;
 
 fn small() -> Raid0<wordline_ssd::Device> {
     let selection = Selection { preset: Some("tiny".into()), ..Selection::default() };
@@ -94,7 +94,7 @@ fn go_on(array: &mut Raid0<wordline_ssd::Device>, calendar: &mut Calendar<Event>
     for _ in 0..events {
         let Some(event) = calendar.advance() else { break };
         array.handle(event, calendar);
-        array.forget_answers();
+        array.clear_completions();
     }
 }
 
@@ -135,7 +135,7 @@ fn an_event_of_a_member_that_is_not_there_is_refused() {
     let mut bytes = Vec::new();
     array.save(&agenda, &mut bytes).expect("a list takes everything");
     let error = fixed(2).load(&mut bytes.as_slice()).expect_err("there are two").to_string();
-    assert!(error.contains("an event of a member that is not there"), "{error}");
+    assert!(error.contains("an event of a member that does not exist"), "{error}");
     let error = fixed(3).load(&mut bytes.as_slice()).expect_err("there are three").to_string();
     assert!(error.starts_with("a list of 2 entries, wanted 3"), "{error}");
 }
@@ -169,7 +169,7 @@ fn what_sectors_hold_comes_back_through_an_array_after_a_power_cut() {
         array.submit_with(write, &contents(&write, 2), &mut calendar);
     }
     go_on(&mut array, &mut calendar, 400);
-    assert!(!array.power_cut(calendar.now()).unanswered.is_empty(), "something is under way");
+    assert!(!array.power_cut(calendar.now()).incomplete.is_empty(), "something is under way");
     calendar.clear();
     array.recover(&mut calendar);
     go_on(&mut array, &mut calendar, usize::MAX);

@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::metrics::{Unit, Value};
 use wordline_kernel::{Complaints, Metric, state};
 use wordline_lab::devices::{DesignType, Registry};
-use wordline_nand::{BlockSetId, CellMode, RowId};
-use wordline_ssd::design::{Needs, Observes, Seam, Seen, View, WriteStream};
-use wordline_ssd::policy::relocator::Leaving;
-use wordline_ssd::policy::router::Outgoing;
+use wordline_nand::{BlockSetId, CellMode, PlaneGroupId};
+use wordline_ssd::design::{DeviceEvent, EventMask, ExtensionPoint, Needs, View, WriteStream};
+use wordline_ssd::policy::relocator::RelocatedPage;
+use wordline_ssd::policy::router::HostPage;
 use wordline_ssd::policy::victim::Candidates;
 use wordline_ssd::{Config, Design};
 
@@ -46,21 +46,21 @@ impl Design for ReadHot {
     fn needs(&self) -> Needs {
         let named = [("cold", CellMode::Native), ("hot", CellMode::Slc)];
         let streams = named.map(|(name, mode)| WriteStream { mode, ..WriteStream::native(name, 0) }).to_vec();
-        let answers = Needs::of(&[Seam::Stream, Seam::Relocate, Seam::Victim]);
-        Needs { observes: Observes::READ, streams: streams.clone(), collector_streams: streams, ..answers }
+        let answers = Needs::of(&[ExtensionPoint::Stream, ExtensionPoint::Relocate, ExtensionPoint::Victim]);
+        Needs { observes: EventMask::READ, streams: streams.clone(), collector_streams: streams, ..answers }
     }
 
-    fn stream(&mut self, written: &Outgoing<'_>, _pool: u8, _: &mut View<'_>) -> u8 {
+    fn stream(&mut self, written: &HostPage<'_>, _pool: u8, _: &mut View<'_>) -> u8 {
         self.stream_of(written.logical)
     }
 
-    fn relocate(&mut self, page: &Leaving, _: u8, _: &mut View<'_>) -> u8 {
+    fn relocate(&mut self, page: &RelocatedPage, _: u8, _: &mut View<'_>) -> u8 {
         self.stream_of(page.logical)
     }
 
     /// A block in SLC mode counts as mostly invalid. It is spared while more than a limit of its capacity is
     /// valid.
-    fn victim(&mut self, from: Candidates<'_>, _: RowId, view: &mut View<'_>) -> Option<BlockSetId> {
+    fn victim(&mut self, from: Candidates<'_>, _: PlaneGroupId, view: &mut View<'_>) -> Option<BlockSetId> {
         let most = from.pages_per_block() / view.pools().first().geometry.bits_per_cell() / 4;
         let goes =
             |block: &BlockSetId| view.block(*block).mode == CellMode::Native || from.valid(*block) <= most;
@@ -68,8 +68,8 @@ impl Design for ReadHot {
         best.or_else(|| from.fewest_valid())
     }
 
-    fn observe(&mut self, seen: &Seen<'_>, view: &mut View<'_>) {
-        let Seen::Read { page, from } = *seen else { return };
+    fn observe(&mut self, seen: &DeviceEvent<'_>, view: &mut View<'_>) {
+        let DeviceEvent::Read { page, from } = *seen else { return };
         self.reads[page.0 as usize] = self.reads[page.0 as usize].saturating_add(1);
         if let Some(from) = from {
             let is_slc = view.block(view.pools().block_of(from)).mode == CellMode::Slc;
@@ -116,7 +116,7 @@ impl DesignType for ReadHot {
         wrong.require(file.hot_reads > 0, "hot_reads", file.hot_reads, "1 or more");
         let halved = file.halved_after;
         wrong.require((1..=1_000).contains(&halved), "halved_after", halved, "from 1 to 1000");
-        wrong.or_ok(())
+        wrong.into_result(())
     }
 
     fn build(file: &File, config: &Config) -> Box<dyn Design> {

@@ -8,7 +8,7 @@
 
 use wordline_kernel::{Bytes, Duration, Instant, Seed, Stream};
 use wordline_lab::trace::{Op, Request};
-use wordline_lab::{Answered, Device, Error, RunOptions, Session, Summary, Until, Workload};
+use wordline_lab::{CompletedRequest, Device, Error, RunOptions, Session, StepTarget, Summary, Workload};
 
 /// Time between two host requests. Chosen: a small drive is busy, but not saturated.
 pub const HOST_INTERVAL: Duration = Duration::from_us(100);
@@ -53,13 +53,13 @@ impl Scrubber {
     }
 
     /// Completes its own read, and pauses.
-    fn answered(&mut self, now: Instant) {
+    fn complete_read(&mut self, now: Instant) {
         self.outstanding = None;
         self.next = now + self.pause;
     }
 
     /// Adjusts the pause after a host completion.
-    fn saw(&mut self, is_slow: bool) {
+    fn note_host_completion(&mut self, is_slow: bool) {
         let pause = if is_slow { self.pause * 2 } else { self.pause.saturating_sub(STEP) };
         self.pause = pause.clamp(PAUSES[0], PAUSES[1]);
     }
@@ -90,13 +90,17 @@ pub fn scrub(device: &Device, requests: u64, target: Option<Duration>, seed: u64
             scrubber.outstanding = Some(session.submit(&request)?);
         }
         let waits = target.is_some() && scrubber.outstanding.is_none();
-        session.advance(Until::AnswerBy(if waits { host_next.min(scrubber.next) } else { host_next }))?;
-        for Answered { number, size, time, latency, .. } in session.answers() {
+        session.advance(StepTarget::CompletionBy(if waits {
+            host_next.min(scrubber.next)
+        } else {
+            host_next
+        }))?;
+        for CompletedRequest { number, size, time, latency, .. } in session.answers() {
             if scrubber.outstanding == Some(u64::from(number)) {
                 scrubbed += size;
-                scrubber.answered(time);
+                scrubber.complete_read(time);
             } else if let Some(target) = target {
-                scrubber.saw(latency > target);
+                scrubber.note_host_completion(latency > target);
                 slow += u64::from(latency > target);
             }
         }

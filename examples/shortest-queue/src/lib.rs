@@ -3,12 +3,12 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wordline_kernel::chart::{Chart, Drawn, Over};
+use wordline_kernel::chart::{Chart, ChartAxis, ChartData};
 use wordline_kernel::metrics::{Unit, Value};
 use wordline_kernel::{Column, Complaints, Instant, Metric, Series, state};
 use wordline_lab::devices::{DesignType, Embedded};
-use wordline_ssd::design::{Needs, Observes, Seam, Seen, View};
-use wordline_ssd::policy::placement::{RowId, RowSet};
+use wordline_ssd::design::{DeviceEvent, EventMask, ExtensionPoint, Needs, View};
+use wordline_ssd::policy::placement::{PlaneGroupId, PlaneGroupSet};
 use wordline_ssd::{Config, Design};
 
 /// Places programs by queue length and wear.
@@ -17,7 +17,7 @@ pub struct ShortestQueue {
     /// decides between equals.
     tasks_of_erase: u32,
     /// Erases of each plane group, from device events.
-    erases: Column<RowId, u32>,
+    erases: Column<PlaneGroupId, u32>,
     /// Programs that did not go to the first plane group that accepted them.
     passed: u64,
     /// Programs by the tasks queued at their die, and over time with the sum of these.
@@ -30,7 +30,7 @@ state!(ShortestQueue { values { erases, passed, found, over_time } fixed { tasks
 static PASSED: Metric = Metric::new(
     "shortest_queue.passed",
     Unit::Count,
-    "Programs for which the first free row was passed over.",
+    "Programs for which the first free plane group was passed over.",
 );
 
 static QUEUES: [Chart; 2] = [
@@ -38,14 +38,14 @@ static QUEUES: [Chart; 2] = [
         name: "queues",
         title: "Tasks that a program found waiting",
         caption: "Programs by the tasks that waited for their die when they were placed.",
-        over: Over::Sizes("Tasks that waited"),
+        over: ChartAxis::Sizes("Tasks that waited"),
         value: "Programs",
     },
     Chart {
         name: "queues-over-time",
-        title: "Tasks that a program found waiting, over time",
+        title: "Tasks queued at the die of a program, over time",
         caption: "The mean of the tasks that waited for the die of a program when it was placed, by window.",
-        over: Over::Time,
+        over: ChartAxis::Time,
         value: "Tasks that waited",
     },
 ];
@@ -67,24 +67,24 @@ impl Design for ShortestQueue {
     }
 
     fn needs(&self) -> Needs {
-        Needs { observes: Observes::ERASED, ..Needs::of(&[Seam::Place]) }
+        Needs { observes: EventMask::ERASED, ..Needs::of(&[ExtensionPoint::Place]) }
     }
 
-    fn place(&mut self, rows: &RowSet, view: &mut View<'_>) -> RowId {
+    fn place(&mut self, rows: &PlaneGroupSet, view: &mut View<'_>) -> PlaneGroupId {
         let least = rows.iter().map(|row| self.erases[row]).min().unwrap_or(0);
-        let cost = |row: &RowId| {
-            let (worn, tasks) = (self.erases[*row] - least, view.queue_length(view.die_of_row(*row)));
+        let cost = |row: &PlaneGroupId| {
+            let (worn, tasks) = (self.erases[*row] - least, view.queue_length(view.die_of_group(*row)));
             (tasks + worn * self.tasks_of_erase, worn)
         };
         let best = rows.iter().min_by_key(cost).expect("a row takes the program");
-        self.passed += u64::from(rows.next_from(RowId(0)) != Some(best));
-        self.note(view.queue_length(view.die_of_row(best)), view.now());
+        self.passed += u64::from(rows.next_from(PlaneGroupId(0)) != Some(best));
+        self.note(view.queue_length(view.die_of_group(best)), view.now());
         best
     }
 
-    fn observe(&mut self, seen: &Seen<'_>, view: &mut View<'_>) {
-        if let Seen::Erased { block, .. } = *seen {
-            self.erases[view.pools().row_of_block(block)] += 1;
+    fn observe(&mut self, seen: &DeviceEvent<'_>, view: &mut View<'_>) {
+        if let DeviceEvent::Erased { block, .. } = *seen {
+            self.erases[view.pools().group_of_block(block)] += 1;
         }
     }
 
@@ -92,11 +92,11 @@ impl Design for ShortestQueue {
         vec![(&PASSED, Value::Count(self.passed))]
     }
 
-    fn charts(&self) -> Vec<Drawn> {
+    fn charts(&self) -> Vec<ChartData> {
         let by_size = self.found.iter().enumerate().map(|(tasks, programs)| [tasks as f64, *programs as f64]);
         let mean = |[programs, tasks]: &[u64; 2]| (*programs > 0).then(|| *tasks as f64 / *programs as f64);
         let points = [by_size.collect(), self.over_time.points(mean)];
-        QUEUES.iter().zip(points).map(|(chart, points)| Drawn { chart, points }).collect()
+        QUEUES.iter().zip(points).map(|(chart, points)| ChartData { chart, points }).collect()
     }
 }
 
@@ -119,7 +119,7 @@ impl DesignType for ShortestQueue {
         let mut wrong = Complaints::default();
         let tasks = file.tasks_of_erase;
         wrong.require(tasks <= 1_000, "tasks_of_erase", tasks, "from 0 to 1000");
-        wrong.or_ok(())
+        wrong.into_result(())
     }
 
     fn build(file: &File, config: &Config) -> Box<dyn Design> {

@@ -7,9 +7,9 @@ use wordline_kernel::metrics::{Unit, Value};
 use wordline_kernel::{Complaints, Metric, state};
 use wordline_lab::devices::{DesignType, Registry};
 use wordline_nand::{BlockSetId, CellMode};
-use wordline_ssd::design::{Needs, Seam, SuspendedBlocks, View, WriteStream};
+use wordline_ssd::design::{ExtensionPoint, Needs, SuspendedBlocks, View, WriteStream};
 use wordline_ssd::policy::frontier::OpenBlock;
-use wordline_ssd::policy::router::Outgoing;
+use wordline_ssd::policy::router::HostPage;
 use wordline_ssd::{Config, Design};
 
 /// Counts the writes of each page.
@@ -35,14 +35,13 @@ impl Design for TwoBit {
 
     /// Word lines of hot blocks are reprogrammed. Blocks that wait for invalid pages may be suspended.
     fn needs(&self) -> Needs {
-        let mode =
-            if self.file.times > 0 { CellMode::Reprogrammed(self.file.times) } else { CellMode::TwoBit };
+        let mode = if self.file.times > 0 { CellMode::Reprogrammed(self.file.times) } else { CellMode::Mlc };
         let hot = WriteStream { mode, ..WriteStream::native("hot", 0) }.suspending(self.file.waiting);
         let streams = vec![WriteStream::native("cold", 0), hot];
-        Needs { streams, ..Needs::of(&[Seam::Stream, Seam::Frontier]) }
+        Needs { streams, ..Needs::of(&[ExtensionPoint::Stream, ExtensionPoint::Frontier]) }
     }
 
-    fn stream(&mut self, written: &Outgoing<'_>, _pool: u8, _: &mut View<'_>) -> u8 {
+    fn stream(&mut self, written: &HostPage<'_>, _pool: u8, _: &mut View<'_>) -> u8 {
         let writes = &mut self.writes[written.logical as usize];
         *writes = writes.saturating_add(1);
         let is_hot = *writes >= self.file.hot_writes;
@@ -66,7 +65,7 @@ impl Design for TwoBit {
 
     /// A block is suspended at the end of a super layer: once the next one is begun, its word lines cannot be
     /// reprogrammed.
-    fn suspends(
+    fn select_to_suspend(
         &mut self,
         open: &[OpenBlock<'_>],
         _suspended: &SuspendedBlocks<'_>,
@@ -74,14 +73,14 @@ impl Design for TwoBit {
     ) -> Option<BlockSetId> {
         let is_at_end = |one: &&OpenBlock<'_>| {
             let per_super_layer = view.super_layer(one.block).unwrap_or(1);
-            let is_hot = view.block(one.block).mode == CellMode::TwoBit;
+            let is_hot = view.block(one.block).mode == CellMode::Mlc;
             is_hot && one.written > 0 && one.written.is_multiple_of(per_super_layer)
         };
         open.iter().find(is_at_end).map(|one| one.block)
     }
 
     /// The block suspended longest continues with its next super layer.
-    fn resumes(&mut self, suspended: &SuspendedBlocks<'_>, _: &mut View<'_>) -> Option<BlockSetId> {
+    fn select_to_resume(&mut self, suspended: &SuspendedBlocks<'_>, _: &mut View<'_>) -> Option<BlockSetId> {
         let is_enough = suspended.count() >= usize::from(self.file.waiting);
         suspended.iter().next().filter(|_| is_enough).map(|one| one.block)
     }
@@ -122,7 +121,7 @@ impl DesignType for TwoBit {
         wrong.require(file.hot_writes > 0, "hot_writes", file.hot_writes, "1 or more");
         wrong.require(file.times <= 2, "times", file.times, "at most 2");
         wrong.require((1..=8).contains(&file.waiting), "waiting", file.waiting, "from 1 to 8");
-        wrong.or_ok(())
+        wrong.into_result(())
     }
 
     fn build(file: &File, config: &Config) -> Box<dyn Design> {

@@ -115,7 +115,7 @@ class Design:
         answers = [method for method in _METHODS if callable(getattr(cls, method, None))]
         if not answers:
             methods = ", ".join(f"{method}(self, {view}, random)" for method, view in _METHODS.items())
-            refuse(f"the design {name}", "no answer to anything", f"one of the methods {methods}")
+            refuse(f"the design {name}", "no decision method", f"one of the methods {methods}")
         for method, key, given in (
             ("stream", "streams", streams),
             ("relocate", "collector_streams", collector_streams),
@@ -266,7 +266,7 @@ def contract(design: Design | type[Design]) -> None:
 
 def checked(name: str, design: object) -> Design:
     """Returns a copy of a design for one caller, unaffected by later changes to the design."""
-    return instance(name, design, Design, "an object of a class that is made of wordline.Design")._copied()  # pyright: ignore[reportPrivateUsage]
+    return instance(name, design, Design, "an instance of a subclass of wordline.Design")._copied()  # pyright: ignore[reportPrivateUsage]
 
 
 def described(design: Design) -> tuple[Design, str]:

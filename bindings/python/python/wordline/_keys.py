@@ -387,7 +387,7 @@ class Pool(Table):
 
     @property
     def designs(self) -> list[Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]]:
-        """The designs that answer the questions of this pool. Left out: those of the device."""
+        """The designs that take the decisions of this pool. Left out: those of the device."""
         return self._get("designs")
 
     @designs.setter
@@ -1385,7 +1385,7 @@ class Namespace(Table):
 
 
 class SsdDecides(Table):
-    """Who of the designs answers a question that several could answer."""
+    """The design for each decision that several could take."""
 
     __slots__ = ()
 
@@ -1505,7 +1505,7 @@ class Ssd(Table):
 
     @property
     def decides(self) -> SsdDecides:
-        """Who of the designs answers a question that several could answer."""
+        """The design for each decision that several could take."""
         return SsdDecides(self._device, self._at("decides"))
 
     @decides.setter
@@ -1514,7 +1514,7 @@ class Ssd(Table):
 
     @property
     def design(self) -> SettingsOfDesigns:
-        """Settings of designs. Those of the only one may stand beside its name. One of `centaur`, `cubeftl`, `ressd`,
+        """Settings of designs. With a single design they may stand beside its name. One of `centaur`, `cubeftl`, `ressd`,
         `slc-mlc-hybrid`.
         """
         return SettingsOfDesigns(self._device, self._at("design"))
@@ -1525,7 +1525,7 @@ class Ssd(Table):
 
     @property
     def designs(self) -> list[Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]]:
-        """The designs that answer the questions of the device, and of the pools that name none. Left out: its policies answer all.
+        """The designs that take the decisions of the device, and of pools that name none. Left out: the policies take all decisions.
         """
         return self._get("designs")
 
@@ -1988,7 +1988,7 @@ class Recovery(Table):
     @property
     def lower_pages(self) -> Literal["exposed", "backed-up"]:
         """Protection of pages whose cells are programmed again: on parts of more than one bit a cell that are not programmed in one
-        go, and in blocks in the two-bit mode of which a stream programs word lines again. One of `exposed`, `backed-up`. Default:
+        go, and in blocks in MLC mode of which a stream programs word lines again. One of `exposed`, `backed-up`. Default:
         "exposed".
         """
         return self._get("lower_pages")
@@ -3297,7 +3297,7 @@ class SettingsOfDesignsCubeftl(Table):
 
 
 class SettingsOfDesignsCentaur(Table):
-    """Centaur over two pools: pieces of a unit go to the first if they are as large as a condition that moves until both wear alike;
+    """Centaur over two pools: pieces of a unit go to the first if they reach a size that is adjusted until both wear alike;
     idle chips of the second take what waits for the first; and cleaning moves whole units from the second to the first. Wants two
     `pools`.
     """
@@ -3394,7 +3394,7 @@ class SettingsOfDesignsCentaur(Table):
 
 
 class SettingsOfDesigns(Table):
-    """Settings of designs. Those of the only one may stand beside its name."""
+    """Settings of designs. With a single design they may stand beside its name."""
 
     __slots__ = ()
 
@@ -3431,7 +3431,7 @@ class SettingsOfDesigns(Table):
 
     @property
     def centaur(self) -> SettingsOfDesignsCentaur:
-        """Centaur over two pools: pieces of a unit go to the first if they are as large as a condition that moves until both wear
+        """Centaur over two pools: pieces of a unit go to the first if they reach a size that is adjusted until both wear
         alike; idle chips of the second take what waits for the first; and cleaning moves whole units from the second to the
         first. Wants two `pools`.
         """
@@ -3770,7 +3770,7 @@ class SettingsOfDesigns(Table):
 
 
 class Decides(Table):
-    """Who of the designs answers a question that several could answer."""
+    """The design for each decision that several could take."""
 
     __slots__ = ()
 
@@ -4304,7 +4304,7 @@ class DeviceKeys(Table):
 
     @property
     def decides(self) -> Decides:
-        """Who of the designs answers a question that several could answer."""
+        """The design for each decision that several could take."""
         return Decides(self._device, self._at("decides"))
 
     @decides.setter
@@ -4313,7 +4313,7 @@ class DeviceKeys(Table):
 
     @property
     def design(self) -> SettingsOfDesigns:
-        """Settings of designs. Those of the only one may stand beside its name. One of `centaur`, `cubeftl`, `ressd`,
+        """Settings of designs. With a single design they may stand beside its name. One of `centaur`, `cubeftl`, `ressd`,
         `slc-mlc-hybrid`.
         """
         return SettingsOfDesigns(self._device, self._at("design"))
@@ -4324,7 +4324,7 @@ class DeviceKeys(Table):
 
     @property
     def designs(self) -> list[Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]]:
-        """The designs that answer the questions of the device, and of the pools that name none. Left out: its policies answer all.
+        """The designs that take the decisions of the device, and of pools that name none. Left out: the policies take all decisions.
         """
         return self._get("designs")
 

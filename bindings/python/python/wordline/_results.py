@@ -14,13 +14,13 @@ class Buffer:
     """Counts of the buffer."""
 
     coalesced_writes: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
-    """Page writes that merged with one that waited. `None` for a device without flash."""
+    """Page writes coalesced with a waiting one. `None` for a device without flash."""
     read_ahead_pages: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Pages fetched ahead of reads. `None` for a device without flash."""
     read_ahead_used: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
-    """Those that the host then read. `None` for a device without flash."""
+    """Pages fetched ahead that the host then read. `None` for a device without flash."""
     read_cache_hits: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
-    """Those that were in the read cache or on their way into it. `None` for a device without flash."""
+    """Pages that reads found in the read cache or on their way into it. `None` for a device without flash."""
     reads_without_flash: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Pages that reads found in write buffer or read cache, or never written. `None` for a device without flash."""
 
@@ -111,20 +111,20 @@ class Faults:
     erase_failures: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Erase commands that failed. `None` for a device without flash."""
     failed_dies: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
-    """Dies that were lost. `None` for a device without flash."""
+    """Failed dies. `None` for a device without flash."""
     grown_bad_block_sets: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
-    """Blocks that went out of use during the run; those that are erased together count as one. `None` for a device without flash.
+    """Multi-plane blocks that left service during the run. `None` for a device without flash.
     """
     grown_bad_blocks: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
-    """Blocks that went out of use during the run. `None` for a device without flash."""
+    """Blocks retired during the run. `None` for a device without flash."""
     lost_pages: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
-    """Logical pages of which something was lost. `None` for a device without flash."""
+    """Logical pages with lost sectors. `None` for a device without flash."""
     program_failures: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Program commands that failed. `None` for a device without flash."""
     read_retries: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
-    """Reads that were tried again because pages could not be read. `None` for a device without flash."""
+    """Read retries, because pages could not be read. `None` for a device without flash."""
     refused_programs: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
-    """Program commands whose outcome a design did not accept. `None` for a device without flash."""
+    """Program commands whose outcome a design rejected. `None` for a device without flash."""
     unreadable_pages: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Flash pages that no retry read. `None` for a device without flash."""
 
@@ -149,7 +149,7 @@ class Flash:
     """Counts of flash operations."""
 
     block_set_erases: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
-    """Erases; blocks that are erased together count as one. `None` for a device without flash."""
+    """Erases of multi-plane blocks. `None` for a device without flash."""
     effective_spare: float = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Part of the capacity in good blocks that holds nothing valid at the end: the over-provisioning, and what the host never wrote
     or discarded. `None` for a device without flash.
@@ -157,7 +157,7 @@ class Flash:
     erases: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Blocks erased. `None` for a device without flash."""
     folded: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
-    """Logical pages among those of garbage collection that came out of the SLC cache. `None` for a device without flash."""
+    """GC pages that came from the SLC cache. `None` for a device without flash."""
     free_pages: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Logical pages that could be programmed at the end without an erase, in free and in open blocks. `None` for a device without
     flash.
@@ -169,20 +169,20 @@ class Flash:
     gc_bytes: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Bytes of pages programmed by garbage collection. `None` for a device without flash."""
     gc_copied: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
-    """Logical pages among those of garbage collection that were moved inside their chip. `None` for a device without flash."""
+    """GC pages relocated by copyback. `None` for a device without flash."""
     gc_empty_victims: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
-    """Victims that held nothing valid when cleaning of them began: erased without moving a page. `None` for a device without flash.
+    """Victims without valid pages when they were chosen: direct erases, without a relocation. `None` for a device without flash.
     """
     gc_moving_victims: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
-    """Blocks that were erased after pages of them had been moved. `None` for a device without flash."""
+    """Blocks erased after relocation of valid pages. `None` for a device without flash."""
     gc_programs: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Logical pages (mapping units) programmed by garbage collection. `None` for a device without flash."""
     gc_reads: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Pages read by garbage collection. `None` for a device without flash."""
     gc_victim_pages: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
-    """Pages of the victims that were erased. `None` for a device without flash."""
+    """Pages of the victims erased. `None` for a device without flash."""
     gc_victim_valid_pages: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
-    """Those of them that were valid when the victim was selected. `None` for a device without flash."""
+    """Pages of the victims erased that were valid when the victim was selected. `None` for a device without flash."""
     host_bytes: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Bytes of pages programmed for the host. `None` for a device without flash."""
     host_programs: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
@@ -192,17 +192,17 @@ class Flash:
     map_hit_ratio: float | None = None
     """Hits of all lookups; null without any."""
     map_hits: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
-    """Lookups of the map that found the place of a page in memory; 0 where the whole map is there. `None` for a device without
+    """Map lookups that found the entry in memory (CMT hits); 0 where the whole map is in memory. `None` for a device without
     flash.
     """
     map_misses: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
-    """Lookups that did not. `None` for a device without flash."""
+    """Map lookups that did not find the entry in memory (CMT misses). `None` for a device without flash."""
     overdue: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
-    """Commands that a die took before others because they had waited as long as they may: `ftl.scheduling.age_limit`. `None` for a
+    """Aged commands that a die took before others, by the age limit `ftl.scheduling.age_limit`. `None` for a
     device without flash.
     """
     padding: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
-    """Room for logical pages programmed without data, to complete a program unit. `None` for a device without flash."""
+    """Logical pages programmed without data, to complete a program unit. `None` for a device without flash."""
     padding_bytes: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Bytes of padding pages. `None` for a device without flash."""
     pages_consumed: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
@@ -210,9 +210,9 @@ class Flash:
     programmed again. ReSSD's physical page consumption. `None` for a device without flash.
     """
     pages_consumed_by_host: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
-    """The part of it that pages of the host and padding took. `None` for a device without flash."""
+    """Of these, by host pages and padding. `None` for a device without flash."""
     pages_consumed_by_relocation: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
-    """The part of it that pages took which moved: those of garbage collection, and those that went with pages of the host. `None`
+    """Of these, by relocated pages: of garbage collection, and programmed together with host pages. `None`
     for a device without flash.
     """
     programmed_bytes: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
@@ -224,19 +224,19 @@ class Flash:
     reads: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Pages read, for whatever reason. `None` for a device without flash."""
     remote_programs: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
-    """Logical pages that went to another row of planes than their home. `None` for a device without flash."""
+    """Logical pages programmed in another plane group than the statically assigned one. `None` for a device without flash."""
     reprogrammed: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
-    """Logical pages among those in the two-bit mode that replaced one of a word line that was programmed again. `None` for a device
+    """Host pages programmed by reprogramming a word line, which replaces one of its pages. `None` for a device
     without flash.
     """
     rmw_reads: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Pages read to complete a partial write (read-modify-write). `None` for a device without flash."""
     slc_programs: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
-    """Logical pages among those of the host that were programmed in SLC mode. `None` for a device without flash."""
+    """Host pages programmed in SLC mode. `None` for a device without flash."""
     translation_bytes: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Bytes of translation pages programmed because they changed. `None` for a device without flash."""
     translation_programs: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
-    """Translation pages programmed because they changed; those that were moved are among the collector's pages. `None` for a device
+    """Translation pages programmed because they changed; relocated ones are among the GC pages. `None` for a device
     without flash.
     """
     translation_reads: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
@@ -244,7 +244,7 @@ class Flash:
     translation_reads_per_lookup: float | None = None
     """Pages read for translation pages, for each lookup of the map; null without any."""
     two_bit_programs: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
-    """Logical pages among those of the host that were programmed in the two-bit mode. `None` for a device without flash."""
+    """Host pages programmed in MLC mode. `None` for a device without flash."""
     unit_bytes: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Bytes of pages programmed because others of their unit were written, in a pool that is mapped by whole units, or because a
     design sent them there alone from another pool. `None` for a device without flash.
@@ -534,11 +534,11 @@ class PoolUseFaults:
     erase_failures: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Erase commands that failed in the pool. `None` for a device without flash."""
     lost_pages: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
-    """Logical pages in the pool of which something was lost. `None` for a device without flash."""
+    """Logical pages in the pool with lost sectors. `None` for a device without flash."""
     program_failures: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Program commands that failed in the pool. `None` for a device without flash."""
     read_retries: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
-    """Reads of the pool that were tried again because pages could not be read. `None` for a device without flash."""
+    """Reads of the pool that were retried because pages could not be read. `None` for a device without flash."""
     unreadable_pages: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Flash pages of the pool that no retry read. `None` for a device without flash."""
 
@@ -733,13 +733,13 @@ class SubRequests:
     """Sub-requests to each of several pools; left out where there is one."""
 
     condition_bytes: int | None = None
-    """The size from which on sub-requests go to the first pool, at the end; null where sizes do not decide."""
+    """The smallest size of sub-requests to the first pool, at the end; null where sizes do not decide."""
     migrated_pages: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Pages of these that left the other pool. `None` for a device without flash."""
     migrated_units: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
-    """Units that moved to the first pool because a victim of another held some of them. `None` for a device without flash."""
+    """Units migrated to the first pool because a victim of another pool held some of their pages. `None` for a device without flash."""
     stolen: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
-    """Taken from the first pool's queue for another pool. `None` for a device without flash."""
+    """Stolen from the first pool's queue by another pool. `None` for a device without flash."""
     to_first: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Sent to the first pool by the router. `None` for a device without flash."""
     to_first_bytes: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
@@ -753,7 +753,7 @@ class SubRequests:
     to_others_mean_bytes: float | None = None
     """The mean of these bytes; null without any."""
     turned_away: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
-    """Times that a pool had no room, and the first one took what was meant for it. `None` for a device without flash."""
+    """Sub-requests that the first pool took because their own pool was full. `None` for a device without flash."""
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> SubRequests:

@@ -69,7 +69,7 @@ class Session:
         if workload is None:
             requests = _native.Workload.submitted(known(dict(arguments.mapping("pace", {} if pace is None else pace, "a dict of a pace, such as {\"queue_depth\": 8}"))))
         elif pace is not None:
-            refuse("pace", "it beside a workload", "the pace of the workload: wl.Workload(..., queue_depth=8)")
+            refuse("pace", "it together with a workload", "the pace of the workload: wl.Workload(..., queue_depth=8)")
         else:
             requests = Workload.of(workload).native
         self._native = _native.Session(Device.of(device).native, requests, settings(seed, start))

@@ -322,7 +322,7 @@ def _labelled(study: Mapping[str, Any], design: Design | None) -> tuple[dict[str
     if not varied:
         return keys, designs
     if design is not None:
-        refuse("design", "it beside the varied key `design`", "one of them", of="study: ")
+        refuse("design", "it together with the varied key `design`", "one of them", of="study: ")
     given: Any = varied[0].get("values")
     values: list[Any] = list(given) if _is_list(given) else [given]
     for value in values:

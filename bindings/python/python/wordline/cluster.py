@@ -185,7 +185,7 @@ class Cluster:
         until = time.monotonic() + self._patience
         while not self._is_connected():
             if time.monotonic() > until:
-                raise _refused(f"no scheduler at {self._address} for {self._patience:.0f} s", "one that is started again")
+                raise _refused(f"no scheduler at {self._address} for {self._patience:.0f} s", "one that is restarted")
             if self._client.status == "closed":
                 self.close()
                 with contextlib.suppress(OSError, TimeoutError):
@@ -286,7 +286,7 @@ class Cluster:
                 continue
             path = Path(trace[0], trace[1])
             if not path.is_file():
-                raise _refused(f"no {path} on {told.host}", "a folder of traces that all machines see, for what is no single file")
+                raise _refused(f"no {path} on {told.host}", "a folder of traces that all machines share, as it is not a single file")
             with contextlib.suppress(OSError, TimeoutError):
                 self._contents[trace[2]] = self._client.scatter(path.read_bytes())
 

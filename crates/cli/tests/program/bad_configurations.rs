@@ -159,7 +159,7 @@ const OF_DESIGNS: [(&str, &[&str]); 14] = [
         &["ftl.router.policy", "by-size beside the design centaur", "tells no pools apart"],
     ),
     ("ftl.over_provisioning=0.01", &["--set ftl.over_provisioning", "at least 0.16", "of the first pool"]),
-    ("pools=[]", &["ftl.mapping.whole_units", "found true", "this wants [[pools]]"]),
+    ("pools=[]", &["ftl.mapping.whole_units", "found true", "this requires [[pools]]"]),
 ];
 
 /// Pools of preset `centaur`, with the line and the key that the message must name, and words that it must

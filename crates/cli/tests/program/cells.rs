@@ -8,7 +8,7 @@ fn cells_are_shown_as_a_table_and_as_json() {
     assert!(sets.contains("cai-tlc-2017") && sets.contains("cubeftl-tlc"), "{sets}");
     let table =
         wordline(&["cells", "show", "cubeftl-tlc", "cycles=2000", "hours=8760", "layer=kappa"]).success();
-    for text in ["cubeftl-tlc, 1 place\n", "P7", "700.0 us", "safe margins", "reads tried again"] {
+    for text in ["cubeftl-tlc, 1 place\n", "P7", "700.0 us", "safe margins", "retried reads"] {
         assert!(table.contains(text), "{table}");
     }
     assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");

@@ -10,7 +10,7 @@ fn every_policy_is_listed_with_its_seam_and_the_key_that_names_it() {
     let d_choices = json!({
         "seam": "victim", "policy": "d-choices", "key": "ftl.gc.victim", "default": false, "settings": ["choices"],
         "description":
-            "The block with the fewest valid pages of some that are drawn at random. Also called RGA.",
+            "The block with the fewest valid pages among several random ones. Also called RGA.",
     });
     assert!(all.as_array().is_some_and(|rows| rows.contains(&d_choices)), "{all}");
     let table = wordline(&["policies"]).success();

@@ -16,7 +16,7 @@ fn it_names_the_bound_of_a_run_and_what_each_change_brings() {
     let effects = answer["effects"].as_array().expect("a list");
     let link = effects.iter().find(|effect| effect["cause"] == "link").expect("one of the causes");
     assert!(link["elasticity"].is_null(), "{link}");
-    assert_eq!(link["unknown"], "the device has no link to the host");
+    assert_eq!(link["unknown"], "the device has no host link");
     let tr = effects.iter().find(|effect| effect["cause"] == "read_time").expect("one of the causes");
     assert!(tr["elasticity"]["value"].as_f64().is_some_and(|value| value > 0.1 && value < 1.0), "{tr}");
 }

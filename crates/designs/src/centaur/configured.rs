@@ -52,7 +52,7 @@ impl Default for CentaurFile {
 
 impl CentaurFile {
     fn check(&self, config: &Config, wrong: &mut Complaints) {
-        let unit = config.unit * u64::from(config.pages_of_a_sub_request());
+        let unit = config.unit * u64::from(config.pages_per_sub_request());
         let sectors = |size: Bytes| size.0.is_multiple_of(SECTOR.0);
         for (key, size) in
             [("condition", self.condition), ("least", self.least), ("most", self.most), ("step", self.step)]
@@ -76,14 +76,14 @@ impl CentaurFile {
             config.pools.count() < 2 || config.file.ftl.mapping.whole_units || !self.migration,
             "migration",
             true,
-            "false: it moves whole units, which wants ftl.mapping.whole_units",
+            "false: it relocates whole units, which requires ftl.mapping.whole_units",
         );
     }
 }
 
 impl DesignType for Centaur {
     const NAME: &'static str = "centaur";
-    const DESCRIPTION: &'static str = "Centaur over two pools: pieces of a unit go to the first if they are as large as a condition that moves \
+    const DESCRIPTION: &'static str = "Centaur over two pools: pieces of a unit go to the first if they reach a size that is adjusted \
         until both wear alike; idle chips of the second take what waits for the first; and cleaning moves whole units from the \
         second to the first. Wants two `pools`.";
     const PAGE: &'static str = include_str!("../../../../docs/designs/centaur.md");
@@ -94,7 +94,7 @@ impl DesignType for Centaur {
         let mut wrong = Complaints::default();
         file.check(config, &mut wrong);
         check_device(Self::NAME, config, &mut wrong);
-        wrong.or_ok(())
+        wrong.into_result(())
     }
 
     fn build(file: &CentaurFile, _: &Config) -> Box<dyn Design> {

@@ -2,7 +2,7 @@
 
 use wordline_kernel::{Bytes, state};
 use wordline_ssd::SECTOR;
-use wordline_ssd::policy::router::Outgoing;
+use wordline_ssd::policy::router::HostPage;
 
 use super::{CentaurFile, LARGE, SMALL, spent};
 
@@ -52,7 +52,7 @@ impl Dispatcher {
 
 impl Dispatcher {
     /// The pool that a piece of a unit goes to (algorithm 1).
-    pub fn pool(&mut self, piece: &Outgoing<'_>) -> u8 {
+    pub fn pool(&mut self, piece: &HostPage<'_>) -> u8 {
         self.dispatched += 1;
         if self.adjust_every <= self.dispatched {
             self.adjust(spent(piece.pools));

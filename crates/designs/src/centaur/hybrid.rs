@@ -8,11 +8,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Complaints, state};
-use wordline_ssd::design::{Needs, Observes, Seam, Seen, View};
-use wordline_ssd::policy::router::Outgoing;
+use wordline_ssd::design::{DeviceEvent, EventMask, ExtensionPoint, Needs, View};
+use wordline_ssd::policy::router::HostPage;
 use wordline_ssd::{Config, Design, SECTOR};
 
-use super::{LARGE, SMALL, Sizes, check_device, spent};
+use super::{LARGE, SMALL, SizeHistogram, check_device, spent};
 use crate::DesignType;
 
 /// Settings of the hybrid.
@@ -46,7 +46,7 @@ const LARGEST: u32 = 2048;
 pub struct Hybrid {
     /// Size of the largest small write, in sectors.
     threshold: u32,
-    sizes: Sizes,
+    sizes: SizeHistogram,
     /// Host writes in this epoch so far.
     seen: u32,
     /// Accumulated share of small pieces due to the first pool; at one, a piece is sent there.
@@ -65,7 +65,7 @@ impl Hybrid {
     pub fn new(file: &HybridFile, config: &Config) -> Self {
         Self {
             threshold: (file.threshold.0 / SECTOR.0) as u32,
-            sizes: Sizes::new(LARGEST),
+            sizes: SizeHistogram::new(LARGEST),
             seen: 0,
             due: 0.0,
             epoch: file.epoch,
@@ -81,7 +81,7 @@ impl Hybrid {
     }
 
     /// The pool for a piece.
-    pub fn pool_of(&mut self, piece: &Outgoing<'_>) -> u8 {
+    pub fn pool_of(&mut self, piece: &HostPage<'_>) -> u8 {
         let small = piece.request.sectors <= self.threshold;
         if small && !self.is_diverted(spent(piece.pools)) { SMALL } else { LARGE }
     }
@@ -117,24 +117,24 @@ impl Design for Hybrid {
     }
 
     fn needs(&self) -> Needs {
-        let observes = if self.clustering { Observes::WRITTEN } else { Observes::NOTHING };
-        Needs { observes, ..Needs::of(&[Seam::Pool]) }
+        let observes = if self.clustering { EventMask::WRITTEN } else { EventMask::NOTHING };
+        Needs { observes, ..Needs::of(&[ExtensionPoint::Pool]) }
     }
 
-    fn pool(&mut self, piece: &Outgoing<'_>, _: &mut View<'_>) -> u8 {
+    fn pool(&mut self, piece: &HostPage<'_>, _: &mut View<'_>) -> u8 {
         self.pool_of(piece)
     }
 
     /// Each write counts once, with its first page.
-    fn observe(&mut self, seen: &Seen<'_>, _: &mut View<'_>) {
-        if let Seen::Written { page, request, .. } = *seen
+    fn observe(&mut self, seen: &DeviceEvent<'_>, _: &mut View<'_>) {
+        if let DeviceEvent::Written { page, request, .. } = *seen
             && request.sector / self.page == u64::from(page.0)
         {
             self.learn(request.sectors);
         }
     }
 
-    fn least_of_first(&self) -> Option<Bytes> {
+    fn min_size_for_first_pool(&self) -> Option<Bytes> {
         Some(self.threshold() + SECTOR)
     }
 }
@@ -162,7 +162,7 @@ impl DesignType for SlcMlcHybrid {
             format!("a multiple of {SECTOR}, up to 1GiB"),
         );
         check_device(Self::NAME, config, &mut wrong);
-        wrong.or_ok(())
+        wrong.into_result(())
     }
 
     fn build(file: &HybridFile, config: &Config) -> Box<dyn Design> {

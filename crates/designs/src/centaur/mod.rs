@@ -13,8 +13,8 @@ mod sizes;
 
 use wordline_kernel::{Bytes, Complaints, state};
 use wordline_nand::BlockSetId;
-use wordline_ssd::design::{Needs, Seam, View, Waits, WriteStream};
-use wordline_ssd::policy::router::Outgoing;
+use wordline_ssd::design::{ExtensionPoint, Needs, View, WaitingPages, WriteStream};
+use wordline_ssd::policy::router::HostPage;
 use wordline_ssd::pools::PoolState;
 use wordline_ssd::{Config, Design};
 
@@ -22,7 +22,7 @@ use crate::DesignType;
 pub use configured::CentaurFile;
 pub use dispatcher::Dispatcher;
 pub use hybrid::{Hybrid, HybridFile, SlcMlcHybrid};
-pub use sizes::Sizes;
+pub use sizes::SizeHistogram;
 
 /// The first pool: 3D, or MLC.
 const LARGE: u8 = 0;
@@ -56,39 +56,39 @@ impl Design for Centaur {
     }
 
     fn needs(&self) -> Needs {
-        let steals = self.steals.then_some(Seam::Balance);
-        let migrates = self.migrates.then_some(Seam::Relocate);
-        let answers = [Some(Seam::Pool), Some(Seam::Coalesce), steals, migrates];
-        let answers: Vec<Seam> = answers.into_iter().flatten().collect();
+        let steals = self.steals.then_some(ExtensionPoint::Balance);
+        let migrates = self.migrates.then_some(ExtensionPoint::Relocate);
+        let answers = [Some(ExtensionPoint::Pool), Some(ExtensionPoint::Coalesce), steals, migrates];
+        let answers: Vec<ExtensionPoint> = answers.into_iter().flatten().collect();
         let collector_streams =
             vec![WriteStream::native("moved", LARGE), WriteStream::native("moved", SMALL)];
         Needs { collector_streams, ..Needs::of(&answers) }
     }
 
     /// Algorithm 1.
-    fn pool(&mut self, piece: &Outgoing<'_>, _: &mut View<'_>) -> u8 {
+    fn pool(&mut self, piece: &HostPage<'_>, _: &mut View<'_>) -> u8 {
         self.dispatcher.pool(piece)
     }
 
     /// Requests are combined while they wait: the buffered pages of a unit are destaged together (figure 9)
     /// as soon as one has to be.
-    fn leaves_with(&mut self, _: u32, _: u32, _: &mut View<'_>) -> bool {
+    fn destages_with(&mut self, _: u32, _: u32, _: &mut View<'_>) -> bool {
         self.combines
     }
 
     /// A page for the 3D chips is programmed together with all 2D pages of its unit (algorithm 3, lines 5 to
     /// 8).
-    fn goes_along(&mut self, _: u32, _: &mut View<'_>) -> bool {
+    fn is_carried_along(&mut self, _: u32, _: &mut View<'_>) -> bool {
         true
     }
 
-    fn least_of_first(&self) -> Option<Bytes> {
+    fn min_size_for_first_pool(&self) -> Option<Bytes> {
         Some(self.dispatcher.condition())
     }
 
     /// Algorithm 2: the oldest piece goes to an idle 2D chip page by page, while a larger share of the 3D
     /// pages is valid.
-    fn steal(&mut self, waiting: &[Waits], to: usize, view: &mut View<'_>) -> Option<usize> {
+    fn steal(&mut self, waiting: &[WaitingPages], to: usize, view: &mut View<'_>) -> Option<usize> {
         let [of_2d, of_3d] = [to, LARGE.into()].map(|pool| view.pool(pool).valid_share());
         (of_3d > of_2d && !waiting.is_empty()).then_some(0)
     }

@@ -4,12 +4,12 @@ use serde::{Deserialize, Serialize};
 
 /// Histogram of request sizes in sectors.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sizes {
+pub struct SizeHistogram {
     /// By size: the first entry counts requests of one sector, the last includes all larger ones.
     counts: Vec<u32>,
 }
 
-impl Sizes {
+impl SizeHistogram {
     /// An empty histogram for sizes up to `most` sectors.
     pub fn new(most: u32) -> Self {
         Self { counts: vec![0; most.max(1) as usize] }
@@ -61,8 +61,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn of(sizes: &[u32]) -> Sizes {
-        let mut all = Sizes::new(64);
+    fn of(sizes: &[u32]) -> SizeHistogram {
+        let mut all = SizeHistogram::new(64);
         sizes.iter().for_each(|sectors| all.count(*sectors));
         all
     }

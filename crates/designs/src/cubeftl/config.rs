@@ -225,7 +225,7 @@ impl DesignType for CubeFtl {
     fn check(file: &CubeFile, config: &Config) -> Result<(), Complaints> {
         let mut wrong = Complaints::default();
         file.check(config, &mut wrong);
-        wrong.or_ok(())
+        wrong.into_result(())
     }
 
     fn build(file: &CubeFile, config: &Config) -> Box<dyn Design> {

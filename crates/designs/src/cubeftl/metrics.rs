@@ -5,53 +5,53 @@ use wordline_kernel::metrics::{Unit, Value};
 use wordline_kernel::{Duration, Metric};
 
 static LEADERS: Metric =
-    Metric::new("cubeftl.leaders", Unit::Count, "Word lines that were programmed as leaders, and monitored.");
+    Metric::new("cubeftl.leaders", Unit::Count, "Word lines programmed as leaders, and monitored.");
 static FOLLOWERS: Metric = Metric::new(
     "cubeftl.followers",
     Unit::Count,
-    "Word lines that were programmed with what the leader of their layer showed, or with the margin of their layer.",
+    "Word lines programmed with parameters from the leader of their layer, or with the margin of their layer.",
 );
 static LEADER_US: Metric = Metric::new(
     "cubeftl.leader_us",
     Unit::Ratio,
-    "Mean microseconds that the array took for a leader; null if there was none.",
+    "Mean tPROG of leaders in microseconds; null if there was none.",
 );
 static FOLLOWER_US: Metric = Metric::new(
     "cubeftl.follower_us",
     Unit::Ratio,
-    "Mean microseconds that the array took for a follower; null if there was none.",
+    "Mean tPROG of followers in microseconds; null if there was none.",
 );
 static LEAST_US: Metric = Metric::new(
     "cubeftl.least_follower_us",
     Unit::Ratio,
-    "Microseconds that the array took for the fastest follower; null if there was none.",
+    "tPROG of the fastest follower in microseconds; null if there was none.",
 );
 static PROGRAM_US: Metric = Metric::new(
     "cubeftl.program_us",
     Unit::Ratio,
-    "Mean microseconds that the array took for a word line; null if none was programmed.",
+    "Mean tPROG of word lines in microseconds; null if none was programmed.",
 );
 static FULL: Metric = Metric::new(
     "cubeftl.full",
     Unit::Count,
-    "Word lines on layers that were chosen while more of the pool's share of the write buffer was used than the threshold.",
+    "Word lines on layers selected while the occupancy of the pool's share of the write buffer was above the threshold.",
 );
 static NOT_FULL: Metric = Metric::new(
     "cubeftl.not_full",
     Unit::Count,
-    "Word lines on layers that were chosen while no more of the pool's share of the write buffer was used than the threshold.",
+    "Word lines on layers selected while the occupancy of the pool's share of the write buffer was not above the threshold.",
 );
 static REFUSED: Metric = Metric::new(
     "cubeftl.refused",
     Unit::Count,
-    "Followers whose errors were far above those of the word line before: they were programmed again.",
+    "Followers rejected and programmed again, as their errors were far above those of the preceding word line.",
 );
 static ORT_BYTES: Metric =
-    Metric::new("cubeftl.ort_bytes", Unit::Bytes, "Memory of the table of read levels by layer.");
+    Metric::new("cubeftl.ort_bytes", Unit::Bytes, "Memory of the table of read offsets by layer.");
 static MOST_KEPT: Metric = Metric::new(
     "cubeftl.most_kept",
     Unit::Count,
-    "Layers of one open block for whose followers parameters were kept, at most.",
+    "Most layers of one open block with kept follower parameters.",
 );
 
 /// All metrics.

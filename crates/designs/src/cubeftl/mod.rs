@@ -13,7 +13,7 @@ pub mod wam;
 use wordline_kernel::metrics::Value;
 use wordline_kernel::{Duration, Metric, state};
 use wordline_nand::{BlockSetId, Layers, Location, Outcome, Parameters, Pools};
-use wordline_ssd::design::{Needs, Observes, ProgrammedPage, Seam, Seen, View};
+use wordline_ssd::design::{DeviceEvent, EventMask, ExtensionPoint, Needs, ProgrammedPage, View};
 use wordline_ssd::policy::frontier::OpenBlock;
 use wordline_ssd::policy::tuner::{ReadOutcome, ReadParameters, SensedPage};
 use wordline_ssd::{Config, Design};
@@ -26,7 +26,7 @@ pub use ort::Ort;
 use wam::Choice;
 
 /// Outcome of a program.
-struct Over<'a> {
+struct CompletedProgram<'a> {
     failed: bool,
     array: Duration,
     outcome: &'a Outcome,
@@ -34,7 +34,7 @@ struct Over<'a> {
 
 /// The word line found when its block was chosen; it is queried next, before anything else happens.
 #[derive(Clone, Copy)]
-struct Found {
+struct PendingChoice {
     block: BlockSetId,
     word_line: u32,
     /// Whether the write buffer was full.
@@ -50,7 +50,7 @@ pub struct CubeFtl {
     settings: CubeFile,
     /// By pool; `None` for parts without cells.
     parts: Vec<Option<Programmer>>,
-    found: Option<Found>,
+    found: Option<PendingChoice>,
 }
 
 state!(CubeFtl { values { counts } parts { opm, ort } fixed { settings, parts, found } });
@@ -88,24 +88,24 @@ impl CubeFtl {
     }
 
     /// Whether a block gets leaders however full the buffer is.
-    fn leads(&self, open: &OpenBlock<'_>) -> bool {
+    fn always_leads(&self, open: &OpenBlock<'_>) -> bool {
         open.is_gc && self.settings.of_collector == OfCollector::Leaders
     }
 
     /// Whether it monitors programs.
-    fn monitors(&self) -> bool {
+    fn is_monitoring(&self) -> bool {
         self.settings.parameters != Source::DataSheet
     }
 
     /// Learns from a completed program of a word line.
-    fn programmed(&mut self, first: Location, over: &Over<'_>, pools: &Pools) {
+    fn programmed(&mut self, first: Location, over: &CompletedProgram<'_>, pools: &Pools) {
         let Some(part) = &self.parts[pools.number_of_location(first)] else { return };
         let page = pools.page_of(first);
         let block = pools.block_of_page(page);
         let geometry = &pools.of_block(block).geometry;
         let word_line = geometry.page_in_block(geometry.split(page).1) / part.bits;
         let layer = part.layer(word_line);
-        let Over { failed, array, outcome } = *over;
+        let CompletedProgram { failed, array, outcome } = *over;
         if failed {
             // A program that failed for another reason tells nothing about its layer.
             if !self.opm.accepts(block, layer, outcome) {
@@ -116,7 +116,7 @@ impl CubeFtl {
         }
         if self.settings.parameters == Source::Layer || self.opm.kept(block, layer).is_some() {
             self.counts.followers.add(array);
-            self.opm.followed(block, layer, outcome);
+            self.opm.note_follower(block, layer, outcome);
         } else {
             self.counts.leaders.add(array);
             let kept = self.opm.learn(block, layer, part, outcome);
@@ -138,22 +138,23 @@ impl Design for CubeFtl {
     }
 
     fn needs(&self) -> Needs {
-        let orders = (self.settings.order != Order::Horizontal).then_some(Seam::Frontier);
-        let answers: Vec<Seam> = [orders, Some(Seam::Tune)].into_iter().flatten().collect();
-        let programs = Observes::PROGRAMMED | Observes::BLOCKS;
-        let observes = Observes::ERASED | Observes::POWER_LOST;
-        let observes = if self.monitors() { observes | programs } else { observes };
+        let orders = (self.settings.order != Order::Horizontal).then_some(ExtensionPoint::Frontier);
+        let answers: Vec<ExtensionPoint> =
+            [orders, Some(ExtensionPoint::Tune)].into_iter().flatten().collect();
+        let programs = EventMask::PROGRAMMED | EventMask::BLOCKS;
+        let observes = EventMask::ERASED | EventMask::POWER_LOST;
+        let observes = if self.is_monitoring() { observes | programs } else { observes };
         let several = self.settings.order == Order::Adaptive;
         let open_blocks = if several { self.settings.active_blocks } else { 1 };
         Needs { observes, open_blocks, ..Needs::of(&answers) }
     }
 
     fn open_block(&mut self, open: &[OpenBlock<'_>], view: &mut View<'_>) -> usize {
-        if let Some(again) = open.iter().position(|one| self.opm.is_again(one.block)) {
+        if let Some(again) = open.iter().position(|one| self.opm.has_rejected(one.block)) {
             return again;
         }
         let is_full = self.is_full(open[0].block, view);
-        let follows = is_full && !self.leads(&open[0]);
+        let follows = is_full && !self.always_leads(&open[0]);
         let of = |one: &OpenBlock<'_>, follows: bool| {
             let choice = Choice::of(one, self.opm.led(one.block));
             if follows { choice.follower() } else { choice.leader() }
@@ -162,7 +163,7 @@ impl Design for CubeFtl {
         for follows in [follows, !follows] {
             for (which, one) in open.iter().enumerate() {
                 if let Some(word_line) = of(one, follows) {
-                    self.found = Some(Found { block: one.block, word_line, is_full });
+                    self.found = Some(PendingChoice { block: one.block, word_line, is_full });
                     return which;
                 }
             }
@@ -181,8 +182,8 @@ impl Design for CubeFtl {
         }
         let is_full = self.is_full(open.block, view);
         self.count(open.block, is_full, view);
-        let leaders = self.leads(open);
-        let again = self.opm.take_again(open.block);
+        let leaders = self.always_leads(open);
+        let again = self.opm.take_rejected(open.block);
         let choice = Choice::of(open, self.opm.led(open.block));
         // After a rejected follower the next free word line of its layer leads; if there is none, any leader.
         let next = match again.map(|layer| choice.free_of(layer).or_else(|| choice.leader())) {
@@ -208,7 +209,7 @@ impl Design for CubeFtl {
         }
     }
 
-    fn read_over(&mut self, page: &SensedPage, outcome: &ReadOutcome) {
+    fn read_finished(&mut self, page: &SensedPage, outcome: &ReadOutcome) {
         if let Some(ort) = self.ort.as_mut().filter(|_| outcome.is_read) {
             ort.learn(page.layer, outcome.parameters.level, page.highest);
         }
@@ -224,20 +225,22 @@ impl Design for CubeFtl {
         self.opm.accepts(page.block, part.layer(page.number / part.bits), outcome)
     }
 
-    fn observe(&mut self, seen: &Seen<'_>, view: &mut View<'_>) {
+    fn observe(&mut self, seen: &DeviceEvent<'_>, view: &mut View<'_>) {
         match *seen {
             // A program in another cell mode has no loops, and no outcome to learn from.
-            Seen::Programmed { first, failed, array, outcome: Some(outcome), .. } if outcome.loops > 0 => {
-                self.programmed(first, &Over { failed, array, outcome }, view.pools());
+            DeviceEvent::Programmed { first, failed, array, outcome: Some(outcome), .. }
+                if outcome.loops > 0 =>
+            {
+                self.programmed(first, &CompletedProgram { failed, array, outcome }, view.pools());
             }
-            Seen::Closed { block } => self.closed(block),
-            Seen::Erased { block, .. } => {
+            DeviceEvent::Closed { block } => self.closed(block),
+            DeviceEvent::Erased { block, .. } => {
                 self.closed(block);
                 if let Some(ort) = &mut self.ort {
                     ort.erased(block);
                 }
             }
-            Seen::PowerLost => {
+            DeviceEvent::PowerLost => {
                 self.opm.forget();
                 if let Some(ort) = &mut self.ort {
                     ort.forget();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::Duration;
-use wordline_nand::physics::MOST_STATES;
+use wordline_nand::physics::MAX_PROGRAM_STATES;
 use wordline_nand::{BlockSetId, Outcome, Parameters, Part};
 
 use super::config::{CubeFile, LayerMargin, Sensed, Source, ispp_of};
@@ -18,9 +18,9 @@ const OF_MARGINS: f64 = 1e-3;
 
 /// The parameters of a layer's followers, derived from the outcome of its leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Kept {
+pub struct FollowerParameters {
     /// Skipped verifies of each state.
-    skips: [u8; MOST_STATES],
+    skips: [u8; MAX_PROGRAM_STATES],
     /// Increase of VStart and reduction of VFinal, in millivolts.
     start: u16,
     last: u16,
@@ -84,21 +84,21 @@ pub struct Opm {
     settings: CubeFile,
     /// Parameters of followers, by open block and layer. An entry lasts until the last follower of its layer
     /// is programmed.
-    blocks: BTreeMap<u32, OfBlock>,
+    blocks: BTreeMap<u32, BlockParameters>,
     /// By open block: the layer in which a rejected follower has to be programmed again.
     again: BTreeMap<u32, u32>,
 }
 
 /// Parameters of followers in a block, by layer, and a bitmap of the layers that have some.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(from = "Vec<Option<Kept>>", into = "Vec<Option<Kept>>")]
-struct OfBlock {
-    layers: Vec<Option<Kept>>,
+#[serde(from = "Vec<Option<FollowerParameters>>", into = "Vec<Option<FollowerParameters>>")]
+struct BlockParameters {
+    layers: Vec<Option<FollowerParameters>>,
     led: Vec<u64>,
 }
 
-impl From<Vec<Option<Kept>>> for OfBlock {
-    fn from(layers: Vec<Option<Kept>>) -> Self {
+impl From<Vec<Option<FollowerParameters>>> for BlockParameters {
+    fn from(layers: Vec<Option<FollowerParameters>>) -> Self {
         let mut led = vec![0; layers.len().div_ceil(64)];
         for (layer, _) in layers.iter().enumerate().filter(|(_, kept)| kept.is_some()) {
             led[layer / 64] |= 1 << (layer % 64);
@@ -107,14 +107,14 @@ impl From<Vec<Option<Kept>>> for OfBlock {
     }
 }
 
-impl From<OfBlock> for Vec<Option<Kept>> {
-    fn from(block: OfBlock) -> Self {
+impl From<BlockParameters> for Vec<Option<FollowerParameters>> {
+    fn from(block: BlockParameters) -> Self {
         block.layers
     }
 }
 
-impl OfBlock {
-    fn set(&mut self, layer: u32, kept: Option<Kept>) {
+impl BlockParameters {
+    fn set(&mut self, layer: u32, kept: Option<FollowerParameters>) {
         let (word, bit) = (layer as usize / 64, 1 << (layer % 64));
         if kept.is_some() {
             self.led[word] |= bit;
@@ -134,7 +134,7 @@ impl Opm {
     }
 
     /// The parameters of the followers of a layer; `None` before its leader is programmed.
-    pub fn kept(&self, block: BlockSetId, layer: u32) -> Option<&Kept> {
+    pub fn kept(&self, block: BlockSetId, layer: u32) -> Option<&FollowerParameters> {
         self.blocks.get(&block.0)?.layers.get(layer as usize)?.as_ref()
     }
 
@@ -171,7 +171,7 @@ impl Opm {
     /// Derives the parameters of a layer's followers from the outcome of its leader. Returns the number of
     /// layers of the block with kept parameters.
     pub fn learn(&mut self, block: BlockSetId, layer: u32, part: &Programmer, outcome: &Outcome) -> usize {
-        let kept = self.derived(part, outcome);
+        let kept = self.derive_parameters(part, outcome);
         let block = self.blocks.entry(block.0).or_insert_with(|| vec![None; part.layers as usize].into());
         block.set(layer, Some(kept));
         block.led.iter().map(|word| word.count_ones() as usize).sum()
@@ -185,7 +185,7 @@ impl Opm {
     }
 
     /// Notes the errors of an accepted follower, with which the next one is compared.
-    pub fn followed(&mut self, block: BlockSetId, layer: u32, outcome: &Outcome) {
+    pub fn note_follower(&mut self, block: BlockSetId, layer: u32, outcome: &Outcome) {
         let of_block = self.blocks.get_mut(&block.0);
         if let Some(kept) = of_block.and_then(|of| of.layers[layer as usize].as_mut()) {
             kept.errors = outcome.bit_errors[0];
@@ -199,12 +199,12 @@ impl Opm {
     }
 
     /// Whether a rejected follower of a block is still to be programmed again.
-    pub fn is_again(&self, block: BlockSetId) -> bool {
+    pub fn has_rejected(&self, block: BlockSetId) -> bool {
         self.again.contains_key(&block.0)
     }
 
     /// Removes and returns the layer in which a rejected follower of a block has to be programmed again.
-    pub fn take_again(&mut self, block: BlockSetId) -> Option<u32> {
+    pub fn take_rejected(&mut self, block: BlockSetId) -> Option<u32> {
         self.again.remove(&block.0)
     }
 
@@ -231,15 +231,15 @@ impl Opm {
     /// in which cells of a state pass are skipped: N = a - 1, with a counted from the first loop of the
     /// program. A higher VStart moves states forward by at most its size in steps, rounded up: that many
     /// fewer verifies are skipped, as cells would otherwise pass before they are verified.
-    fn derived(&self, part: &Programmer, outcome: &Outcome) -> Kept {
+    fn derive_parameters(&self, part: &Programmer, outcome: &Outcome) -> FollowerParameters {
         let CubeFile { skip, window, most_errors, margins, split, .. } = &self.settings;
         let spare = (most_errors - f64::from(outcome.erased_to_p1) / part.cells).max(0.0);
-        let total = if *window { down(between(margins, spare), STEP) } else { 0.0 };
-        let start = down(between(split, total), STEP).min(total);
+        let total = if *window { round_down(interpolate(margins, spare), STEP) } else { 0.0 };
+        let start = round_down(interpolate(split, total), STEP).min(total);
         let earlier = (start / part.step).ceil() as u8;
         let skipped = |first: u8| if *skip { first.saturating_sub(1 + earlier) } else { 0 };
         let of_margins = if total > 0.0 { OF_MARGINS * part.word_line_bits } else { 0.0 };
-        Kept {
+        FollowerParameters {
             skips: outcome.first_loops.map(skipped),
             start: start as u16,
             last: (total - start) as u16,
@@ -255,13 +255,13 @@ fn is_far_above(errors: u32, before: u32) -> bool {
     f64::from(errors) > most + 4.0 * most.sqrt()
 }
 
-fn down(value: f64, step: f64) -> f64 {
+fn round_down(value: f64, step: f64) -> f64 {
     // A value a millionth of a step below a multiple differs by rounding alone.
     (value / step + 1e-6).floor() * step
 }
 
 /// Linear interpolation in a table at `at`; constant beyond both ends.
-fn between(table: &[[f64; 2]], at: f64) -> f64 {
+fn interpolate(table: &[[f64; 2]], at: f64) -> f64 {
     let next = table.partition_point(|[from, _]| *from < at);
     match (next.checked_sub(1).map(|before| table[before]), table.get(next)) {
         (Some([from, low]), Some(&[to, high])) => low + (high - low) * (at - from) / (to - from),

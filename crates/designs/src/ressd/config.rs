@@ -75,9 +75,9 @@ impl ReSsdFile {
             return;
         }
         let most = pool.geometry.blocks_per_plane / 8;
-        let wanted = format!("at most {most}, an eighth of the blocks of a row of planes");
+        let wanted = format!("at most {most}, an eighth of the blocks of a plane group");
         wrong.require(u32::from(self.candidates) <= most, "candidates", self.candidates, wanted);
-        if !pool.part.has_mode(CellMode::TwoBit) {
+        if !pool.part.has_mode(CellMode::Mlc) {
             let wanted = "a one-shot part of three bits a cell or more with the time part.timing.reprogram, or rewrites = 0";
             wrong.add("", format!("the part {}", pool.part.name), wanted);
             return;
@@ -100,7 +100,7 @@ impl DesignType for ReSsd {
     fn check(file: &ReSsdFile, config: &Config) -> Result<(), Complaints> {
         let mut wrong = Complaints::default();
         file.check(config, &mut wrong);
-        wrong.or_ok(())
+        wrong.into_result(())
     }
 
     fn build(file: &ReSsdFile, config: &Config) -> Box<dyn Design> {

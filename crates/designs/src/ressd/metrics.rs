@@ -7,37 +7,27 @@ use wordline_kernel::metrics::{Unit, Value};
 use super::{LEVELS, Overhead};
 
 static NORMAL: Metric =
-    Metric::new("ressd.normal", Unit::LogicalPages, "Pages of the host that went to normal blocks.");
+    Metric::new("ressd.normal", Unit::LogicalPages, "Host pages written to normal blocks.");
 static HOT: [Metric; LEVELS] = [
-    Metric::new("ressd.hot_1", Unit::LogicalPages, "Pages of the host of the hottest level."),
-    Metric::new("ressd.hot_2", Unit::LogicalPages, "Pages of the host of the second level."),
-    Metric::new("ressd.hot_3", Unit::LogicalPages, "Pages of the host of the third level."),
+    Metric::new("ressd.hot_1", Unit::LogicalPages, "Host pages of the hottest level."),
+    Metric::new("ressd.hot_2", Unit::LogicalPages, "Host pages of the second level."),
+    Metric::new("ressd.hot_3", Unit::LogicalPages, "Host pages of the third level."),
 ];
-static UPDATES: Metric = Metric::new(
-    "ressd.updates",
-    Unit::LogicalPages,
-    "Pages of the host of which flash held an older version.",
-);
+static UPDATES: Metric =
+    Metric::new("ressd.updates", Unit::LogicalPages, "Host pages with an older version in flash.");
 static SUPER_LAYERS: Metric =
-    Metric::new("ressd.super_layers", Unit::Count, "Super layers of hot blocks that were begun.");
-static SUSPENDED: Metric =
-    Metric::new("ressd.suspended", Unit::Count, "Hot blocks that were suspended as candidates.");
-static RESUMED: Metric = Metric::new(
-    "ressd.resumed",
-    Unit::Count,
-    "Candidates that were opened again for their next super layer.",
-);
+    Metric::new("ressd.super_layers", Unit::Count, "Super layers begun in hot blocks.");
+static SUSPENDED: Metric = Metric::new("ressd.suspended", Unit::Count, "Hot blocks suspended as candidates.");
+static RESUMED: Metric =
+    Metric::new("ressd.resumed", Unit::Count, "Candidates resumed for their next super layer.");
 static VACATED: Metric = Metric::new(
     "ressd.reclaimed",
     Unit::Count,
-    "Candidates of which the valid pages were moved with writes of the host, so that they could be written again.",
+    "Candidates reclaimed: their valid pages were relocated together with host writes.",
 );
 static STAMPS: Metric = Metric::new("ressd.stamp_bytes", Unit::Bytes, "Memory of the time stamps of blocks.");
-static TAGS: Metric = Metric::new(
-    "ressd.tag_bytes",
-    Unit::Bytes,
-    "Memory of the levels of blocks, and of which are candidates.",
-);
+static TAGS: Metric =
+    Metric::new("ressd.tag_bytes", Unit::Bytes, "Memory of the levels and candidate flags of blocks.");
 static POINTERS: Metric = Metric::new(
     "ressd.pointer_bytes",
     Unit::Bytes,
@@ -45,11 +35,11 @@ static POINTERS: Metric = Metric::new(
 );
 static WORD_LINES: Metric =
     Metric::new("ressd.word_line_bytes", Unit::Bytes, "Memory of the status of word lines.");
-static TOTAL: Metric = Metric::new("ressd.overhead_bytes", Unit::Bytes, "Memory of these four together.");
+static TOTAL: Metric = Metric::new("ressd.overhead_bytes", Unit::Bytes, "Sum of these four.");
 static SAVED: Metric = Metric::new(
     "ressd.saved_bytes_per_block",
     Unit::Bytes,
-    "Memory of the map that a block with two pages on a word line saves.",
+    "Map memory saved by a block with two pages on a word line.",
 );
 
 /// All metrics.

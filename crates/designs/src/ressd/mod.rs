@@ -9,10 +9,12 @@ mod overhead;
 use wordline_kernel::metrics::Value;
 use wordline_kernel::{Duration, Instant, Metric, state};
 use wordline_nand::{BlockSetId, CellMode, Location};
-use wordline_ssd::design::{Needs, Observes, Seam, Seen, SuspendedBlocks, View, WriteStream};
+use wordline_ssd::blocks::State;
+use wordline_ssd::design::{
+    DeviceEvent, EventMask, ExtensionPoint, Needs, SuspendedBlocks, View, WriteStream,
+};
 use wordline_ssd::policy::frontier::OpenBlock;
-use wordline_ssd::policy::router::Outgoing;
-use wordline_ssd::space::State;
+use wordline_ssd::policy::router::HostPage;
 use wordline_ssd::{Config, Design};
 
 use crate::DesignType;
@@ -68,8 +70,8 @@ impl ReSsd {
     }
 
     /// Sets the time stamp of a block. Blocks written during preconditioning have none.
-    fn stamp(&mut self, block: BlockSetId, view: &View<'_>) {
-        self.stamps[block.0 as usize] = if view.is_aged() { NEVER } else { view.now().ps() };
+    fn set_time_stamp(&mut self, block: BlockSetId, view: &View<'_>) {
+        self.stamps[block.0 as usize] = if view.is_preconditioning() { NEVER } else { view.now().ps() };
     }
 
     /// Notes a programmed word line of a hot block, if it is the first of its super layer.
@@ -77,22 +79,22 @@ impl ReSsd {
         let pools = view.pools();
         let block = pools.block_of(first);
         let Some(per_super_layer) = view.super_layer(block) else { return };
-        if view.block(block).mode != CellMode::TwoBit {
+        if view.block(block).mode != CellMode::Mlc {
             return;
         }
         let pool = pools.of_location(first);
-        let side = pool.locations.of_pages_side_by_side(pool.geometry.planes_per_row);
+        let side = pool.locations.of_adjacent_pages(pool.geometry.planes_per_row);
         let super_layer = pool.locations.split(first).1 / (2 * side) / per_super_layer;
         let begun = &mut self.begun[block.0 as usize];
         if super_layer >= *begun {
             *begun = super_layer + 1;
             self.counts.super_layers += 1;
-            self.stamp(block, view);
+            self.set_time_stamp(block, view);
         }
     }
 
     /// Whether a word line of the last super layer begun in a hot block has a reprogram pass left.
-    fn has_rewrite_left(&self, open: &OpenBlock<'_>, view: &View<'_>) -> bool {
+    fn has_reprogram_left(&self, open: &OpenBlock<'_>, view: &View<'_>) -> bool {
         let Some(per) = view.super_layer(open.block) else { return false };
         let Some(last) = (0..open.shape.count()).rev().find(|line| open.is_programmed(*line)) else {
             return false;
@@ -110,14 +112,14 @@ impl ReSsd {
     }
 
     /// A candidate without reprogram passes left, whose next super layer can be begun.
-    fn next_to_open(&self, suspended: &SuspendedBlocks<'_>, view: &View<'_>) -> Option<BlockSetId> {
+    fn next_to_resume(&self, suspended: &SuspendedBlocks<'_>, view: &View<'_>) -> Option<BlockSetId> {
         let can_open =
-            |one: &OpenBlock<'_>| one.written < one.shape.count() && !self.has_rewrite_left(one, view);
+            |one: &OpenBlock<'_>| one.written < one.shape.count() && !self.has_reprogram_left(one, view);
         suspended.iter().find(can_open).map(|one| one.block)
     }
 
     fn is_hot(block: BlockSetId, view: &View<'_>) -> bool {
-        view.block(block).mode == CellMode::TwoBit
+        view.block(block).mode == CellMode::Mlc
     }
 }
 
@@ -139,12 +141,16 @@ impl Design for ReSsd {
             _ => WriteStream::native(name, 0),
         };
         let streams = NAMES.into_iter().enumerate().map(stream).collect();
-        let answers: &[Seam] = if rewrites > 0 { &[Seam::Stream, Seam::Frontier] } else { &[Seam::Stream] };
-        let of_rewrites = if rewrites > 0 { Observes::PROGRAMMED } else { Observes::NOTHING };
-        Needs { streams, observes: Observes::BLOCKS | of_rewrites, ..Needs::of(answers) }
+        let answers: &[ExtensionPoint] = if rewrites > 0 {
+            &[ExtensionPoint::Stream, ExtensionPoint::Frontier]
+        } else {
+            &[ExtensionPoint::Stream]
+        };
+        let of_rewrites = if rewrites > 0 { EventMask::PROGRAMMED } else { EventMask::NOTHING };
+        Needs { streams, observes: EventMask::BLOCKS | of_rewrites, ..Needs::of(answers) }
     }
 
-    fn stream(&mut self, written: &Outgoing<'_>, _pool: u8, view: &mut View<'_>) -> u8 {
+    fn stream(&mut self, written: &HostPage<'_>, _pool: u8, view: &mut View<'_>) -> u8 {
         self.counts.updates += u64::from(written.from.is_some());
         let age = written.from.and_then(|from| self.age(from, view));
         let stream = age.and_then(|age| self.level_of(age)).map_or(0, |level| level + 1);
@@ -158,7 +164,7 @@ impl Design for ReSsd {
             one.written < one.shape.count() && view.block(one.block).state == State::Open
         };
         open.iter()
-            .position(|one| one.due_again().is_some())
+            .position(|one| one.due_reprogram().is_some())
             .or_else(|| open.iter().position(is_open))
             .unwrap_or(0)
     }
@@ -166,7 +172,7 @@ impl Design for ReSsd {
     /// Once all word lines of the super layer are programmed, the one with the fewest reprogram passes
     /// (figure 9).
     fn word_line(&mut self, open: &OpenBlock<'_>, view: &mut View<'_>) -> u32 {
-        if open.due_again().is_none() {
+        if open.due_reprogram().is_none() {
             return open.first_unprogrammed();
         }
         let times = |line: &u32| view.word_line(open.block, *line).again.unwrap_or(u8::MAX);
@@ -176,28 +182,28 @@ impl Design for ReSsd {
 
     /// A block with valid pages only that has a reprogram pass left, while the level may have another
     /// candidate, or one of its candidates has no pass left and is resumed instead.
-    fn suspends(
+    fn select_to_suspend(
         &mut self,
         open: &[OpenBlock<'_>],
         suspended: &SuspendedBlocks<'_>,
         view: &mut View<'_>,
     ) -> Option<BlockSetId> {
         let has_room = suspended.count() < usize::from(self.settings.candidates);
-        if !has_room && self.next_to_open(suspended, view).is_none() {
+        if !has_room && self.next_to_resume(suspended, view).is_none() {
             return None;
         }
         let is_candidate = |one: &&OpenBlock<'_>| {
             one.written > 0
                 && Self::is_hot(one.block, view)
                 && Self::is_between_super_layers(one, view)
-                && self.has_rewrite_left(one, view)
+                && self.has_reprogram_left(one, view)
         };
         open.iter().find(is_candidate).map(|one| one.block)
     }
 
     /// When a super layer is begun: the candidate with the fewest valid pages that has a reprogram pass left.
     /// It soon has free pages, and then holds no other data.
-    fn vacates(
+    fn select_to_reclaim(
         &mut self,
         open: &[OpenBlock<'_>],
         suspended: &SuspendedBlocks<'_>,
@@ -208,25 +214,29 @@ impl Design for ReSsd {
         if !self.settings.passive_reclaim || !open.iter().any(begins_super_layer) {
             return None;
         }
-        let candidates = suspended.iter().filter(|one| self.has_rewrite_left(one, view));
+        let candidates = suspended.iter().filter(|one| self.has_reprogram_left(one, view));
         let vacated = candidates.map(|one| one.block).min_by_key(|block| view.block(*block).valid);
         self.counts.vacated += u64::from(vacated.is_some());
         vacated
     }
 
-    fn resumes(&mut self, suspended: &SuspendedBlocks<'_>, view: &mut View<'_>) -> Option<BlockSetId> {
-        self.next_to_open(suspended, view)
+    fn select_to_resume(
+        &mut self,
+        suspended: &SuspendedBlocks<'_>,
+        view: &mut View<'_>,
+    ) -> Option<BlockSetId> {
+        self.next_to_resume(suspended, view)
     }
 
-    fn observe(&mut self, seen: &Seen<'_>, view: &mut View<'_>) {
+    fn observe(&mut self, seen: &DeviceEvent<'_>, view: &mut View<'_>) {
         match seen {
-            Seen::Opened { block, .. } => {
+            DeviceEvent::Opened { block, .. } => {
                 self.begun[block.0 as usize] = 0;
-                self.stamp(*block, view);
+                self.set_time_stamp(*block, view);
             }
-            Seen::Programmed { first, failed: false, .. } => self.programmed(*first, view),
-            Seen::Suspended { .. } => self.counts.suspended += 1,
-            Seen::Resumed { .. } => self.counts.resumed += 1,
+            DeviceEvent::Programmed { first, failed: false, .. } => self.programmed(*first, view),
+            DeviceEvent::Suspended { .. } => self.counts.suspended += 1,
+            DeviceEvent::Resumed { .. } => self.counts.resumed += 1,
             _ => {}
         }
     }

@@ -3,10 +3,10 @@
 
 use serde::Deserialize;
 use toml::{Table, Value};
-use wordline_designs::{Chosen, Designs, DesignsFile};
+use wordline_designs::{Designs, DesignsFile, SelectedDesigns};
 
-use crate::gathers::Gathers;
-use crate::sorts::Sorts;
+use crate::gathers::RandomCoalescer;
+use crate::sorts::RandomSorter;
 use crate::suspends::SetsAside;
 use wordline_ssd::{Config, DeviceFile, Parts};
 
@@ -25,7 +25,7 @@ const CELLS: [(&str, &str); 1] = [("cubeftl-tlc", include_str!("../../../../data
 #[derive(Clone, Debug)]
 pub struct Configured {
     pub config: Config,
-    pub designs: Chosen,
+    pub designs: SelectedDesigns,
 }
 
 impl Configured {
@@ -93,7 +93,7 @@ pub fn configure(settings: &[String]) -> Result<Configured, String> {
     }
     let designs = DesignsFile::take_from(&mut all).map_err(|wrong| wrong.to_string())?;
     let file = DeviceFile::deserialize(all).map_err(|error| error.to_string())?;
-    let registry = Designs::default().with::<Sorts>().with::<Gathers>().with::<SetsAside>();
+    let registry = Designs::default().with::<RandomSorter>().with::<RandomCoalescer>().with::<SetsAside>();
     let (config, designs) = designs.check(&registry, file).map_err(|wrong| wrong.to_string())?;
     Ok(Configured { config, designs })
 }

@@ -4,11 +4,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_designs::DesignType;
 use wordline_kernel::state;
-use wordline_ssd::design::{Gathered, Needs, Seam, View};
+use wordline_ssd::design::{CoalescedUnit, ExtensionPoint, Needs, View};
 use wordline_ssd::{Config, Design};
 
 /// A design with random decisions.
-pub struct Gathers {
+pub struct RandomCoalescer {
     settings: File,
 }
 
@@ -21,33 +21,33 @@ pub struct File {
     along: u64,
 }
 
-state!(Gathers { fixed { settings } });
+state!(RandomCoalescer { fixed { settings } });
 
-impl Design for Gathers {
+impl Design for RandomCoalescer {
     fn name(&self) -> &'static str {
         Self::NAME
     }
 
     fn needs(&self) -> Needs {
-        Needs::of(&[Seam::Coalesce])
+        Needs::of(&[ExtensionPoint::Coalesce])
     }
 
-    fn leaves_now(&mut self, unit: &Gathered<'_>, view: &mut View<'_>) -> bool {
+    fn destages_now(&mut self, unit: &CoalescedUnit<'_>, view: &mut View<'_>) -> bool {
         assert!((1..=unit.size()).contains(&unit.waiting()), "the page that was written waits");
         view.random().below(100) < self.settings.now
     }
 
-    fn leaves_with(&mut self, page: u32, other: u32, view: &mut View<'_>) -> bool {
+    fn destages_with(&mut self, page: u32, other: u32, view: &mut View<'_>) -> bool {
         assert!(page != other);
         view.random().below(100) < self.settings.with
     }
 
-    fn goes_along(&mut self, _: u32, view: &mut View<'_>) -> bool {
+    fn is_carried_along(&mut self, _: u32, view: &mut View<'_>) -> bool {
         view.random().below(100) < self.settings.along
     }
 }
 
-impl DesignType for Gathers {
+impl DesignType for RandomCoalescer {
     const NAME: &'static str = "gathers";
     const DESCRIPTION: &'static str = "Some pages leave the buffer together.";
 

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use wordline_ssd::device::{Content, FILLED, ZEROES};
-use wordline_ssd::{Answer, Command, Operation};
+use wordline_ssd::{Command, Completion, Operation};
 
 use crate::lost::UnderWay;
 
@@ -103,9 +103,9 @@ impl Host {
     }
 
     /// Submits a command whose first sector is `first` on the device.
-    pub fn submits(&mut self, command: Command, first: u64) {
+    pub fn on_submit(&mut self, command: Command, first: u64) {
         self.now += 1;
-        self.under_way.submits(command, first);
+        self.under_way.on_submit(command, first);
         let end = first + command.sectors;
         let whole = first.div_ceil(self.per_page) * self.per_page..end / self.per_page * self.per_page;
         let (begun, answered) = (self.now, NEVER);
@@ -129,7 +129,7 @@ impl Host {
     /// a sector is lost, and `refuses` whether the device is at its end of life.
     pub fn answered(
         &mut self,
-        answer: &Answer,
+        answer: &Completion,
         found: Option<&[Content]>,
         is_lost: impl Fn(u64) -> bool,
         refuses: bool,

@@ -24,7 +24,7 @@ use configure::{Configured, configure};
 use draw::Case;
 use play::play;
 use rayon::prelude::*;
-use wordline_ssd::device::Mutant;
+use wordline_ssd::device::InjectedFault;
 
 /// The seed of all cases.
 const SEED: u64 = 1;
@@ -49,7 +49,7 @@ fn keep_quiet() {
 }
 
 /// The fault of a device in a case, if there is one.
-fn fails(case: &Case, configured: &Configured, mutant: Option<Mutant>) -> Option<String> {
+fn fails(case: &Case, configured: &Configured, mutant: Option<InjectedFault>) -> Option<String> {
     keep_quiet();
     let result = catch_unwind(AssertUnwindSafe(|| play(case, configured, mutant)));
     let text = |panic: Box<dyn Any + Send>| match panic.downcast::<String>() {
@@ -75,17 +75,17 @@ fn sound(number: u64) -> Option<(Case, Configured)> {
 }
 
 /// Outcome of a case.
-enum Became {
+enum CaseOutcome {
     Refused,
     Held,
     Failed(u64, String),
 }
 
-fn became(number: u64) -> Became {
-    let Some((case, configured)) = sound(number) else { return Became::Refused };
+fn became(number: u64) -> CaseOutcome {
+    let Some((case, configured)) = sound(number) else { return CaseOutcome::Refused };
     match fails(&case, &configured, None) {
-        None => Became::Held,
-        Some(why) => Became::Failed(number, why),
+        None => CaseOutcome::Held,
+        Some(why) => CaseOutcome::Failed(number, why),
     }
 }
 
@@ -108,12 +108,12 @@ fn random_devices_hold_what_their_hosts_wrote() {
     while held + (failed.len() as u64) < wanted && failed.len() < 20 {
         let batch = drawn..drawn + 100;
         drawn = batch.end;
-        let all: Vec<Became> = batch.into_par_iter().map(became).collect();
+        let all: Vec<CaseOutcome> = batch.into_par_iter().map(became).collect();
         for became in all {
             match became {
-                Became::Refused => {}
-                Became::Held => held += 1,
-                Became::Failed(number, why) => failed.push((number, why)),
+                CaseOutcome::Refused => {}
+                CaseOutcome::Held => held += 1,
+                CaseOutcome::Failed(number, why) => failed.push((number, why)),
             }
         }
         if is_long && drawn % 1_000 == 0 {
@@ -131,7 +131,7 @@ fn random_devices_hold_what_their_hosts_wrote() {
 
 /// Runs one case, and shows it reduced if it fails.
 fn show(number: u64) {
-    if let Became::Failed(_, why) = rayon::join(|| became(number), || ()).0 {
+    if let CaseOutcome::Failed(_, why) = rayon::join(|| became(number), || ()).0 {
         panic!("case {number}: {why}\n\n{}", smaller(number));
     }
 }
@@ -142,7 +142,7 @@ fn smaller(number: u64) -> String {
 }
 
 /// Whether a deliberate fault is found in a case that is otherwise correct.
-fn finds(mutant: Mutant, number: u64) -> bool {
+fn finds(mutant: InjectedFault, number: u64) -> bool {
     let Some((case, configured)) = sound(number) else { return false };
     fails(&case, &configured, Some(mutant)).is_some() && fails(&case, &configured, None).is_none()
 }
@@ -151,7 +151,7 @@ fn finds(mutant: Mutant, number: u64) -> bool {
 #[cfg(debug_assertions)]
 #[test]
 fn every_mutant_is_found() {
-    for mutant in Mutant::ALL {
+    for mutant in InjectedFault::ALL {
         let found = (0..CASES_A_MUTANT).into_par_iter().find_any(|number| finds(mutant, *number));
         assert!(found.is_some(), "{mutant:?} was not found in {CASES_A_MUTANT} cases");
     }

@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use wordline_kernel::{Calendar, Duration, Instant, Schedule, Seed};
 use wordline_ssd::command::RequestId;
 use wordline_ssd::config::{BufferMode, Protection};
-use wordline_ssd::device::{Contents, Mutant};
+use wordline_ssd::device::{Contents, InjectedFault};
 use wordline_ssd::map::LogicalPage;
 use wordline_ssd::map::checkpoint::{DiscardsAtCut, LowerPages, ProgramsAtCut};
 use wordline_ssd::sectors::Sectors;
 use wordline_ssd::snapshot::Agenda;
-use wordline_ssd::{Answer, BlockDevice, Command, Config, Device, Event, Operation};
+use wordline_ssd::{BlockDevice, Command, Completion, Config, Device, Event, Operation};
 
 use crate::configure::Configured;
 use crate::draw::{Case, Start, Step};
@@ -64,7 +64,7 @@ fn promises_of(config: &Config) -> Promises {
 }
 
 impl<'a> Play<'a> {
-    fn new(configured: &'a Configured, start: Start, mutant: Option<Mutant>) -> Self {
+    fn new(configured: &'a Configured, start: Start, mutant: Option<InjectedFault>) -> Self {
         let config = &configured.config;
         let parts = configured.parts();
         let mut device = Device::with(config.clone(), parts, Seed(1));
@@ -94,27 +94,27 @@ impl<'a> Play<'a> {
         self.tag += 1;
         command.tag = self.tag;
         let base = self.config().namespaces[usize::from(command.namespace)].base;
-        self.host.submits(command, base + command.sector);
+        self.host.on_submit(command, base + command.sector);
         if command.operation == Operation::Flush {
             let totals = self.device.totals();
             let known = Faults { unreadable: totals.unreadable_pages, dies: totals.failed_dies };
             self.known.insert(self.tag, known);
         }
         self.device.submit(command, &mut self.calendar);
-        self.take_answers();
+        self.take_completions();
     }
 
-    fn take_answers(&mut self) {
+    fn take_completions(&mut self) {
         let mut answers = Vec::new();
-        self.device.take_answers(&mut answers);
+        self.device.take_completions(&mut answers);
         for answer in answers {
             self.silent = 0;
             self.answered(&answer);
         }
     }
 
-    fn answered(&mut self, answer: &Answer) {
-        let found = self.device.contents().and_then(|contents| contents.take_answer(answer.command.tag));
+    fn answered(&mut self, answer: &Completion) {
+        let found = self.device.contents().and_then(|contents| contents.take_completed(answer.command.tag));
         let Self { device, host, .. } = self;
         let refuses = device.is_read_only();
         let is_lost = |sector| is_lost(device, sector);
@@ -132,11 +132,15 @@ impl<'a> Play<'a> {
             return true;
         }
         self.device.handle(event, &mut self.calendar);
-        self.take_answers();
+        self.take_completions();
         self.silent += 1;
         let now = self.calendar.now();
         let gets_on = self.silent < PATIENCE || self.device.outstanding() == 0;
-        assert!(gets_on, "nothing was answered in {PATIENCE} events\n{}", self.device.what_waits(now));
+        assert!(
+            gets_on,
+            "nothing was answered in {PATIENCE} events\n{}",
+            self.device.describe_outstanding(now)
+        );
         if let Some((events, delay)) = &mut self.cut_in {
             *events -= 1;
             if *events == 0 {
@@ -153,7 +157,11 @@ impl<'a> Play<'a> {
         while self.device.outstanding() > outstanding || !self.device.is_ready() {
             if !self.advance() {
                 let gave_up = self.device.give_up(&mut self.calendar);
-                assert!(gave_up, "no event is pending\n{}", self.device.what_waits(self.calendar.now()));
+                assert!(
+                    gave_up,
+                    "no event is pending\n{}",
+                    self.device.describe_outstanding(self.calendar.now())
+                );
             }
         }
     }
@@ -190,7 +198,7 @@ impl<'a> Play<'a> {
     fn cut(&mut self) {
         self.cut_in = None;
         let cut = self.device.power_cut(self.calendar.now());
-        assert_eq!(cut.unanswered.len(), self.host.loses_power(), "what was not answered never will be");
+        assert_eq!(cut.incomplete.len(), self.host.loses_power(), "what was not answered never will be");
         self.calendar.clear();
         self.device.recover(&mut self.calendar);
         let (loses, loses_tables, per_page) = (self.loses(), self.loses_tables(), self.config().unit.0 / 512);
@@ -339,7 +347,7 @@ impl<'a> Play<'a> {
 }
 
 /// Runs a case on its device; panics with the reason if it fails.
-pub fn play(case: &Case, configured: &Configured, mutant: Option<Mutant>) {
+pub fn play(case: &Case, configured: &Configured, mutant: Option<InjectedFault>) {
     let mut play = Play::new(configured, case.start, mutant);
     for (n, step) in case.steps.iter().enumerate() {
         play.step(step, case.depth);

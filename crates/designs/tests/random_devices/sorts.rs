@@ -6,15 +6,15 @@ use serde::{Deserialize, Serialize};
 use wordline_designs::DesignType;
 use wordline_kernel::state;
 use wordline_nand::CellMode;
-use wordline_ssd::design::{Needs, Seam, View, WriteStream};
-use wordline_ssd::policy::relocator::{Elsewhere, Leaving};
-use wordline_ssd::policy::router::Outgoing;
+use wordline_ssd::design::{ExtensionPoint, Needs, View, WriteStream};
+use wordline_ssd::policy::relocator::{MigrationTarget, RelocatedPage};
+use wordline_ssd::policy::router::HostPage;
 use wordline_ssd::{Config, Design};
 
 use crate::gathers::add_design;
 
 /// Sends one page in `every` to the stream in another mode.
-pub struct Sorts {
+pub struct RandomSorter {
     settings: File,
 }
 
@@ -39,15 +39,15 @@ impl Default for File {
     }
 }
 
-state!(Sorts { fixed { settings } });
+state!(RandomSorter { fixed { settings } });
 
-impl Sorts {
+impl RandomSorter {
     fn stream_of(&self, page: u32, pool: u8) -> u8 {
         u8::from(pool == self.settings.pool && page.is_multiple_of(self.settings.every))
     }
 }
 
-impl Design for Sorts {
+impl Design for RandomSorter {
     fn name(&self) -> &'static str {
         Self::NAME
     }
@@ -56,35 +56,43 @@ impl Design for Sorts {
         let File { pool, again, .. } = self.settings;
         let written = match again {
             None => CellMode::Slc,
-            Some(0) => CellMode::TwoBit,
+            Some(0) => CellMode::Mlc,
             Some(times) => CellMode::Reprogrammed(times),
         };
         let both = |mode| {
             let named = [("usual", CellMode::Native), ("some", mode)];
             named.map(|(name, mode)| WriteStream { mode, ..WriteStream::native(name, pool) }).to_vec()
         };
-        let answers: &[Seam] =
-            if self.settings.written { &[Seam::Stream, Seam::Relocate] } else { &[Seam::Relocate] };
+        let answers: &[ExtensionPoint] = if self.settings.written {
+            &[ExtensionPoint::Stream, ExtensionPoint::Relocate]
+        } else {
+            &[ExtensionPoint::Relocate]
+        };
         let before = (0..pool).map(|pool| WriteStream::native("usual", pool));
         let streams = if self.settings.written { before.chain(both(written)).collect() } else { Vec::new() };
         Needs { streams, collector_streams: both(written.of_block()), ..Needs::of(answers) }
     }
 
-    fn stream(&mut self, written: &Outgoing<'_>, pool: u8, _: &mut View<'_>) -> u8 {
+    fn stream(&mut self, written: &HostPage<'_>, pool: u8, _: &mut View<'_>) -> u8 {
         self.stream_of(written.logical, pool)
     }
 
-    fn relocate(&mut self, page: &Leaving, pool: u8, _: &mut View<'_>) -> u8 {
+    fn relocate(&mut self, page: &RelocatedPage, pool: u8, _: &mut View<'_>) -> u8 {
         self.stream_of(page.logical, pool)
     }
 
-    fn moves_to(&mut self, page: &Leaving, pool: u8, _: &mut View<'_>) -> Option<Elsewhere> {
+    fn migration_target(
+        &mut self,
+        page: &RelocatedPage,
+        pool: u8,
+        _: &mut View<'_>,
+    ) -> Option<MigrationTarget> {
         let leaves = self.settings.moves > 0 && (page.logical / 2).is_multiple_of(self.settings.moves);
-        leaves.then(|| Elsewhere { pool: 1 - pool, stream: 0 })
+        leaves.then(|| MigrationTarget { pool: 1 - pool, stream: 0 })
     }
 }
 
-impl DesignType for Sorts {
+impl DesignType for RandomSorter {
     const NAME: &'static str = "sorts";
     const DESCRIPTION: &'static str = "Some pages go to blocks in another mode.";
 

@@ -33,7 +33,7 @@ impl Rig {
                 Some(event) => self.device.handle(event, &mut self.calendar),
                 None => assert!(self.device.give_up(&mut self.calendar), "commands are outstanding for ever"),
             }
-            self.device.take_answers(&mut Vec::new());
+            self.device.take_completions(&mut Vec::new());
         }
     }
 

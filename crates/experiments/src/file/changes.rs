@@ -7,7 +7,7 @@ use toml::Spanned;
 
 use crate::experiment::Experiment;
 use crate::experiment::Kind;
-use crate::file::wrong::Wrong;
+use crate::file::errors::ErrorCollector;
 use crate::judge::class::Class;
 use crate::judge::expect::Expect;
 use crate::options::Options;
@@ -25,7 +25,7 @@ pub(crate) fn check(
     changes: &Changes,
     rows: &[(usize, &Expect)],
     kind: &Kind,
-    wrong: &mut Wrong<'_>,
+    wrong: &mut ErrorCollector<'_>,
 ) {
     let paper = id.split('/').next().unwrap_or_default();
     let is_model = matches!(kind, Kind::Sweep(_) | Kind::Nand(_) | Kind::Cells(_));
@@ -41,13 +41,14 @@ pub(crate) fn check(
         // A value derived here is not the paper's: any change may show why it is missed.
         let until = expect.explained_until.as_ref().filter(|_| expect.class() != Class::ClosedForm);
         let change = until.and_then(|until| changes.iter().find(|(name, _)| name.get_ref() == until));
-        if let Some(broken) = change.and_then(|(_, keys)| printed::broken_by(paper, keys)) {
-            let found = format!("a change of what the paper prints: {}, {}", broken.what, broken.source);
+        if let Some(broken) = change.and_then(|(_, keys)| printed::printed_parameter_changed_by(paper, keys))
+        {
+            let found = format!("a change of a printed parameter: {}, {}", broken.what, broken.source);
             wrong.add(*at, key, found, "a change that keeps all printed parameters, or none");
         }
         match expect.change() {
             Some(_) if !is_model || !expect.is_judged() => {
-                let wanted = "none: nothing is compared that a change of the model can move";
+                let wanted = "none: the row does not depend on the model";
                 wrong.add(*at, key, format!("a change for `{}`", expect.what), wanted);
             }
             Some(name) if !changes.keys().any(|known| known.get_ref() == name) => {
@@ -112,7 +113,7 @@ mod tests {
     use std::sync::atomic::AtomicBool;
 
     use crate::{Expect, Experiment, Kind, Lab, Library, Options, Row, Verdict, run, run_changed};
-    use wordline_lab::sweep::Conduct;
+    use wordline_lab::sweep::SweepOptions;
 
     /// Experiments whose rows are always checked against their changes: each takes less than a second.
     const CHEAP: [&str; 7] = [
@@ -130,7 +131,7 @@ mod tests {
     /// experiments that run on nothing else.
     fn rows_of(experiment: &Experiment, expect: &Expect, lab: &Lab, changed: bool) -> Option<Vec<Row>> {
         let stop = AtomicBool::new(false);
-        let conduct = Conduct { threads: 0, stop: &stop, progress: &|_, _| () };
+        let conduct = SweepOptions { threads: 0, stop: &stop, progress: &|_, _| () };
         let rows = |(quick, traces): (bool, Option<&PathBuf>)| {
             let options = Options { quick, traces: traces.cloned(), seeds: 1, ..Options::default() };
             let alone = || Experiment {

@@ -4,8 +4,8 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use crate::experiment::Kind;
-use crate::file::wrong::Wrong;
-use crate::judge::expect::{Band, Direction, Expect, Mean, Reason, Wanted};
+use crate::file::errors::ErrorCollector;
+use crate::judge::expect::{Band, Direction, Expect, ExpectedValue, Mean, Reason};
 use crate::models::Model;
 use crate::sweep::axes::{self, Axis, check_along};
 
@@ -61,7 +61,7 @@ const ONE_OF: &str =
     "exactly one of `value`, `model`, `direction`, `text`, `shown` (a `value` may stand beside `shown`)";
 
 /// Checks the keys of the baseline point: at most one of them, and one if the mean is over columns.
-fn check_compared(file: &ExpectFile, at: usize, wrong: &mut Wrong<'_>) {
+fn check_compared(file: &ExpectFile, at: usize, wrong: &mut ErrorCollector<'_>) {
     let compared = [("over", &file.over), ("per", &file.per), ("beyond", &file.beyond)];
     let given: Vec<&str> = compared.iter().filter(|(_, at)| !at.is_empty()).map(|(name, _)| *name).collect();
     if let [first, second, ..] = given[..] {
@@ -77,7 +77,7 @@ pub(crate) fn check_expect(
     entry: Spanned<ExpectFile>,
     kind: &Kind,
     claims: &[String],
-    wrong: &mut Wrong<'_>,
+    wrong: &mut ErrorCollector<'_>,
 ) -> Option<Expect> {
     let (at, file, axes) = (entry.span().start, entry.into_inner(), &*kind.axes());
     check_claim(file.claim.as_deref(), at, "expect.claim", claims, wrong);
@@ -141,12 +141,12 @@ pub(crate) fn check_expect(
 }
 
 /// Rejects columns that a run does not have.
-fn check_columns(file: &ExpectFile, kind: &Kind, at: usize, wrong: &mut Wrong<'_>) {
-    if let Some(wanted) = kind.astray(&file.column, file.text.is_some()) {
+fn check_columns(file: &ExpectFile, kind: &Kind, at: usize, wrong: &mut ErrorCollector<'_>) {
+    if let Some(wanted) = kind.unknown_column(&file.column, file.text.is_some()) {
         wrong.add(at, "expect.column", format!("`{}`", file.column), wanted);
     }
     if let Some((other, wanted)) =
-        file.part_of.as_ref().and_then(|other| Some((other, kind.astray(other, false)?)))
+        file.part_of.as_ref().and_then(|other| Some((other, kind.unknown_column(other, false)?)))
     {
         wrong.add(at, "expect.part_of", format!("`{other}`"), wanted);
     }
@@ -156,9 +156,9 @@ fn check_columns(file: &ExpectFile, kind: &Kind, at: usize, wrong: &mut Wrong<'_
 }
 
 /// Rejects weights and correlations with columns that a run does not have, or that have no effect.
-fn check_other_columns(file: &ExpectFile, kind: &Kind, at: usize, wrong: &mut Wrong<'_>) {
+fn check_other_columns(file: &ExpectFile, kind: &Kind, at: usize, wrong: &mut ErrorCollector<'_>) {
     if let Some(column) = &file.weight {
-        if let Some(wanted) = kind.astray(column, false) {
+        if let Some(wanted) = kind.unknown_column(column, false) {
             wrong.add(at, "expect.weight", format!("`{column}`"), wanted);
         }
         if file.mean != Some(Mean::Values) {
@@ -171,7 +171,7 @@ fn check_other_columns(file: &ExpectFile, kind: &Kind, at: usize, wrong: &mut Wr
         }
     }
     if let Some(Direction::Correlated { with, above }) = &file.direction {
-        if let Some(wanted) = kind.astray(with, false) {
+        if let Some(wanted) = kind.unknown_column(with, false) {
             wrong.add(at, "expect.direction.correlated.with", format!("`{with}`"), wanted);
         }
         if !(-1.0..1.0).contains(above) {
@@ -184,12 +184,12 @@ fn check_other_columns(file: &ExpectFile, kind: &Kind, at: usize, wrong: &mut Wr
 }
 
 /// Rejects reasons that do not select their points.
-fn check_reasons(file: &ExpectFile, at: usize, axes: &[Axis], wrong: &mut Wrong<'_>) {
+fn check_reasons(file: &ExpectFile, at: usize, axes: &[Axis], wrong: &mut ErrorCollector<'_>) {
     let all = [("explained", &file.explained), ("contradicted", &file.contradicted)];
     for (key, reason) in all.iter().flat_map(|(key, all)| all.iter().map(move |reason| (key, reason))) {
         let key = format!("expect.{key}");
         if file.shown || file.text.is_some() {
-            wrong.add(at, &key, "a reason beside what is not compared by numbers", "none, or a `note`");
+            wrong.add(at, &key, "a reason for a row that is not compared by numbers", "none, or a `note`");
         }
         if reason.because.trim().is_empty() {
             wrong.add(at, &format!("{key}.because"), "nothing", "the reason");
@@ -219,7 +219,7 @@ fn check_points(
     file: &ExpectFile,
     at: usize,
     axes: &[Axis],
-    wrong: &mut Wrong<'_>,
+    wrong: &mut ErrorCollector<'_>,
 ) {
     for axis in axes.iter().filter(|axis| axis.values.len() > 1) {
         let picked = file.at.get(&axis.key);
@@ -251,18 +251,23 @@ fn any_of(value: &toml::Value) -> &[toml::Value] {
     value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice)
 }
 
-fn check_wanted(file: &ExpectFile, at: usize, axes: &[Axis], wrong: &mut Wrong<'_>) -> Option<Wanted> {
+fn check_wanted(
+    file: &ExpectFile,
+    at: usize,
+    axes: &[Axis],
+    wrong: &mut ErrorCollector<'_>,
+) -> Option<ExpectedValue> {
     let band = check_band(file, at, wrong);
     let ExpectFile { value, model, direction, text, shown, .. } = file;
     match (value, model, direction, text, shown, band) {
-        (Some(value), None, None, None, false, Some(band)) => Some(Wanted::Number(*value, band)),
-        (None, Some(model), None, None, false, Some(band)) => Some(Wanted::Model(model.clone(), band)),
+        (Some(value), None, None, None, false, Some(band)) => Some(ExpectedValue::Number(*value, band)),
+        (None, Some(model), None, None, false, Some(band)) => Some(ExpectedValue::Model(model.clone(), band)),
         (None, None, Some(direction), None, false, None) => {
             check_direction(direction, file, at, axes, wrong);
-            Some(Wanted::Direction(direction.clone()))
+            Some(ExpectedValue::Direction(direction.clone()))
         }
-        (None, None, None, Some(text), false, None) => Some(Wanted::Text(text.clone())),
-        (value, None, None, None, true, None) => Some(Wanted::Shown(*value)),
+        (None, None, None, Some(text), false, None) => Some(ExpectedValue::Text(text.clone())),
+        (value, None, None, None, true, None) => Some(ExpectedValue::Shown(*value)),
         (None, None, Some(_), None, false, Some(_)) => {
             wrong.add(at, "expect.direction", "a direction with a band", "a direction alone: it has no band");
             None
@@ -289,7 +294,7 @@ pub(crate) fn check_claim(
     at: usize,
     key: &str,
     claims: &[String],
-    wrong: &mut Wrong<'_>,
+    wrong: &mut ErrorCollector<'_>,
 ) {
     if let Some(claim) = claim.filter(|claim| !claims.iter().any(|known| known == claim)) {
         wrong.add(
@@ -301,7 +306,7 @@ pub(crate) fn check_claim(
     }
 }
 
-fn check_place(place: &toml::Table, label: &str, at: usize, axes: &[Axis], wrong: &mut Wrong<'_>) {
+fn check_place(place: &toml::Table, label: &str, at: usize, axes: &[Axis], wrong: &mut ErrorCollector<'_>) {
     for (key, value) in place {
         let label = format!("{label}.{key}");
         let Some(axis) = axes.iter().find(|axis| axis.key == *key) else {
@@ -317,7 +322,7 @@ fn check_place(place: &toml::Table, label: &str, at: usize, axes: &[Axis], wrong
 }
 
 /// Returns the band; checks that its derivation is given and that it contains the source's own value.
-fn check_band(file: &ExpectFile, at: usize, wrong: &mut Wrong<'_>) -> Option<Band> {
+fn check_band(file: &ExpectFile, at: usize, wrong: &mut ErrorCollector<'_>) -> Option<Band> {
     let band = read_band(file, at, wrong);
     match (band, file.derivation.trim().is_empty()) {
         (Some(_), true) => {
@@ -339,7 +344,7 @@ fn check_band(file: &ExpectFile, at: usize, wrong: &mut Wrong<'_>) -> Option<Ban
     band
 }
 
-fn read_band(file: &ExpectFile, at: usize, wrong: &mut Wrong<'_>) -> Option<Band> {
+fn read_band(file: &ExpectFile, at: usize, wrong: &mut ErrorCollector<'_>) -> Option<Band> {
     let wants_band = (file.value.is_some() && !file.shown) || file.model.is_some();
     match (&file.within, file.between) {
         (Some(within), None) => match within.parse() {
@@ -365,7 +370,7 @@ fn check_direction(
     file: &ExpectFile,
     at: usize,
     axes: &[Axis],
-    wrong: &mut Wrong<'_>,
+    wrong: &mut ErrorCollector<'_>,
 ) {
     match direction {
         Direction::Rising { along } | Direction::Falling { along } => {
@@ -373,7 +378,7 @@ fn check_direction(
                 wrong.add(at, "expect.direction.along", found, wanted);
             }
             for axis in axes.iter().filter(|axis| axis.key != *along && !file.at.contains_key(&axis.key)) {
-                let wanted = "a value of every varied key but the one along which the direction goes";
+                let wanted = "a value of every varied key except the one of the direction";
                 wrong.add(at, "expect.at", format!("none of `{}`", axis.key), wanted);
             }
         }

@@ -28,18 +28,18 @@ pub(crate) struct Like {
 impl Like {
     /// Returns the other experiment's sweep with these values.
     pub(crate) fn apply(&self, sweep: Sweep) -> Result<Sweep, Complaint> {
-        over(Layer { vary: &self.vary, quick: &self.quick }, sweep)
+        override_axes(Layer { vary: &self.vary, quick: &self.quick }, sweep)
     }
 }
 
 /// Resolves what the values of a sweep inherit.
-pub(crate) fn settled(sweep: Sweep) -> Result<Sweep, Complaint> {
-    over(Layer { vary: &[], quick: &[] }, sweep)
+pub(crate) fn resolve_inherited(sweep: Sweep) -> Result<Sweep, Complaint> {
+    override_axes(Layer { vary: &[], quick: &[] }, sweep)
 }
 
 /// Overrides varied keys of a sweep.
-fn over(layer: Layer<'_>, mut sweep: Sweep) -> Result<Sweep, Complaint> {
-    let (vary, quick) = settle(&[layer, Layer::of(&sweep)])?;
+fn override_axes(layer: Layer<'_>, mut sweep: Sweep) -> Result<Sweep, Complaint> {
+    let (vary, quick) = merge_layers(&[layer, Layer::of(&sweep)])?;
     sweep.vary = vary;
     if let Some(scaled) = &mut sweep.quick {
         scaled.vary = quick;
@@ -64,7 +64,7 @@ impl<'a> Layer<'a> {
 }
 
 /// Merges the varied keys of layers, of which the first takes precedence, and those of the scaled-down sweep.
-fn settle(layers: &[Layer<'_>]) -> Result<(Vec<Axis>, Vec<Axis>), Complaint> {
+fn merge_layers(layers: &[Layer<'_>]) -> Result<(Vec<Axis>, Vec<Axis>), Complaint> {
     check(layers)?;
     let mut keys: Vec<&str> = Vec::new();
     for axis in layers.iter().rev().flat_map(|layer| layer.vary) {
@@ -79,14 +79,14 @@ fn settle(layers: &[Layer<'_>]) -> Result<(Vec<Axis>, Vec<Axis>), Complaint> {
             layers.iter().filter_map(|layer| of(layer.vary).map(|at| &layer.vary[at])).collect();
         let scaled: Vec<&Axis> =
             layers.iter().filter_map(|layer| of(layer.quick).map(|at| &layer.quick[at])).collect();
-        vary.push(chosen(key, &whole[0].values, &whole)?);
+        vary.push(axis_of_values(key, &whole[0].values, &whole)?);
         // A layer that overrides values overrides them for the scaled-down sweep, too, unless it gives those
         // separately.
         let first = layers.iter().find(|layer| of(layer.vary).is_some() || of(layer.quick).is_some());
         let values = first.and_then(|layer| of(layer.quick).map(|at| &layer.quick[at].values));
         if !scaled.is_empty() {
             let all: Vec<&Axis> = scaled.iter().chain(&whole).copied().collect();
-            quick.push(chosen(key, values.unwrap_or(&whole[0].values), &all)?);
+            quick.push(axis_of_values(key, values.unwrap_or(&whole[0].values), &all)?);
         }
     }
     // A key that only the scaled-down sweep has is kept, so that it is reported later.
@@ -110,7 +110,8 @@ fn check(layers: &[Layer<'_>]) -> Result<(), Complaint> {
             others().flat_map(|(_, layer)| layer.axes()).any(|axis| axis.sets.contains_key(name))
         };
         let wrong = |axis: &Axis| {
-            axis.spare(is_liked).or_else(|| axis.unset(|name| is_like(name) || elsewhere(name)))
+            axis.unknown_value(is_liked)
+                .or_else(|| axis.value_without_settings(|name| is_like(name) || elsewhere(name)))
         };
         if let Some(complaint) = layer.axes().find_map(wrong) {
             return Err(complaint);
@@ -125,19 +126,19 @@ fn like(keys: &toml::Value) -> Option<&str> {
 }
 
 /// Returns the axis of some values, each with the settings of the first of `axes` that has any.
-fn chosen(key: &str, values: &[toml::Value], axes: &[&Axis]) -> Result<Axis, Complaint> {
+fn axis_of_values(key: &str, values: &[toml::Value], axes: &[&Axis]) -> Result<Axis, Complaint> {
     let mut sets = toml::Table::new();
     for name in values.iter().filter_map(toml::Value::as_str) {
         if axes.iter().any(|axis| axis.sets.contains_key(name)) {
-            sets.insert(name.to_owned(), flat(name, axes, 0)?.into());
+            sets.insert(name.to_owned(), inherited_settings(name, axes, 0)?.into());
         }
     }
     Ok(Axis { key: key.to_owned(), values: values.to_vec(), sets })
 }
 
 /// Settings of a value, including inherited ones.
-fn flat(name: &str, axes: &[&Axis], depth: usize) -> Result<toml::Table, Complaint> {
-    let wanted = || "another value, that sets something and is not like this one".to_owned();
+fn inherited_settings(name: &str, axes: &[&Axis], depth: usize) -> Result<toml::Table, Complaint> {
+    let wanted = || "another value that sets something and does not inherit from this one".to_owned();
     let keys = axes.iter().find_map(|axis| axis.sets.get(name)).and_then(toml::Value::as_table);
     let Some(keys) = keys.filter(|_| depth < axes.iter().map(|axis| axis.sets.len()).sum()) else {
         return Err(("sets.like", format!("`{name}`"), wanted()));
@@ -145,7 +146,7 @@ fn flat(name: &str, axes: &[&Axis], depth: usize) -> Result<toml::Table, Complai
     let mut own = keys.clone();
     let Some(other) = own.remove(LIKE) else { return Ok(own) };
     let Some(other) = other.as_str() else { return Err(("sets.like", other.to_string(), wanted())) };
-    let mut all = flat(other, axes, depth + 1)?;
+    let mut all = inherited_settings(other, axes, depth + 1)?;
     all.extend(own);
     Ok(all)
 }
@@ -164,7 +165,7 @@ mod tests {
             "key = \"ssd\"\nvalues = [\"x\", \"y\"]\nsets.x = { a = 1, b = 1 }\nsets.y = { like = \"x\", b = 2 }",
         )];
         let quick = [axis("key = \"ssd\"\nvalues = [\"y\"]\nsets.x = { a = 3, b = 3 }")];
-        let (vary, quick) = settle(&[Layer { vary: &whole, quick: &quick }]).expect("settled");
+        let (vary, quick) = merge_layers(&[Layer { vary: &whole, quick: &quick }]).expect("settled");
         assert_eq!(vary[0].sets["y"].to_string(), "{ a = 1, b = 2 }");
         assert_eq!(
             quick[0].sets["y"].to_string(),
@@ -184,7 +185,7 @@ mod tests {
             [axis("key = \"ssd\"\nvalues = [\"x\"]\nsets.x = { a = 0 }"), axis("key = \"n\"\nvalues = [1]")];
         let own = [axis("key = \"ssd\"\nvalues = [\"x\", \"z\"]\nsets.z = { like = \"x\", c = 3 }")];
         let layers = [Layer { vary: &own, quick: &[] }, Layer { vary: &base, quick: &small }];
-        let (vary, quick) = settle(&layers).expect("settled");
+        let (vary, quick) = merge_layers(&layers).expect("settled");
         assert_eq!((vary[0].values.len(), vary[1].values.len()), (2, 2));
         assert_eq!((quick[0].values.len(), quick[1].values.len()), (2, 1));
         assert_eq!(vary[0].sets["z"].to_string(), "{ a = 1, c = 3 }");
@@ -199,7 +200,7 @@ mod tests {
             ("values = [\"x\"]\nsets.x = { a = 3 }\nsets.y = { a = 4 }", "`y`"),
         ] {
             let quick = [axis(&format!("key = \"ssd\"\n{quick}"))];
-            let wrong = settle(&[Layer { vary: &whole, quick: &quick }]).expect_err("refused");
+            let wrong = merge_layers(&[Layer { vary: &whole, quick: &quick }]).expect_err("refused");
             assert_eq!((wrong.0, wrong.1.as_str()), ("sets", found));
         }
     }
@@ -211,7 +212,10 @@ mod tests {
             "sets.x = { like = \"z\" }\nsets.y = { a = 1 }",
         ] {
             let axes = [axis(&format!("key = \"ssd\"\nvalues = [\"x\", \"y\"]\n{sets}"))];
-            assert_eq!(settle(&[Layer { vary: &axes, quick: &[] }]).expect_err("refused").0, "sets.like");
+            assert_eq!(
+                merge_layers(&[Layer { vary: &axes, quick: &[] }]).expect_err("refused").0,
+                "sets.like"
+            );
         }
     }
 }

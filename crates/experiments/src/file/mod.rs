@@ -1,9 +1,9 @@
 //! The file of an experiment: its raw form, and the check that turns it into an [`Experiment`].
 
 mod changes;
+pub(crate) mod errors;
 mod expect;
 mod like;
-pub(crate) mod wrong;
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use crate::cells::CellsSweep;
 use crate::embedded::text_of;
 use crate::experiment::{Experiment, Kind};
 use crate::judge::expect::{Band, Expect};
-use crate::known::Known;
+use crate::known::KnownOutside;
 use crate::map::MapFile;
 use crate::nand::NandSweep;
 use crate::show::chart::ChartFile;
@@ -23,12 +23,12 @@ use crate::sweep::Sweep;
 use crate::sweep::axes::Axis;
 use crate::write_sizes::Volumes;
 use changes::Changes;
+use errors::ErrorCollector;
 use expect::{ExpectFile, check_claim, check_expect};
-use like::{Like, settled};
+use like::{Like, resolve_inherited};
 use wordline_lab::devices::Registry;
 use wordline_lab::error::{Error, Result};
 use wordline_lab::words::{found_and_wanted, key_at};
-use wrong::Wrong;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -95,7 +95,7 @@ impl Experiment {
         text: &str,
         folder: Option<&Path>,
     ) -> Result<Self> {
-        let mut wrong = Wrong { registry, path, folder, text, all: Complaints::default() };
+        let mut wrong = ErrorCollector { registry, path, folder, text, all: Complaints::default() };
         let file: ExperimentFile = match toml::from_str(text) {
             Ok(file) => file,
             Err(error) => {
@@ -138,7 +138,7 @@ impl Experiment {
         }
         let charts = file.chart.into_iter().map(Spanned::into_inner).collect();
         let (title, source, left_open, path) = (file.title, file.source, file.left_open, path.to_owned());
-        let (id, text, known) = (id.to_owned(), text.to_owned(), Known::default());
+        let (id, text, known) = (id.to_owned(), text.to_owned(), KnownOutside::default());
         let experiment = Self {
             id,
             path,
@@ -154,7 +154,7 @@ impl Experiment {
             maps,
             known,
         };
-        wrong.all.or_ok(experiment).map_err(Error::Config)
+        wrong.all.into_result(experiment).map_err(Error::Config)
     }
 }
 
@@ -170,7 +170,7 @@ fn is_claim(text: &str) -> bool {
         && number.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-fn check_kind(kind: KindFile, at: usize, claims: &[String], wrong: &mut Wrong<'_>) -> Option<Kind> {
+fn check_kind(kind: KindFile, at: usize, claims: &[String], wrong: &mut ErrorCollector<'_>) -> Option<Kind> {
     let kind = match kind {
         KindFile::TraceStatistics { paper, claim, within, derivation } => {
             check_claim(claim.as_deref(), at, "kind.trace-statistics.claim", claims, wrong);
@@ -190,7 +190,7 @@ fn check_kind(kind: KindFile, at: usize, claims: &[String], wrong: &mut Wrong<'_
             }
             Kind::WriteSizes(volumes)
         }
-        KindFile::Sweep(sweep) => check_sweep("kind.sweep", settled(*sweep), at, wrong)?,
+        KindFile::Sweep(sweep) => check_sweep("kind.sweep", resolve_inherited(*sweep), at, wrong)?,
         KindFile::Like(like) => {
             let other = other_sweep(&like.experiment, at, wrong)?;
             check_sweep("kind.like", like.apply(other), at, wrong)?
@@ -209,11 +209,11 @@ fn check_kind(kind: KindFile, at: usize, claims: &[String], wrong: &mut Wrong<'_
 }
 
 /// Longest chain of experiments based on one another. Chosen: more than any reader wants to follow.
-const MOST_LAYERS: usize = 4;
+const MAX_LAYERS: usize = 4;
 
 /// Returns the sweep of another experiment.
-fn other_sweep(id: &str, at: usize, wrong: &mut Wrong<'_>) -> Option<Sweep> {
-    let sweep = sweep_of(id, wrong.folder, MOST_LAYERS);
+fn other_sweep(id: &str, at: usize, wrong: &mut ErrorCollector<'_>) -> Option<Sweep> {
+    let sweep = sweep_of(id, wrong.folder, MAX_LAYERS);
     if sweep.is_none() {
         wrong.add(at, "kind.like.experiment", format!("`{id}`"), "an experiment that sweeps over devices");
     }
@@ -223,7 +223,7 @@ fn other_sweep(id: &str, at: usize, wrong: &mut Wrong<'_>) -> Option<Sweep> {
 fn sweep_of(id: &str, folder: Option<&Path>, layers: usize) -> Option<Sweep> {
     let file: ExperimentFile = toml::from_str(&text_of(id, folder)?).ok()?;
     match file.kind.into_inner() {
-        KindFile::Sweep(sweep) => settled(*sweep).ok(),
+        KindFile::Sweep(sweep) => resolve_inherited(*sweep).ok(),
         KindFile::Like(like) if layers > 0 => {
             like.apply(sweep_of(&like.experiment, folder, layers - 1)?).ok()
         }
@@ -235,7 +235,7 @@ fn check_sweep(
     kind: &str,
     sweep: std::result::Result<Sweep, (&'static str, String, String)>,
     at: usize,
-    wrong: &mut Wrong<'_>,
+    wrong: &mut ErrorCollector<'_>,
 ) -> Option<Kind> {
     let sweep = match sweep {
         Ok(sweep) => Sweep { registry: wrong.registry.clone(), place: "kind.sweep.", ..sweep },
@@ -252,7 +252,7 @@ fn check_sweep(
     Some(Kind::Sweep(Box::new(sweep)))
 }
 
-fn check_axes(kind: &str, axes: &[Axis], quick: &[Axis], at: usize, wrong: &mut Wrong<'_>) {
+fn check_axes(kind: &str, axes: &[Axis], quick: &[Axis], at: usize, wrong: &mut ErrorCollector<'_>) {
     for (key, found, wanted) in axes.iter().filter_map(Axis::complaint) {
         wrong.add(at, &format!("{kind}.vary.{key}"), found, wanted);
     }

@@ -12,14 +12,14 @@ use wordline_lab::error::{Error, Result};
 use wordline_lab::summary::Summary;
 
 /// A name that leads to nothing, or to a value of another kind.
-struct Astray {
+struct UnknownColumn {
     /// Name or value found, and at which part of the name.
     found: String,
     /// Valid names or values instead.
     wanted: String,
 }
 
-impl Astray {
+impl UnknownColumn {
     fn of(self, path: &str) -> Error {
         let Self { found, wanted } = self;
         Error::Argument { what: format!("column {path} of the summary"), found, wanted }
@@ -27,13 +27,13 @@ impl Astray {
 }
 
 type Step<'a> = std::result::Result<&'a Json, String>;
-type Walk<'a> = std::result::Result<&'a Json, Astray>;
+type Walk<'a> = std::result::Result<&'a Json, UnknownColumn>;
 
 /// Resolves a name. `step` takes one key of it, or returns the valid ones.
 fn walk<'a>(whole: &'a Json, path: &str, step: impl Fn(&'a Json, &str) -> Step<'a>) -> Walk<'a> {
     let (mut inside, mut end) = (whole, 0);
     for key in path.split('.') {
-        inside = step(inside, key).map_err(|there_is| Astray {
+        inside = step(inside, key).map_err(|there_is| UnknownColumn {
             found: format!("nothing at `{}`", &path[..end + key.len()]),
             wanted: if end == 0 { there_is } else { format!("after `{}` {there_is}", &path[..end]) },
         })?;
@@ -80,14 +80,14 @@ fn value<'a>(values: &'a Json, path: &str) -> Walk<'a> {
 }
 
 /// Error for a value of the wrong kind.
-fn other(path: &str, found: &Json, wanted: &str) -> Astray {
+fn other(path: &str, found: &Json, wanted: &str) -> UnknownColumn {
     let (found, wanted) = match found {
         Json::Array(_) | Json::Object(_) => {
             (format!("several values at `{path}`"), format!("{wanted}: after `{path}.` {}", parts(found, "")))
         }
         single => (single.to_string(), wanted.to_owned()),
     };
-    Astray { found, wanted }
+    UnknownColumn { found, wanted }
 }
 
 /// Returns the value that a name leads to, if there is one.
@@ -108,7 +108,7 @@ pub(crate) fn text<'a>(values: &'a Json, path: &str) -> Result<&'a str> {
 }
 
 /// Returns the valid names instead of one that is not a number in `measured`, or not a text if `is_text`.
-pub(crate) fn astray(measured: &impl Serialize, path: &str, is_text: bool) -> Option<String> {
+pub(crate) fn unknown_column(measured: &impl Serialize, path: &str, is_text: bool) -> Option<String> {
     let measured = serde_json::to_value(measured).expect("its keys are text");
     let wanted = if is_text { "a text" } else { "a number" };
     match value(&measured, path) {
@@ -121,7 +121,7 @@ pub(crate) fn astray(measured: &impl Serialize, path: &str, is_text: bool) -> Op
 
 /// Returns the valid names instead of one that is not a number in a device's summary. Any index, and any name
 /// if items have names, leads into a list: only the run determines its items.
-pub(crate) fn astray_in_summary(registry: &Registry, path: &str) -> Option<String> {
+pub(crate) fn unknown_summary_column(registry: &Registry, path: &str) -> Option<String> {
     if registry.metrics().any(|metric| metric.name == path) {
         return None;
     }
@@ -197,7 +197,7 @@ mod tests {
             ("channel_utilisation.1", 0.2),
         ] {
             assert_eq!(number(&measured(), path).expect(path), wanted, "{path}");
-            assert_eq!(astray(&measured(), path, false), None, "{path}");
+            assert_eq!(unknown_column(&measured(), path, false), None, "{path}");
         }
         assert_eq!(text(&measured(), "pools.1.part").expect("a text"), "b");
     }
@@ -227,7 +227,7 @@ mod tests {
             let error = number(&measured(), path).expect_err(path).to_string();
             assert!(error.starts_with(&format!("column {path} of the summary: ")), "{error}");
             assert!(error.contains(wanted), "{error}");
-            assert!(astray(&measured(), path, false).is_some(), "{path}");
+            assert!(unknown_column(&measured(), path, false).is_some(), "{path}");
         }
     }
 
@@ -244,7 +244,7 @@ mod tests {
             "wear.dies.5.bad_blocks",
             "die_utilisation.5",
         ] {
-            assert_eq!(astray_in_summary(&Registry::default(), path), None, "{path}");
+            assert_eq!(unknown_summary_column(&Registry::default(), path), None, "{path}");
         }
         for (path, wanted) in [
             (
@@ -260,7 +260,7 @@ mod tests {
             ("die_utilisation.mean", "after `die_utilisation.` the number of an item, from 0"),
             ("waf", "one of buffer, channel_utilisation"),
         ] {
-            let found = astray_in_summary(&Registry::default(), path).expect(path);
+            let found = unknown_summary_column(&Registry::default(), path).expect(path);
             assert!(found.starts_with(wanted), "{found}");
         }
     }

@@ -9,14 +9,14 @@ use crate::judge::class::Class;
 use crate::judge::outcome::{Row, Verdict};
 
 /// Lists counts with their words, without zeros.
-pub(crate) fn listed(counts: &[(usize, &str)]) -> String {
+pub(crate) fn list_counts(counts: &[(usize, &str)]) -> String {
     let there = counts.iter().filter(|(count, _)| *count > 0);
     there.map(|(count, words)| format!("{count} {words}")).collect::<Vec<_>>().join(", ")
 }
 
 /// Verdict counts of the rows of a class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Stand {
+pub struct VerdictCounts {
     /// Rows that are compared with an expected value.
     pub judged: usize,
     /// In a band that spans a factor of at most [`WIDEST`](crate::judge::expect::Band::WIDEST).
@@ -33,9 +33,9 @@ pub struct Stand {
     pub unsure: usize,
 }
 
-impl Stand {
+impl VerdictCounts {
     /// Rows outside whose cause is not demonstrated.
-    pub fn unexplained(&self) -> usize {
+    pub fn without_demonstrated_cause(&self) -> usize {
         self.outside - self.explained - self.contradicted
     }
 
@@ -53,7 +53,7 @@ impl Stand {
     }
 }
 
-impl AddAssign for Stand {
+impl AddAssign for VerdictCounts {
     fn add_assign(&mut self, other: Self) {
         self.judged += other.judged;
         self.within += other.within;
@@ -65,14 +65,14 @@ impl AddAssign for Stand {
     }
 }
 
-impl fmt::Display for Stand {
+impl fmt::Display for VerdictCounts {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { judged, within, direction, outside, explained, contradicted, unsure } = *self;
         write!(out, "{judged} judged, {within} within, {direction} direction, {outside} outside")?;
-        let reasons = listed(&[
+        let reasons = list_counts(&[
             (explained, "explained"),
             (contradicted, "contradicted"),
-            (self.unexplained(), "no reason shown"),
+            (self.without_demonstrated_cause(), "no reason shown"),
             (unsure, "with a question mark"),
         ]);
         if reasons.is_empty() { Ok(()) } else { write!(out, " ({reasons})") }
@@ -83,17 +83,17 @@ impl fmt::Display for Stand {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// [`Class::Printed`].
-    pub printed: Stand,
+    pub printed: VerdictCounts,
     /// [`Class::Direction`].
-    pub directions: Stand,
+    pub directions: VerdictCounts,
     /// [`Class::ClosedForm`].
-    pub closed_forms: Stand,
+    pub closed_forms: VerdictCounts,
     /// [`Class::SecondReading`].
-    pub second_readings: Stand,
+    pub second_readings: VerdictCounts,
     /// [`Class::Identity`].
-    pub identities: Stand,
+    pub identities: VerdictCounts,
     /// [`Class::Fitted`].
-    pub fitted: Stand,
+    pub fitted: VerdictCounts,
     /// Rows that are not compared.
     pub shown: usize,
 }
@@ -112,12 +112,12 @@ impl Counts {
     }
 
     /// Counts of a class.
-    pub fn class(&self, class: Class) -> Stand {
+    pub fn class(&self, class: Class) -> VerdictCounts {
         let mut counts = *self;
         *counts.class_mut(class)
     }
 
-    fn class_mut(&mut self, class: Class) -> &mut Stand {
+    fn class_mut(&mut self, class: Class) -> &mut VerdictCounts {
         match class {
             Class::Printed => &mut self.printed,
             Class::Direction => &mut self.directions,
@@ -129,7 +129,7 @@ impl Counts {
     }
 
     /// The classes that have rows, with their counts.
-    pub fn by_class(&self) -> impl Iterator<Item = (Class, Stand)> + use<> {
+    pub fn by_class(&self) -> impl Iterator<Item = (Class, VerdictCounts)> + use<> {
         let counts = *self;
         let all = Class::ALL.into_iter().map(move |class| (class, counts.class(class)));
         all.filter(|(_, stand)| stand.judged > 0)

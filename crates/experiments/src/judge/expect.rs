@@ -8,7 +8,7 @@ use serde::Deserialize;
 use crate::judge::class::Class;
 use crate::judge::outcome::Row;
 use crate::models::Model;
-use crate::sweep::axes::lies_at;
+use crate::sweep::axes::matches_settings;
 use wordline_lab::report::three_digits;
 
 /// Largest deviation of our number from the paper's.
@@ -214,7 +214,7 @@ pub enum Mean {
 
 /// Published value that ours is compared with.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Wanted {
+pub enum ExpectedValue {
     /// A published number.
     Number(f64, Band),
     /// Value of a published formula for the device of the point.
@@ -256,7 +256,7 @@ pub struct Expect {
     /// Unit.
     pub unit: String,
     /// The published value.
-    pub wanted: Wanted,
+    pub wanted: ExpectedValue,
     /// Source of the expected value.
     pub source: String,
     /// Derivation of the band from what the source does not give; empty without a band.
@@ -298,14 +298,14 @@ pub struct Reason {
 impl Reason {
     /// Whether it is of a point.
     pub(crate) fn covers(&self, settings: &toml::Table) -> bool {
-        lies_at(settings, &self.at)
+        matches_settings(settings, &self.at)
     }
 }
 
 impl Expect {
     /// Whether it is compared with anything that a change of the model can move.
     pub(crate) fn is_judged(&self) -> bool {
-        !matches!(self.wanted, Wanted::Shown(_)) && self.class().is_judged()
+        !matches!(self.wanted, ExpectedValue::Shown(_)) && self.class().is_judged()
     }
 
     /// The kind of value that its rows are compared with.
@@ -314,8 +314,8 @@ impl Expect {
             _ if self.own_input => Class::Fitted,
             _ if self.identity => Class::Identity,
             _ if self.second_reading.is_some() => Class::SecondReading,
-            Wanted::Direction(_) => Class::Direction,
-            Wanted::Model(..) => Class::ClosedForm,
+            ExpectedValue::Direction(_) => Class::Direction,
+            ExpectedValue::Model(..) => Class::ClosedForm,
             _ if self.own_expectation => Class::ClosedForm,
             _ => Class::Printed,
         }
@@ -330,10 +330,10 @@ impl Expect {
     pub(crate) fn needs(&self, settings: &toml::Table) -> bool {
         let lies = |at: &toml::Table| {
             let mut other = at.clone();
-            other.extend(self.aside());
-            lies_at(settings, at) || lies_at(settings, &other)
+            other.extend(self.baseline_settings());
+            matches_settings(settings, at) || matches_settings(settings, &other)
         };
-        let is_other = matches!(&self.wanted, Wanted::Direction(Direction::Above { at }) if lies(at));
+        let is_other = matches!(&self.wanted, ExpectedValue::Direction(Direction::Above { at }) if lies(at));
         lies(&self.at) || is_other
     }
 
@@ -346,14 +346,14 @@ impl Expect {
     }
 
     /// The values that the other point has instead of a point's own; none where nothing is compared with one.
-    pub(crate) fn aside(&self) -> toml::Table {
+    pub(crate) fn baseline_settings(&self) -> toml::Table {
         [&self.over, &self.per, &self.beyond].into_iter().flat_map(Clone::clone).collect()
     }
 
     /// The settings of the point that the one with `settings` is compared with, if it is another one.
     pub(crate) fn other(&self, settings: &toml::Table) -> Option<toml::Table> {
         let mut other = settings.clone();
-        other.extend(self.aside());
+        other.extend(self.baseline_settings());
         (other != *settings).then_some(other)
     }
 }

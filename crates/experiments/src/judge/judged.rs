@@ -6,7 +6,7 @@ use wordline_lab::student::Mean;
 
 /// A row before its verdict, with the result of one seed.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Judged {
+pub(crate) struct SeedRow {
     /// Fields of the row that follow from the expected value.
     pub base: Row,
     /// Numbers or text from the seed.
@@ -82,7 +82,7 @@ impl Order {
 }
 
 /// A row over all seeds.
-struct Found {
+struct RowResult {
     paper: Value,
     ours: Value,
     band: String,
@@ -96,7 +96,7 @@ struct Found {
 }
 
 /// Builds the row from the results of the seeds; at least one, all for the same expected value and points.
-pub(crate) fn row(seeds: &[&Judged]) -> Row {
+pub(crate) fn row(seeds: &[&SeedRow]) -> Row {
     let first = seeds[0];
     let found = found(seeds);
     let is_outside = found.verdict == Verdict::Outside;
@@ -110,9 +110,9 @@ pub(crate) fn row(seeds: &[&Judged]) -> Row {
     let notes: Vec<&str> =
         reasons.chain([first.base.note.as_str()]).filter(|note| !note.is_empty()).collect();
     let is_suspected = explained.is_some() && !first.is_tried;
-    let alone = |seed: &&Judged| self::found(&[*seed]).verdict;
+    let alone = |seed: &&SeedRow| self::found(&[*seed]).verdict;
     let verdicts: Vec<Verdict> = seeds.iter().map(alone).collect();
-    let numbers = |seed: &&Judged| match seed.sample {
+    let numbers = |seed: &&SeedRow| match seed.sample {
         Sample::Number { ours, .. } if ours.is_finite() => Some(ours),
         _ => None,
     };
@@ -132,7 +132,7 @@ pub(crate) fn row(seeds: &[&Judged]) -> Row {
         limits: found.limits,
         ..first.base.clone()
     };
-    if is_suspected { row.suspected() } else { row }
+    if is_suspected { row.into_suspected() } else { row }
 }
 
 /// Whether two samples are equal; two without a number are, too.
@@ -153,7 +153,7 @@ fn covering<'a>(reasons: &[&'a Vec<Reason>], missed: &[&toml::Table]) -> Option<
     (!missed.is_empty()).then_some(why)
 }
 
-fn found(seeds: &[&Judged]) -> Found {
+fn found(seeds: &[&SeedRow]) -> RowResult {
     match &seeds[0].sample {
         Sample::Number { .. } => number(seeds),
         Sample::Order(order) => ordered(order, seeds),
@@ -163,8 +163,8 @@ fn found(seeds: &[&Judged]) -> Found {
 
 /// A mean number, compared with the band of the source. A formula has a value for each seed: then the ratio
 /// is compared.
-fn number(seeds: &[&Judged]) -> Found {
-    let sample = |seed: &&Judged| match seed.sample {
+fn number(seeds: &[&SeedRow]) -> RowResult {
+    let sample = |seed: &&SeedRow| match seed.sample {
         Sample::Number { paper, band, ours } if ours.is_finite() => Some((paper, band, ours)),
         _ => None,
     };
@@ -172,7 +172,7 @@ fn number(seeds: &[&Judged]) -> Found {
     let Sample::Number { paper, band, .. } = seeds[0].sample else { unreachable!("a number by its caller") };
     let papers: Vec<f64> = samples.iter().filter_map(|(paper, ..)| *paper).collect();
     let paper = if papers.is_empty() { paper } else { Some(Mean::of(&papers).mean) };
-    let words = |ours: Value, interval, verdict, sure| Found {
+    let words = |ours: Value, interval, verdict, sure| RowResult {
         paper: paper.map_or_else(|| Value::Text(String::new()), Value::Number),
         ours,
         band: band.map(|band| band.to_string()).unwrap_or_default(),
@@ -193,8 +193,8 @@ fn number(seeds: &[&Judged]) -> Found {
             let moves = papers.iter().any(|other| *other != papers[0]);
             let quotients: Vec<f64> = ours.iter().zip(&papers).map(|(ours, paper)| ours / paper).collect();
             match band {
-                Band::Relative(_) if moves => stands(band, 1.0, Mean::of(&quotients)),
-                band => stands(band, paper, mean),
+                Band::Relative(_) if moves => verdict_on(band, 1.0, Mean::of(&quotients)),
+                band => verdict_on(band, paper, mean),
             }
         }
         _ => (Verdict::Shown, true),
@@ -203,7 +203,7 @@ fn number(seeds: &[&Judged]) -> Found {
 }
 
 /// Verdict on a mean, and whether it holds over the whole interval.
-fn stands(band: Band, paper: f64, ours: Mean) -> (Verdict, bool) {
+fn verdict_on(band: Band, paper: f64, ours: Mean) -> (Verdict, bool) {
     let ends = ours.interval();
     if band.holds(paper, ours.mean) {
         let verdict = match band.is_narrow(paper) {
@@ -219,8 +219,8 @@ fn stands(band: Band, paper: f64, ours: Mean) -> (Verdict, bool) {
 }
 
 /// Numbers in an order: each margin is the mean over seeds, paired by seed.
-fn ordered(order: &Order, seeds: &[&Judged]) -> Found {
-    let orders = valued_with_all(order, seeds);
+fn ordered(order: &Order, seeds: &[&SeedRow]) -> RowResult {
+    let orders = restricted_to_common_points(order, seeds);
     let order = &orders[0];
     let mean_at = |at: usize, of: fn(&Order, usize) -> f64| {
         Mean::of(&orders.iter().map(|order| of(order, at)).collect::<Vec<f64>>())
@@ -230,7 +230,7 @@ fn ordered(order: &Order, seeds: &[&Judged]) -> Found {
     };
     let values = means(order.values.len(), |order, at| order.values[at].1);
     let others = means(order.others.len(), |order, at| order.others[at]);
-    let words = |ours: String, verdict, sure, missed| Found {
+    let words = |ours: String, verdict, sure, missed| RowResult {
         paper: Value::Text(order.direction.to_string()),
         ours: Value::Text(ours),
         band: String::new(),
@@ -280,8 +280,8 @@ fn ordered(order: &Order, seeds: &[&Judged]) -> Found {
 }
 
 /// Orders of all seeds, restricted to points that have a value with each of them.
-fn valued_with_all(first: &Order, seeds: &[&Judged]) -> Vec<Order> {
-    let order = |seed: &&Judged| match &seed.sample {
+fn restricted_to_common_points(first: &Order, seeds: &[&SeedRow]) -> Vec<Order> {
+    let order = |seed: &&SeedRow| match &seed.sample {
         Sample::Order(order) => order.clone(),
         _ => first.clone(),
     };
@@ -319,8 +319,8 @@ fn with_half(mean: Mean) -> String {
 }
 
 /// Text: equal with every seed, or outside.
-fn text(seeds: &[&Judged]) -> Found {
-    let words = |seed: &&Judged| match &seed.sample {
+fn text(seeds: &[&SeedRow]) -> RowResult {
+    let words = |seed: &&SeedRow| match &seed.sample {
         Sample::Text { paper, ours } => (paper.clone(), ours.clone()),
         _ => unreachable!("words by their caller"),
     };
@@ -328,7 +328,7 @@ fn text(seeds: &[&Judged]) -> Found {
     let mut ours: Vec<&str> = all.iter().map(|(_, ours)| ours.as_str()).collect();
     ours.dedup();
     let holds = all.iter().all(|(paper, ours)| paper == ours);
-    Found {
+    RowResult {
         paper: Value::Text(all[0].0.clone()),
         ours: Value::Text(ours.join(" or ")),
         band: "the same".into(),

@@ -10,15 +10,15 @@ pub(crate) mod outcome;
 
 use serde_json::Value as Json;
 
-use crate::judge::expect::{Band, Direction, Expect, Mean, Reason, Wanted, place};
-use crate::judge::judged::{Judged, Order, Sample};
+use crate::judge::expect::{Band, Direction, Expect, ExpectedValue, Mean, Reason, place};
+use crate::judge::judged::{Order, Sample, SeedRow};
 use crate::judge::outcome::{Measured, Row, Value};
 use crate::sweep::Point;
-use crate::sweep::axes::lies_at;
+use crate::sweep::axes::matches_settings;
 use wordline_lab::error::{Error, Result};
 
 /// Results at a point of a sweep.
-pub(crate) struct Found<'a> {
+pub(crate) struct PointResult<'a> {
     /// Values of the varied keys.
     pub settings: toml::Table,
     /// Measured values, as JSON.
@@ -27,7 +27,7 @@ pub(crate) struct Found<'a> {
     pub point: Option<&'a Point>,
 }
 
-impl Found<'_> {
+impl PointResult<'_> {
     /// The same for the outcome.
     pub(crate) fn measured(&self) -> Measured {
         Measured { at: settings(&self.settings), values: self.values.clone() }
@@ -57,27 +57,27 @@ impl Found<'_> {
 
 /// Rows of a sweep with one seed, ordered by expected value, then by point. Points that were not run give
 /// none.
-pub(crate) fn judged(expects: &[Expect], found: &[Found], quick: bool) -> Result<Vec<Judged>> {
+pub(crate) fn judged(expects: &[Expect], found: &[PointResult], quick: bool) -> Result<Vec<SeedRow>> {
     let rows = expects.iter().map(|expect| Judge { expect, all: found, quick }.rows());
-    rows.collect::<Result<Vec<Vec<Judged>>>>().map(|rows| rows.concat())
+    rows.collect::<Result<Vec<Vec<SeedRow>>>>().map(|rows| rows.concat())
 }
 
 /// A point of a sweep and our value there, NaN if it has none.
-type Ours<'a, 'b> = (&'a Found<'b>, f64);
+type Ours<'a, 'b> = (&'a PointResult<'b>, f64);
 
 /// An expected value with the points of a run.
 struct Judge<'a, 'b> {
     expect: &'a Expect,
-    all: &'a [Found<'b>],
+    all: &'a [PointResult<'b>],
     /// Whether the run is scaled down.
     quick: bool,
 }
 
 impl<'a, 'b> Judge<'a, 'b> {
-    fn rows(&self) -> Result<Vec<Judged>> {
+    fn rows(&self) -> Result<Vec<SeedRow>> {
         let (mut rows, mut ours) = (Vec::new(), Vec::new());
-        for point in self.all.iter().filter(|point| lies_at(&point.settings, &self.expect.at)) {
-            if let Wanted::Text(paper) = &self.expect.wanted {
+        for point in self.all.iter().filter(|point| matches_settings(&point.settings, &self.expect.at)) {
+            if let ExpectedValue::Text(paper) = &self.expect.wanted {
                 rows.push(self.text_row(point, paper)?);
             } else if let Some(value) = self.value(point)? {
                 ours.push((point, value));
@@ -105,7 +105,7 @@ impl<'a, 'b> Judge<'a, 'b> {
     }
 
     /// The column of a point, or its ratio to another one; NaN if the divisor is zero.
-    fn measured(&self, point: &Found) -> Result<f64> {
+    fn measured(&self, point: &PointResult) -> Result<f64> {
         let own = point.number(&self.expect.column)?;
         let Some(whole) = &self.expect.part_of else { return Ok(own) };
         let whole = point.number(whole)?;
@@ -114,9 +114,9 @@ impl<'a, 'b> Judge<'a, 'b> {
 
     /// The value of a point: a column, or its relation to a baseline point. `None` if there is no baseline
     /// point, or it is the point itself.
-    fn value(&self, point: &Found) -> Result<Option<f64>> {
+    fn value(&self, point: &PointResult) -> Result<Option<f64>> {
         let own = self.measured(point)?;
-        if self.expect.aside().is_empty() {
+        if self.expect.baseline_settings().is_empty() {
             return Ok(Some(own));
         }
         let Some(other) = self.other(point) else { return Ok(None) };
@@ -124,7 +124,7 @@ impl<'a, 'b> Judge<'a, 'b> {
     }
 
     /// Returns the baseline of a point.
-    fn other(&self, point: &Found) -> Option<&'a Found<'b>> {
+    fn other(&self, point: &PointResult) -> Option<&'a PointResult<'b>> {
         let other = self.expect.other(&point.settings)?;
         self.all.iter().find(|found| found.settings == other)
     }
@@ -168,15 +168,15 @@ impl<'a, 'b> Judge<'a, 'b> {
     }
 
     /// Rows of values that are compared together; `group` selects them if they are not all.
-    fn judge(&self, ours: &[Ours], group: Option<&toml::Table>) -> Result<Vec<Judged>> {
+    fn judge(&self, ours: &[Ours], group: Option<&toml::Table>) -> Result<Vec<SeedRow>> {
         match &self.expect.wanted {
-            Wanted::Text(_) => Ok(Vec::new()),
-            Wanted::Direction(direction) => {
+            ExpectedValue::Text(_) => Ok(Vec::new()),
+            ExpectedValue::Direction(direction) => {
                 Ok(self.direction_row(direction, ours, group)?.into_iter().collect())
             }
-            Wanted::Number(paper, band) => self.numbers(ours, group, Some(*paper), Some(*band)),
-            Wanted::Shown(paper) => self.numbers(ours, group, *paper, None),
-            Wanted::Model(model, band) => {
+            ExpectedValue::Number(paper, band) => self.numbers(ours, group, Some(*paper), Some(*band)),
+            ExpectedValue::Shown(paper) => self.numbers(ours, group, *paper, None),
+            ExpectedValue::Model(model, band) => {
                 let row = |(point, value): &Ours| {
                     let run = point.point.ok_or_else(|| Error::Argument {
                         what: "model of an experiment".into(),
@@ -198,13 +198,13 @@ impl<'a, 'b> Judge<'a, 'b> {
         group: Option<&toml::Table>,
         paper: Option<f64>,
         band: Option<Band>,
-    ) -> Result<Vec<Judged>> {
+    ) -> Result<Vec<SeedRow>> {
         let Some(kind) = self.expect.mean else {
             let row =
                 |(point, value): &Ours| self.number_row(Some(&point.settings), &[point], paper, *value, band);
             return Ok(ours.iter().map(row).collect());
         };
-        let points: Vec<&Found> = ours.iter().map(|(point, _)| *point).collect();
+        let points: Vec<&PointResult> = ours.iter().map(|(point, _)| *point).collect();
         let mean = self.mean(kind, ours)?;
         Ok(mean.map(|mean| self.number_row(group, &points, paper, mean, band)).into_iter().collect())
     }
@@ -213,17 +213,17 @@ impl<'a, 'b> Judge<'a, 'b> {
     fn number_row(
         &self,
         at: Option<&toml::Table>,
-        points: &[&Found],
+        points: &[&PointResult],
         paper: Option<f64>,
         ours: f64,
         band: Option<Band>,
-    ) -> Judged {
+    ) -> SeedRow {
         let points = points.iter().map(|point| point.settings.clone()).collect();
         self.row(at, points, Sample::Number { paper, band, ours })
     }
 
     /// A row with the fields of the expected value and the results at `points`.
-    fn row(&self, at: Option<&toml::Table>, points: Vec<toml::Table>, sample: Sample) -> Judged {
+    fn row(&self, at: Option<&toml::Table>, points: Vec<toml::Table>, sample: Sample) -> SeedRow {
         let expect = self.expect;
         let what = match at.map(|at| place(&left_open(expect, at))).unwrap_or_default() {
             place if place.is_empty() => expect.what.clone(),
@@ -236,7 +236,7 @@ impl<'a, 'b> Judge<'a, 'b> {
                 .cloned()
                 .collect()
         };
-        Judged {
+        SeedRow {
             base: Row {
                 claim: expect.claim.clone(),
                 unit: expect.unit.clone(),
@@ -264,7 +264,7 @@ impl<'a, 'b> Judge<'a, 'b> {
         }
     }
 
-    fn text_row(&self, point: &Found, paper: &str) -> Result<Judged> {
+    fn text_row(&self, point: &PointResult, paper: &str) -> Result<SeedRow> {
         let ours = column::text(&point.values, &self.expect.column)?.to_owned();
         let sample = Sample::Text { paper: paper.to_owned(), ours };
         Ok(self.row(Some(&point.settings), vec![point.settings.clone()], sample))
@@ -276,7 +276,7 @@ impl<'a, 'b> Judge<'a, 'b> {
             return ours.iter().map(|(point, _)| point.number(with)).collect();
         }
         let Direction::Above { at } = direction else { return Ok(Vec::new()) };
-        let points = self.all.iter().filter(|point| lies_at(&point.settings, at));
+        let points = self.all.iter().filter(|point| matches_settings(&point.settings, at));
         let values = points.map(|point| self.value(point)).filter_map(Result::transpose);
         Ok(values.collect::<Result<Vec<f64>>>()?.into_iter().filter(|value| value.is_finite()).collect())
     }
@@ -288,7 +288,7 @@ impl<'a, 'b> Judge<'a, 'b> {
         direction: &Direction,
         ours: &[Ours],
         group: Option<&toml::Table>,
-    ) -> Result<Option<Judged>> {
+    ) -> Result<Option<SeedRow>> {
         let (valued, without): (Vec<Ours>, Vec<Ours>) =
             ours.iter().copied().partition(|ours| ours.1.is_finite() && has_other(direction, ours.0));
         let at = |(point, _): &Ours| place(&left_open(self.expect, &point.settings));
@@ -314,7 +314,7 @@ impl<'a, 'b> Judge<'a, 'b> {
 }
 
 /// Whether a point has the other column of a correlation, if the direction is one.
-fn has_other(direction: &Direction, point: &Found) -> bool {
+fn has_other(direction: &Direction, point: &PointResult) -> bool {
     match direction {
         Direction::Correlated { with, .. } => point.number(with).is_ok_and(f64::is_finite),
         _ => true,

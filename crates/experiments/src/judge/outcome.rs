@@ -199,7 +199,7 @@ impl Row {
 
     /// Marks the cause as not demonstrated.
     #[must_use]
-    pub(crate) fn suspected(self) -> Self {
+    pub(crate) fn into_suspected(self) -> Self {
         Self { explained: false, note: format!("Suspected, and not shown: {}", self.note), ..self }
     }
 

@@ -3,12 +3,12 @@
 mod bisect;
 mod block_map;
 mod bounds;
-mod failing;
+mod faults;
 mod hot_cold;
 mod map_cache;
-mod waits;
+mod read_waits;
 #[cfg(test)]
-mod zipf_cleaning;
+mod zipf_gc;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -48,12 +48,12 @@ pub enum Model {
     /// Upper bound on page writes per second by buses and arrays: `bounds::writes`.
     WriteBound {},
     /// Latency percentile of reads in microseconds, at a die that programs and erases as often as in the run:
-    /// `waits::Meeting::quantile`.
+    /// `read_waits::ReadWaits::quantile`.
     ReadQuantile {
         /// The percentage, below 100.
         percent: f64,
     },
-    /// Mean latency of these reads: `waits::Meeting::mean`.
+    /// Mean latency of these reads: `read_waits::ReadWaits::mean`.
     ReadMean {},
     /// Hit ratio of an LRU mapping cache, after Che, Tung and Wang (2002).
     LruHitRatio {},
@@ -103,15 +103,15 @@ impl Model {
             Self::ReadBound {} => bounds::reads(point),
             Self::WriteBound {} => bounds::writes(point),
             Self::ReadQuantile { percent } => {
-                1e6 * waits::Meeting::of(point, values)?.quantile(percent / 100.0)
+                1e6 * read_waits::ReadWaits::of(point, values)?.quantile(percent / 100.0)
             }
-            Self::ReadMean {} => 1e6 * waits::Meeting::of(point, values)?.mean(),
+            Self::ReadMean {} => 1e6 * read_waits::ReadWaits::of(point, values)?.mean(),
             Self::LruHitRatio {} => map_cache::hits(point)?,
             Self::TranslationPrograms {} => map_cache::programs(point)?,
             Self::TranslationWriteAmplification {} => map_cache::amplification(point)?,
             Self::BlockMapWrites {} => block_map::amplification(point)?,
-            Self::Lifetime {} => failing::lifetime(point, values)?,
-            Self::Failures { of, times } => failing::expected(point, values, of, *times)?,
+            Self::Lifetime {} => faults::lifetime(point, values)?,
+            Self::Failures { of, times } => faults::expected(point, values, of, *times)?,
         })
     }
 }

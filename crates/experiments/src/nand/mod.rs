@@ -79,7 +79,7 @@ impl Points for NandSweep {
 
     fn varied(&self, options: &Options) -> Vec<&Axis> {
         let quick = self.quick.as_ref().filter(|_| options.quick);
-        axes::instead(&self.vary, quick.map_or(&[], |quick| &quick.vary))
+        axes::replace_axes(&self.vary, quick.map_or(&[], |quick| &quick.vary))
     }
 
     fn point(&self, path: &Path, settings: toml::Table, options: &Options) -> Result<NandPoint> {
@@ -121,7 +121,8 @@ impl Points for NandSweep {
         if let Some(Err(inner)) = part.as_ref().map(|part| unit.check(part)) {
             wrong.nest(&format!("{label}.unit"), inner);
         }
-        let part = wrong.or_ok(part).map_err(Error::Config)?.expect("without complaints there is a part");
+        let part =
+            wrong.into_result(part).map_err(Error::Config)?.expect("without complaints there is a part");
         Ok(NandPoint { settings, part, unit, workload, trace: self.trace, seed: options.seed })
     }
 }

@@ -3,7 +3,7 @@ use std::sync::atomic::AtomicBool;
 
 use crate::{Experiment, Lab, Options, Outcome, Row, Value, Verdict, charts, run, run_changed};
 use wordline_lab::error::Result;
-use wordline_lab::sweep::Conduct;
+use wordline_lab::sweep::SweepOptions;
 
 /// Reads of one page from a part with round times: 25 ns per byte, no significant waits.
 const READS: &str = r#"
@@ -55,7 +55,7 @@ fn parse(text: &str) -> Result<Experiment> {
 fn outcome_of(text: &str) -> (Experiment, Outcome) {
     let experiment = parse(text).expect("well formed");
     let stop = AtomicBool::new(false);
-    let conduct = Conduct { threads: 1, stop: &stop, progress: &|_, _| () };
+    let conduct = SweepOptions { threads: 1, stop: &stop, progress: &|_, _| () };
     let outcome = run(&experiment, &Options::default(), &Lab::default(), &conduct).expect("it runs");
     (experiment, outcome)
 }
@@ -200,7 +200,7 @@ fn a_change_of_the_model_lies_over_whatever_else_sets_its_keys() {
     let named = GAIN.replace("unit = ", "fails_with = \"pairs off\"\nunit = ");
     let experiment = parse(&(READS.to_owned() + CHANGES + &named)).expect("well formed");
     let stop = AtomicBool::new(false);
-    let conduct = Conduct { threads: 1, stop: &stop, progress: &|_, _| () };
+    let conduct = SweepOptions { threads: 1, stop: &stop, progress: &|_, _| () };
     let expect = &experiment.expect[0];
     let outcome = run_changed(&experiment, expect, &Options::default(), &Lab::default(), &conduct);
     let rows = outcome.expect("it runs").rows;
@@ -341,7 +341,7 @@ fn a_migration_writes_each_page_once_and_stays_inside_if_told_so() {
     assert_eq!(counts, [256.0, 0.0]);
     let odd = MIGRATION.replace("blocks = 2", "blocks = 3");
     let stop = AtomicBool::new(false);
-    let conduct = Conduct { threads: 1, stop: &stop, progress: &|_, _| () };
+    let conduct = SweepOptions { threads: 1, stop: &stop, progress: &|_, _| () };
     let error = run(&parse(&odd).expect("well formed"), &Options::default(), &Lab::default(), &conduct)
         .expect_err("three blocks do not fill two planes");
     assert!(error.to_string().starts_with("blocks of a migration: found 3, wanted a multiple of"), "{error}");
@@ -355,7 +355,7 @@ fn limits_that_end_a_run_are_errors_with_their_key() {
         .replace("data = \"64KiB\"", "data = \"2MiB\"")
         .replace("[kind.nand.unit]", "[kind.nand.part.geometry]\nblocks_per_plane = 2\n[kind.nand.unit]");
     let stop = AtomicBool::new(false);
-    let conduct = Conduct { threads: 1, stop: &stop, progress: &|_, _| () };
+    let conduct = SweepOptions { threads: 1, stop: &stop, progress: &|_, _| () };
     let error = run(&parse(&twice).expect("well formed"), &Options::default(), &Lab::default(), &conduct)
         .expect_err("pages are written twice");
     assert!(error.to_string().starts_with("kind.nand.unit.fatal_limits: found access "), "{error}");

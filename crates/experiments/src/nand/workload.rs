@@ -56,7 +56,7 @@ pub enum OperationName {
 }
 
 /// Upper bound on pages that one run may touch: chosen, some seconds.
-const MOST_PAGES: u64 = 50_000_000;
+const MAX_PAGES: u64 = 50_000_000;
 
 impl NandWorkload {
     /// Rejects what no unit can do.
@@ -68,7 +68,7 @@ impl NandWorkload {
                 let size = size.unwrap_or(Bytes(1));
                 wrong.require(size.0 > 0, "workload.size", size, "at least a byte");
                 wrong.require(*pages != Some(0), "workload.pages", 0, "at least 1");
-                let most = Bytes(MOST_PAGES * 512);
+                let most = Bytes(MAX_PAGES * 512);
                 let fits = *data >= size && *data <= most;
                 wrong.require(
                     fits,
@@ -140,7 +140,7 @@ impl NandWorkload {
                 found: broken.to_string(),
                 wanted: "accesses that keep to the part's limits, or `false`".into(),
             },
-            UnitError::Beyond { .. } => Error::Argument {
+            UnitError::OutOfRange { .. } => Error::Argument {
                 what: "workload".into(),
                 found: wrong.to_string(),
                 wanted: "accesses that the unit has pages for".into(),

@@ -2,14 +2,14 @@
 
 use crate::experiment::Experiment;
 use crate::judge::class::Class;
-use crate::judge::counts::{Stand, listed};
+use crate::judge::counts::{VerdictCounts, list_counts};
 use crate::judge::outcome::{Outcome, Row, Value, Verdict};
 use crate::show::chart::{Chart, charts};
 use crate::show::table::FOLDED;
 use wordline_lab::error::Result;
 use wordline_lab::output::ReportFolder;
 use wordline_lab::report::{
-    Again, Report, Section, add, escaped, list, list_of_hardware, made_by, of_tables,
+    Report, Reproduction, Section, add, escaped, list, list_of_hardware, made_by, of_tables,
 };
 
 /// Style sheet of the rows.
@@ -50,7 +50,7 @@ pub(crate) fn html(experiment: &Experiment, outcome: &Outcome, charts: &[Chart])
         more: left_open(experiment),
         charts,
         tables: vec![Section::new("rows", "The paper's values beside ours", rows(&outcome.rows))],
-        again: Again {
+        again: Reproduction {
             sentences: vec![made_by(&outcome.provenance), seeds],
             command: &command,
             configuration: &experiment.text,
@@ -62,7 +62,7 @@ pub(crate) fn html(experiment: &Experiment, outcome: &Outcome, charts: &[Chart])
 }
 
 /// Maximum number of rows named in a verdict. Chosen: a sentence, not the table.
-const NAMED: usize = 4;
+const MAX_NAMED_ROWS: usize = 4;
 
 /// Number of rows of each class in which ours agrees with the paper, and the rows outside.
 fn verdict(outcome: &Outcome) -> Vec<String> {
@@ -70,9 +70,9 @@ fn verdict(outcome: &Outcome) -> Vec<String> {
         return vec!["Nothing is compared here: the values are only shown.".to_owned()];
     }
     let judged = outcome.counts.by_class().filter(|(class, _)| class.is_judged());
-    let sentence = |(class, stand): (Class, Stand)| {
-        let Stand { judged, within, direction, outside, explained, contradicted, unsure } = stand;
-        let how = listed(&[
+    let sentence = |(class, stand): (Class, VerdictCounts)| {
+        let VerdictCounts { judged, within, direction, outside, explained, contradicted, unsure } = stand;
+        let how = list_counts(&[
             (within, "within the band"),
             (direction, "in sign or order, or in a band too wide for more"),
             (outside, "outside"),
@@ -87,9 +87,9 @@ fn verdict(outcome: &Outcome) -> Vec<String> {
         |row: &&Row| row.verdict == Verdict::Outside && row.under.is_none() && row.class.is_judged();
     let names: Vec<String> = outcome.rows.iter().filter(is_missed).map(Row::shown_what).collect();
     if !names.is_empty() {
-        let more = names.len().saturating_sub(NAMED);
+        let more = names.len().saturating_sub(MAX_NAMED_ROWS);
         let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-        all.push(format!("Outside: {}{more}.", names[..names.len().min(NAMED)].join("; ")));
+        all.push(format!("Outside: {}{more}.", names[..names.len().min(MAX_NAMED_ROWS)].join("; ")));
     }
     all
 }

@@ -5,7 +5,7 @@ use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, pr
 use wordline_kernel::Digest;
 
 use crate::judge::class::Class;
-use crate::judge::counts::{Counts, Stand};
+use crate::judge::counts::{Counts, VerdictCounts};
 use crate::judge::map::Map;
 use crate::judge::outcome::{Outcome, Row, Value, Verdict};
 use crate::options::Options;
@@ -17,7 +17,7 @@ pub fn grid(width: u16, heads: &[&str], rows: Vec<Vec<String>>, right: std::ops:
     table.set_width(width);
     let widest = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let in_lines = |most: usize| -> Vec<String> {
-        heads.iter().enumerate().map(|(n, head)| broken(head, most.max(widest(n)))).collect()
+        heads.iter().enumerate().map(|(n, head)| break_heading(head, most.max(widest(n)))).collect()
     };
     let length = |head: &str| head.lines().map(|line| line.chars().count()).max().unwrap_or(0);
     let fits = |heads: &[String]| {
@@ -47,7 +47,7 @@ pub fn grid(width: u16, heads: &[&str], rows: Vec<Vec<String>>, right: std::ops:
 
 /// Breaks a heading into lines of at most this many columns, as far as its words are short enough; dots and
 /// underscores end words.
-fn broken(head: &str, columns: usize) -> String {
+fn break_heading(head: &str, columns: usize) -> String {
     let words = || head.split_inclusive(['.', '_', ' ']);
     let most = words().map(|word| word.chars().count()).max().unwrap_or(0).max(columns);
     let (mut text, mut length) = (String::new(), 0);
@@ -159,10 +159,18 @@ fn by_paper(outcomes: &[Outcome]) -> Vec<Vec<String>> {
             None => papers.push((outcome.paper(), outcome.counts)),
         }
     }
-    let line = |paper: &str, class: Class, stand: Stand| {
-        let Stand { judged, within, direction, outside, explained, contradicted, unsure } = stand;
-        let numbers =
-            [judged, within, direction, outside, explained, contradicted, stand.unexplained(), unsure];
+    let line = |paper: &str, class: Class, stand: VerdictCounts| {
+        let VerdictCounts { judged, within, direction, outside, explained, contradicted, unsure } = stand;
+        let numbers = [
+            judged,
+            within,
+            direction,
+            outside,
+            explained,
+            contradicted,
+            stand.without_demonstrated_cause(),
+            unsure,
+        ];
         [paper.to_owned(), class.to_string()].into_iter().chain(numbers.map(|n| n.to_string())).collect()
     };
     let lines = |(paper, counts): &(&str, Counts)| -> Vec<Vec<String>> {

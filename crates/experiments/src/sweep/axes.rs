@@ -63,11 +63,14 @@ impl Axis {
         if self.values.is_empty() {
             return Some(("values", format!("nothing for `{}`", self.key), "values".into()));
         }
-        self.unset(|_| false).or_else(|| self.spare(|_| false))
+        self.value_without_settings(|_| false).or_else(|| self.unknown_value(|_| false))
     }
 
     /// Error for a value without settings although others have some; except those `known` elsewhere.
-    pub(crate) fn unset(&self, known: impl Fn(&str) -> bool) -> Option<(&'static str, String, String)> {
+    pub(crate) fn value_without_settings(
+        &self,
+        known: impl Fn(&str) -> bool,
+    ) -> Option<(&'static str, String, String)> {
         let missing = |value: &&toml::Value| match value.as_str() {
             Some(name) => !self.sets.get(name).is_some_and(toml::Value::is_table) && !known(name),
             None => true,
@@ -77,7 +80,10 @@ impl Axis {
     }
 
     /// Error for a name with settings that is not one of its values; except those `known` elsewhere.
-    pub(crate) fn spare(&self, known: impl Fn(&str) -> bool) -> Option<(&'static str, String, String)> {
+    pub(crate) fn unknown_value(
+        &self,
+        known: impl Fn(&str) -> bool,
+    ) -> Option<(&'static str, String, String)> {
         let has = |name: &String| self.values.iter().any(|value| value.as_str() == Some(name));
         let name = self.sets.keys().find(|name| !has(name) && !known(name))?;
         Some(("sets", format!("`{name}`"), format!("one of the values of `{}`", self.key)))
@@ -126,7 +132,7 @@ pub(crate) fn check_along(key: &str, axes: &[Axis]) -> Option<(String, String)> 
 }
 
 /// The varied keys `whole`, each replaced by that of `quick` with the same key.
-pub(crate) fn instead<'a>(whole: &'a [Axis], quick: &'a [Axis]) -> Vec<&'a Axis> {
+pub(crate) fn replace_axes<'a>(whole: &'a [Axis], quick: &'a [Axis]) -> Vec<&'a Axis> {
     whole.iter().map(|axis| quick.iter().find(|other| other.key == axis.key).unwrap_or(axis)).collect()
 }
 
@@ -146,7 +152,7 @@ pub(crate) fn combinations(axes: &[&Axis]) -> Vec<toml::Table> {
 }
 
 /// Whether the point `settings` has the values `at`; a list matches any of its values.
-pub(crate) fn lies_at(settings: &toml::Table, at: &toml::Table) -> bool {
+pub(crate) fn matches_settings(settings: &toml::Table, at: &toml::Table) -> bool {
     at.iter().all(|(key, wanted)| match (settings.get(key), wanted) {
         (Some(value), toml::Value::Array(any)) => any.contains(value),
         (value, wanted) => value == Some(wanted),
@@ -237,7 +243,7 @@ mod tests {
         for (at, lies) in
             [("dies = [2, 4]", true), ("dies = [2]", false), ("dies = 4", true), ("a = 1", false)]
         {
-            assert_eq!(lies_at(&place, &toml::from_str(at).expect("a table")), lies, "{at}");
+            assert_eq!(matches_settings(&place, &toml::from_str(at).expect("a table")), lies, "{at}");
         }
     }
 }

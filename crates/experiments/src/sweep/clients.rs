@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Complaints, Seed};
 
 use wordline_host::Pace;
-use wordline_lab::arrivals::Incoming;
+use wordline_lab::arrivals::RequestSource;
 use wordline_lab::error::{Error, Result};
 use wordline_lab::trace::workload::fio::JobFile;
 
@@ -28,11 +28,11 @@ impl Clients {
 
     /// Returns their requests on a device of `capacity`, and `beside` more for a warm-up, and when they are
     /// submitted.
-    pub(crate) fn requests(&self, seed: Seed, capacity: Bytes, beside: u64) -> Result<(Incoming, Pace)> {
+    pub(crate) fn requests(&self, seed: Seed, capacity: Bytes, beside: u64) -> Result<(RequestSource, Pace)> {
         let file = self.file().map_err(Error::Config)?;
         let most = self.requests.saturating_add(beside);
         let jobs = file.jobs(seed, capacity, Some(most)).map_err(Error::Config)?;
-        Ok((Incoming::Jobs(Box::new(jobs)), Pace::BySource { pauses: file.has_pauses() }))
+        Ok((RequestSource::Jobs(Box::new(jobs)), Pace::SourcePaced { pauses: file.has_pauses() }))
     }
 
     pub(crate) fn check(&self, wrong: &mut Complaints) {
@@ -68,7 +68,7 @@ mod tests {
         let jobs = "[global]\nfilename=drive\nsize=4m\n[writers]\nrw=randwrite\nbs=48k\nrate_iops=1000\n[readers]\nrw=randread\nbs=4k\n";
         let clients = Clients { description: "C".into(), jobs: jobs.into(), requests: 50 };
         let (requests, pace) = clients.requests(Seed(1), Bytes::mib(16), 7).expect("sound clients");
-        assert_eq!(pace, Pace::BySource { pauses: false }, "readers never pause");
+        assert_eq!(pace, Pace::SourcePaced { pauses: false }, "readers never pause");
         let sizes: Vec<u64> = requests.in_order().map(|request| request.expect("generated").size.0).collect();
         assert_eq!(sizes.len(), 57);
         assert!([4 << 10, 48 << 10].iter().all(|size| sizes.contains(size)), "both are there");

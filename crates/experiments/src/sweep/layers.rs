@@ -94,7 +94,7 @@ impl<'a> Layers<'a> {
             let (place, rank) = self.layer_of(key).place(sweep);
             (format!("{}: {place}", path.display()), rank)
         };
-        config::idle_keys(&self.table, device, &layer_of)
+        config::ineffective_keys(&self.table, device, &layer_of)
     }
 
     /// Layer that set a key last.

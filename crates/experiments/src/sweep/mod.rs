@@ -2,8 +2,8 @@
 
 pub(crate) mod axes;
 mod clients;
+mod device_cache;
 mod layers;
-mod made;
 mod named;
 mod space;
 pub(crate) mod volume;
@@ -20,8 +20,8 @@ use crate::judge::column;
 use crate::options::Options;
 use axes::{Axis, Points};
 use clients::Clients;
+pub use device_cache::DeviceCache;
 use layers::{Layer, Layers};
-pub use made::Devices;
 use named::Named;
 use wordline_lab::config;
 use wordline_lab::devices::{Configured, Registry, as_ssd};
@@ -59,7 +59,7 @@ pub struct Sweep {
     /// Workload.
     pub workload: Workload,
     /// Precondition; if not given: a generated workload's own, and filled for a trace.
-    pub precondition: Option<Before>,
+    pub precondition: Option<InitialState>,
     /// Snapshot from which it is restored instead of a precondition; only in studies.
     #[serde(skip)]
     pub from_snapshot: Option<PathBuf>,
@@ -88,7 +88,7 @@ pub struct Sweep {
     pub place: &'static str,
     /// Cache of its devices.
     #[serde(skip)]
-    pub devices: Devices,
+    pub devices: DeviceCache,
 }
 
 /// The scaled-down sweep.
@@ -110,7 +110,7 @@ pub struct Quick<W> {
 /// State of a device before the first request.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Before {
+pub enum InitialState {
     /// Nothing was ever written.
     Empty {},
     /// A fraction was written once, in order.
@@ -177,7 +177,7 @@ pub struct Volume {
     pub bursts: Option<String>,
     /// Duration of the whole profile; a recorded trace has its own.
     #[serde(default)]
-    pub duration: Lasts,
+    pub duration: ProfileDuration,
     /// Fraction of the requests that is run: of a profile with the footprint in proportion, of a recorded
     /// trace the first ones.
     #[serde(default = "whole")]
@@ -201,7 +201,7 @@ pub struct Settle {
 /// Duration of a profile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Lasts {
+pub enum ProfileDuration {
     /// As the profile chooses.
     #[default]
     AsChosen,
@@ -318,7 +318,7 @@ impl Points for Sweep {
 
     fn varied(&self, options: &Options) -> Vec<&Axis> {
         let quick = self.quick.as_ref().filter(|_| options.quick);
-        axes::instead(&self.vary, quick.map_or(&[], |quick| &quick.vary))
+        axes::replace_axes(&self.vary, quick.map_or(&[], |quick| &quick.vary))
     }
 
     fn point(&self, path: &Path, settings: toml::Table, options: &Options) -> Result<Point> {
@@ -347,7 +347,7 @@ impl Points for Sweep {
         }
         options.change.iter().for_each(|(key, value)| layers.set(Layer::Change, key, value.clone()));
         layers.take(PRESET);
-        let before = layers.take(PRECONDITION).map(toml::Value::try_into::<Before>).transpose();
+        let before = layers.take(PRECONDITION).map(toml::Value::try_into::<InitialState>).transpose();
         let before = before.map_err(|error| self.refused(path, PRECONDITION, error.message(), "a state"))?;
         let before = before.or(self.precondition);
         let snapshot = layers.take(SNAPSHOT).map(toml::Value::try_into::<PathBuf>).transpose();
@@ -367,12 +367,12 @@ impl Points for Sweep {
         let (device, config_text) = self.device_of(path, layers)?;
         let mut inner = Complaints::default();
         check_workload(&workload, &mut inner);
-        inner.or_ok(()).map_err(|inner| self.nested(path, "workload", inner))?;
+        inner.into_result(()).map_err(|inner| self.nested(path, "workload", inner))?;
         let mut inner = Complaints::default();
         check_before(before, &mut inner);
-        inner.or_ok(()).map_err(|inner| self.nested(path, "vary", inner))?;
+        inner.into_result(()).map_err(|inner| self.nested(path, "vary", inner))?;
         let precondition = precondition(before, &workload);
-        let covers_volume = matches!(before, Some(Before::Steady { covers_volume: true, .. }));
+        let covers_volume = matches!(before, Some(InitialState::Steady { covers_volume: true, .. }));
         let (traces, seed) = (options.traces.clone(), options.seed);
         Ok(Point {
             settings,
@@ -425,8 +425,8 @@ impl Sweep {
     }
 
     /// Valid columns instead of one that no device of its types has.
-    pub fn astray(&self, column: &str) -> Option<String> {
-        column::astray_in_summary(&self.registry, column)
+    pub fn unknown_column(&self, column: &str) -> Option<String> {
+        column::unknown_summary_column(&self.registry, column)
     }
 
     fn nested(&self, path: &Path, key: &str, inner: Complaints) -> Error {
@@ -475,17 +475,17 @@ impl Sweep {
     }
 }
 
-fn check_before(before: Option<Before>, wrong: &mut Complaints) {
+fn check_before(before: Option<InitialState>, wrong: &mut Complaints) {
     match before {
-        Some(Before::Filled { fraction }) => {
+        Some(InitialState::Filled { fraction }) => {
             let holds = (0.0..=1.0).contains(&fraction);
             wrong.require(holds, "precondition.filled.fraction", fraction, "a fraction from 0 to 1");
         }
-        Some(Before::Steady { fraction: Some(fraction), .. }) => {
+        Some(InitialState::Steady { fraction: Some(fraction), .. }) => {
             let holds = fraction > 0.0 && fraction <= 1.0;
             wrong.require(holds, "precondition.steady.fraction", fraction, "a fraction above 0, up to 1");
         }
-        Some(Before::Empty {} | Before::Steady { fraction: None, .. }) | None => {}
+        Some(InitialState::Empty {} | InitialState::Steady { fraction: None, .. }) | None => {}
     }
 }
 
@@ -511,12 +511,12 @@ fn check_workload(workload: &Workload, wrong: &mut Complaints) {
     }
 }
 
-fn precondition(before: Option<Before>, workload: &Workload) -> Precondition {
+fn precondition(before: Option<InitialState>, workload: &Workload) -> Precondition {
     match (before, workload) {
-        (Some(Before::Empty {}), _) => Precondition::Empty,
-        (Some(Before::Filled { fraction }), _) => Precondition::Filled(fraction),
-        (Some(Before::Steady { fraction: None, .. }), _) => Precondition::Steady,
-        (Some(Before::Steady { fraction: Some(fraction), .. }), _) => Precondition::SteadyTo(fraction),
+        (Some(InitialState::Empty {}), _) => Precondition::Empty,
+        (Some(InitialState::Filled { fraction }), _) => Precondition::Filled(fraction),
+        (Some(InitialState::Steady { fraction: None, .. }), _) => Precondition::Steady,
+        (Some(InitialState::Steady { fraction: Some(fraction), .. }), _) => Precondition::SteadyTo(fraction),
         (None, Workload::Generated(workload)) => workload.precondition.into(),
         (None, Workload::Named(named)) => named.precondition(),
         // As for any replayed trace or job file: reads find data.

@@ -5,11 +5,11 @@ use wordline_host::Pace;
 use wordline_kernel::{Bytes, Complaints, Duration, Seed};
 
 use wordline_lab::Precondition;
-use wordline_lab::arrivals::Incoming;
+use wordline_lab::arrivals::RequestSource;
 use wordline_lab::error::{Error, Result};
 use wordline_lab::trace::workload::application::WaitsFor;
 use wordline_lab::trace::workload::arrival::Bursts;
-use wordline_lab::trace::workload::one_of_all;
+use wordline_lab::trace::workload::list_all_names;
 use wordline_lab::workload::Generated;
 use wordline_lab::workload::recorded_times;
 
@@ -40,7 +40,7 @@ pub struct Named {
 }
 
 /// Requests, their number, and when they are submitted.
-pub(crate) type NamedRequests = (Incoming, u64, Pace);
+pub(crate) type NamedRequests = (RequestSource, u64, Pace);
 
 impl Named {
     /// Returns the workload of that name, with these changes; `None` for an unknown name.
@@ -74,12 +74,17 @@ impl Named {
             Generated::Pattern(pattern) => {
                 let requests = pattern.generator(seed, capacity).map_err(Error::Config)?;
                 let depth = pattern.arrival.queue_depth();
-                (Incoming::generated(requests.with_more(beside)), pattern.requests, depth, pattern.bursts)
+                (
+                    RequestSource::generated(requests.with_more(beside)),
+                    pattern.requests,
+                    depth,
+                    pattern.bursts,
+                )
             }
             Generated::Application(mut application) => {
                 let total = application.requests;
                 application.requests = total.saturating_add(beside);
-                let asked = Incoming::of(&application, self.queue_depth, seed, capacity);
+                let asked = RequestSource::of(&application, self.queue_depth, seed, capacity);
                 let (requests, depth) = asked.map_err(Error::Config)?;
                 (requests, total, Some(depth), application.bursts)
             }
@@ -87,7 +92,7 @@ impl Named {
         let open = Pace::Open { time_scale: self.time_scale.unwrap_or(1.0) };
         if self.recorded_times {
             let times = recorded_times(None)?;
-            return Ok((Incoming::InOrder(times.pace(requests.in_order())), total, open));
+            return Ok((RequestSource::InOrder(times.pace(requests.in_order())), total, open));
         }
         let pace = match (self.queue_depth.or(depth), self.bursts.map(Bursts::halves).or(bursts)) {
             (None, _) => open,
@@ -99,7 +104,7 @@ impl Named {
 
     pub(crate) fn check(&self, wrong: &mut Complaints) {
         let Some(found) = Generated::named(&self.name) else {
-            return wrong.add("named.name", &self.name, one_of_all(&self.name));
+            return wrong.add("named.name", &self.name, list_all_names(&self.name));
         };
         wrong.require(self.requests != Some(0), "named.requests", 0, "at least 1");
         wrong.require(self.queue_depth != Some(0), "named.queue_depth", 0, "at least 1");

@@ -5,7 +5,7 @@ use std::path::Path;
 use wordline_host::Pace;
 use wordline_kernel::{Bytes, Complaints, Duration, Instant, Seed};
 
-use crate::sweep::{Lasts, Settle, Volume};
+use crate::sweep::{ProfileDuration, Settle, Volume};
 use wordline_lab::error::Result;
 use wordline_lab::summary::{Source, SourceKind};
 use wordline_lab::trace::workload::{Bursts, Profile, RealOrProfile, resolve};
@@ -66,7 +66,9 @@ impl Volume {
                 let wanted = format!("none: the requests of `{profile}` have no times");
                 wrong.add("volume.time_scale", "a factor", wanted);
             }
-            Ok(found) if *duration == Lasts::AsExtract && found.chosen.recorded_requests.is_none() => {
+            Ok(found)
+                if *duration == ProfileDuration::AsExtract && found.chosen.recorded_requests.is_none() =>
+            {
                 let wanted =
                     format!("as-chosen: how many requests were recorded of `{profile}` is not known");
                 wrong.add("volume.duration", "as-extract", wanted);
@@ -107,7 +109,7 @@ impl Volume {
                 let report = trace::fit(&mut trace.requests, capacity, Fit::Wrap)?;
                 let total = trace.requests.len() as u64;
                 let pass = move || trace.requests.clone().into_iter();
-                let requests = Box::new(Passes::of(pass, self.passes_before()));
+                let requests = Box::new(ReplayPasses::of(pass, self.passes_before()));
                 Ok(VolumeRequests {
                     source,
                     requests,
@@ -118,8 +120,8 @@ impl Volume {
             }
             RealOrProfile::Profile(profile) => {
                 let mut profile = match self.duration {
-                    Lasts::AsChosen => *profile,
-                    Lasts::AsExtract => profile.as_extract(),
+                    ProfileDuration::AsChosen => *profile,
+                    ProfileDuration::AsExtract => profile.as_extract(),
                 };
                 profile.bursts = self.bursts.as_deref().map(Bursts::named).transpose()?;
                 let pass = {
@@ -131,10 +133,11 @@ impl Volume {
                 let extent = generator.span();
                 let total = generator.size_hint().0 as u64;
                 // No request of a profile is as long as any device is large.
-                let requests = Box::new(Passes::of(pass, self.passes_before()).map(move |mut request| {
-                    trace::wrap(&mut request, capacity);
-                    request
-                }));
+                let requests =
+                    Box::new(ReplayPasses::of(pass, self.passes_before()).map(move |mut request| {
+                        trace::wrap(&mut request, capacity);
+                        request
+                    }));
                 Ok(VolumeRequests { source, requests, total, settling: self.settling(total), extent })
             }
         }
@@ -153,7 +156,7 @@ impl Volume {
 }
 
 /// Requests of a volume pass after pass, each starting at the last request of the previous one.
-struct Passes<I, F> {
+struct ReplayPasses<I, F> {
     /// Creates a pass.
     pass: F,
     /// Rest of the current pass.
@@ -166,13 +169,13 @@ struct Passes<I, F> {
     last: Instant,
 }
 
-impl<I, F: FnMut() -> I> Passes<I, F> {
+impl<I, F: FnMut() -> I> ReplayPasses<I, F> {
     fn of(mut pass: F, replays: u32) -> Self {
         Self { now: pass(), pass, left: replays, begin: Duration::ZERO, last: Instant::ZERO }
     }
 }
 
-impl<I: Iterator<Item = Request>, F: FnMut() -> I> Iterator for Passes<I, F> {
+impl<I: Iterator<Item = Request>, F: FnMut() -> I> Iterator for ReplayPasses<I, F> {
     type Item = Request;
 
     fn next(&mut self) -> Option<Request> {
@@ -210,7 +213,7 @@ mod tests {
             queue_depth: Some(32),
             time_scale: None,
             bursts: None,
-            duration: Lasts::default(),
+            duration: ProfileDuration::default(),
             scale,
             settle: None,
         }
@@ -231,7 +234,7 @@ mod tests {
             let found = volume.requests(None, 1, GIB).expect("a profile");
             found.requests.last().expect("there are requests").arrival.since(wordline_kernel::Instant::ZERO)
         };
-        let ratio = last(Lasts::AsExtract).seconds() / last(Lasts::AsChosen).seconds();
+        let ratio = last(ProfileDuration::AsExtract).seconds() / last(ProfileDuration::AsChosen).seconds();
         // 31.1% of writes of 13.8 KiB and 4.05 GiB in all: 0.99 of 11.2 million requests.
         assert!((0.087..0.090).contains(&ratio), "{ratio}");
     }
@@ -361,7 +364,7 @@ mod tests {
         for (id, points) in of_centaur(true) {
             for point in points {
                 let (config, settings) = (point.config(), &point.settings);
-                let pages: u32 = config.pools.all_rows().map(|row| config.pools.per_program(row)).sum();
+                let pages: u32 = config.pools.all_groups().map(|row| config.pools.per_program(row)).sum();
                 let on_the_way = (config.unit * u64::from(2 * pages)).0 as f64;
                 let below = config.file.buffer.size.0 as f64 * config.file.buffer.flush_above;
                 assert!(on_the_way <= below, "{id} at {settings}: {on_the_way} of {below} bytes");

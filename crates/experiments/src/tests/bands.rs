@@ -6,7 +6,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::docs::root;
 use super::*;
-use crate::known::{Rows, lists};
+use crate::known::{RowLists, lists};
 
 /// Whether an experiment is run only if `WORDLINE_LONG` is set, as `make long` does: those of whole SSDs that
 /// exceed the time limit of `make test`, which are the sweeps of Centaur, most of cubeFTL under applications
@@ -43,7 +43,7 @@ pub(super) fn outcomes() -> &'static [Outcome] {
     OUTCOMES.get_or_init(|| {
         let long = std::env::var_os("WORDLINE_LONG").is_some();
         let stop = AtomicBool::new(false);
-        let conduct = Conduct { threads: 0, stop: &stop, progress: &|_, _| () };
+        let conduct = SweepOptions { threads: 0, stop: &stop, progress: &|_, _| () };
         let (lab, library) = (Lab::default(), Library::open(None).expect("well formed"));
         let seeds = if long { SEEDS } else { 1 };
         let options = Options { quick: true, seeds, beside: long || is_update(), ..Options::default() };
@@ -61,7 +61,7 @@ fn write_list() {
     change_list(|lists| {
         for outcome in outcomes() {
             let list = lists.entry(outcome.experiment.clone()).or_default();
-            let mut rows = Known::of(&outcome.rows);
+            let mut rows = KnownOutside::of(&outcome.rows);
             if outcome.seeds == 1 {
                 rows.changing = list.quick.take().unwrap_or_default().changing;
                 rows.outside.retain(|name| !rows.changing.contains(name));
@@ -72,7 +72,7 @@ fn write_list() {
 }
 
 /// Rewrites the list on disk, below its header comment; one test at a time.
-fn change_list(change: impl FnOnce(&mut BTreeMap<String, Known>)) {
+fn change_list(change: impl FnOnce(&mut BTreeMap<String, KnownOutside>)) {
     static ONE: Mutex<()> = Mutex::new(());
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let path = root().join(LIST);
@@ -103,7 +103,7 @@ fn every_embedded_experiment_has_the_rows_outside_that_the_list_names() {
 
 /// Rows outside of an experiment at full scale, by its table in the documents; `None` if it has none at that
 /// scale.
-fn listed_by_tables() -> BTreeMap<String, Rows> {
+fn listed_by_tables() -> BTreeMap<String, RowLists> {
     let rows = |table: &results::Table| {
         let of = |is: fn(&str) -> bool| -> Vec<String> {
             let named = table.verdicts.iter().filter(|(_, verdict)| is(verdict));
@@ -111,7 +111,7 @@ fn listed_by_tables() -> BTreeMap<String, Rows> {
         };
         let is_outside =
             |verdict: &str| verdict.to_lowercase().starts_with("outside") && !verdict.contains('?');
-        Rows { outside: of(is_outside), changing: of(|verdict| verdict.contains('?')) }
+        RowLists { outside: of(is_outside), changing: of(|verdict| verdict.contains('?')) }
     };
     let tables = results::tables();
     tables.iter().filter(|table| table.full).map(|table| (table.id.clone(), rows(table))).collect()

@@ -65,7 +65,7 @@ fn printed(id: &str, options: &Options, lab: &Lab, library: &Library) -> Option<
     }
     let experiment = library.iter().find(|experiment| experiment.id == id)?;
     let stop = AtomicBool::new(false);
-    let conduct = Conduct { threads: 0, stop: &stop, progress: &|_, _| () };
+    let conduct = SweepOptions { threads: 0, stop: &stop, progress: &|_, _| () };
     (long || is_update() && options.quick && !is_long(id))
         .then(|| markdown(&run(experiment, options, lab, &conduct).expect("it runs"), options))
 }

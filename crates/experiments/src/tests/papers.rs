@@ -4,7 +4,7 @@
 use super::results::{hold, tables};
 use super::*;
 use crate::judge::class::Class;
-use crate::judge::counts::{Stand, listed};
+use crate::judge::counts::{VerdictCounts, list_counts};
 use crate::printed;
 
 const BEGIN: &str = "<!-- verdict: ";
@@ -23,9 +23,9 @@ const PAPERS: [(&str, &str); 5] = [
 const SHOWN: [Class; 4] = [Class::Printed, Class::Direction, Class::ClosedForm, Class::SecondReading];
 
 /// Counts of rows, in a cell.
-fn cell(stand: Stand) -> String {
-    let Stand { judged, within, direction, outside, explained, contradicted, unsure } = stand;
-    let how = listed(&[
+fn cell(stand: VerdictCounts) -> String {
+    let VerdictCounts { judged, within, direction, outside, explained, contradicted, unsure } = stand;
+    let how = list_counts(&[
         (within, "within"),
         (direction, "direction"),
         (outside, "outside"),
@@ -41,7 +41,7 @@ fn verdict(paper: &str, library: &Library) -> String {
     let heads: Vec<String> = SHOWN.iter().map(Class::to_string).collect();
     let mut out =
         format!("| figure | what | size, seeds | {} |\n|---|---|---|---|---|---|---|\n", heads.join(" | "));
-    let mut sums = SHOWN.map(|_| Stand::default());
+    let mut sums = SHOWN.map(|_| VerdictCounts::default());
     let mut rows = Vec::new();
     for table in tables().into_iter().filter(|table| table.paper() == paper) {
         let title = library.iter().find(|one| one.id == table.id).map_or("", |one| one.title.as_str());
@@ -68,13 +68,13 @@ fn headline() -> String {
          |---|---|---|---|---|---|---|\n",
     );
     for (paper, name) in PAPERS {
-        let mut sum = Stand::default();
+        let mut sum = VerdictCounts::default();
         let of_paper = tables().into_iter().filter(|table| table.paper() == paper);
         of_paper.for_each(|table| sum += table.stand(Class::Printed));
-        let Stand { judged, within, direction, explained, contradicted, .. } = sum;
+        let VerdictCounts { judged, within, direction, explained, contradicted, .. } = sum;
         out += &format!(
             "| {name} | {judged} | {within} | {direction} | {explained} | {contradicted} | {} |\n",
-            sum.unexplained()
+            sum.without_demonstrated_cause()
         );
     }
     out
@@ -147,7 +147,14 @@ fn every_paper_of_the_experiments_has_a_page() {
 
 #[test]
 fn a_cell_says_how_rows_stand_and_nothing_of_what_there_is_none() {
-    let stand = Stand { judged: 9, within: 4, direction: 2, outside: 3, explained: 2, ..Stand::default() };
+    let stand = VerdictCounts {
+        judged: 9,
+        within: 4,
+        direction: 2,
+        outside: 3,
+        explained: 2,
+        ..VerdictCounts::default()
+    };
     assert_eq!(cell(stand), "9: 4 within, 2 direction, 3 outside, 2 explained");
-    assert_eq!(cell(Stand::default()), "");
+    assert_eq!(cell(VerdictCounts::default()), "");
 }

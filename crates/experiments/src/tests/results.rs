@@ -7,7 +7,7 @@ use std::fs;
 use super::bands::is_update;
 use super::docs::{Part, asked, documents, parts, root};
 use crate::judge::class::Class;
-use crate::judge::counts::Stand;
+use crate::judge::counts::VerdictCounts;
 
 /// Number before `word` in a part of the last line of a table; 0 if absent.
 fn number(part: &str, word: &str) -> usize {
@@ -16,10 +16,10 @@ fn number(part: &str, word: &str) -> usize {
 }
 
 /// Counts of a class from the last line of a table.
-pub(super) fn stand(line: &str, class: Class) -> Stand {
+pub(super) fn stand(line: &str, class: Class) -> VerdictCounts {
     let part = line.split("; ").find_map(|part| part.strip_prefix(&format!("{class}: "))).unwrap_or_default();
     let of = |word: &str| number(part, word);
-    Stand {
+    VerdictCounts {
         judged: of("judged"),
         within: of("within"),
         direction: of("direction"),
@@ -48,7 +48,7 @@ pub(super) struct Table {
 
 impl Table {
     /// Counts of its rows of a class.
-    pub fn stand(&self, class: Class) -> Stand {
+    pub fn stand(&self, class: Class) -> VerdictCounts {
         stand(&self.line, class)
     }
 
@@ -105,7 +105,7 @@ fn how(words: &str) -> String {
 
 /// Sum of all tables, a line for each paper, scale, seeds, and class.
 fn sums() -> String {
-    let mut all: BTreeMap<(String, Class, String), Stand> = BTreeMap::new();
+    let mut all: BTreeMap<(String, Class, String), VerdictCounts> = BTreeMap::new();
     for table in tables() {
         for class in Class::ALL {
             let stand = table.stand(class);
@@ -119,10 +119,10 @@ fn sums() -> String {
          |---|---|---|---|---|---|---|---|---|---|---|\n",
     );
     for ((paper, class, how), stand) in all {
-        let Stand { judged, within, direction, outside, explained, contradicted, unsure } = stand;
+        let VerdictCounts { judged, within, direction, outside, explained, contradicted, unsure } = stand;
         out += &format!(
             "| {paper} | {class} | {how} | {judged} | {within} | {direction} | {outside} | {explained} | {contradicted} | {} | {unsure} |\n",
-            stand.unexplained()
+            stand.without_demonstrated_cause()
         );
     }
     out
@@ -162,10 +162,10 @@ fn numbers_are_read_from_the_last_line_of_a_table() {
     let printed = stand(line, Class::Printed);
     assert_eq!((printed.judged, printed.within, printed.direction, printed.outside), (12, 7, 2, 3));
     assert_eq!(
-        (printed.explained, printed.contradicted, printed.unexplained(), printed.unsure),
+        (printed.explained, printed.contradicted, printed.without_demonstrated_cause(), printed.unsure),
         (2, 0, 1, 4)
     );
     assert_eq!(stand(line, Class::ClosedForm).within, 5);
-    assert_eq!(stand(line, Class::Direction), Stand::default());
+    assert_eq!(stand(line, Class::Direction), VerdictCounts::default());
     assert!(line.contains(&printed.to_string()), "it reads what is written");
 }

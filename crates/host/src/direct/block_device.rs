@@ -2,16 +2,17 @@
 
 use wordline_kernel::{Calendar, Digest, Duration, Instant, Metrics, Schedule, Seed};
 use wordline_ssd::ageing::{self, Ages};
-use wordline_ssd::block_device::{Next, Oldest, Programmed, Shape};
-use wordline_ssd::device::{Content, Look, Recovered, Steady, Tail, Written};
+use wordline_ssd::block_device::{NextCommand, OldestCommand, Programmed, Shape};
+use wordline_ssd::device::{Content, FillProgress, ProgressFn, Recovered, Steady, Tail};
 use wordline_ssd::metrics::Detail;
 use wordline_ssd::snapshot::Agenda;
 use wordline_ssd::timeline::Recorded;
 use wordline_ssd::{
-    Answer, BlockDevice, Command, Gauges, Operation, PhysicalDevice, PowerCut, TimeFactors, Unchanged,
+    BlockDevice, Command, Completion, Gauges, Operation, PhysicalDevice, PowerCut, TimeFactors,
+    UnscalableReason,
 };
 
-use super::explained::Explainer;
+use super::attribution::Explainer;
 use super::metrics::Mark;
 use super::{Direct, Event, Power};
 
@@ -44,29 +45,29 @@ impl<D: PhysicalDevice> BlockDevice for Direct<D> {
 
     fn handle(&mut self, event: Self::Event, calendar: &mut impl Schedule<Self::Event>) {
         match event {
-            Event::Answer(number) => self.answer(number, calendar.now()),
+            Event::Answer(number) => self.complete_request(number, calendar.now()),
             Event::Device(event) => {
                 self.device.handle(event, &mut calendar.within(Event::Device));
                 match self.power {
-                    Power::On if !self.device.answers().is_empty() => self.go_on(calendar),
+                    Power::On if !self.device.answers().is_empty() => self.make_progress(calendar),
                     Power::On | Power::Off => {}
-                    Power::Back(_) => self.recover_on(calendar.now()),
+                    Power::Back(_) => self.advance_recovery(calendar.now()),
                 }
             }
         }
     }
 
-    fn change_times(&mut self, factors: &TimeFactors) -> Result<(), Unchanged> {
+    fn change_times(&mut self, factors: &TimeFactors) -> Result<(), UnscalableReason> {
         self.device.change_times(factors)
     }
 
-    fn answers(&self) -> &[Answer] {
+    fn answers(&self) -> &[Completion] {
         &self.requests.answers
     }
 
-    fn forget_answers(&mut self) {
+    fn clear_completions(&mut self) {
         self.requests.answers.clear();
-        self.explainer.iter_mut().for_each(|explainer| explainer.tail.forget_each());
+        self.explainer.iter_mut().for_each(|explainer| explainer.tail.clear_each());
     }
 
     /// Without per-command times from the device nothing can be attributed. Requests in flight keep their
@@ -76,7 +77,7 @@ impl<D: PhysicalDevice> BlockDevice for Direct<D> {
             explainer.tail = tail;
             return;
         }
-        let tells = self.device.tell_times();
+        let tells = self.device.record_times();
         self.explainer = tells.then(|| Box::new(Explainer::of(tail)));
     }
 
@@ -85,7 +86,7 @@ impl<D: PhysicalDevice> BlockDevice for Direct<D> {
     }
 
     fn record(&mut self, on: bool) -> bool {
-        self.recorder.switch(on);
+        self.recorder.set_enabled(on);
         self.device.record(on)
     }
 
@@ -99,13 +100,13 @@ impl<D: PhysicalDevice> BlockDevice for Direct<D> {
 
     /// Fails the writes for which no chunk will become free.
     fn give_up(&mut self, calendar: &mut impl Schedule<Self::Event>) -> bool {
-        self.fail_all(calendar)
+        self.fail_waiting(calendar)
     }
 
     fn power_cut(&mut self, now: Instant) -> PowerCut {
         let torn = self.device.power_cut(now).torn;
         for sent in self.sent.take_all() {
-            sent.held().for_each(|place| self.places.let_go(place));
+            sent.pinned_locations().for_each(|place| self.places.unpin(place));
         }
         self.heads.forget();
         self.explainer.iter_mut().for_each(|explainer| explainer.forget());
@@ -114,13 +115,13 @@ impl<D: PhysicalDevice> BlockDevice for Direct<D> {
             followed.carried.clear();
             followed.found.clear();
         }
-        PowerCut { unanswered: self.requests.all.take_all().map(|request| request.command).collect(), torn }
+        PowerCut { incomplete: self.requests.all.take_all().map(|request| request.command).collect(), torn }
     }
 
     fn recover(&mut self, calendar: &mut impl Schedule<Self::Event>) {
         self.power = Power::Back(calendar.now());
         self.device.recover(&mut calendar.within(Event::Device));
-        self.recover_on(calendar.now());
+        self.advance_recovery(calendar.now());
     }
 
     fn is_ready(&self) -> bool {
@@ -131,7 +132,7 @@ impl<D: PhysicalDevice> BlockDevice for Direct<D> {
         self.recovery
     }
 
-    fn fill_while(&mut self, fraction: f64, look: Look<'_>) -> bool {
+    fn fill_while(&mut self, fraction: f64, look: ProgressFn<'_>) -> bool {
         let pages = (f64::from(self.layout.pages) * fraction) as u32;
         let mut calendar = Calendar::new();
         self.device.stop_clock();
@@ -147,8 +148,8 @@ impl<D: PhysicalDevice> BlockDevice for Direct<D> {
             while let Some(event) = calendar.advance() {
                 self.handle(event, &mut calendar);
             }
-            self.forget_answers();
-            let written = Written {
+            self.clear_completions();
+            let written = FillProgress {
                 pages: u64::from(page),
                 filled: u64::from(self.layout.pages),
                 expected: u64::from(pages),
@@ -166,12 +167,17 @@ impl<D: PhysicalDevice> BlockDevice for Direct<D> {
     }
 
     /// Pages are never relocated: a full device is in its steady state.
-    fn fill_steady_while(&mut self, _seed: Seed, fraction: Option<f64>, look: Look<'_>) -> Option<Steady> {
+    fn fill_steady_while(
+        &mut self,
+        _seed: Seed,
+        fraction: Option<f64>,
+        look: ProgressFn<'_>,
+    ) -> Option<Steady> {
         self.fill_while(fraction.unwrap_or(1.0), look)
             .then_some(Steady { overwritten: 0, amplification: None })
     }
 
-    fn age(&mut self, next: Next<'_>, depth: Option<u32>) -> Option<Agenda<Self::Event>> {
+    fn age(&mut self, next: NextCommand<'_>, depth: Option<u32>) -> Option<Agenda<Self::Event>> {
         ageing::age(self, next, depth)
     }
 
@@ -186,22 +192,23 @@ impl<D: PhysicalDevice> BlockDevice for Direct<D> {
         self.audit_all();
     }
 
-    fn oldest(&self) -> Option<Oldest> {
+    fn oldest(&self) -> Option<OldestCommand> {
         let first = self.requests.all.values().min_by_key(|request| request.submitted)?;
         // Any progress of the device is progress of the request.
         let done = self.device.digest().value();
-        Some(Oldest { submitted: first.submitted, tag: first.command.tag, done })
+        Some(OldestCommand { submitted: first.submitted, tag: first.command.tag, done })
     }
 
     /// Chosen: a command waits for the one before it, and both for the copies of a manager.
-    fn longest_wait(&self) -> Duration {
-        self.device.longest_wait() * 4
+    fn stall_limit(&self) -> Duration {
+        self.device.stall_limit() * 4
     }
 
-    fn what_waits(&self, now: Instant) -> String {
+    fn describe_outstanding(&self, now: Instant) -> String {
         let pieces: usize = self.heads.iter().map(|head| head.pieces.len()).sum();
         let requests = self.requests.all.count();
-        format!("{requests} requests; {pieces} pieces wait for a chunk\n") + &self.device.what_waits(now)
+        format!("{requests} outstanding requests; {pieces} pieces wait for a chunk\n")
+            + &self.device.describe_outstanding(now)
     }
 
     fn mark(&self, now: Instant) -> Self::Mark {
@@ -233,8 +240,8 @@ impl<D: PhysicalDevice> BlockDevice for Direct<D> {
     }
 
     /// Chosen: 64 B for each page, 16 MiB for what grows with the work, and the bound of the device.
-    fn most_bytes(&self) -> u64 {
-        self.device.most_bytes() + (16 << 20) + 64 * u64::from(self.layout.pages)
+    fn max_field_bytes(&self) -> u64 {
+        self.device.max_field_bytes() + (16 << 20) + 64 * u64::from(self.layout.pages)
     }
 
     fn check_loaded(&self, agenda: &Agenda<Self::Event>) -> Result<(), String> {
@@ -253,18 +260,18 @@ impl<D: PhysicalDevice> Ages for Direct<D> {
         true
     }
 
-    fn next_over(&mut self, _: &mut impl Schedule<Self::Event>) -> bool {
+    fn next_untimed_completion(&mut self, _: &mut impl Schedule<Self::Event>) -> bool {
         false
     }
 
-    fn hold_still(&mut self) {}
+    fn pause_gc(&mut self) {}
 
     fn start_clock(&mut self) {
         self.device.start_clock();
     }
 
     /// No timer runs.
-    fn time_of_a_page(&self) -> Duration {
+    fn page_program_time(&self) -> Duration {
         Duration::ZERO
     }
 }

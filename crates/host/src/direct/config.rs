@@ -80,7 +80,7 @@ impl DirectFile {
             unreadable == 0,
             "open_channel.mw_cunits",
             unreadable,
-            "0: the host keeps nothing that the device cannot read yet",
+            "0: the host has no buffer for data that the device cannot read yet",
         );
         let open = geometry.max_open;
         wrong.require(
@@ -94,18 +94,18 @@ impl DirectFile {
         let spare = spare.max(LEAST_SPARE);
         let fits = (0.0..1.0).contains(&self.over_provisioning) && spare < chunks;
         let wanted = format!(
-            "a fraction from 0 to below 1 that leaves the host a chunk of the {chunks} of a parallel unit beside {LEAST_SPARE}"
+            "a fraction from 0 to below 1 that leaves the host at least one of the {chunks} chunks of a parallel unit, besides {LEAST_SPARE} spare ones"
         );
         wrong.require(fits, "over_provisioning", self.over_provisioning, wanted);
         let places = u64::from(geometry.chunks()) * u64::from(geometry.blocks_per_chunk);
-        let wanted = format!("fewer than {}: a word names one", u32::MAX);
+        let wanted = format!("fewer than {}: the map addresses them with a word", u32::MAX);
         wrong.require(
             places < u64::from(u32::MAX),
             "open_channel.logical_block",
             format!("{places} logical blocks"),
             wanted,
         );
-        wrong.or_ok(())?;
+        wrong.into_result(())?;
         let layout = Layout {
             groups: u32::from(geometry.groups),
             units: geometry.units(),

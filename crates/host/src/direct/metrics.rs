@@ -10,14 +10,14 @@ use super::Direct;
 counters! {
     /// The counters of the host since it was made.
     pub struct Counts {
-        pages_written: "direct.pages_written", LogicalPages, "Pages that writes sent to the device, those made again after a failure among them.";
-        padding: "direct.padding", LogicalPages, "Logical blocks of padding, where a write is no multiple of what a program writes.";
-        pages_read: "direct.pages_read", LogicalPages, "Pages that reads asked the device for.";
-        pages_lost: "direct.pages_lost", LogicalPages, "Pages that reads asked for and the device has lost though it answered their writes.";
-        resubmitted: "direct.resubmitted", LogicalPages, "Pages whose write failed and was made again.";
-        resets: "direct.resets", Count, "Chunks that were reset because nothing in them was current.";
-        given_up: "direct.given_up", Count, "Parts of writes that failed because no chunk was free and none got free.";
-        refused: "direct.refused", Count, "Commands that the device refused, because their chunks had ended.";
+        pages_written: "direct.pages_written", LogicalPages, "Pages submitted to the device by writes, including resubmissions after failures.";
+        padding: "direct.padding", LogicalPages, "Logical blocks of padding, for writes that are not a multiple of the program unit.";
+        pages_read: "direct.pages_read", LogicalPages, "Pages read from the device.";
+        pages_lost: "direct.pages_lost", LogicalPages, "Pages requested by reads that the device lost after it had completed their writes.";
+        resubmitted: "direct.resubmitted", LogicalPages, "Pages whose write failed and was resubmitted.";
+        resets: "direct.resets", Count, "Chunks reset because no data in them were valid.";
+        given_up: "direct.given_up", Count, "Parts of writes that failed because no chunk was free or became free.";
+        refused: "direct.refused", Count, "Commands that the device rejected, because their chunks had closed early or gone offline.";
         trimmed_pages: "direct.trimmed_pages", LogicalPages, "Pages that the host trimmed.";
     }
 }

@@ -6,13 +6,13 @@
 //!
 //! See `docs/open-channel.md`.
 
+mod attribution;
 mod audit;
 mod block_device;
 mod config;
-mod explained;
-mod heads;
+mod frontiers;
+mod l2p;
 mod metrics;
-mod places;
 mod requests;
 
 use std::collections::BTreeMap;
@@ -20,19 +20,19 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::snapshot::State;
 use wordline_kernel::{Digest, Instant, Schedule, state};
-use wordline_nand::Stamp;
+use wordline_nand::DataTag;
 use wordline_ssd::device::{Content, Recovered};
-use wordline_ssd::physical_device::{Answer, Chunk, Command, LogicalBlock};
+use wordline_ssd::physical_device::{Chunk, Command, Completion, LogicalBlock};
 use wordline_ssd::{PhysicalDevice, SECTOR};
 
-use explained::Explainer;
-use heads::Heads;
-use places::{Place, Places};
+use attribution::Explainer;
+use frontiers::UnitFrontiers;
+use l2p::{L2pMap, Ppa};
 use requests::Requests;
 
-use crate::recorded::Recorder;
+use crate::recorder::Recorder;
 
-use crate::numbered::Numbered;
+use crate::slab::Slab;
 
 pub use config::{DirectConfig, DirectFile, Spread};
 pub use metrics::{Counts, Mark, all as metrics};
@@ -78,7 +78,7 @@ impl Layout {
 
 /// The purpose of a command in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum Work {
+enum Purpose {
     /// Writes pages of a request.
     Write(u32),
     /// Reads pages of a request.
@@ -93,20 +93,20 @@ enum Work {
 
 /// A command in flight.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Sent {
-    work: Work,
-    places: Vec<Place>,
+struct InFlightCommand {
+    work: Purpose,
+    places: Vec<Ppa>,
     /// The data tags that a write programs, or that a read is expected to find.
-    stamps: Vec<Stamp>,
+    stamps: Vec<DataTag>,
     /// Sequence number of a flush.
     flush: u64,
 }
 
-impl Sent {
+impl InFlightCommand {
     /// The logical blocks that must stay readable until this command completes: sources of a read, and
     /// targets of a write.
-    fn held(&self) -> impl Iterator<Item = Place> {
-        let needs = matches!(self.work, Work::Read(_) | Work::Write(_));
+    fn pinned_locations(&self) -> impl Iterator<Item = Ppa> {
+        let needs = matches!(self.work, Purpose::Read(_) | Purpose::Write(_));
         let held = self.places.iter().zip(&self.stamps).filter(move |(_, stamp)| needs && stamp.is_data());
         held.map(|(place, _)| *place)
     }
@@ -126,9 +126,9 @@ pub struct Direct<D> {
     sectors_of_a_page: u64,
     is_volatile: bool,
     device: D,
-    sent: Numbered<Sent>,
-    places: Places,
-    heads: Heads,
+    sent: Slab<InFlightCommand>,
+    places: L2pMap,
+    heads: UnitFrontiers,
     requests: Requests,
     /// Flushes sent so far.
     flushes: u64,
@@ -139,8 +139,8 @@ pub struct Direct<D> {
     /// Lists that are empty between events, kept for their capacity: the logical blocks of a command, and
     /// completions of the device.
     blocks: Vec<LogicalBlock>,
-    answered: Vec<Answer>,
-    followed: Option<Box<Followed>>,
+    answered: Vec<Completion>,
+    followed: Option<Box<TrackedContents>>,
     /// `None` unless latencies are explained.
     explainer: Option<Box<Explainer>>,
     recorder: Recorder,
@@ -154,7 +154,7 @@ state!(Direct<D: State> {
 
 /// Contents of pages, for data verification.
 #[derive(Default)]
-struct Followed {
+struct TrackedContents {
     carried: BTreeMap<u32, Vec<Content>>,
     written: BTreeMap<(u32, u32), Vec<Content>>,
     found: BTreeMap<u32, Vec<Content>>,
@@ -168,10 +168,10 @@ impl<D: PhysicalDevice> Direct<D> {
             layout,
             sectors_of_a_page: geometry.block_size.0 / SECTOR.0,
             is_volatile: geometry.capabilities.volatile_writes,
-            places: Places::new(&layout),
-            heads: Heads::new(&layout),
+            places: L2pMap::new(&layout),
+            heads: UnitFrontiers::new(&layout),
             device,
-            sent: Numbered::default(),
+            sent: Slab::default(),
             requests: Requests::default(),
             flushes: 0,
             power: Power::On,
@@ -197,22 +197,22 @@ impl<D: PhysicalDevice> Direct<D> {
     }
 
     /// The logical block at a location.
-    fn block(&self, place: Place) -> LogicalBlock {
+    fn block(&self, place: Ppa) -> LogicalBlock {
         let size = self.layout.blocks_per_chunk;
         self.layout.chunk(place.0 / size).at(place.0 % size)
     }
 
     /// Submits a command; returns false if the device rejects it.
-    fn send(&mut self, sent: Sent, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
+    fn send(&mut self, sent: InFlightCommand, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         let mut blocks = std::mem::take(&mut self.blocks);
         blocks.extend(sent.places.iter().map(|place| self.block(*place)));
         let tag = self.sent.next();
         let command = match sent.work {
-            Work::Write(_) => Command::write(tag, &blocks, &sent.stamps),
-            Work::Read(_) => Command::read(tag, &blocks),
-            Work::Close(_) => Command::close(tag, &blocks),
-            Work::Reset(_) => Command::reset(tag, &blocks),
-            Work::Flush(_) => Command::flush(tag),
+            Purpose::Write(_) => Command::write(tag, &blocks, &sent.stamps),
+            Purpose::Read(_) => Command::read(tag, &blocks),
+            Purpose::Close(_) => Command::close(tag, &blocks),
+            Purpose::Reset(_) => Command::reset(tag, &blocks),
+            Purpose::Flush(_) => Command::flush(tag),
         };
         let refused = self.device.submit(&command, &mut calendar.within(Event::Device)).is_err();
         blocks.clear();
@@ -226,21 +226,21 @@ impl<D: PhysicalDevice> Direct<D> {
     }
 
     /// Processes the completions of the device and starts the work that has become possible.
-    fn go_on(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) {
+    fn make_progress(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) {
         loop {
             // Chunks that close early or go offline are discovered when they are written.
-            self.device.forget_notifications();
+            self.device.clear_notifications();
             let mut answers = std::mem::take(&mut self.answered);
-            self.device.take_answers(&mut answers);
+            self.device.take_completions(&mut answers);
             let mut any = !answers.is_empty();
             for answer in answers.drain(..) {
                 let sent = self.sent.remove(answer.tag);
-                self.note_told(answer.tag, sent.work);
-                self.answer_came(&answer, sent, calendar);
+                self.note_device_completion(answer.tag, sent.work);
+                self.handle_completion(&answer, sent, calendar);
             }
             self.answered = answers;
-            for unit in self.heads.units_that_wait() {
-                any |= self.write_on(unit, calendar);
+            for unit in self.heads.waiting_units() {
+                any |= self.continue_writes(unit, calendar);
             }
             if !any && self.device.answers().is_empty() {
                 return;
@@ -248,20 +248,25 @@ impl<D: PhysicalDevice> Direct<D> {
         }
     }
 
-    fn answer_came(&mut self, answer: &Answer, sent: Sent, calendar: &mut impl Schedule<Event<D::Event>>) {
+    fn handle_completion(
+        &mut self,
+        answer: &Completion,
+        sent: InFlightCommand,
+        calendar: &mut impl Schedule<Event<D::Event>>,
+    ) {
         match sent.work {
-            Work::Write(number) => self.written(number, answer, &sent, calendar),
-            Work::Read(number) => self.found(number, answer, &sent, calendar),
-            Work::Close(unit) => self.reset(unit, sent.places[0], calendar),
-            Work::Reset(unit) => self.heads.was_reset(unit, answer.failure.is_none()),
-            Work::Flush(number) => {
+            Purpose::Write(number) => self.written(number, answer, &sent, calendar),
+            Purpose::Read(number) => self.found(number, answer, &sent, calendar),
+            Purpose::Close(unit) => self.reset(unit, sent.places[0], calendar),
+            Purpose::Reset(unit) => self.heads.complete_reset(unit, answer.failure.is_none()),
+            Purpose::Flush(number) => {
                 let has_failed = answer.failure.is_some();
                 if !has_failed {
-                    self.places.flushed(sent.flush);
+                    self.places.complete_flush(sent.flush);
                 }
-                self.heads.flushed(has_failed);
+                self.heads.complete_flush(has_failed);
                 if let Some(number) = number {
-                    self.part_over(number, has_failed, calendar);
+                    self.complete_part(number, has_failed, calendar);
                 }
             }
         }

@@ -2,15 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Duration, Instant, Schedule};
-use wordline_nand::Stamp;
+use wordline_nand::DataTag;
 use wordline_ssd::device::{Content, FILLED, NOTHING, ZEROES};
-use wordline_ssd::physical_device::{Answer as DeviceAnswer, ChunkState, MOST_BLOCKS, PhysicalDevice};
-use wordline_ssd::{Answer, Command, Operation};
+use wordline_ssd::physical_device::{ChunkState, Completion as DeviceAnswer, MOST_BLOCKS, PhysicalDevice};
+use wordline_ssd::{Command, Completion, Operation};
 
-use super::heads::Piece;
-use super::places::Place;
-use super::{Direct, Event, Layout, Sent, Spread, Work};
-use crate::numbered::Numbered;
+use super::frontiers::Piece;
+use super::l2p::Ppa;
+use super::{Direct, Event, InFlightCommand, Layout, Purpose, Spread};
+use crate::slab::Slab;
 
 /// An outstanding request.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -27,8 +27,8 @@ pub(super) struct Request {
 /// All requests, and the completions.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Requests {
-    pub(super) all: Numbered<Request>,
-    pub(super) answers: Vec<Answer>,
+    pub(super) all: Slab<Request>,
+    pub(super) answers: Vec<Completion>,
 }
 
 impl<D: PhysicalDevice> Direct<D> {
@@ -43,7 +43,7 @@ impl<D: PhysicalDevice> Direct<D> {
         let (submitted, is_forced) = (calendar.now(), command.fua && self.is_volatile);
         let request = Request { command, submitted, parts: 1, failed: false, is_forced };
         let number = self.requests.all.add(request);
-        self.note_came(number);
+        self.note_submission(number);
         match command.operation {
             Operation::Read | Operation::Compare => self.read(number, &command, calendar),
             Operation::Write | Operation::WriteZeroes => self.write(number, &command),
@@ -55,8 +55,8 @@ impl<D: PhysicalDevice> Direct<D> {
                 }
             }
         }
-        self.part_over(number, false, calendar);
-        self.go_on(calendar);
+        self.complete_part(number, false, calendar);
+        self.make_progress(calendar);
     }
 
     /// Divides a write into pieces for its parallel units.
@@ -69,12 +69,12 @@ impl<D: PhysicalDevice> Direct<D> {
         for of_piece in pages.chunks(size) {
             let mut stamps = std::collections::VecDeque::with_capacity(of_piece.len());
             for page in of_piece {
-                let stamp = Stamp { logical: *page, version: self.places.next_version(*page) };
-                self.note_written(command, *page, stamp.version);
+                let stamp = DataTag { logical: *page, version: self.places.next_version(*page) };
+                self.track_write(command, *page, stamp.version);
                 stamps.push_back(stamp);
             }
             self.requests.all.get_mut(number).parts += 1;
-            let unit = self.heads.take_unit();
+            let unit = self.heads.next_unit();
             self.heads.get_mut(unit).pieces.push_back(Piece { request: number, stamps });
         }
         if let Some(followed) = &mut self.followed {
@@ -84,12 +84,16 @@ impl<D: PhysicalDevice> Direct<D> {
 
     /// Writes the waiting pieces of a parallel unit, as far as it has a chunk for them. Returns whether it
     /// did anything.
-    pub(super) fn write_on(&mut self, unit: u32, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
+    pub(super) fn continue_writes(
+        &mut self,
+        unit: u32,
+        calendar: &mut impl Schedule<Event<D::Event>>,
+    ) -> bool {
         let mut any = false;
         while !self.heads.get_mut(unit).pieces.is_empty() {
             let Some((chunk, next)) = self.heads.get_mut(unit).open else {
                 if !self.open(unit, calendar) {
-                    return self.move_on(unit) || any;
+                    return self.move_pieces(unit) || any;
                 }
                 any = true;
                 continue;
@@ -101,35 +105,35 @@ impl<D: PhysicalDevice> Direct<D> {
             let most = (MOST_BLOCKS as u32 - MOST_BLOCKS as u32 % ws_min).min(blocks_per_chunk - next);
             let wanted = (piece.stamps.len() as u32).next_multiple_of(ws_min).min(most);
             let count = (piece.stamps.len() as u32).min(wanted) as usize;
-            let mut stamps: Vec<Stamp> = piece.stamps.drain(..count).collect();
-            stamps.resize(wanted as usize, Stamp::PADDING);
+            let mut stamps: Vec<DataTag> = piece.stamps.drain(..count).collect();
+            stamps.resize(wanted as usize, DataTag::PADDING);
             let first = chunk * blocks_per_chunk + next;
-            let places: Vec<Place> = (first..first + wanted).map(Place).collect();
+            let places: Vec<Ppa> = (first..first + wanted).map(Ppa).collect();
             let number = piece.request;
             self.counts.padding += u64::from(wanted) - count as u64;
             self.counts.pages_written += count as u64;
-            let sent = Sent { work: Work::Write(number), places, stamps, flush: 0 };
-            let stamps: Vec<Stamp> = sent.stamps[..count].to_vec();
+            let sent = InFlightCommand { work: Purpose::Write(number), places, stamps, flush: 0 };
+            let stamps: Vec<DataTag> = sent.stamps[..count].to_vec();
             // The device may have closed the chunk in the meantime.
             if !self.send(sent, calendar) {
                 self.counts.padding -= u64::from(wanted) - count as u64;
                 self.counts.pages_written -= count as u64;
                 let head = self.heads.get_mut(unit);
-                head.leave();
+                head.close_chunk();
                 stamps.into_iter().rev().for_each(|stamp| head.pieces[0].stamps.push_front(stamp));
                 continue;
             }
             self.requests.all.get_mut(number).parts += 1;
-            let written = (first..first + count as u32).map(Place);
-            written.for_each(|place| self.places.hold(place));
+            let written = (first..first + count as u32).map(Ppa);
+            written.for_each(|place| self.places.pin(place));
             let head = self.heads.get_mut(unit);
             head.open = Some((chunk, next + wanted));
             if next + wanted == blocks_per_chunk {
-                head.leave();
+                head.close_chunk();
             }
             if head.pieces[0].stamps.is_empty() {
                 head.pieces.pop_front();
-                self.part_over(number, false, calendar);
+                self.complete_part(number, false, calendar);
             }
         }
         any
@@ -137,7 +141,7 @@ impl<D: PhysicalDevice> Direct<D> {
 
     /// Moves the waiting pieces of a parallel unit that has no writable chunk to the next one that has.
     /// Returns whether there was one.
-    fn move_on(&mut self, unit: u32) -> bool {
+    fn move_pieces(&mut self, unit: u32) -> bool {
         if self.heads.get_mut(unit).resetting.is_some() || self.heads.is_flushing {
             return false;
         }
@@ -151,13 +155,11 @@ impl<D: PhysicalDevice> Direct<D> {
 
     fn has_room(&self, unit: u32) -> bool {
         let head = self.heads.get(unit);
-        head.open.is_some()
-            || head.resetting.is_some()
-            || head.others().any(|chunk| self.can_be_written(chunk))
+        head.open.is_some() || head.resetting.is_some() || head.others().any(|chunk| self.is_writable(chunk))
     }
 
     /// Whether a chunk is free or can be reset.
-    fn can_be_written(&self, chunk: u32) -> bool {
+    fn is_writable(&self, chunk: u32) -> bool {
         match self.device.report(self.layout.chunk(chunk)).state {
             ChunkState::Free => true,
             ChunkState::Open | ChunkState::Closed => self.places.is_free(chunk),
@@ -171,10 +173,10 @@ impl<D: PhysicalDevice> Direct<D> {
         if self.heads.get_mut(unit).resetting.is_some() {
             return false;
         }
-        let next = self.heads.get(unit).others().find(|chunk| self.can_be_written(*chunk));
+        let next = self.heads.get(unit).others().find(|chunk| self.is_writable(*chunk));
         let Some(chunk) = next else {
             let (is_flushing, cannot_flush) = (self.heads.is_flushing, self.heads.cannot_flush);
-            let waits_for_flush = self.places.has_risk() && !is_flushing && !cannot_flush;
+            let waits_for_flush = self.places.has_unflushed() && !is_flushing && !cannot_flush;
             if waits_for_flush {
                 self.heads.is_flushing = true;
                 self.flush(None, calendar);
@@ -189,10 +191,15 @@ impl<D: PhysicalDevice> Direct<D> {
             return true;
         }
         head.resetting = Some(chunk);
-        let first = Place(chunk * self.layout.blocks_per_chunk);
+        let first = Ppa(chunk * self.layout.blocks_per_chunk);
         let closes = state == ChunkState::Open && !self.device.geometry().capabilities.early_resets;
         if closes {
-            let sent = Sent { work: Work::Close(unit), places: vec![first], stamps: Vec::new(), flush: 0 };
+            let sent = InFlightCommand {
+                work: Purpose::Close(unit),
+                places: vec![first],
+                stamps: Vec::new(),
+                flush: 0,
+            };
             if self.send(sent, calendar) {
                 return true;
             }
@@ -202,11 +209,12 @@ impl<D: PhysicalDevice> Direct<D> {
     }
 
     /// Resets the next chunk of a parallel unit.
-    pub(super) fn reset(&mut self, unit: u32, first: Place, calendar: &mut impl Schedule<Event<D::Event>>) {
+    pub(super) fn reset(&mut self, unit: u32, first: Ppa, calendar: &mut impl Schedule<Event<D::Event>>) {
         self.counts.resets += 1;
-        let sent = Sent { work: Work::Reset(unit), places: vec![first], stamps: Vec::new(), flush: 0 };
+        let sent =
+            InFlightCommand { work: Purpose::Reset(unit), places: vec![first], stamps: Vec::new(), flush: 0 };
         if !self.send(sent, calendar) {
-            self.heads.was_reset(unit, false);
+            self.heads.complete_reset(unit, false);
         }
     }
 
@@ -216,8 +224,12 @@ impl<D: PhysicalDevice> Direct<D> {
             return;
         }
         self.flushes += 1;
-        let sent =
-            Sent { work: Work::Flush(number), places: Vec::new(), stamps: Vec::new(), flush: self.flushes };
+        let sent = InFlightCommand {
+            work: Purpose::Flush(number),
+            places: Vec::new(),
+            stamps: Vec::new(),
+            flush: self.flushes,
+        };
         if let Some(number) = number {
             self.requests.all.get_mut(number).parts += 1;
         }
@@ -229,7 +241,7 @@ impl<D: PhysicalDevice> Direct<D> {
         &mut self,
         number: u32,
         answer: &DeviceAnswer,
-        sent: &Sent,
+        sent: &InFlightCommand,
         calendar: &mut impl Schedule<Event<D::Event>>,
     ) {
         let mut again = std::collections::VecDeque::new();
@@ -242,7 +254,7 @@ impl<D: PhysicalDevice> Direct<D> {
                 true => again.push_back(*stamp),
                 false => self.places.written(stamp.logical, stamp.version, *place, flushes),
             }
-            self.places.let_go(*place);
+            self.places.unpin(*place);
         }
         let has_failed = !again.is_empty();
         self.heads.cannot_flush &= answer.failure.is_some();
@@ -250,21 +262,21 @@ impl<D: PhysicalDevice> Direct<D> {
             let chunk = sent.places[0].0 / self.layout.blocks_per_chunk;
             let head = self.heads.get_mut(chunk / self.layout.chunks_per_unit);
             if head.open.is_some_and(|(open, _)| open == chunk) {
-                head.leave();
+                head.close_chunk();
             }
             if self.layout.retry && has_failed {
                 self.counts.resubmitted += again.len() as u64;
                 head.pieces.push_front(Piece { request: number, stamps: again });
                 self.requests.all.get_mut(number).parts += 1;
-                return self.part_over(number, false, calendar);
+                return self.complete_part(number, false, calendar);
             }
         }
-        self.part_over(number, has_failed, calendar);
+        self.complete_part(number, has_failed, calendar);
     }
 
     fn read(&mut self, number: u32, command: &Command, calendar: &mut impl Schedule<Event<D::Event>>) {
         if self.followed.is_some() {
-            self.note_found(command);
+            self.track_read(command);
         }
         let pages = self.pages_of(command);
         let (mut places, mut stamps) = (Vec::new(), Vec::new());
@@ -277,9 +289,9 @@ impl<D: PhysicalDevice> Direct<D> {
             // A device without a manager of failures may have lost it.
             let block = self.block(place);
             if block.block < self.device.report(block.chunk).readable {
-                self.places.hold(place);
+                self.places.pin(place);
                 places.push(place);
-                stamps.push(Stamp { logical: page, version });
+                stamps.push(DataTag { logical: page, version });
             } else {
                 self.counts.pages_lost += 1;
                 self.requests.all.get_mut(number).failed = true;
@@ -299,13 +311,13 @@ impl<D: PhysicalDevice> Direct<D> {
     fn send_read(
         &mut self,
         number: u32,
-        places: Vec<Place>,
-        stamps: Vec<Stamp>,
+        places: Vec<Ppa>,
+        stamps: Vec<DataTag>,
         calendar: &mut impl Schedule<Event<D::Event>>,
     ) {
         self.counts.pages_read += places.len() as u64;
         self.requests.all.get_mut(number).parts += 1;
-        let sent = Sent { work: Work::Read(number), places, stamps, flush: 0 };
+        let sent = InFlightCommand { work: Purpose::Read(number), places, stamps, flush: 0 };
         assert!(self.send(sent, calendar), "all of it can be read");
     }
 
@@ -314,18 +326,18 @@ impl<D: PhysicalDevice> Direct<D> {
         &mut self,
         number: u32,
         answer: &DeviceAnswer,
-        sent: &Sent,
+        sent: &InFlightCommand,
         calendar: &mut impl Schedule<Event<D::Event>>,
     ) {
         for (at, (place, wanted)) in sent.places.iter().zip(&sent.stamps).enumerate() {
-            self.places.let_go(*place);
+            self.places.unpin(*place);
             assert!(answer.has_failed(at) || answer.found[at] == *wanted, "a page is where it was written");
         }
-        self.part_over(number, answer.failure.is_some(), calendar);
+        self.complete_part(number, answer.failure.is_some(), calendar);
     }
 
     /// Completes a part of a request. After the last part of a FUA write a flush follows.
-    pub(super) fn part_over(
+    pub(super) fn complete_part(
         &mut self,
         number: u32,
         failed: bool,
@@ -345,18 +357,18 @@ impl<D: PhysicalDevice> Direct<D> {
         calendar.after(Duration::ZERO, Event::Answer(number));
     }
 
-    pub(super) fn answer(&mut self, number: u32, now: Instant) {
+    pub(super) fn complete_request(&mut self, number: u32, now: Instant) {
         let Request { command, submitted, failed, .. } = self.requests.all.remove(number);
         let latency = now - submitted;
         self.digest.add(u64::from(command.tag));
         self.digest.add(latency.ps());
-        let answer = Answer { command, latency, failed };
+        let answer = Completion { command, latency, failed };
         self.requests.answers.push(answer);
-        self.note_answered(number, answer, submitted);
+        self.note_completion(number, answer, submitted);
         self.record(number, answer, submitted);
     }
 
-    fn record(&mut self, number: u32, answer: Answer, submitted: Instant) {
+    fn record(&mut self, number: u32, answer: Completion, submitted: Instant) {
         let (device, places) = (&self.device, &self.places);
         let levels = || {
             let below = device.gauges(submitted + answer.latency);
@@ -366,14 +378,14 @@ impl<D: PhysicalDevice> Direct<D> {
     }
 
     /// Fails the pieces that wait for chunks that will never become free. Returns whether there were any.
-    pub(super) fn fail_all(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
-        let numbers = self.heads.give_up();
+    pub(super) fn fail_waiting(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
+        let numbers = self.heads.drop_pieces();
         self.counts.given_up += numbers.len() as u64;
-        numbers.iter().for_each(|number| self.part_over(*number, true, calendar));
+        numbers.iter().for_each(|number| self.complete_part(*number, true, calendar));
         !numbers.is_empty()
     }
 
-    fn note_written(&mut self, command: &Command, page: u32, version: u32) {
+    fn track_write(&mut self, command: &Command, page: u32, version: u32) {
         let (per_page, first) = (self.sectors_of_a_page as usize, self.pages_of(command).start);
         let Some(followed) = &mut self.followed else { return };
         let at = (page - first) as usize * per_page;
@@ -385,7 +397,7 @@ impl<D: PhysicalDevice> Direct<D> {
         followed.written.insert((page, version), contents);
     }
 
-    fn note_found(&mut self, command: &Command) {
+    fn track_read(&mut self, command: &Command) {
         let per_page = self.sectors_of_a_page as usize;
         let pages = self.pages_of(command);
         let Some(followed) = &self.followed else { return };

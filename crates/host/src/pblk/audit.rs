@@ -4,9 +4,9 @@ use wordline_kernel::snapshot::State;
 use wordline_ssd::PhysicalDevice;
 use wordline_ssd::snapshot::Agenda;
 
-use super::layout::Place;
-use super::map::Address;
-use super::port::{PADDING, Sent, Work};
+use super::l2p::PageLocation;
+use super::layout::Ppa;
+use super::port::{PADDING, Purpose, Sent};
 use super::recovery::Power;
 use super::ring::{Origin, page_of};
 use super::{Event, Pblk};
@@ -22,9 +22,9 @@ impl<D: PhysicalDevice> Pblk<D> {
         for (page, address) in self.map.iter() {
             let version = self.map.version(page);
             let durable = match address {
-                Address::Nowhere => continue,
-                Address::Flash(place) => place,
-                Address::Ring(index) => {
+                PageLocation::Unmapped => continue,
+                PageLocation::Flash(place) => place,
+                PageLocation::Ring(index) => {
                     let entry = self.ring.at(index);
                     assert_eq!(
                         (page_of(entry.stamp), entry.stamp.version),
@@ -34,13 +34,13 @@ impl<D: PhysicalDevice> Pblk<D> {
                     entry.durable
                 }
             };
-            if durable == Place::NONE {
+            if durable == Ppa::NONE {
                 continue;
             }
             valid += 1;
             let stamp = self.lines.content(durable);
             assert!(self.lines.is_valid(durable) && page_of(stamp) == page, "a page is where the map says");
-            let is_newest = stamp.version == version || !matches!(address, Address::Flash(_));
+            let is_newest = stamp.version == version || !matches!(address, PageLocation::Flash(_));
             assert!(is_newest, "the newest version of a page is in the ring or in flash");
         }
         let of_lines: u64 = self.lines.ids().map(|line| u64::from(self.lines.get(line).valid)).sum();
@@ -56,7 +56,7 @@ impl<D: PhysicalDevice> Pblk<D> {
     /// Checks the pending counts and references of lines against the ring and the commands in flight.
     fn audit_pending(&self) {
         for line in self.lines.ids() {
-            let is_of_line = |place: &&Place| self.layout.line_of(**place) == line;
+            let is_of_line = |place: &&Ppa| self.layout.line_of(**place) == line;
             let commands = self.port.in_flight().flat_map(|sent| &sent.places).filter(is_of_line).count();
             let references = commands as u32 + self.collector.references(line);
             assert_eq!(self.lines.get(line).references, references, "something concerns line {}", line.0);
@@ -76,26 +76,26 @@ impl<D: PhysicalDevice> Pblk<D> {
         self.collector.check(lines, places, pages)?;
         self.recovery.check(lines, places)?;
         self.writer.check(&self.lines, &self.ring.positions())?;
-        let is_place = |place: &Place| place.0 < places;
+        let is_place = |place: &Ppa| place.0 < places;
         let is_entry = |position: u64| {
             let entry = self.ring.at(self.ring.index(position));
             page_of(entry.stamp).0 < pages
-                && [entry.place, entry.durable].iter().all(|place| *place == Place::NONE || is_place(place))
+                && [entry.place, entry.durable].iter().all(|place| *place == Ppa::NONE || is_place(place))
         };
         let is_right = self.map.iter().all(|(page, address)| match address {
-            Address::Nowhere => true,
-            Address::Flash(place) => is_place(&place),
-            Address::Ring(index) => {
+            PageLocation::Unmapped => true,
+            PageLocation::Flash(place) => is_place(&place),
+            PageLocation::Ring(index) => {
                 (index as usize) < self.ring.capacity()
                     && page_of(self.ring.at(index).stamp) == page
                     && self.ring.has(index)
             }
         });
         if !is_right || !self.ring.positions().all(is_entry) {
-            return Err("pages that are where nothing can be".into());
+            return Err("pages mapped to locations that do not exist".into());
         }
-        if !self.port.in_flight().all(|sent| self.can_be_sent(sent)) {
-            return Err("commands to the device that it cannot have".into());
+        if !self.port.in_flight().all(|sent| self.is_valid_command(sent)) {
+            return Err("invalid commands in flight to the device".into());
         }
         let (mut of_device, mut answered) = (Vec::new(), true);
         for (time, event) in &agenda.events {
@@ -105,7 +105,7 @@ impl<D: PhysicalDevice> Pblk<D> {
             }
         }
         if !answered {
-            return Err("an answer to a command that is not there".into());
+            return Err("a completion of a command that is not outstanding".into());
         }
         self.device().check_loaded(&Agenda { now: agenda.now, events: of_device })?;
         self.check_contents()
@@ -114,31 +114,31 @@ impl<D: PhysicalDevice> Pblk<D> {
     /// Checks that the page lists of the lines name existing pages and agree with the contents of flash.
     fn check_contents(&self) -> Result<(), String> {
         let pages = self.map.pages();
-        for place in (0..self.lines.places()).map(Place) {
+        for place in (0..self.lines.places()).map(Ppa) {
             let listed = self.lines.content(place);
             if !listed.is_data() {
                 continue;
             }
             let found = self.device().stamp(self.layout.block(place));
             if page_of(listed).0 >= pages || found.is_some_and(|found| found.is_data() && found != listed) {
-                return Err(format!("place {} is listed with {listed:?} and holds {found:?}", place.0));
+                return Err(format!("location {} is listed with {listed:?} and contains {found:?}", place.0));
             }
         }
         Ok(())
     }
 
-    fn can_be_sent(&self, sent: &Sent) -> bool {
+    fn is_valid_command(&self, sent: &Sent) -> bool {
         let places = self.lines.places();
         let is_known = match sent.work {
-            Work::Read(number) => self.front.has(number),
-            Work::Smeta(line)
-            | Work::Emeta(line)
-            | Work::Reset(line)
-            | Work::Close(line)
-            | Work::List(line)
-            | Work::Collect(line) => line.0 < self.layout.lines,
-            Work::Data => sent.positions.len() == sent.places.len(),
-            Work::Pad | Work::Scan | Work::Flush => true,
+            Purpose::Read(number) => self.front.has(number),
+            Purpose::Smeta(line)
+            | Purpose::Emeta(line)
+            | Purpose::Reset(line)
+            | Purpose::Close(line)
+            | Purpose::List(line)
+            | Purpose::Collect(line) => line.0 < self.layout.lines,
+            Purpose::Data => sent.positions.len() == sent.places.len(),
+            Purpose::Pad | Purpose::Scan | Purpose::Flush => true,
         };
         let positions = self.ring.positions();
         is_known
@@ -147,21 +147,21 @@ impl<D: PhysicalDevice> Pblk<D> {
     }
 
     /// The state of the FTL, for a stall report.
-    pub(super) fn tell(&self) -> String {
+    pub(super) fn describe(&self) -> String {
         let (used, synced) = self.ring.lengths();
         let shares = self.limiter.shares();
         let held = [Origin::Host, Origin::Collector].map(|origin| self.ring.of(origin));
         let [writes, flushes] = self.front.waiting();
         format!(
-            "{} commands: {writes} writes and {flushes} flushes wait\n\
-             ring: {used} entries, {synced} of them in flash, {} wait; host and collector hold {held:?} of {shares:?}\n\
+            "{} outstanding commands: {writes} writes and {flushes} flushes wait\n\
+             ring: {used} entries, {synced} of them in flash, {} wait; host and gc occupy {held:?} of {shares:?}\n\
              lines: {} free chunks, collected below {}\n{}{}",
             self.front.outstanding(),
             self.ring.waiting(),
             self.lines.free_chunks(),
             self.layout.high,
-            self.writer.tell(),
-            self.collector.tell(),
+            self.writer.describe(),
+            self.collector.describe(),
         )
     }
 

@@ -2,14 +2,16 @@
 
 use wordline_kernel::{Digest, Duration, Instant, Metrics, Schedule, Seed};
 use wordline_ssd::ageing::{self, Ages};
-use wordline_ssd::block_device::{Next, Oldest, Programmed, Shape};
-use wordline_ssd::device::{Content, Look, Recovered, Steady, Tail};
+use wordline_ssd::block_device::{NextCommand, OldestCommand, Programmed, Shape};
+use wordline_ssd::device::{Content, ProgressFn, Recovered, Steady, Tail};
 use wordline_ssd::metrics::Detail;
 use wordline_ssd::snapshot::Agenda;
 use wordline_ssd::timeline::Recorded;
-use wordline_ssd::{Answer, BlockDevice, Command, Gauges, PhysicalDevice, PowerCut, TimeFactors, Unchanged};
+use wordline_ssd::{
+    BlockDevice, Command, Completion, Gauges, PhysicalDevice, PowerCut, TimeFactors, UnscalableReason,
+};
 
-use super::explained::Explainer;
+use super::attribution::Explainer;
 use super::metrics::Mark;
 use super::recovery::Power;
 use super::ring::Origin;
@@ -41,13 +43,13 @@ impl<D: PhysicalDevice> BlockDevice for Pblk<D> {
 
     fn handle(&mut self, event: Self::Event, calendar: &mut impl Schedule<Self::Event>) {
         match event {
-            Event::Answer(number) => self.answer(number, calendar.now()),
+            Event::Answer(number) => self.complete_request(number, calendar.now()),
             Event::Device(event) => {
                 self.port.device.handle(event, &mut calendar.within(Event::Device));
                 match self.recovery.power {
-                    Power::On if self.port.has_news() => self.go_on(calendar),
+                    Power::On if self.port.has_events() => self.make_progress(calendar),
                     Power::On => {}
-                    Power::Off | Power::Back(_) => self.recover_on(calendar),
+                    Power::Off | Power::Back(_) => self.advance_recovery(calendar),
                 }
             }
         }
@@ -57,9 +59,9 @@ impl<D: PhysicalDevice> BlockDevice for Pblk<D> {
     /// records when the tail changes.
     fn explain(&mut self, tail: Tail) {
         if let Some(explainer) = &mut self.explainer {
-            return explainer.tell_to(tail);
+            return explainer.set_tail(tail);
         }
-        let tells = self.port.device.tell_times();
+        let tells = self.port.device.record_times();
         self.explainer = tells.then(|| Box::new(Explainer::of(tail)));
     }
 
@@ -68,7 +70,7 @@ impl<D: PhysicalDevice> BlockDevice for Pblk<D> {
     }
 
     fn record(&mut self, on: bool) -> bool {
-        self.recorder.switch(on);
+        self.recorder.set_enabled(on);
         self.port.device.record(on)
     }
 
@@ -77,18 +79,18 @@ impl<D: PhysicalDevice> BlockDevice for Pblk<D> {
     }
 
     /// Host time per command scales with controller times.
-    fn change_times(&mut self, factors: &TimeFactors) -> Result<(), Unchanged> {
+    fn change_times(&mut self, factors: &TimeFactors) -> Result<(), UnscalableReason> {
         self.command_time = factors.controller.of(self.command_time);
         self.port.device.change_times(factors)
     }
 
-    fn answers(&self) -> &[Answer] {
+    fn answers(&self) -> &[Completion] {
         self.front.answers()
     }
 
-    fn forget_answers(&mut self) {
-        self.front.forget_answers();
-        self.explainer.iter_mut().for_each(|explainer| explainer.forget_answers());
+    fn clear_completions(&mut self) {
+        self.front.clear_completions();
+        self.explainer.iter_mut().for_each(|explainer| explainer.clear_completions());
     }
 
     fn outstanding(&self) -> usize {
@@ -97,7 +99,7 @@ impl<D: PhysicalDevice> BlockDevice for Pblk<D> {
 
     /// Fails the commands that wait for space that will never become free, as too many chunks are out of use.
     fn give_up(&mut self, calendar: &mut impl Schedule<Self::Event>) -> bool {
-        self.fail_all(calendar)
+        self.fail_waiting(calendar)
     }
 
     fn power_cut(&mut self, now: Instant) -> PowerCut {
@@ -115,13 +117,13 @@ impl<D: PhysicalDevice> BlockDevice for Pblk<D> {
         if let Some(followed) = &mut self.followed {
             followed.forget();
         }
-        PowerCut { unanswered: self.front.forget(), torn }
+        PowerCut { incomplete: self.front.forget(), torn }
     }
 
     fn recover(&mut self, calendar: &mut impl Schedule<Self::Event>) {
         self.recovery.power = Power::Back(calendar.now());
         self.port.device.recover(&mut calendar.within(Event::Device));
-        self.recover_on(calendar);
+        self.advance_recovery(calendar);
     }
 
     fn is_ready(&self) -> bool {
@@ -136,17 +138,22 @@ impl<D: PhysicalDevice> BlockDevice for Pblk<D> {
         self.recovery.last
     }
 
-    fn fill_while(&mut self, fraction: f64, look: Look<'_>) -> bool {
+    fn fill_while(&mut self, fraction: f64, look: ProgressFn<'_>) -> bool {
         let pages = (f64::from(self.map.pages()) * fraction) as u32;
         self.write_untimed(0..pages, 0, u64::from(pages), look)
     }
 
-    fn fill_steady_while(&mut self, seed: Seed, fraction: Option<f64>, look: Look<'_>) -> Option<Steady> {
+    fn fill_steady_while(
+        &mut self,
+        seed: Seed,
+        fraction: Option<f64>,
+        look: ProgressFn<'_>,
+    ) -> Option<Steady> {
         let pages = (f64::from(self.map.pages()) * fraction.unwrap_or(1.0)) as u32;
         self.fill_steady(seed, pages.max(1), look)
     }
 
-    fn age(&mut self, next: Next<'_>, depth: Option<u32>) -> Option<Agenda<Self::Event>> {
+    fn age(&mut self, next: NextCommand<'_>, depth: Option<u32>) -> Option<Agenda<Self::Event>> {
         ageing::age(self, next, depth)
     }
 
@@ -161,20 +168,20 @@ impl<D: PhysicalDevice> BlockDevice for Pblk<D> {
         self.audit_all();
     }
 
-    fn oldest(&self) -> Option<Oldest> {
+    fn oldest(&self) -> Option<OldestCommand> {
         let first = self.front.requests().min_by_key(|request| request.submitted)?;
         // Any progress of the device is progress of the command.
         let done = self.device().digest().value();
-        Some(Oldest { submitted: first.submitted, tag: first.command.tag, done })
+        Some(OldestCommand { submitted: first.submitted, tag: first.command.tag, done })
     }
 
     /// Chosen: what the device may take for each of the chunks of a line that has to be collected first.
-    fn longest_wait(&self) -> Duration {
-        self.device().longest_wait() * u64::from(self.layout.units)
+    fn stall_limit(&self) -> Duration {
+        self.device().stall_limit() * u64::from(self.layout.units)
     }
 
-    fn what_waits(&self, now: Instant) -> String {
-        self.tell() + &self.device().what_waits(now)
+    fn describe_outstanding(&self, now: Instant) -> String {
+        self.describe() + &self.device().describe_outstanding(now)
     }
 
     fn mark(&self, now: Instant) -> Self::Mark {
@@ -216,9 +223,9 @@ impl<D: PhysicalDevice> BlockDevice for Pblk<D> {
 
     /// Chosen: 64 B for each logical page and ring entry, 16 MiB for what grows with the work, and the bound
     /// of the device.
-    fn most_bytes(&self) -> u64 {
+    fn max_field_bytes(&self) -> u64 {
         let own = u64::from(self.map.pages()) + self.ring.capacity() as u64 + u64::from(self.layout.lines);
-        self.device().most_bytes() + (16 << 20) + 64 * own
+        self.device().max_field_bytes() + (16 << 20) + 64 * own
     }
 
     fn check_loaded(&self, agenda: &Agenda<Self::Event>) -> Result<(), String> {
@@ -237,19 +244,19 @@ impl<D: PhysicalDevice> Ages for Pblk<D> {
         true
     }
 
-    fn next_over(&mut self, _: &mut impl Schedule<Self::Event>) -> bool {
+    fn next_untimed_completion(&mut self, _: &mut impl Schedule<Self::Event>) -> bool {
         false
     }
 
     /// GC runs only when free lines are short.
-    fn hold_still(&mut self) {}
+    fn pause_gc(&mut self) {}
 
     fn start_clock(&mut self) {
         self.port.device.start_clock();
     }
 
     /// No timer runs.
-    fn time_of_a_page(&self) -> Duration {
+    fn page_program_time(&self) -> Duration {
         Duration::ZERO
     }
 }

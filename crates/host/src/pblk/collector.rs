@@ -6,15 +6,15 @@ use std::collections::VecDeque;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Complaints, Instant, Schedule, state};
-use wordline_nand::Stamp;
+use wordline_nand::DataTag;
 use wordline_ssd::PhysicalDevice;
-use wordline_ssd::physical_device::{Answer, MOST_BLOCKS};
+use wordline_ssd::physical_device::{Completion, MOST_BLOCKS};
 
-use super::layout::{LineId, Page, Place};
+use super::l2p::{L2pMap, PageLocation};
+use super::layout::{LineId, Page, Ppa};
 use super::limiter::Pressure;
 use super::lines::{LineState, List};
-use super::map::{Address, Map};
-use super::port::{Sent, Work};
+use super::port::{Purpose, Sent};
 use super::ring::{LOST, Origin, Ring, page_of};
 use super::{Event, Pblk};
 
@@ -50,7 +50,7 @@ impl CollectorFile {
 struct Victim {
     line: LineId,
     /// Emeta locations still to be read.
-    list: Vec<Place>,
+    list: Vec<Ppa>,
     /// The next location of the line to examine.
     next: u32,
     /// Reads in flight, and how many of them read emeta.
@@ -60,9 +60,9 @@ struct Victim {
 
 /// The pages of one GC read that wait for space in the ring.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Moved {
+struct RelocationBatch {
     line: LineId,
-    pages: Vec<(Place, Stamp)>,
+    pages: Vec<(Ppa, DataTag)>,
 }
 
 /// The victims, and the pages read from them.
@@ -70,7 +70,7 @@ pub(super) struct Collector {
     file: CollectorFile,
     victims: VecDeque<Victim>,
     readers: u32,
-    moved: VecDeque<Moved>,
+    moved: VecDeque<RelocationBatch>,
 }
 
 state!(Collector { values { victims, readers, moved } fixed { file } });
@@ -92,7 +92,7 @@ impl Collector {
     }
 
     /// A read of a line was split in two.
-    pub(super) fn waits_for_one_more(&mut self, line: LineId, of_list: bool) {
+    pub(super) fn add_split_read(&mut self, line: LineId, of_list: bool) {
         self.readers += 1;
         let victim = self.victims.iter_mut().find(|victim| victim.line == line);
         let victim = victim.expect("it waits for its reads");
@@ -108,30 +108,30 @@ impl Collector {
 
     /// Checks that its lines, locations and pages exist.
     pub(super) fn check(&self, lines: u32, places: u32, pages: u32) -> Result<(), String> {
-        let is_there = |place: &Place| place.0 < places;
+        let is_there = |place: &Ppa| place.0 < places;
         let victims =
             self.victims.iter().all(|victim| victim.line.0 < lines && victim.list.iter().all(is_there));
         let moved = self.moved.iter().all(|moved| {
-            let of_it = |(place, stamp): &(Place, Stamp)| is_there(place) && page_of(*stamp).0 < pages;
+            let of_it = |(place, stamp): &(Ppa, DataTag)| is_there(place) && page_of(*stamp).0 < pages;
             moved.line.0 < lines && moved.pages.iter().all(of_it)
         });
-        if victims && moved { Ok(()) } else { Err("the collector works on lines that are not there".into()) }
+        if victims && moved { Ok(()) } else { Err("garbage collection of lines that do not exist".into()) }
     }
 
     /// The state of GC, for a stall report.
-    pub(super) fn tell(&self) -> String {
+    pub(super) fn describe(&self) -> String {
         let lines: Vec<u32> = self.victims.iter().map(|victim| victim.line.0).collect();
         let (readers, moved) = (self.readers, self.moved.len());
-        format!("collector: lines {lines:?}, {readers} reads in flight, {moved} wait for the ring\n")
+        format!("gc: lines {lines:?}, {readers} reads in flight, {moved} wait for the ring\n")
     }
 }
 
 /// Whether the newest version of a page in flash is at this location, also if a ring entry holds the page.
-fn is_newest(map: &Map, ring: &Ring, page: Page, place: Place) -> bool {
+fn is_newest(map: &L2pMap, ring: &Ring, page: Page, place: Ppa) -> bool {
     match map.get(page) {
-        Address::Nowhere => false,
-        Address::Flash(newest) => newest == place,
-        Address::Ring(index) => ring.at(index).place == place && ring.at(index).durable == place,
+        PageLocation::Unmapped => false,
+        PageLocation::Flash(newest) => newest == place,
+        PageLocation::Ring(index) => ring.at(index).place == place && ring.at(index).durable == place,
     }
 }
 
@@ -139,7 +139,7 @@ impl<D: PhysicalDevice> Pblk<D> {
     /// Runs GC as far as the limiter and free space ask for it. Returns whether anything was done.
     pub(super) fn collect(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         let mut any = false;
-        while let Some(line) = self.lines.next_emptied() {
+        while let Some(line) = self.lines.pop_emptied() {
             // A victim was counted when it was selected.
             let of_line = self.lines.get(line);
             self.victim_pages += u64::from(of_line.blocks) * u64::from(of_line.state != LineState::Collected);
@@ -148,8 +148,8 @@ impl<D: PhysicalDevice> Pblk<D> {
             self.update_limiter();
             any = true;
         }
-        if self.limiter.wants_collecting() {
-            while self.choose_victim() {
+        if self.limiter.needs_gc() {
+            while self.select_victim() {
                 any = true;
             }
         }
@@ -159,13 +159,13 @@ impl<D: PhysicalDevice> Pblk<D> {
         while self.read_victim(calendar) {
             any = true;
         }
-        while self.move_pages(calendar.now()) {
+        while self.insert_relocated(calendar.now()) {
             any = true;
         }
         any
     }
 
-    fn choose_victim(&mut self) -> bool {
+    fn select_victim(&mut self) -> bool {
         if self.collector.victims.len() >= self.collector.file.lines as usize
             || self.collector.moved.len() >= self.collector.file.requests as usize
         {
@@ -176,7 +176,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         self.counts.lines_collected += 1;
         self.counts.valid_in_victims += u64::from(self.lines.get(line).valid);
         self.victim_pages += u64::from(self.lines.get(line).blocks);
-        self.lines.refer(line);
+        self.lines.add_reference(line);
         // The page list of a line with a write error is kept in memory.
         let list = match self.lines.list_of(line) {
             List::Failed => Vec::new(),
@@ -184,10 +184,10 @@ impl<D: PhysicalDevice> Pblk<D> {
                 .lines
                 .emeta_of(line)
                 .into_iter()
-                .flat_map(|strip| self.layout.places_in(line, strip))
+                .flat_map(|strip| self.layout.locations_in(line, strip))
                 .collect(),
         };
-        let next = self.layout.places_of(line).start;
+        let next = self.layout.locations_of(line).start;
         self.collector.victims.push_back(Victim { line, list, next, reads: 0, lists: 0 });
         true
     }
@@ -200,38 +200,39 @@ impl<D: PhysicalDevice> Pblk<D> {
         let can_read = self.collector.readers < most;
         for at in 0..self.collector.victims.len() {
             let victim = &self.collector.victims[at];
-            let (line, is_over) = (victim.line, victim.next == self.layout.places_of(victim.line).end);
+            let (line, is_over) = (victim.line, victim.next == self.layout.locations_of(victim.line).end);
             if is_over && victim.reads == 0 {
                 self.collector.victims.remove(at);
-                self.lines.release(line);
+                self.lines.drop_reference(line);
                 return true;
             }
             // The emeta is read before the pages that it lists.
             let is_listing = !victim.list.is_empty();
             if !is_over && (is_listing || victim.lists == 0) {
-                return can_read && self.read_of(at, is_listing, calendar);
+                return can_read && self.send_gc_read(at, is_listing, calendar);
             }
         }
         false
     }
 
     /// Sends a read of the emeta or of valid pages of a victim. Returns whether it made progress.
-    fn read_of(
+    fn send_gc_read(
         &mut self,
         at: usize,
         is_listing: bool,
         calendar: &mut impl Schedule<Event<D::Event>>,
     ) -> bool {
         let line = self.collector.victims[at].line;
-        let mut sent = self.port.blank(if is_listing { Work::List(line) } else { Work::Collect(line) });
+        let mut sent =
+            self.port.new_command(if is_listing { Purpose::List(line) } else { Purpose::Collect(line) });
         let victim = &mut self.collector.victims[at];
         if is_listing {
             sent.places.extend(victim.list.drain(..victim.list.len().min(MOST_BLOCKS)));
             self.counts.list_blocks_read += sent.places.len() as u64;
         } else {
-            let end = self.layout.places_of(line).end;
+            let end = self.layout.locations_of(line).end;
             while victim.next < end && sent.places.len() < MOST_BLOCKS {
-                let place = Place(victim.next);
+                let place = Ppa(victim.next);
                 // A page with a newer version in the ring is invalidated here when that version reaches
                 // flash.
                 let page = page_of(self.lines.content(place));
@@ -243,7 +244,7 @@ impl<D: PhysicalDevice> Pblk<D> {
             self.counts.pages_collected += sent.places.len() as u64;
         }
         if sent.places.is_empty() {
-            self.port.give_back(sent);
+            self.port.recycle(sent);
             return true;
         }
         victim.reads += 1;
@@ -253,7 +254,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         true
     }
 
-    fn read_over(&mut self, line: LineId, of_list: bool) {
+    fn end_gc_read(&mut self, line: LineId, of_list: bool) {
         self.collector.readers -= 1;
         let victim = self.collector.victims.iter_mut().find(|victim| victim.line == line);
         let victim = victim.expect("it waits for its reads");
@@ -263,13 +264,13 @@ impl<D: PhysicalDevice> Pblk<D> {
 
     /// Completes a read of a part of the emeta. If it failed, the out-of-band data of the pages are used
     /// instead.
-    pub(super) fn list_read(&mut self, line: LineId, answer: &Answer) {
+    pub(super) fn complete_emeta_read(&mut self, line: LineId, answer: &Completion) {
         self.counts.lists_unread += u64::from(answer.failure.is_some());
-        self.read_over(line, true);
+        self.end_gc_read(line, true);
     }
 
     /// Completes a read of valid pages. Unreadable pages are marked as lost.
-    pub(super) fn pages_read(&mut self, line: LineId, answer: &Answer, sent: &Sent) {
+    pub(super) fn pages_read(&mut self, line: LineId, answer: &Completion, sent: &Sent) {
         let mut pages = Vec::with_capacity(sent.places.len());
         for (at, place) in sent.places.iter().enumerate() {
             let mut stamp = self.lines.content(*place);
@@ -282,36 +283,36 @@ impl<D: PhysicalDevice> Pblk<D> {
             }
             pages.push((*place, stamp));
         }
-        self.lines.refer(line);
-        self.collector.moved.push_back(Moved { line, pages });
-        self.read_over(line, false);
+        self.lines.add_reference(line);
+        self.collector.moved.push_back(RelocationBatch { line, pages });
+        self.end_gc_read(line, false);
     }
 
     /// Inserts the still valid pages of a read into the ring, if there is space. Returns whether it did.
-    fn move_pages(&mut self, now: Instant) -> bool {
+    fn insert_relocated(&mut self, now: Instant) -> bool {
         let Some(moved) = self.collector.moved.front() else { return false };
         let count = moved.pages.len() as u32;
-        if !self.limiter.collector_may_insert(self.ring.of(Origin::Collector), now) {
+        if !self.limiter.gc_can_insert(self.ring.of(Origin::Collector), now) {
             return false;
         }
         // A ring smaller than a read takes a part of it.
         let count = count.min(self.layout.most_io());
-        if !self.make_room(count) {
+        if !self.make_space(count) {
             return false;
         }
         let moved = &mut self.collector.moved[0];
         let line = moved.line;
-        let pages: Vec<(Place, Stamp)> = moved.pages.drain(..count as usize).collect();
+        let pages: Vec<(Ppa, DataTag)> = moved.pages.drain(..count as usize).collect();
         for (place, stamp) in pages {
             let page = page_of(stamp);
             if is_newest(&self.map, &self.ring, page, place) {
                 let index = self.ring.push(stamp, Origin::Collector, place);
-                self.map.set(page, Address::Ring(index));
+                self.map.set(page, PageLocation::Ring(index));
             }
         }
         if self.collector.moved[0].pages.is_empty() {
             self.collector.moved.pop_front();
-            self.lines.release(line);
+            self.lines.drop_reference(line);
         }
         true
     }

@@ -71,7 +71,7 @@ impl PblkFile {
         check_device(&device.geometry, &mut wrong);
         let sizes = Sizes { over_provisioning: self.over_provisioning, write_buffer: self.write_buffer };
         sizes.check(&device.geometry, &mut wrong);
-        wrong.or_ok(())?;
+        wrong.into_result(())?;
         let layout = sizes.layout(&device.geometry)?;
         Ok(PblkConfig { file: self, device, layout })
     }
@@ -99,7 +99,7 @@ impl Sizes {
         let least = geometry.block_size * u64::from(least_ring(geometry));
         let most = Bytes(line.max(least.0));
         let wanted = format!(
-            "from {least}, what the device cannot read yet and a strip of each parallel unit, to {most}, a line"
+            "from {least} (unreadable blocks of open chunks and a strip for each parallel unit) to {most} (a line)"
         );
         wrong.require((least..=most).contains(&size), "write_buffer", size, wanted);
     }
@@ -115,7 +115,7 @@ impl Sizes {
         let ring = self.ring(geometry);
         let least = (1..STEPS)
             .map(|step| f64::from(step) / f64::from(STEPS))
-            .find(|fraction| Layout::of(geometry, *fraction, ring).works());
+            .find(|fraction| Layout::of(geometry, *fraction, ring).is_viable());
         let Some(least) = least else {
             let lines = geometry.chunks_per_unit;
             wrong.add(
@@ -127,12 +127,12 @@ impl Sizes {
         };
         let fraction = self.over_provisioning.unwrap_or(OVER_PROVISIONING.max(least));
         let layout = Layout::of(geometry, fraction.clamp(0.001, 0.999), ring);
-        let fits = (0.0..1.0).contains(&fraction) && layout.works();
+        let fits = (0.0..1.0).contains(&fraction) && layout.is_viable();
         let wanted = format!(
-            "at least {least} and below 1, and less where no page is left: for garbage collection, metadata, and the ring"
+            "at least {least} (for garbage collection, metadata and the ring), below 1, and small enough to leave a page"
         );
         wrong.require(fits, "over_provisioning", fraction, wanted);
-        wrong.or_ok(layout)
+        wrong.into_result(layout)
     }
 }
 
@@ -164,7 +164,7 @@ pub(crate) fn check_places(geometry: &Geometry, wrong: &mut Complaints) {
         places < MOST_PLACES,
         "open_channel.logical_block",
         format!("{places} logical blocks"),
-        format!("fewer than {MOST_PLACES}, larger ones: a word of the map names one"),
+        format!("fewer than {MOST_PLACES}, or larger ones: the map addresses them with a word"),
     );
 }
 

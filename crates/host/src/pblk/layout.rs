@@ -14,10 +14,10 @@ id!(
 id!(
     /// A physical location: a logical block of the device, numbered line by line, and within a line in write
     /// order.
-    Place
+    Ppa
 );
 
-impl Place {
+impl Ppa {
     /// No location.
     pub(super) const NONE: Self = Self(u32::MAX);
 }
@@ -113,7 +113,7 @@ impl Layout {
     }
 
     /// Whether an FTL with this layout always has room for GC, and pages for the host.
-    pub fn works(&self) -> bool {
+    pub fn is_viable(&self) -> bool {
         let least = self.least_chunks * self.blocks_per_chunk / self.strip;
         self.pages > 0
             && self.high >= self.reserved
@@ -141,28 +141,28 @@ impl Layout {
 
     /// The line of a location.
     #[inline]
-    pub fn line_of(&self, place: Place) -> LineId {
+    pub fn line_of(&self, place: Ppa) -> LineId {
         LineId(place.0 / self.per_line())
     }
 
     /// The strip of a location in its line.
     #[inline]
-    pub fn strip_of(&self, place: Place) -> u32 {
+    pub fn strip_of(&self, place: Ppa) -> u32 {
         place.0 % self.per_line() / self.strip
     }
 
     /// The locations of a line.
     #[inline]
-    pub fn places_of(&self, line: LineId) -> std::ops::Range<u32> {
+    pub fn locations_of(&self, line: LineId) -> std::ops::Range<u32> {
         let first = line.0 * self.per_line();
         first..first + self.per_line()
     }
 
     /// The locations of a strip.
     #[inline]
-    pub fn places_in(&self, line: LineId, strip: u32) -> impl Iterator<Item = Place> + use<> {
+    pub fn locations_in(&self, line: LineId, strip: u32) -> impl Iterator<Item = Ppa> + use<> {
         let first = line.0 * self.per_line() + strip * self.strip;
-        (first..first + self.strip).map(Place)
+        (first..first + self.strip).map(Ppa)
     }
 
     /// The chunk of a line in a parallel unit. Parallel units are numbered across the groups, so that
@@ -178,14 +178,14 @@ impl Layout {
     }
 
     /// The location of a logical block.
-    pub fn place(&self, block: LogicalBlock) -> Place {
+    pub fn place(&self, block: LogicalBlock) -> Ppa {
         let strip = block.block / self.strip * self.units + self.unit_of_chunk(block.chunk);
-        Place(block.chunk.chunk * self.per_line() + strip * self.strip + block.block % self.strip)
+        Ppa(block.chunk.chunk * self.per_line() + strip * self.strip + block.block % self.strip)
     }
 
     /// The logical block at a location.
     #[inline]
-    pub fn block(&self, place: Place) -> LogicalBlock {
+    pub fn block(&self, place: Ppa) -> LogicalBlock {
         let (line, at) = (place.0 / self.per_line(), place.0 % self.per_line());
         let (strip, rest) = (at / self.strip, at % self.strip);
         self.chunk(LineId(line), strip % self.units).at(strip / self.units * self.strip + rest)
@@ -272,7 +272,7 @@ mod tests {
         // (24 + 4) x 8 entries, rounded up to a power of two; 24 x 8 stay readable.
         assert_eq!((layout.ring, layout.threshold), (256, 192));
         assert_eq!((layout.most_write(), layout.most_io()), (32, 256 - 4 - 192));
-        assert!(layout.works());
+        assert!(layout.is_viable());
     }
 
     #[test]
@@ -294,24 +294,24 @@ mod tests {
     fn a_device_of_few_lines_needs_more_over_provisioning() {
         // Ten lines of reserve at 10 %, of 100: one more than over-provisioning leaves.
         let few = Geometry { chunks_per_unit: 100, ..geometry() };
-        assert!(!Layout::of(&few, 0.1, None).works());
-        assert!(Layout::of(&few, 0.12, None).works());
-        assert!(!Layout::of(&Geometry { chunks_per_unit: 3, ..geometry() }, 0.9, None).works());
+        assert!(!Layout::of(&few, 0.1, None).is_viable());
+        assert!(Layout::of(&few, 0.12, None).is_viable());
+        assert!(!Layout::of(&Geometry { chunks_per_unit: 3, ..geometry() }, 0.9, None).is_viable());
     }
 
     #[test]
     fn places_go_from_group_to_group_and_back_to_their_blocks() {
         let layout = Layout::of(&geometry(), 0.11, None);
-        let block = |place| layout.block(Place(place));
+        let block = |place| layout.block(Ppa(place));
         assert_eq!(block(0), Chunk { group: 0, unit: 0, chunk: 0 }.at(0));
         assert_eq!(block(3), Chunk { group: 0, unit: 0, chunk: 0 }.at(3));
         assert_eq!(block(4), Chunk { group: 1, unit: 0, chunk: 0 }.at(0));
         assert_eq!(block(8), Chunk { group: 0, unit: 1, chunk: 0 }.at(0));
         assert_eq!(block(33), Chunk { group: 0, unit: 0, chunk: 0 }.at(5));
-        for place in (0..200_000).step_by(77).map(Place) {
+        for place in (0..200_000).step_by(77).map(Ppa) {
             assert_eq!(layout.place(layout.block(place)), place);
             let line = layout.line_of(place);
-            assert!(layout.places_in(line, layout.strip_of(place)).any(|other| other == place));
+            assert!(layout.locations_in(line, layout.strip_of(place)).any(|other| other == place));
         }
     }
 }

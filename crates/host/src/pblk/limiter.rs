@@ -88,26 +88,26 @@ impl Limiter {
 
     /// Whether the host, which occupies `held` entries, may insert into the ring.
     #[inline]
-    pub(super) fn host_may_insert(&self, held: u32) -> bool {
+    pub(super) fn host_can_insert(&self, held: u32) -> bool {
         held < self.of_host
     }
 
     /// Notes that the host wrote to the ring.
     #[inline]
-    pub(super) fn host_wrote(&mut self, now: Instant) {
+    pub(super) fn note_host_write(&mut self, now: Instant) {
         self.last_write = Some(now);
     }
 
     /// Whether GC, which occupies `held` entries, may insert into the ring. Without an active host it may use
     /// all of it.
-    pub(super) fn collector_may_insert(&self, held: u32, now: Instant) -> bool {
+    pub(super) fn gc_can_insert(&self, held: u32, now: Instant) -> bool {
         let is_active = self.last_write.is_some_and(|last| now < last + ACTIVE);
         held < self.of_collector || !is_active
     }
 
     /// Whether GC should run.
     #[inline]
-    pub(super) fn wants_collecting(&self) -> bool {
+    pub(super) fn needs_gc(&self) -> bool {
         self.pressure > Pressure::Off
     }
 
@@ -148,7 +148,7 @@ mod tests {
         assert_eq!((limiter.shares(), limiter.pressure()), ([1_024, 0], Pressure::Off));
         limiter.update(100, 1);
         assert_eq!((limiter.shares(), limiter.pressure()), ([960, 64], Pressure::Failed));
-        assert!(limiter.wants_collecting());
+        assert!(limiter.needs_gc());
     }
 
     #[test]
@@ -174,11 +174,11 @@ mod tests {
         let mut limiter = limiter(1_024, 100, 10);
         limiter.update(96, 0);
         let now = Instant::ZERO;
-        assert!(limiter.collector_may_insert(10_000, now));
-        limiter.host_wrote(now);
-        assert!(limiter.collector_may_insert(255, now) && !limiter.collector_may_insert(256, now));
+        assert!(limiter.gc_can_insert(10_000, now));
+        limiter.note_host_write(now);
+        assert!(limiter.gc_can_insert(255, now) && !limiter.gc_can_insert(256, now));
         let later = now + ACTIVE;
-        assert!(limiter.collector_may_insert(256, later));
-        assert!(!limiter.collector_may_insert(256, now + Duration::from_ms(4_999)));
+        assert!(limiter.gc_can_insert(256, later));
+        assert!(!limiter.gc_can_insert(256, now + Duration::from_ms(4_999)));
     }
 }

@@ -6,10 +6,10 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, state};
-use wordline_nand::Stamp;
+use wordline_nand::DataTag;
 use wordline_ssd::physical_device::{Chunk, ChunkState};
 
-use super::layout::{Layout, LineId, Place};
+use super::layout::{Layout, LineId, Ppa};
 
 pub(super) use collected::List;
 
@@ -81,7 +81,7 @@ pub(super) struct Lines {
     /// Data tags written to each location: the in-memory list of an open line, or the contents of emeta of
     /// another line, for which simulated flash has no space. After a power cut they are used only once emeta
     /// has been read.
-    contents: Column<Place, Stamp>,
+    contents: Column<Ppa, DataTag>,
     free: VecDeque<LineId>,
     /// Usable chunks of free lines.
     free_chunks: u32,
@@ -124,7 +124,7 @@ impl Lines {
             table: Column::filled(layout.lines as usize, new),
             chunks: vec![ChunkUse::Good; (layout.lines * layout.units) as usize],
             valid: vec![0; places.div_ceil(64)],
-            contents: Column::filled(places, Stamp::PADDING),
+            contents: Column::filled(places, DataTag::PADDING),
             free: VecDeque::new(),
             free_chunks: 0,
             failed_lines: 0,
@@ -133,14 +133,14 @@ impl Lines {
             opened: 0,
             is_settled: false,
         };
-        lines.look_at_chunks(state_of);
-        lines.table.ids().for_each(|line| lines.renew(line));
+        lines.update_offline_chunks(state_of);
+        lines.table.ids().for_each(|line| lines.free_empty(line));
         lines
     }
 
     /// Notes which chunks are offline. On real devices smeta tells which chunks were not part of their line
     /// when it was opened; here that is known.
-    pub(super) fn look_at_chunks(&mut self, state_of: impl Fn(Chunk) -> ChunkState) {
+    pub(super) fn update_offline_chunks(&mut self, state_of: impl Fn(Chunk) -> ChunkState) {
         for line in self.table.ids() {
             for unit in 0..self.layout.units {
                 let is_offline = state_of(self.layout.chunk(line, unit)) == ChunkState::Offline;
@@ -156,7 +156,7 @@ impl Lines {
 
     /// Frees an empty line. Its failed chunks are reset with the others and go offline then; chunks that are
     /// offline are no longer part of it.
-    fn renew(&mut self, line: LineId) {
+    fn free_empty(&mut self, line: LineId) {
         for unit in 0..self.layout.units {
             let chunk = self.chunk_mut(line, unit);
             *chunk = match *chunk {
@@ -165,17 +165,17 @@ impl Lines {
                 other => other,
             };
         }
-        self.make_free(line);
+        self.add_to_free_list(line);
     }
 
     /// After a power cut: a line in which nothing was found is free, and may be reused from `point`.
-    pub(super) fn not_found(&mut self, line: LineId, point: u64) {
+    pub(super) fn free_unrecovered(&mut self, line: LineId, point: u64) {
         self.table[line].point = point;
-        self.renew(line);
+        self.free_empty(line);
     }
 
     /// Appends an empty line to the free list, or retires it.
-    fn make_free(&mut self, line: LineId) {
+    fn add_to_free_list(&mut self, line: LineId) {
         let chunks = self.chunks_of(line);
         let entry = &mut self.table[line];
         self.stranded -= u32::from(entry.is_stranded);
@@ -217,7 +217,7 @@ impl Lines {
     }
 
     /// Notes that a chunk of the next line went offline.
-    pub(super) fn is_offline(&mut self, line: LineId, unit: u32) {
+    pub(super) fn mark_offline(&mut self, line: LineId, unit: u32) {
         *self.chunk_mut(line, unit) = ChunkUse::Bad;
         // Only chunks of the next line are reset; it counts as free until it is opened, and its chunk is in
         // no other free line.
@@ -225,7 +225,7 @@ impl Lines {
     }
 
     /// Notes that a chunk of an open line takes no more writes.
-    pub(super) fn closed_early(&mut self, place: Place) {
+    pub(super) fn mark_closed_early(&mut self, place: Ppa) {
         let (line, unit) = (self.layout.line_of(place), self.layout.unit_of(self.layout.strip_of(place)));
         let chunk = self.chunk_mut(line, unit);
         if *chunk == ChunkUse::Good {
@@ -236,7 +236,7 @@ impl Lines {
 
     /// Notes that a chunk takes no more writes, whatever the state of its line. Returns whether that affects
     /// the line, which is then collected before others.
-    pub(super) fn ends(&mut self, line: LineId, unit: u32, is_offline: bool) -> bool {
+    pub(super) fn mark_ended(&mut self, line: LineId, unit: u32, is_offline: bool) -> bool {
         let state = self.table[line].state;
         if matches!(state, LineState::Free | LineState::Bad) || self.chunk_use(line, unit) == ChunkUse::Bad {
             return false;
@@ -272,7 +272,7 @@ impl Lines {
 
     /// Whether a strip is on a usable chunk.
     #[inline]
-    pub(super) fn takes(&self, line: LineId, strip: u32) -> bool {
+    pub(super) fn is_usable(&self, line: LineId, strip: u32) -> bool {
         self.chunk_use(line, self.layout.unit_of(strip)) == ChunkUse::Good
     }
 
@@ -293,16 +293,16 @@ impl Lines {
     }
 
     /// The strips of a line between smeta and emeta, those of bad chunks included.
-    pub(super) fn data_of(&self, line: LineId) -> std::ops::Range<u32> {
+    pub(super) fn data_range(&self, line: LineId) -> std::ops::Range<u32> {
         let last = self.smeta_of(line).last().map_or(0, |last| last + 1);
         let end = self.emeta_of(line).last().copied().unwrap_or(last);
         last..end.max(last)
     }
 
     /// The strips of a line for data, without those of bad chunks.
-    pub(super) fn parts_of(&self, line: LineId) -> impl Iterator<Item = u32> {
+    pub(super) fn data_strips(&self, line: LineId) -> impl Iterator<Item = u32> {
         let is_there = move |strip: &u32| self.chunk_use(line, self.layout.unit_of(*strip)) != ChunkUse::Bad;
-        self.data_of(line).filter(is_there)
+        self.data_range(line).filter(is_there)
     }
 
     /// Whether a chunk that is part of a line is offline.
@@ -328,9 +328,9 @@ impl Lines {
     }
 
     /// Retires a line under preparation that lost too many chunks.
-    pub(super) fn give_up(&mut self, line: LineId) {
+    pub(super) fn retire(&mut self, line: LineId) {
         self.free_chunks -= self.chunks_of(line);
-        self.make_free(line);
+        self.add_to_free_list(line);
         debug_assert_eq!(self.table[line].state, LineState::Bad);
     }
 
@@ -344,8 +344,8 @@ impl Lines {
     pub(super) fn open(&mut self, line: LineId) -> u32 {
         self.free_chunks -= self.chunks_of(line);
         self.opened += 1;
-        for place in self.layout.places_of(line).map(Place) {
-            self.contents[place] = Stamp::PADDING;
+        for place in self.layout.locations_of(line).map(Ppa) {
+            self.contents[place] = DataTag::PADDING;
         }
         let blocks = self.data_blocks(line);
         let entry = &mut self.table[line];
@@ -355,8 +355,8 @@ impl Lines {
     }
 
     /// Frees a line again whose smeta could not be written.
-    pub(super) fn not_opened(&mut self, line: LineId) {
-        self.renew(line);
+    pub(super) fn abort_open(&mut self, line: LineId) {
+        self.free_empty(line);
     }
 
     /// Closes a fully written line.
@@ -366,18 +366,18 @@ impl Lines {
         entry.has_failed |= !has_emeta;
         self.failed_lines += u32::from(entry.has_failed);
         self.is_settled = false;
-        self.note_empty(line);
+        self.queue_if_empty(line);
     }
 
     /// Frees an empty line, which may be reused from `point`.
     pub(super) fn free(&mut self, line: LineId, point: u64) {
         self.failed_lines -= u32::from(self.table[line].has_failed);
         self.table[line].point = point;
-        self.renew(line);
+        self.free_empty(line);
     }
 
     /// Removes and returns a line without valid pages and references.
-    pub(super) fn next_emptied(&mut self) -> Option<LineId> {
+    pub(super) fn pop_emptied(&mut self) -> Option<LineId> {
         while let Some(line) = self.emptied.pop() {
             if self.is_empty(line) {
                 return Some(line);
@@ -392,7 +392,7 @@ impl Lines {
     }
 
     #[inline]
-    fn note_empty(&mut self, line: LineId) {
+    fn queue_if_empty(&mut self, line: LineId) {
         if self.is_empty(line) {
             self.emptied.push(line);
         }
@@ -400,25 +400,25 @@ impl Lines {
 
     /// Adds a reference to a line.
     #[inline]
-    pub(super) fn refer(&mut self, line: LineId) {
+    pub(super) fn add_reference(&mut self, line: LineId) {
         self.table[line].references += 1;
     }
 
     /// Drops a reference to a line.
     #[inline]
-    pub(super) fn release(&mut self, line: LineId) {
+    pub(super) fn drop_reference(&mut self, line: LineId) {
         self.table[line].references -= 1;
-        self.note_empty(line);
+        self.queue_if_empty(line);
     }
 
     #[inline]
-    pub(super) fn is_valid(&self, place: Place) -> bool {
+    pub(super) fn is_valid(&self, place: Ppa) -> bool {
         self.valid[place.0 as usize / 64] >> (place.0 % 64) & 1 != 0
     }
 
     /// Marks a location as valid: it holds the newest copy in flash of its page.
     #[inline]
-    pub(super) fn validate(&mut self, place: Place) {
+    pub(super) fn validate(&mut self, place: Ppa) {
         debug_assert!(!self.is_valid(place));
         self.valid[place.0 as usize / 64] |= 1 << (place.0 % 64);
         self.table[self.layout.line_of(place)].valid += 1;
@@ -426,22 +426,22 @@ impl Lines {
 
     /// Marks a location as invalid.
     #[inline]
-    pub(super) fn invalidate(&mut self, place: Place) {
+    pub(super) fn invalidate(&mut self, place: Ppa) {
         debug_assert!(self.is_valid(place));
         self.valid[place.0 as usize / 64] &= !(1 << (place.0 % 64));
         let line = self.layout.line_of(place);
         self.table[line].valid -= 1;
         self.is_settled = false;
-        self.note_empty(line);
+        self.queue_if_empty(line);
     }
 
     #[inline]
-    pub(super) fn content(&self, place: Place) -> Stamp {
+    pub(super) fn content(&self, place: Ppa) -> DataTag {
         self.contents[place]
     }
 
     #[inline]
-    pub(super) fn set_content(&mut self, place: Place, stamp: Stamp) {
+    pub(super) fn set_content(&mut self, place: Ppa, stamp: DataTag) {
         self.contents[place] = stamp;
     }
 
@@ -466,21 +466,21 @@ impl Lines {
 
     /// Drops the page list of a line.
     pub(super) fn forget_contents(&mut self, line: LineId) {
-        for place in self.layout.places_of(line).map(Place) {
-            self.contents[place] = Stamp::PADDING;
+        for place in self.layout.locations_of(line).map(Ppa) {
+            self.contents[place] = DataTag::PADDING;
         }
     }
 
     /// After a power cut: a line was found, with its sequence number.
     pub(super) fn found(&mut self, line: LineId, sequence: u32) {
-        let blocks = self.parts_of(line).count() as u32 * self.layout.strip;
+        let blocks = self.data_strips(line).count() as u32 * self.layout.strip;
         self.opened = self.opened.max(sequence);
         let entry = &mut self.table[line];
         (entry.state, entry.sequence, entry.blocks) = (LineState::Open, sequence, blocks);
     }
 
     /// Number of lines in a state.
-    pub(super) fn in_state(&self, state: LineState) -> u64 {
+    pub(super) fn count_in_state(&self, state: LineState) -> u64 {
         self.table.iter().filter(|line| line.state == state).count() as u64
     }
 
@@ -518,13 +518,16 @@ impl Lines {
             return Err(format!("{stranded} lines are stranded, not {}", self.stranded));
         }
         for (line, entry) in self.table.entries() {
-            let valid = self.layout.places_of(line).filter(|place| self.is_valid(Place(*place))).count();
+            let valid = self.layout.locations_of(line).filter(|place| self.is_valid(Ppa(*place))).count();
             if valid as u32 != entry.valid {
-                return Err(format!("line {} has {valid} valid places, not {}", line.0, entry.valid));
+                return Err(format!("line {} has {valid} valid locations, not {}", line.0, entry.valid));
             }
             let is_free = self.free.contains(&line);
             if is_free != (entry.state == LineState::Free) {
-                return Err(format!("line {} is {:?}, and not where it belongs", line.0, entry.state));
+                return Err(format!(
+                    "line {} is {:?}, which disagrees with the free list",
+                    line.0, entry.state
+                ));
             }
         }
         Ok(())

@@ -11,35 +11,35 @@ use super::lines::LineState;
 counters! {
     /// The counters of the FTL since it was made.
     pub struct Counts {
-        host_pages: "pblk.host_pages", LogicalPages, "Pages written for the host, those written again after a failure among them.";
-        moved_pages: "pblk.moved_pages", LogicalPages, "Pages written because their line was collected.";
+        host_pages: "pblk.host_pages", LogicalPages, "Pages written for the host, including rewrites after failures.";
+        moved_pages: "pblk.moved_pages", LogicalPages, "Pages relocated by GC.";
         padding: "pblk.padding", LogicalPages, "Logical blocks of padding, for flushes, failed writes and after power cuts.";
         smeta_blocks: "pblk.smeta_blocks", LogicalPages, "Logical blocks of metadata at the beginning of lines.";
         emeta_blocks: "pblk.emeta_blocks", LogicalPages, "Logical blocks of metadata at the end of lines.";
         resubmitted: "pblk.resubmitted", LogicalPages, "Entries of the ring whose write failed.";
-        lines_collected: "pblk.lines_collected", Count, "Lines whose valid pages were moved.";
-        valid_in_victims: "pblk.valid_in_victims", LogicalPages, "Valid pages of these lines when they were chosen.";
-        lines_freed: "pblk.lines_freed", Count, "Lines of which nothing was valid any more.";
-        pages_collected: "pblk.pages_collected", LogicalPages, "Pages read to be moved.";
-        list_blocks_read: "pblk.list_blocks_read", LogicalPages, "Logical blocks of metadata read when lines were collected.";
+        lines_collected: "pblk.lines_collected", Count, "Lines collected by GC.";
+        valid_in_victims: "pblk.valid_in_victims", LogicalPages, "Valid pages of these lines when they were selected.";
+        lines_freed: "pblk.lines_freed", Count, "Lines freed after their last page became invalid.";
+        pages_collected: "pblk.pages_collected", LogicalPages, "Pages read by GC for relocation.";
+        list_blocks_read: "pblk.list_blocks_read", LogicalPages, "Logical blocks of emeta read by GC.";
         lists_unread: "pblk.lists_unread", Count, "Reads among those that failed.";
-        lost_pages: "pblk.lost_pages", LogicalPages, "Pages that could not be read when their line was collected.";
+        lost_pages: "pblk.lost_pages", LogicalPages, "Pages that GC could not read.";
         read_from_ring: "pblk.read_from_ring", LogicalPages, "Pages that the host read from the ring.";
         read_from_flash: "pblk.read_from_flash", LogicalPages, "Pages that the host read from the device.";
         trimmed_pages: "pblk.trimmed_pages", LogicalPages, "Pages that the host trimmed.";
-        flushes: "pblk.flushes", Count, "Flushes sent to a device that answers writes before they outlive a power cut.";
-        refused: "pblk.refused", LogicalPages, "Logical blocks of commands that the device refused, because their chunks had ended.";
-        limited: "pblk.limited", Count, "Writes that the rate limiter held up.";
+        flushes: "pblk.flushes", Count, "Flushes sent to a device with a volatile write cache.";
+        refused: "pblk.refused", LogicalPages, "Logical blocks of commands that the device rejected, because their chunks had closed early or gone offline.";
+        limited: "pblk.limited", Count, "Writes that the rate limiter delayed.";
         chunks_lost: "pblk.chunks_lost", Count, "Chunks that went offline when they were reset.";
     }
 }
 
 const LINES: [Metric; 5] = [
     Metric::new("lines.free", Unit::Count, "Lines that are free at the end."),
-    Metric::new("lines.open", Unit::Count, "Lines that are written or made ready at the end."),
+    Metric::new("lines.open", Unit::Count, "Lines that are open or under preparation at the end."),
     Metric::new("lines.closed", Unit::Count, "Lines that are closed at the end."),
     Metric::new("lines.collected", Unit::Count, "Lines that are being collected at the end."),
-    Metric::new("lines.bad", Unit::Count, "Lines that have too few chunks at the end."),
+    Metric::new("lines.bad", Unit::Count, "Lines with too few usable chunks at the end."),
 ];
 
 /// All metrics of the FTL.
@@ -64,7 +64,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         let mut metrics = self.port.device.metrics(&mark.device, now);
         counts.add_to(&mut metrics);
         for (metric, state) in LINES.iter().zip(LineState::ALL) {
-            metrics.add(*metric, self.lines.in_state(state));
+            metrics.add(*metric, self.lines.count_in_state(state));
         }
         let page = self.port.device.geometry().block_size;
         let of_ssds = wordline_ssd::metrics::of_name;

@@ -8,31 +8,31 @@
 //!
 //! `docs/pblk.md` describes the mechanisms, which of them are pblk's, and the differences.
 
+mod attribution;
 mod audit;
 mod block_device;
 mod collector;
 mod config;
-mod contents;
-mod durable;
-mod ended;
-mod explained;
-mod filling;
-mod front;
-mod laying;
+mod direct_fill;
+mod flush;
+mod frontend;
+mod l2p;
 mod layout;
 mod limiter;
 mod lines;
-mod map;
 mod metrics;
 mod port;
+mod precondition;
 mod recovery;
+mod rejections;
 mod ring;
+mod tracked;
 mod writer;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::snapshot::State;
 use wordline_kernel::{Digest, Duration, Schedule, state};
-use wordline_ssd::physical_device::Answer;
+use wordline_ssd::physical_device::Completion;
 use wordline_ssd::{PhysicalDevice, SECTOR};
 
 pub use collector::CollectorFile;
@@ -42,20 +42,20 @@ pub use layout::Layout;
 pub use metrics::{Counts, Mark, all as metrics};
 pub(crate) use writer::OPEN_LINES;
 
+use attribution::Explainer;
 use collector::Collector;
-use contents::Followed;
-use durable::Durable;
-use explained::Explainer;
-use front::Front;
+use flush::FlushTracker;
+use frontend::HostFrontend;
+use l2p::L2pMap;
 use limiter::Limiter;
 use lines::Lines;
-use map::Map;
-use port::{Port, Sent, Work};
+use port::{Port, Purpose, Sent};
 use recovery::{Power, Recovery};
 use ring::Ring;
+use tracked::TrackedContents;
 use writer::Writer;
 
-use crate::recorded::Recorder;
+use crate::recorder::Recorder;
 
 /// Events of the FTL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,18 +73,18 @@ pub struct Pblk<D> {
     command_time: Duration,
     sectors_of_a_page: u64,
     port: Port<D>,
-    map: Map,
+    map: L2pMap,
     ring: Ring,
     limiter: Limiter,
     lines: Lines,
     writer: Writer,
     collector: Collector,
-    front: Front,
-    durable: Durable,
+    front: HostFrontend,
+    durable: FlushTracker,
     recovery: Recovery,
     counts: Counts,
     digest: Digest,
-    followed: Option<Box<Followed>>,
+    followed: Option<Box<TrackedContents>>,
     /// Logical blocks for data in lines that were collected, or freed without collection.
     victim_pages: u64,
     /// `None` unless latencies are explained.
@@ -104,14 +104,14 @@ impl<D: PhysicalDevice> Pblk<D> {
         let mut pblk = Self {
             command_time,
             sectors_of_a_page: device.geometry().block_size.0 / SECTOR.0,
-            map: Map::new(layout.pages),
+            map: L2pMap::new(layout.pages),
             ring: Ring::new(&layout),
             limiter: Limiter::new(&layout),
             lines: Lines::new(layout, |chunk| device.report(chunk).state),
             writer: Writer::new(&layout),
             collector: Collector::new(collector),
-            front: Front::new(),
-            durable: Durable::new(device.geometry().capabilities.volatile_writes),
+            front: HostFrontend::new(),
+            durable: FlushTracker::new(device.geometry().capabilities.volatile_writes),
             recovery: Recovery::new(),
             counts: Counts::default(),
             digest: Digest::default(),
@@ -163,17 +163,17 @@ impl<D: PhysicalDevice> Pblk<D> {
 
     /// Runs every activity that is possible now, until none makes progress: device completions, GC, host
     /// writes, flushes.
-    fn go_on(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) {
+    fn make_progress(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) {
         self.note_time(calendar.now());
         loop {
-            let mut any = self.take_answers(calendar);
+            let mut any = self.take_completions(calendar);
             any |= self.collect(calendar);
             any |= self.admit(calendar);
-            any |= self.write_out(calendar);
-            any |= self.make_durable(calendar);
-            any |= self.end_flushes(calendar);
+            any |= self.write_pending(calendar);
+            any |= self.send_flush(calendar);
+            any |= self.complete_flushes(calendar);
             if !any && !self.break_stall(calendar) {
-                return self.note_reasons();
+                return self.note_wait_reasons();
             }
         }
     }
@@ -181,67 +181,72 @@ impl<D: PhysicalDevice> Pblk<D> {
     /// Submits a command to the device. It keeps references on its lines until it completes.
     fn send(&mut self, sent: Sent, calendar: &mut impl Schedule<Event<D::Event>>) {
         for place in &sent.places {
-            self.lines.refer(self.layout.line_of(*place));
+            self.lines.add_reference(self.layout.line_of(*place));
         }
         if let Err(sent) = self.port.send(sent, &self.layout, &mut calendar.within(Event::Device)) {
             for place in &sent.places {
-                self.lines.release(self.layout.line_of(*place));
+                self.lines.drop_reference(self.layout.line_of(*place));
             }
             self.refused(sent, calendar);
         }
     }
 
     /// Processes notifications and completions of the device. Returns whether there were any.
-    fn take_answers(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
-        if !self.port.has_news() {
+    fn take_completions(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
+        if !self.port.has_events() {
             return false;
         }
         self.take_notifications();
-        let answers = self.port.take_answers();
+        let answers = self.port.take_completions();
         for answer in &answers {
             let sent = self.port.take(answer);
-            self.note_told(answer.tag);
-            self.answered(answer, sent, calendar);
+            self.note_device_completion(answer.tag);
+            self.handle_completion(answer, sent, calendar);
         }
-        self.port.give_answers_back(answers);
-        self.note_refusals();
+        self.port.recycle_completions(answers);
+        self.note_rejections();
         while let Some((answer, sent)) = self.port.take_failed() {
-            self.answered(&answer, sent, calendar);
+            self.handle_completion(&answer, sent, calendar);
         }
         self.sync();
         true
     }
 
     /// Completes a device command.
-    fn answered(&mut self, answer: &Answer, sent: Sent, calendar: &mut impl Schedule<Event<D::Event>>) {
+    fn handle_completion(
+        &mut self,
+        answer: &Completion,
+        sent: Sent,
+        calendar: &mut impl Schedule<Event<D::Event>>,
+    ) {
         for place in &sent.places {
-            self.lines.release(self.layout.line_of(*place));
+            self.lines.drop_reference(self.layout.line_of(*place));
         }
         match sent.work {
-            Work::Data => self.data_written(answer, &sent),
-            Work::Smeta(line) => self.smeta_written(line, answer, &sent),
-            Work::Emeta(line) => self.emeta_written(line, answer, &sent),
-            Work::Reset(line) => self.chunk_reset(line, answer, &sent),
-            Work::Close(line) => self.reset_closed(line, &sent, calendar),
-            Work::Read(number) => self.host_read(number, answer, &sent, calendar),
-            Work::List(line) => self.list_read(line, answer),
-            Work::Collect(line) => self.pages_read(line, answer, &sent),
-            Work::Pad => {}
-            Work::Scan => self.scanned(answer, &sent.places),
-            Work::Flush => self.flushed(answer),
+            Purpose::Data => self.complete_data_write(answer, &sent),
+            Purpose::Smeta(line) => self.complete_smeta_write(line, answer, &sent),
+            Purpose::Emeta(line) => self.complete_emeta_write(line, answer, &sent),
+            Purpose::Reset(line) => self.complete_chunk_reset(line, answer, &sent),
+            Purpose::Close(line) => self.reset_after_close(line, &sent, calendar),
+            Purpose::Read(number) => self.complete_host_read(number, answer, &sent, calendar),
+            Purpose::List(line) => self.complete_emeta_read(line, answer),
+            Purpose::Collect(line) => self.pages_read(line, answer, &sent),
+            Purpose::Pad => {}
+            Purpose::Scan => self.complete_scan(answer, &sent.places),
+            Purpose::Flush => self.complete_flush(answer),
         }
-        self.port.give_back(sent);
+        self.port.recycle(sent);
     }
 
     /// Breaks a stall: nothing is in flight, and requests wait. Writes units that waited for more data as
     /// they are, and evicts entries that are in flash from the ring. Returns whether anything was done.
     fn break_stall(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
-        if !self.port.is_idle() || !self.front.waits() {
+        if !self.port.is_idle() || !self.front.has_waiting() {
             return false;
         }
         self.write_emeta(None, calendar)
-            || self.make_durable(calendar)
+            || self.send_flush(calendar)
             || self.ring.waiting() > 0 && self.writer.force(self.ring.head())
-            || self.leave_ring()
+            || self.evict_oldest()
     }
 }

@@ -5,20 +5,20 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::snapshot::State;
 use wordline_kernel::{Schedule, state};
-use wordline_nand::Stamp;
+use wordline_nand::DataTag;
 use wordline_ssd::PhysicalDevice;
-use wordline_ssd::physical_device::{Answer, Command, LogicalBlock, Operation};
+use wordline_ssd::physical_device::{Command, Completion, LogicalBlock, Operation};
 
-use super::ended::failing;
-use super::layout::{Layout, LineId, Place};
-use crate::numbered::Numbered;
+use super::layout::{Layout, LineId, Ppa};
+use super::rejections::failed_completion;
+use crate::slab::Slab;
 
 /// Position of a padding block in a write.
 pub(super) const PADDING: u64 = u64::MAX;
 
 /// The purpose of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Work {
+pub(super) enum Purpose {
     /// Writes entries of the ring.
     Data,
     Smeta(LineId),
@@ -41,7 +41,7 @@ pub(super) enum Work {
     Flush,
 }
 
-impl Work {
+impl Purpose {
     /// The operation of the command.
     pub(super) fn operation(self) -> Operation {
         match self {
@@ -57,24 +57,24 @@ impl Work {
 /// A command in flight.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Sent {
-    pub(super) work: Work,
-    pub(super) places: Vec<Place>,
+    pub(super) work: Purpose,
+    pub(super) places: Vec<Ppa>,
     /// The ring positions of the entries that a data write carries.
     pub(super) positions: Vec<u64>,
     /// Data tags to write, or that a read is expected to find, for each location.
-    pub(super) stamps: Vec<Stamp>,
+    pub(super) stamps: Vec<DataTag>,
 }
 
 /// The device, and the commands submitted to it.
 pub(super) struct Port<D> {
     pub(super) device: D,
     /// By tag.
-    sent: Numbered<Sent>,
+    sent: Slab<Sent>,
     /// Rejected commands whose failure is still to be processed.
     failed: VecDeque<Sent>,
     spare: Vec<Sent>,
     blocks: Vec<LogicalBlock>,
-    answers: Vec<Answer>,
+    answers: Vec<Completion>,
 }
 
 state!(Port<D: State> {
@@ -87,7 +87,7 @@ impl<D: PhysicalDevice> Port<D> {
     pub(super) fn new(device: D) -> Self {
         Self {
             device,
-            sent: Numbered::default(),
+            sent: Slab::default(),
             failed: VecDeque::new(),
             spare: Vec::new(),
             blocks: Vec::new(),
@@ -96,7 +96,7 @@ impl<D: PhysicalDevice> Port<D> {
     }
 
     /// An empty command for a purpose.
-    pub(super) fn blank(&mut self, work: Work) -> Sent {
+    pub(super) fn new_command(&mut self, work: Purpose) -> Sent {
         let empty = || Sent { work, places: Vec::new(), positions: Vec::new(), stamps: Vec::new() };
         let mut sent = self.spare.pop().unwrap_or_else(empty);
         sent.work = work;
@@ -107,7 +107,7 @@ impl<D: PhysicalDevice> Port<D> {
     }
 
     /// Returns a finished command, whose buffers are reused.
-    pub(super) fn give_back(&mut self, sent: Sent) {
+    pub(super) fn recycle(&mut self, sent: Sent) {
         self.spare.push(sent);
     }
 
@@ -121,7 +121,7 @@ impl<D: PhysicalDevice> Port<D> {
         self.locate(&sent.places, layout);
         let tag = self.sent.next();
         let operation = sent.work.operation();
-        let stamps: &[Stamp] = if operation == Operation::Write { &sent.stamps } else { &[] };
+        let stamps: &[DataTag] = if operation == Operation::Write { &sent.stamps } else { &[] };
         let command = Command { operation, tag, blocks: &self.blocks, to: &[], stamps };
         if self.device.submit(&command, calendar).is_err() {
             return Err(sent);
@@ -131,21 +131,21 @@ impl<D: PhysicalDevice> Port<D> {
     }
 
     /// Writes to locations with the clock of the device off.
-    pub(super) fn put(
+    pub(super) fn write_directly(
         &mut self,
-        places: &[Place],
-        stamps: &[Stamp],
+        places: &[Ppa],
+        stamps: &[DataTag],
         layout: &Layout,
         calendar: &mut impl Schedule<D::Event>,
     ) {
         self.locate(places, layout);
         let written = self.device.submit(&Command::write(self.sent.next(), &self.blocks, stamps), calendar);
-        let has_failed = |answer: &Answer| answer.failure.is_some();
+        let has_failed = |answer: &Completion| answer.failure.is_some();
         assert!(
             written.is_ok() && !self.device.answers().iter().any(has_failed),
             "chunks that are in order take all of their blocks with the clock off: {written:?}"
         );
-        self.device.forget_answers();
+        self.device.clear_completions();
     }
 
     /// Queues a rejected command, to be processed as failed.
@@ -154,16 +154,16 @@ impl<D: PhysicalDevice> Port<D> {
     }
 
     /// The next rejected command, with a failed completion.
-    pub(super) fn take_failed(&mut self) -> Option<(Answer, Sent)> {
+    pub(super) fn take_failed(&mut self) -> Option<(Completion, Sent)> {
         let sent = self.failed.pop_front()?;
-        Some((failing(&sent), sent))
+        Some((failed_completion(&sent), sent))
     }
 
     /// Translates locations to logical blocks, into a reused list. Neighbouring locations of a strip are
     /// neighbours in their chunk.
-    fn locate(&mut self, places: &[Place], layout: &Layout) {
+    fn locate(&mut self, places: &[Ppa], layout: &Layout) {
         self.blocks.clear();
-        let mut before: Option<(Place, LogicalBlock)> = None;
+        let mut before: Option<(Ppa, LogicalBlock)> = None;
         for place in places {
             let block = match before {
                 Some((last, at)) if place.0 == last.0 + 1 && !place.0.is_multiple_of(layout.strip) => {
@@ -177,27 +177,27 @@ impl<D: PhysicalDevice> Port<D> {
     }
 
     /// Whether completions, notifications or rejected commands are to be processed.
-    pub(super) fn has_news(&self) -> bool {
+    pub(super) fn has_events(&self) -> bool {
         !self.device.answers().is_empty()
             || !self.device.notifications().is_empty()
             || !self.failed.is_empty()
     }
 
-    /// The completions of the device, in a list that is to be [returned](Self::give_answers_back).
-    pub(super) fn take_answers(&mut self) -> Vec<Answer> {
+    /// The completions of the device, in a list that is to be [returned](Self::recycle_completions).
+    pub(super) fn take_completions(&mut self) -> Vec<Completion> {
         let mut answers = std::mem::take(&mut self.answers);
-        self.device.take_answers(&mut answers);
+        self.device.take_completions(&mut answers);
         answers
     }
 
     /// Takes the processed list back, to reuse its memory.
-    pub(super) fn give_answers_back(&mut self, mut answers: Vec<Answer>) {
+    pub(super) fn recycle_completions(&mut self, mut answers: Vec<Completion>) {
         answers.clear();
         self.answers = answers;
     }
 
     /// Removes and returns the command that a completion belongs to.
-    pub(super) fn take(&mut self, answer: &Answer) -> Sent {
+    pub(super) fn take(&mut self, answer: &Completion) -> Sent {
         self.sent.remove(answer.tag)
     }
 
@@ -213,13 +213,13 @@ impl<D: PhysicalDevice> Port<D> {
 
     /// Drops all commands after a power cut.
     pub(super) fn forget(&mut self) {
-        self.sent = Numbered::default();
+        self.sent = Slab::default();
         self.failed.clear();
-        self.device.forget_notifications();
+        self.device.clear_notifications();
     }
 
     /// Checks that the free tags belong to no command.
     pub(super) fn check(&self) -> Result<(), String> {
-        if self.sent.is_sound() { Ok(()) } else { Err("tags of commands that are free and in use".into()) }
+        if self.sent.is_sound() { Ok(()) } else { Err("command tags that are both free and in use".into()) }
     }
 }

@@ -9,14 +9,14 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Instant, Schedule, state};
-use wordline_nand::Stamp;
+use wordline_nand::DataTag;
 use wordline_ssd::PhysicalDevice;
 use wordline_ssd::device::Recovered;
-use wordline_ssd::physical_device::{Answer, Chunk, ChunkState, MOST_BLOCKS};
+use wordline_ssd::physical_device::{Chunk, ChunkState, Completion, MOST_BLOCKS};
 
-use super::layout::{LineId, Page, Place};
-use super::map::{Address, Map};
-use super::port::Work;
+use super::l2p::{L2pMap, PageLocation};
+use super::layout::{LineId, Page, Ppa};
+use super::port::Purpose;
 use super::ring::page_of;
 use super::writer::{EMETA, SMETA};
 use super::{Event, Pblk};
@@ -54,8 +54,8 @@ pub(super) struct Recovery {
     /// Lines whose lists have been applied, and whether each has emeta.
     done: Vec<(LineId, bool)>,
     /// Locations still to be read, and the data tags found so far.
-    to_read: VecDeque<Place>,
-    found: Vec<(Place, Stamp)>,
+    to_read: VecDeque<Ppa>,
+    found: Vec<(Ppa, DataTag)>,
     pub(super) pages_read: u64,
     /// The versions of pages before the power cut; [`NONE`] for unmapped pages.
     before: Vec<u32>,
@@ -84,7 +84,7 @@ impl Recovery {
     }
 
     /// Resets after a power cut. A cut during a recovery keeps the state before the first cut as reference.
-    pub(super) fn forget(&mut self, map: &Map) {
+    pub(super) fn forget(&mut self, map: &L2pMap) {
         let before = match self.power {
             Power::On => map.iter().map(|(page, address)| version_of(map, page, address)).collect(),
             Power::Off | Power::Back(_) => std::mem::take(&mut self.before),
@@ -93,14 +93,14 @@ impl Recovery {
     }
 
     /// Begins to read these locations.
-    fn ask(&mut self, places: impl IntoIterator<Item = Place>) {
+    fn request_reads(&mut self, places: impl IntoIterator<Item = Ppa>) {
         self.found.clear();
         self.to_read.extend(places);
     }
 
     /// The common version of everything that was found, if all of it has this logical number; `None`
     /// otherwise.
-    fn one_version(&self, logical: u32) -> Option<u32> {
+    fn common_version(&self, logical: u32) -> Option<u32> {
         let (_, first) = *self.found.first()?;
         let is_one = self.found.iter().all(|(_, stamp)| *stamp == first);
         (is_one && first.logical == logical).then_some(first.version)
@@ -108,7 +108,7 @@ impl Recovery {
 
     /// Whether emeta was found that belongs to this sequence number of its line.
     fn has_emeta(&self, sequence: u32) -> bool {
-        self.one_version(EMETA) == Some(sequence)
+        self.common_version(EMETA) == Some(sequence)
     }
 
     /// Checks that its lines and locations exist.
@@ -119,51 +119,51 @@ impl Recovery {
             && self.done.iter().all(|(line, _)| line.0 < lines)
             && !matches!(self.phase, Phase::Smeta(line) if line.0 > lines);
         let is_one = !matches!(self.phase, Phase::Emeta | Phase::Pages) || !self.lines.is_empty();
-        if is_there && is_one { Ok(()) } else { Err("a recovery of lines that are not there".into()) }
+        if is_there && is_one { Ok(()) } else { Err("a recovery of lines that do not exist".into()) }
     }
 }
 
-fn version_of(map: &Map, page: Page, address: Address) -> u32 {
-    if address == Address::Nowhere { NONE } else { map.version(page) }
+fn version_of(map: &L2pMap, page: Page, address: PageLocation) -> u32 {
+    if address == PageLocation::Unmapped { NONE } else { map.version(page) }
 }
 
 impl<D: PhysicalDevice> Pblk<D> {
     /// Advances the recovery as far as possible.
-    pub(super) fn recover_on(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) {
+    pub(super) fn advance_recovery(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) {
         let Power::Back(since) = self.recovery.power else { return };
         while self.port.device.is_ready() {
-            self.take_answers(calendar);
+            self.take_completions(calendar);
             if !self.port.is_idle() {
                 return;
             }
-            if self.read_on(calendar) {
+            if self.send_next_read(calendar) {
                 continue;
             }
             match self.recovery.phase {
-                Phase::Device => self.look_for_open_chunks(),
+                Phase::Device => self.find_open_chunks(),
                 Phase::Padding => {
                     if !self.pad(calendar) {
                         self.recovery.phase = Phase::Smeta(LineId(0));
-                        self.ask_smeta(LineId(0));
+                        self.request_smeta(LineId(0));
                     }
                 }
-                Phase::Smeta(line) => self.smeta_found(line),
-                Phase::Emeta => self.emeta_found(),
-                Phase::Pages => self.pages_found(),
+                Phase::Smeta(line) => self.handle_smeta(line),
+                Phase::Emeta => self.handle_emeta(),
+                Phase::Pages => self.handle_pages(),
             }
             if self.recovery.phase == Phase::Emeta && self.recovery.lines.is_empty() {
-                self.recovered(since, calendar.now());
-                return self.go_on(calendar);
+                self.finish_recovery(since, calendar.now());
+                return self.make_progress(calendar);
             }
         }
     }
 
     /// Reads the next requested locations; false if there are none.
-    fn read_on(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
+    fn send_next_read(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         if self.recovery.to_read.is_empty() {
             return false;
         }
-        let mut sent = self.port.blank(Work::Scan);
+        let mut sent = self.port.new_command(Purpose::Scan);
         let count = self.recovery.to_read.len().min(MOST_BLOCKS);
         sent.places.extend(self.recovery.to_read.drain(..count));
         self.recovery.pages_read += count as u64;
@@ -172,16 +172,16 @@ impl<D: PhysicalDevice> Pblk<D> {
     }
 
     /// Completes a scan read; unreadable locations count as interrupted programs.
-    pub(super) fn scanned(&mut self, answer: &Answer, places: &[Place]) {
+    pub(super) fn complete_scan(&mut self, answer: &Completion, places: &[Ppa]) {
         for (at, place) in places.iter().enumerate() {
-            let stamp = if answer.has_failed(at) { Stamp::TORN } else { answer.found[at] };
+            let stamp = if answer.has_failed(at) { DataTag::UNREADABLE } else { answer.found[at] };
             self.recovery.found.push((*place, stamp));
         }
     }
 
-    fn look_for_open_chunks(&mut self) {
+    fn find_open_chunks(&mut self) {
         let device = &self.port.device;
-        self.lines.look_at_chunks(|chunk| device.report(chunk).state);
+        self.lines.update_offline_chunks(|chunk| device.report(chunk).state);
         let is_open = |chunk: &Chunk| device.report(*chunk).state == ChunkState::Open;
         self.recovery.open = device.geometry().all_chunks().filter(is_open).collect();
         self.recovery.phase = Phase::Padding;
@@ -197,9 +197,9 @@ impl<D: PhysicalDevice> Pblk<D> {
         for chunk in &open {
             let first = self.port.device.report(*chunk).write_pointer;
             let count = (size - first).min(most);
-            let mut sent = self.port.blank(Work::Pad);
+            let mut sent = self.port.new_command(Purpose::Pad);
             sent.places.extend((first..first + count).map(|block| self.layout.place(chunk.at(block))));
-            sent.stamps.resize(count as usize, Stamp::PADDING);
+            sent.stamps.resize(count as usize, DataTag::PADDING);
             self.counts.padding += u64::from(count);
             self.send(sent, calendar);
         }
@@ -208,80 +208,80 @@ impl<D: PhysicalDevice> Pblk<D> {
     }
 
     /// The written and readable locations of a strip.
-    fn readable(&self, line: LineId, strip: u32) -> impl Iterator<Item = Place> + use<D> {
-        let mut places = self.layout.places_in(line, strip);
+    fn readable(&self, line: LineId, strip: u32) -> impl Iterator<Item = Ppa> + use<D> {
+        let mut places = self.layout.locations_in(line, strip);
         let first = self.layout.block(places.next().expect("a strip has places"));
         let end = self.port.device.report(first.chunk).readable;
-        self.layout.places_in(line, strip).take(end.saturating_sub(first.block) as usize)
+        self.layout.locations_in(line, strip).take(end.saturating_sub(first.block) as usize)
     }
 
     /// Requests all locations of some strips of a line, if all are readable.
-    fn ask_strips(&mut self, line: LineId, strips: &[u32]) {
+    fn request_strips(&mut self, line: LineId, strips: &[u32]) {
         self.recovery.found.clear();
-        let places: Vec<Place> = strips.iter().flat_map(|strip| self.readable(line, *strip)).collect();
+        let places: Vec<Ppa> = strips.iter().flat_map(|strip| self.readable(line, *strip)).collect();
         if places.len() as u32 == strips.len() as u32 * self.layout.strip {
-            self.recovery.ask(places);
+            self.recovery.request_reads(places);
         }
     }
 
-    fn ask_smeta(&mut self, line: LineId) {
+    fn request_smeta(&mut self, line: LineId) {
         if line.0 < self.layout.lines {
             let strips = self.lines.smeta_of(line);
-            self.ask_strips(line, &strips);
+            self.request_strips(line, &strips);
         }
     }
 
     /// Processes the smeta of a line, and requests that of the next line, or the page lists of all.
-    fn smeta_found(&mut self, line: LineId) {
+    fn handle_smeta(&mut self, line: LineId) {
         if line.0 < self.layout.lines {
-            if let Some(sequence) = self.recovery.one_version(SMETA) {
+            if let Some(sequence) = self.recovery.common_version(SMETA) {
                 self.lines.found(line, sequence);
                 self.recovery.lines.push_back((sequence, line));
             }
             self.recovery.phase = Phase::Smeta(LineId(line.0 + 1));
-            return self.ask_smeta(LineId(line.0 + 1));
+            return self.request_smeta(LineId(line.0 + 1));
         }
         self.recovery.lines.make_contiguous().sort_unstable();
         self.recovery.phase = Phase::Emeta;
-        self.ask_emeta();
+        self.request_emeta();
     }
 
-    fn ask_emeta(&mut self) {
+    fn request_emeta(&mut self) {
         self.recovery.found.clear();
         if let Some((_, line)) = self.recovery.lines.front().copied() {
             let strips = self.lines.emeta_of(line);
-            self.ask_strips(line, &strips);
+            self.request_strips(line, &strips);
         }
     }
 
     /// Processes the emeta of a line. If it is incomplete, the pages of the line are read.
-    fn emeta_found(&mut self) {
+    fn handle_emeta(&mut self) {
         let (sequence, line) = self.recovery.lines[0];
         if self.recovery.has_emeta(sequence) && self.lines.get(line).is_listed {
-            return self.take_over(line, true);
+            return self.apply_list(line, true);
         }
         self.lines.forget_contents(line);
         self.lines.get_mut(line).is_listed = false;
-        let data: Vec<Place> =
-            self.lines.parts_of(line).flat_map(|strip| self.readable(line, strip)).collect();
-        self.recovery.ask(data);
+        let data: Vec<Ppa> =
+            self.lines.data_strips(line).flat_map(|strip| self.readable(line, strip)).collect();
+        self.recovery.request_reads(data);
         self.recovery.phase = Phase::Pages;
     }
 
     /// Processes the pages of a line.
-    fn pages_found(&mut self) {
+    fn handle_pages(&mut self) {
         let (_, line) = self.recovery.lines[0];
         for at in 0..self.recovery.found.len() {
             let (place, stamp) = self.recovery.found[at];
             let is_page = stamp.is_data() && page_of(stamp).0 < self.map.pages();
-            self.lines.set_content(place, if is_page { stamp } else { Stamp::PADDING });
+            self.lines.set_content(place, if is_page { stamp } else { DataTag::PADDING });
         }
-        self.take_over(line, false);
+        self.apply_list(line, false);
     }
 
     /// Applies the page list of a line to the map; later lines override it.
-    fn take_over(&mut self, line: LineId, has_emeta: bool) {
-        let strips: Vec<u32> = self.lines.parts_of(line).collect();
+    fn apply_list(&mut self, line: LineId, has_emeta: bool) {
+        let strips: Vec<u32> = self.lines.data_strips(line).collect();
         for strip in strips {
             // Chunks of a line that was free may have been reset since its list was written.
             for place in self.readable(line, strip) {
@@ -294,13 +294,13 @@ impl<D: PhysicalDevice> Pblk<D> {
         self.recovery.lines.pop_front();
         self.recovery.done.push((line, has_emeta));
         self.recovery.phase = Phase::Emeta;
-        self.ask_emeta();
+        self.request_emeta();
     }
 
     /// Completes the recovery after all lists have been applied.
-    fn recovered(&mut self, since: Instant, now: Instant) {
+    fn finish_recovery(&mut self, since: Instant, now: Instant) {
         for (_, address) in self.map.iter() {
-            if let Address::Flash(place) = address {
+            if let PageLocation::Flash(place) = address {
                 self.lines.validate(place);
             }
         }
@@ -310,7 +310,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         }
         for line in self.lines.ids() {
             if !done.iter().any(|(found, _)| *found == line) {
-                self.lines.not_found(line, point);
+                self.lines.free_unrecovered(line, point);
             }
         }
         self.update_limiter();
@@ -331,9 +331,9 @@ mod tests {
 
     #[test]
     fn the_emeta_that_a_line_had_before_it_was_written_anew_is_not_accepted() {
-        let stamp = |logical, version| Stamp { logical, version };
-        let finds = |stamps: [Stamp; 2]| Recovery {
-            found: (0..).map(Place).zip(stamps).collect(),
+        let stamp = |logical, version| DataTag { logical, version };
+        let finds = |stamps: [DataTag; 2]| Recovery {
+            found: (0..).map(Ppa).zip(stamps).collect(),
             ..Recovery::new()
         };
         assert!(finds([stamp(EMETA, 7); 2]).has_emeta(7));

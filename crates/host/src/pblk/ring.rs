@@ -6,9 +6,9 @@
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::state;
-use wordline_nand::Stamp;
+use wordline_nand::DataTag;
 
-use super::layout::{Layout, Page, Place};
+use super::layout::{Layout, Page, Ppa};
 
 /// Flag in the data tag of a page whose data were unreadable when it was relocated: the page is lost until it
 /// is written again.
@@ -16,7 +16,7 @@ pub(super) const LOST: u32 = 1 << 31;
 
 /// The page of a data tag.
 #[inline]
-pub(super) fn page_of(stamp: Stamp) -> Page {
+pub(super) fn page_of(stamp: DataTag) -> Page {
     Page(stamp.logical & !LOST)
 }
 
@@ -41,22 +41,22 @@ pub(super) enum Progress {
 /// A logical page in the ring.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Entry {
-    pub(super) stamp: Stamp,
+    pub(super) stamp: DataTag,
     pub(super) origin: Origin,
     pub(super) progress: Progress,
     /// The location that it is written to.
-    pub(super) place: Place,
+    pub(super) place: Ppa,
     /// The newest copy of its page in flash, as long as no newer entry has the page.
-    pub(super) durable: Place,
+    pub(super) durable: Ppa,
 }
 
 impl Entry {
     const EMPTY: Self = Self {
-        stamp: Stamp::PADDING,
+        stamp: DataTag::PADDING,
         origin: Origin::Host,
         progress: Progress::Dropped,
-        place: Place::NONE,
-        durable: Place::NONE,
+        place: Ppa::NONE,
+        durable: Ppa::NONE,
     };
 
     pub(super) fn is_lost(&self) -> bool {
@@ -159,23 +159,23 @@ impl Ring {
 
     /// Whether this many more entries fit beside those not in flash and those that have to stay readable.
     #[inline]
-    pub(super) fn may_take(&self, entries: u32) -> bool {
+    pub(super) fn can_accept(&self, entries: u32) -> bool {
         let used = self.head - self.synced + u64::from(entries + self.threshold);
         used < self.entries.len() as u64
     }
 
     /// Whether this many more entries fit without an eviction.
     #[inline]
-    pub(super) fn has_room(&self, entries: u32) -> bool {
+    pub(super) fn has_space(&self, entries: u32) -> bool {
         self.head - self.tail + u64::from(entries) < self.entries.len() as u64
     }
 
     /// Appends an entry, for which there must be space. Returns its index.
     #[inline]
-    pub(super) fn push(&mut self, stamp: Stamp, origin: Origin, durable: Place) -> u32 {
+    pub(super) fn push(&mut self, stamp: DataTag, origin: Origin, durable: Ppa) -> u32 {
         let index = self.index(self.head);
         self.entries[index as usize] =
-            Entry { stamp, origin, progress: Progress::Waits, place: Place::NONE, durable };
+            Entry { stamp, origin, progress: Progress::Waits, place: Ppa::NONE, durable };
         self.head += 1;
         match origin {
             Origin::Host => self.of_host += 1,
@@ -265,7 +265,7 @@ impl Ring {
         let of_host = of_host.count() as u64;
         let of_collector = self.head - self.tail - of_host;
         if (u64::from(self.of_host), u64::from(self.of_collector)) != (of_host, of_collector) {
-            return Err("counts of the ring that are not those of its entries".into());
+            return Err("counters of the ring that differ from its entries".into());
         }
         Ok(())
     }
@@ -291,7 +291,7 @@ mod tests {
     }
 
     fn push(ring: &mut Ring, page: u32) -> u32 {
-        ring.push(Stamp { logical: page, version: 1 }, Origin::Host, Place::NONE)
+        ring.push(DataTag { logical: page, version: 1 }, Origin::Host, Ppa::NONE)
     }
 
     #[test]
@@ -318,15 +318,15 @@ mod tests {
     #[test]
     fn an_entry_less_than_there_are_fits() {
         let mut ring = ring(8, 0);
-        assert!(ring.may_take(7) && !ring.may_take(8));
+        assert!(ring.can_accept(7) && !ring.can_accept(8));
         (0..7).for_each(|page| _ = push(&mut ring, page));
-        assert!(!ring.has_room(1));
+        assert!(!ring.has_space(1));
     }
 
     #[test]
     fn what_is_to_stay_readable_takes_room_from_what_is_not_in_flash() {
         let ring = ring(8, 4);
-        assert!(ring.may_take(3) && !ring.may_take(4));
+        assert!(ring.can_accept(3) && !ring.can_accept(4));
     }
 
     #[test]

@@ -8,15 +8,15 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Schedule, state};
-use wordline_nand::Stamp;
+use wordline_nand::DataTag;
 use wordline_ssd::PhysicalDevice;
-use wordline_ssd::physical_device::{Answer, ChunkState};
+use wordline_ssd::physical_device::{ChunkState, Completion};
 
-use super::durable::Durable;
-use super::layout::{Layout, LineId, Place};
+use super::flush::FlushTracker;
+use super::l2p::PageLocation;
+use super::layout::{Layout, LineId, Ppa};
 use super::lines::{ChunkUse, Lines};
-use super::map::Address;
-use super::port::{PADDING, Sent, Work};
+use super::port::{PADDING, Purpose, Sent};
 use super::ring::{Origin, Progress, page_of};
 use super::{Event, Pblk};
 
@@ -129,7 +129,7 @@ impl Writer {
     /// Advances to the next writable strip; `None` at the end of the line, which then becomes a closing line.
     fn next_strip(&mut self, lines: &Lines) -> Option<(LineId, u32)> {
         let Cursor { line, strip, end } = self.current.as_mut()?;
-        while *strip < *end && !lines.takes(*line, *strip) {
+        while *strip < *end && !lines.is_usable(*line, *strip) {
             *strip += 1;
         }
         if strip < end {
@@ -154,7 +154,7 @@ impl Writer {
         blocks: u32,
         lines: &Lines,
         layout: &Layout,
-        places: &mut Vec<Place>,
+        places: &mut Vec<Ppa>,
     ) -> Option<u32> {
         let mut last = None;
         while (places.len() as u32) < blocks {
@@ -163,7 +163,7 @@ impl Writer {
             if std::mem::replace(&mut self.busy[unit as usize], true) {
                 break;
             }
-            places.extend(layout.places_in(line, strip));
+            places.extend(layout.locations_in(line, strip));
             self.current.as_mut().expect("a strip is of a line").strip += 1;
             last = Some(unit);
         }
@@ -177,7 +177,7 @@ impl Writer {
         beside: Option<u32>,
         lines: &Lines,
         layout: &Layout,
-        durable: &Durable,
+        durable: &FlushTracker,
     ) -> Option<(LineId, u32)> {
         for closing in &mut self.closing {
             if lines.get(closing.line).pending > 0 {
@@ -189,7 +189,7 @@ impl Writer {
                     return None;
                 }
             }
-            while closing.strips.pop_if(|strip| !lines.takes(closing.line, *strip)).is_some() {
+            while closing.strips.pop_if(|strip| !lines.is_usable(closing.line, *strip)).is_some() {
                 closing.is_whole = false;
             }
             let Some(strip) = closing.strips.last().copied() else { continue };
@@ -259,13 +259,13 @@ impl Writer {
                 .all(|next| !next.has_smeta || next.resetting > 0 || !next.to_reset.is_empty())
             && self.busy.len() == units as usize
             && self.again.iter().all(|position| positions.contains(position));
-        if is_there { Ok(()) } else { Err("the writer works on lines that are not there".into()) }
+        if is_there { Ok(()) } else { Err("a writer on lines that do not exist".into()) }
     }
 
     /// The state of the writer, for a stall report.
-    pub(super) fn tell(&self) -> String {
+    pub(super) fn describe(&self) -> String {
         format!(
-            "writer: current {:?}, next {:?}, {} lines closing, {} entries to be written again\n",
+            "writer: current {:?}, next {:?}, {} lines closing, {} entries to rewrite\n",
             self.current.map(|cursor| cursor.line.0),
             self.next.as_ref().map(|next| (next.line.0, next.to_reset.len(), next.resetting)),
             self.closing.len(),
@@ -276,8 +276,8 @@ impl Writer {
 
 impl<D: PhysicalDevice> Pblk<D> {
     /// Writes everything that can be written now. Returns whether there was anything.
-    pub(super) fn write_out(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
-        let mut any = self.prepare(calendar);
+    pub(super) fn write_pending(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
+        let mut any = self.prepare_next_line(calendar);
         while self.write_data(calendar) {
             any = true;
         }
@@ -292,12 +292,12 @@ impl<D: PhysicalDevice> Pblk<D> {
     }
 
     /// Prepares the next line, and opens it if none is open. Returns whether anything was done.
-    fn prepare(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
+    fn prepare_next_line(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         if self.writer.next.is_none() {
             let Some(line) = self.lines.take_free(|point| self.durable.is_reached(point)) else {
                 return false;
             };
-            let to_reset = self.look_at(line);
+            let to_reset = self.plan_resets(line);
             let first = self.lines.strips(line).next().map(|strip| self.layout.unit_of(strip));
             let has_smeta = first.is_some() && to_reset.first().copied() == first;
             self.writer.next = Some(Next { line, to_reset, resetting: 0, has_smeta });
@@ -317,7 +317,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         }
         let Some(next) = self.writer.next.take_if(|next| next.resetting == 0) else { return any };
         if self.lines.chunks_of(next.line) < self.layout.least_chunks {
-            self.lines.give_up(next.line);
+            self.lines.retire(next.line);
             self.update_limiter();
         } else {
             self.open(next.line, calendar);
@@ -327,13 +327,13 @@ impl<D: PhysicalDevice> Pblk<D> {
 
     /// The parallel units whose chunks of a line have to be reset. Chunks that went offline while the line
     /// was free leave it.
-    fn look_at(&mut self, line: LineId) -> Vec<u32> {
+    fn plan_resets(&mut self, line: LineId) -> Vec<u32> {
         let mut to_reset = Vec::new();
         for unit in 0..self.layout.units {
             match self.port.device.report(self.layout.chunk(line, unit)).state {
                 ChunkState::Open | ChunkState::Closed => to_reset.push(unit),
                 ChunkState::Offline if self.lines.chunk_use(line, unit) != ChunkUse::Bad => {
-                    self.lines.is_offline(line, unit);
+                    self.lines.mark_offline(line, unit);
                 }
                 ChunkState::Free | ChunkState::Offline => {}
             }
@@ -345,20 +345,20 @@ impl<D: PhysicalDevice> Pblk<D> {
     fn reset(&mut self, line: LineId, unit: u32, calendar: &mut impl Schedule<Event<D::Event>>) {
         let is_open = self.port.device.report(self.layout.chunk(line, unit)).state == ChunkState::Open;
         let closes = is_open && !self.device().geometry().capabilities.early_resets;
-        let work = if closes { Work::Close(line) } else { Work::Reset(line) };
-        let mut sent = self.port.blank(work);
-        sent.places.extend(self.layout.places_in(line, unit).take(1));
+        let work = if closes { Purpose::Close(line) } else { Purpose::Reset(line) };
+        let mut sent = self.port.new_command(work);
+        sent.places.extend(self.layout.locations_in(line, unit).take(1));
         self.send(sent, calendar);
     }
 
     /// Resets a chunk of the next line that has been closed.
-    pub(super) fn reset_closed(
+    pub(super) fn reset_after_close(
         &mut self,
         line: LineId,
         sent: &Sent,
         calendar: &mut impl Schedule<Event<D::Event>>,
     ) {
-        let mut reset = self.port.blank(Work::Reset(line));
+        let mut reset = self.port.new_command(Purpose::Reset(line));
         reset.places.extend(&sent.places);
         self.send(reset, calendar);
     }
@@ -371,28 +371,34 @@ impl<D: PhysicalDevice> Pblk<D> {
         self.writer.opening = Some((line, strips.len() as u32));
         for strip in strips {
             self.counts.smeta_blocks += u64::from(self.layout.strip);
-            self.write_strip(Work::Smeta(line), line, strip, Stamp { logical: SMETA, version }, calendar);
+            self.write_strip(
+                Purpose::Smeta(line),
+                line,
+                strip,
+                DataTag { logical: SMETA, version },
+                calendar,
+            );
         }
     }
 
     fn write_strip(
         &mut self,
-        work: Work,
+        work: Purpose,
         line: LineId,
         strip: u32,
-        stamp: Stamp,
+        stamp: DataTag,
         calendar: &mut impl Schedule<Event<D::Event>>,
     ) {
-        let mut sent = self.port.blank(work);
-        sent.places.extend(self.layout.places_in(line, strip));
+        let mut sent = self.port.new_command(work);
+        sent.places.extend(self.layout.locations_in(line, strip));
         sent.stamps.resize(sent.places.len(), stamp);
         self.send(sent, calendar);
     }
 
     /// Completes a smeta write. If it failed, another line is opened.
-    pub(super) fn smeta_written(&mut self, line: LineId, answer: &Answer, sent: &Sent) {
+    pub(super) fn complete_smeta_write(&mut self, line: LineId, answer: &Completion, sent: &Sent) {
         if answer.failure.is_some() {
-            self.lines.closed_early(sent.places[0]);
+            self.lines.mark_closed_early(sent.places[0]);
         }
         let (_, in_flight) = self.writer.opening.as_mut().expect("its smeta was being written");
         *in_flight -= 1;
@@ -401,19 +407,19 @@ impl<D: PhysicalDevice> Pblk<D> {
         }
         self.writer.opening = None;
         if self.lines.get(line).has_failed {
-            self.lines.not_opened(line);
+            self.lines.abort_open(line);
             self.update_limiter();
             return;
         }
-        let data = self.lines.data_of(line);
+        let data = self.lines.data_range(line);
         self.writer.current = Some(Cursor { line, strip: data.start, end: data.end });
     }
 
     /// Completes the reset of a chunk of the next line.
-    pub(super) fn chunk_reset(&mut self, line: LineId, answer: &Answer, sent: &Sent) {
+    pub(super) fn complete_chunk_reset(&mut self, line: LineId, answer: &Completion, sent: &Sent) {
         if answer.failure.is_some() {
             let unit = self.layout.unit_of(self.layout.strip_of(sent.places[0]));
-            self.lines.is_offline(line, unit);
+            self.lines.mark_offline(line, unit);
             self.counts.chunks_lost += 1;
             self.update_limiter();
         }
@@ -424,7 +430,7 @@ impl<D: PhysicalDevice> Pblk<D> {
 
     /// Number of entries to write now: a stripe, else full strips, else a padded strip if a command waits for
     /// it.
-    fn due(&self) -> u32 {
+    fn entries_due(&self) -> u32 {
         let (waiting, strip, most) = (self.ring.waiting(), self.layout.strip, self.layout.most_write());
         let position = self.ring.submitted();
         match waiting {
@@ -442,15 +448,15 @@ impl<D: PhysicalDevice> Pblk<D> {
         let is_again = !self.writer.again.is_empty();
         let due = match is_again {
             true => (self.writer.again.len() as u32).min(self.layout.most_write()),
-            false => self.due(),
+            false => self.entries_due(),
         };
         if due == 0 {
             return false;
         }
-        let mut sent = self.port.blank(Work::Data);
+        let mut sent = self.port.new_command(Purpose::Data);
         let last = self.writer.take_strips(due, &self.lines, &self.layout, &mut sent.places);
         if last.is_none() {
-            self.port.give_back(sent);
+            self.port.recycle(sent);
             return false;
         }
         for at in 0..sent.places.len() {
@@ -458,7 +464,7 @@ impl<D: PhysicalDevice> Pblk<D> {
                 true => self.writer.again.pop_front(),
                 false => self.ring.submit(),
             };
-            let stamp = self.place_entry(position, sent.places[at]);
+            let stamp = self.assign_location(position, sent.places[at]);
             sent.positions.push(position.unwrap_or(PADDING));
             sent.stamps.push(stamp);
         }
@@ -471,10 +477,10 @@ impl<D: PhysicalDevice> Pblk<D> {
     }
 
     /// Assigns an entry, or padding, to a location. Returns its data tag.
-    fn place_entry(&mut self, position: Option<u64>, place: Place) -> Stamp {
+    fn assign_location(&mut self, position: Option<u64>, place: Ppa) -> DataTag {
         let Some(position) = position else {
             self.counts.padding += 1;
-            return Stamp::PADDING;
+            return DataTag::PADDING;
         };
         let entry = self.ring.get_mut(position);
         (entry.progress, entry.place) = (Progress::Sent, place);
@@ -494,23 +500,23 @@ impl<D: PhysicalDevice> Pblk<D> {
             let position = self.writer.again[at];
             let index = self.ring.index(position);
             let newest = self.map.get(page_of(self.ring.at(index).stamp));
-            if newest == Address::Ring(index) {
+            if newest == PageLocation::Ring(index) {
                 continue;
             }
             self.writer.again.remove(at);
             self.ring.at_mut(index).progress = Progress::Dropped;
-            if let Address::Ring(newest) = newest {
-                self.front.wait_for(position, self.ring.position(newest));
+            if let PageLocation::Ring(newest) = newest {
+                self.front.retarget_flushes(position, self.ring.position(newest));
             }
         }
     }
 
     /// Completes a data write.
-    pub(super) fn data_written(&mut self, answer: &Answer, sent: &Sent) {
+    pub(super) fn complete_data_write(&mut self, answer: &Completion, sent: &Sent) {
         for (at, (place, position)) in sent.places.iter().zip(&sent.positions).enumerate() {
             let has_failed = answer.has_failed(at);
             if has_failed {
-                self.lines.closed_early(*place);
+                self.lines.mark_closed_early(*place);
             }
             if *position == PADDING {
                 continue;
@@ -524,11 +530,11 @@ impl<D: PhysicalDevice> Pblk<D> {
                 self.ring.get_mut(*position).progress = Progress::Written;
             }
         }
-        self.units_idle(&sent.places);
+        self.mark_units_idle(&sent.places);
     }
 
     /// Marks the parallel units of a write as idle.
-    fn units_idle(&mut self, places: &[Place]) {
+    fn mark_units_idle(&mut self, places: &[Ppa]) {
         for place in places.iter().step_by(self.layout.strip as usize) {
             let unit = self.layout.unit_of(self.layout.strip_of(*place));
             self.writer.busy[unit as usize] = false;
@@ -545,9 +551,9 @@ impl<D: PhysicalDevice> Pblk<D> {
             self.lines.get_mut(self.layout.line_of(entry.place)).pending -= 1;
             self.lines.set_content(entry.place, entry.stamp);
             // Its page may have been discarded in the meantime.
-            if let Address::Ring(newest) = self.map.get(page_of(entry.stamp)) {
+            if let PageLocation::Ring(newest) = self.map.get(page_of(entry.stamp)) {
                 let old = std::mem::replace(&mut self.ring.at_mut(newest).durable, entry.place);
-                if old != Place::NONE {
+                if old != Ppa::NONE {
                     self.lines.invalidate(old);
                 }
                 self.lines.validate(entry.place);
@@ -568,21 +574,21 @@ impl<D: PhysicalDevice> Pblk<D> {
         };
         let entry = self.lines.get_mut(line);
         entry.is_listed = true;
-        let stamp = Stamp { logical: EMETA, version: entry.sequence };
+        let stamp = DataTag { logical: EMETA, version: entry.sequence };
         self.counts.emeta_blocks += u64::from(self.layout.strip);
-        self.write_strip(Work::Emeta(line), line, strip, stamp, calendar);
+        self.write_strip(Purpose::Emeta(line), line, strip, stamp, calendar);
         true
     }
 
     /// Completes an emeta write.
-    pub(super) fn emeta_written(&mut self, line: LineId, answer: &Answer, sent: &Sent) {
+    pub(super) fn complete_emeta_write(&mut self, line: LineId, answer: &Completion, sent: &Sent) {
         let closing = self.writer.closing.iter_mut().find(|closing| closing.line == line);
         let closing = closing.expect("its emeta was being written");
         closing.in_flight -= 1;
         if answer.failure.is_some() {
             closing.is_whole = false;
-            self.lines.closed_early(sent.places[0]);
+            self.lines.mark_closed_early(sent.places[0]);
         }
-        self.units_idle(&sent.places);
+        self.mark_units_idle(&sent.places);
     }
 }

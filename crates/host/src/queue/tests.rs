@@ -21,36 +21,36 @@ fn at(us: u64) -> Instant {
 #[test]
 fn an_open_loop_follows_the_scaled_times() {
     let mut queue = HostQueue::new(arrivals(&[0, 10]), Pace::Open { time_scale: 0.5 });
-    assert!(matches!(queue.next(at(0)), Submission::Now(_)));
-    assert_eq!(queue.next(at(0)), Submission::At(at(5)));
-    assert!(matches!(queue.next(at(5)), Submission::Now(_)));
+    assert!(matches!(queue.next(at(0)), Submission::Submit(_)));
+    assert_eq!(queue.next(at(0)), Submission::RetryAt(at(5)));
+    assert!(matches!(queue.next(at(5)), Submission::Submit(_)));
     assert_eq!(queue.next(at(5)), Submission::End);
 }
 
 #[test]
 fn the_times_of_an_open_loop_count_from_its_beginning() {
-    let mut queue = HostQueue::new(arrivals(&[0, 10]), Pace::Open { time_scale: 0.5 }).beginning(at(7));
-    assert_eq!(queue.next(at(0)), Submission::At(at(7)));
-    assert!(matches!(queue.next(at(7)), Submission::Now(_)));
-    assert_eq!(queue.next(at(7)), Submission::At(at(12)));
+    let mut queue = HostQueue::new(arrivals(&[0, 10]), Pace::Open { time_scale: 0.5 }).starting_at(at(7));
+    assert_eq!(queue.next(at(0)), Submission::RetryAt(at(7)));
+    assert!(matches!(queue.next(at(7)), Submission::Submit(_)));
+    assert_eq!(queue.next(at(7)), Submission::RetryAt(at(12)));
 }
 
 #[test]
 fn a_bounded_loop_follows_the_scaled_times_and_keeps_to_its_depth() {
     let mut queue = HostQueue::new(arrivals(&[0, 4, 6, 100]), Pace::Bounded { depth: 2, time_scale: 0.5 });
-    assert!(matches!(queue.next(at(0)), Submission::Now(_)));
-    assert_eq!(queue.next(at(0)), Submission::At(at(2)), "there is room, and it is too early");
-    assert!(matches!(queue.next(at(2)), Submission::Now(_)));
+    assert!(matches!(queue.next(at(0)), Submission::Submit(_)));
+    assert_eq!(queue.next(at(0)), Submission::RetryAt(at(2)), "there is room, and it is too early");
+    assert!(matches!(queue.next(at(2)), Submission::Submit(_)));
     assert_eq!(queue.next(at(3)), Submission::Wait, "its time has come, and there is no room");
     queue.answered(at(9), &of(0));
-    assert!(matches!(queue.next(at(9)), Submission::Now(_)));
+    assert!(matches!(queue.next(at(9)), Submission::Submit(_)));
     queue.answered(at(10), &of(0));
-    assert_eq!(queue.next(at(10)), Submission::At(at(50)));
+    assert_eq!(queue.next(at(10)), Submission::RetryAt(at(50)));
 }
 
 #[test]
 fn queues_of_a_bounded_loop_have_a_depth_each() {
-    let spread = Spread { queues: 2, is_bound: false };
+    let spread = QueueMapping { queues: 2, is_bound: false };
     let mut queue = HostQueue::spread(arrivals(&[0; 5]), Pace::Bounded { depth: 2, time_scale: 1.0 }, spread);
     assert_eq!(queues_of(&mut queue, at(0)), [0, 1, 0, 1]);
     queue.answered(at(1), &of(1));
@@ -70,28 +70,28 @@ fn the_next_two_requests_can_be_looked_at() {
 fn a_closed_loop_keeps_its_depth_and_thinks() {
     let pace = Pace::Closed { depth: 2, think: Duration::from_us(3) };
     let mut queue = HostQueue::new(arrivals(&[0; 4]), pace);
-    assert!(matches!(queue.next(at(0)), Submission::Now(_)));
-    assert!(matches!(queue.next(at(0)), Submission::Now(_)));
+    assert!(matches!(queue.next(at(0)), Submission::Submit(_)));
+    assert!(matches!(queue.next(at(0)), Submission::Submit(_)));
     assert_eq!(queue.next(at(0)), Submission::Wait);
     queue.answered(at(7), &of(0));
-    assert_eq!(queue.next(at(7)), Submission::At(at(10)));
-    assert!(matches!(queue.next(at(10)), Submission::Now(_)));
+    assert_eq!(queue.next(at(7)), Submission::RetryAt(at(10)));
+    assert!(matches!(queue.next(at(10)), Submission::Submit(_)));
     assert_eq!(queue.outstanding(), 2);
 }
 
 #[test]
 fn a_closed_loop_in_bursts_submits_nothing_in_its_pauses() {
     let pace = Pace::Bursts { depth: 1, on: Duration::from_us(10), off: Duration::from_us(30) };
-    let mut queue = HostQueue::new(arrivals(&[0; 4]), pace).beginning(at(5));
-    assert!(matches!(queue.next(at(5)), Submission::Now(_)));
+    let mut queue = HostQueue::new(arrivals(&[0; 4]), pace).starting_at(at(5));
+    assert!(matches!(queue.next(at(5)), Submission::Submit(_)));
     queue.answered(at(9), &of(0));
-    assert!(matches!(queue.next(at(9)), Submission::Now(_)));
+    assert!(matches!(queue.next(at(9)), Submission::Submit(_)));
     assert_eq!(queue.next(at(14)), Submission::Wait);
     queue.answered(at(20), &of(0));
-    assert_eq!(queue.next(at(20)), Submission::At(at(45)));
-    assert!(matches!(queue.next(at(45)), Submission::Now(_)));
+    assert_eq!(queue.next(at(20)), Submission::RetryAt(at(45)));
+    assert!(matches!(queue.next(at(45)), Submission::Submit(_)));
     queue.answered(at(54), &of(0));
-    assert!(matches!(queue.next(at(54)), Submission::Now(_)), "the burst is not over");
+    assert!(matches!(queue.next(at(54)), Submission::Submit(_)), "the burst is not over");
     queue.answered(at(55), &of(0));
     assert_eq!(queue.next(at(55)), Submission::End);
 }
@@ -99,7 +99,7 @@ fn a_closed_loop_in_bursts_submits_nothing_in_its_pauses() {
 /// The queues of the next requests that may be submitted at `now`.
 fn queues_of(queue: &mut HostQueue<impl Source>, now: Instant) -> Vec<u16> {
     let submitted = std::iter::from_fn(|| match queue.next(now) {
-        Submission::Now(command) => Some(command.queue),
+        Submission::Submit(command) => Some(command.queue),
         _ => None,
     });
     submitted.collect()
@@ -116,7 +116,7 @@ fn of_two_processors(count: usize) -> impl Iterator<Item = Arrival> {
 #[test]
 fn queues_of_a_closed_loop_have_a_depth_each_and_refill_as_they_empty() {
     let pace = Pace::Closed { depth: 2, think: Duration::ZERO };
-    let spread = Spread { queues: 3, is_bound: false };
+    let spread = QueueMapping { queues: 3, is_bound: false };
     let mut queue = HostQueue::spread(arrivals(&[0; 64]), pace, spread);
     assert_eq!(queues_of(&mut queue, at(0)), [0, 1, 2, 0, 1, 2]);
     [2, 2, 0].into_iter().for_each(|from| queue.answered(at(1), &of(from)));
@@ -126,7 +126,7 @@ fn queues_of_a_closed_loop_have_a_depth_each_and_refill_as_they_empty() {
 #[test]
 fn a_bound_request_waits_for_its_own_queue() {
     let pace = Pace::Closed { depth: 1, think: Duration::from_us(2) };
-    let mut queue = HostQueue::spread(of_two_processors(5), pace, Spread { queues: 4, is_bound: true });
+    let mut queue = HostQueue::spread(of_two_processors(5), pace, QueueMapping { queues: 4, is_bound: true });
     assert_eq!(queues_of(&mut queue, at(0)), [0, 1]);
     queue.answered(at(0), &of(1));
     assert!(queues_of(&mut queue, at(5)).is_empty(), "the next request belongs into queue 0");
@@ -137,7 +137,7 @@ fn a_bound_request_waits_for_its_own_queue() {
 #[test]
 fn requests_that_come_by_their_times_go_to_the_queues_in_turn_or_by_processor() {
     let pace = Pace::Open { time_scale: 1.0 };
-    let spread = |is_bound| Spread { queues: 3, is_bound };
+    let spread = |is_bound| QueueMapping { queues: 3, is_bound };
     let mut in_turn = HostQueue::spread(of_two_processors(4), pace, spread(false));
     assert_eq!(queues_of(&mut in_turn, at(0)), [0, 1, 2, 0]);
     let mut bound = HostQueue::spread(of_two_processors(4), pace, spread(true));
@@ -157,7 +157,7 @@ impl Source for TwoThreads {
         Some(Arrival { time: at(0), command: Command { sectors: 8, tag, ..Command::default() } })
     }
 
-    fn waits(&self) -> bool {
+    fn has_more(&self) -> bool {
         self.left > 0
     }
 
@@ -174,7 +174,7 @@ fn a_thread_goes_on_after_its_own_answer_and_think_time_whatever_room_there_is()
         let mut seen = Vec::new();
         for now in 0..40 {
             let mut next = || match queue.next(at(now)) {
-                Submission::Now(command) => Some((now, command.tag)),
+                Submission::Submit(command) => Some((now, command.tag)),
                 _ => None,
             };
             seen.extend(std::iter::from_fn(&mut next));
@@ -201,7 +201,7 @@ fn what_a_source_has_again_after_it_waited_is_the_first_that_can_be_looked_at() 
     queue.answered(at(1), &Command { tag: 0, ..Command::default() });
     queue.next(at(1));
     assert_eq!(tags(&queue), [Some(0), None]);
-    assert!(matches!(queue.next(at(1)), Submission::Now(Command { tag: 0, .. })));
+    assert!(matches!(queue.next(at(1)), Submission::Submit(Command { tag: 0, .. })));
     assert_eq!(tags(&queue), [None; 2]);
 }
 
@@ -209,12 +209,12 @@ fn what_a_source_has_again_after_it_waited_is_the_first_that_can_be_looked_at() 
 fn a_source_that_waits_is_not_at_its_end_and_says_when_its_think_time_is_over() {
     let pace = Pace::Closed { depth: 4, think: Duration::from_us(3) };
     let mut queue = HostQueue::new(TwoThreads { ready: vec![7], left: 2 }, pace);
-    assert!(matches!(queue.next(at(0)), Submission::Now(_)));
+    assert!(matches!(queue.next(at(0)), Submission::Submit(_)));
     assert_eq!(queue.next(at(0)), Submission::Wait);
     let command = Command { tag: 7, ..Command::default() };
     queue.answered(at(2), &command);
-    assert_eq!(queue.next(at(2)), Submission::At(at(5)));
-    assert!(matches!(queue.next(at(5)), Submission::Now(_)));
+    assert_eq!(queue.next(at(2)), Submission::RetryAt(at(5)));
+    assert!(matches!(queue.next(at(5)), Submission::Submit(_)));
     assert_eq!(queue.next(at(5)), Submission::End);
     queue.lost(at(6), &command);
     assert_eq!((queue.outstanding(), queue.next(at(9))), (0, Submission::End));
@@ -242,11 +242,11 @@ impl Source for Clocked {
         Some(Arrival { time: self.now, command: Command { sectors: 8, queue: 5, ..Command::default() } })
     }
 
-    fn waits(&self) -> bool {
+    fn has_more(&self) -> bool {
         self.left > 0
     }
 
-    fn pass(&mut self, now: Instant) {
+    fn advance_to(&mut self, now: Instant) {
         self.now = now;
     }
 
@@ -262,13 +262,14 @@ impl Source for Clocked {
 #[test]
 fn a_source_that_keeps_the_time_is_asked_when_it_is_due_and_after_answers() {
     let source = Clocked { now: at(0), next: at(0), after_answer: 0, left: 4 };
-    let spread = Spread { queues: 4, is_bound: true };
-    let mut queue = HostQueue::spread(source, Pace::BySource { pauses: false }, spread).beginning(at(100));
+    let spread = QueueMapping { queues: 4, is_bound: true };
+    let mut queue =
+        HostQueue::spread(source, Pace::SourcePaced { pauses: false }, spread).starting_at(at(100));
     assert_eq!(queues_of(&mut queue, at(100)), [1]);
-    assert_eq!(queue.next(at(100)), Submission::At(at(110)));
+    assert_eq!(queue.next(at(100)), Submission::RetryAt(at(110)));
     queue.answered(at(104), &of(1));
     assert_eq!(queues_of(&mut queue, at(104)), [1], "an answer lets one in before the time");
-    assert_eq!(queue.next(at(104)), Submission::At(at(110)));
+    assert_eq!(queue.next(at(104)), Submission::RetryAt(at(110)));
     assert_eq!(queues_of(&mut queue, at(110)), [1]);
     assert_eq!(queues_of(&mut queue, at(120)), [1]);
     assert_eq!(queue.next(at(120)), Submission::End);

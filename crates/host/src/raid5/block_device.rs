@@ -3,18 +3,18 @@
 use wordline_kernel::metrics::Value;
 use wordline_kernel::{Bytes, Digest, Duration, Instant, Metrics, Schedule, Seed};
 use wordline_ssd::ageing::{self, Ages};
-use wordline_ssd::block_device::{Next, Oldest, PowerCut, Programmed, Shape};
-use wordline_ssd::design::WrongAnswer;
-use wordline_ssd::device::{Content, Look, Recovered, Steady, Tail, Written};
+use wordline_ssd::block_device::{NextCommand, OldestCommand, PowerCut, Programmed, Shape};
+use wordline_ssd::design::InvalidDecision;
+use wordline_ssd::device::{Content, FillProgress, ProgressFn, Recovered, Steady, Tail};
 use wordline_ssd::metrics::{Detail, MemberDetail};
 use wordline_ssd::snapshot::Agenda;
 use wordline_ssd::timeline::Recorded;
-use wordline_ssd::{Answer, BlockDevice, Command, Gauges, SECTOR, TimeFactors, Unchanged};
+use wordline_ssd::{BlockDevice, Command, Completion, Gauges, SECTOR, TimeFactors, UnscalableReason};
 
-use super::explained::Explainer;
-use super::heads::{HeadId, Step};
-use super::intervals::Sum;
-use super::members::{Why, Work};
+use super::attribution::Explainer;
+use super::intervals::IntervalSum;
+use super::members::{DeviceTraffic, Purpose};
+use super::stripe_cache::{HeadId, Step};
 use super::{
     DATA_INTERVAL, DEGRADED, DEGRADED_TIME, Event, INTERVAL_RATIO, MEMBERS, Mark, PARITY_INTERVAL,
     PARITY_SHARE, Raid5,
@@ -22,33 +22,33 @@ use super::{
 
 /// How many times longer than a member an array may make no progress: a command waits for rows, which wait
 /// for others that read and write. Chosen.
-const LONGER: u64 = 16;
+const STALL_FACTOR: u64 = 16;
 
 /// Most rows without a head in a stall report. Chosen.
-const MOST_TOLD: usize = 32;
+const MOST_REPORTED: usize = 32;
 
 impl<D: BlockDevice> Raid5<D> {
-    fn members_alone(&self) -> usize {
+    fn member_count(&self) -> usize {
         self.settings.striping.members as usize
     }
 
-    fn interval_sums(&self) -> [Sum; 2] {
+    fn interval_sums(&self) -> [IntervalSum; 2] {
         self.intervals.as_ref().map_or_else(Default::default, |intervals| intervals.sums())
     }
 
     /// The events of one device among the events of the array.
     fn agenda_of(number: usize, agenda: &Agenda<Event<D::Event>>) -> Agenda<D::Event> {
         let own = agenda.events.iter().filter_map(|(time, event)| match event {
-            Event::Of { device, event } if usize::from(*device) == number => Some((*time, *event)),
+            Event::Device { device, event } if usize::from(*device) == number => Some((*time, *event)),
             _ => None,
         });
         Agenda { now: agenda.now, events: own.collect() }
     }
 
     /// Whether an event is possible for this array.
-    fn knows(&self, event: &Event<D::Event>) -> bool {
+    fn is_possible(&self, event: &Event<D::Event>) -> bool {
         match *event {
-            Event::Of { device, .. } => usize::from(device) < self.devices().len(),
+            Event::Device { device, .. } => usize::from(device) < self.devices().len(),
             Event::Fails(number) => usize::from(number) < self.settings.file.failures.len(),
             _ => true,
         }
@@ -66,7 +66,7 @@ impl<D: Ages> BlockDevice for Raid5<D> {
     fn submit(&mut self, command: Command, calendar: &mut impl Schedule<Self::Event>) {
         self.start_timers(calendar);
         self.take(command, calendar);
-        self.go_on(calendar);
+        self.make_progress(calendar);
     }
 
     fn follow_contents(&mut self) {
@@ -75,7 +75,7 @@ impl<D: Ages> BlockDevice for Raid5<D> {
     }
 
     fn carry(&mut self, tag: u32, contents: &[Content]) {
-        self.followed.as_mut().expect("contents are followed").give(tag, contents);
+        self.followed.as_mut().expect("contents are followed").set_contents(tag, contents);
     }
 
     fn take_contents(&mut self, tag: u32) -> Option<Vec<Content>> {
@@ -84,27 +84,27 @@ impl<D: Ages> BlockDevice for Raid5<D> {
 
     fn handle(&mut self, event: Self::Event, calendar: &mut impl Schedule<Self::Event>) {
         match event {
-            Event::Of { device, event } => self.members.handle(device, event, calendar),
-            own => self.timer(own, calendar),
+            Event::Device { device, event } => self.members.handle(device, event, calendar),
+            own => self.handle_timer(own, calendar),
         }
-        self.go_on(calendar);
+        self.make_progress(calendar);
     }
 
     /// The array itself takes no time.
-    fn change_times(&mut self, factors: &TimeFactors) -> Result<(), Unchanged> {
+    fn change_times(&mut self, factors: &TimeFactors) -> Result<(), UnscalableReason> {
         self.members.devices_mut().iter_mut().try_for_each(|member| member.change_times(factors))
     }
 
     /// Without per-command times from every member nothing can be attributed.
     fn explain(&mut self, tail: Tail) {
         let members = self.members.devices_mut();
-        members.iter_mut().for_each(|member| member.explain(Tail::of_each()));
+        members.iter_mut().for_each(|member| member.explain(Tail::recording_each()));
         let explain = members.iter().all(|member| member.tail().is_some());
         self.explainer = explain.then(|| Box::new(Explainer::of(tail, self.heads.count())));
     }
 
     fn record(&mut self, on: bool) -> bool {
-        self.recorder.switch(on);
+        self.recorder.set_enabled(on);
         // Every member is switched, also after one that cannot record.
         let recording = self.members.devices_mut().iter_mut().map(|member| member.record(on));
         recording.filter(|records| !records).count() == 0
@@ -120,14 +120,14 @@ impl<D: Ages> BlockDevice for Raid5<D> {
         self.explainer.as_ref().map(|explainer| explainer.tail())
     }
 
-    fn answers(&self) -> &[Answer] {
+    fn answers(&self) -> &[Completion] {
         &self.answers
     }
 
-    fn forget_answers(&mut self) {
+    fn clear_completions(&mut self) {
         self.answers.clear();
         if let Some(explainer) = &mut self.explainer {
-            explainer.forget_answers();
+            explainer.clear_completions();
         }
     }
 
@@ -137,12 +137,12 @@ impl<D: Ages> BlockDevice for Raid5<D> {
 
     fn give_up(&mut self, calendar: &mut impl Schedule<Self::Event>) -> bool {
         let any = self.members.give_up(calendar);
-        self.go_on(calendar);
+        self.make_progress(calendar);
         any
     }
 
-    fn wrong_answer(&self) -> Option<&WrongAnswer> {
-        self.devices().iter().find_map(D::wrong_answer)
+    fn invalid_decision(&self) -> Option<&InvalidDecision> {
+        self.devices().iter().find_map(D::invalid_decision)
     }
 
     /// Two members have failed.
@@ -159,7 +159,7 @@ impl<D: Ages> BlockDevice for Raid5<D> {
     }
 
     fn is_ready(&self) -> bool {
-        self.takes_commands()
+        self.is_accepting()
     }
 
     fn pages_recovered(&self) -> u64 {
@@ -182,22 +182,27 @@ impl<D: Ages> BlockDevice for Raid5<D> {
         all.map(|all| all.iter().fold(Recovered::default(), sum))
     }
 
-    fn fill_while(&mut self, fraction: f64, look: Look<'_>) -> bool {
-        let count = self.members_alone();
+    fn fill_while(&mut self, fraction: f64, look: ProgressFn<'_>) -> bool {
+        let count = self.member_count();
         let mut before = 0;
         self.members.devices_mut()[..count].iter_mut().all(|member| {
             let mut pages = 0;
             let done = member.fill_while(fraction, &mut |written| {
                 pages = written.pages;
-                look(of_all(written, before, count as u64))
+                look(combined_progress(written, before, count as u64))
             });
             before += pages;
             done
         })
     }
 
-    fn fill_steady_while(&mut self, seed: Seed, fraction: Option<f64>, look: Look<'_>) -> Option<Steady> {
-        let count = self.members_alone();
+    fn fill_steady_while(
+        &mut self,
+        seed: Seed,
+        fraction: Option<f64>,
+        look: ProgressFn<'_>,
+    ) -> Option<Steady> {
+        let count = self.member_count();
         let mut all = Steady { overwritten: 0, amplification: Some(0.0) };
         let mut before = 0;
         for (number, member) in self.members.devices_mut()[..count].iter_mut().enumerate() {
@@ -205,7 +210,7 @@ impl<D: Ages> BlockDevice for Raid5<D> {
             let own = Seed(seed.0.wrapping_add(number as u64));
             let one = member.fill_steady_while(own, fraction, &mut |written| {
                 pages = written.pages;
-                look(of_all(written, before, count as u64))
+                look(combined_progress(written, before, count as u64))
             })?;
             before += pages;
             all.overwritten += one.overwritten;
@@ -215,7 +220,7 @@ impl<D: Ages> BlockDevice for Raid5<D> {
         Some(all)
     }
 
-    fn age(&mut self, next: Next<'_>, depth: Option<u32>) -> Option<Agenda<Self::Event>> {
+    fn age(&mut self, next: NextCommand<'_>, depth: Option<u32>) -> Option<Agenda<Self::Event>> {
         ageing::age(self, next, depth)
     }
 
@@ -229,9 +234,10 @@ impl<D: Ages> BlockDevice for Raid5<D> {
         self.devices().iter().for_each(|device| device.audit(elapsed));
         self.heads.audit();
         let of_heads: u64 = self.heads.all().map(|(_, head)| u64::from(head.left)).sum();
-        let is_of_head = |why: Why| matches!(why, Why::Fetch { .. } | Why::Store { .. } | Why::Log { .. });
+        let is_of_head =
+            |why: Purpose| matches!(why, Purpose::Fetch { .. } | Purpose::Store { .. } | Purpose::Log { .. });
         assert_eq!(
-            self.members.sent_for(is_of_head),
+            self.members.count_outstanding(is_of_head),
             of_heads,
             "members work for the heads that wait for them"
         );
@@ -241,22 +247,22 @@ impl<D: Ages> BlockDevice for Raid5<D> {
         }
     }
 
-    fn oldest(&self) -> Option<Oldest> {
+    fn oldest(&self) -> Option<OldestCommand> {
         let first = self.requests.all().min_by_key(|(_, request)| request.submitted);
         first.map(|(_, request)| {
             let of_devices = self.devices().iter().filter_map(D::oldest).map(|oldest| oldest.done);
             let own = u64::from(request.left).wrapping_add(self.counts.member_commands);
             let done = of_devices.fold(own, u64::wrapping_add);
-            Oldest { submitted: request.submitted, tag: request.command.tag, done }
+            OldestCommand { submitted: request.submitted, tag: request.command.tag, done }
         })
     }
 
-    fn longest_wait(&self) -> Duration {
-        let of_one = self.devices().iter().map(D::longest_wait).max().unwrap_or(Duration::ZERO);
-        of_one * LONGER
+    fn stall_limit(&self) -> Duration {
+        let of_one = self.devices().iter().map(D::stall_limit).max().unwrap_or(Duration::ZERO);
+        of_one * STALL_FACTOR
     }
 
-    fn what_waits(&self, now: Instant) -> String {
+    fn describe_outstanding(&self, now: Instant) -> String {
         let mut text = format!(
             "{} commands, {} rows wait for one of {} heads, of which {} have work\n",
             self.requests.count(),
@@ -267,14 +273,14 @@ impl<D: Ages> BlockDevice for Raid5<D> {
         for (_, head) in self.heads.all().filter(|(_, head)| head.step != Step::Idle) {
             text += &format!("row {:?}: {:?}, {:?}, {:?}\n", head.row, head.job, head.step, head.turns);
         }
-        for want in self.requests.waiting.iter().take(MOST_TOLD) {
-            text += &format!("row {} waits for a head: {:?}\n", want.row, want.by);
+        for want in self.requests.waiting.iter().take(MOST_REPORTED) {
+            text += &format!("row {} waits for a stripe head: {:?}\n", want.row, want.by);
         }
         for flush in &self.requests.flushes {
-            text += &format!("command {} waits for the parity of {} rows\n", flush.request, flush.rows);
+            text += &format!("command {} waits for deferred parity of {} rows\n", flush.request, flush.rows);
         }
         for (number, device) in self.devices().iter().enumerate() {
-            text += &format!("device {number}\n{}", device.what_waits(now));
+            text += &format!("device {number}\n{}", device.describe_outstanding(now));
         }
         text
     }
@@ -326,7 +332,7 @@ impl<D: Ages> BlockDevice for Raid5<D> {
 
     fn detail(&self, mark: &Self::Mark, now: Instant) -> Detail {
         let devices = self.devices().iter().zip(&mark.devices);
-        let of_device = |((number, work), (device, mark)): ((u16, Work), (&D, &D::Mark))| {
+        let of_device = |((number, work), (device, mark)): ((u16, DeviceTraffic), (&D, &D::Mark))| {
             let mut detail = device.detail(mark, now);
             detail.members = vec![MemberDetail {
                 role: self.members.role(number, &self.durability.held),
@@ -354,15 +360,15 @@ impl<D: Ages> BlockDevice for Raid5<D> {
         own.into_iter().chain(self.devices().iter().flat_map(D::lengths)).collect()
     }
 
-    fn most_bytes(&self) -> u64 {
-        let of_devices: u64 = self.devices().iter().map(D::most_bytes).sum();
+    fn max_field_bytes(&self) -> u64 {
+        let of_devices: u64 = self.devices().iter().map(D::max_field_bytes).sum();
         let of_heads = u64::from(self.heads.count()) * (256 + 16 * self.settings.striping.members);
         of_devices.max(of_heads).max(self.settings.striping.rows() / 4).max(Bytes::mib(16).0)
     }
 
     fn check_loaded(&self, agenda: &Agenda<Self::Event>) -> Result<(), String> {
-        if agenda.events.iter().any(|(_, event)| !self.knows(event)) {
-            return Err("an event of a device that is not there".into());
+        if agenda.events.iter().any(|(_, event)| !self.is_possible(event)) {
+            return Err("an event of a device that does not exist".into());
         }
         let first = self.labels.first().copied().unwrap_or_default();
         if let Some(other) = self.labels.iter().position(|label| *label != first) {
@@ -371,17 +377,17 @@ impl<D: Ages> BlockDevice for Raid5<D> {
         self.members.check_loaded()?;
         self.durability.check_loaded()?;
         if !self.heads.is_sound(self.settings.striping.members, self.settings.striping.rows()) {
-            return Err("a head of the stripe cache that is not there".into());
+            return Err("an invalid head of the stripe cache".into());
         }
         let is_there = |id: &HeadId| id.0 < self.heads.count() && self.heads.get(*id).row.is_some();
         if !self.wait_for_log.iter().all(is_there) {
-            return Err("a row that waits for the log and is not there".into());
+            return Err("a row that waits for the log and has no stripe head".into());
         }
         let of_host = self.requests.flushes.iter().filter(|flush| flush.sent).count();
         if usize::from(self.durability.is_flushing()) != of_host + usize::from(self.own_flush.left > 0)
-            || self.members.sent_for(|why| why == Why::Flush) != u64::from(self.own_flush.left)
+            || self.members.count_outstanding(|why| why == Purpose::Flush) != u64::from(self.own_flush.left)
         {
-            return Err("another number of flushes than its rows know of".into());
+            return Err("a number of flushes that differs from the covering flushes in progress".into());
         }
         let mut each = self.devices().iter().enumerate();
         each.try_for_each(|(number, device)| device.check_loaded(&Self::agenda_of(number, agenda)))
@@ -391,7 +397,7 @@ impl<D: Ages> BlockDevice for Raid5<D> {
 impl<D: Ages> Ages for Raid5<D> {
     fn is_timer(event: &Self::Event) -> bool {
         match event {
-            Event::Of { event, .. } => D::is_timer(event),
+            Event::Device { event, .. } => D::is_timer(event),
             Event::Unplug => false,
             Event::Settle | Event::Sync | Event::Fails(_) | Event::Scrub => true,
         }
@@ -404,14 +410,14 @@ impl<D: Ages> Ages for Raid5<D> {
         ages
     }
 
-    fn next_over(&mut self, clock: &mut impl Schedule<Self::Event>) -> bool {
-        let is_over = self.members.next_of_flash(clock);
-        self.go_on(clock);
+    fn next_untimed_completion(&mut self, clock: &mut impl Schedule<Self::Event>) -> bool {
+        let is_over = self.members.complete_next_flash_command(clock);
+        self.make_progress(clock);
         is_over
     }
 
-    fn hold_still(&mut self) {
-        self.members.devices_mut().iter_mut().for_each(D::hold_still);
+    fn pause_gc(&mut self) {
+        self.members.devices_mut().iter_mut().for_each(D::pause_gc);
     }
 
     fn start_clock(&mut self) {
@@ -420,8 +426,8 @@ impl<D: Ages> Ages for Raid5<D> {
     }
 
     /// The members work concurrently, and one block of each row is parity.
-    fn time_of_a_page(&self) -> Duration {
-        let of_one = self.devices().iter().map(D::time_of_a_page).max().unwrap_or(Duration::ZERO);
+    fn page_program_time(&self) -> Duration {
+        let of_one = self.devices().iter().map(D::page_program_time).max().unwrap_or(Duration::ZERO);
         Duration::from_ps(of_one.ps() / self.settings.striping.data())
     }
 }
@@ -429,7 +435,7 @@ impl<D: Ages> Ages for Raid5<D> {
 /// Progress over all members, preconditioned one after another, given the progress of the current one and the
 /// `before` pages written to earlier ones. Expects the same amount from each; filling and overwriting
 /// alternate.
-fn of_all(one: Written, before: u64, members: u64) -> Written {
+fn combined_progress(one: FillProgress, before: u64, members: u64) -> FillProgress {
     let expected = one.expected * members;
-    Written { pages: before + one.pages, filled: expected, expected }
+    FillProgress { pages: before + one.pages, filled: expected, expected }
 }

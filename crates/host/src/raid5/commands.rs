@@ -3,12 +3,12 @@
 use std::ops::Range;
 
 use wordline_kernel::{Instant, Schedule};
-use wordline_ssd::{Answer, BlockDevice, Command, Gauges, Operation};
+use wordline_ssd::{BlockDevice, Command, Completion, Gauges, Operation};
 
-use super::heads::{HeadId, Step};
-use super::members::{Over, Why};
-use super::requests::{By, Discarding, Flush, Request, Want};
-use super::way::each;
+use super::members::{CompletedCommand, Purpose};
+use super::requests::{Discarding, Flush, Request, Requester, RowRequest};
+use super::stripe_cache::{HeadId, Step};
+use super::write_method::each;
 use super::{Event, Parity, Raid5};
 
 impl<D: BlockDevice> Raid5<D> {
@@ -17,7 +17,7 @@ impl<D: BlockDevice> Raid5<D> {
         self.counts.commands += 1;
         let request = self.requests.add(command, calendar.now());
         if let Some(followed) = &mut self.followed {
-            followed.came(request, &command);
+            followed.note_submission(request, &command);
         }
         let sectors = command.sector..command.sector + command.sectors;
         match command.operation {
@@ -29,13 +29,13 @@ impl<D: BlockDevice> Raid5<D> {
             Operation::Write | Operation::WriteZeroes => {
                 for row in self.settings.striping.rows_of(sectors) {
                     self.requests.begin_part(request);
-                    self.want(Want { row, by: By::Write(request) }, calendar);
+                    self.request_row(RowRequest { row, by: Requester::Write(request) }, calendar);
                 }
             }
             Operation::Discard => self.discard(request, sectors, calendar),
             Operation::Flush => return self.begin_flush(request),
         }
-        self.part_over(request, false, calendar.now());
+        self.complete_part(request, false, calendar.now());
     }
 
     /// Reads a piece from its member, or row by row from the other members.
@@ -50,11 +50,12 @@ impl<D: BlockDevice> Raid5<D> {
         let block = self.settings.striping.block;
         let rows = part.start / block..part.end.div_ceil(block);
         let held = &self.durability.held;
-        let is_missing = held.lacking() != 0 && rows.clone().any(|row| held.missing(row) >> member & 1 == 1);
+        let is_missing =
+            held.incomplete() != 0 && rows.clone().any(|row| held.missing(row) >> member & 1 == 1);
         if is_missing || self.durability.lost.touches(member, &part, block) {
             for row in rows {
                 self.requests.begin_part(request);
-                self.want(Want { row, by: By::Read(request, member) }, calendar);
+                self.request_row(RowRequest { row, by: Requester::Read(request, member) }, calendar);
             }
             return;
         }
@@ -67,13 +68,13 @@ impl<D: BlockDevice> Raid5<D> {
             stream,
             ..Command::default()
         };
-        self.send(member, Why::Read { request, at: at as u32 }, read, None, calendar);
+        self.send(member, Purpose::Read { request, at: at as u32 }, read, None, calendar);
     }
 
     /// Completes a member read. Rows that the member could not read are computed from the others.
-    pub(super) fn read_over(
+    pub(super) fn complete_read(
         &mut self,
-        over: Over,
+        over: CompletedCommand,
         (request, at): (u32, u32),
         calendar: &mut impl Schedule<Event<D::Event>>,
     ) {
@@ -82,12 +83,15 @@ impl<D: BlockDevice> Raid5<D> {
             let block = self.settings.striping.block;
             for row in sector / block..(sector + sectors).div_ceil(block) {
                 self.requests.begin_part(request);
-                self.want(Want { row, by: By::Read(request, over.sent.member) }, calendar);
+                self.request_row(
+                    RowRequest { row, by: Requester::Read(request, over.sent.member) },
+                    calendar,
+                );
             }
         } else if let (Some(followed), Some(found)) = (&mut self.followed, &over.found) {
             followed.read(request, at as usize, found);
         }
-        self.part_over(request, false, calendar.now());
+        self.complete_part(request, false, calendar.now());
     }
 
     /// Discards the whole stripes of a range on all members, except stripes with a row in use: md ignores the
@@ -99,8 +103,8 @@ impl<D: BlockDevice> Raid5<D> {
         let mut run: Option<Range<u64>> = None;
         for stripe in whole.start..=whole.end.max(whole.start) {
             let rows = stripe * rows_of_stripe..(stripe + 1) * rows_of_stripe;
-            if stripe < whole.end && rows.clone().all(|row| self.is_at_rest(row)) {
-                rows.for_each(|row| self.forget_row(row));
+            if stripe < whole.end && rows.clone().all(|row| self.is_row_idle(row)) {
+                rows.for_each(|row| self.drop_row(row));
                 run = Some(run.map_or(stripe, |run| run.start)..stripe + 1);
             } else if let Some(run) = run.take() {
                 self.discard_stripes(request, run, calendar);
@@ -108,7 +112,7 @@ impl<D: BlockDevice> Raid5<D> {
         }
     }
 
-    fn is_at_rest(&self, row: u64) -> bool {
+    fn is_row_idle(&self, row: u64) -> bool {
         let is_idle = |id| self.heads.get(id).step == Step::Idle;
         self.heads.find(row).is_none_or(is_idle)
             && !self.requests.is_discarding(row)
@@ -116,7 +120,7 @@ impl<D: BlockDevice> Raid5<D> {
     }
 
     /// Drops cached data and lost sectors of a discarded row.
-    fn forget_row(&mut self, row: u64) {
+    fn drop_row(&mut self, row: u64) {
         if let Some(id) = self.heads.find(row) {
             self.clear_stale(id);
             self.heads.forget(id);
@@ -138,7 +142,7 @@ impl<D: BlockDevice> Raid5<D> {
         let discard = Command { operation: Operation::Discard, sector, sectors, ..Command::default() };
         for member in each(self.durability.held.writable()) {
             self.requests.begin_part(request);
-            self.send(member, Why::Pass { request }, discard, None, calendar);
+            self.send(member, Purpose::Pass { request }, discard, None, calendar);
         }
     }
 
@@ -149,7 +153,7 @@ impl<D: BlockDevice> Raid5<D> {
             for id in (0..self.heads.count()).map(HeadId) {
                 if self.heads.get(id).stale != 0 {
                     rows += 1;
-                    self.settle_soon(id);
+                    self.schedule_parity(id);
                 }
             }
         }
@@ -166,7 +170,7 @@ impl<D: BlockDevice> Raid5<D> {
         }
         let is_ready = |flush: &Flush| !flush.sent && flush.rows == 0;
         let Some(at) = self.requests.flushes.iter().position(is_ready) else { return false };
-        self.covering_begins();
+        self.start_covering_flush();
         let flush = &mut self.requests.flushes[at];
         flush.sent = true;
         let request = flush.request;
@@ -174,36 +178,37 @@ impl<D: BlockDevice> Raid5<D> {
         let flush = Command { operation, queue, ..Command::default() };
         for member in each(self.durability.held.writable()) {
             self.requests.begin_part(request);
-            self.send(member, Why::Pass { request }, flush, None, calendar);
+            self.send(member, Purpose::Pass { request }, flush, None, calendar);
         }
-        self.part_over(request, false, calendar.now());
+        self.complete_part(request, false, calendar.now());
         true
     }
 
-    fn flush_over(&mut self, number: u32, failed: bool) {
+    fn end_flush(&mut self, number: u32, failed: bool) {
         self.requests.flushes.retain(|flush| flush.request != number);
-        self.covering_over(failed);
+        self.end_covering_flush(failed);
     }
 
     /// Completes a part of a host command, and with its last part the command.
-    pub(super) fn part_over(&mut self, number: u32, failed: bool, now: Instant) {
-        let Some(Request { command, submitted, failed, .. }) = self.requests.part_over(number, failed) else {
+    pub(super) fn complete_part(&mut self, number: u32, failed: bool, now: Instant) {
+        let Some(Request { command, submitted, failed, .. }) = self.requests.complete_part(number, failed)
+        else {
             return;
         };
         match command.operation {
-            Operation::Flush => self.flush_over(number, failed),
+            Operation::Flush => self.end_flush(number, failed),
             Operation::Discard => {
                 self.requests.discarding.retain(|discarding| discarding.request != number);
             }
             _ => {}
         }
         if let Some(followed) = &mut self.followed {
-            followed.over(number, command.tag);
+            followed.note_completion(number, command.tag);
         }
         let latency = now - submitted;
         self.digest.add(u64::from(command.tag));
         self.digest.add(latency.ps());
-        let answer = Answer { command, latency, failed };
+        let answer = Completion { command, latency, failed };
         if let Some(explainer) = &mut self.explainer {
             explainer.note(answer, submitted);
         }
@@ -217,12 +222,12 @@ impl<D: BlockDevice> Raid5<D> {
     }
 
     /// Requests work on a row, which starts as soon as a head is available.
-    pub(super) fn want(&mut self, want: Want, calendar: &mut impl Schedule<Event<D::Event>>) {
+    pub(super) fn request_row(&mut self, want: RowRequest, calendar: &mut impl Schedule<Event<D::Event>>) {
         if !self.requests.is_discarding(want.row) {
             let found = self.heads.find(want.row);
             let room = || self.requests.waiting.is_empty() && self.heads.has_room();
             if found.is_some() || room() {
-                let id = found.or_else(|| self.find_room(want.row, 1));
+                let id = found.or_else(|| self.find_head(want.row, 1));
                 if let Some(id) = id {
                     return self.attach(id, want, calendar);
                 }
@@ -243,7 +248,7 @@ impl<D: BlockDevice> Raid5<D> {
             return false;
         }
         let leaving = self.heads.leaving;
-        let Some(id) = found.or_else(|| self.find_room(want.row, self.requests.waiting.len())) else {
+        let Some(id) = found.or_else(|| self.find_head(want.row, self.requests.waiting.len())) else {
             return self.heads.leaving > leaving;
         };
         self.heads.blocked = false;
@@ -254,33 +259,33 @@ impl<D: BlockDevice> Raid5<D> {
 
     /// A head for a row that is not cached: the next one to evict, once its parity is written. `waiting`
     /// rows, this one included, wait for a head, and as many heads are evicted.
-    fn find_room(&mut self, row: u64, waiting: usize) -> Option<HeadId> {
-        let id = self.heads.next_to_leave()?;
+    fn find_head(&mut self, row: u64, waiting: usize) -> Option<HeadId> {
+        let id = self.heads.next_to_evict()?;
         if self.heads.get(id).stale == 0 {
-            self.heads.give(id, row);
+            self.heads.assign(id, row);
             return Some(id);
         }
         if (self.heads.leaving as usize) < waiting {
             self.heads.leaving += 1;
             self.heads.get_mut(id).turns.leave = true;
-            self.settle_soon(id);
+            self.schedule_parity(id);
         }
         None
     }
 
     /// Adds work to a head.
-    fn attach(&mut self, id: HeadId, want: Want, calendar: &mut impl Schedule<Event<D::Event>>) {
+    fn attach(&mut self, id: HeadId, want: RowRequest, calendar: &mut impl Schedule<Event<D::Event>>) {
         let is_new = self.heads.get(id).step == Step::Idle;
         if is_new {
             self.heads.take(id);
         }
         let head = self.heads.get_mut(id);
         match want.by {
-            By::Write(request) => head.pending.push(request),
-            By::Read(request, member) => head.reads.push((request, member)),
-            By::Sync => head.turns.sync = true,
+            Requester::Write(request) => head.pending.push(request),
+            Requester::Read(request, member) => head.reads.push((request, member)),
+            Requester::Sync => head.turns.sync = true,
         }
-        if is_new && matches!(want.by, By::Write(_)) {
+        if is_new && matches!(want.by, Requester::Write(_)) {
             head.step = Step::Plugged;
             if self.timers.plugged.is_empty() {
                 calendar.at(calendar.now(), Event::Unplug);

@@ -10,12 +10,12 @@ use std::ops::Range;
 use wordline_ssd::device::{Content, FILLED, MARK, NOTHING, ZEROES, parity, parity_of};
 use wordline_ssd::{Command, Operation};
 
-use super::heads::HeadId;
-use super::way::{Set, each};
+use super::stripe_cache::HeadId;
+use super::write_method::{MemberSet, each};
 
 /// Contents of cached blocks and of commands.
 #[derive(Debug)]
-pub struct Followed {
+pub struct TrackedContents {
     members: usize,
     block: usize,
     /// Indexed by head and member.
@@ -41,7 +41,7 @@ fn from_member(content: Content, data: usize) -> Content {
     }
 }
 
-impl Followed {
+impl TrackedContents {
     /// For a stripe cache with so many heads, and rows of `members` blocks of `block` sectors.
     pub fn new(heads: u32, members: usize, block: u64) -> Self {
         let block = block as usize;
@@ -64,12 +64,12 @@ impl Followed {
     }
 
     /// Sets the contents of the next command with this tag.
-    pub fn give(&mut self, tag: u32, contents: &[Content]) {
+    pub fn set_contents(&mut self, tag: u32, contents: &[Content]) {
         self.given.insert(tag, contents.to_vec());
     }
 
     /// Notes a submitted command.
-    pub fn came(&mut self, request: u32, command: &Command) {
+    pub fn note_submission(&mut self, request: u32, command: &Command) {
         if let Some(given) = self.given.remove(&command.tag) {
             self.carried.insert(request, given);
         }
@@ -79,7 +79,7 @@ impl Followed {
     }
 
     /// Notes the completion of a command.
-    pub fn over(&mut self, request: u32, tag: u32) {
+    pub fn note_completion(&mut self, request: u32, tag: u32) {
         self.carried.remove(&request);
         if let Some(found) = self.found.remove(&request) {
             self.answered.insert(tag, found);
@@ -126,7 +126,7 @@ impl Followed {
     }
 
     /// Computes a block that cannot be read from the other members of `all`.
-    pub fn compute(&mut self, head: HeadId, member: u16, all: Set) {
+    pub fn compute(&mut self, head: HeadId, member: u16, all: MemberSet) {
         for at in 0..self.block {
             let others = each(all).filter(|other| *other != member);
             let content = parity_of(others.map(|other| self.blocks[self.place(head, other)][at]));
@@ -148,7 +148,7 @@ impl Followed {
         member: u16,
         part: Range<u64>,
         (request, command, at): (u32, &Command, usize),
-        with: With,
+        with: ParityUpdate,
     ) {
         let (place, first) = (self.place(head, member), part.start as usize);
         for sector in part {
@@ -157,12 +157,12 @@ impl Followed {
             let old = std::mem::replace(&mut self.blocks[place][sector], new);
             let change = parity(old, new);
             let with = match with {
-                With::Nothing => continue,
-                With::Parity(member) => {
+                ParityUpdate::None => continue,
+                ParityUpdate::Parity(member) => {
                     let place = self.place(head, member);
                     &mut self.blocks[place][sector]
                 }
-                With::Delta => &mut self.delta[head.0 as usize][sector],
+                ParityUpdate::Delta => &mut self.delta[head.0 as usize][sector],
             };
             *with = parity(*with, change);
         }
@@ -198,9 +198,9 @@ impl Followed {
         &mut self,
         head: HeadId,
         row: u64,
-        (written, before): (Set, Option<Set>),
+        (written, before): (MemberSet, Option<MemberSet>),
         parity_member: Option<u16>,
-        data: Set,
+        data: MemberSet,
     ) {
         let old = before.and_then(|_| self.partials.remove(&row));
         let written_before = before.unwrap_or(0);
@@ -217,7 +217,7 @@ impl Followed {
     }
 
     /// Computes the parity of a row from its log entry and the blocks that were written.
-    pub fn replay(&mut self, head: HeadId, row: u64, parity_member: u16, written: Set) {
+    pub fn replay(&mut self, head: HeadId, row: u64, parity_member: u16, written: MemberSet) {
         let Some(partial) = self.partials.get(&row) else { return };
         let sums: Vec<Content> = (0..self.block)
             .map(|at| {
@@ -239,7 +239,7 @@ impl Followed {
     }
 
     /// Whether the cached parity of a row equals that of its data.
-    pub fn is_right(&self, head: HeadId, all: Set) -> bool {
+    pub fn is_right(&self, head: HeadId, all: MemberSet) -> bool {
         let sum = |at: usize| parity_of(each(all).map(|member| self.blocks[self.place(head, member)][at]));
         (0..self.block).all(|at| sum(at) == ZEROES)
     }
@@ -247,9 +247,9 @@ impl Followed {
 
 /// The parity that a write updates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum With {
+pub enum ParityUpdate {
     /// None.
-    Nothing,
+    None,
     /// The parity block of this member.
     Parity(u16),
     /// The delta of deferred parity.

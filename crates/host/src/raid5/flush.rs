@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::Schedule;
 use wordline_ssd::{BlockDevice, Command, Operation};
 
-use super::heads::{Head, Step};
-use super::members::{Over, Why};
-use super::way::each;
+use super::members::{CompletedCommand, Purpose};
+use super::stripe_cache::{Step, StripeHead};
+use super::write_method::each;
 use super::{Event, Raid5};
 
 /// The array's own covering flush, while one is in progress.
@@ -24,7 +24,7 @@ pub struct OwnFlush {
 impl<D: BlockDevice> Raid5<D> {
     /// Rows that a flush started now does not cover: they are being written, or their parity is deferred.
     pub(super) fn open_rows(&self) -> BTreeSet<u64> {
-        let is_open = |head: &Head| {
+        let is_open = |head: &StripeHead| {
             head.stale != 0 || head.step == Step::Logging || head.step == Step::Storing && head.turns.changes
         };
         let open = self.heads.all().filter(|(_, head)| is_open(head));
@@ -39,14 +39,14 @@ impl<D: BlockDevice> Raid5<D> {
     }
 
     /// Starts a covering flush.
-    pub(super) fn covering_begins(&mut self) {
+    pub(super) fn start_covering_flush(&mut self) {
         let (open, waiting) = (self.open_rows(), self.rows_waiting());
-        self.durability.flush_begins(&open, &waiting);
+        self.durability.start_flush(&open, &waiting);
     }
 
     /// Ends a covering flush.
-    pub(super) fn covering_over(&mut self, failed: bool) {
-        self.durability.flush_over(failed);
+    pub(super) fn end_covering_flush(&mut self, failed: bool) {
+        self.durability.end_flush(failed);
         let Self { durability, followed, .. } = self;
         if let Some(followed) = followed {
             followed.keep_partials(|row| durability.log.has(row));
@@ -58,28 +58,28 @@ impl<D: BlockDevice> Raid5<D> {
         if self.durability.is_flushing() {
             return false;
         }
-        self.covering_begins();
+        self.start_covering_flush();
         let writable = self.durability.held.writable();
         self.own_flush = OwnFlush { left: writable.count_ones(), failed: false };
         let flush = Command { operation: Operation::Flush, ..Command::default() };
         for member in each(writable) {
-            self.send(member, Why::Flush, flush, None, calendar);
+            self.send(member, Purpose::Flush, flush, None, calendar);
         }
         if writable == 0 {
             // All members have failed: no data are left to make non-volatile.
-            self.covering_over(false);
+            self.end_covering_flush(false);
         }
         true
     }
 
     /// Completes the array's own flush on a member.
-    pub(super) fn own_flush_over(&mut self, over: &Over) {
+    pub(super) fn complete_own_flush(&mut self, over: &CompletedCommand) {
         let OwnFlush { left, failed } = &mut self.own_flush;
         *left -= 1;
         *failed |= over.failed;
         let failed = *failed;
         if *left == 0 {
-            self.covering_over(failed);
+            self.end_covering_flush(failed);
         }
     }
 }

@@ -19,14 +19,14 @@ pub enum Of {
 
 /// A sum over intervals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sum {
+pub struct IntervalSum {
     /// Number of intervals.
     pub count: u64,
     /// Their sum in microseconds.
     pub us: u64,
 }
 
-impl Sum {
+impl IntervalSum {
     /// The intervals since an earlier sum.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
@@ -46,13 +46,13 @@ pub struct Intervals {
     /// write to one of its blocks.
     last: Vec<Vec<u64>>,
     /// Of data, and of parity.
-    sums: [Sum; 2],
+    sums: [IntervalSum; 2],
 }
 
 impl Intervals {
     /// For `blocks` blocks, none of them written.
     pub fn new(blocks: u64) -> Self {
-        Self { last: vec![Vec::new(); (blocks as usize).div_ceil(PAGE)], sums: [Sum::default(); 2] }
+        Self { last: vec![Vec::new(); (blocks as usize).div_ceil(PAGE)], sums: [IntervalSum::default(); 2] }
     }
 
     /// Notes a write to a block.
@@ -71,7 +71,7 @@ impl Intervals {
     }
 
     /// The sums of data and of parity.
-    pub fn sums(&self) -> [Sum; 2] {
+    pub fn sums(&self) -> [IntervalSum; 2] {
         self.sums
     }
 

@@ -85,7 +85,7 @@ impl Striping {
     }
 
     /// The member, and the sector on it, that hold a sector of the array.
-    pub fn place(&self, sector: u64) -> (u16, u64) {
+    pub fn locate(&self, sector: u64) -> (u16, u64) {
         let (chunk, within) = (sector / self.chunk, sector % self.chunk);
         let (stripe, index) = (chunk / self.data(), chunk % self.data());
         (self.data_of_stripe(stripe, index), stripe * self.chunk + within)
@@ -132,21 +132,21 @@ impl Striping {
             let from = next;
             (from < sectors.end).then(|| {
                 next = ((from / of.chunk + 1) * of.chunk).min(sectors.end);
-                let (member, first) = of.place(from);
+                let (member, first) = of.locate(from);
                 (member, first..first + (next - from), (from - sectors.start) as usize)
             })
         })
     }
 
     /// The rows of a range of array sectors, each once, stripe by stripe.
-    pub fn rows_of(&self, sectors: Range<u64>) -> Rows {
-        Rows { striping: *self, sectors, stripe: None, next: 0, end: 0 }
+    pub fn rows_of(&self, sectors: Range<u64>) -> RowsOfRange {
+        RowsOfRange { striping: *self, sectors, stripe: None, next: 0, end: 0 }
     }
 }
 
 /// The rows of a range of sectors.
 #[derive(Clone, Debug)]
-pub struct Rows {
+pub struct RowsOfRange {
     striping: Striping,
     sectors: Range<u64>,
     stripe: Option<u64>,
@@ -154,7 +154,7 @@ pub struct Rows {
     end: u64,
 }
 
-impl Rows {
+impl RowsOfRange {
     /// Selects the candidate rows of one stripe of the range: all of its rows if the range touches several of
     /// its chunks, else the rows touched. Rows without a part of the range are skipped by the iterator.
     fn enter(&mut self, stripe: u64) {
@@ -170,7 +170,7 @@ impl Rows {
     }
 }
 
-impl Iterator for Rows {
+impl Iterator for RowsOfRange {
     type Item = u64;
 
     fn next(&mut self) -> Option<u64> {
@@ -245,7 +245,7 @@ mod tests {
                 let striping = striping(layout, members);
                 let mut places = BTreeSet::new();
                 for sector in 0..striping.sectors() {
-                    let (member, of_member) = striping.place(sector);
+                    let (member, of_member) = striping.locate(sector);
                     let row = of_member / striping.block;
                     assert_ne!(member, striping.parity(row), "{layout:?} {members} {sector}");
                     assert!(places.insert((member, of_member)), "{layout:?} {members} {sector}");
@@ -265,13 +265,13 @@ mod tests {
             for first in 0..striping.stripe() + 3 {
                 for end in first + 1..(first + 2 * striping.stripe() + 5).min(striping.sectors()) {
                     let by_place = |(member, sector): (u16, u64)| (member, sector);
-                    let wanted: BTreeSet<_> = (first..end).map(|at| by_place(striping.place(at))).collect();
+                    let wanted: BTreeSet<_> = (first..end).map(|at| by_place(striping.locate(at))).collect();
                     let rows: Vec<u64> = striping.rows_of(first..end).collect();
                     assert_eq!(rows.iter().collect::<BTreeSet<_>>().len(), rows.len(), "{first}..{end}");
                     let mut found = BTreeSet::new();
                     for row in rows {
                         for (member, part, at) in striping.parts(row, first..end) {
-                            let place = striping.place(first + at as u64);
+                            let place = striping.locate(first + at as u64);
                             assert_eq!(place, (member, row * striping.block + part.start));
                             found.extend(part.map(|within| (member, row * striping.block + within)));
                         }
@@ -280,7 +280,7 @@ mod tests {
                     let pieces = striping.pieces(first..end);
                     let of_pieces: Vec<_> =
                         pieces.flat_map(|(member, part, _)| part.map(move |at| (member, at))).collect();
-                    let places: Vec<_> = (first..end).map(|at| striping.place(at)).collect();
+                    let places: Vec<_> = (first..end).map(|at| striping.locate(at)).collect();
                     assert_eq!(of_pieces, places, "pieces of {first}..{end}");
                 }
             }

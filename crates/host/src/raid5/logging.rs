@@ -4,21 +4,21 @@ use wordline_kernel::Schedule;
 use wordline_ssd::{BlockDevice, Command, Operation};
 
 use super::durability::log::HEADER;
-use super::heads::{HeadId, Step};
-use super::members::{Over, Why};
+use super::members::{CompletedCommand, Purpose};
 use super::plan::Row;
+use super::stripe_cache::{HeadId, Step};
 use super::sync::Task;
-use super::way::Set;
+use super::write_method::MemberSet;
 use super::{Event, Raid5};
 
 impl<D: BlockDevice> Raid5<D> {
     /// Logs the current writes of a row before they are stored.
-    pub(super) fn note_in_log(&mut self, id: HeadId, row: &Row, modifies: bool) {
-        if !self.durability.log.is_on() {
+    pub(super) fn log_row(&mut self, id: HeadId, row: &Row, modifies: bool) {
+        if !self.durability.log.is_enabled() {
             return;
         }
         if !row.has_parity() {
-            return self.durability.write_bare(row.row);
+            return self.durability.note_unlogged_write(row.row);
         }
         let written = self.heads.get(id).written;
         let before = self.durability.write_in_log(row.row, written);
@@ -33,10 +33,10 @@ impl<D: BlockDevice> Raid5<D> {
         &mut self,
         id: HeadId,
         row: &Row,
-        blocks: Set,
+        blocks: MemberSet,
         calendar: &mut impl Schedule<Event<D::Event>>,
     ) {
-        if !self.durability.log.is_on() || !row.has_parity() {
+        if !self.durability.log.is_enabled() || !row.has_parity() {
             return self.store(id, row, blocks, calendar);
         }
         let head = self.heads.get_mut(id);
@@ -56,27 +56,27 @@ impl<D: BlockDevice> Raid5<D> {
         };
         let partial = if covered == 0 { 0 } else { 64 - covered.leading_zeros() - covered.trailing_zeros() };
         let count = HEADER + u64::from(partial);
-        let Some(at) = self.durability.take_room(row.row, count) else { return false };
+        let Some(at) = self.durability.allocate_log(row.row, count) else { return false };
         let (sector, fua) = (self.settings.log_begin() + at, true);
         let write =
             Command { operation: Operation::Write, sector, sectors: count, fua, ..Command::default() };
         self.heads.get_mut(id).left = 1;
         self.counts.log_writes += 1;
-        self.send(row.parity_member, Why::Log { head: id }, write, None, calendar);
+        self.send(row.parity_member, Purpose::Log { head: id }, write, None, calendar);
         true
     }
 
     /// Completes a log write.
-    pub(super) fn log_over(
+    pub(super) fn complete_log_write(
         &mut self,
         id: HeadId,
-        over: &Over,
+        over: &CompletedCommand,
         calendar: &mut impl Schedule<Event<D::Event>>,
     ) {
         if over.failed {
             self.drop_member(over.sent.member, calendar.now());
         }
-        self.step_over(id, over.sent.why);
+        self.end_step(id, over.sent.why);
         let row = self.row_of(id);
         let head = self.heads.get_mut(id);
         head.left = 0;
@@ -85,7 +85,7 @@ impl<D: BlockDevice> Raid5<D> {
     }
 
     /// Continues with rows that wait for log space, or frees space. Returns whether there was anything to do.
-    pub(super) fn drive_log(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
+    pub(super) fn advance_log(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         let Some(id) = self.wait_for_log.first().copied() else { return false };
         let row = self.row_of(id);
         if !row.has_parity() {
@@ -98,7 +98,7 @@ impl<D: BlockDevice> Raid5<D> {
             self.wait_for_log.remove(0);
             return true;
         }
-        let makes_room = || self.durability.log.has_closed(&self.open_rows(), &self.rows_waiting());
+        let makes_room = || self.durability.log.can_free_space(&self.open_rows(), &self.rows_waiting());
         if self.durability.is_flushing() || !makes_room() || !self.flush_members(calendar) {
             return false;
         }
@@ -108,8 +108,8 @@ impl<D: BlockDevice> Raid5<D> {
 
     /// Whether the array accepts commands: after a power cut, once the parity from the log replay is
     /// non-volatile.
-    pub(super) fn takes_commands(&self) -> bool {
+    pub(super) fn is_accepting(&self) -> bool {
         let replays = self.sync.as_ref().is_some_and(|sync| sync.task == Task::Replay);
-        self.power == super::Power::On && !replays && !self.durability.log.has_replay()
+        self.power == super::Power::On && !replays && !self.durability.log.has_pending_replay()
     }
 }

@@ -6,18 +6,18 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::snapshot::State;
 use wordline_kernel::{Instant, Schedule, state};
 use wordline_ssd::ageing::Ages;
-use wordline_ssd::device::{Content, Explained, Tail};
+use wordline_ssd::device::{Content, RequestBreakdown, Tail};
 use wordline_ssd::{BlockDevice, Command, Gauges, Operation};
 
 use super::Event;
-use super::durability::held::Held;
-use super::heads::HeadId;
-use super::way::Set;
-use crate::numbered::Numbered;
+use super::durability::member_state::MemberState;
+use super::stripe_cache::HeadId;
+use super::write_method::MemberSet;
+use crate::slab::Slab;
 
 /// Purpose of a member command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Why {
+pub enum Purpose {
     /// Host read of a piece, from sector `at` of the host's range.
     Read {
         /// Number of the host command.
@@ -53,22 +53,22 @@ pub enum Why {
 
 /// An outstanding member command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sent {
+pub struct MemberCommand {
     /// The member.
     pub member: u16,
     /// The device of the member when the command was sent.
     device: u16,
     /// The reason.
-    pub why: Why,
+    pub why: Purpose,
     /// The command.
     pub command: Command,
 }
 
 /// A completed member command.
 #[derive(Clone, Debug)]
-pub struct Over {
+pub struct CompletedCommand {
     /// The command.
-    pub sent: Sent,
+    pub sent: MemberCommand,
     /// Whether it failed on a device that still serves its member.
     pub failed: bool,
     /// Whether its device has been replaced, so that its result does not count.
@@ -76,12 +76,12 @@ pub struct Over {
     /// Contents found by a read, for data verification.
     pub found: Option<Vec<Content>>,
     /// Latency breakdown, if requested.
-    pub explained: Option<Box<Explained>>,
+    pub explained: Option<Box<RequestBreakdown>>,
 }
 
 /// Work of a device of an array.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Work {
+pub struct DeviceTraffic {
     /// Reads.
     pub reads: u64,
     /// Sectors read.
@@ -94,7 +94,7 @@ pub struct Work {
     pub parity_sectors: u64,
 }
 
-impl Work {
+impl DeviceTraffic {
     /// The work since an earlier time.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
@@ -126,15 +126,15 @@ impl Work {
 pub struct Members<D> {
     devices: Vec<D>,
     /// The work of each device.
-    work: Vec<Work>,
+    work: Vec<DeviceTraffic>,
     /// The device of each member.
     members: Vec<u16>,
     /// Spare devices, in the order of use.
     spares: VecDeque<u16>,
     /// Outstanding commands by tag.
-    sent: Numbered<Sent>,
+    sent: Slab<MemberCommand>,
     /// Completed commands not yet processed. Empty between events.
-    over: VecDeque<Over>,
+    over: VecDeque<CompletedCommand>,
     follows: bool,
 }
 
@@ -150,11 +150,11 @@ impl<D: BlockDevice> Members<D> {
         let all = devices.len() as u16;
         let count = count as u16;
         Self {
-            work: vec![Work::default(); devices.len()],
+            work: vec![DeviceTraffic::default(); devices.len()],
             devices,
             members: (0..count).collect(),
             spares: (count..all).collect(),
-            sent: Numbered::default(),
+            sent: Slab::default(),
             over: VecDeque::new(),
             follows: false,
         }
@@ -176,7 +176,7 @@ impl<D: BlockDevice> Members<D> {
     }
 
     /// The work of each device.
-    pub fn work(&self) -> &[Work] {
+    pub fn work(&self) -> &[DeviceTraffic] {
         &self.work
     }
 
@@ -187,11 +187,11 @@ impl<D: BlockDevice> Members<D> {
     }
 
     /// The role of a device in the array, as text, given the state of the members.
-    pub fn role(&self, device: u16, held: &Held) -> String {
+    pub fn role(&self, device: u16, held: &MemberState) -> String {
         let Some(member) = self.members.iter().position(|of| *of == device) else {
             return if self.spares.contains(&device) { "spare" } else { "failed" }.into();
         };
-        match (held.failed() >> member & 1, held.lacking() >> member & 1) {
+        match (held.failed() >> member & 1, held.incomplete() >> member & 1) {
             (0, 0) => format!("member {member}"),
             (0, _) => format!("member {member}, being rebuilt"),
             _ => format!("member {member}, failed"),
@@ -211,7 +211,7 @@ impl<D: BlockDevice> Members<D> {
     }
 
     /// Number of outstanding commands for some purposes.
-    pub fn sent_for(&self, is_for: impl Fn(Why) -> bool) -> u64 {
+    pub fn count_outstanding(&self, is_for: impl Fn(Purpose) -> bool) -> u64 {
         self.sent.values().filter(|sent| is_for(sent.why)).count() as u64
     }
 
@@ -230,7 +230,7 @@ impl<D: BlockDevice> Members<D> {
         }
         let outstanding: usize = self.devices.iter().map(D::outstanding).sum();
         if outstanding != sent.count() {
-            return Err("its devices work on other commands than it sent".into());
+            return Err("commands outstanding on its devices that it did not send".into());
         }
         Ok(())
     }
@@ -239,31 +239,31 @@ impl<D: BlockDevice> Members<D> {
     pub fn send(
         &mut self,
         member: u16,
-        why: Why,
+        why: Purpose,
         command: Command,
         contents: Option<&[Content]>,
         calendar: &mut impl Schedule<Event<D::Event>>,
     ) {
         let device = self.members[usize::from(member)];
         let to = &mut self.devices[usize::from(device)];
-        if to.wrong_answer().is_some() {
+        if to.invalid_decision().is_some() {
             // The run ends with the invalid decision, and the device accepts no more commands.
             return;
         }
         self.work[usize::from(device)].count(&command);
         let tag = self.sent.next();
         let command = Command { tag, expected: 0, namespace: 0, ..command };
-        self.sent.add(Sent { member, device, why, command });
+        self.sent.add(MemberCommand { member, device, why, command });
         if let Some(contents) = contents {
             to.carry(tag, contents);
         }
-        to.submit(command, &mut calendar.within(|event| Event::Of { device, event }));
+        to.submit(command, &mut calendar.within(|event| Event::Device { device, event }));
         self.collect(device);
     }
 
     /// Handles an event of a device.
     pub fn handle(&mut self, device: u16, event: D::Event, calendar: &mut impl Schedule<Event<D::Event>>) {
-        let mut own = calendar.within(|event| Event::Of { device, event });
+        let mut own = calendar.within(|event| Event::Device { device, event });
         self.devices[usize::from(device)].handle(event, &mut own);
         self.collect(device);
     }
@@ -280,9 +280,15 @@ impl<D: BlockDevice> Members<D> {
         for answer in from.answers() {
             let sent = sent.remove(answer.command.tag);
             let explained = explained.next().map(|one| Box::new(one.clone().of_device(device)));
-            over.push_back(Over { sent, failed: answer.failed, gone: false, found: None, explained });
+            over.push_back(CompletedCommand {
+                sent,
+                failed: answer.failed,
+                gone: false,
+                found: None,
+                explained,
+            });
         }
-        from.forget_answers();
+        from.clear_completions();
         if *follows {
             for over in over.iter_mut().skip(first) {
                 if over.sent.command.operation == Operation::Read {
@@ -294,9 +300,9 @@ impl<D: BlockDevice> Members<D> {
 
     /// The next completed command, given the `failed` members. The completion before it may have made its
     /// member fail.
-    pub fn next_over(&mut self, failed: Set) -> Option<Over> {
+    pub fn next_untimed_completion(&mut self, failed: MemberSet) -> Option<CompletedCommand> {
         let over = self.over.front_mut()?;
-        let Sent { member, device, .. } = over.sent;
+        let MemberCommand { member, device, .. } = over.sent;
         over.gone = failed >> member & 1 == 1 || self.members[usize::from(member)] != device;
         over.failed &= !over.gone;
         self.over.pop_front()
@@ -305,7 +311,7 @@ impl<D: BlockDevice> Members<D> {
     /// Powers the devices on again.
     pub fn recover(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) {
         for device in 0..self.devices.len() as u16 {
-            let mut own = calendar.within(|event| Event::Of { device, event });
+            let mut own = calendar.within(|event| Event::Device { device, event });
             self.devices[usize::from(device)].recover(&mut own);
             self.collect(device);
         }
@@ -315,7 +321,7 @@ impl<D: BlockDevice> Members<D> {
     pub fn give_up(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         let mut any = false;
         for device in 0..self.devices.len() as u16 {
-            let mut own = calendar.within(|event| Event::Of { device, event });
+            let mut own = calendar.within(|event| Event::Device { device, event });
             any |= self.devices[usize::from(device)].give_up(&mut own);
             self.collect(device);
         }
@@ -323,18 +329,18 @@ impl<D: BlockDevice> Members<D> {
     }
 
     /// Drops all outstanding commands after a power cut.
-    pub fn lose_power(&mut self) {
-        self.sent = Numbered::default();
+    pub fn drop_outstanding(&mut self) {
+        self.sent = Slab::default();
         self.over.clear();
     }
 }
 
 impl<D: Ages> Members<D> {
     /// With the clock off: completes the next flash command of a device; false if there is none.
-    pub fn next_of_flash(&mut self, clock: &mut impl Schedule<Event<D::Event>>) -> bool {
+    pub fn complete_next_flash_command(&mut self, clock: &mut impl Schedule<Event<D::Event>>) -> bool {
         (0..self.devices.len() as u16).any(|device| {
-            let mut own = clock.within(|event| Event::Of { device, event });
-            let is_over = self.devices[usize::from(device)].next_over(&mut own);
+            let mut own = clock.within(|event| Event::Device { device, event });
+            let is_over = self.devices[usize::from(device)].next_untimed_completion(&mut own);
             self.collect(device);
             is_over
         })

@@ -12,13 +12,12 @@
 //! writes survive a power cut ([`durability`]): rows whose parity a cut may leave inconsistent are known and
 //! resynchronised; a partial parity log (PPL) gives their parity, even with a missing member.
 
+mod attribution;
 mod block_device;
 mod commands;
 mod contents;
 pub mod durability;
-mod explained;
 mod flush;
-pub mod heads;
 pub mod intervals;
 pub mod layout;
 mod logging;
@@ -29,37 +28,38 @@ mod requests;
 mod settings;
 mod store;
 mod stripe;
+pub mod stripe_cache;
 pub mod sync;
 mod timers;
 mod upkeep;
-pub mod way;
+pub mod write_method;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::metrics::Unit;
 use wordline_kernel::snapshot::State;
 use wordline_kernel::{Digest, Duration, Instant, Metric, counters, state};
-use wordline_ssd::{Answer, BlockDevice};
+use wordline_ssd::{BlockDevice, Completion};
 
-use contents::Followed;
+use attribution::{Cause, Explainer};
+use contents::TrackedContents;
 use durability::Durability;
-use explained::{Cause, Explainer};
 use flush::OwnFlush;
-use heads::{HeadId, Heads};
-use intervals::{Intervals, Of, Sum};
+use intervals::{IntervalSum, Intervals, Of};
 pub use layout::Layout;
-use members::{Members, Why, Work};
+use members::{DeviceTraffic, Members, Purpose};
 use requests::Requests;
 pub use settings::{ArrayFile, FailureFile, Parity, Settings, check_members};
+use stripe_cache::{HeadId, StripeCache};
 use sync::Sync;
 use timers::Timers;
 
-use crate::recorded::Recorder;
+use crate::recorder::Recorder;
 
 /// An event of an array whose devices have events `E`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event<E> {
     /// An event of a device.
-    Of {
+    Device {
         /// Which device.
         device: u16,
         /// Its event.
@@ -82,24 +82,24 @@ counters! {
     pub struct Counts {
         commands: "raid5.commands", Count, "Commands of the host.";
         member_commands: "raid5.member_commands", Count, "Commands to members.";
-        data_writes: "raid5.data_writes", Count, "Blocks of data of which something was written to a member.";
+        data_writes: "raid5.data_writes", Count, "Data blocks written to members, in whole or in part.";
         parity_writes: "raid5.parity_writes", Count, "Blocks of parity written.";
-        full_stripes: "raid5.full_stripes", Count, "Rows of which all data were in memory when parity was computed: of most, all of it was written.";
-        reconstructed: "raid5.reconstructed", Count, "Rows whose parity was computed from all their data, of which some had to be read.";
-        modified: "raid5.modified", Count, "Rows whose parity was computed from the old parity and the old data.";
+        full_stripes: "raid5.full_stripes", Count, "Rows whose data were all in memory when parity was computed: mostly full-stripe writes.";
+        reconstructed: "raid5.reconstructed", Count, "Rows whose parity was computed by reconstruct-write, with reads of the missing data.";
+        modified: "raid5.modified", Count, "Rows whose parity was computed by read-modify-write.";
         pre_reads: "raid5.pre_reads", Count, "Blocks read to compute parity.";
-        degraded_reads: "raid5.degraded_reads", Count, "Blocks that the host read and that were computed from the others of their row.";
-        repaired: "raid5.repaired", Count, "Blocks that could not be read, and were computed and written again.";
+        degraded_reads: "raid5.degraded_reads", Count, "Host-read blocks that were computed from the other blocks of their row.";
+        repaired: "raid5.repaired", Count, "Unreadable blocks that were computed and rewritten.";
         failures: "raid5.failures", Count, "Members that failed.";
-        rebuilt: "raid5.rebuilt", Count, "Blocks of spares that were written to take the place of those of failed members.";
-        resynced: "raid5.resynced", Count, "Rows of which parity was written because a power cut might have left it wrong.";
+        rebuilt: "raid5.rebuilt", Count, "Blocks of spares that were rebuilt.";
+        resynced: "raid5.resynced", Count, "Rows whose parity was rewritten because a power cut might have left it inconsistent.";
         scrubbed: "raid5.scrubbed", Count, "Rows that were read and compared by a scrub.";
-        unsure: "raid5.unsure", Count, "Rows whose parity power cuts might have left wrong.";
+        unsure: "raid5.unsure", Count, "Dirty rows: rows whose parity power cuts might have left inconsistent.";
         log_writes: "raid5.log_writes", Count, "Entries of the partial parity log that were written.";
-        log_flushes: "raid5.log_flushes", Count, "Flushes of all members that made room in the partial parity log.";
-        replayed: "raid5.replayed", Count, "Rows whose parity was had from the partial parity log after a power cut.";
-        lost: "raid5.lost", Count, "Sectors that were lost, for one of the three reasons that follow.";
-        lost_behind: "raid5.lost_parity_behind", Count, "Sectors lost because a member failed while their parity stayed behind: `array.parity = \"cache\"`.";
+        log_flushes: "raid5.log_flushes", Count, "Flushes of all members to free space in the partial parity log.";
+        replayed: "raid5.replayed", Count, "Rows whose parity was recovered from the partial parity log after a power cut.";
+        lost: "raid5.lost", Count, "Lost sectors, for one of the three reasons that follow.";
+        lost_behind: "raid5.lost_parity_behind", Count, "Sectors lost because a member failed while their parity was deferred: `array.parity = \"cache\"`.";
         lost_in_doubt: "raid5.lost_write_hole", Count, "Sectors lost because a member was missing, or a page of it unreadable, in a row whose parity a power cut left in doubt.";
         lost_unreadable: "raid5.lost_unreadable", Count, "Sectors lost because two blocks of their row could not be read.";
     }
@@ -111,35 +111,35 @@ pub const MEMBERS: Metric = Metric::new("raid5.members", Unit::Count, "Members o
 pub const DEGRADED: Metric = Metric::new(
     "raid5.degraded",
     Unit::Fraction,
-    "Part of the time in which a member held less than all; null without any time.",
+    "Fraction of time in which the array was degraded; null without any time.",
 );
 
 /// Time spent degraded.
 pub const DEGRADED_TIME: Metric =
-    Metric::new("raid5.degraded_us", Unit::Count, "Microseconds in which a member held less than all.");
+    Metric::new("raid5.degraded_us", Unit::Count, "Microseconds in which the array was degraded.");
 /// Parity writes for each data write.
 pub const PARITY_SHARE: Metric = Metric::new(
     "raid5.parity_share",
     Unit::Ratio,
-    "Blocks of parity written for each block of data of which something was written; null without any.",
+    "Parity blocks written for each data block written; null without any.",
 );
 /// Mean time between writes of a data block.
 pub const DATA_INTERVAL: Metric = Metric::new(
     "raid5.data_interval_us",
     Unit::Ratio,
-    "Mean microseconds between two writes of a block of data; null unless `array.intervals` is set.",
+    "Mean microseconds between writes of a data block; null unless `array.intervals` is set.",
 );
 /// Mean time between writes of a parity block.
 pub const PARITY_INTERVAL: Metric = Metric::new(
     "raid5.parity_interval_us",
     Unit::Ratio,
-    "Mean microseconds between two writes of a block of parity; null unless `array.intervals` is set.",
+    "Mean microseconds between writes of a parity block; null unless `array.intervals` is set.",
 );
 /// Ratio of the two intervals.
 pub const INTERVAL_RATIO: Metric = Metric::new(
     "raid5.interval_ratio",
     Unit::Ratio,
-    "The interval of parity as a part of that of data; null unless `array.intervals` is set.",
+    "Ratio of the parity interval to the data interval; null unless `array.intervals` is set.",
 );
 
 /// All metrics of an array, without those of its members.
@@ -164,7 +164,7 @@ enum Power {
 pub struct Raid5<D> {
     settings: Settings,
     members: Members<D>,
-    heads: Heads,
+    heads: StripeCache,
     requests: Requests,
     durability: Durability,
     sync: Option<Sync>,
@@ -172,7 +172,7 @@ pub struct Raid5<D> {
     power: Power,
     counts: Counts,
     digest: Digest,
-    answers: Vec<Answer>,
+    answers: Vec<Completion>,
     own_flush: OwnFlush,
     /// Rows that wait for space in the partial parity log.
     wait_for_log: Vec<HeadId>,
@@ -183,7 +183,7 @@ pub struct Raid5<D> {
     /// `None` unless intervals are measured.
     intervals: Option<Box<Intervals>>,
     /// `None` unless data verification is on.
-    followed: Option<Box<Followed>>,
+    followed: Option<Box<TrackedContents>>,
     /// `None` unless host commands are explained.
     explainer: Option<Box<Explainer>>,
     recorder: Recorder,
@@ -199,8 +199,8 @@ state!(Raid5<D: State> {
 pub struct Mark<M> {
     counts: Counts,
     devices: Vec<M>,
-    work: Vec<Work>,
-    intervals: [Sum; 2],
+    work: Vec<DeviceTraffic>,
+    intervals: [IntervalSum; 2],
     degraded: Duration,
     at: Instant,
 }
@@ -220,7 +220,7 @@ impl<D: BlockDevice> Raid5<D> {
             assert!(has >= needed, "device {at} has {has} sectors, wanted {needed}");
         }
         Self {
-            heads: Heads::new(settings.file.stripe_cache, striping.members),
+            heads: StripeCache::new(settings.file.stripe_cache, striping.members),
             durability: Durability::new(striping, settings.log_sectors()),
             labels: vec![label; devices.len()],
             intervals: settings
@@ -263,7 +263,7 @@ impl<D: BlockDevice> Raid5<D> {
     /// Rows whose parity may be inconsistent.
     pub fn unsure(&self) -> impl Iterator<Item = u64> + use<'_, D> {
         let rows = &self.durability.rows;
-        std::iter::successors(rows.next_untrusted(0), |row| rows.next_untrusted(row + 1))
+        std::iter::successors(rows.next_dirty(0), |row| rows.next_dirty(row + 1))
     }
 
     /// Whether parity of a row is deferred.
@@ -277,8 +277,8 @@ impl<D: BlockDevice> Raid5<D> {
     }
 
     /// Members that are missing or being rebuilt, as a set.
-    pub fn missing(&self) -> way::Set {
-        self.durability.held.lacking()
+    pub fn missing(&self) -> write_method::MemberSet {
+        self.durability.held.incomplete()
     }
 
     /// Lost sectors, until they are rewritten; without those on two missing members.
@@ -290,28 +290,29 @@ impl<D: BlockDevice> Raid5<D> {
     /// missing too.
     pub fn is_lost(&self, sector: u64) -> bool {
         let settings::Settings { striping, .. } = self.settings;
-        let (member, of_member) = striping.place(sector);
+        let (member, of_member) = striping.locate(sector);
         let missing = self.durability.held.missing(of_member / striping.block);
         missing.count_ones() > 1 && missing >> member & 1 == 1
             || self.durability.lost.touches(member, &(of_member..of_member + 1), striping.block)
     }
 
     /// Notes writes to the blocks of these members in a row.
-    fn note_written(&mut self, row: u64, blocks: way::Set, of: Of, now: Instant) {
+    fn note_block_writes(&mut self, row: u64, blocks: write_method::MemberSet, of: Of, now: Instant) {
         let Some(intervals) = &mut self.intervals else { return };
         let members = self.settings.striping.members;
-        way::each(blocks).for_each(|member| intervals.written(row * members + u64::from(member), of, now));
+        write_method::each(blocks)
+            .for_each(|member| intervals.written(row * members + u64::from(member), of, now));
     }
 
     /// Notes the end of a step of a head, with the member command that has just completed.
-    fn step_over(&mut self, id: HeadId, why: Why) {
+    fn end_step(&mut self, id: HeadId, why: Purpose) {
         if let Some(explainer) = &mut self.explainer {
-            explainer.step_over(id, why);
+            explainer.end_step(id, why);
         }
     }
 
     /// Sets the cause of the host completions that follow.
-    fn note_cause(&mut self, cause: Cause) {
+    fn set_cause(&mut self, cause: Cause) {
         if let Some(explainer) = &mut self.explainer {
             explainer.cause = cause;
         }

@@ -3,21 +3,21 @@
 use wordline_kernel::{Instant, Schedule};
 use wordline_ssd::{BlockDevice, Command};
 
-use super::heads::{HeadId, Job, Step, sectors};
 use super::plan::Row;
+use super::stripe_cache::{HeadId, Job, Step, sectors};
 use super::sync::{Sync, Task};
-use super::way::{Set, Way, each};
+use super::write_method::{MemberSet, WriteMethod, each};
 use super::{Cause, Event, Raid5};
 
 impl<D: BlockDevice> Raid5<D> {
     /// Ends the work on a row, unless parity has to be written before the host's writes complete.
-    pub(super) fn job_over(&mut self, id: HeadId, calendar: &mut impl Schedule<Event<D::Event>>) {
+    pub(super) fn end_job(&mut self, id: HeadId, calendar: &mut impl Schedule<Event<D::Event>>) {
         let row = self.row_of(id);
         self.heads.full(id, false);
         let head = self.heads.get_mut(id);
         let (job, way) = (head.job, head.way);
         head.job = Job::None;
-        let is_right = way == Some(Way::Reconstruct) && row.has_parity();
+        let is_right = way == Some(WriteMethod::Reconstruct) && row.has_parity();
         match job {
             Job::WriteData => {
                 for member in each(head.written) {
@@ -25,14 +25,14 @@ impl<D: BlockDevice> Raid5<D> {
                 }
                 if row.missing & head.written != 0 || head.turns.fua {
                     // The writes complete once parity replaces the data that a failed member should hold.
-                    self.give_stale_up(id, &row);
+                    self.drop_stale(id, &row);
                     let is_behind = self.heads.get(id).stale != 0;
                     self.heads.get_mut(id).turns.settle = is_behind;
                     if is_behind {
                         return self.heads.queue(id);
                     }
                 }
-                self.end_writes(id, &row, calendar.now());
+                self.complete_writes(id, &row, calendar.now());
             }
             Job::Write => {
                 for member in each(head.written) {
@@ -41,25 +41,25 @@ impl<D: BlockDevice> Raid5<D> {
                 if is_right {
                     self.durability.rows.is_right(row.row);
                 }
-                self.end_writes(id, &row, calendar.now());
+                self.complete_writes(id, &row, calendar.now());
             }
             Job::Settle => {
                 self.clear_stale(id);
                 if is_right {
                     self.durability.rows.is_right(row.row);
                 }
-                self.end_writes(id, &row, calendar.now());
+                self.complete_writes(id, &row, calendar.now());
             }
-            Job::Sync => self.row_synced(id, &row),
+            Job::Sync => self.note_row_synced(id, &row),
             Job::Read | Job::None => {}
         }
         self.release(id);
-        self.note_parity_delay(calendar);
+        self.schedule_parity_timer(calendar);
     }
 
     /// Completes the current writes of a row. They fail if one of their blocks is neither on a member nor
     /// covered by parity.
-    pub(super) fn end_writes(&mut self, id: HeadId, row: &Row, now: Instant) {
+    pub(super) fn complete_writes(&mut self, id: HeadId, row: &Row, now: Instant) {
         let head = self.heads.get_mut(id);
         head.turns.fua = false;
         let is_lost = |member: u16| {
@@ -68,17 +68,17 @@ impl<D: BlockDevice> Raid5<D> {
         };
         let failed = row.missing.count_ones() > 1 || each(head.written & row.missing).any(is_lost);
         let current = std::mem::take(&mut head.current);
-        self.note_cause(Cause::Row(id));
+        self.set_cause(Cause::Row(id));
         for request in current {
-            self.part_over(request, failed, now);
+            self.complete_part(request, failed, now);
         }
-        self.note_cause(Cause::Array);
+        self.set_cause(Cause::Array);
     }
 
     /// Completes the reads of a row. Reads of lost sectors fail.
-    pub(super) fn answer_reads(&mut self, id: HeadId, row: &Row, now: Instant) {
+    pub(super) fn complete_reads(&mut self, id: HeadId, row: &Row, now: Instant) {
         let block = self.settings.striping.block;
-        self.note_cause(Cause::Row(id));
+        self.set_cause(Cause::Row(id));
         for (request, member) in std::mem::take(&mut self.heads.get_mut(id).reads) {
             let Command { sector, sectors: count, .. } = self.requests.get(request).command;
             let mut parts = self.settings.striping.parts(row.row, sector..sector + count);
@@ -89,14 +89,14 @@ impl<D: BlockDevice> Raid5<D> {
             if let (Some(followed), false) = (&mut self.followed, failed) {
                 followed.read_block(request, at, id, member, part);
             }
-            self.part_over(request, failed, now);
+            self.complete_part(request, failed, now);
         }
-        self.note_cause(Cause::Array);
+        self.set_cause(Cause::Array);
     }
 
     /// Fails the work on a row with two missing members, except reads of blocks on the other members.
-    pub(super) fn give_row_up(&mut self, id: HeadId, calendar: &mut impl Schedule<Event<D::Event>>) {
-        self.heads.preread_over(id);
+    pub(super) fn fail_row(&mut self, id: HeadId, calendar: &mut impl Schedule<Event<D::Event>>) {
+        self.heads.end_preread(id);
         self.heads.full(id, false);
         self.clear_stale(id);
         let row = self.row_of(id);
@@ -109,19 +109,19 @@ impl<D: BlockDevice> Raid5<D> {
             reads.into_iter().partition(|(_, member)| row.missing >> member & 1 == 1);
         head.reads = there;
         for request in writes.into_iter().chain(lost.into_iter().map(|(request, _)| request)) {
-            self.part_over(request, true, calendar.now());
+            self.complete_part(request, true, calendar.now());
         }
         if self.heads.get(id).turns.sync {
             if let Some(sync) = &self.sync {
                 self.heads.get_mut(id).sync = sync.number;
             }
-            self.row_synced(id, &row);
+            self.note_row_synced(id, &row);
         }
     }
 
     /// Marks the block of a failed member as lost, if its parity update was deferred and its old contents are
     /// unknown.
-    pub(super) fn give_stale_up(&mut self, id: HeadId, row: &Row) {
+    pub(super) fn drop_stale(&mut self, id: HeadId, row: &Row) {
         let head = self.heads.get(id);
         if head.stale == 0 || row.missing == 0 {
             return;
@@ -156,7 +156,7 @@ impl<D: BlockDevice> Raid5<D> {
     }
 
     /// Schedules the deferred parity of a row to be written as soon as possible.
-    pub(super) fn settle_soon(&mut self, id: HeadId) {
+    pub(super) fn schedule_parity(&mut self, id: HeadId) {
         let head = self.heads.get_mut(id);
         head.turns.settle = true;
         if head.step == Step::Idle {
@@ -172,11 +172,11 @@ impl<D: BlockDevice> Raid5<D> {
         head.bad = 0;
         let has_work = !head.pending.is_empty() || !head.reads.is_empty() || head.turns.sync;
         let settles = head.stale != 0 && (head.turns.settle || missing != 0);
-        if has_work || settles { self.heads.queue(id) } else { self.heads.rest(id) }
+        if has_work || settles { self.heads.queue(id) } else { self.heads.make_idle(id) }
     }
 
     /// The row's part in a synchronisation: the blocks to write.
-    pub(super) fn sync_row(&mut self, id: HeadId, row: &Row) -> Set {
+    pub(super) fn sync_row(&mut self, id: HeadId, row: &Row) -> MemberSet {
         let Some(Sync { task, number, .. }) = self.sync else { return 0 };
         self.heads.get_mut(id).sync = number;
         match task {
@@ -199,7 +199,7 @@ impl<D: BlockDevice> Raid5<D> {
             Task::Resync | Task::Scrub if row.untrusted => {
                 self.counts.resynced += 1;
                 let head = self.heads.get_mut(id);
-                head.way = Some(Way::Reconstruct);
+                head.way = Some(WriteMethod::Reconstruct);
                 if let Some(followed) = &mut self.followed {
                     followed.compute(id, row.parity_member, row.all);
                 }
@@ -215,7 +215,7 @@ impl<D: BlockDevice> Raid5<D> {
         }
     }
 
-    fn row_synced(&mut self, id: HeadId, row: &Row) {
+    fn note_row_synced(&mut self, id: HeadId, row: &Row) {
         let Some(sync) = &mut self.sync else {
             self.heads.get_mut(id).turns.sync = false;
             return;
@@ -225,7 +225,7 @@ impl<D: BlockDevice> Raid5<D> {
             return;
         }
         self.heads.get_mut(id).turns.sync = false;
-        sync.row_over(row.row);
-        self.durability.row_synced(sync.task, row.row);
+        sync.end_row(row.row);
+        self.durability.note_row_synced(sync.task, row.row);
     }
 }

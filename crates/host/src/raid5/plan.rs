@@ -1,9 +1,9 @@
 //! Planning of the work on a row: which blocks it needs, and the next step. It only decides;
 //! [`stripe`](super::stripe) acts.
 
-use super::heads::{Head, Job};
+use super::stripe_cache::{Job, StripeHead};
 use super::sync::Task;
-use super::way::{Blocks, ReadModifyWrite, Set, Way};
+use super::write_method::{Blocks, MemberSet, ReadModifyWrite, WriteMethod};
 
 /// A row that is being worked on.
 #[derive(Clone, Copy, Debug)]
@@ -13,30 +13,30 @@ pub struct Row {
     /// The parity member.
     pub parity_member: u16,
     /// The parity member as a set.
-    pub parity: Set,
+    pub parity: MemberSet,
     /// All members.
-    pub all: Set,
+    pub all: MemberSet,
     /// Members that do not hold their block.
-    pub missing: Set,
+    pub missing: MemberSet,
     /// Whether parity may be wrong.
     pub untrusted: bool,
     /// Members whose blocks give the parity in a log replay, if one is pending.
-    pub logged: Set,
+    pub logged: MemberSet,
 }
 
 /// The next step of the work on a row.
-pub enum Next {
+pub enum NextStep {
     /// Blocks have to be read.
-    Fetch(Set),
+    Fetch(MemberSet),
     /// Unreadable blocks have to be computed; all others are in memory.
-    Recover(Set),
+    Recover(MemberSet),
     /// All that is needed is in memory.
     Act,
 }
 
 impl Row {
     /// The data members.
-    pub fn data(&self) -> Set {
+    pub fn data(&self) -> MemberSet {
         self.all & !self.parity
     }
 
@@ -46,9 +46,9 @@ impl Row {
     }
 
     /// The blocks of the row for the planned write of its head.
-    pub fn blocks(&self, head: &Head) -> Blocks {
+    pub fn blocks(&self, head: &StripeHead) -> Blocks {
         let is_write = matches!(head.job, Job::Write | Job::WriteData);
-        let of_writes = |set: Set| if is_write { set } else { 0 };
+        let of_writes = |set: MemberSet| if is_write { set } else { 0 };
         Blocks {
             all: self.all,
             parity: self.parity,
@@ -61,20 +61,20 @@ impl Row {
 
     /// The write method of a write with parity. It is decided anew at each step, as in md, since a block may
     /// have become unreadable.
-    pub fn way(&self, head: &Head, level: ReadModifyWrite) -> Way {
+    pub fn way(&self, head: &StripeHead, level: ReadModifyWrite) -> WriteMethod {
         self.blocks(head).way(level, self.untrusted)
     }
 
     /// The blocks that the work needs in memory, `task` being the synchronisation in progress.
-    fn needs(&self, head: &Head, level: ReadModifyWrite, task: Option<Task>) -> Set {
-        let needs = |way: Way| self.blocks(head).needs(way);
+    fn needs(&self, head: &StripeHead, level: ReadModifyWrite, task: Option<Task>) -> MemberSet {
+        let needs = |way: WriteMethod| self.blocks(head).needs(way);
         match (head.job, head.way) {
             (Job::None, _) => 0,
             (Job::Write, _) if !self.has_parity() => head.written & !head.whole,
             (Job::Write, _) => needs(self.way(head, level)),
-            (Job::WriteData, Some(Way::Modify)) => head.written,
+            (Job::WriteData, Some(WriteMethod::Modify)) => head.written,
             (Job::WriteData, _) => 0,
-            (Job::Settle, way) => needs(way.unwrap_or(Way::Reconstruct)),
+            (Job::Settle, way) => needs(way.unwrap_or(WriteMethod::Reconstruct)),
             (Job::Read, _) => head.reads.iter().fold(0, |set, (_, member)| set | 1 << member),
             (Job::Sync, _) => match task {
                 Some(Task::Rebuild { member }) => 1 << member,
@@ -86,15 +86,15 @@ impl Row {
     }
 
     /// The next step.
-    pub fn next_step(&self, head: &Head, level: ReadModifyWrite, task: Option<Task>) -> Next {
+    pub fn next_step(&self, head: &StripeHead, level: ReadModifyWrite, task: Option<Task>) -> NextStep {
         let wanted = self.needs(head, level, task) & !head.known;
         let unreadable = self.missing | head.bad;
         let cannot = wanted & unreadable;
         let others = if cannot == 0 { wanted } else { self.all & !head.known };
         match (others & !unreadable, cannot) {
-            (0, 0) => Next::Act,
-            (0, _) => Next::Recover(self.all & !head.known),
-            (fetch, _) => Next::Fetch(fetch),
+            (0, 0) => NextStep::Act,
+            (0, _) => NextStep::Recover(self.all & !head.known),
+            (fetch, _) => NextStep::Fetch(fetch),
         }
     }
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::{Instant, state};
 use wordline_ssd::Command;
 
-use crate::numbered::Numbered;
+use crate::slab::Slab;
 
 /// An outstanding host command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,16 +23,16 @@ pub struct Request {
 
 /// Requested work on a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Want {
+pub struct RowRequest {
     /// The row.
     pub row: u64,
     /// The requester.
-    pub by: By,
+    pub by: Requester,
 }
 
 /// Requester of work on a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum By {
+pub enum Requester {
     /// A host write, by number.
     Write(u32),
     /// A host read that its member cannot serve, by number, and that member.
@@ -68,9 +68,9 @@ pub struct Discarding {
 /// The outstanding host commands.
 #[derive(Clone, Debug, Default)]
 pub struct Requests {
-    all: Numbered<Request>,
+    all: Slab<Request>,
     /// Requested work that waits for a head.
-    pub waiting: VecDeque<Want>,
+    pub waiting: VecDeque<RowRequest>,
     /// Outstanding flushes.
     pub flushes: Vec<Flush>,
     /// Discards sent to the members.
@@ -98,7 +98,7 @@ impl Requests {
     }
 
     /// Completes a part of a command. Removes and returns the command if it was the last.
-    pub fn part_over(&mut self, number: u32, failed: bool) -> Option<Request> {
+    pub fn complete_part(&mut self, number: u32, failed: bool) -> Option<Request> {
         let request = self.all.get_mut(number);
         request.left -= 1;
         request.failed |= failed;

@@ -7,10 +7,10 @@ use wordline_ssd::SECTOR;
 use wordline_ssd::block_device::Shape;
 
 use super::durability::log::HEADER;
-use super::heads::MOST_SECTORS;
 use super::layout::{Layout, Striping};
+use super::stripe_cache::MOST_SECTORS;
 use super::sync::Limits;
-use super::way::{MOST_MEMBERS, ReadModifyWrite};
+use super::write_method::{MOST_MEMBERS, ReadModifyWrite};
 
 /// When parity is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -180,7 +180,7 @@ impl ArrayFile {
             block: block.0 / SECTOR.0,
             chunks: sectors / chunk,
         };
-        wrong.or_ok(Settings { file: self, striping })
+        wrong.into_result(Settings { file: self, striping })
     }
 
     fn check_log(&self, wrong: &mut Complaints) {

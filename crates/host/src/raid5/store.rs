@@ -6,12 +6,12 @@ use wordline_kernel::Schedule;
 use wordline_ssd::device::Content;
 use wordline_ssd::{BlockDevice, Command, Operation};
 
-use super::heads::{HeadId, Job, Step};
 use super::intervals::Of;
-use super::members::{Over, Why};
+use super::members::{CompletedCommand, Purpose};
 use super::plan::Row;
+use super::stripe_cache::{HeadId, Job, Step};
 use super::sync::{Sync, Task};
-use super::way::{Set, each};
+use super::write_method::{MemberSet, each};
 use super::{Event, Raid5};
 
 /// Most rows in a batch: `MAX_STRIPE_BATCH` of md.
@@ -45,7 +45,7 @@ impl<D: BlockDevice> Raid5<D> {
             let head = self.heads.get_mut(id);
             (head.step, head.turns.changes) = (Step::Storing, true);
             let row = self.row_of(id).row;
-            self.durability.write_begins(row);
+            self.durability.note_write_start(row);
             self.heads.get_mut(first).batch.push(id);
         }
         self.log_and_store(first, &row, row.all, calendar);
@@ -60,7 +60,7 @@ impl<D: BlockDevice> Raid5<D> {
         row: &Row,
         calendar: &mut impl Schedule<Event<D::Event>>,
     ) {
-        self.durability.write_begins(row.row);
+        self.durability.note_write_start(row.row);
         let whole = 0..self.settings.striping.block;
         let head = self.heads.get_mut(id);
         (head.step, head.turns.changes) = (Step::Storing, true);
@@ -93,7 +93,7 @@ impl<D: BlockDevice> Raid5<D> {
         &mut self,
         id: HeadId,
         row: &Row,
-        blocks: Set,
+        blocks: MemberSet,
         calendar: &mut impl Schedule<Event<D::Event>>,
     ) {
         let head = self.heads.get_mut(id);
@@ -105,10 +105,10 @@ impl<D: BlockDevice> Raid5<D> {
             blocks != 0 && !(is_rebuild && head.job == Job::Sync) || rewrite.count_ones() > 1 || was_lost;
         let blocks = (blocks | rewrite) & self.durability.held.writable();
         if blocks == 0 {
-            return self.job_over(id, calendar);
+            return self.end_job(id, calendar);
         }
         if changes {
-            self.durability.write_begins(row.row);
+            self.durability.note_write_start(row.row);
         }
         head.turns.changes = changes;
         head.step = Step::Storing;
@@ -119,7 +119,7 @@ impl<D: BlockDevice> Raid5<D> {
             self.counts.parity_writes += rows;
             self.members.note_parity(row.parity_member, rows * block);
             for of_batch in row.row..row.row + rows {
-                self.note_written(of_batch, row.parity, Of::Parity, calendar.now());
+                self.note_block_writes(of_batch, row.parity, Of::Parity, calendar.now());
             }
         }
         for member in each(blocks) {
@@ -154,14 +154,14 @@ impl<D: BlockDevice> Raid5<D> {
             queue,
             ..Command::default()
         };
-        self.send(member, Why::Store { head: id }, write, contents.as_deref(), calendar);
+        self.send(member, Purpose::Store { head: id }, write, contents.as_deref(), calendar);
     }
 
     /// Completes a write of blocks.
-    pub(super) fn store_over(
+    pub(super) fn complete_store(
         &mut self,
         id: HeadId,
-        over: &Over,
+        over: &CompletedCommand,
         calendar: &mut impl Schedule<Event<D::Event>>,
     ) {
         if over.failed {
@@ -172,10 +172,10 @@ impl<D: BlockDevice> Raid5<D> {
         if head.left == 0 {
             let batch = std::mem::take(&mut head.batch);
             for id in std::iter::once(&id).chain(&batch) {
-                self.step_over(*id, over.sent.why);
+                self.end_step(*id, over.sent.why);
             }
-            self.job_over(id, calendar);
-            batch.into_iter().for_each(|id| self.job_over(id, calendar));
+            self.end_job(id, calendar);
+            batch.into_iter().for_each(|id| self.end_job(id, calendar));
         }
     }
 }

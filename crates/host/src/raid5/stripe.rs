@@ -3,13 +3,13 @@
 use wordline_kernel::{Instant, Schedule};
 use wordline_ssd::{BlockDevice, Command};
 
-use super::contents::With;
-use super::heads::{HeadId, Job, Sectors, Step, sectors};
+use super::contents::ParityUpdate;
 use super::intervals::Of;
-use super::members::{Over, Why};
-use super::plan::{Next, Row};
+use super::members::{CompletedCommand, Purpose};
+use super::plan::{NextStep, Row};
+use super::stripe_cache::{HeadId, Job, SectorSet, Step, sectors};
 use super::sync::Task;
-use super::way::{Set, Way, each};
+use super::write_method::{MemberSet, WriteMethod, each};
 use super::{Event, Parity, Raid5};
 
 impl<D: BlockDevice> Raid5<D> {
@@ -20,9 +20,9 @@ impl<D: BlockDevice> Raid5<D> {
             row,
             parity_member,
             parity: 1 << parity_member,
-            all: Set::MAX >> (64 - self.settings.striping.members),
+            all: MemberSet::MAX >> (64 - self.settings.striping.members),
             missing: self.durability.held.missing(row),
-            untrusted: self.durability.rows.is_untrusted(row),
+            untrusted: self.durability.rows.is_dirty(row),
             logged: self.durability.log.replays(row),
         }
     }
@@ -30,12 +30,12 @@ impl<D: BlockDevice> Raid5<D> {
     /// Continues the work of a head that was queued.
     pub(super) fn handle_head(&mut self, id: HeadId, calendar: &mut impl Schedule<Event<D::Event>>) {
         let row = self.row_of(id);
-        if row.missing.count_ones() > 1 && !self.reads_what_is_there(id, &row) {
-            self.give_row_up(id, calendar);
+        if row.missing.count_ones() > 1 && !self.can_serve_reads(id, &row) {
+            self.fail_row(id, calendar);
             return self.release(id);
         }
-        self.give_stale_up(id, &row);
-        self.think_again(id, &row, calendar.now());
+        self.drop_stale(id, &row);
+        self.revise_job(id, &row, calendar.now());
         if self.heads.get(id).job == Job::None {
             if !self.begin_job(id, &row) {
                 return self.release(id);
@@ -47,15 +47,15 @@ impl<D: BlockDevice> Raid5<D> {
         let task = self.sync.as_ref().map(|sync| sync.task);
         loop {
             match row.next_step(self.heads.get(id), self.settings.file.read_modify_write, task) {
-                Next::Fetch(blocks) => return self.fetch(id, &row, blocks, calendar),
-                Next::Recover(unknown) => self.recover_blocks(id, &row, unknown),
-                Next::Act => return self.act(id, &row, calendar),
+                NextStep::Fetch(blocks) => return self.fetch(id, &row, blocks, calendar),
+                NextStep::Recover(unknown) => self.recover_blocks(id, &row, unknown),
+                NextStep::Act => return self.act(id, &row, calendar),
             }
         }
     }
 
     /// Whether the work on a row only reads blocks on members that are present.
-    fn reads_what_is_there(&self, id: HeadId, row: &Row) -> bool {
+    fn can_serve_reads(&self, id: HeadId, row: &Row) -> bool {
         let head = self.heads.get(id);
         let is_there = |(_, member): &(u32, u16)| row.missing >> member & 1 == 0;
         matches!(head.job, Job::None | Job::Read)
@@ -103,7 +103,7 @@ impl<D: BlockDevice> Raid5<D> {
     }
 
     /// Reconsiders a job that began before a member failed.
-    fn think_again(&mut self, id: HeadId, row: &Row, now: Instant) {
+    fn revise_job(&mut self, id: HeadId, row: &Row, now: Instant) {
         let head = self.heads.get_mut(id);
         match head.job {
             Job::WriteData if row.missing != 0 => {
@@ -113,7 +113,7 @@ impl<D: BlockDevice> Raid5<D> {
             }
             Job::Settle if head.stale == 0 => {
                 head.job = Job::None;
-                self.end_writes(id, row, now);
+                self.complete_writes(id, row, now);
             }
             _ => {}
         }
@@ -136,13 +136,19 @@ impl<D: BlockDevice> Raid5<D> {
                 let covered = &mut head.covered[usize::from(member)];
                 *covered |= sectors(&part);
                 head.written |= 1 << member;
-                head.whole |= Set::from(*covered == block) << member;
+                head.whole |= MemberSet::from(*covered == block) << member;
             }
         }
     }
 
     /// Reads blocks; a write waits for the end of other pre-reads first.
-    fn fetch(&mut self, id: HeadId, row: &Row, blocks: Set, calendar: &mut impl Schedule<Event<D::Event>>) {
+    fn fetch(
+        &mut self,
+        id: HeadId,
+        row: &Row,
+        blocks: MemberSet,
+        calendar: &mut impl Schedule<Event<D::Event>>,
+    ) {
         let head = self.heads.get_mut(id);
         let is_write = matches!(head.job, Job::Write | Job::WriteData);
         if is_write && !head.turns.preread {
@@ -157,12 +163,12 @@ impl<D: BlockDevice> Raid5<D> {
         let block = self.settings.striping.block;
         let read = Command { sector: row.row * block, sectors: block, ..Command::default() };
         for member in each(blocks) {
-            self.send(member, Why::Fetch { head: id }, read, None, calendar);
+            self.send(member, Purpose::Fetch { head: id }, read, None, calendar);
         }
     }
 
     /// Completes a read of a block.
-    pub(super) fn fetch_over(&mut self, id: HeadId, over: Over) {
+    pub(super) fn complete_fetch(&mut self, id: HeadId, over: CompletedCommand) {
         let row = self.row_of(id);
         let (member, bit) = (over.sent.member, 1 << over.sent.member);
         let head = self.heads.get_mut(id);
@@ -183,18 +189,18 @@ impl<D: BlockDevice> Raid5<D> {
             }
         }
         if self.heads.get(id).left == 0 {
-            self.step_over(id, over.sent.why);
+            self.end_step(id, over.sent.why);
             self.heads.queue(id);
         }
     }
 
     /// Recovers unreadable blocks: a single one is computed from the others; several are lost, and count as
     /// zeroes from then on.
-    fn recover_blocks(&mut self, id: HeadId, row: &Row, unknown: Set) {
+    fn recover_blocks(&mut self, id: HeadId, row: &Row, unknown: MemberSet) {
         let block = sectors(&(0..self.settings.striping.block));
         let one = unknown.count_ones() == 1;
         let head = self.heads.get_mut(id);
-        let lost: Sectors = match (one, row.untrusted, head.turns.raw) {
+        let lost: SectorSet = match (one, row.untrusted, head.turns.raw) {
             (false, ..) | (true, true, _) => block,
             (true, false, true) => head.stale,
             (true, false, false) => 0,
@@ -248,13 +254,13 @@ impl<D: BlockDevice> Raid5<D> {
 
     /// Carries the job out once all needed blocks are in memory: computes parity and writes.
     fn act(&mut self, id: HeadId, row: &Row, calendar: &mut impl Schedule<Event<D::Event>>) {
-        self.heads.preread_over(id);
+        self.heads.end_preread(id);
         let writes = match self.heads.get(id).job {
             Job::Write => return self.write(id, row, calendar),
             Job::WriteData => return self.write_data(id, row, calendar),
             Job::Settle => self.compute_parity(id, row),
             Job::Read => {
-                self.answer_reads(id, row, calendar.now());
+                self.complete_reads(id, row, calendar.now());
                 0
             }
             Job::Sync => self.sync_row(id, row),
@@ -264,7 +270,7 @@ impl<D: BlockDevice> Raid5<D> {
     }
 
     /// Computes the parity of a row whose data changed, and counts the write method.
-    fn compute_parity(&mut self, id: HeadId, row: &Row) -> Set {
+    fn compute_parity(&mut self, id: HeadId, row: &Row) -> MemberSet {
         let head = self.heads.get_mut(id);
         if head.known & row.parity == 0 {
             head.known |= row.parity;
@@ -284,7 +290,7 @@ impl<D: BlockDevice> Raid5<D> {
     }
 
     /// Applies the current writes to the blocks in memory.
-    fn apply(&mut self, id: HeadId, row: &Row, with: With) {
+    fn apply(&mut self, id: HeadId, row: &Row, with: ParityUpdate) {
         let Self { followed: Some(followed), heads, requests, settings, .. } = self else { return };
         for request in &heads.get(id).current {
             let command = &requests.get(*request).command;
@@ -298,15 +304,19 @@ impl<D: BlockDevice> Raid5<D> {
     /// Writes blocks together with their parity.
     fn write(&mut self, id: HeadId, row: &Row, calendar: &mut impl Schedule<Event<D::Event>>) {
         let way = row.way(self.heads.get(id), self.settings.file.read_modify_write);
-        let modifies = way == Way::Modify && row.has_parity();
-        self.note_in_log(id, row, modifies);
-        self.apply(id, row, if modifies { With::Parity(row.parity_member) } else { With::Nothing });
+        let modifies = way == WriteMethod::Modify && row.has_parity();
+        self.log_row(id, row, modifies);
+        self.apply(
+            id,
+            row,
+            if modifies { ParityUpdate::Parity(row.parity_member) } else { ParityUpdate::None },
+        );
         let head = self.heads.get_mut(id);
         head.way = row.has_parity().then_some(way);
         head.known = (head.known | head.written) & !if modifies { 0 } else { row.parity };
         let writes = head.written;
         self.counts.data_writes += u64::from(writes.count_ones());
-        self.note_written(row.row, writes, Of::Data, calendar.now());
+        self.note_block_writes(row.row, writes, Of::Data, calendar.now());
         let head = self.heads.get_mut(id);
         let is_full = head.whole == row.data() && head.rewrite == 0 && row.missing == 0;
         let parity = if row.has_parity() { self.compute_parity(id, row) } else { 0 };
@@ -325,17 +335,17 @@ impl<D: BlockDevice> Raid5<D> {
         let with = if !can_follow {
             head.has_delta = false;
             head.known &= !row.parity;
-            With::Nothing
+            ParityUpdate::None
         } else if head.known & row.parity != 0 {
-            With::Parity(row.parity_member)
+            ParityUpdate::Parity(row.parity_member)
         } else if head.has_delta || head.stale == 0 {
             if let (Some(followed), false) = (&mut self.followed, head.has_delta) {
                 followed.begin_delta(id);
             }
             head.has_delta = true;
-            With::Delta
+            ParityUpdate::Delta
         } else {
-            With::Nothing
+            ParityUpdate::None
         };
         head.known |= head.whole;
         if head.stale == 0 {
@@ -344,7 +354,7 @@ impl<D: BlockDevice> Raid5<D> {
         head.stale |= head.covered.iter().fold(0, |all, covered| all | covered);
         let written = head.written;
         self.counts.data_writes += u64::from(written.count_ones());
-        self.note_written(row.row, written, Of::Data, calendar.now());
+        self.note_block_writes(row.row, written, Of::Data, calendar.now());
         self.apply(id, row, with);
         self.store_parts(id, row, calendar);
     }

@@ -39,13 +39,13 @@ const SECOND: u64 = Duration::from_ms(1_000).ps();
 
 /// Whether the next row may start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Go {
+pub enum PaceDecision {
     /// At once.
-    Now,
+    Start,
     /// When a row in progress is done.
-    Later,
+    Wait,
     /// After a pause.
-    After(Duration),
+    Pause(Duration),
 }
 
 /// A synchronisation in progress.
@@ -88,9 +88,9 @@ impl Sync {
 
     /// Whether the next row may start. `is_busy`: the host has commands outstanding; `row`: bytes of a row on
     /// each member.
-    pub fn may_go(&mut self, now: Instant, is_busy: bool, row: Bytes, limits: &Limits) -> Go {
+    pub fn check_pace(&mut self, now: Instant, is_busy: bool, row: Bytes, limits: &Limits) -> PaceDecision {
         if self.rows.len() >= limits.rows as usize {
-            return Go::Later;
+            return PaceDecision::Wait;
         }
         let oldest = (self.latest + 1) % MARKS;
         if now.since(self.marks[self.latest].0) >= STEP {
@@ -102,17 +102,17 @@ impl Sync {
         let begun = self.done + self.rows.len() as u64 - done;
         let pace = begun * row.0 / seconds;
         if pace < limits.slowest.0 {
-            return Go::Now;
+            return PaceDecision::Start;
         }
         match (pace >= limits.fastest.0, is_busy && !self.rows.is_empty()) {
-            (true, _) => Go::After(PAUSE),
-            (false, true) => Go::Later,
-            (false, false) => Go::Now,
+            (true, _) => PaceDecision::Pause(PAUSE),
+            (false, true) => PaceDecision::Wait,
+            (false, false) => PaceDecision::Start,
         }
     }
 
     /// Notes the end of a row.
-    pub fn row_over(&mut self, row: u64) {
+    pub fn end_row(&mut self, row: u64) {
         let before = self.rows.len();
         self.rows.retain(|under_way| *under_way != row);
         self.done += (before - self.rows.len()) as u64;
@@ -130,16 +130,16 @@ mod tests {
     }
 
     /// Starts rows at an instant as long as that is allowed. Returns how many, and the final decision.
-    fn begin(sync: &mut Sync, now: Instant, is_busy: bool) -> (u64, Go) {
+    fn begin(sync: &mut Sync, now: Instant, is_busy: bool) -> (u64, PaceDecision) {
         let mut begun = 0;
         loop {
-            match sync.may_go(now, is_busy, ROW, &limits()) {
-                Go::Now => {
+            match sync.check_pace(now, is_busy, ROW, &limits()) {
+                PaceDecision::Start => {
                     sync.rows.push(sync.next);
                     sync.next += 1;
                     begun += 1;
                     if !is_busy {
-                        sync.row_over(sync.next - 1);
+                        sync.end_row(sync.next - 1);
                     }
                 }
                 other => return (begun, other),
@@ -150,24 +150,24 @@ mod tests {
     #[test]
     fn no_more_than_the_fastest_pace_is_begun_and_the_rest_after_a_pause() {
         let mut sync = Sync::new(Task::Scrub, 0, Instant::ZERO, 0);
-        assert_eq!(begin(&mut sync, Instant::ZERO, false), (100, Go::After(PAUSE)));
+        assert_eq!(begin(&mut sync, Instant::ZERO, false), (100, PaceDecision::Pause(PAUSE)));
         let second = Instant::ZERO + Duration::from_ms(1_000);
-        assert_eq!(begin(&mut sync, second, false), (100, Go::After(PAUSE)));
+        assert_eq!(begin(&mut sync, second, false), (100, PaceDecision::Pause(PAUSE)));
     }
 
     #[test]
     fn a_busy_array_goes_on_row_by_row_above_the_slowest_pace() {
         let mut sync = Sync::new(Task::Scrub, 0, Instant::ZERO, 0);
-        assert_eq!(begin(&mut sync, Instant::ZERO, true), (4, Go::Later), "so many rows at once");
-        (0..4).for_each(|row| sync.row_over(row));
-        assert_eq!(begin(&mut sync, Instant::ZERO, true), (4, Go::Later));
-        (4..8).for_each(|row| sync.row_over(row));
+        assert_eq!(begin(&mut sync, Instant::ZERO, true), (4, PaceDecision::Wait), "so many rows at once");
+        (0..4).for_each(|row| sync.end_row(row));
+        assert_eq!(begin(&mut sync, Instant::ZERO, true), (4, PaceDecision::Wait));
+        (4..8).for_each(|row| sync.end_row(row));
         // Two more rows reach the lowest rate, ten rows a second; a third starts once they are done.
-        assert_eq!(begin(&mut sync, Instant::ZERO, true), (2, Go::Later));
-        sync.row_over(8);
-        assert_eq!(begin(&mut sync, Instant::ZERO, true), (0, Go::Later));
-        sync.row_over(9);
-        assert_eq!(begin(&mut sync, Instant::ZERO, true), (1, Go::Later));
+        assert_eq!(begin(&mut sync, Instant::ZERO, true), (2, PaceDecision::Wait));
+        sync.end_row(8);
+        assert_eq!(begin(&mut sync, Instant::ZERO, true), (0, PaceDecision::Wait));
+        sync.end_row(9);
+        assert_eq!(begin(&mut sync, Instant::ZERO, true), (1, PaceDecision::Wait));
         assert_eq!(sync.rows, [10]);
     }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Duration, Instant};
 
-use super::heads::HeadId;
+use super::stripe_cache::HeadId;
 
 /// Pending timers, and actions that an event defers to its end.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

@@ -5,27 +5,27 @@ use wordline_ssd::block_device::PowerCut;
 use wordline_ssd::device::Content;
 use wordline_ssd::{BlockDevice, Command, Operation};
 
-use super::contents::Followed;
+use super::contents::TrackedContents;
 use super::flush::OwnFlush;
-use super::heads::{HeadId, Heads, Step};
-use super::members::{Over, Why};
-use super::requests::{By, Want};
-use super::sync::{Go, Sync, Task};
+use super::members::{CompletedCommand, Purpose};
+use super::requests::{Requester, RowRequest};
+use super::stripe_cache::{HeadId, Step, StripeCache};
+use super::sync::{PaceDecision, Sync, Task};
 use super::{Cause, Event, Power, Raid5, durability};
 
 impl<D: BlockDevice> Raid5<D> {
     /// Runs every activity that the last event made possible, to the end.
-    pub(super) fn go_on(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) {
+    pub(super) fn make_progress(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) {
         loop {
-            if let Some(over) = self.members.next_over(self.durability.held.failed()) {
-                self.command_over(over, calendar);
-            } else if let Some(id) = self.heads.next_in_turn() {
+            if let Some(over) = self.members.next_untimed_completion(self.durability.held.failed()) {
+                self.complete_command(over, calendar);
+            } else if let Some(id) = self.heads.next_to_handle() {
                 self.handle_head(id, calendar);
             } else if !(self.store_batch(calendar)
                 || self.serve_waiting(calendar)
                 || self.send_flushes(calendar)
-                || self.drive_log(calendar)
-                || self.drive_sync(calendar))
+                || self.advance_log(calendar)
+                || self.advance_sync(calendar))
             {
                 break;
             }
@@ -33,31 +33,35 @@ impl<D: BlockDevice> Raid5<D> {
         if self.power == Power::Recovering && self.members.devices().iter().all(D::is_ready) {
             self.power = Power::On;
             self.sync_next(calendar.now());
-            self.go_on(calendar);
+            self.make_progress(calendar);
         }
     }
 
-    fn command_over(&mut self, mut over: Over, calendar: &mut impl Schedule<Event<D::Event>>) {
+    fn complete_command(
+        &mut self,
+        mut over: CompletedCommand,
+        calendar: &mut impl Schedule<Event<D::Event>>,
+    ) {
         if let Some(explainer) = &mut self.explainer {
-            explainer.answered(&mut over);
+            explainer.note_member_completion(&mut over);
         }
         match over.sent.why {
-            Why::Read { request, at } => self.read_over(over, (request, at), calendar),
-            Why::Pass { request } => self.part_over(request, over.failed, calendar.now()),
-            Why::Fetch { head } => self.fetch_over(head, over),
-            Why::Store { head } => self.store_over(head, &over, calendar),
-            Why::Log { head } => self.log_over(head, &over, calendar),
-            Why::Flush => self.own_flush_over(&over),
-            Why::Rebuilt => self.rebuilt(&over, calendar.now()),
+            Purpose::Read { request, at } => self.complete_read(over, (request, at), calendar),
+            Purpose::Pass { request } => self.complete_part(request, over.failed, calendar.now()),
+            Purpose::Fetch { head } => self.complete_fetch(head, over),
+            Purpose::Store { head } => self.complete_store(head, &over, calendar),
+            Purpose::Log { head } => self.complete_log_write(head, &over, calendar),
+            Purpose::Flush => self.complete_own_flush(&over),
+            Purpose::Rebuilt => self.rebuilt(&over, calendar.now()),
         }
-        self.note_cause(Cause::Array);
+        self.set_cause(Cause::Array);
     }
 
     /// Sends a command to a member.
     pub(super) fn send(
         &mut self,
         member: u16,
-        why: Why,
+        why: Purpose,
         command: Command,
         contents: Option<&[Content]>,
         calendar: &mut impl Schedule<Event<D::Event>>,
@@ -91,14 +95,18 @@ impl<D: BlockDevice> Raid5<D> {
     }
 
     /// Handles a timer.
-    pub(super) fn timer(&mut self, event: Event<D::Event>, calendar: &mut impl Schedule<Event<D::Event>>) {
+    pub(super) fn handle_timer(
+        &mut self,
+        event: Event<D::Event>,
+        calendar: &mut impl Schedule<Event<D::Event>>,
+    ) {
         match event {
-            Event::Of { .. } => {}
+            Event::Device { .. } => {}
             Event::Unplug => self.unplug(),
             Event::Settle => {
                 self.timers.settle = false;
-                self.settle_what_is_due(calendar.now());
-                self.note_parity_delay(calendar);
+                self.write_due_parity(calendar.now());
+                self.schedule_parity_timer(calendar);
             }
             Event::Sync => {
                 if let Some(sync) = &mut self.sync {
@@ -117,18 +125,18 @@ impl<D: BlockDevice> Raid5<D> {
         }
     }
 
-    fn settle_what_is_due(&mut self, now: Instant) {
+    fn write_due_parity(&mut self, now: Instant) {
         let Some(delay) = self.settings.file.parity_delay else { return };
         for id in (0..self.heads.count()).map(HeadId) {
             let head = self.heads.get(id);
             if head.stale != 0 && head.since.0 + delay <= now && !head.turns.settle {
-                self.settle_soon(id);
+                self.schedule_parity(id);
             }
         }
     }
 
     /// Schedules the event that writes deferred parity.
-    pub(super) fn note_parity_delay(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) {
+    pub(super) fn schedule_parity_timer(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) {
         let Some(delay) = self.settings.file.parity_delay else { return };
         if self.timers.settle {
             return;
@@ -144,7 +152,7 @@ impl<D: BlockDevice> Raid5<D> {
     /// Makes a member fail.
     pub fn fail(&mut self, member: u16, calendar: &mut impl Schedule<Event<D::Event>>) {
         self.drop_member(member, calendar.now());
-        self.go_on(calendar);
+        self.make_progress(calendar);
     }
 
     /// Fails a member, whose data are gone, and replaces it by a spare if there is one.
@@ -158,7 +166,7 @@ impl<D: BlockDevice> Raid5<D> {
         for id in (0..self.heads.count()).map(HeadId) {
             let head = self.heads.get(id);
             if head.stale != 0 && head.step == Step::Idle {
-                self.settle_soon(id);
+                self.schedule_parity(id);
             }
         }
         if self.degraded() == 1 && self.members.replace(member) {
@@ -170,7 +178,7 @@ impl<D: BlockDevice> Raid5<D> {
     /// Starts a scrub, unless another synchronisation is in progress. Returns whether it did.
     pub fn scrub(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         let begins = self.begin_scrub(calendar.now());
-        self.go_on(calendar);
+        self.make_progress(calendar);
         begins
     }
 
@@ -187,7 +195,7 @@ impl<D: BlockDevice> Raid5<D> {
         if self.sync.is_some() || self.power != Power::On {
             return;
         }
-        if let Some((task, row)) = self.durability.to_sync() {
+        if let Some((task, row)) = self.durability.next_sync() {
             self.begin_sync(task, now, row);
         }
     }
@@ -198,7 +206,7 @@ impl<D: BlockDevice> Raid5<D> {
     }
 
     /// Continues the synchronisation in progress. Returns whether there was anything to do.
-    fn drive_sync(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
+    fn advance_sync(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         let Some(sync) = &mut self.sync else { return false };
         if sync.pauses || self.timers.untimed || self.power != Power::On {
             return false;
@@ -208,15 +216,15 @@ impl<D: BlockDevice> Raid5<D> {
         };
         let now = calendar.now();
         let is_busy = self.requests.count() > 0;
-        match sync.may_go(now, is_busy, self.settings.block(), &self.settings.limits()) {
-            Go::Now => {
+        match sync.check_pace(now, is_busy, self.settings.block(), &self.settings.limits()) {
+            PaceDecision::Start => {
                 sync.rows.push(row);
                 sync.next = row + 1;
-                self.want(Want { row, by: By::Sync }, calendar);
+                self.request_row(RowRequest { row, by: Requester::Sync }, calendar);
                 true
             }
-            Go::Later => false,
-            Go::After(pause) => {
+            PaceDecision::Wait => false,
+            PaceDecision::Pause(pause) => {
                 sync.pauses = true;
                 calendar.at(now + pause, Event::Sync);
                 false
@@ -237,7 +245,7 @@ impl<D: BlockDevice> Raid5<D> {
             Task::Rebuild { member } => {
                 sync.pauses = true;
                 let flush = Command { operation: Operation::Flush, ..Command::default() };
-                self.send(member, Why::Rebuilt, flush, None, calendar);
+                self.send(member, Purpose::Rebuilt, flush, None, calendar);
                 return true;
             }
             Task::Resync | Task::Replay if sync.done > 0 && !sync.flushes => {
@@ -256,7 +264,7 @@ impl<D: BlockDevice> Raid5<D> {
     }
 
     /// Completes the rebuild of a member.
-    fn rebuilt(&mut self, over: &Over, now: Instant) {
+    fn rebuilt(&mut self, over: &CompletedCommand, now: Instant) {
         if over.gone {
             return;
         }
@@ -273,13 +281,13 @@ impl<D: BlockDevice> Raid5<D> {
             cut.torn.add(&device.power_cut(now).torn);
         }
         let behind = self.heads.all().filter(|(_, head)| head.stale != 0).filter_map(|(_, head)| head.row);
-        let durability::Cut { in_doubt, lost } = self.durability.cut(behind);
+        let durability::CutOutcome { in_doubt, lost } = self.durability.cut(behind);
         self.counts.unsure += in_doubt;
         self.counts.lost += lost;
         self.counts.lost_in_doubt += lost;
-        self.members.lose_power();
-        cut.unanswered = self.requests.forget();
-        self.heads = Heads::new(self.heads.count(), self.settings.striping.members);
+        self.members.drop_outstanding();
+        cut.incomplete = self.requests.forget();
+        self.heads = StripeCache::new(self.heads.count(), self.settings.striping.members);
         self.batch.clear();
         self.sync = None;
         self.timers.plugged.clear();
@@ -292,9 +300,9 @@ impl<D: BlockDevice> Raid5<D> {
         cut
     }
 
-    pub(super) fn new_followed(&self) -> Followed {
+    pub(super) fn new_followed(&self) -> TrackedContents {
         let striping = self.settings.striping;
-        Followed::new(self.heads.count(), striping.members as usize, striping.block)
+        TrackedContents::new(self.heads.count(), striping.members as usize, striping.block)
     }
 
     /// Powers the array on again.
@@ -302,6 +310,6 @@ impl<D: BlockDevice> Raid5<D> {
         self.power = Power::Recovering;
         self.members.recover(calendar);
         self.schedule_timers(calendar);
-        self.go_on(calendar);
+        self.make_progress(calendar);
     }
 }

@@ -4,7 +4,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use wordline_kernel::Schedule;
-use wordline_nand::faults::{Fails, FaultFile, Numbers};
+use wordline_nand::faults::{Fails, FaultFile, NumberRange};
 use wordline_ssd::physical_device::{ChunkState, PhysicalDevice};
 use wordline_ssd::{BlockDevice, Operation};
 
@@ -117,7 +117,7 @@ fn devices_with_a_manager_lose_nothing_in_the_same_run() {
 fn a_chunk_that_goes_offline_is_read_and_its_line_retired() {
     // One block beside the journal recovers the first of them.
     let rule =
-        |nth| FaultFile { nth: Some(nth), die: Some(Numbers::from(0)), ..FaultFile::new(Fails::Program) };
+        |nth| FaultFile { nth: Some(nth), die: Some(NumberRange::from(0)), ..FaultFile::new(Fails::Program) };
     for kind in [Kind::Shift, Kind::Copies] {
         let mut host = Host::new(with(kind.below(medium(), 6, 3), [10, 30, 70].map(rule).to_vec()));
         for n in 0..400 {

@@ -1,7 +1,7 @@
 //! Small cases with hand-computed results.
 
 use wordline_kernel::{Duration, Schedule};
-use wordline_nand::faults::{Fails, FaultFile, Numbers};
+use wordline_nand::faults::{Fails, FaultFile, NumberRange};
 use wordline_ssd::Operation;
 use wordline_ssd::physical_device::{ChunkState, PhysicalDevice};
 
@@ -96,8 +96,8 @@ fn pages_that_are_overwritten_in_order_are_never_moved() {
 fn a_failed_write_is_made_again_and_its_line_is_collected_first() {
     // The second program in the second parallel unit.
     let rule = FaultFile {
-        page: Some(Numbers::from(1)),
-        die: Some(Numbers::from(1)),
+        page: Some(NumberRange::from(1)),
+        die: Some(NumberRange::from(1)),
         nth: Some(1),
         ..FaultFile::new(Fails::Program)
     };

@@ -21,7 +21,7 @@ fn run(host: &mut Host, mut events: usize) -> bool {
                 return false;
             }
             events -= 1;
-            assert!(host.go_on(1), "{}", host.device.what_waits(wordline_kernel::Instant::ZERO));
+            assert!(host.go_on(1), "{}", host.device.describe_outstanding(wordline_kernel::Instant::ZERO));
         }
         if n == 40 {
             host.run_down_to(0);

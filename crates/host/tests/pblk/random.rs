@@ -58,7 +58,7 @@ proptest! {
     }
 
     #[test]
-    fn what_was_flushed_outlives_power_cuts(mut file in devices(), steps in steps(200, 24), filled in any::<bool>(), finished in any::<bool>()) {
+    fn flushed_data_survive_power_cuts(mut file in devices(), steps in steps(200, 24), filled in any::<bool>(), finished in any::<bool>()) {
         if finished {
             file.open_channel.programs_at_cut = ProgramsAtCut::Finished;
         }

@@ -298,12 +298,12 @@ impl<D: BlockDevice> Host<D> {
         }
         self.sent.insert(tag, sent);
         self.device.submit(command, &mut self.calendar);
-        self.take_answers();
+        self.take_completions();
     }
 
-    fn take_answers(&mut self) {
+    fn take_completions(&mut self) {
         let answers = self.device.answers().to_vec();
-        self.device.forget_answers();
+        self.device.clear_completions();
         for answer in answers {
             let Sent { command, allowed, settled } =
                 self.sent.remove(&answer.command.tag).expect("it was sent");
@@ -367,11 +367,11 @@ impl<D: BlockDevice> Host<D> {
                 Some(event) => self.device.handle(event, &mut self.calendar),
                 None => {
                     let gave_up = self.device.give_up(&mut self.calendar);
-                    let waits = self.device.what_waits(self.calendar.now());
+                    let waits = self.device.describe_outstanding(self.calendar.now());
                     assert!(gave_up && self.may_fail, "{waits}");
                 }
             }
-            self.take_answers();
+            self.take_completions();
         }
     }
 
@@ -380,7 +380,7 @@ impl<D: BlockDevice> Host<D> {
         for _ in 0..events {
             let Some(event) = self.calendar.advance() else { return false };
             self.device.handle(event, &mut self.calendar);
-            self.take_answers();
+            self.take_completions();
         }
         true
     }

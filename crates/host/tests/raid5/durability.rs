@@ -1,6 +1,6 @@
 //! Durability of an array: by device, after a covering flush, and never for data that another device held.
 
-use wordline_host::raid5::members::{Members, Why};
+use wordline_host::raid5::members::{Members, Purpose};
 use wordline_host::raid5::{ArrayFile, Event, Parity};
 use wordline_kernel::{Bytes, Calendar, Duration, Seed};
 use wordline_ssd::device::{Content, Tail};
@@ -68,17 +68,17 @@ fn a_spare_does_not_fail_by_a_command_that_the_device_before_it_had() {
     let (mut members, mut calendar) = (Members::new(devices, 3), Calendar::new());
     for sector in [0, 8] {
         let write = Command { operation: Operation::Write, sector, sectors: 8, ..Command::default() };
-        members.send(1, Why::Flush, write, None, &mut calendar);
+        members.send(1, Purpose::Flush, write, None, &mut calendar);
     }
     // Both fail, before the array processes the first failure.
-    while let Some(Event::Of { device, event }) = calendar.advance() {
+    while let Some(Event::Device { device, event }) = calendar.advance() {
         members.devices_mut()[1].fail_next(Operation::Write);
         members.handle(device, event, &mut calendar);
     }
-    let first = members.next_over(0).expect("it is answered");
+    let first = members.next_untimed_completion(0).expect("it is answered");
     assert!(first.failed && !first.gone);
     assert!(members.replace(1));
-    let second = members.next_over(0).expect("it is answered");
+    let second = members.next_untimed_completion(0).expect("it is answered");
     assert!(!second.failed && second.gone);
 }
 
@@ -89,7 +89,7 @@ fn parity_that_waits_shorter_than_a_command_is_written_and_explained() {
         let devices = (0..4).map(|seed| Device::new(config.clone(), Seed(seed))).collect();
         let mut bench = Bench::new(devices, 4, ArrayFile { parity_delay: Some(delay), ..cached() });
         assert!(bench.array.fill_while(1.0, &mut |_| true));
-        bench.array.explain(Tail::keeping(10_000));
+        bench.array.explain(Tail::keeping_slowest(10_000));
         let sectors = bench.array.shape().namespaces[0];
         let mut random = Seed(delay.ps()).stream("raid5.parity_delay", 0);
         for _ in 0..400 {

@@ -2,7 +2,7 @@
 
 use wordline_kernel::{Bytes, Duration, Seed};
 use wordline_ssd::ageing::Ages;
-use wordline_ssd::device::{Above, Explained, Tail};
+use wordline_ssd::device::{RequestBreakdown, Tail, UpperStage};
 use wordline_ssd::{BlockDevice, Device, Operation, contract};
 
 use super::{Bench, PAGE, md, null};
@@ -14,7 +14,7 @@ fn ssds(file: ArrayFile) -> Bench<Device> {
     let devices = (0..4).map(|seed| Device::new(config.clone(), Seed(seed))).collect();
     let mut bench = Bench::new(devices, 4, file);
     assert!(bench.array.fill_while(1.0, &mut |_| true));
-    bench.array.explain(Tail::keeping(1_000));
+    bench.array.explain(Tail::keeping_slowest(1_000));
     bench
 }
 
@@ -34,7 +34,7 @@ pub fn check<D: Ages>(bench: &Bench<D>) -> usize {
 }
 
 /// The only explained command of an array.
-fn only<D: Ages>(bench: &Bench<D>) -> Explained {
+fn only<D: Ages>(bench: &Bench<D>) -> RequestBreakdown {
     assert_eq!(check(bench), 1);
     bench.array.tail().expect("it is explained").slowest()[0].clone()
 }
@@ -55,8 +55,8 @@ fn a_small_write_reads_before_it_writes() {
     let write = only(&bench);
     // The same device from the same state: the old data and the old parity are read concurrently.
     let read = ssds(md()).time(Operation::Read, 0, PAGE);
-    assert_eq!(write.above[Above::Reads as usize], read);
-    assert_eq!(write.above[Above::Wait as usize], Duration::ZERO, "nothing else is going on");
+    assert_eq!(write.above[UpperStage::Reads as usize], read);
+    assert_eq!(write.above[UpperStage::Wait as usize], Duration::ZERO, "nothing else is going on");
     assert_eq!(sum(&write.parts), latency - read, "the rest is the slower of two writes");
 }
 
@@ -65,7 +65,7 @@ fn the_entry_of_the_parity_log_is_a_part() {
     let mut bench = ssds(ArrayFile { parity_log: Some(Bytes::kib(128)), ..md() });
     bench.time(Operation::Write, 0, PAGE);
     let write = only(&bench);
-    assert!(write.above[Above::Log as usize] > Duration::ZERO);
+    assert!(write.above[UpperStage::Log as usize] > Duration::ZERO);
 }
 
 #[test]
@@ -89,13 +89,13 @@ fn a_write_to_a_row_at_work_waits_for_it() {
     assert_eq!(check(&bench), 2);
     let tail = bench.array.tail().expect("it is explained");
     let second = tail.slowest().into_iter().find(|slow| slow.answer.latency == latency).expect("it is kept");
-    assert!(second.above[Above::Wait as usize] > Duration::ZERO, "{second:?}");
+    assert!(second.above[UpperStage::Wait as usize] > Duration::ZERO, "{second:?}");
 }
 
 #[test]
 fn an_array_of_devices_that_explain_nothing_explains_nothing() {
     let mut bench = null(3, 0, Bytes::mib(4), md());
-    bench.array.explain(Tail::keeping(10));
+    bench.array.explain(Tail::keeping_slowest(10));
     bench.time(Operation::Read, 0, PAGE);
     assert!(bench.array.tail().is_none());
 }

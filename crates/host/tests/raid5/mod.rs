@@ -13,7 +13,7 @@ use wordline_host::raid5::{ArrayFile, Event, Parity, Raid5};
 use wordline_kernel::{Bytes, Calendar, Duration, Instant, Schedule};
 use wordline_ssd::ageing::Ages;
 use wordline_ssd::device::Content;
-use wordline_ssd::{Answer, BlockDevice, Command, FixedLatency, Operation};
+use wordline_ssd::{BlockDevice, Command, Completion, FixedLatency, Operation};
 
 /// Latency of a null device.
 pub const LATENCY: Duration = Duration::from_us(100);
@@ -80,13 +80,13 @@ impl<D: Ages> Bench<D> {
         while self.calendar.pending().first().is_some_and(|(next, _)| *next <= end) {
             self.step();
         }
-        while self.calendar.now() < end && self.calendar.go_on_to(end) {}
+        while self.calendar.now() < end && self.calendar.advance_to(end) {}
         assert_eq!(self.calendar.now(), end);
     }
 
-    pub fn answers(&mut self) -> Vec<Answer> {
+    pub fn answers(&mut self) -> Vec<Completion> {
         let answers = self.array.answers().to_vec();
-        self.array.forget_answers();
+        self.array.clear_completions();
         answers
     }
 
@@ -103,7 +103,7 @@ impl<D: Ages> Bench<D> {
     /// Cuts the power: outstanding commands never complete.
     pub fn cut(&mut self) {
         self.array.power_cut(self.calendar.now());
-        self.array.forget_answers();
+        self.array.clear_completions();
         self.calendar = Calendar::resumed(self.calendar.now(), []);
     }
 

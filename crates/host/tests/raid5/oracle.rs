@@ -165,7 +165,7 @@ impl<D: Ages> Host<D> {
             });
         }
         self.sent.push(command);
-        self.take_answers();
+        self.take_completions();
     }
 
     /// Completes a flush: everything that completed before its submission is final.
@@ -192,7 +192,7 @@ impl<D: Ages> Host<D> {
         }
     }
 
-    fn take_answers(&mut self) {
+    fn take_completions(&mut self) {
         for answer in self.bench.answers() {
             let at = self.sent.iter().position(|command| command.tag == answer.command.tag);
             let command = self.sent.remove(at.expect("each command is answered once"));
@@ -246,7 +246,7 @@ impl<D: Ages> Host<D> {
                 known.now.contains(&content),
                 "sector {sector} holds {content:?}, wanted one of {:?}; {:?}, missing {:#b}, {:?}, {:?}",
                 known.now,
-                array.striping().place(sector),
+                array.striping().locate(sector),
                 array.missing(),
                 self.trouble,
                 array.counts()
@@ -261,7 +261,7 @@ impl<D: Ages> Host<D> {
         let lost: Vec<u64> = (0..all).filter(|sector| self.bench.array.is_lost(*sector)).collect();
         let striping = self.bench.array.striping();
         for sector in &lost {
-            let row = striping.place(*sector).1 / self.block;
+            let row = striping.locate(*sector).1 / self.block;
             assert!(
                 self.excused.contains(&row),
                 "sector {sector} is lost, and row {row} had nothing under way"
@@ -304,9 +304,13 @@ impl<D: Ages> Host<D> {
         while self.sent.len() > left {
             if !self.bench.step() {
                 let Bench { array, calendar, .. } = &mut self.bench;
-                assert!(array.give_up(calendar), "nothing moves: {}", array.what_waits(calendar.now()));
+                assert!(
+                    array.give_up(calendar),
+                    "nothing moves: {}",
+                    array.describe_outstanding(calendar.now())
+                );
             }
-            self.take_answers();
+            self.take_completions();
         }
     }
 
@@ -334,7 +338,7 @@ impl<D: Ages> Host<D> {
         let striping = self.bench.array.striping();
         self.bare.extend(self.unflushed.keys().filter(|row| striping.parity(**row) == member));
         self.bench.fail(member);
-        self.take_answers();
+        self.take_completions();
     }
 
     /// Makes a page of a device unreadable. With consistent parity nothing is lost by that.
@@ -374,7 +378,7 @@ impl<D: Ages> Host<D> {
             let discarded: Vec<u64> =
                 (0..self.sectors.len() as u64).filter(|at| self.sectors[*at as usize].discarded).collect();
             let striping = self.bench.array.striping();
-            self.excused.extend(discarded.iter().map(|at| striping.place(*at).1 / self.block));
+            self.excused.extend(discarded.iter().map(|at| striping.locate(*at).1 / self.block));
         }
         true
     }
@@ -404,7 +408,7 @@ impl<D: Ages> Host<D> {
         let steps = self.random.below(60);
         for _ in 0..steps {
             self.bench.step();
-            self.take_answers();
+            self.take_completions();
         }
         self.bench.cut();
         self.flushes.clear();
@@ -451,7 +455,7 @@ impl<D: Ages> Host<D> {
             let steps = self.random.below(40);
             for _ in 0..steps {
                 self.bench.step();
-                self.take_answers();
+                self.take_completions();
             }
             if self.trouble.fails && self.random.below(12) == 0 {
                 self.fail();

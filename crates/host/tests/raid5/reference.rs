@@ -4,10 +4,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use wordline_host::raid5::durability::{Cut, Durability};
+use wordline_host::raid5::durability::{CutOutcome, Durability};
 use wordline_host::raid5::layout::{Layout, Striping};
 use wordline_host::raid5::sync::Task;
-use wordline_host::raid5::way::{Set, each};
+use wordline_host::raid5::write_method::{MemberSet, each};
 use wordline_kernel::{Seed, Stream};
 
 const STRIPING: Striping =
@@ -30,7 +30,7 @@ struct Write {
     row: u64,
     over: Option<u64>,
     /// Members whose blocks a log entry covers; `None` for a write without an entry.
-    logged: Option<Set>,
+    logged: Option<MemberSet>,
     /// Whether it has been sent to the members, not only to the log.
     sent: bool,
 }
@@ -54,7 +54,7 @@ struct Reference {
     replay: BTreeSet<u64>,
     lost: BTreeMap<(u64, u16), u64>,
     regained: Vec<Regained>,
-    failed: Set,
+    failed: MemberSet,
     /// The member being rebuilt, and its rebuilt rows with their times.
     rebuild: Option<(u16, BTreeMap<u64, u64>)>,
 }
@@ -67,7 +67,7 @@ impl Reference {
         self.flushes.iter().any(covers)
     }
 
-    fn missing(&self, row: u64) -> Set {
+    fn missing(&self, row: u64) -> MemberSet {
         match &self.rebuild {
             Some((member, rows)) if !rows.contains_key(&row) => self.failed | 1 << member,
             _ => self.failed,
@@ -78,7 +78,7 @@ impl Reference {
         self.writes.iter().filter(|write| write.over.is_none()).map(|write| write.row).collect()
     }
 
-    fn modified(&self, row: u64) -> Option<Set> {
+    fn modified(&self, row: u64) -> Option<MemberSet> {
         let of_entry = self.entries.get(&row)?.iter().map(|write| write.logged.unwrap_or(0));
         Some(of_entry.fold(0, |all, members| all | members))
     }
@@ -88,7 +88,7 @@ impl Reference {
         self.rooms.retain(|(of, ..)| *of != row);
     }
 
-    fn begin(&mut self, row: u64, logged: Option<Set>) {
+    fn begin(&mut self, row: u64, logged: Option<MemberSet>) {
         let write = Write { row, over: None, logged, sent: logged.is_none() };
         match logged {
             Some(_) => self.entries.entry(row).or_default().push(write),
@@ -98,7 +98,7 @@ impl Reference {
     }
 
     /// Allocates log space for the entry of a row. Returns whether there was enough.
-    fn take_room(&mut self, row: u64, sectors: u64) -> bool {
+    fn allocate_log(&mut self, row: u64, sectors: u64) -> bool {
         let of_area = |(of, ..): &&(u64, u64, u64)| STRIPING.parity(*of) == STRIPING.parity(row);
         let used: u64 = self.rooms.iter().filter(of_area).map(|(_, sectors, _)| sectors).sum();
         let fits = used + sectors <= LOG;
@@ -138,7 +138,7 @@ impl Reference {
         }
     }
 
-    fn flush_over(&mut self, failed: bool) {
+    fn end_flush(&mut self, failed: bool) {
         let flush = self.under_way.take().expect("one is under way");
         if failed {
             return;
@@ -160,7 +160,7 @@ impl Reference {
         self.flushes.iter().map(of_flush).fold(before, u64::max)
     }
 
-    fn cut(&mut self, behind: Option<u64>) -> Cut {
+    fn cut(&mut self, behind: Option<u64>) -> CutOutcome {
         let rebuild = self.rebuild.take();
         self.rebuild = rebuild
             .map(|(member, rows)| (member, (0..self.durable_rows(&rows)).map(|row| (row, 0)).collect()));
@@ -183,7 +183,7 @@ impl Reference {
         (self.writes, self.under_way, self.waiting) = Default::default();
         self.entries.values_mut().flatten().for_each(|write| write.over = write.over.or(Some(self.now)));
         let in_doubt = self.in_doubt.len() as u64;
-        Cut { in_doubt, lost: self.lose() }
+        CutOutcome { in_doubt, lost: self.lose() }
     }
 
     /// Resolves rows in doubt: the log gives the parity, or the missing block is lost, unless only parity was
@@ -233,10 +233,10 @@ impl Pair {
         let Some(write) = under_way else { return self.begin(row) };
         if reference.waiting.contains(&row) {
             let sectors = 8 + self.below(9);
-            return self.take_room(row, sectors);
+            return self.allocate_log(row, sectors);
         }
         if !std::mem::replace(&mut write.sent, true) {
-            return array.write_begins(row);
+            return array.note_write_start(row);
         }
         reference.end(row);
         for member in 0..4 {
@@ -254,30 +254,33 @@ impl Pair {
         let parity = 1 << STRIPING.parity(row);
         if self.reference.missing(row) & parity != 0 {
             self.reference.begin(row, None);
-            self.array.write_bare(row);
-            return self.array.write_begins(row);
+            self.array.note_unlogged_write(row);
+            return self.array.note_write_start(row);
         }
         let written = (1 + self.below(15)) & !parity;
         let written = if written == 0 { 0b1111 & !parity } else { written };
         assert_eq!(self.array.write_in_log(row, written), self.reference.modified(row));
         self.reference.begin(row, Some(written));
         let sectors = 8 + self.below(9);
-        self.take_room(row, sectors);
+        self.allocate_log(row, sectors);
     }
 
-    fn take_room(&mut self, row: u64, sectors: u64) {
-        assert_eq!(self.array.take_room(row, sectors).is_some(), self.reference.take_room(row, sectors));
+    fn allocate_log(&mut self, row: u64, sectors: u64) {
+        assert_eq!(
+            self.array.allocate_log(row, sectors).is_some(),
+            self.reference.allocate_log(row, sectors)
+        );
     }
 
     fn flush(&mut self) {
         if self.reference.under_way.is_some() {
             let failed = self.below(4) == 0;
-            self.reference.flush_over(failed);
-            return self.array.flush_over(failed);
+            self.reference.end_flush(failed);
+            return self.array.end_flush(failed);
         }
         let Reference { now, waiting, .. } = &self.reference;
         let flush = Flush { began: *now, open: self.reference.open(), wait: waiting.clone() };
-        self.array.flush_begins(&flush.open, &flush.wait);
+        self.array.start_flush(&flush.open, &flush.wait);
         self.reference.under_way = Some(flush);
     }
 
@@ -286,7 +289,7 @@ impl Pair {
         assert_eq!(array.held.fail(member), reference.failed >> member & 1 == 0);
         reference.failed |= 1 << member;
         reference.rebuild.take_if(|(of, _)| *of == member);
-        if array.held.lacking().count_ones() == 1 {
+        if array.held.incomplete().count_ones() == 1 {
             array.held.replace(member);
             reference.failed = 0;
             reference.rebuild = Some((member, BTreeMap::new()));
@@ -296,7 +299,7 @@ impl Pair {
     /// Continues the synchronisation that comes first.
     fn sync(&mut self, ahead: u64) {
         let Self { reference, array, .. } = self;
-        let Some((task, from)) = array.to_sync() else { return };
+        let Some((task, from)) = array.next_sync() else { return };
         let Some(row) = array.next_to_sync(task, from + ahead).or_else(|| array.next_to_sync(task, from))
         else {
             array.held.rebuilt(false);
@@ -322,7 +325,7 @@ impl Pair {
             }
             Task::Resync | Task::Scrub => {}
         }
-        array.row_synced(task, row);
+        array.note_row_synced(task, row);
     }
 
     fn cut(&mut self) {
@@ -335,7 +338,7 @@ impl Pair {
         assert_eq!(array.check_loaded(), Ok(()));
         for row in 0..ROWS {
             assert_eq!(array.held.missing(row), reference.missing(row), "row {row}");
-            assert_eq!(array.rows.is_untrusted(row), reference.in_doubt.contains(&row), "row {row}");
+            assert_eq!(array.rows.is_dirty(row), reference.in_doubt.contains(&row), "row {row}");
             assert_eq!(array.log.modified(row), reference.modified(row), "row {row}");
             assert_eq!(array.log.replays(row) != 0, reference.replay.contains(&row), "row {row}");
             for member in 0..4 {
@@ -350,7 +353,7 @@ impl Pair {
         let row = self.below(ROWS);
         let is_open = self.reference.open().contains(&row);
         // An array accepts no commands before its log has been replayed.
-        let replays = self.array.log.has_replay();
+        let replays = self.array.log.has_pending_replay();
         match self.below(64) {
             0..30 if !replays => self.write(row),
             30..40 if !replays => self.flush(),

@@ -93,11 +93,11 @@ fn commands_that_a_power_cut_stops_are_not_answered() {
     let mut bench = busy(cached());
     let outstanding = bench.array.outstanding();
     let cut = bench.array.power_cut(bench.calendar.now());
-    assert_eq!((cut.unanswered.len(), bench.array.outstanding()), (outstanding, 0));
+    assert_eq!((cut.incomplete.len(), bench.array.outstanding()), (outstanding, 0));
     bench.calendar.clear();
     bench.array.recover(&mut bench.calendar);
     assert!(bench.array.is_ready());
-    bench.array.forget_answers();
+    bench.array.clear_completions();
     let tag = bench.submit_command(Command { sectors: 8, ..Command::default() });
     bench.run();
     assert!(bench.answers().iter().any(|answer| answer.command.tag == tag));

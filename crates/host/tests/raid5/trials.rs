@@ -123,7 +123,7 @@ pub(super) fn over_ssds_with(files: &[(u16, ArrayFile)], trouble: Trouble, round
         let (block, file_has_log) = (file.block, file.parity_log.is_some());
         let mut bench = Bench::new(devices, members, file);
         assert!(bench.array.fill_while(1.0, &mut |_| true));
-        bench.array.explain(Tail::keeping(10_000));
+        bench.array.explain(Tail::keeping_slowest(10_000));
         let mut host = Host::new(bench, members, block, trouble, number, FILLED);
         host.has_log = file_has_log;
         host.work(rounds);

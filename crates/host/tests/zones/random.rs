@@ -40,7 +40,7 @@ proptest! {
     }
 
     #[test]
-    fn what_was_flushed_outlives_power_cuts(file in devices(&Kind::ALL), steps in steps(200, 24), filled in any::<bool>()) {
+    fn flushed_data_survive_power_cuts(file in devices(&Kind::ALL), steps in steps(200, 24), filled in any::<bool>()) {
         let mut host = host(file);
         if filled {
             host.fill();

@@ -70,7 +70,7 @@ macro_rules! state {
             fn save_state(
                 &self,
                 to: &mut $crate::snapshot::Writer<'_>,
-            ) -> ::std::result::Result<(), $crate::snapshot::Broken> {
+            ) -> ::std::result::Result<(), $crate::snapshot::SnapshotError> {
                 match self {
                     $(Self::$variant $(($($inner),+))? $({
                         $($($value,)*)? $($($part,)*)? $($($list,)*)? $($($fixed: _,)*)?
@@ -88,7 +88,7 @@ macro_rules! state {
             fn load_state(
                 &mut self,
                 from: &mut $crate::snapshot::Reader<'_>,
-            ) -> ::std::result::Result<(), $crate::snapshot::Broken> {
+            ) -> ::std::result::Result<(), $crate::snapshot::SnapshotError> {
                 match self {
                     $(Self::$variant $(($($inner),+))? $({
                         $($($value,)*)? $($($part,)*)? $($($list,)*)? $($($fixed: _,)*)?
@@ -115,7 +115,7 @@ macro_rules! state {
             fn save_state(
                 &self,
                 to: &mut $crate::snapshot::Writer<'_>,
-            ) -> ::std::result::Result<(), $crate::snapshot::Broken> {
+            ) -> ::std::result::Result<(), $crate::snapshot::SnapshotError> {
                 let Self { $($($value,)*)? $($($part,)*)? $($($list,)*)? $($($fixed: _,)*)? } = self;
                 $($(to.value(stringify!($value), $value)?;)*)?
                 $($(to.part(stringify!($part), $part)?;)*)?
@@ -127,7 +127,7 @@ macro_rules! state {
             fn load_state(
                 &mut self,
                 from: &mut $crate::snapshot::Reader<'_>,
-            ) -> ::std::result::Result<(), $crate::snapshot::Broken> {
+            ) -> ::std::result::Result<(), $crate::snapshot::SnapshotError> {
                 let Self { $($($value,)*)? $($($part,)*)? $($($list,)*)? $($($fixed: _,)*)? } = self;
                 $($(*$value = from.value(stringify!($value))?;)*)?
                 $($(from.part(stringify!($part), $part)?;)*)?

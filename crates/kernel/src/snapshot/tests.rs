@@ -46,7 +46,7 @@ fn saved(state: &impl State) -> Vec<u8> {
     bytes
 }
 
-fn loaded(state: &mut impl State, mut bytes: &[u8]) -> Result<usize, Broken> {
+fn loaded(state: &mut impl State, mut bytes: &[u8]) -> Result<usize, SnapshotError> {
     state.load_state(&mut Reader::new(&mut bytes)).map(|()| bytes.len())
 }
 
@@ -57,7 +57,7 @@ fn whole() -> Whole {
 #[test]
 fn a_list_longer_than_what_is_written_at_once_comes_back() {
     let pairs: Vec<Pair> =
-        (0..2 * WORDS_AT_ONCE as u32 + 3).map(|n| Pair { low: n * 7919, high: n as u16 }).collect();
+        (0..2 * WORDS_PER_CHUNK as u32 + 3).map(|n| Pair { low: n * 7919, high: n as u16 }).collect();
     let bytes = saved(&pairs);
     assert_eq!(bytes.len(), 8 + 6 * pairs.len());
     let mut again = vec![Pair { low: 0, high: 0 }; pairs.len()];
@@ -98,7 +98,7 @@ fn every_variant_of_an_enum_comes_back_and_no_other_one_is_taken_for_it() {
 fn what_does_not_fit_is_named() {
     let bytes = saved(&whole());
     let mut short = Whole { words: vec![0; 999], ..Whole::default() };
-    assert_eq!(loaded(&mut short, &bytes), Err(Broken::Length { found: 1000, wanted: 999 }));
+    assert_eq!(loaded(&mut short, &bytes), Err(SnapshotError::WrongLength { found: 1000, wanted: 999 }));
     let mut none: Option<Vec<u32>> = None;
     let error = loaded(&mut none, &saved(&Some(vec![1u32]))).expect_err("there is one");
     assert_eq!(error.to_string(), "a list of 1 entries, wanted 0");
@@ -112,7 +112,7 @@ fn what_does_not_fit_is_named() {
 fn a_field_that_claims_to_be_larger_than_anything_is_refused_before_it_is_read() {
     struct Endless;
     impl Source for Endless {
-        fn take(&mut self, bytes: &mut [u8]) -> Result<(), Broken> {
+        fn take(&mut self, bytes: &mut [u8]) -> Result<(), SnapshotError> {
             // A name of four letters, and a length without an end.
             bytes.fill(match bytes.len() {
                 1 => 4,
@@ -128,7 +128,7 @@ fn a_field_that_claims_to_be_larger_than_anything_is_refused_before_it_is_read()
     }
     let found = Reader::within(&mut Endless, 24).value::<Vec<u8>>("nnnn");
     let claimed = u64::from_le_bytes([0x7f; 8]);
-    assert_eq!(found, Err(Broken::Size { name: "nnnn", found: claimed, most: 1_024 }));
+    assert_eq!(found, Err(SnapshotError::FieldTooLarge { name: "nnnn", found: claimed, most: 1_024 }));
 }
 
 proptest! {

@@ -7,34 +7,34 @@ mod reads;
 
 use serde::Serialize;
 use wordline_kernel::Seed;
-use wordline_nand::cell::{CellSet, Place};
+use wordline_nand::cell::{CellLocation, CellSet};
 
-pub use levels::{PageAnswer, Spread, StateAnswer};
-pub use programs::ProgramAnswer;
-pub use reads::RetryAnswer;
+pub use levels::{PageResult, Spread, StateResult};
+pub use programs::ProgramResult;
+pub use reads::RetryResult;
 
-use super::lines::LineAnswer;
+use super::lines::LineResult;
 use super::question::Question;
-use super::rewrite::RewriteAnswer;
+use super::rewrite::RewriteResult;
 use crate::error::Result;
 use levels::state_name;
 use programs::program;
 
 /// The results of a parameter set for a question. The field names are the columns of experiments.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Answer {
+pub struct Evaluation {
     /// The parameter set.
     pub set: String,
     /// Number of places that the means are over.
     pub places: u64,
     /// The states of the first place.
-    pub states: Vec<StateAnswer>,
+    pub states: Vec<StateResult>,
     /// The read references of the question.
     pub references: Vec<f64>,
     /// The best references for the first place.
     pub best_references: Vec<f64>,
     /// The pages of a word line.
-    pub pages: Vec<PageAnswer>,
+    pub pages: Vec<PageResult>,
     /// Raw bit error rate, mean of the pages.
     pub error_rate: f64,
     /// The same at the best references.
@@ -48,7 +48,7 @@ pub struct Answer {
     /// The same at the best references.
     pub best_most_page_errors: u32,
     /// Differences between the word lines of a layer, where they are evaluated one by one.
-    pub lines: LineAnswer,
+    pub lines: LineResult,
     /// Greatest share of the cells of a state, over all places, that lie below the best reference beneath the
     /// state.
     pub crossed_left: f64,
@@ -57,7 +57,7 @@ pub struct Answer {
     /// `crossed_left` divided by `crossed_right`.
     pub crossed_left_by_right: f64,
     /// Bits rewritten in place; empty where none were.
-    pub rewrite: RewriteAnswer,
+    pub rewrite: RewriteResult,
     /// Error-rate ratio of the worst to the best layer of a block (dV), mean over blocks; 1 for a single
     /// layer.
     pub layer_ratio: f64,
@@ -70,12 +70,12 @@ pub struct Answer {
     /// BER_EP1: the share of cells of the erased state and P1 that are read as each other.
     pub erased_to_p1: Spread,
     /// Programs; zeros where the set has no parameters of programs.
-    pub program: ProgramAnswer,
+    pub program: ProgramResult,
     /// Reads that begin with the default references; zeros where the set has no parameters of reads.
-    pub retries: RetryAnswer,
+    pub retries: RetryResult,
     /// Reads that begin where the last read of the layer ended, in quarters of the retry table (two bits of
     /// state).
-    pub aware_retries: RetryAnswer,
+    pub aware_retries: RetryResult,
     /// Reduction of the mean retries by the latter, in percent.
     pub aware_reduction_percent: f64,
     /// Increase of VStart of the layer in millivolts, in tens, up to which its errors stay within the worst
@@ -85,16 +85,16 @@ pub struct Answer {
     pub safe_final_mv: f64,
 }
 
-impl Answer {
+impl Evaluation {
     /// An answer of zeros in the shape of answers for TLC cells, for the names of its columns.
     pub fn shape() -> Self {
-        let state = |n: usize| StateAnswer { name: state_name(n), ..StateAnswer::default() };
-        let page = |n: usize| PageAnswer { name: format!("p{n}"), ..PageAnswer::default() };
-        let program = ProgramAnswer {
+        let state = |n: usize| StateResult { name: state_name(n), ..StateResult::default() };
+        let page = |n: usize| PageResult { name: format!("p{n}"), ..PageResult::default() };
+        let program = ProgramResult {
             safe_skips: vec![0; 7],
             first_loops: vec![0; 7],
             last_loops: vec![0; 7],
-            ..ProgramAnswer::default()
+            ..ProgramResult::default()
         };
         Self {
             states: (0..8).map(state).collect(),
@@ -116,32 +116,33 @@ impl Answer {
         let found = asked.all(set, &references, Seed(seed));
         let mut answer = Self { set: set.name.clone(), places: found.len() as u64, ..Self::default() };
         let best: Vec<Vec<f64>> = found.iter().map(|found| found.levels.optimal_references()).collect();
-        answer.say_levels(set, &asked, &references, (&found, &best));
-        answer.say_layers(set, &found);
-        answer.say_worst_pages(&asked, &references, (&found, &best), Seed(seed));
-        answer.say_crossed(&found, &best);
+        answer.set_levels(set, &asked, &references, (&found, &best));
+        answer.set_layers(set, &found);
+        answer.set_worst_pages(&asked, &references, (&found, &best), Seed(seed));
+        answer.set_crossed(&found, &best);
         if asked.question.lines {
-            let rates: Vec<(Place, f64)> = found.iter().map(|found| (found.place, found.error)).collect();
+            let rates: Vec<(CellLocation, f64)> =
+                found.iter().map(|found| (found.place, found.error)).collect();
             let bits = asked.question.page_size.0 * 8 * u64::from(set.coding.bits());
-            answer.lines = LineAnswer::of(&rates, bits as f64, Seed(seed));
+            answer.lines = LineResult::of(&rates, bits as f64, Seed(seed));
         }
         if let Some(rewritten) = &asked.rewritten {
-            answer.rewrite = RewriteAnswer::of(set, rewritten);
+            answer.rewrite = RewriteResult::of(set, rewritten);
         }
         if asked.moves > 0 || asked.two_bits.is_some() {
             return Ok(answer);
         }
         answer.program = program(set, &found);
         if let Some(reading) = &set.reading {
-            answer.say_reads(reading, &asked, &references, &found, Seed(seed));
+            answer.set_reads(reading, &asked, &references, &found, Seed(seed));
         }
         if question.layer.is_empty() || set.ispp.is_none() {
             return Ok(answer);
         }
         answer.safe_start_mv =
-            asked.safe(set, &references, Seed(seed), |margin, how| how.start_margin = margin);
+            asked.safe_margin(set, &references, Seed(seed), |margin, how| how.start_margin = margin);
         answer.safe_final_mv =
-            asked.safe(set, &references, Seed(seed), |margin, how| how.final_margin = margin);
+            asked.safe_margin(set, &references, Seed(seed), |margin, how| how.final_margin = margin);
         Ok(answer)
     }
 }

@@ -1,7 +1,7 @@
 //! Word lines of a layer: the order of their programs, and their differences.
 
 use wordline_kernel::Seed;
-use wordline_nand::cell::{Place, drawn_count};
+use wordline_nand::cell::{CellLocation, drawn_count};
 
 /// Order in which the word lines of a block are programmed (cubeFTL, figure 12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +70,7 @@ impl Order {
 
 /// Differences between the word lines of a layer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
-pub struct LineAnswer {
+pub struct LineResult {
     /// Error-rate ratio of the worst to the best word line of a layer (dH), mean over layers.
     pub ratio: f64,
     /// The same with errors drawn at random.
@@ -83,9 +83,9 @@ pub struct LineAnswer {
 /// 1.693, 2.059 ...).
 const RANGES: [f64; 9] = [0.0, 0.0, 1.128, 1.693, 2.059, 2.326, 2.534, 2.704, 2.847];
 
-impl LineAnswer {
+impl LineResult {
     /// Evaluates the error rates of word lines, layer by layer, each of `bits` bits.
-    pub(super) fn of(rates: &[(Place, f64)], bits: f64, seed: Seed) -> Self {
+    pub(super) fn of(rates: &[(CellLocation, f64)], bits: f64, seed: Seed) -> Self {
         let mut random = seed.stream("cells.lines", 0);
         let (mut sums, mut layers) = ([0.0; 3], 0.0);
         for layer in rates.chunk_by(|a, b| a.0 == b.0) {

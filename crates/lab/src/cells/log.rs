@@ -9,7 +9,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 
-use super::answer::Answer;
+use super::answer::Evaluation;
 use crate::error::{Error, Result};
 use crate::log::reason;
 use crate::output::Output;
@@ -30,13 +30,13 @@ const SCHEMA: &str = "message level {
 ///
 /// # Errors
 /// [`Error::File`] if `path` cannot be written.
-pub fn write_log(path: &Path, answers: &[(String, Answer)]) -> Result<()> {
+pub fn write_log(path: &Path, answers: &[(String, Evaluation)]) -> Result<()> {
     let failed = |error| Error::File { path: path.into(), action: "write", reason: reason(error) };
     let file = Output::open(path)?;
     written(file, answers).map_err(failed)?.finish()
 }
 
-fn written(file: Output, answers: &[(String, Answer)]) -> parquet::errors::Result<Output> {
+fn written(file: Output, answers: &[(String, Evaluation)]) -> parquet::errors::Result<Output> {
     let (mut texts, mut numbers) = ([Vec::new(), Vec::new()], [const { Vec::new() }; 5]);
     for (value, answer) in answers {
         for (n, state) in answer.states.iter().enumerate() {

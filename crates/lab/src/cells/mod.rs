@@ -1,24 +1,24 @@
 //! Cells on their own: levels, reads and programs for a place and a condition, or over a population of
 //! places.
 
-mod along;
 mod answer;
 mod lines;
 mod log;
 mod question;
 mod report;
 mod rewrite;
+mod series;
 mod table;
 #[cfg(test)]
 mod tests;
 
-pub use along::along;
-pub use answer::{Answer, PageAnswer, ProgramAnswer, RetryAnswer, Spread, StateAnswer};
-pub use lines::LineAnswer;
+pub use answer::{Evaluation, PageResult, ProgramResult, RetryResult, Spread, StateResult};
+pub use lines::LineResult;
 pub use log::write_log;
 pub use question::Question;
 pub use report::write_report;
-pub use rewrite::RewriteAnswer;
+pub use rewrite::RewriteResult;
+pub use series::evaluate_series;
 pub use table::{curve, table};
 
 use serde::Deserialize;
@@ -32,9 +32,9 @@ use crate::error::{Error, Result};
 /// wrong.
 pub fn set(name: &str) -> Result<CellSet> {
     let tree = config::cells(name)?;
-    config::schema::complaints_of::<CellsFile>(&tree).or_ok(()).map_err(Error::Config)?;
+    config::schema::complaints_of::<CellsFile>(&tree).into_result(()).map_err(Error::Config)?;
     let file = CellsFile::deserialize(tree.value.clone().into_deserializer())
-        .map_err(|error| config::backstop(error.message()))?;
+        .map_err(|error| config::fallback_error(error.message()))?;
     file.check().map_err(|wrong| Error::Config(config::with_origins(wrong, &tree)))
 }
 

@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Complaints};
-use wordline_nand::cell::{Bit, CellSet, Coding, Condition, Effect, Effects, Place, Role, TwoBits};
+use wordline_nand::cell::{
+    Bit, CellLocation, CellSet, Coding, Condition, Effect, Effects, Role, TwoBitCoding,
+};
 
 use super::lines::Order;
 use crate::error::{Error, Result};
@@ -115,7 +117,7 @@ impl Default for Question {
 
 /// A question checked against its parameter set.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct CheckedQuestion {
     /// The question as asked.
     pub question: Question,
     /// The stress of the cells.
@@ -123,7 +125,7 @@ pub struct Asked {
     /// The effects that are switched on.
     pub effects: Effects,
     /// The places, layer by layer in each block.
-    pub places: Vec<Place>,
+    pub places: Vec<CellLocation>,
     /// Word lines of a layer.
     pub word_lines: u32,
     /// The lowest state and the coding of cells in MLC mode.
@@ -141,12 +143,12 @@ const NOT_REWRITTEN: &str = "-";
 
 pub(super) const KEY_AND_VALUE: &str = "KEY=VALUE, such as cycles=2000";
 
-pub(super) fn misspelled(found: impl Into<String>, wanted: impl Into<String>) -> Error {
+pub(super) fn invalid_key(found: impl Into<String>, wanted: impl Into<String>) -> Error {
     Error::Argument { what: "key".into(), found: found.into(), wanted: wanted.into() }
 }
 
 /// Parses the value of `key` in an argument: as in TOML, words without quotation marks.
-fn spelled(key: &str, text: &str) -> toml::Value {
+fn parse_value(key: &str, text: &str) -> toml::Value {
     let read = toml::from_str::<toml::Table>(&format!("value = {text}"));
     let value = read.ok().and_then(|mut table| table.remove("value")).unwrap_or_else(|| text.into());
     match (key, value) {
@@ -174,12 +176,12 @@ impl Question {
     pub fn of_keys(keys: &[String]) -> Result<Self> {
         let mut table = toml::Table::new();
         for argument in keys {
-            let (key, text) = argument.split_once('=').ok_or_else(|| misspelled(argument, KEY_AND_VALUE))?;
-            table.insert(key.to_owned(), spelled(key, text));
+            let (key, text) = argument.split_once('=').ok_or_else(|| invalid_key(argument, KEY_AND_VALUE))?;
+            table.insert(key.to_owned(), parse_value(key, text));
         }
         Self::deserialize(table).map_err(|error| {
             let (found, wanted) = found_and_wanted(error.message(), "a key with a value that fits it");
-            misspelled(found, wanted)
+            invalid_key(found, wanted)
         })
     }
 
@@ -187,7 +189,7 @@ impl Question {
     ///
     /// # Errors
     /// Everything that is wrong, by key.
-    pub fn check(&self, set: &CellSet) -> Result<Asked> {
+    pub fn check(&self, set: &CellSet) -> Result<CheckedQuestion> {
         let mut wrong = Complaints::default();
         let numbers = [
             ("cycles", self.cycles),
@@ -221,10 +223,12 @@ impl Question {
         self.check_idle(set, &mut wrong);
         let layers = self.layers(set, &mut wrong);
         let effects = self.effects(&mut wrong);
-        wrong.or_ok(()).map_err(Error::Config)?;
+        wrong.into_result(()).map_err(Error::Config)?;
         let blocks = (0..self.chips).flat_map(|chip| (0..self.blocks).map(move |block| (chip, block)));
         let places = blocks
-            .flat_map(|(chip, block)| layers.iter().map(move |layer| Place { chip, block, layer: *layer }))
+            .flat_map(|(chip, block)| {
+                layers.iter().map(move |layer| CellLocation { chip, block, layer: *layer })
+            })
             .collect();
         let condition = Condition {
             cycles: self.cycles,
@@ -237,7 +241,7 @@ impl Question {
         let word_lines = set.variation.as_ref().map_or(1, |variation| variation.word_lines);
         let two_bits = two_bits.filter(|_| !self.all_states);
         let order = Order::named(&self.order);
-        Ok(Asked {
+        Ok(CheckedQuestion {
             question: self.clone(),
             condition,
             effects,
@@ -274,7 +278,7 @@ impl Question {
             ("skip_state", idle(self.skip_state > 0, set.ispp.is_none())),
         ];
         for (key, _) in all.iter().filter(|(_, idle)| *idle) {
-            wrong.add(*key, "a key without effect", format!("none: `{}` says nothing of it", set.name));
+            wrong.add(*key, "a key without effect", format!("none: `{}` does not model it", set.name));
         }
         let boundaries = set.states() - 1;
         let states = self.skip_state as usize <= boundaries;
@@ -315,13 +319,13 @@ impl Question {
         }
         let found = format!("\"{}\"", self.history);
         if set.states() != 8 {
-            let wanted = format!("none: cells of {} states are not programmed again", set.states());
+            let wanted = format!("none: cells of {} states are not reprogrammed", set.states());
             wrong.add("history", found, wanted);
             return None;
         }
         let is_moved = self.history.bytes().all(|byte| byte == b'+') && self.history.len() <= 4;
-        let moved = is_moved.then(|| (self.history.len(), TwoBits::START.coding()));
-        let coding = rewritten.and_then(TwoBits::of_history);
+        let moved = is_moved.then(|| (self.history.len(), TwoBitCoding::START.coding()));
+        let coding = rewritten.and_then(TwoBitCoding::of_history);
         let coding = moved.or_else(|| coding.map(|coding| (coding.base(), coding.coding())));
         if coding.is_none() {
             wrong.add("history", found, "-, one or two of L and H, or one to four +");

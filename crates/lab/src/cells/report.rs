@@ -3,12 +3,12 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::answer::Answer;
+use super::answer::Evaluation;
 use super::table::{CURVE, curve_numbers};
 use crate::error::Result;
 use crate::output::ReportFolder;
 use crate::provenance::Provenance;
-use crate::report::{Again, Chart, Report, SCHEMA, Section, Sheet, SheetCell, escaped, made_by};
+use crate::report::{Chart, Report, Reproduction, SCHEMA, Section, Sheet, SheetCell, escaped, made_by};
 
 /// Points of the curve of a state. Chosen: enough for a bell to look round.
 const POINTS: usize = 60;
@@ -19,7 +19,7 @@ const REACH: f64 = 5.0;
 #[derive(Serialize)]
 struct Point<'a> {
     value: &'a str,
-    answer: &'a Answer,
+    answer: &'a Evaluation,
 }
 
 /// Writes a report into a folder and replaces the one there: `report.html`, one page that needs no network,
@@ -30,7 +30,7 @@ struct Point<'a> {
 pub fn write_report(
     folder: ReportFolder,
     key: &str,
-    answers: &[(String, Answer)],
+    answers: &[(String, Evaluation)],
     command: &str,
 ) -> Result<()> {
     let charts = charts(key, answers);
@@ -48,7 +48,7 @@ fn pretty(value: &impl Serialize) -> Vec<u8> {
     (text + "\n").into_bytes()
 }
 
-fn html(key: &str, answers: &[(String, Answer)], charts: &[Chart], command: &str) -> String {
+fn html(key: &str, answers: &[(String, Evaluation)], charts: &[Chart], command: &str) -> String {
     let title = format!("Cells along {key}");
     let set = answers.first().map_or("", |(_, answer)| &answer.set);
     let report = Report {
@@ -57,7 +57,7 @@ fn html(key: &str, answers: &[(String, Answer)], charts: &[Chart], command: &str
         verdict: verdict(key, answers).into_iter().collect(),
         charts,
         tables: vec![Section::new("rows", format!("Along {key}"), sheet(key, answers).html())],
-        again: Again {
+        again: Reproduction {
             sentences: vec![made_by(&Provenance::of(None, Vec::new()))],
             command,
             configuration: "",
@@ -68,8 +68,9 @@ fn html(key: &str, answers: &[(String, Answer)], charts: &[Chart], command: &str
 }
 
 /// A sentence on the values with the fewest and the most wrong bits.
-fn verdict(key: &str, answers: &[(String, Answer)]) -> Option<String> {
-    let by_rate = |a: &&(String, Answer), b: &&(String, Answer)| a.1.error_rate.total_cmp(&b.1.error_rate);
+fn verdict(key: &str, answers: &[(String, Evaluation)]) -> Option<String> {
+    let by_rate =
+        |a: &&(String, Evaluation), b: &&(String, Evaluation)| a.1.error_rate.total_cmp(&b.1.error_rate);
     let (least, most) = (answers.iter().min_by(by_rate)?, answers.iter().max_by(by_rate)?);
     Some(format!(
         "The fewest bits are wrong at {key} = {}, {:.2e} of all, and the most at {}, {:.2e}.",
@@ -78,9 +79,9 @@ fn verdict(key: &str, answers: &[(String, Answer)]) -> Option<String> {
 }
 
 /// The table of the terminal, with the number of each text.
-fn sheet(key: &str, answers: &[(String, Answer)]) -> Sheet {
+fn sheet(key: &str, answers: &[(String, Evaluation)]) -> Sheet {
     let text = |value: &String| SheetCell::of_text(value.clone());
-    let cells = |(value, answer): &(String, Answer)| {
+    let cells = |(value, answer): &(String, Evaluation)| {
         let numbers = curve_numbers(answer);
         let numbers =
             numbers.into_iter().map(|(text, value)| SheetCell { text, value: Some(value), half: None });
@@ -91,7 +92,7 @@ fn sheet(key: &str, answers: &[(String, Answer)]) -> Sheet {
 }
 
 /// The charts of answers along a key.
-pub(crate) fn charts(key: &str, answers: &[(String, Answer)]) -> Vec<Chart> {
+pub(crate) fn charts(key: &str, answers: &[(String, Evaluation)]) -> Vec<Chart> {
     vec![states(key, answers), errors(key, answers)]
 }
 
@@ -102,7 +103,7 @@ fn density(mean: f64, deviation: f64, voltage: f64) -> f64 {
 }
 
 /// Threshold voltages, a panel for each value.
-fn states(key: &str, answers: &[(String, Answer)]) -> Chart {
+fn states(key: &str, answers: &[(String, Evaluation)]) -> Chart {
     let mut data = Vec::new();
     for (value, answer) in answers {
         for state in &answer.states {
@@ -134,7 +135,7 @@ fn states(key: &str, answers: &[(String, Answer)]) -> Chart {
 }
 
 /// Bit errors at the default and the best references.
-fn errors(key: &str, answers: &[(String, Answer)]) -> Chart {
+fn errors(key: &str, answers: &[(String, Evaluation)]) -> Chart {
     let mut data = Vec::new();
     for (value, answer) in answers {
         let rates =

@@ -1,12 +1,12 @@
 //! Bits rewritten in place: their states afterwards, and the moves.
 
 use serde::Serialize;
-use wordline_nand::cell::{Base, Bit, CellSet, TwoBits};
+use wordline_nand::cell::{Base, Bit, CellSet, TwoBitCoding};
 
 /// Positions of two bits in eight states after some rewrites, and the moves of the last one. Texts are as in
 /// the figures of ReSSD.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct RewriteAnswer {
+pub struct RewriteResult {
     /// The states: P2 to P5.
     pub states: String,
     /// Their codes, high bit and low bit, the lowest state first.
@@ -29,10 +29,10 @@ pub struct RewriteAnswer {
     pub most_rise: f64,
 }
 
-impl RewriteAnswer {
+impl RewriteResult {
     /// After `history`, in the cells of `set`.
     pub fn of(set: &CellSet, history: &[Bit]) -> Self {
-        let coding = TwoBits::of_history(history).expect("the history was checked");
+        let coding = TwoBitCoding::of_history(history).expect("the history was checked");
         let name = |state: usize| if state == 0 { "ER".to_owned() } else { format!("P{state}") };
         let codes = coding.codes().map(|code| format!("{code:02b}"));
         let mut answer = Self {
@@ -42,14 +42,14 @@ impl RewriteAnswer {
             ..Self::default()
         };
         if let Some((last, before)) = history.split_last() {
-            let old = TwoBits::of_history(before).expect("a part of a history is one");
-            answer.say_last(set, old, coding, *last);
+            let old = TwoBitCoding::of_history(before).expect("a part of a history is one");
+            answer.set_last_rewrite(set, old, coding, *last);
         }
         answer
     }
 
     /// Sets the moves of states in the rewrite of `bit`.
-    fn say_last(&mut self, set: &CellSet, old: TwoBits, new: TwoBits, bit: Bit) {
+    fn set_last_rewrite(&mut self, set: &CellSet, old: TwoBitCoding, new: TwoBitCoding, bit: Bit) {
         let mean = |state: usize| match &set.base {
             Base::Programmed(states) => states[state].mean,
             Base::Measured(ages) => ages.states[0][state].mean,

@@ -2,7 +2,7 @@
 
 use wordline_kernel::counted;
 
-use super::answer::Answer;
+use super::answer::Evaluation;
 
 /// Aligns rows of cells in columns: the first to the left, the others to the right.
 fn aligned(rows: &[Vec<String>]) -> String {
@@ -39,7 +39,7 @@ fn percent(share: f64) -> String {
 }
 
 /// A table of one answer: states, references, pages, programs and reads.
-pub fn table(answer: &Answer) -> String {
+pub fn table(answer: &Evaluation) -> String {
     let mut text = format!("{}, {}\n\n", answer.set, counted(answer.places, "place"));
     let mut states = vec![row(&["state", "mean", "deviation", "reference above", "best"])];
     for (n, state) in answer.states.iter().enumerate() {
@@ -59,7 +59,7 @@ pub fn table(answer: &Answer) -> String {
 }
 
 /// The results of programs, reads and layers, one a line.
-fn facts(answer: &Answer) -> Vec<Vec<String>> {
+fn facts(answer: &Evaluation) -> Vec<Vec<String>> {
     let mut rows = vec![vec!["errors between ER and P1".to_owned(), rate(answer.erased_to_p1.mean)]];
     let mut say = |name: &str, value: String| rows.push(vec![name.to_owned(), value]);
     say(
@@ -79,10 +79,10 @@ fn facts(answer: &Answer) -> Vec<Vec<String>> {
     }
     let (plain, aware) = (answer.retries, answer.aware_retries);
     if answer.program.loops > 0.0 || plain.share > 0.0 {
-        say("reads tried again", percent(plain.share));
+        say("retried reads", percent(plain.share));
         say("retries of those", format!("{:.1}", plain.mean));
         say("decoding of a read", format!("{:.1} us", plain.decoding_us));
-        say("the same, levels kept by layer", format!("{}, {:.1}", percent(aware.share), aware.mean));
+        say("the same, references kept by layer", format!("{}, {:.1}", percent(aware.share), aware.mean));
         say("not corrected", percent(plain.uncorrectable));
     }
     rows
@@ -90,11 +90,11 @@ fn facts(answer: &Answer) -> Vec<Vec<String>> {
 
 /// The heads of the columns of a curve, after the key.
 pub(super) const CURVE: [&str; 6] =
-    ["bit errors", "at best references", "ER to P1", "tried again", "retries", "program"];
+    ["bit errors", "at best references", "ER to P1", "retried", "retries", "program"];
 
 /// The texts below these heads, and their numbers.
-pub(super) fn curve_numbers(answer: &Answer) -> [(String, f64); 6] {
-    let Answer { retries, program, .. } = answer;
+pub(super) fn curve_numbers(answer: &Evaluation) -> [(String, f64); 6] {
+    let Evaluation { retries, program, .. } = answer;
     let rates = [answer.error_rate, answer.best_error_rate, answer.erased_to_p1.mean];
     let [errors, at_best, erased] = rates.map(|value| (rate(value), value));
     let again = (percent(retries.share), retries.share);
@@ -103,7 +103,7 @@ pub(super) fn curve_numbers(answer: &Answer) -> [(String, f64); 6] {
 }
 
 /// Answers along a key: a line for each of its values.
-pub fn curve(key: &str, answers: &[(String, Answer)]) -> String {
+pub fn curve(key: &str, answers: &[(String, Evaluation)]) -> String {
     let heads: Vec<&str> = std::iter::once(key).chain(CURVE).collect();
     let mut rows = vec![row(&heads)];
     for (value, answer) in answers {

@@ -40,9 +40,9 @@ fn numbers(value: &toml::Value, key: &str, all: &mut Vec<String>) {
     }
 }
 
-fn ask(text: &str) -> Result<Answer> {
+fn ask(text: &str) -> Result<Evaluation> {
     let question: Question = toml::from_str(text).expect("well formed");
-    Answer::of(&set("cubeftl-tlc")?, &question, 1)
+    Evaluation::of(&set("cubeftl-tlc")?, &question, 1)
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn an_error_in_a_file_names_its_line() {
 fn cells_that_are_programmed_again_have_codings_and_more_errors() {
     let ask = |text: &str| {
         let question: Question = toml::from_str(text).expect("well formed");
-        Answer::of(&set("ressd-b17a-a")?, &question, 1)
+        Evaluation::of(&set("ressd-b17a-a")?, &question, 1)
     };
     let of = |text: &str| ask(text).expect("answered");
     let (first, last) = (of("history = \"-\""), of("history = \"LH\""));

@@ -6,7 +6,7 @@
 //! others: its name, size, layers and spare bytes.
 
 use serde_json::{Value as Json, json};
-use wordline_designs::Chosen;
+use wordline_designs::SelectedDesigns;
 use wordline_kernel::Complaints;
 use wordline_nand::CellMode;
 use wordline_nand::cell::Ecc;
@@ -17,8 +17,8 @@ use wordline_ssd::front::config::Arbitration;
 use wordline_ssd::policy::frontier::FrontierKind;
 use wordline_ssd::scheduling::GcPriority;
 
+use super::replaced;
 use super::tree::{Node, Origin, TAG};
-use super::unasked;
 
 /// A condition under which some keys have an effect.
 pub struct Condition {
@@ -27,7 +27,7 @@ pub struct Condition {
     /// The keys that decide whether they have an effect.
     gates: &'static [&'static str],
     /// Whether the keys have an effect.
-    works: fn(&Config) -> bool,
+    is_effective: fn(&Config) -> bool,
     /// The condition, as messages state it.
     wants: &'static str,
     /// The reason why they have none otherwise.
@@ -39,42 +39,44 @@ pub const CONDITIONS: &[Condition] = &[
     Condition {
         keys: &["front.nvme.queues", "front.nvme.entries", "front.nvme.arbitration", "front.nvme.link"],
         gates: &["front.interface"],
-        works: |config| config.file.front.interface == Interface::Nvme,
+        is_effective: |config| config.file.front.interface == Interface::Nvme,
         wants: "front.interface = \"nvme\"",
         reason: "another interface has no submission queues and no such link",
     },
     Condition {
         keys: &["front.sata.generation", "front.sata.handshake"],
         gates: &["front.interface"],
-        works: |config| config.file.front.interface == Interface::Sata,
+        is_effective: |config| config.file.front.interface == Interface::Sata,
         wants: "front.interface = \"sata\"",
         reason: "another interface has no such link",
     },
     Condition {
         keys: &["front.nvme.arbitration"],
         gates: &["front.nvme.queues"],
-        works: |config| config.file.front.nvme.queues > 1 || config.file.front.interface != Interface::Nvme,
+        is_effective: |config| {
+            config.file.front.nvme.queues > 1 || config.file.front.interface != Interface::Nvme
+        },
         wants: "front.nvme.queues above 1",
-        reason: "nothing is chosen where there is one queue",
+        reason: "one queue needs no arbitration",
     },
     Condition {
         keys: &["front.nvme.arbitration.high"],
         gates: &["front.nvme.arbitration.priorities", "front.nvme.queues"],
-        works: |config| has_priority(config, 'H'),
+        is_effective: |config| has_priority(config, 'H'),
         wants: "an H among front.nvme.arbitration.priorities",
         reason: "no queue has this priority",
     },
     Condition {
         keys: &["front.nvme.arbitration.medium"],
         gates: &["front.nvme.arbitration.priorities", "front.nvme.queues"],
-        works: |config| has_priority(config, 'M'),
+        is_effective: |config| has_priority(config, 'M'),
         wants: "an M among front.nvme.arbitration.priorities",
         reason: "no queue has this priority",
     },
     Condition {
         keys: &["front.nvme.arbitration.low"],
         gates: &["front.nvme.arbitration.priorities", "front.nvme.queues"],
-        works: |config| has_priority(config, 'L'),
+        is_effective: |config| has_priority(config, 'L'),
         wants: "an L among front.nvme.arbitration.priorities",
         reason: "no queue has this priority",
     },
@@ -88,183 +90,185 @@ pub const CONDITIONS: &[Condition] = &[
             "buffer.coalesce",
         ],
         gates: &["buffer.mode"],
-        works: |config| config.file.buffer.mode == BufferMode::WriteBack,
+        is_effective: |config| config.file.buffer.mode == BufferMode::WriteBack,
         wants: "buffer.mode = \"write-back\"",
-        reason: "no page stays in the buffer",
+        reason: "no page is kept in the buffer",
     },
     Condition {
         keys: &["buffer.coalesce"],
         gates: &["pools", "ftl.mapping.unit", "layout.planes_per_row", "part"],
-        works: |config| config.pools.count() == 1 && config.locations().per_program > 1,
+        is_effective: |config| config.pools.count() == 1 && config.locations().per_program > 1,
         wants: "one pool, with program units of several mapping units",
-        reason: "what is of one unit leaves the buffer together as it is",
+        reason: "the pages of one mapping unit are destaged together in any case",
     },
     Condition {
         keys: &["buffer.read_cache"],
         gates: &["ftl.mapping.unit", "part"],
-        works: |config| config.cache_pages > 0,
-        wants: "as much as a mapping unit takes at the least (ftl.mapping.unit; a page where it is left out)",
-        reason: "the cache holds whole ones",
+        is_effective: |config| config.cache_pages > 0,
+        wants: "at least one mapping unit (ftl.mapping.unit; a page where it is left out)",
+        reason: "the cache holds whole mapping units",
     },
     Condition {
         keys: &["buffer.read_eviction"],
         gates: &["buffer.read_cache"],
-        works: |config| config.cache_pages > 0,
+        is_effective: |config| config.cache_pages > 0,
         wants: "buffer.read_cache",
-        reason: "nothing leaves a cache that is not there",
+        reason: "there is no cache to evict from",
     },
     Condition {
         keys: &["ftl.mapping.protected"],
         gates: &["ftl.mapping.cache"],
-        works: |config| config.map_cache().is_some_and(|cache| cache.protected > 0),
-        wants: "ftl.mapping.cache, and an entry of it to be kept",
-        reason: "no entry leaves a map that is in memory as a whole",
+        is_effective: |config| config.map_cache().is_some_and(|cache| cache.protected > 0),
+        wants: "ftl.mapping.cache, and at least one protected entry",
+        reason: "a map that is in memory as a whole evicts no entry",
     },
     Condition {
         keys: &["ftl.failure"],
         gates: &["faults", "part", "pools"],
-        works: |config| !fails_nowhere(config),
+        is_effective: |config| !has_no_failures(config),
         wants: "a rule of faults about programs, erases or reads, or a part with cells",
-        reason: "nothing fails in a block",
+        reason: "no program, erase or read fails",
     },
     Condition {
         keys: &["ftl.failure.reads"],
         gates: &["faults", "part", "pools"],
-        works: |config| reads_fail(config) || fails_nowhere(config),
+        is_effective: |config| has_read_failures(config) || has_no_failures(config),
         wants: "a rule of faults about reads",
         reason: "none fails",
     },
     Condition {
         keys: &["ftl.read_retry.levels"],
         gates: &["faults"],
-        works: |config| any_fault(config, |rule| rule.fails == Fails::Read),
+        is_effective: |config| any_fault(config, |rule| rule.fails == Fails::Read),
         wants: "a rule of faults about reads",
-        reason: "every page is read at the first try, or with the levels that its cells have",
+        reason: "no read is retried, or its cells decide the retries",
     },
     Condition {
         keys: &["ftl.read_retry.time"],
         gates: &["faults", "part", "pools"],
-        works: reads_fail,
+        is_effective: has_read_failures,
         wants: "a rule of faults about reads, or a part with cells",
-        reason: "every page is read at the first try",
+        reason: "no read is retried",
     },
     Condition {
         keys: &["ftl.tuner"],
         gates: &["faults", "part", "pools"],
-        works: |config| any_fault(config, |rule| rule.level.is_some()) || cells_judge_reads(config),
+        is_effective: |config| any_fault(config, |rule| rule.level.is_some()) || has_cell_model(config),
         wants: "a rule of faults with a level, or a part with cells",
-        reason: "all read levels read every page alike",
+        reason: "all read references give the same result",
     },
     Condition {
         keys: &["ftl.read_retry.decoder"],
         gates: &["part", "pools"],
-        works: |config| config.pools.iter().any(|pool| pool.part.ecc().is_some_and(Ecc::takes_time)),
+        is_effective: |config| {
+            config.pools.iter().any(|pool| pool.part.ecc().is_some_and(Ecc::has_decode_time))
+        },
         wants: "a part with cells that take time to decode",
-        reason: "nothing takes time to decode",
+        reason: "decoding takes no time",
     },
     Condition {
         keys: &["ftl.scheduling.reads_in_a_row"],
         gates: &["ftl.scheduling.read_priority"],
-        works: |config| config.file.ftl.scheduling.read_priority,
+        is_effective: |config| config.file.ftl.scheduling.read_priority,
         wants: "ftl.scheduling.read_priority = true",
-        reason: "no read goes before what came first",
+        reason: "no read has priority",
     },
     Condition {
         keys: &["ftl.scheduling.age_limit"],
         gates: &["ftl.scheduling.read_priority", "ftl.scheduling.gc_priority"],
-        works: |config| {
+        is_effective: |config| {
             let scheduling = &config.file.ftl.scheduling;
             scheduling.read_priority || scheduling.gc_priority != GcPriority::Equal
         },
         wants: "ftl.scheduling.read_priority = true, or a ftl.scheduling.gc_priority that is not \"equal\"",
-        reason: "what came first goes first",
+        reason: "commands are served in order of arrival",
     },
     Condition {
         keys: &["ftl.scheduling.max_suspends"],
         gates: &["ftl.scheduling.suspend_programs", "ftl.scheduling.suspend_erases"],
-        works: suspends,
+        is_effective: can_suspend,
         wants: "ftl.scheduling.suspend_programs or suspend_erases",
         reason: "nothing is suspended",
     },
     Condition {
         keys: &["ftl.recovery.lower_pages"],
         gates: &["part", "pools"],
-        works: |config| {
+        is_effective: |config| {
             let mut parts = config.pools.iter().map(|pool| &pool.part.geometry);
             parts.any(|geometry| geometry.bits_per_cell > 1 && !geometry.one_shot) || config.file.again() > 0
         },
-        wants: "a part of several bits a cell of which each page is programmed by itself, or a design that programs word lines again",
-        reason: "no program touches another page",
+        wants: "a part of several bits a cell of which each page is programmed by itself, or a design that reprograms word lines",
+        reason: "no program disturbs another page",
     },
     Condition {
         keys: &["ftl.recovery.discards"],
         gates: &["buffer.power_loss_protection"],
-        works: |config| {
+        is_effective: |config| {
             config.file.buffer.power_loss_protection == Protection::None || config.file.has_modes()
         },
         wants: "buffer.power_loss_protection = \"none\"",
-        reason: "what keeps the buffer keeps them as well",
+        reason: "power-loss protection of the buffer keeps them as well",
     },
     Condition {
         keys: &["ftl.slc_cache"],
         gates: &["ftl.router", "designs", "design"],
-        works: |config| config.file.ftl.slc_cache.is_none() || config.file.uses_slc_cache(),
+        is_effective: |config| config.file.ftl.slc_cache.is_none() || config.file.uses_slc_cache(),
         wants: "ftl.router.policy = \"slc-cache\", or a design with a stream in SLC mode",
         reason: "no other router sends pages there",
     },
     Condition {
         keys: &["ftl.two_bit"],
         gates: &["designs", "design"],
-        works: |config| config.file.ftl.two_bit.is_none() || config.file.writes_in(0, CellMode::TwoBit),
-        wants: "a design with a stream in the two-bit mode",
+        is_effective: |config| config.file.ftl.two_bit.is_none() || config.file.writes_in(0, CellMode::Mlc),
+        wants: "a design with a stream in MLC mode",
         reason: "nothing else sends pages there",
     },
     Condition {
         keys: &["part.timing.reprogram", "part.timing.two_bit"],
         gates: &["ftl.two_bit"],
-        works: |config| config.file.ftl.two_bit.is_some(),
+        is_effective: |config| config.file.ftl.two_bit.is_some(),
         wants: "ftl.two_bit",
-        reason: "no block is used in the two-bit mode",
+        reason: "no block is used in MLC mode",
     },
     Condition {
         keys: &["part.timing.slc"],
         gates: &["ftl.slc_cache", "ftl.router"],
-        works: |config| config.file.ftl.slc_cache.is_some(),
+        is_effective: |config| config.file.ftl.slc_cache.is_some(),
         wants: "ftl.slc_cache",
         reason: "no block is used in SLC mode",
     },
     Condition {
         keys: &["part.timing.suspend"],
         gates: &["ftl.scheduling.suspend_programs", "ftl.scheduling.suspend_erases"],
-        works: suspends,
+        is_effective: can_suspend,
         wants: "ftl.scheduling.suspend_programs or suspend_erases",
         reason: "nothing is suspended",
     },
     Condition {
         keys: &["part.timing.plane_busy"],
         gates: &["layout.planes_per_row", "pools"],
-        works: |config| config.pools.iter().any(|pool| pool.geometry.planes_per_row > 1),
+        is_effective: |config| config.pools.iter().any(|pool| pool.geometry.planes_per_row > 1),
         wants: "layout.planes_per_row above 1",
-        reason: "no command is of several planes",
+        reason: "no command is a multi-plane command",
     },
     Condition {
-        keys: OF_SCRIPTS,
+        keys: SCRIPT_KEYS,
         gates: &[],
-        works: |_| false,
+        is_effective: |_| false,
         wants: "a script of pins or of transactions",
-        reason: "no controller gives the commands that it is of",
+        reason: "no controller issues the commands that it applies to",
     },
     Condition {
         keys: &["ftl.placement.order", "ftl.balancer", "ftl.gc.scope"],
         gates: &["layout", "part"],
-        works: |config| config.pools.rows() > 1,
-        wants: "several rows of planes",
-        reason: "everything is in the only one",
+        is_effective: |config| config.pools.rows() > 1,
+        wants: "several plane groups",
+        reason: "there is only one",
     },
 ];
 
 /// Keys of parts that only scripts of pins and transactions use.
-const OF_SCRIPTS: &[&str] = &[
+const SCRIPT_KEYS: &[&str] = &[
     "part.bus.t_cals",
     "part.bus.t_feat",
     "part.bus.t_itc",
@@ -280,7 +284,7 @@ const OF_SCRIPTS: &[&str] = &[
     "part.timing.reset",
 ];
 
-fn suspends(config: &Config) -> bool {
+fn can_suspend(config: &Config) -> bool {
     let scheduling = &config.file.ftl.scheduling;
     scheduling.suspend_programs || scheduling.suspend_erases
 }
@@ -290,17 +294,18 @@ fn any_fault(config: &Config, is: impl Fn(&FaultFile) -> bool) -> bool {
 }
 
 /// Whether the failure policy as a whole has nothing to do.
-fn fails_nowhere(config: &Config) -> bool {
-    !any_fault(config, |rule| matches!(rule.fails, Fails::Program | Fails::Erase)) && !reads_fail(config)
+fn has_no_failures(config: &Config) -> bool {
+    !any_fault(config, |rule| matches!(rule.fails, Fails::Program | Fails::Erase))
+        && !has_read_failures(config)
 }
 
 /// Whether a read of some page may fail at first.
-fn reads_fail(config: &Config) -> bool {
-    any_fault(config, |rule| rule.fails == Fails::Read) || cells_judge_reads(config)
+fn has_read_failures(config: &Config) -> bool {
+    any_fault(config, |rule| rule.fails == Fails::Read) || has_cell_model(config)
 }
 
 /// Whether the cells of some part decide which reads fail.
-fn cells_judge_reads(config: &Config) -> bool {
+fn has_cell_model(config: &Config) -> bool {
     config.pools.iter().any(|pool| pool.part.read_levels().is_some())
 }
 
@@ -325,7 +330,7 @@ fn defaults(pools: usize) -> Json {
 }
 
 /// A key without effect on a device.
-pub(super) struct Idle {
+pub(super) struct IneffectiveKey {
     /// The key, with all below it.
     pub key: String,
     /// The keys that decide whether it has one.
@@ -333,10 +338,10 @@ pub(super) struct Idle {
     /// The condition, as the message states it.
     pub wanted: String,
     /// Whether its default is refused as well, where it is set above the keys that decide, or by an argument.
-    pub even_usual: bool,
+    pub even_default: bool,
 }
 
-impl Idle {
+impl IneffectiveKey {
     /// The keys of a condition that does not hold.
     fn of(condition: &Condition) -> impl Iterator<Item = Self> + '_ {
         let Condition { keys, gates, wants, reason, .. } = condition;
@@ -344,15 +349,15 @@ impl Idle {
             key: (*key).to_owned(),
             gates,
             wanted: format!("{wants}, or the key left out: {reason}"),
-            even_usual: false,
+            even_default: false,
         })
     }
 
     /// Whether the key counts as set at `origin`. A file may hold all keys of a device, with their defaults.
     fn is_set(&self, tree: &Node, origin: &Origin, is_usual: bool) -> bool {
         let mut gates = self.gates.iter().filter_map(|key| origin_of(tree, key));
-        let mut on_top = || matches!(origin, Origin::Set(_)) || gates.all(|gate| origin.may_overrule(gate));
-        !is_usual || self.even_usual && on_top()
+        let mut on_top = || matches!(origin, Origin::Set(_)) || gates.all(|gate| origin.can_override(gate));
+        !is_usual || self.even_default && on_top()
     }
 }
 
@@ -361,13 +366,18 @@ impl Idle {
 /// # Errors
 /// The keys that were set and have no effect, unless a higher layer took their effect away: one complaint
 /// each.
-pub fn idle_keys(tree: &Node, config: &Config, designs: &Chosen) -> Result<Vec<String>, Complaints> {
+pub fn ineffective_keys(
+    tree: &Node,
+    config: &Config,
+    designs: &SelectedDesigns,
+) -> Result<Vec<String>, Complaints> {
     let mut wrong = Complaints::default();
     let mut idle = Vec::new();
     let usual = defaults(config.file.pools.len());
     let is = serde_json::to_value(&config.file).expect("a device file is JSON");
-    let conditions = CONDITIONS.iter().filter(|condition| !(condition.works)(config)).flat_map(Idle::of);
-    for one in conditions.chain(unasked::keys(config, designs)) {
+    let conditions =
+        CONDITIONS.iter().filter(|condition| !(condition.is_effective)(config)).flat_map(IneffectiveKey::of);
+    for one in conditions.chain(replaced::keys(config, designs)) {
         let is_usual = is.pointer(&pointer(&one.key)) == usual.pointer(&pointer(&one.key));
         let Some(origin) = origin_of(tree, &one.key)
             .filter(|of| one.is_set(tree, of, is_usual) && !is_of_chip(tree, &one.key, of))
@@ -375,14 +385,14 @@ pub fn idle_keys(tree: &Node, config: &Config, designs: &Chosen) -> Result<Vec<S
             continue;
         };
         let mut gates = one.gates.iter().filter_map(|key| origin_of(tree, key));
-        if !gates.any(|gate| gate.may_overrule(origin)) {
+        if !gates.any(|gate| gate.can_override(origin)) {
             complain(tree, &one, (&is, &usual), &mut wrong);
         } else if !one.key.starts_with("part.") {
             // A part may lack a key that nothing uses.
             idle.push(one.key);
         }
     }
-    wrong.or_ok(idle)
+    wrong.into_result(idle)
 }
 
 /// The JSON pointer of a key.
@@ -397,18 +407,18 @@ fn is_of_chip(tree: &Node, key: &str, origin: &Origin) -> bool {
 }
 
 /// Complains about the value below the key that differs from the default.
-fn complain(tree: &Node, idle: &Idle, values: (&Json, &Json), wrong: &mut Complaints) {
-    let mut leaf = unusual(&idle.key, tree, values);
+fn complain(tree: &Node, idle: &IneffectiveKey, values: (&Json, &Json), wrong: &mut Complaints) {
+    let mut leaf = non_default(&idle.key, tree, values);
     let named = format!("{leaf}.{TAG}");
     if tree.at(&named).is_some() {
         leaf = named;
     }
     let Some(node) = tree.at(&leaf) else { return };
-    wrong.add(node.origin.label(&in_brackets(&leaf)), &node.value, &idle.wanted);
+    wrong.add(node.origin.label(&with_indices(&leaf)), &node.value, &idle.wanted);
 }
 
 /// A key with list indices as complaints show them: `pools[0].frontier`.
-fn in_brackets(key: &str) -> String {
+fn with_indices(key: &str) -> String {
     let spelled = key.split('.').map(|part| match part.parse::<usize>() {
         Ok(number) => format!("[{number}]"),
         Err(_) => format!(".{part}"),
@@ -417,13 +427,13 @@ fn in_brackets(key: &str) -> String {
 }
 
 /// The written value below `key`, or `key` itself, that differs from its default, in the highest layer.
-fn unusual(key: &str, tree: &Node, (is, usual): (&Json, &Json)) -> String {
+fn non_default(key: &str, tree: &Node, (is, usual): (&Json, &Json)) -> String {
     let members = tree.at(key).and_then(Node::members);
     let below =
         members.into_iter().flat_map(|members| members.keys().map(|member| format!("{key}.{member}")));
     let differs = |key: &String| is.pointer(&pointer(key)) != usual.pointer(&pointer(key));
     let highest = below.filter(differs).max_by_key(|key| origin_of(tree, key).map(Origin::rank));
-    highest.map_or_else(|| key.to_owned(), |key| unusual(&key, tree, (is, usual)))
+    highest.map_or_else(|| key.to_owned(), |key| non_default(&key, tree, (is, usual)))
 }
 
 /// The origin of a key, or of anything below it, in the highest layer; none if nothing is set.

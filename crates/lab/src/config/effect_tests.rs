@@ -6,10 +6,10 @@ use std::path::Path;
 use rayon::prelude::*;
 use serde_json::{Value as Json, json};
 
-use super::answering::Answering;
+use super::decision_stub::DecisionStub;
 use super::effect::CONDITIONS;
 use super::*;
-use crate::{CutAfter, RunOptions, Unobserved, Workload, run};
+use crate::{PowerCutPoint, RunOptions, Unobserved, Workload, run};
 
 /// `effect_tests.toml`; its head describes the tables.
 #[derive(Deserialize)]
@@ -31,7 +31,7 @@ const POOLS: &str = "ftl.over_provisioning=0.4;pools=[{ part = { base = 'centaur
 
 /// The built-in types, and a test design whose decisions are settings.
 fn registry() -> Registry {
-    Registry::default().with_design::<Answering>()
+    Registry::default().with_design::<DecisionStub>()
 }
 
 /// The device with these settings on preset `tiny`, unless they have no effect and `refuses` is set.
@@ -47,7 +47,7 @@ fn device(settings: &str, refuses: bool) -> Result<Device> {
     }
     let entry = registry.take_from(&mut layered.tree)?;
     schema::complaints(&schema::device(registry.designs()), &layered.tree)
-        .or_ok(())
+        .into_result(())
         .map_err(Error::Config)?;
     let configured = entry.resolve_idle(&layered.tree, registry.designs())?;
     Device::of_preset(layered, configured)
@@ -64,7 +64,8 @@ fn result(settings: &str) -> std::result::Result<Json, String> {
         ..Workload::named(file.to_str().expect("a path of text"))
     };
     let options = RunOptions {
-        power_cut: marked('!').map(|count| CutAfter::Requests(count.parse().expect("a number of requests"))),
+        power_cut: marked('!')
+            .map(|count| PowerCutPoint::Requests(count.parse().expect("a number of requests"))),
         warm_up: Some(crate::WarmUp::None),
         ..RunOptions::default()
     };

@@ -1,12 +1,12 @@
 //! Values derived from a configuration: its design, counts, capacity, memory, unloaded latency and peak
 //! throughput.
 
-use wordline_designs::Chosen;
+use wordline_designs::SelectedDesigns;
 use wordline_kernel::{Bytes, Duration};
-use wordline_nand::chain::{self, Hold};
+use wordline_nand::chain::{self, BusPhase};
 use wordline_nand::{Geometry, Part, Pool};
 use wordline_ssd::Config;
-use wordline_ssd::front::{Link, Way};
+use wordline_ssd::front::{Direction, Link};
 use wordline_ssd::pools::ChannelsFile;
 
 use crate::report::Quantity;
@@ -15,7 +15,7 @@ use crate::report::Quantity;
 pub type Section = (String, Vec<(String, String)>);
 
 /// The values derived from the configuration of an SSD.
-pub(crate) fn sections(config: &Config, designs: &Chosen) -> Vec<Section> {
+pub(crate) fn sections(config: &Config, designs: &SelectedDesigns) -> Vec<Section> {
     let of_pools = |rows: fn(&Config, usize) -> Rows, title: &str| {
         let title = |n: usize| match config.pools.count() {
             1 => title.to_owned(),
@@ -50,7 +50,7 @@ pub(crate) fn geometry_in_words(geometry: &Geometry) -> String {
         "{}, {}, {} of {} blocks of {} pages of {}",
         count(geometry.channels, "channel"),
         count(geometry.dies(), "die"),
-        count(geometry.dies() * geometry.rows_per_die * geometry.planes_per_row, "plane"),
+        count(geometry.dies() * geometry.groups_per_die * geometry.planes_per_row, "plane"),
         Quantity::Count(geometry.blocks_per_plane.into()),
         Quantity::Count(geometry.pages_per_block.into()),
         human(geometry.page_size),
@@ -104,7 +104,7 @@ fn numbers(config: &Config, n: usize) -> Rows {
 fn channels_and_dies(g: &Geometry) -> String {
     let short = match g.short_channels {
         0 => String::new(),
-        some => format!(", less {} on {some} of them", g.dies_less),
+        some => format!(", less {} on {some} of them", g.missing_dies),
     };
     format!("{} x {}{short} = {} dies", g.channels, g.dies_per_channel, g.dies())
 }
@@ -118,7 +118,7 @@ fn capacity(config: &Config) -> Rows {
     let spare = (all.0 - seen.0) as f64;
     let of = match config.file.ftl.reserved_blocks {
         0 => "ftl.over_provisioning".to_owned(),
-        some => format!("ftl.over_provisioning, and {some} reserved blocks in a row of planes"),
+        some => format!("ftl.over_provisioning, and {some} reserved blocks in a plane group"),
     };
     vec![
         row("physical", human(all)),
@@ -138,7 +138,7 @@ fn collection(config: &Config, n: usize) -> Rows {
     let stop = own.and_then(|pool| pool.stop_at_free_blocks).unwrap_or(gc.stop_at_free_blocks).max(start);
     let bytes = |blocks: u32| {
         let all = block_set(geometry) * u64::from(blocks) * u64::from(geometry.rows());
-        format!("{blocks} free blocks in a row of planes, {} in all", human(all))
+        format!("{blocks} free blocks in a plane group, {} in all", human(all))
     };
     vec![row("starts below", bytes(start)), row("stops at", bytes(stop))]
 }
@@ -148,7 +148,7 @@ fn map(config: &Config) -> Rows {
     let mapping = &config.file.ftl.mapping;
     let what = match (mapping.cache, config.map_cache()) {
         (Some(cache), Some(size)) => format!(
-            "{} for {} of {} entries, and the places of {} translation pages",
+            "{} for {} of {} entries, and the addresses of {} translation pages",
             human(cache),
             count(size.entries),
             count(config.logical_pages),
@@ -163,11 +163,11 @@ fn map(config: &Config) -> Rows {
     };
     let unit = config.unit;
     let together = (config.pools.count() > 1).then(|| {
-        let size = human(unit * u64::from(config.pages_of_a_sub_request()));
+        let size = human(unit * u64::from(config.pages_per_sub_request()));
         let how = if mapping.whole_units { ", which pool 1 holds whole" } else { "" };
-        row("leaves the buffer together", format!("what was written of {size}{how}"))
+        row("destaged together", format!("what was written of {size}{how}"))
     });
-    let mut rows = vec![row("mapped as one", human(unit))];
+    let mut rows = vec![row("mapping unit", human(unit))];
     rows.extend(together);
     rows.push(row("in DRAM", format!("{} ({what})", human(config.map_memory()))));
     rows.push(row("in flash", human(unit * u64::from(config.translation_pages()))));
@@ -189,7 +189,7 @@ fn memory(config: &Config) -> Rows {
             "map and shadow, 8 B a logical page",
             format!("{} of {} pages", human(map), count(config.mapped_pages())),
         ),
-        row("stamps, 8 B a place for one", human(stamps)),
+        row("data tags, 8 B a mapping unit", human(stamps)),
         row("blocks, 32 B each", human(blocks)),
         row("cache of the map, 56 B an entry", human(cache)),
         row("together", human(map + stamps + blocks + cache)),
@@ -212,14 +212,14 @@ fn array_times(part: &Part) -> (Duration, Duration) {
 fn latency(config: &Config, n: usize) -> Rows {
     let Pool { part, geometry: g, .. } = config.pools.get(n);
     let size = Bytes::kib(4).min(g.page_size);
-    let bus = Hold::Read.total(part, 1) + chain::data_out_of(part, size);
+    let bus = BusPhase::Read.total(part, 1) + chain::data_out_of(part, size);
     let sense = part.read_times().iter();
     let front = &config.file.front;
-    let link = Link::of(front).map_or(Duration::ZERO, |link| link.unloaded(Way::ToHost, size.0));
+    let link = Link::of(front).map_or(Duration::ZERO, |link| link.unloaded(Direction::ToHost, size.0));
     let reads: Vec<String> = sense.map(|time| micros(link + front.command_time + bus + *time)).collect();
-    let load = Hold::Program.total(part, g.planes_per_row);
+    let load = BusPhase::Program.total(part, g.planes_per_row);
     let programs: Vec<String> = part.program_times().iter().map(|time| micros(load + *time)).collect();
-    let erase = Hold::Erase.total(part, g.planes_per_row) + part.timing.erase;
+    let erase = BusPhase::Erase.total(part, g.planes_per_row) + part.timing.erase;
     vec![
         row(
             "read of 4 KiB, by page type",
@@ -235,11 +235,11 @@ fn peak(config: &Config, n: usize) -> Rows {
     let (t_read, t_program) = array_times(part);
     let sensed = g.page_size * u64::from(g.planes_per_row);
     let unit = g.page_size * u64::from(g.pages_per_program);
-    let read = Hold::Read.total(part, g.planes_per_row) + Hold::DataOut.total(part, g.planes_per_row);
-    let write = Hold::Program.total(part, g.planes_per_row);
+    let read = BusPhase::Read.total(part, g.planes_per_row) + BusPhase::DataOut.total(part, g.planes_per_row);
+    let write = BusPhase::Program.total(part, g.planes_per_row);
     let (channels, rows) = (u64::from(g.channels), u64::from(g.rows()));
     let pair = |bus: f64, array: f64| {
-        let least = if bus < array { "the buses bind" } else { "the arrays bind" };
+        let least = if bus < array { "the buses limit" } else { "the arrays limit" };
         format!(
             "buses {}, arrays {}: {least}",
             Quantity::Throughput(bus * 1e6),
@@ -249,16 +249,13 @@ fn peak(config: &Config, n: usize) -> Rows {
     let mut rows = vec![
         row("read", pair(rate(sensed, read, channels), rate(sensed, t_read, rows))),
         row("program", pair(rate(unit, write, channels), rate(unit, t_program, rows))),
-        row(
-            "",
-            "buses: channels x size / time on the bus; arrays: rows of planes x size / tR or tPROG (mean)",
-        ),
+        row("", "buses: channels x size / bus time; arrays: plane groups x size / tR or tPROG (mean)"),
     ];
     if let Some(link) = Link::of(&config.file.front) {
         let rate = |way| Quantity::Throughput(link.peak(way));
         rows.push(row(
             "link",
-            format!("to the device {}, to the host {}", rate(Way::ToDevice), rate(Way::ToHost)),
+            format!("to the device {}, to the host {}", rate(Direction::ToDevice), rate(Direction::ToHost)),
         ));
     }
     rows

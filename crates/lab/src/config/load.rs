@@ -77,7 +77,7 @@ fn wanted(kind: &str, name: &str, all: &[embedded::Embedded]) -> String {
 fn wanted_preset(registry: &Registry, name: &str, all: &[Embedded]) -> String {
     let wanted = wanted("preset", name, all);
     match registry.designs().find(name) {
-        Some(_) => format!("{wanted} ({})", schema::place_of_design(name)),
+        Some(_) => format!("{wanted} ({})", schema::design_hint(name)),
         None => wanted,
     }
 }
@@ -106,7 +106,7 @@ pub fn part(name: &str) -> Result<Node> {
     match find("part", name, PARTS, Path::new(""))? {
         Some(document) => {
             let mut part = tree::parse(&document.label, &document.text).map_err(Error::Config)?;
-            name_set(&mut part, "", &document.folder)?;
+            resolve_set(&mut part, "", &document.folder)?;
             Ok(part)
         }
         None => refuse(format!("--part {name}"), "no such name", wanted("part", name, PARTS)),
@@ -218,12 +218,12 @@ fn overlay(registry: &Registry, tree: &mut Node, mut over: Node, folder: &Path) 
         *tree = Node::table(over.origin.clone());
     }
     let named = if over.at(DEVICE).is_some() { &over } else { &*tree };
-    let ssds = registry.named_in(named).map_or(&[][..], |entry| entry.ssds());
+    let ssds = registry.find_in(named).map_or(&[][..], |entry| entry.ssds());
     for key in ssds {
         let inner = over.members_mut().and_then(|members| members.remove(*key));
         inner.map_or(Ok(()), |inner| overlay_at(registry, tree, key, inner, folder))?;
     }
-    name_parts(tree, &mut over, "", folder)?;
+    resolve_parts(tree, &mut over, "", folder)?;
     tree.overlay(over);
     Ok(())
 }
@@ -245,7 +245,7 @@ fn overlay_at(registry: &Registry, tree: &mut Node, key: &str, mut over: Node, f
     }
     let below = members.entry(key.to_owned()).or_insert_with(|| Node::table(over.origin.clone()));
     if below.members().is_some() && over.members().is_some() {
-        name_parts(below, &mut over, key, folder)?;
+        resolve_parts(below, &mut over, key, folder)?;
     }
     below.overlay(over);
     Ok(())
@@ -253,38 +253,38 @@ fn overlay_at(registry: &Registry, tree: &mut Node, key: &str, mut over: Node, f
 
 /// Replaces the parts that `over` names by their tables, for the SSD `tree` at key `at` of its document.
 /// Designs with other names replace the lower ones, together with their settings.
-fn name_parts(tree: &mut Node, over: &mut Node, at: &str, folder: &Path) -> Result<()> {
+fn resolve_parts(tree: &mut Node, over: &mut Node, at: &str, folder: &Path) -> Result<()> {
     let members = over.members_mut().expect("a document is a table");
     let below = tree.members_mut().expect("a document is a table");
     if let Some(part) = members.get_mut("part") {
-        match (name_part(part, &join(at, "part"), folder)?, below.get_mut("part")) {
-            (Named::Part, _) => drop(below.remove("part")),
-            (Named::Set, Some(part)) => forget_set(part),
+        match (resolve_part(part, &join(at, "part"), folder)?, below.get_mut("part")) {
+            (ResolvedName::Part, _) => drop(below.remove("part")),
+            (ResolvedName::Set, Some(part)) => remove_set(part),
             _ => {}
         }
     }
     if let Some(Node { value: Value::Array(pools), .. }) = members.get_mut("pools") {
         for (n, pool) in pools.iter_mut().enumerate() {
             if let Some(part) = pool.members_mut().and_then(|members| members.get_mut("part")) {
-                name_part(part, &join(at, &format!("pools[{n}].part")), folder)?;
+                resolve_part(part, &join(at, &format!("pools[{n}].part")), folder)?;
             }
         }
     }
-    name_designs(below, members);
+    replace_designs(below, members);
     Ok(())
 }
 
 /// Replaces the designs `below` by those that `over` names: designs that are no longer named go with their
 /// settings.
-fn name_designs(below: &mut Table, over: &Table) {
-    if let Some(name) = design_alone(over) {
-        if below.contains_key(DESIGNS) || design_alone(below).is_some_and(|other| other != name) {
+fn replace_designs(below: &mut Table, over: &Table) {
+    if let Some(name) = single_design(over) {
+        if below.contains_key(DESIGNS) || single_design(below).is_some_and(|other| other != name) {
             [DESIGN, DESIGNS, DECIDES].iter().for_each(|key| drop(below.remove(*key)));
         }
         return;
     }
     let Some(names) = designs_of(over) else { return };
-    if let Some(name) = design_alone(below)
+    if let Some(name) = single_design(below)
         && let Some(mut settings) = below.remove(DESIGN)
     {
         settings.remove("name");
@@ -308,7 +308,7 @@ fn name_designs(below: &mut Table, over: &Table) {
 }
 
 /// The single design that its table of settings names.
-fn design_alone(keys: &Table) -> Option<String> {
+fn single_design(keys: &Table) -> Option<String> {
     let Value::Text(name) = &keys.get(DESIGN)?.members()?.get("name")?.value else { return None };
     Some(name.clone())
 }
@@ -322,7 +322,7 @@ fn designs_of(keys: &Table) -> Option<Vec<String>> {
 
 /// What a table named, and was replaced by.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Named {
+enum ResolvedName {
     Nothing,
     /// Only the parameter set of the cells.
     Set,
@@ -331,28 +331,28 @@ enum Named {
 
 /// Replaces the name in `part`, or in its key `base`, by the part with that name, keeps the keys of the table
 /// on top, and does the same with the parameter set of its cells. Complaints call it `key`.
-fn name_part(part: &mut Node, key: &str, folder: &Path) -> Result<Named> {
-    let named_set = name_set(part, key, folder)?;
+fn resolve_part(part: &mut Node, key: &str, folder: &Path) -> Result<ResolvedName> {
+    let named_set = resolve_set(part, key, folder)?;
     let Some(document) = document_of(part, key, ("part", PARTS), folder)? else {
-        return Ok(if named_set { Named::Set } else { Named::Nothing });
+        return Ok(if named_set { ResolvedName::Set } else { ResolvedName::Nothing });
     };
     let mut whole = tree::parse(&document.label, &document.text).map_err(Error::Config)?;
-    name_set(&mut whole, key, &document.folder)?;
+    resolve_set(&mut whole, key, &document.folder)?;
     if named_set {
-        forget_set(&mut whole);
+        remove_set(&mut whole);
     }
-    put_below(part, whole);
-    Ok(Named::Part)
+    replace_below(part, whole);
+    Ok(ResolvedName::Part)
 }
 
 /// Replaces the name `cells.set` of a part by the parameter set; false if it names none.
-fn name_set(part: &mut Node, key: &str, folder: &Path) -> Result<bool> {
+fn resolve_set(part: &mut Node, key: &str, folder: &Path) -> Result<bool> {
     let Some(set) = set_of(part).and_then(|cells| cells.get_mut(SET)) else { return Ok(false) };
     let key = join(key, "cells.set");
     let Some(document) = document_of(set, &key, ("parameter set", CELLS), folder)? else { return Ok(false) };
     // A complaint about the whole set belongs to the key that names it.
     let named_at = set.origin.clone();
-    put_below(set, tree::parse(&document.label, &document.text).map_err(Error::Config)?);
+    replace_below(set, tree::parse(&document.label, &document.text).map_err(Error::Config)?);
     set.origin = named_at;
     Ok(true)
 }
@@ -366,12 +366,12 @@ fn set_of(part: &mut Node) -> Option<&mut Table> {
 }
 
 /// Removes the parameter set of a part, before another one replaces it.
-fn forget_set(part: &mut Node) {
+fn remove_set(part: &mut Node) {
     set_of(part).map(|cells| cells.remove(SET));
 }
 
 /// Puts `whole` in place of a node, and merges the node's own keys on top.
-fn put_below(node: &mut Node, whole: Node) {
+fn replace_below(node: &mut Node, whole: Node) {
     let over = std::mem::replace(node, whole);
     if over.members().is_some() {
         node.overlay(over);
@@ -435,7 +435,7 @@ pub fn arguments(registry: &Registry, layered: &mut Layered, set: &[String]) -> 
             );
             continue;
         }
-        let leaf = named_part(registry, key, tree::parse_argument(key, value.trim()));
+        let leaf = part_table(registry, key, tree::parse_argument(key, value.trim()));
         let nested = key.rsplit('.').fold(leaf, |inner, key| {
             let mut outer = Node::table(inner.origin.clone());
             outer.members_mut().expect("just made a table").insert(key.into(), inner);
@@ -446,22 +446,22 @@ pub fn arguments(registry: &Registry, layered: &mut Layered, set: &[String]) -> 
             None => over = Some(nested),
         }
     }
-    wrong.or_ok(()).map_err(Error::Config)?;
+    wrong.into_result(()).map_err(Error::Config)?;
     let Some(mut over) = over else { return Ok(()) };
     if is_of_other_type(&layered.tree, &over) {
         layered.rename(type_of(&over).to_owned());
     }
     let tree = &mut layered.tree;
-    name_parts_of_items(tree, &mut over)?;
+    resolve_pool_parts(tree, &mut over)?;
     let mut wrong = Complaints::default();
-    over.settle_lists(Some(tree), "", &mut wrong);
-    wrong.or_ok(()).map_err(Error::Config)?;
+    over.resolve_lists(Some(tree), "", &mut wrong);
+    wrong.into_result(()).map_err(Error::Config)?;
     overlay(registry, tree, over, Path::new(""))
 }
 
 /// Turns an argument that names a part, or the parameter set of its cells, into a table with that name, so
 /// that later arguments can change it: `part=NAME part.endurance=100`.
-fn named_part(registry: &Registry, key: &str, leaf: Node) -> Node {
+fn part_table(registry: &Registry, key: &str, leaf: Node) -> Node {
     let of_ssd = |table: &str| registry.entries().any(|entry| entry.ssds().contains(&table));
     let is_set = key.ends_with("part.cells.set");
     let is_part = is_set
@@ -482,12 +482,12 @@ fn is_number(text: &str) -> bool {
 }
 
 /// Inserts the parts that arguments name in pools, and removes the parts that were there.
-fn name_parts_of_items(tree: &mut Node, over: &mut Node) -> Result<()> {
+fn resolve_pool_parts(tree: &mut Node, over: &mut Node) -> Result<()> {
     let pools = over.members_mut().and_then(|members| members.get_mut("pools")).and_then(Node::members_mut);
     for (number, pool) in pools.into_iter().flatten() {
         let Some(part) = pool.members_mut().and_then(|members| members.get_mut("part")) else { continue };
-        let named = name_part(part, &format!("pools[{number}].part"), Path::new(""))?;
-        if named == Named::Nothing {
+        let named = resolve_part(part, &format!("pools[{number}].part"), Path::new(""))?;
+        if named == ResolvedName::Nothing {
             continue;
         }
         let below = tree.members_mut().and_then(|members| members.get_mut("pools"));
@@ -495,7 +495,7 @@ fn name_parts_of_items(tree: &mut Node, over: &mut Node) -> Result<()> {
         let item = number.parse::<usize>().ok().and_then(|number| items.get_mut(number));
         let Some(members) = item.and_then(Node::members_mut) else { continue };
         match (named, members.get_mut("part")) {
-            (Named::Set, Some(part)) => forget_set(part),
+            (ResolvedName::Set, Some(part)) => remove_set(part),
             _ => drop(members.remove("part")),
         }
     }

@@ -7,10 +7,10 @@ pub(crate) mod load;
 mod policies;
 pub(crate) mod read;
 mod reference;
+mod replaced;
 pub(crate) mod schema;
 mod schema_file;
 pub(crate) mod tree;
-mod unasked;
 
 use serde::Deserialize;
 use serde::de::IntoDeserializer;
@@ -21,11 +21,11 @@ use wordline_nand::part::PartFile;
 use crate::device::{Device, Selection};
 use crate::devices::{ChipsInfo, Configured, Registry};
 use crate::{Error, error::Result};
-pub(crate) use effect::idle_keys as idle_keys_of_ssd;
+pub(crate) use effect::ineffective_keys as ineffective_keys_of_ssd;
 pub(crate) use load::cells;
 pub use policies::{Policy, find_policies, policies};
 pub use read::Keys;
-pub(crate) use read::{backstop, with_origins};
+pub(crate) use read::{fallback_error, with_origins};
 pub use reference::{page_of_device, reference};
 pub use schema::follow as follow_schema;
 pub use schema::{named, names_of};
@@ -57,9 +57,9 @@ pub struct PresetInfo {
 /// The NAND part `name`, embedded or in the file at that path. The error lists everything that is wrong.
 pub fn part(name: &str) -> Result<Part> {
     let tree = load::part(name)?;
-    schema::part_complaints(&tree).or_ok(()).map_err(Error::Config)?;
+    schema::part_complaints(&tree).into_result(()).map_err(Error::Config)?;
     let file = PartFile::deserialize(tree.value.clone().into_deserializer())
-        .map_err(|error| backstop(error.message()))?;
+        .map_err(|error| fallback_error(error.message()))?;
     file.check().map_err(|wrong| Error::Config(with_origins(wrong, &tree)))
 }
 
@@ -70,7 +70,7 @@ pub fn part(name: &str) -> Result<Part> {
 /// # Errors
 /// The keys that were set and have no effect, unless a higher layer took their effect away: one complaint
 /// each.
-pub fn idle_keys(
+pub fn ineffective_keys(
     table: &toml::Table,
     device: &dyn Configured,
     layer_of: &dyn Fn(&str) -> (String, u8),
@@ -79,7 +79,7 @@ pub fn idle_keys(
         let (name, rank) = layer_of(path);
         tree::Origin::Layer(name.into(), rank)
     };
-    device.idle_keys(&Keys(&tree::Node::of(&table.clone().into(), "", &origin)))
+    device.ineffective_keys(&Keys(&tree::Node::of(&table.clone().into(), "", &origin)))
 }
 
 /// The line of a TOML text, counted from 1, with the value at `path`, such as `vary[1].key`, or else with the
@@ -153,9 +153,9 @@ fn resolve(registry: &Registry, mut layered: load::Layered) -> Result<Device> {
 }
 
 #[cfg(test)]
-mod answering;
+mod combination_tests;
 #[cfg(test)]
-mod beside_tests;
+mod decision_stub;
 #[cfg(test)]
 mod effect_tests;
 #[cfg(test)]

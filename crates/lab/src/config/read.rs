@@ -13,7 +13,7 @@ use crate::words::found_and_wanted;
 pub struct Keys<'a>(pub(crate) &'a Node);
 
 /// The error for a value that the schema allows and serde refuses.
-pub(crate) fn backstop(message: &str) -> Error {
+pub(crate) fn fallback_error(message: &str) -> Error {
     let mut wrong = Complaints::default();
     let (found, wanted) = found_and_wanted(message, "values that fit their keys");
     wrong.add("the configuration", found, wanted);
@@ -30,7 +30,7 @@ pub(crate) fn read<T: DeserializeOwned + JsonSchema>(
     check: impl Fn(&T) -> std::result::Result<(), Complaints>,
 ) -> std::result::Result<T, Complaints> {
     let tree = tree::parse(name, text)?;
-    schema::complaints_of::<T>(&tree).or_ok(())?;
+    schema::complaints_of::<T>(&tree).into_result(())?;
     let value = T::deserialize(tree.value.clone().into_deserializer()).map_err(|error| {
         let mut wrong = Complaints::default();
         let (found, wanted) = found_and_wanted(error.message(), "values that fit their keys");
@@ -65,5 +65,5 @@ pub(crate) fn file_keys(tree: &mut Node) -> Result<[Option<(Origin, String)>; 4]
         wrong.add(node.origin.label(key), &node.value, "text in quotes");
         None
     });
-    wrong.or_ok(taken).map_err(Error::Config)
+    wrong.into_result(taken).map_err(Error::Config)
 }

@@ -6,10 +6,10 @@ use serde_json::{Map, Value as Json, json};
 use wordline_designs::{DECIDES, DESIGN, DESIGNS, Designs};
 use wordline_kernel::{Bytes, Complaints, Duration, Energy, MegaTransfers, Power, nearest, one_of};
 use wordline_nand::cell::CellsFile;
-use wordline_nand::faults::Numbers;
+use wordline_nand::faults::NumberRange;
 use wordline_nand::latency::TimeRange;
 use wordline_ssd::DeviceFile;
-use wordline_ssd::design::Seam;
+use wordline_ssd::design::ExtensionPoint;
 
 use super::tree::{Node, Table, Value};
 
@@ -67,19 +67,19 @@ pub fn device(designs: &Designs) -> Json {
     let names = json!({ "enum": designs.names() });
     let list = |meaning: &str| json!({ "description": meaning, "type": "array", "items": names });
     schema["properties"][DESIGNS] = list(
-        "The designs that answer the questions of the device, and of the pools that name none. Left out: its policies answer all.",
+        "The designs that take the decisions of the device, and of pools that name none. Left out: the policies take all decisions.",
     );
     schema["$defs"]["PoolFile"]["properties"][DESIGNS] =
-        list("The designs that answer the questions of this pool. Left out: those of the device.");
-    let decides = Seam::ALL.map(|seam| {
-        let meaning = format!("The design that answers `{seam}`, where several could.");
+        list("The designs that take the decisions of this pool. Left out: those of the device.");
+    let decides = ExtensionPoint::ALL.map(|seam| {
+        let meaning = format!("The design that takes the decision `{seam}`, where several could.");
         (seam.name().to_owned(), json!({ "description": meaning, "enum": designs.names() }))
     });
     schema["properties"][DECIDES] = json!({
-        "description": "Who of the designs answers a question that several could answer.", "type": "object",
+        "description": "The design for each decision that several could take.", "type": "object",
         "properties": Map::from_iter(decides), "additionalProperties": false,
     });
-    let meaning = "Settings of designs. Those of the only one may stand beside its name.";
+    let meaning = "Settings of designs. With a single design they may stand beside its name.";
     schema["properties"][DESIGN] =
         json!({ "description": meaning, "$ref": format!("#/$defs/{SETTINGS_OF_DESIGNS}") });
     if let Some(all) = schema["$defs"].as_object_mut() {
@@ -114,7 +114,7 @@ fn settings_of(designs: &Designs) -> (Json, Map<String, Json>) {
 }
 
 /// The greatest whole number of a format; TOML is limited to signed 64 bits.
-pub(super) fn most_of(format: &str) -> Option<i64> {
+pub(super) fn max_of_format(format: &str) -> Option<i64> {
     Some(match format {
         "uint8" => u8::MAX.into(),
         "uint16" => u16::MAX.into(),
@@ -125,7 +125,7 @@ pub(super) fn most_of(format: &str) -> Option<i64> {
 }
 
 /// A walk that validates a tree by a schema.
-pub struct Walk<'a> {
+pub struct Validator<'a> {
     root: &'a Json,
     /// The whole tree.
     tree: &'a Node,
@@ -136,31 +136,31 @@ pub struct Walk<'a> {
 
 /// Everything in `tree` that the schema of a resolved device type does not allow.
 pub fn complaints(root: &Json, tree: &Node) -> Complaints {
-    walked(root, root, true, tree)
+    validate(root, root, true, tree)
 }
 
 /// Everything in `tree` that the schema of a part file does not allow.
 pub fn part_complaints(tree: &Node) -> Complaints {
     let root = schemars::schema_for!(DeviceFile).to_value();
-    walked(&root, &root["$defs"]["PartFile"], false, tree)
+    validate(&root, &root["$defs"]["PartFile"], false, tree)
 }
 
 /// Everything in `tree` that the schema of a `T` does not allow.
 pub fn complaints_of<T: JsonSchema>(tree: &Node) -> Complaints {
     let root = schemars::schema_for!(T).to_value();
-    walked(&root, &root, false, tree)
+    validate(&root, &root, false, tree)
 }
 
 /// Everything in the table at `path` that the schema of a parameter set of cells does not allow.
 fn cells_complaints(tree: &Node, path: &str) -> Complaints {
     let root = schemars::schema_for!(CellsFile).to_value();
-    let mut walk = Walk { root: &root, tree, is_device: false, wrong: Complaints::default() };
+    let mut walk = Validator { root: &root, tree, is_device: false, wrong: Complaints::default() };
     walk.node(&root, tree, path);
     walk.wrong
 }
 
-fn walked(root: &Json, schema: &Json, is_device: bool, tree: &Node) -> Complaints {
-    let mut walk = Walk { root, tree, is_device, wrong: Complaints::default() };
+fn validate(root: &Json, schema: &Json, is_device: bool, tree: &Node) -> Complaints {
+    let mut walk = Validator { root, tree, is_device, wrong: Complaints::default() };
     walk.node(schema, tree, "");
     walk.wrong
 }
@@ -216,7 +216,7 @@ pub fn tag(variant: &Json) -> Option<&str> {
     keys.find(|(_, inner)| inner.get("const").is_some()).map(|(key, _)| key.as_str())
 }
 
-impl Walk<'_> {
+impl Validator<'_> {
     fn complain(&mut self, node: &Node, path: &str, wanted: impl Into<String>) {
         self.wrong.add(node.origin.label(path), &node.value, wanted);
     }
@@ -256,7 +256,7 @@ impl Walk<'_> {
             }
             ("array", _) => self.complain(node, path, "a list in brackets"),
             ("integer", value) => {
-                let most = schema["format"].as_str().and_then(most_of).unwrap_or(i64::MAX);
+                let most = schema["format"].as_str().and_then(max_of_format).unwrap_or(i64::MAX);
                 if !matches!(value, Value::Integer(number) if (0..=most).contains(number)) {
                     self.complain(node, path, format!("a whole number from 0 to {most}"));
                 }
@@ -270,7 +270,7 @@ impl Walk<'_> {
         }
     }
 
-    fn quantity(&mut self, read: Reads, schema: &Json, node: &Node, path: &str) {
+    fn quantity(&mut self, read: QuantityParser, schema: &Json, node: &Node, path: &str) {
         let usual = schema["description"].as_str().unwrap_or("a quantity with a unit");
         let wanted = match &node.value {
             Value::Text(text) => read(text),
@@ -310,7 +310,7 @@ impl Walk<'_> {
             None => {
                 let mut wanted = one_of(found, &names);
                 if self.is_design(found) {
-                    wanted = format!("{wanted} ({})", place_of_design(found));
+                    wanted = format!("{wanted} ({})", design_hint(found));
                 }
                 self.complain(tag, &inner, wanted);
             }
@@ -377,7 +377,7 @@ impl Walk<'_> {
 }
 
 /// A hint for the name of a design found in the wrong place: the key that it belongs to.
-pub fn place_of_design(name: &str) -> String {
+pub fn design_hint(name: &str) -> String {
     format!("{name} is a design: {DESIGNS} = [\"{name}\"] in the file, or --set \"{DESIGNS}=['{name}']\"")
 }
 
@@ -462,7 +462,7 @@ fn count_of(schema: &Json) -> Option<u64> {
 }
 
 /// Parses a text, or returns what was wanted instead.
-type Reads = fn(&str) -> Result<(), String>;
+type QuantityParser = fn(&str) -> Result<(), String>;
 
 fn reads<Q: std::str::FromStr<Err = String>>(text: &str) -> Result<(), String> {
     text.parse::<Q>().map(|_| ()).map_err(|error| {
@@ -471,7 +471,7 @@ fn reads<Q: std::str::FromStr<Err = String>>(text: &str) -> Result<(), String> {
     })
 }
 
-fn quantity(definition: &str) -> Option<Reads> {
+fn quantity(definition: &str) -> Option<QuantityParser> {
     Some(match definition {
         "Duration" => reads::<Duration>,
         "Bytes" => reads::<Bytes>,
@@ -479,7 +479,7 @@ fn quantity(definition: &str) -> Option<Reads> {
         "Power" => reads::<Power>,
         "Energy" => reads::<Energy>,
         "TimeRange" => reads::<TimeRange>,
-        "Numbers" => reads::<Numbers>,
+        "Numbers" => reads::<NumberRange>,
         _ => return None,
     })
 }

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::schema::{DEVICE, FILE_KEYS, SSD_FILE, most_of, remove};
+use super::schema::{DEVICE, FILE_KEYS, SSD_FILE, max_of_format, remove};
 use crate::devices::Registry;
 
 /// The schema of a device file of any type as users write it: with the keys of files, and with everything
@@ -67,7 +67,7 @@ fn with_named_part(schema: &mut Json) {
 fn bound(schema: &mut Json) {
     match schema {
         Json::Object(members) => {
-            let most = members.get("format").and_then(Json::as_str).and_then(most_of);
+            let most = members.get("format").and_then(Json::as_str).and_then(max_of_format);
             if let Some(most) = most {
                 members.entry("maximum").or_insert(most.into());
             }

@@ -85,7 +85,7 @@ impl Origin {
 
     /// Whether a value of this origin may change the device that a value at `other` was meant for: from a
     /// higher layer, or from another layer of the same height.
-    pub fn may_overrule(&self, other: &Self) -> bool {
+    pub fn can_override(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Layer(one, rank), Self::Layer(other, as_high)) if rank == as_high => one != other,
             _ => self.rank() > other.rank(),
@@ -115,7 +115,7 @@ pub fn parse(name: &str, text: &str) -> Result<Node, Complaints> {
             _ => wrong.add(place, found, wanted.replace('\n', "\\n")),
         }
     }
-    wrong.or_ok(())?;
+    wrong.into_result(())?;
     let lines = Lines { name: name.into(), text };
     Ok(lines.table(table.span().start, table.get_ref()))
 }
@@ -127,7 +127,7 @@ pub fn parse_argument(key: &str, text: &str) -> Node {
         Ok(value) => Lines { name: "".into(), text }.node(value.span().start, value.get_ref()),
         Err(_) => Node { origin: origin.clone(), value: Value::Text(text.to_owned()) },
     };
-    node.claim(&origin);
+    node.set_origin(&origin);
     node
 }
 
@@ -244,12 +244,12 @@ impl Node {
     /// Turns tables with numbers as keys, which arguments such as `pools.0.part` build, into lists: the items
     /// of the list at the same path of `below`, with the keys of the table merged into some of them. A number
     /// selects an existing item, or the one after the last.
-    pub fn settle_lists(&mut self, below: Option<&Self>, path: &str, wrong: &mut Complaints) {
+    pub fn resolve_lists(&mut self, below: Option<&Self>, path: &str, wrong: &mut Complaints) {
         let Some(members) = self.members_mut() else { return };
         for (key, node) in members.iter_mut() {
             let inner = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
             let here = below.and_then(|below| below.child(key));
-            node.settle_lists(here, &inner, wrong);
+            node.resolve_lists(here, &inner, wrong);
         }
         let number = |key: &String| key.parse::<usize>().ok();
         if members.is_empty() || !members.keys().all(|key| number(key).is_some()) {
@@ -329,11 +329,11 @@ impl Node {
         if let Value::Array(items) = &self.value { items.get(number.parse::<usize>().ok()?) } else { None }
     }
 
-    fn claim(&mut self, origin: &Origin) {
+    fn set_origin(&mut self, origin: &Origin) {
         self.origin = origin.clone();
         match &mut self.value {
-            Value::Table(members) => members.values_mut().for_each(|node| node.claim(origin)),
-            Value::Array(items) => items.iter_mut().for_each(|node| node.claim(origin)),
+            Value::Table(members) => members.values_mut().for_each(|node| node.set_origin(origin)),
+            Value::Array(items) => items.iter_mut().for_each(|node| node.set_origin(origin)),
             _ => {}
         }
     }

@@ -16,9 +16,9 @@ use crate::config::schema::DEVICE;
 use crate::error::Result;
 use crate::load::{Load, Start};
 use crate::observer::{Observer, PRECONDITIONING};
-use crate::prepare::{self, Making, Prepared, pages_to_fill};
-use crate::running::{Opened, Running};
-use crate::steps::Steps;
+use crate::prepare::{self, Prepared, SnapshotRequest, pages_to_fill};
+use crate::running::{OutputFiles, Running};
+use crate::steps::SteppedRun;
 
 /// A configured device of any type.
 pub trait Configured: fmt::Debug + Send + Sync {
@@ -38,17 +38,17 @@ pub trait Configured: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// The keys that a user set without effect.
-    fn idle_keys(&self, keys: &Keys<'_>) -> std::result::Result<Vec<String>, Complaints>;
+    fn ineffective_keys(&self, keys: &Keys<'_>) -> std::result::Result<Vec<String>, Complaints>;
     /// Makes the device, prepares it as `start` says, and begins a run of this load.
     ///
     /// # Errors
     /// The errors of [`Session::of`](crate::Session::of).
-    fn begin(&self, start: &Start, load: Load, observer: &mut dyn Observer) -> Result<Box<dyn Steps>>;
+    fn begin(&self, start: &Start, load: Load, observer: &mut dyn Observer) -> Result<Box<dyn SteppedRun>>;
     /// Makes the device, preconditions it and saves it.
     ///
     /// # Errors
     /// The errors of [`run::make_snapshot`](crate::run::make_snapshot).
-    fn make_snapshot(&self, making: Making<'_>, observer: &mut dyn Observer) -> Result<()>;
+    fn make_snapshot(&self, making: SnapshotRequest<'_>, observer: &mut dyn Observer) -> Result<()>;
     /// The device as [`Any`], for callers that know its type.
     fn as_any(&self) -> &dyn Any;
 }
@@ -80,22 +80,22 @@ impl<T: DeviceType> Configured for T {
         DeviceType::explain(self)
     }
 
-    fn idle_keys(&self, keys: &Keys<'_>) -> std::result::Result<Vec<String>, Complaints> {
-        DeviceType::idle_keys(self, keys)
+    fn ineffective_keys(&self, keys: &Keys<'_>) -> std::result::Result<Vec<String>, Complaints> {
+        DeviceType::ineffective_keys(self, keys)
     }
 
-    fn begin(&self, start: &Start, load: Load, observer: &mut dyn Observer) -> Result<Box<dyn Steps>> {
-        let opened = Opened::of(&load)?;
+    fn begin(&self, start: &Start, load: Load, observer: &mut dyn Observer) -> Result<Box<dyn SteppedRun>> {
+        let opened = OutputFiles::of(&load)?;
         let began = Instant::now();
         observer.phase(PRECONDITIONING, pages_to_fill(start, &DeviceType::shape(self)));
         let mut load = load;
         let mut prepared = Prepared::of(self, start, &mut load, observer)?;
-        load.change.make(&mut prepared.device, &mut load.pace)?;
+        load.change.apply(&mut prepared.device, &mut load.pace)?;
         Ok(Box::new(Running::begin(prepared, load, opened, began, observer)))
     }
 
-    fn make_snapshot(&self, making: Making<'_>, observer: &mut dyn Observer) -> Result<()> {
-        prepare::make_of(self, making, observer)
+    fn make_snapshot(&self, making: SnapshotRequest<'_>, observer: &mut dyn Observer) -> Result<()> {
+        prepare::make_snapshot_of(self, making, observer)
     }
 
     fn as_any(&self) -> &dyn Any {

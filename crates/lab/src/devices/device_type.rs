@@ -60,7 +60,7 @@ pub trait DeviceType: Clone + fmt::Debug + Send + Sync + Sized + 'static {
     fn explain(&self) -> Vec<Section> {
         let Shape { capacity, sector_size, logical_page, .. } = self.shape();
         let row = |what: &str, size: Bytes| (what.to_owned(), explain::human(size));
-        let rows = [("capacity", capacity), ("sector", sector_size), ("mapped as one", logical_page)];
+        let rows = [("capacity", capacity), ("sector", sector_size), ("mapping unit", logical_page)];
         vec![("capacity".into(), rows.map(|(what, size)| row(what, size)).into())]
     }
 
@@ -94,7 +94,7 @@ pub trait DeviceType: Clone + fmt::Debug + Send + Sync + Sized + 'static {
     /// # Errors
     /// The keys that a user set without effect.
     #[doc(hidden)]
-    fn idle_keys(&self, _keys: &Keys<'_>) -> std::result::Result<Vec<String>, Complaints> {
+    fn ineffective_keys(&self, _keys: &Keys<'_>) -> std::result::Result<Vec<String>, Complaints> {
         Ok(Vec::new())
     }
 }

@@ -33,8 +33,7 @@ impl Default for FixedLatencyFile {
 
 impl DeviceType for FixedLatency {
     const NAME: &'static str = "fixed-latency";
-    const DESCRIPTION: &'static str =
-        "Answers each command after the same time, and holds nothing: the least that a run can take.";
+    const DESCRIPTION: &'static str = "Completes each command after the same time and stores no data: a lower bound on the wall time of runs.";
 
     type File = FixedLatencyFile;
     type Device = wordline_ssd::FixedLatency;
@@ -46,7 +45,7 @@ impl DeviceType for FixedLatency {
         wrong.require(whole, "capacity", capacity, format!("a multiple of {SECTOR} above 0"));
         let holds = latency > Duration::ZERO && latency <= Duration::from_ms(3_600_000);
         wrong.require(holds, "latency", latency, "above 0 and at most 1h");
-        wrong.or_ok(Self(file))
+        wrong.into_result(Self(file))
     }
 
     fn file(&self) -> FixedLatencyFile {

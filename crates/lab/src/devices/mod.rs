@@ -11,8 +11,8 @@ mod fixed_latency;
 mod open_channel;
 mod pblk;
 mod raid5;
-mod reading;
 mod registry;
+mod resolve;
 mod ssd;
 #[cfg(test)]
 mod tests;
@@ -28,8 +28,8 @@ pub use fixed_latency::{FixedLatency, FixedLatencyFile};
 pub use open_channel::OpenChannelSsd;
 pub use pblk::Pblk;
 pub use raid5::{Raid5, Raid5File};
-pub(crate) use reading::{of_document, type_of};
 pub use registry::{Registry, TypeInfo};
+pub(crate) use resolve::{of_document, type_of};
 #[cfg(test)]
 pub(crate) use ssd::NOTHING_CACHED;
 pub use ssd::{Change, Ssd, SsdFile};

@@ -53,7 +53,7 @@ impl DeviceType for Pblk {
                 "capacity".into(),
                 vec![
                     row("capacity", human(shape.capacity)),
-                    row("mapped as one", human(shape.logical_page)),
+                    row("mapping unit", human(shape.logical_page)),
                     row("over-provisioning", lines(layout.over_provisioned)),
                     row("metadata", lines(layout.metadata)),
                 ],

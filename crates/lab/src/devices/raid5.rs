@@ -16,7 +16,7 @@ use crate::config::embedded::{Embedded, RAID5_PRESETS};
 use crate::config::explain::{Section, human};
 
 /// The most spares. Chosen: as many as members.
-const MOST_SPARES: u16 = raid5::way::MOST_MEMBERS;
+const MOST_SPARES: u16 = raid5::write_method::MOST_MEMBERS;
 
 /// The keys of an array.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -132,7 +132,7 @@ impl DeviceType for Raid5 {
         wrong.require(!lacks, "others", format!("{others:?}"), "a table `other` that says what they are");
         let settings = array.check(members, &shape).map_err(|inner| wrong.nest("array", inner)).ok();
         let Some(settings) = settings else { return Err(wrong) };
-        wrong.or_ok(Self { members, spares, others, settings, member, spare, other })
+        wrong.into_result(Self { members, spares, others, settings, member, spare, other })
     }
 
     fn file(&self) -> Raid5File {

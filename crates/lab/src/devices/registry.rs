@@ -16,7 +16,7 @@ use super::fixed_latency::FixedLatency;
 use super::open_channel::OpenChannelSsd;
 use super::pblk::Pblk;
 use super::raid5::Raid5;
-use super::reading::{self, type_of};
+use super::resolve::{self, type_of};
 use super::ssd::Ssd;
 use super::zoned::Zoned;
 use crate::config::embedded::Embedded;
@@ -73,7 +73,7 @@ pub struct TypeInfo {
 impl Registry {
     /// A registry of this type only, with the built-in designs.
     pub fn of<T: DeviceType>() -> Self {
-        Self { types: Arc::new(vec![Arc::new(Of::<T>(PhantomData))]), designs: Designs::default() }
+        Self { types: Arc::new(vec![Arc::new(TypeEntry::<T>(PhantomData))]), designs: Designs::default() }
     }
 
     /// The same with one more type.
@@ -87,7 +87,7 @@ impl Registry {
             assert!(!self.preset_names().contains(name), "two presets are called {name}");
         }
         let mut types = Vec::clone(&self.types);
-        types.push(Arc::new(Of::<T>(PhantomData)));
+        types.push(Arc::new(TypeEntry::<T>(PhantomData)));
         Self { types: Arc::new(types), ..self }
     }
 
@@ -183,13 +183,13 @@ impl Registry {
     }
 
     /// The type that a tree names, if it is known.
-    pub(crate) fn named_in(&self, tree: &Node) -> Option<&dyn Entry> {
+    pub(crate) fn find_in(&self, tree: &Node) -> Option<&dyn Entry> {
         self.find(type_of(tree))
     }
 
     /// The type that a tree names; its key is removed from the tree.
     pub(crate) fn take_from(&self, tree: &mut Node) -> Result<&dyn Entry> {
-        if let Some(entry) = self.named_in(tree) {
+        if let Some(entry) = self.find_in(tree) {
             tree.remove(DEVICE);
             return Ok(entry);
         }
@@ -240,9 +240,9 @@ pub(crate) trait Entry: Send + Sync {
     ) -> std::result::Result<Arc<dyn Configured>, Complaints>;
 }
 
-struct Of<T>(PhantomData<fn() -> T>);
+struct TypeEntry<T>(PhantomData<fn() -> T>);
 
-impl<T: DeviceType> Entry for Of<T> {
+impl<T: DeviceType> Entry for TypeEntry<T> {
     fn name(&self) -> &'static str {
         T::NAME
     }
@@ -268,12 +268,12 @@ impl<T: DeviceType> Entry for Of<T> {
     }
 
     fn resolve(&self, tree: &mut Node, designs: &Designs) -> Result<Arc<dyn Configured>> {
-        Ok(Arc::new(reading::resolve::<T>(tree, designs)?))
+        Ok(Arc::new(resolve::resolve::<T>(tree, designs)?))
     }
 
     #[cfg(test)]
     fn resolve_idle(&self, tree: &Node, designs: &Designs) -> Result<Arc<dyn Configured>> {
-        Ok(Arc::new(reading::read::<T>(tree, designs)?))
+        Ok(Arc::new(resolve::read::<T>(tree, designs)?))
     }
 
     fn of_table(

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use wordline_designs::{Chosen, Designs, DesignsFile};
+use wordline_designs::{Designs, DesignsFile, SelectedDesigns};
 use wordline_kernel::{Complaints, Metric, Seed};
 use wordline_nand::CellMode;
 use wordline_ssd::block_device::Shape;
@@ -16,12 +16,12 @@ use wordline_ssd::{Config, Device, DeviceFile, Parts};
 use super::device_type::{ChipsInfo, DeviceType};
 use crate::config::embedded::{Embedded, PRESETS};
 use crate::config::explain::{self, Section};
-use crate::config::idle_keys_of_ssd;
+use crate::config::ineffective_keys_of_ssd;
 use crate::config::read::Keys;
 use crate::config::schema::SSD_FILE;
 
 /// The note of a run whose SLC cache stays empty.
-pub(crate) const NOTHING_CACHED: &str = "ftl.slc_cache only takes space: the router of the design sends nothing there, as the policy slc-cache would";
+pub(crate) const NOTHING_CACHED: &str = "ftl.slc_cache only takes space: the router of the design selects it for no page, as the policy slc-cache would";
 
 /// The change that an outside crate makes to the parts of a device of this configuration.
 pub type Change = dyn Fn(Parts, &Config) -> Parts + Send + Sync;
@@ -32,7 +32,7 @@ pub struct Ssd {
     /// The device.
     pub config: Config,
     /// The designs that it names.
-    pub designs: Chosen,
+    pub designs: SelectedDesigns,
     /// The change of the parts by an outside crate, in place of named designs.
     own: Option<Arc<Change>>,
 }
@@ -128,8 +128,8 @@ impl DeviceType for Ssd {
         file.fill_in(is_written);
     }
 
-    fn idle_keys(&self, keys: &Keys<'_>) -> Result<Vec<String>, Complaints> {
-        idle_keys_of_ssd(keys.0, &self.config, &self.designs)
+    fn ineffective_keys(&self, keys: &Keys<'_>) -> Result<Vec<String>, Complaints> {
+        ineffective_keys_of_ssd(keys.0, &self.config, &self.designs)
     }
 }
 
@@ -155,8 +155,8 @@ impl SsdFile {
     /// Fills in keys that are left out and follow from others.
     pub fn fill_in(&mut self, is_written: &dyn Fn(&str) -> bool) {
         let marks = ["start_below", "stop_at"].map(|mark| is_written(&format!("ftl.gc.{mark}_free_blocks")));
-        self.device.raise_marks(marks);
-        self.designs.note_marks(marks);
+        self.device.raise_watermarks(marks);
+        self.designs.note_watermarks(marks);
     }
 }
 

@@ -56,7 +56,7 @@ impl DeviceType for Zoned {
                 "capacity".into(),
                 vec![
                     row("capacity", human(shape.capacity)),
-                    row("mapped as one", human(shape.logical_page)),
+                    row("mapping unit", human(shape.logical_page)),
                     row("over-provisioning", format!("{} zones", layout.over_provisioned)),
                 ],
             ),

@@ -25,9 +25,9 @@ pub fn device(name: &str, text: &str) -> Result<String> {
     front(&mut given, &mut out);
     buffer(&mut given, &mut out, planes, &flash);
     ftl(&mut given, &mut out);
-    cleaning(&mut given, &mut out, &flash);
+    garbage_collection(&mut given, &mut out, &flash);
     not_mapped(&mut given, &mut out);
-    given.end().or_ok(out.0.join("\n")).map_err(Error::Config)
+    given.end().into_result(out.0.join("\n")).map_err(Error::Config)
 }
 
 /// The lines of a configuration.
@@ -143,7 +143,7 @@ fn layout(given: &mut Parameters, out: &mut Toml, flash: &Flash) -> u64 {
         planes = planes.saturating_mul(count);
         out.line(key, count, from);
     }
-    out.line("planes_per_row", 1, "MQSim opens and cleans blocks plane by plane");
+    out.line("planes_per_row", 1, "MQSim opens and collects blocks plane by plane");
     planes
 }
 
@@ -209,14 +209,14 @@ fn buffer(given: &mut Parameters, out: &mut Toml, planes: u64, flash: &Flash) {
     out.time(
         "access_time",
         time,
-        "Data_Cache_DRAM_*, of 4 KiB; accesses go side by side here, one after the other in MQSim",
+        "Data_Cache_DRAM_*, of 4 KiB; accesses are concurrent here, and sequential in MQSim",
     );
     if mechanism == "ADVANCED" {
         let in_flight = Bytes(planes.saturating_mul(flash.page));
         out.line(
             "destage",
             format!("{{ policy = \"unless-hot\", window = \"1s\", in_flight = \"{in_flight}\" }}"),
-            "Caching_Mechanism: a page goes at once unless it was written in this second; planes times pages on their way",
+            "Caching_Mechanism: a page is destaged at once unless it was written in this second; planes times pages in flight",
         );
     } else {
         out.line(
@@ -226,7 +226,7 @@ fn buffer(given: &mut Parameters, out: &mut Toml, planes: u64, flash: &Flash) {
         );
     }
     out.line("eviction", "{ policy = \"lru\" }", "MQSim");
-    out.line("flush_above", 0.9, "the fullest that a buffer here may be; MQSim waits until it is full");
+    out.line("flush_above", 0.9, "the highest watermark here; MQSim waits until the buffer is full");
     out.line("flush_interval", 0, "MQSim has none");
     out.0.push(format!("# Data_Cache_Sharing_Mode = {sharing}: flows share the buffer here."));
 }
@@ -260,7 +260,7 @@ fn ftl(given: &mut Parameters, out: &mut Toml) {
     }
 }
 
-fn cleaning(given: &mut Parameters, out: &mut Toml, flash: &Flash) {
+fn garbage_collection(given: &mut Parameters, out: &mut Toml, flash: &Flash) {
     let Flash { blocks, suspends, .. } = *flash;
     let free = ((blocks as f64 * given.fraction("GC_Exec_Threshold")) as u64).max(3);
     let victim = given
@@ -304,7 +304,7 @@ const NOT_MAPPED: [(&str, &str); 16] = [
         "Transaction_Scheduling_Policy",
         "reads go first, and commands of a die out of order, as PRIORITY_OUT_OF_ORDER; FLIN is not here",
     ),
-    ("GC_Hard_Threshold", "pre-emptible cleaning stops waiting at the blocks that are kept for it"),
+    ("GC_Hard_Threshold", "pre-emptible GC stops yielding at the blocks reserved for it"),
     ("Dynamic_Wearleveling_Enabled", "the least worn free block is opened in any case (ftl.wear.allocation)"),
     (
         "Static_Wearleveling_Enabled",

@@ -49,7 +49,7 @@ pub fn job_file(name: &str, text: &str, scenario: usize) -> Result<String> {
     let is_empty = lines.len() == 5 && wrong.0.is_empty();
     wrong.require(!is_empty, name, "a scenario without flows", "<IO_Flow_Parameter_Set_Synthetic> in it");
     lines.push(String::new());
-    wrong.or_ok(lines.join("\n")).map_err(Error::Config)
+    wrong.into_result(lines.join("\n")).map_err(Error::Config)
 }
 
 /// A sector, MQSim's unit of sizes and addresses.

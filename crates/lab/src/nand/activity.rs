@@ -17,7 +17,7 @@ const ROUNDING: Duration = Duration::from_ns(200);
 
 /// A time interval in which a state holds for an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct During {
+pub struct Interval {
     /// Its beginning.
     pub begin: Instant,
     /// Its end.
@@ -30,17 +30,17 @@ pub struct During {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Activity {
     /// RDY is low: the die accepts no command.
-    pub not_ready: Vec<During>,
+    pub not_ready: Vec<Interval>,
     /// ARDY is low: the array works.
-    pub array_not_ready: Vec<During>,
+    pub array_not_ready: Vec<Interval>,
     /// The cache register (or the only one) holds data between bus and array.
-    pub cache_register: Vec<During>,
+    pub cache_register: Vec<Interval>,
     /// The data register holds data between cache register and array.
-    pub data_register: Vec<During>,
+    pub data_register: Vec<Interval>,
 }
 
 /// Consecutive stages on the bus without a gap.
-struct Hold {
+struct BusGrant {
     begin: Instant,
     end: Instant,
     last: Stage,
@@ -51,49 +51,49 @@ struct Hold {
 }
 
 /// The busy time of a die after a command.
-struct Busy<'a> {
+struct BusyPeriod<'a> {
     hold: usize,
     ready: Instant,
-    rests: Instant,
+    array_ready: Instant,
     /// Whether data first moved between the registers.
-    turned: bool,
+    has_transfer: bool,
     array: Option<&'a Span>,
 }
 
 impl Activity {
     /// Derives the activity from `spans` of one die, in order of their beginning.
     pub fn of(spans: &[Span]) -> Self {
-        let holds = holds(spans);
+        let bus_grants = bus_grants(spans);
         let arrays: Vec<&Span> = spans.iter().filter(|span| !is_on_bus(span.stage)).collect();
-        let busy = busy(&holds, &arrays);
+        let busy = busy(&bus_grants, &arrays);
         let mut activity = Self::default();
         for one in &busy {
-            let Hold { end: begin, command, .. } = holds[one.hold];
-            activity.not_ready.push(During { begin, end: one.ready, command });
-            activity.array_not_ready.push(During { begin, end: one.rests, command });
+            let BusGrant { end: begin, command, .. } = bus_grants[one.hold];
+            activity.not_ready.push(Interval { begin, end: one.ready, command });
+            activity.array_not_ready.push(Interval { begin, end: one.array_ready, command });
         }
-        registers(&mut activity, &holds, &busy);
+        registers(&mut activity, &bus_grants, &busy);
         merge(&mut activity.not_ready);
         merge(&mut activity.array_not_ready);
-        part(&mut activity.cache_register);
-        part(&mut activity.data_register);
+        trim_overlaps(&mut activity.cache_register);
+        trim_overlaps(&mut activity.data_register);
         activity
     }
 }
 
-fn holds(spans: &[Span]) -> Vec<Hold> {
-    let mut holds = Vec::<Hold>::new();
+fn bus_grants(spans: &[Span]) -> Vec<BusGrant> {
+    let mut bus_grants = Vec::<BusGrant>::new();
     for span in spans.iter().filter(|span| is_on_bus(span.stage)) {
         let data_in = (span.stage == Stage::Tir).then_some(span.begin);
         let data_out = (span.stage == Stage::Tor).then(|| span.end());
-        match holds.last_mut() {
+        match bus_grants.last_mut() {
             Some(last) if last.end == span.begin && last.command == span.command => {
                 last.end = span.end();
                 last.last = span.stage;
                 last.data_in = last.data_in.or(data_in);
                 last.data_out = data_out.or(last.data_out);
             }
-            _ => holds.push(Hold {
+            _ => bus_grants.push(BusGrant {
                 begin: span.begin,
                 end: span.end(),
                 last: span.stage,
@@ -103,74 +103,74 @@ fn holds(spans: &[Span]) -> Vec<Hold> {
             }),
         }
     }
-    holds
+    bus_grants
 }
 
-fn busy<'a>(holds: &[Hold], arrays: &[&'a Span]) -> Vec<Busy<'a>> {
-    let confirmed: Vec<usize> = (0..holds.len()).filter(|n| holds[*n].last == Stage::Cle).collect();
+fn busy<'a>(bus_grants: &[BusGrant], arrays: &[&'a Span]) -> Vec<BusyPeriod<'a>> {
+    let confirmed: Vec<usize> = (0..bus_grants.len()).filter(|n| bus_grants[*n].last == Stage::Cle).collect();
     let mut all = Vec::with_capacity(confirmed.len());
     let (mut at, mut before) = (0, Instant::ZERO);
     for (n, &hold) in confirmed.iter().enumerate() {
-        let end = holds[hold].end;
+        let end = bus_grants[hold].end;
         while arrays.get(at).is_some_and(|array| array.begin < end) {
             before = before.max(arrays[at].end());
             at += 1;
         }
-        let next = confirmed.get(n + 1).map_or(Instant::MAX, |&next| holds[next].end);
+        let next = confirmed.get(n + 1).map_or(Instant::MAX, |&next| bus_grants[next].end);
         let rested = before.max(end);
         let busy = match arrays.get(at).filter(|array| array.begin < next) {
             Some(&array) => {
-                let turned = array.begin.since(rested) > ROUNDING;
-                let ready = if turned { array.begin } else { array.end() };
-                Busy { hold, ready, rests: array.end(), turned, array: Some(array) }
+                let has_transfer = array.begin.since(rested) > ROUNDING;
+                let ready = if has_transfer { array.begin } else { array.end() };
+                BusyPeriod { hold, ready, array_ready: array.end(), has_transfer, array: Some(array) }
             }
-            None => Busy { hold, ready: rested, rests: rested, turned: true, array: None },
+            None => BusyPeriod { hold, ready: rested, array_ready: rested, has_transfer: true, array: None },
         };
         all.push(busy);
     }
-    ends_of_sequences(&mut all, holds, arrays);
+    add_final_transfers(&mut all, bus_grants, arrays);
     all
 }
 
 /// A transfer between registers with no array operation after it (3F) has no span. It takes as long as the
 /// shortest one that has, and ends at the latest when the die is on the bus again.
-fn ends_of_sequences(all: &mut [Busy<'_>], holds: &[Hold], arrays: &[&Span]) {
-    let gap = |busy: &Busy<'_>| {
-        let begin = busy.array.filter(|_| busy.turned)?.begin;
+fn add_final_transfers(all: &mut [BusyPeriod<'_>], bus_grants: &[BusGrant], arrays: &[&Span]) {
+    let gap = |busy: &BusyPeriod<'_>| {
+        let begin = busy.array.filter(|_| busy.has_transfer)?.begin;
         let before = arrays.iter().take_while(|array| array.begin < begin).map(|array| array.end()).max();
-        Some(begin.since(holds[busy.hold].end.max(before.unwrap_or_default())))
+        Some(begin.since(bus_grants[busy.hold].end.max(before.unwrap_or_default())))
     };
     // The first few are enough, which saves searching all arrays: the shortest of them is the same for all.
     let turn = all.iter().filter_map(gap).take(4).min().unwrap_or_default();
     for busy in all.iter_mut().filter(|busy| busy.array.is_none()) {
-        let again = holds.get(busy.hold + 1).map_or(Instant::MAX, |hold| hold.begin);
+        let again = bus_grants.get(busy.hold + 1).map_or(Instant::MAX, |hold| hold.begin);
         busy.ready = (busy.ready + turn).min(again);
-        busy.rests = busy.ready;
+        busy.array_ready = busy.ready;
     }
 }
 
-fn registers(activity: &mut Activity, holds: &[Hold], busy: &[Busy<'_>]) {
+fn registers(activity: &mut Activity, bus_grants: &[BusGrant], busy: &[BusyPeriod<'_>]) {
     for (n, one) in busy.iter().enumerate() {
         let Some(array) = one.array else { continue };
         let (begin, end, command) = (array.begin, array.end(), array.command);
         match array.stage {
             Stage::Tin => {
-                let filled = holds[one.hold].data_in;
-                activity.cache_register.extend(filled.map(|from| During {
+                let filled = bus_grants[one.hold].data_in;
+                activity.cache_register.extend(filled.map(|from| Interval {
                     begin: from,
                     end: begin,
                     command,
                 }));
-                activity.data_register.push(During { begin, end, command });
+                activity.data_register.push(Interval { begin, end, command });
             }
             Stage::Ton => {
-                let handed = handed_over(holds, one, busy.get(n + 1), end);
-                activity.data_register.push(During { begin, end: handed, command });
-                let from = holds.partition_point(|hold| hold.begin < handed);
+                let handed = transfer_time(bus_grants, one, busy.get(n + 1), end);
+                activity.data_register.push(Interval { begin, end: handed, command });
+                let from = bus_grants.partition_point(|hold| hold.begin < handed);
                 let after = busy.partition_point(|busy| busy.hold < from);
-                let until = busy.get(after).map_or(holds.len(), |busy| busy.hold);
-                let out = holds[from..until].iter().filter_map(|hold| hold.data_out).max();
-                activity.cache_register.extend(out.map(|end| During { begin: handed, end, command }));
+                let until = busy.get(after).map_or(bus_grants.len(), |busy| busy.hold);
+                let out = bus_grants[from..until].iter().filter_map(|hold| hold.data_out).max();
+                activity.cache_register.extend(out.map(|end| Interval { begin: handed, end, command }));
             }
             _ => {}
         }
@@ -179,22 +179,29 @@ fn registers(activity: &mut Activity, holds: &[Hold], busy: &[Busy<'_>]) {
 
 /// The time at which read data leave the data register: at the end of the sensing, after the transfer in a
 /// sequence of cache reads, or when a copyback programs them.
-fn handed_over(holds: &[Hold], sensed: &Busy<'_>, next: Option<&Busy<'_>>, end: Instant) -> Instant {
+fn transfer_time(
+    bus_grants: &[BusGrant],
+    sensed: &BusyPeriod<'_>,
+    next: Option<&BusyPeriod<'_>>,
+    end: Instant,
+) -> Instant {
     let Some(next) = next else { return end };
     match next.array.map(|array| (array.stage, array.begin)) {
-        None | Some((Stage::Ton, _)) if next.turned => next.ready,
-        Some((Stage::Tin, begin)) if !next.turned && copies(holds, sensed, next) => begin,
+        None | Some((Stage::Ton, _)) if next.has_transfer => next.ready,
+        Some((Stage::Tin, begin)) if !next.has_transfer && is_copyback(bus_grants, sensed, next) => begin,
         _ => end,
     }
 }
 
 /// Whether no data crossed the bus between a read and a program, so that the program is a copyback.
-fn copies(holds: &[Hold], sensed: &Busy<'_>, written: &Busy<'_>) -> bool {
-    holds[sensed.hold + 1..=written.hold].iter().all(|hold| hold.data_in.is_none() && hold.data_out.is_none())
+fn is_copyback(bus_grants: &[BusGrant], sensed: &BusyPeriod<'_>, written: &BusyPeriod<'_>) -> bool {
+    bus_grants[sensed.hold + 1..=written.hold]
+        .iter()
+        .all(|hold| hold.data_in.is_none() && hold.data_out.is_none())
 }
 
 /// Merges intervals that overlap or touch.
-fn merge(all: &mut Vec<During>) {
+fn merge(all: &mut Vec<Interval>) {
     all.retain(|during| during.begin < during.end);
     all.dedup_by(|next, last| {
         let touches = next.begin <= last.end;
@@ -206,7 +213,7 @@ fn merge(all: &mut Vec<During>) {
 }
 
 /// Trims each interval to begin after the end of the one before it.
-fn part(all: &mut Vec<During>) {
+fn trim_overlaps(all: &mut Vec<Interval>) {
     all.sort();
     let mut free = Instant::ZERO;
     for during in all.iter_mut() {

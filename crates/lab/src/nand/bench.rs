@@ -6,7 +6,9 @@ use wordline_kernel::{Bytes, Calendar, Complaints, Duration, Instant, Schedule};
 use wordline_nand::chips::Wiring;
 use wordline_nand::energy::StageTimes;
 use wordline_nand::geometry::Layout;
-use wordline_nand::{Chips, Command, DieId, Event, Geometry, Operation, PageId, Part, RowId, Span, Stage};
+use wordline_nand::{
+    Chips, Command, DieId, Event, Geometry, Operation, PageId, Part, PlaneGroupId, Span, Stage,
+};
 
 use super::as_arguments;
 use super::operations::{Item, Kind};
@@ -44,7 +46,7 @@ pub struct Bench {
 
 /// A completed operation.
 #[derive(Clone, Debug)]
-pub struct Carried {
+pub struct CompletedOperation {
     /// Its name, by [`Item::name`].
     pub name: String,
     /// Its kind.
@@ -69,7 +71,7 @@ pub struct Trace {
     /// Every stage, in order of its beginning.
     pub spans: Vec<Span>,
     /// Every operation, by its serial number in the spans.
-    pub operations: Vec<Carried>,
+    pub operations: Vec<CompletedOperation>,
 }
 
 impl Bench {
@@ -105,7 +107,7 @@ impl Bench {
 
     /// Number of channels that the operations of `trace` used.
     pub(super) fn channels_of(&self, trace: &Trace) -> u32 {
-        let on = |one: &Carried| self.geometry.channel_of(DieId(one.die));
+        let on = |one: &CompletedOperation| self.geometry.channel_of(DieId(one.die));
         trace.operations.iter().map(on).collect::<BTreeSet<_>>().len() as u32
     }
 
@@ -122,7 +124,7 @@ impl Bench {
         let flying = vec![VecDeque::new(); queues.len()];
         let mut running =
             Running { chips, calendar: Calendar::new(), queues, flying, operations: Vec::new() };
-        (0..self.dies()).for_each(|die| running.go_on(DieId(die)));
+        (0..self.dies()).for_each(|die| running.start_next(DieId(die)));
         while let Some(event) = running.calendar.advance() {
             running.handle(event);
         }
@@ -136,9 +138,9 @@ impl Bench {
     }
 
     /// The commands of each die.
-    fn queues(&self, items: &[Item]) -> Vec<VecDeque<(Command, Carried)>> {
+    fn queues(&self, items: &[Item]) -> Vec<VecDeque<(Command, CompletedOperation)>> {
         let mut queues = vec![VecDeque::new(); self.dies() as usize];
-        let mut places: Vec<Places> = (0..self.dies()).map(|die| Places::of(self, die)).collect();
+        let mut places: Vec<PageCursor> = (0..self.dies()).map(|die| PageCursor::of(self, die)).collect();
         for item in items {
             for die in &item.dies {
                 let place = &mut places[*die as usize];
@@ -149,7 +151,7 @@ impl Bench {
         queues
     }
 
-    fn command(&self, item: &Item, n: u32, places: &mut Places<'_>) -> Command {
+    fn command(&self, item: &Item, n: u32, places: &mut PageCursor<'_>) -> Command {
         let last = n + 1 == item.times;
         let page = match item.kind {
             Kind::Read | Kind::ReadCache | Kind::Copyback => places.read(),
@@ -175,7 +177,7 @@ impl Bench {
         Command::new(operation, page, item.planes, bytes)
     }
 
-    fn carried(&self, item: &Item, die: u32) -> Carried {
+    fn carried(&self, item: &Item, die: u32) -> CompletedOperation {
         let per_plane = match item.kind {
             Kind::Program | Kind::ProgramCache => self.part.pages_per_program(),
             _ => 1,
@@ -184,7 +186,7 @@ impl Bench {
         let bytes =
             if item.kind == Kind::Erase { Bytes(0) } else { self.geometry.page_size * u64::from(units) };
         let (begin, end) = (Instant::ZERO, Instant::ZERO);
-        Carried {
+        CompletedOperation {
             name: item.name(),
             kind: item.kind,
             die,
@@ -202,10 +204,10 @@ struct Running {
     chips: Chips,
     calendar: Calendar<Event>,
     /// The commands that each die has still to run.
-    queues: Vec<VecDeque<(Command, Carried)>>,
+    queues: Vec<VecDeque<(Command, CompletedOperation)>>,
     /// The operations of each die in progress: at most two, one queued behind the other.
     flying: Vec<VecDeque<usize>>,
-    operations: Vec<Carried>,
+    operations: Vec<CompletedOperation>,
 }
 
 impl Running {
@@ -215,15 +217,18 @@ impl Running {
             self.operations[first.expect("what is done was begun")].end = self.calendar.now();
         }
         match event {
-            Event::BusFree(_) | Event::Suspend(_) | Event::Rested(_) => {}
-            Event::ArrayDone(die) | Event::Turned(die) | Event::HoldOver(die) | Event::Behind(die) => {
-                self.go_on(die);
+            Event::BusFree(_) | Event::Suspend(_) | Event::ArraySuspended(_) => {}
+            Event::ArrayDone(die)
+            | Event::RegisterTransferred(die)
+            | Event::GrantEnded(die)
+            | Event::CacheProgramDone(die) => {
+                self.start_next(die);
             }
         }
     }
 
     /// Starts the next operation of a die if the die accepts it.
-    fn go_on(&mut self, die: DieId) {
+    fn start_next(&mut self, die: DieId) {
         let at = die.0 as usize;
         let now = self.calendar.now();
         let Some((next, _)) = self.queues[at].front() else { return };
@@ -232,7 +237,7 @@ impl Running {
         }
         let (command, carried) = self.queues[at].pop_front().expect("there is a next one");
         self.flying[at].push_back(self.operations.len());
-        self.operations.push(Carried { begin: now, ..carried });
+        self.operations.push(CompletedOperation { begin: now, ..carried });
         let taken = self.chips.start(die, command, &mut self.calendar);
         taken.expect("what a die is to do keeps to its pages and planes");
     }
@@ -240,7 +245,7 @@ impl Running {
 
 /// Addresses of the next operations of a die: reads and programs from block 0 upwards, erases from the last
 /// block downwards.
-struct Places<'a> {
+struct PageCursor<'a> {
     bench: &'a Bench,
     die: u32,
     read: u32,
@@ -248,7 +253,7 @@ struct Places<'a> {
     erased: u32,
 }
 
-impl<'a> Places<'a> {
+impl<'a> PageCursor<'a> {
     fn of(bench: &'a Bench, die: u32) -> Self {
         Self { bench, die, read: 0, programmed: 0, erased: 0 }
     }
@@ -257,7 +262,7 @@ impl<'a> Places<'a> {
     fn page(&self, n: u32) -> PageId {
         let geometry = &self.bench.geometry;
         let block = n / geometry.pages_per_block % geometry.blocks_per_plane;
-        let first = geometry.first_block(RowId(self.die * geometry.rows_per_die)).0;
+        let first = geometry.first_block(PlaneGroupId(self.die * geometry.groups_per_die)).0;
         let page = n % geometry.pages_per_block;
         geometry.page(wordline_nand::BlockSetId(first + block), page * geometry.planes_per_row)
     }

@@ -8,8 +8,8 @@ use std::fmt::Write;
 use wordline_kernel::Instant;
 use wordline_nand::Span;
 
-use super::activity::{Activity, During};
-use super::timeline::{Place, Scene, lanes, nanoseconds, planes};
+use super::activity::{Activity, Interval};
+use super::timeline::{DieLocation, TimelineInput, lanes, nanoseconds, planes};
 use crate::trace_event::{decimal, quoted};
 
 /// Number of track ids of a die. Chosen: more than a die has tracks.
@@ -20,10 +20,10 @@ const PLANES: u32 = 16;
 const REGISTERS: u32 = 40;
 
 /// The time line of `scene` as a trace-event document. Times are microseconds with picoseconds as decimals.
-pub fn chrome(scene: &Scene<'_>) -> String {
+pub fn chrome(scene: &TimelineInput<'_>) -> String {
     let mut events = Events { scene, text: String::new() };
     for (channel, spans) in scene.buses() {
-        let process = events.process(Place { channel, package: 0, die: 0 }, None);
+        let process = events.process(DieLocation { channel, package: 0, die: 0 }, None);
         events.thread(process, 1, "bus");
         spans.into_iter().for_each(|span| events.stage(process, 1, span));
     }
@@ -41,7 +41,7 @@ pub fn chrome(scene: &Scene<'_>) -> String {
 }
 
 struct Events<'a> {
-    scene: &'a Scene<'a>,
+    scene: &'a TimelineInput<'a>,
     text: String,
 }
 
@@ -52,12 +52,12 @@ impl Events<'_> {
     }
 
     /// The process number of a package, or of its channel.
-    fn number(&self, place: Place, package: Option<u32>) -> u32 {
+    fn number(&self, place: DieLocation, package: Option<u32>) -> u32 {
         let of_channel = 1 + place.channel * (self.scene.layout.packages_per_channel.max(1) + 1);
         of_channel + package.map_or(0, |package| 1 + package)
     }
 
-    fn process(&mut self, place: Place, package: Option<u32>) -> u32 {
+    fn process(&mut self, place: DieLocation, package: Option<u32>) -> u32 {
         let number = self.number(place, package);
         let channel = place.channel;
         let name = match package {
@@ -80,7 +80,7 @@ impl Events<'_> {
     }
 
     /// The tracks of a die.
-    fn die(&mut self, place: Place, spans: &[Span]) {
+    fn die(&mut self, place: DieLocation, spans: &[Span]) {
         let process = self.number(place, Some(place.package));
         let (die, base) = (place.die, place.die * TRACKS + TRACKS);
         for (n, lane) in lanes(spans).into_iter().enumerate() {
@@ -114,8 +114,8 @@ impl Events<'_> {
         self.arguments(&head, command, die.0, begin, length.ps(), &more);
     }
 
-    fn held(&mut self, process: u32, track: u32, die: u32, during: &During) {
-        let During { begin, end, command } = *during;
+    fn held(&mut self, process: u32, track: u32, die: u32, during: &Interval) {
+        let Interval { begin, end, command } = *during;
         let name = self.scene.label(command);
         let length = (end - begin).ps();
         let head = self.slice(process, track, &name, begin, length);
@@ -140,7 +140,7 @@ impl Events<'_> {
     }
 
     /// A signal that is high except in the given intervals.
-    fn counter(&mut self, process: u32, name: &str, low: &[During]) {
+    fn counter(&mut self, process: u32, name: &str, low: &[Interval]) {
         let changes = low.iter().flat_map(|during| [(during.begin, 0), (during.end, 1)]);
         let first = low.first().is_none_or(|during| during.begin > Instant::ZERO);
         let start = first.then_some((Instant::ZERO, 1));

@@ -10,13 +10,13 @@ mod svg;
 mod table;
 mod timeline;
 
-pub use bench::{Bench, Carried, Setup, Trace};
+pub use bench::{Bench, CompletedOperation, Setup, Trace};
 pub use chrome::chrome;
 pub use operations::{Item, Kind, parse};
-pub use script::Performance;
+pub use script::ScriptRun;
 pub use svg::svg;
 pub use table::{OperationRow, OperationTable};
-pub use timeline::{Scene, Summary};
+pub use timeline::{Summary, TimelineInput};
 
 use wordline_kernel::Complaints;
 use wordline_nand::Interface;

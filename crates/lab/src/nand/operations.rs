@@ -37,7 +37,7 @@ impl Kind {
     }
 
     /// The reason why `part` cannot do it; `None` if it can.
-    pub fn missing(self, part: &Part) -> Option<&'static str> {
+    pub fn unsupported_reason(self, part: &Part) -> Option<&'static str> {
         let geometry = &part.geometry;
         match self {
             Self::ReadCache | Self::ProgramCache if geometry.registers < 2 && !geometry.one_shot => {
@@ -77,7 +77,7 @@ pub fn parse(arguments: &[String], part: &Part, dies: u32) -> Result<Vec<Item>> 
     let mut items = Vec::new();
     let mut sum = 0;
     for argument in arguments {
-        let mut spelled = Spelled { text: argument, at: 0 };
+        let mut spelled = OperationParser { text: argument, at: 0 };
         loop {
             spelled.at += spelled.rest().len() - spelled.rest().trim_start().len();
             if spelled.rest().is_empty() {
@@ -101,12 +101,12 @@ pub fn parse(arguments: &[String], part: &Part, dies: u32) -> Result<Vec<Item>> 
 }
 
 /// An argument and the position in it.
-struct Spelled<'a> {
+struct OperationParser<'a> {
     text: &'a str,
     at: usize,
 }
 
-impl<'a> Spelled<'a> {
+impl<'a> OperationParser<'a> {
     fn rest(&self) -> &'a str {
         &self.text[self.at..]
     }
@@ -128,7 +128,7 @@ impl<'a> Spelled<'a> {
         }
     }
 
-    fn takes(&mut self, sign: &str) -> bool {
+    fn consume(&mut self, sign: &str) -> bool {
         let found = self.rest().starts_with(sign);
         self.at += if found { sign.len() } else { 0 };
         found
@@ -154,9 +154,9 @@ impl<'a> Spelled<'a> {
         let end = self.rest().find(char::is_whitespace).unwrap_or(self.rest().len());
         let named = if self.rest()[..end].contains(':') { self.dies(dies)? } else { vec![0] };
         let kind = self.kind(part)?;
-        let planes = if self.takes("@") { self.planes(part)? } else { 1 };
+        let planes = if self.consume("@") { self.planes(part)? } else { 1 };
         let times =
-            if self.takes("*") { self.number("how many times", 1, MOST_OPERATIONS as u32)? } else { 1 };
+            if self.consume("*") { self.number("how many times", 1, MOST_OPERATIONS as u32)? } else { 1 };
         if !self.rest().is_empty() && !self.rest().starts_with(char::is_whitespace) {
             let wanted = "@PLANES, then *TIMES, or the end of the operation";
             return Err(self.error(self.at, self.word_at(self.at), wanted.into()));
@@ -166,30 +166,30 @@ impl<'a> Spelled<'a> {
 
     fn planes(&mut self, part: &Part) -> Result<u32> {
         let planes = self.number("a number of planes", 1, part.geometry.planes)?;
-        let _ = self.takes("planes") || self.takes("plane");
+        let _ = self.consume("planes") || self.consume("plane");
         Ok(planes)
     }
 
     /// Parses `all`, or numbers and ranges with commas, up to the colon.
     fn dies(&mut self, dies: u32) -> Result<Vec<u32>> {
         let mut named = Vec::new();
-        if self.takes("all") {
+        if self.consume("all") {
             named = (0..dies).collect();
         } else {
             loop {
                 let begin = self.at;
                 let first = self.number("`all`, or a die", 0, dies - 1)?;
-                let last = if self.takes("-") { self.number("a die", first, dies - 1)? } else { first };
+                let last = if self.consume("-") { self.number("a die", first, dies - 1)? } else { first };
                 if let Some(twice) = (first..=last).find(|die| named.contains(die)) {
                     return Err(self.error(begin, format!("die {twice} again"), "each die once".into()));
                 }
                 named.extend(first..=last);
-                if !self.takes(",") {
+                if !self.consume(",") {
                     break;
                 }
             }
         }
-        if self.takes(":") {
+        if self.consume(":") {
             return Ok(named);
         }
         Err(self.error(self.at, self.word_at(self.at), "a colon after the dies".into()))
@@ -202,7 +202,7 @@ impl<'a> Spelled<'a> {
             let names = Kind::ALL.map(Kind::name).join(", ");
             return Err(self.error(self.at, self.word_at(self.at), format!("one of {names}")));
         };
-        if let Some(why) = kind.missing(part) {
+        if let Some(why) = kind.unsupported_reason(part) {
             let found = format!("`{}`", kind.name());
             return Err(self.error(self.at, found, format!("another operation: {why}")));
         }

@@ -9,13 +9,13 @@ use wordline_nand::Part;
 use wordline_nand::geometry::Layout;
 use wordline_nand::onfi::script::{Entry, Script, Transcript, rule};
 
-use super::Scene;
+use super::TimelineInput;
 use crate::error::{Error, Result};
 use crate::input;
 
 /// A script that was run.
 #[derive(Debug)]
-pub struct Performance {
+pub struct ScriptRun {
     /// The script's file, or `standard input`.
     pub name: String,
     /// The part on the bus.
@@ -26,7 +26,7 @@ pub struct Performance {
     names: Vec<String>,
 }
 
-impl Performance {
+impl ScriptRun {
     /// Reads the script `path` (`-`: standard input) and runs it on the part that it names, or else on
     /// `usual`. A part whose name ends in `.toml` is a file relative to the script.
     ///
@@ -61,8 +61,8 @@ impl Performance {
     }
 
     /// The input of its time line: operations are named by the line and statement that opened them.
-    pub fn scene(&self) -> Scene<'_> {
-        Scene { spans: &self.transcript.spans, layout: self.layout, names: &self.names }
+    pub fn scene(&self) -> TimelineInput<'_> {
+        TimelineInput { spans: &self.transcript.spans, layout: self.layout, names: &self.names }
     }
 
     /// The results that differ from the script's expectations, one line each, with file and line.
@@ -102,7 +102,7 @@ fn names(transcript: &Transcript) -> Vec<String> {
 }
 
 /// The transcript as JSON: times in picoseconds from the beginning of the run, bytes as hexadecimal digits.
-impl Serialize for Performance {
+impl Serialize for ScriptRun {
     fn serialize<S: serde::Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
         let entry = |entry: &Entry| -> Value {
             let ps = |at: Instant| at.since(Instant::ZERO).ps();
@@ -136,7 +136,7 @@ impl Serialize for Performance {
 }
 
 /// The transcript for a terminal, and the verdict.
-impl std::fmt::Display for Performance {
+impl std::fmt::Display for ScriptRun {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Transcript { entries, complete, .. } = &self.transcript;
         let took = entries.last().map_or(Duration::ZERO, |entry| entry.end.since(Instant::ZERO));

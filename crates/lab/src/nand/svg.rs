@@ -6,7 +6,7 @@ use wordline_kernel::Instant;
 use wordline_nand::{Span, Stage};
 
 use super::bench::STAGES;
-use super::timeline::{Scene, lanes, nanoseconds, planes};
+use super::timeline::{TimelineInput, lanes, nanoseconds, planes};
 use crate::trace_event::decimal;
 
 // Sizes in pixels, chosen for a page of text.
@@ -39,7 +39,7 @@ fn colour(stage: Stage) -> &'static str {
 }
 
 /// The time line of `scene` as an SVG document under `title`.
-pub fn svg(scene: &Scene<'_>, title: &str) -> String {
+pub fn svg(scene: &TimelineInput<'_>, title: &str) -> String {
     let rows = rows(scene);
     let height = TOP + rows.len() as u64 * (ROW + GAP) + AXIS;
     let mut out = format!(
@@ -63,7 +63,7 @@ pub fn svg(scene: &Scene<'_>, title: &str) -> String {
 }
 
 /// The rows with their names: each bus, followed by its dies.
-fn rows(scene: &Scene<'_>) -> Vec<(String, Vec<Span>)> {
+fn rows(scene: &TimelineInput<'_>) -> Vec<(String, Vec<Span>)> {
     let (mut buses, dies) = (scene.buses(), scene.dies());
     let mut rows = Vec::new();
     let mut bus_row = |channel: u32, rows: &mut Vec<_>| {
@@ -147,7 +147,7 @@ fn legend(out: &mut String, spans: &[Span]) {
     }
 }
 
-fn stage(out: &mut String, scene: &Scene<'_>, axis: &Axis, span: &Span, y: u64) {
+fn stage(out: &mut String, scene: &TimelineInput<'_>, axis: &Axis, span: &Span, y: u64) {
     let (from, to) = (axis.at(span.begin), axis.at(span.end()));
     let (x, width, fill) = (pixels(from), pixels(to - from), colour(span.stage));
     let about = escaped(&about(scene, span));
@@ -166,7 +166,7 @@ fn stage(out: &mut String, scene: &Scene<'_>, axis: &Axis, span: &Span, y: u64) 
 }
 
 /// The tooltip of a stage.
-fn about(scene: &Scene<'_>, span: &Span) -> String {
+fn about(scene: &TimelineInput<'_>, span: &Span) -> String {
     let mut text = format!("{} of {}", span.stage.name(), scene.label(span.command));
     text += &format!(", die {}", span.die.0);
     if span.planes != 0 {

@@ -8,9 +8,9 @@ use wordline_nand::Part;
 use wordline_nand::chips::Wiring;
 use wordline_nand::pairing::Pairing;
 
-use super::bench::{Bench, Carried, STAGES, Setup, Trace};
+use super::bench::{Bench, CompletedOperation, STAGES, Setup, Trace};
 use super::operations::{Item, Kind};
-use super::timeline::{Split, bus_text, fitted, percent, stage_names, stages};
+use super::timeline::{Split, bus_text, fit_columns, percent, stage_names, stages};
 use crate::error::Result;
 use crate::report::Quantity;
 
@@ -20,12 +20,12 @@ const BEFORE: u32 = 24;
 const AFTER: u32 = 12;
 /// Measured operations of each die, where the pages of a word line follow each other. Chosen: whole word
 /// lines of 1, 2, 3, 4 and 5 bits a cell.
-const LOOKED_AT: u32 = 60;
+const MEASURED: u32 = 60;
 
 /// Measured operations of each die: otherwise one for each page of a block, so that each type of page counts.
-fn looked_at(part: &Part) -> u32 {
+fn measured_count(part: &Part) -> u32 {
     let geometry = &part.geometry;
-    if geometry.pairing == Pairing::WordLine { LOOKED_AT } else { geometry.pages_per_block }
+    if geometry.pairing == Pairing::WordLine { MEASURED } else { geometry.pages_per_block }
 }
 
 /// The cost of an operation, in the steady state of many in sequence on every die.
@@ -81,7 +81,7 @@ impl OperationTable {
         }
         let mut rows = Vec::new();
         for kind in Kind::ALL {
-            if let Some(why) = kind.missing(part) {
+            if let Some(why) = kind.unsupported_reason(part) {
                 if !notes.iter().any(|note| note == why) {
                     notes.push(why.to_owned());
                 }
@@ -100,7 +100,7 @@ impl OperationTable {
         let names = ["operation", "planes", "dies", "latency", "throughput", "energy/page"];
         let head: Vec<String> = names.into_iter().map(str::to_owned).chain(stage_names()).collect();
         let rows: Vec<Vec<String>> = self.rows.iter().map(cells).collect();
-        let table = fitted(&head, &rows, Split { named: 3, first: 6 }, columns);
+        let table = fit_columns(&head, &rows, Split { named: 3, first: 6 }, columns);
         let mut text = format!("{} ({})\n{}\n\n{table}\n", self.part, self.bus, self.source);
         for note in &self.notes {
             text += &format!("Note: {note}\n");
@@ -128,7 +128,7 @@ fn cells(row: &OperationRow) -> Vec<String> {
 
 fn row(bench: &Bench, kind: Kind, planes: u32) -> OperationRow {
     let dies = bench.dies();
-    let count = looked_at(bench.part());
+    let count = measured_count(bench.part());
     let times = BEFORE + count + AFTER;
     let trace = bench.run(&[Item { dies: (0..dies).collect(), kind, planes, times }]);
     let (looked_at, time) = steady(&trace, BEFORE * dies, count * dies);
@@ -149,8 +149,8 @@ fn row(bench: &Bench, kind: Kind, planes: u32) -> OperationRow {
 }
 
 /// The `count` operations that ended after the first `before`, and the time between the ends.
-fn steady(trace: &Trace, before: u32, count: u32) -> (Vec<&Carried>, Duration) {
-    let mut ended: Vec<&Carried> = trace.operations.iter().collect();
+fn steady(trace: &Trace, before: u32, count: u32) -> (Vec<&CompletedOperation>, Duration) {
+    let mut ended: Vec<&CompletedOperation> = trace.operations.iter().collect();
     ended.sort_by_key(|one| (one.end, one.die));
     let (before, count) = (before as usize, count as usize);
     let time = ended[before + count - 1].end - ended[before - 1].end;

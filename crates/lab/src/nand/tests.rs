@@ -6,7 +6,7 @@ use wordline_nand::chips::Wiring;
 use wordline_nand::geometry::Layout;
 use wordline_nand::{DieId, Part, Span, Stage};
 
-use super::activity::{Activity, During};
+use super::activity::{Activity, Interval};
 use super::*;
 use crate::trace_event::is_on_bus;
 
@@ -170,8 +170,11 @@ fn cache_operations_overlap_and_planes_share_the_array() {
 #[test]
 fn a_die_is_ready_behind_a_cache_program_and_its_registers_follow() {
     let die: Vec<Span> = spans().into_iter().filter(|span| span.die == DieId(0)).collect();
-    let during =
-        |begin, end, command| During { begin: Instant::from_ps(begin), end: Instant::from_ps(end), command };
+    let during = |begin, end, command| Interval {
+        begin: Instant::from_ps(begin),
+        end: Instant::from_ps(end),
+        command,
+    };
     let activity = Activity::of(&die);
     assert_eq!(
         activity.not_ready,
@@ -205,7 +208,7 @@ fn a_cache_read_hands_each_page_over_and_ends_at_rest() {
 #[test]
 fn a_time_line_is_a_trace_event_document() {
     let (spans, names) = (spans(), names());
-    let text = chrome(&Scene { spans: &spans, layout: two_dies(), names: &names });
+    let text = chrome(&TimelineInput { spans: &spans, layout: two_dies(), names: &names });
     let document: serde_json::Value = serde_json::from_str(&text).expect("it is JSON");
     let events = document["traceEvents"].as_array().expect("a list of events");
     let slices: Vec<_> = events.iter().filter(|event| event["ph"] == "X").collect();
@@ -217,7 +220,7 @@ fn a_time_line_is_a_trace_event_document() {
 #[test]
 fn the_picture_of_a_time_line() {
     let (spans, names) = (spans(), names());
-    let text = svg(&Scene { spans: &spans, layout: two_dies(), names: &names }, "Two <dies> & a bus");
+    let text = svg(&TimelineInput { spans: &spans, layout: two_dies(), names: &names }, "Two <dies> & a bus");
     assert!(text.contains("Two &lt;dies&gt; &amp; a bus") && text.contains("erase &lt;&amp;&gt;"), "{text}");
     insta::assert_snapshot!("svg", text);
 }
@@ -226,7 +229,7 @@ fn the_picture_of_a_time_line() {
 fn the_axis_has_the_unit_that_suits_it() {
     let label = |ps: u64| {
         let spans = [Span { length: Duration::from_ps(ps), ..spans()[0] }];
-        let text = svg(&Scene { spans: &spans, layout: two_dies(), names: &[] }, "");
+        let text = svg(&TimelineInput { spans: &spans, layout: two_dies(), names: &[] }, "");
         let labels: Vec<&str> = text.lines().filter_map(|line| line.strip_suffix("</text>")).collect();
         let of = |line: &str| line.rsplit('>').next().unwrap_or_default().to_owned();
         // The names of the row and of the stage in it follow the axis.
@@ -264,7 +267,7 @@ proptest! {
         let operations: Vec<&str> = operations.iter().map(String::as_str).collect();
         let trace = trace(&operations, 3);
         let names = trace.names();
-        let scene = Scene { spans: &trace.spans, layout: Setup::dies(3).layout, names: &names };
+        let scene = TimelineInput { spans: &trace.spans, layout: Setup::dies(3).layout, names: &names };
         let mut drawn = rectangles(&svg(&scene, "random"));
         prop_assert_eq!(drawn.len(), trace.spans.len());
         prop_assert!(drawn.iter().all(|[x, _, width]| *x >= 110_000 && x + width <= 976_000));
@@ -288,7 +291,7 @@ proptest! {
             }
             // ARDY is low whenever the array works, and RDY never while a program's data move in.
             for span in &spans {
-                let low = |all: &[During]| all.iter().any(|low| low.begin < span.end() && span.begin < low.end);
+                let low = |all: &[Interval]| all.iter().any(|low| low.begin < span.end() && span.begin < low.end);
                 if is_on_bus(span.stage) {
                     prop_assert!(!low(&activity.not_ready), "{:?}", span);
                 } else {

@@ -8,13 +8,13 @@ use wordline_kernel::Duration;
 use wordline_nand::geometry::Layout;
 use wordline_nand::{Part, Span};
 
-use super::bench::{Bench, Carried, STAGES, Trace};
+use super::bench::{Bench, CompletedOperation, STAGES, Trace};
 use crate::report::Quantity;
 use crate::trace_event::{decimal, is_on_bus};
 
 /// The input of a time line: spans of [`Chips`](wordline_nand::Chips), or of the pins.
 #[derive(Clone, Copy, Debug)]
-pub struct Scene<'a> {
+pub struct TimelineInput<'a> {
     /// The stages, in order of their beginning.
     pub spans: &'a [Span],
     /// The package and channel of each die.
@@ -25,20 +25,20 @@ pub struct Scene<'a> {
 
 /// The position of a die.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
+pub(super) struct DieLocation {
     pub channel: u32,
     /// Counted on its channel.
     pub package: u32,
     pub die: u32,
 }
 
-impl<'a> Scene<'a> {
+impl<'a> TimelineInput<'a> {
     /// The position of a die.
-    pub(super) fn place(&self, die: u32) -> Place {
+    pub(super) fn place(&self, die: u32) -> DieLocation {
         let Layout { packages_per_channel, dies_per_package, .. } = self.layout;
         let package = die / dies_per_package.max(1);
         let packages = packages_per_channel.max(1);
-        Place { channel: package / packages, package: package % packages, die }
+        DieLocation { channel: package / packages, package: package % packages, die }
     }
 
     /// The spans on each bus.
@@ -51,8 +51,8 @@ impl<'a> Scene<'a> {
     }
 
     /// The spans of each die.
-    pub(super) fn dies(&self) -> BTreeMap<Place, Vec<Span>> {
-        let mut dies = BTreeMap::<Place, Vec<Span>>::new();
+    pub(super) fn dies(&self) -> BTreeMap<DieLocation, Vec<Span>> {
+        let mut dies = BTreeMap::<DieLocation, Vec<Span>>::new();
         for span in self.spans {
             dies.entry(self.place(span.die.0)).or_default().push(*span);
         }
@@ -155,7 +155,7 @@ impl Summary {
     /// The summary of `trace` on `bench`.
     pub fn of(bench: &Bench, trace: &Trace) -> Self {
         let elapsed = trace.elapsed();
-        let mut named = BTreeMap::<&str, Vec<&Carried>>::new();
+        let mut named = BTreeMap::<&str, Vec<&CompletedOperation>>::new();
         trace.operations.iter().for_each(|one| named.entry(&one.name).or_default().push(one));
         let bytes = trace.operations.iter().map(|one| one.bytes.0).sum();
         let channels = bench.channels_of(trace).max(1);
@@ -196,7 +196,7 @@ impl Summary {
             Quantity::Latency(self.elapsed_us),
             Quantity::Throughput(self.throughput_bytes_per_second),
             Quantity::Fraction(self.bus_busy),
-            fitted(&head, &rows, Split { named: 1, first: 6 }, columns),
+            fit_columns(&head, &rows, Split { named: 1, first: 6 }, columns),
         )
     }
 }
@@ -212,7 +212,7 @@ pub(super) struct Split {
 
 /// Formats a table for a terminal of this many `columns`; the last columns of a wider one follow in a second
 /// table.
-pub(super) fn fitted(head: &[String], rows: &[Vec<String>], split: Split, columns: u16) -> String {
+pub(super) fn fit_columns(head: &[String], rows: &[Vec<String>], split: Split, columns: u16) -> String {
     let whole = columns_of(head, rows, |_| true);
     if whole.lines().all(|line| line.chars().count() <= usize::from(columns)) {
         return whole;
@@ -258,7 +258,7 @@ pub(super) fn percent(share: f64) -> String {
     if share == 0.0 { "–".into() } else { format!("{:.1}", share * 100.0) }
 }
 
-fn summary(part: &Part, name: &str, all: &[&Carried]) -> OperationSummary {
+fn summary(part: &Part, name: &str, all: &[&CompletedOperation]) -> OperationSummary {
     let latencies: Vec<Duration> = all.iter().map(|one| one.end - one.begin).collect();
     let (stage_shares, energy_joules) = stages(part, all);
     OperationSummary {
@@ -274,7 +274,7 @@ fn summary(part: &Part, name: &str, all: &[&Carried]) -> OperationSummary {
 }
 
 /// The share of each stage in the time of all stages, and the total energy.
-pub(super) fn stages(part: &Part, all: &[&Carried]) -> (BTreeMap<&'static str, f64>, f64) {
+pub(super) fn stages(part: &Part, all: &[&CompletedOperation]) -> (BTreeMap<&'static str, f64>, f64) {
     let sum = all.iter().map(|one| one.stages).sum::<wordline_nand::energy::StageTimes>();
     let active = sum.active_ps().max(1) as f64;
     let shares = STAGES.into_iter().map(|stage| (stage.name(), sum.ps(stage) as f64 / active)).collect();

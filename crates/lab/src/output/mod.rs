@@ -1,7 +1,7 @@
 //! Output files that are complete or absent, and other places to write to.
 
-mod beside;
 mod names;
+mod pending;
 mod place;
 mod report;
 #[cfg(test)]
@@ -14,9 +14,9 @@ use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use beside::Beside;
 use names::directory_of;
-use place::Place;
+use pending::PendingFile;
+use place::ResolvedPath;
 
 pub use place::is_standard;
 pub use report::ReportFolder;
@@ -40,7 +40,7 @@ pub struct Output {
 enum Target {
     /// A temporary file that will get this name.
     Beside {
-        file: Beside,
+        file: PendingFile,
         name: PathBuf,
     },
     /// A special file, written in place.
@@ -95,15 +95,15 @@ fn failed(path: &Path, reason: io::Error) -> Error {
 impl Target {
     fn open(path: &Path) -> io::Result<Self> {
         match place::of(path)? {
-            Place::Stdout => Ok(Self::Stdout(io::stdout())),
-            Place::Special(path) => Ok(Self::Direct(OpenOptions::new().append(true).open(path)?)),
-            Place::Regular(path) => {
+            ResolvedPath::Stdout => Ok(Self::Stdout(io::stdout())),
+            ResolvedPath::Special(path) => Ok(Self::Direct(OpenOptions::new().append(true).open(path)?)),
+            ResolvedPath::Regular(path) => {
                 let before = fs::metadata(&path).ok();
                 if let Some(before) = &before {
                     check_writable(&path, before)?;
                 }
                 check_folder(directory_of(&path))?;
-                let file = Beside::new(&path)?;
+                let file = PendingFile::new(&path)?;
                 if let Some(before) = before {
                     keep_owner_and_permissions(file.file(), &before);
                 }

@@ -9,7 +9,7 @@ const MOST_LINKS: usize = 40;
 
 /// The target of a path.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum ResolvedPath {
     Stdout,
     /// A device, a pipe or a terminal: an existing file that is not regular.
     Special(PathBuf),
@@ -23,17 +23,17 @@ pub fn is_standard(path: &Path) -> bool {
 }
 
 /// Resolves `path`.
-pub(super) fn of(path: &Path) -> io::Result<Place> {
+pub(super) fn of(path: &Path) -> io::Result<ResolvedPath> {
     if is_standard(path) {
-        return Ok(Place::Stdout);
+        return Ok(ResolvedPath::Stdout);
     }
     let mut path = path.to_owned();
     for _ in 0..MOST_LINKS {
         match descriptor(&path) {
             // Uses the stream of printing, to keep the order of the output.
-            Some(Some(1)) => return Ok(Place::Stdout),
+            Some(Some(1)) => return Ok(ResolvedPath::Stdout),
             // A file opened by a shell belongs to the shell, and is not replaced.
-            Some(_) => return Ok(Place::Special(path)),
+            Some(_) => return Ok(ResolvedPath::Special(path)),
             None => {}
         }
         match fs::symlink_metadata(&path) {
@@ -42,9 +42,9 @@ pub(super) fn of(path: &Path) -> io::Result<Place> {
                 path = super::names::directory_of(&path).join(target);
             }
             Ok(about) if about.is_dir() => return Err(ErrorKind::IsADirectory.into()),
-            Ok(about) if about.is_file() => return Ok(Place::Regular(path)),
-            Ok(_) => return Ok(Place::Special(path)),
-            Err(reason) if reason.kind() == ErrorKind::NotFound => return Ok(Place::Regular(path)),
+            Ok(about) if about.is_file() => return Ok(ResolvedPath::Regular(path)),
+            Ok(_) => return Ok(ResolvedPath::Special(path)),
+            Err(reason) if reason.kind() == ErrorKind::NotFound => return Ok(ResolvedPath::Regular(path)),
             Err(reason) => return Err(reason),
         }
     }

@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use super::names::{TEMPORARY, directory_of, is_temporary};
-use super::unfinished::Unfinished;
+use super::unfinished::CleanupGuard;
 use super::{failed, is_standard};
 use crate::error::{Error, Result};
 
@@ -37,7 +37,7 @@ pub struct ReportFolder {
     is_new: bool,
     /// The lock, held for its lifetime.
     _lock: File,
-    _unfinished: Vec<Unfinished>,
+    _unfinished: Vec<CleanupGuard>,
 }
 
 impl ReportFolder {
@@ -59,7 +59,7 @@ impl ReportFolder {
         let mut unfinished = Vec::new();
         if is_new {
             fs::create_dir_all(path).map_err(|reason| failed(path, reason))?;
-            unfinished.push(Unfinished::new(path));
+            unfinished.push(CleanupGuard::new(path));
         }
         let before = report_in(path)?;
         let lock = path.join(LOCK);
@@ -76,7 +76,7 @@ impl ReportFolder {
             }
             Err(TryLockError::Error(reason)) => return Err(failed(path, reason)),
         }
-        unfinished.push(Unfinished::new(&lock));
+        unfinished.push(CleanupGuard::new(&lock));
         Ok(Self { path: path.to_owned(), before, is_new, _lock: file, _unfinished: unfinished })
     }
 
@@ -103,7 +103,7 @@ impl ReportFolder {
 
     fn replace(&self, files: &[(String, Vec<u8>)]) -> io::Result<()> {
         let beside = tempfile::Builder::new().prefix(TEMPORARY).tempdir_in(&self.path)?;
-        let _unfinished = Unfinished::new(beside.path());
+        let _unfinished = CleanupGuard::new(beside.path());
         for (name, bytes) in files {
             let path = beside.path().join(name);
             fs::create_dir_all(directory_of(&path))?;

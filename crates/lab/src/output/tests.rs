@@ -58,11 +58,12 @@ fn a_refused_output_leaves_no_temporary_file() {
 #[test]
 fn files_under_way_are_removed_when_the_program_ends() {
     let directory = folder();
-    let file = Beside::named(&directory.path().join("result.json")).expect("the directory can be written");
+    let file =
+        PendingFile::named(&directory.path().join("result.json")).expect("the directory can be written");
     assert_eq!(names_in(directory.path()).len(), 1);
     // Linux supports files without names.
     #[cfg_attr(not(target_os = "linux"), expect(irrefutable_let_patterns))]
-    let Beside::Named(_, unfinished) = &file else { panic!("a file with a name") };
+    let PendingFile::Named(_, unfinished) = &file else { panic!("a file with a name") };
     // Only the files of this test: others run at the same time.
     unfinished.remove();
     assert_eq!(names_in(directory.path()).len(), 0);
@@ -73,7 +74,7 @@ fn a_file_with_a_temporary_name_takes_its_own() {
     let directory = folder();
     let path = directory.path().join("result.json");
     for text in ["first", "second"] {
-        let file = Beside::named(&path).expect("the directory can be written");
+        let file = PendingFile::named(&path).expect("the directory can be written");
         file.file().write_all(text.as_bytes()).expect("it can be written");
         file.take_name(&path).expect("the directory can be written");
         assert_eq!(fs::read(&path).expect("it was written"), text.as_bytes());
@@ -88,7 +89,7 @@ fn a_file_that_is_not_whole_has_no_name() {
     let directory = folder();
     let path = directory.path().join("result.json");
     let mut output = Output::open(&path).expect("a free name");
-    if matches!(output.target, Target::Beside { file: Beside::Named(..), .. }) {
+    if matches!(output.target, Target::Beside { file: PendingFile::Named(..), .. }) {
         println!("skipped: the file system of {} has no files without names", directory.path().display());
         return;
     }
@@ -179,7 +180,7 @@ mod unix {
         let directory = folder();
         let link = directory.path().join("link");
         symlink("/dev/full", &link).expect("the directory can be written");
-        assert_eq!(place::of(&link).expect("it is there"), place::Place::Special("/dev/full".into()));
+        assert_eq!(place::of(&link).expect("it is there"), place::ResolvedPath::Special("/dev/full".into()));
         let error = write(&link, b"x").expect_err("nothing fits there");
         assert!(error.to_string().contains("No space left"), "{error}");
         assert_eq!(names_in(directory.path()), ["link"]);
@@ -188,11 +189,11 @@ mod unix {
     #[cfg(target_os = "linux")]
     #[test]
     fn files_that_the_caller_opened_are_not_replaced() {
-        use place::Place;
+        use place::ResolvedPath;
         let directory = folder();
         let link = directory.path().join("link");
         for (name, standard) in [("/dev/stdout", true), ("/proc/self/fd/1", true), ("/dev/fd/63", false)] {
-            let wanted = if standard { Place::Stdout } else { Place::Special(name.into()) };
+            let wanted = if standard { ResolvedPath::Stdout } else { ResolvedPath::Special(name.into()) };
             assert_eq!(place::of(Path::new(name)).expect("a name"), wanted);
             symlink(name, &link).expect("the directory can be written");
             assert_eq!(place::of(&link).expect("a link"), wanted);

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use wordline_trace::{Compression, Generated, Request, TargetFormat, WriteError, WriteReport, Writing};
+use wordline_trace::{Compression, Generated, Request, TargetFormat, WriteError, WriteOptions, WriteReport};
 
 use super::{Output, failed};
 use crate::error::Result;
@@ -45,7 +45,7 @@ impl TraceFile {
         generated: Option<&Generated>,
         has_more: bool,
     ) -> Result<WriteReport> {
-        let how = Writing { format, compression: self.compression, generated, has_more };
+        let how = WriteOptions { format, compression: self.compression, generated, has_more };
         let report = how.write(&mut self.output, requests).map_err(|error| match error {
             WriteError::Output(reason) => failed(self.output.path(), reason),
             WriteError::Requests(error) => error.into(),

@@ -9,9 +9,9 @@ static UNDER_WAY: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// A file, or an empty directory, that is removed if the program ends now.
 #[derive(Debug)]
-pub(super) struct Unfinished(PathBuf);
+pub(super) struct CleanupGuard(PathBuf);
 
-impl Unfinished {
+impl CleanupGuard {
     pub(super) fn new(path: &Path) -> Self {
         UNDER_WAY.lock().unwrap_or_else(PoisonError::into_inner).push(path.to_owned());
         Self(path.to_owned())
@@ -24,7 +24,7 @@ impl Unfinished {
     }
 }
 
-impl Drop for Unfinished {
+impl Drop for CleanupGuard {
     fn drop(&mut self) {
         let mut under_way = UNDER_WAY.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(place) = under_way.iter().rposition(|path| *path == self.0) {

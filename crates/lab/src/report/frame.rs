@@ -42,14 +42,14 @@ pub struct Report<'a> {
     /// The tables.
     pub tables: Vec<Section>,
     /// How to reproduce it.
-    pub again: Again<'a>,
+    pub again: Reproduction<'a>,
     /// The style sheet of this kind of report alone.
     pub style: &'a str,
 }
 
 /// The data needed to reproduce a report.
 #[derive(Default)]
-pub struct Again<'a> {
+pub struct Reproduction<'a> {
     /// Sentences: the program, the seeds, files that were read. Repeated ones are shown once.
     pub sentences: Vec<String>,
     /// The command line, or the call.
@@ -58,7 +58,7 @@ pub struct Again<'a> {
     pub configuration: &'a str,
 }
 
-impl Again<'_> {
+impl Reproduction<'_> {
     fn section(&self) -> Section {
         let mut seen = BTreeSet::new();
         let mut out = String::new();
@@ -78,7 +78,7 @@ impl Again<'_> {
                 );
             }
         }
-        Section::new("again", "To run it again", out)
+        Section::new("again", "To reproduce it", out)
     }
 }
 

@@ -38,7 +38,7 @@ use crate::output::ReportFolder;
 use crate::summary::Summary;
 
 pub use charts::{Chart, LATENCY_LABELS, SCHEMA, charts, latency_channel, stage_scale};
-pub use frame::{Again, Report, list, made_by};
+pub use frame::{Report, Reproduction, list, made_by};
 pub use hardware::{
     hardware, list_of_hardware, of_configuration as hardware_of, of_device as hardware_of_device,
 };

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::slice::from_ref;
 
 use super::charts::charts;
-use super::frame::{Again, Report, made_by};
+use super::frame::{Report, Reproduction, made_by};
 use super::hardware::hardware;
 use super::markup::{Section, add, breakable, escaped, scrolled};
 use super::quantity::Quantity;
@@ -205,7 +205,7 @@ fn compared<'a>(name: &str, first: &Quantity, of_each: impl Iterator<Item = &'a 
 }
 
 /// How to reproduce the runs.
-fn again<'a>(runs: &[Summary], origin: Origin<'a>) -> Again<'a> {
+fn again<'a>(runs: &[Summary], origin: Origin<'a>) -> Reproduction<'a> {
     let digests: Vec<&str> = runs.iter().map(|run| run.digest.as_str()).collect();
     let seeds: BTreeSet<u64> = runs.iter().map(|run| run.seed).collect();
     let seeds: Vec<String> = seeds.iter().map(u64::to_string).collect();
@@ -219,5 +219,5 @@ fn again<'a>(runs: &[Summary], origin: Origin<'a>) -> Again<'a> {
         let of = |file: &TraceFile| format!("{}: {} bytes, SHA-256 {}.", file.path, file.bytes, file.sha256);
         sentences.extend(run.trace_file.iter().map(of));
     }
-    Again { sentences, command: origin.command, configuration: origin.config }
+    Reproduction { sentences, command: origin.command, configuration: origin.config }
 }

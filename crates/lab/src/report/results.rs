@@ -45,8 +45,8 @@ pub fn results(runs: &[Summary]) -> Vec<Vec<Group>> {
         let job = |n: usize| Group::new(format!("Job {}", n + 1), job(run.jobs.get(n)));
         let array = (members > 0).then(|| Group::new(ARRAY, array(run)));
         let written_back = (0..pools.max(1)).map(|n| match pools {
-            0 => Group::new("From the buffer to flash", write_back(run.write_back.first())),
-            _ => Group::new(format!("From the buffer to pool {}", n + 1), write_back(run.write_back.get(n))),
+            0 => Group::new("Destaging to flash", write_back(run.write_back.first())),
+            _ => Group::new(format!("Destaging to pool {}", n + 1), write_back(run.write_back.get(n))),
         });
         common(run, runs)
             .into_iter()
@@ -106,7 +106,7 @@ pub fn bound(run: &Summary) -> &'static str {
         Some(Bound::Arrays) => "arrays",
         Some(Bound::Buses) => "buses",
         Some(Bound::Link) => "link",
-        Some(Bound::Cleaning) => "cleaning",
+        Some(Bound::Cleaning) => "garbage collection",
         Some(Bound::Host) => "host",
         Some(Bound::Unknown) => "not known",
     }
@@ -206,7 +206,7 @@ fn rare(requests: u64, of: &Latency) -> Vec<(&'static str, Quantity)> {
 /// array.
 pub const OPTIONAL: [&str; 17] = [
     IN_THE_BUFFER,
-    "map lookups in memory",
+    "mapping-cache hits",
     "translation reads",
     "translation programs",
     "pages into the SLC cache",
@@ -215,17 +215,17 @@ pub const OPTIONAL: [&str; 17] = [
     "degraded reads",
     "blocks rebuilt",
     "blocks repaired",
-    "rows unsure after a cut",
+    "rows dirty after a cut",
     "rows resynchronised",
     "rows scrubbed",
     "log entries written",
     "flushes for the log",
-    "rows had from the log",
+    "rows recovered from the log",
     "sectors lost",
 ];
 
 /// The share of host writes that is not in flash.
-const IN_THE_BUFFER: &str = "  merged or still in buffer";
+const IN_THE_BUFFER: &str = "  coalesced or still in buffer";
 
 /// The heading of metrics that no other table has, on pages of reports.
 pub const OTHER: &str = "Other metrics";
@@ -245,21 +245,21 @@ const FLASH: &[Row] = &[
     ("GC programs", "flash.gc_programs"),
     ("RMW reads", "flash.rmw_reads"),
     ("padding pages", "flash.padding"),
-    ("map lookups in memory", "flash.map_hit_ratio"),
+    ("mapping-cache hits", "flash.map_hit_ratio"),
     ("translation reads", "flash.translation_reads"),
     ("translation programs", "flash.translation_programs"),
     ("pages into the SLC cache", "flash.slc_programs"),
     ("pages folded out of it", "flash.folded"),
-    ("effective spare space", "flash.effective_spare"),
+    ("effective over-provisioning", "flash.effective_spare"),
 ];
 
 /// Costs of these operations.
-const COSTS: &[Row] = &[(BY_CLEANING, "programs_per_host_program"), ("energy", "energy_joules")];
+const COSTS: &[Row] = &[(FROM_GC, "programs_per_host_program"), ("energy", "energy_joules")];
 
 /// The part of write amplification that is due to garbage collection: pages programmed for the host and for
 /// relocation, for each page programmed for the host. Read-modify-writes, padding and the map are not
 /// counted.
-const BY_CLEANING: &str = "  from GC only";
+const FROM_GC: &str = "  from GC only";
 
 /// Counts of failures.
 const FAULTS: &[Row] = &[
@@ -269,7 +269,7 @@ const FAULTS: &[Row] = &[
     ("unreadable flash pages", "faults.unreadable_pages"),
     ("lost logical pages", "faults.lost_pages"),
     ("grown bad blocks", "faults.grown_bad_blocks"),
-    ("dead dies", "faults.failed_dies"),
+    ("failed dies", "faults.failed_dies"),
 ];
 
 /// Counts of failures in one of several pools.
@@ -306,12 +306,12 @@ const ARRAY_COUNTS: &[Row] = &[
     ("degraded reads", "raid5.degraded_reads"),
     ("blocks rebuilt", "raid5.rebuilt"),
     ("blocks repaired", "raid5.repaired"),
-    ("rows unsure after a cut", "raid5.unsure"),
+    ("rows dirty after a cut", "raid5.unsure"),
     ("rows resynchronised", "raid5.resynced"),
     ("rows scrubbed", "raid5.scrubbed"),
     ("log entries written", "raid5.log_writes"),
     ("flushes for the log", "raid5.log_flushes"),
-    ("rows had from the log", "raid5.replayed"),
+    ("rows recovered from the log", "raid5.replayed"),
     ("sectors lost", "raid5.lost"),
 ];
 
@@ -322,7 +322,7 @@ const SUB_REQUESTS: &[Row] = &[
     ("sent to others", "sub_requests.to_others"),
     ("  mean size of these", "sub_requests.to_others_mean_bytes"),
     ("dispatch condition", "sub_requests.condition_bytes"),
-    ("turned away to pool 1", "sub_requests.turned_away"),
+    ("redirected to pool 1", "sub_requests.turned_away"),
     ("stolen from pool 1", "sub_requests.stolen"),
     ("units moved to pool 1", "sub_requests.migrated_units"),
     ("  pages of these", "sub_requests.migrated_pages"),
@@ -371,14 +371,14 @@ fn flash(run: &Summary) -> Vec<(&'static str, Quantity)> {
     let amplification = or_unknown(run, "write_amplification", amplification);
     let mut rows = metrics(run, FLASH);
     rows.push(("write amplification", amplification));
-    rows.push((IN_THE_BUFFER, never_in_flash(run)));
+    rows.push((IN_THE_BUFFER, never_programmed_share(run)));
     rows.extend(metrics(run, COSTS));
     rows
 }
 
 /// The share of host writes that was not programmed, where write amplification is below 1 for that reason:
 /// they were overwritten in the buffer, or are still in it at the end.
-fn never_in_flash(run: &Summary) -> Quantity {
+fn never_programmed_share(run: &Summary) -> Quantity {
     let amplification = run.write_amplification.filter(|amplification| *amplification < 1.0);
     let of_host = run.metrics.count("flash.host_bytes") as f64 / run.host.written_bytes.max(1) as f64;
     amplification.map_or(Quantity::Absent, |_| Quantity::Fraction((1.0 - of_host).max(0.0)))
@@ -406,7 +406,7 @@ fn write_back(times: Option<&WriteBack>) -> Vec<(&'static str, Quantity)> {
         ("  wait for die", of(program, |time| time.die_wait_us)),
         ("  bus", of(program, |time| time.bus_us)),
         ("  flash array", of(program, |time| time.array_us)),
-        ("reads of the rest", count(fill)),
+        ("RMW reads", count(fill)),
         ("  their wait for GC", of(fill, |time| time.gc_wait_us)),
         ("  their wait for die", of(fill, |time| time.die_wait_us)),
         ("  their time on the bus", of(fill, |time| time.bus_us)),
@@ -438,8 +438,8 @@ fn wear(run: &Summary) -> Vec<(&'static str, Quantity)> {
         ("spare space left", of_flash(Quantity::Fraction(run.wear.spare))),
         ("written by the host", Quantity::Terabytes(run.wear.terabytes_written)),
         ("drive writes", Quantity::Number(run.wear.drive_writes)),
-        ("spent lifetime", of_flash(Quantity::Fraction(run.wear.endurance_used))),
-        ("expected until worn out", or_unknown(run, "wear.terabytes_expected", expected)),
+        ("endurance used", of_flash(Quantity::Fraction(run.wear.endurance_used))),
+        ("expected TBW", or_unknown(run, "wear.terabytes_expected", expected)),
         ("  years at this rate", or_unknown(run, "wear.years_expected", number(run.wear.years_expected))),
         ("drive writes a day (DWPD)", number(run.wear.drive_writes_per_day)),
     ]
@@ -458,7 +458,7 @@ fn pool(pool: Option<&PoolUse>) -> Vec<(&'static str, Quantity)> {
         ("programmed", of(|pool| Quantity::Bytes(pool.programmed_bytes as f64))),
         ("block erases", of(|pool| Quantity::Count(pool.erases))),
         ("erases of a block", of(|pool| Quantity::Number(pool.erases_per_block))),
-        ("spent lifetime", of(|pool| Quantity::Fraction(pool.endurance_used))),
+        ("endurance used", of(|pool| Quantity::Fraction(pool.endurance_used))),
         ("valid share", of(|pool| Quantity::Fraction(pool.valid_share))),
         ("dies busy", of(|pool| Quantity::Fraction(pool.dies_busy))),
         ("least worn block", of(|pool| Quantity::Count(pool.least_worn.into()))),
@@ -516,10 +516,10 @@ fn job(job: Option<&JobUse>) -> Vec<(&'static str, Quantity)> {
         ("write throughput", of(&|job| rate(job.written_bytes, job.seconds))),
         ("mean read", exact(true, |latency| latency.mean)),
         ("p99 read", p99(true)),
-        ("longest read", exact(true, |latency| latency.max)),
+        ("max read", exact(true, |latency| latency.max)),
         ("mean write", exact(false, |latency| latency.mean)),
         ("p99 write", p99(false)),
-        ("longest write", exact(false, |latency| latency.max)),
+        ("max write", exact(false, |latency| latency.max)),
     ]
 }
 
@@ -539,7 +539,7 @@ fn member(member: Option<&MemberUse>) -> Vec<(&'static str, Quantity)> {
         ("page programs", of(|member| Quantity::Count(member.programs))),
         ("block erases", of(|member| Quantity::Count(member.erases))),
         ("erases of a block", of(|member| Quantity::Number(member.erases_per_block))),
-        ("spent lifetime", of(|member| Quantity::Fraction(member.endurance_used))),
+        ("endurance used", of(|member| Quantity::Fraction(member.endurance_used))),
         ("least worn block", of(|member| Quantity::Count(member.least_worn.into()))),
         ("most worn block", of(|member| Quantity::Count(member.most_worn.into()))),
         ("bad blocks", of(|member| Quantity::Count(member.bad_blocks))),

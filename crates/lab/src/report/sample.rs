@@ -304,7 +304,7 @@ fn metrics(values: &[(&str, Value)]) -> Metrics {
     for metric in all().filter(|metric| has_pools || !of_pools(metric.name)) {
         let value = values.iter().find(|(name, _)| *name == metric.name).map(|(_, value)| *value);
         let none = match metric.unit {
-            _ if metric.may_be_absent() => Value::Absent,
+            _ if metric.can_be_absent() => Value::Absent,
             Unit::Ratio | Unit::Fraction | Unit::Microseconds | Unit::Joules => Value::Number(0.0),
             _ => Value::Count(0),
         };

@@ -57,7 +57,7 @@ fn hold_but(runs: &[Summary], but: &str) {
     for chart in charts(runs).into_iter().filter(|chart| chart.name != but) {
         assert!(!chart.sums.is_empty(), "{} declares no counter that it adds up to", chart.name);
         for sum in &chart.sums {
-            let (drawn, counted) = (sum.drawn(rows(&chart)), sum.counted(&summaries[sum.run]));
+            let (drawn, counted) = (sum.sum_of_data(rows(&chart)), sum.counted(&summaries[sum.run]));
             let difference = (drawn - counted).abs();
             assert!(
                 difference <= sum.within * counted.abs().max(1e-9),

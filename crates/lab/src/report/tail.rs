@@ -16,7 +16,7 @@ pub(super) fn part(name: &str) -> String {
         "raid_wait" => "waiting for rows of the array".into(),
         "raid_reads" => "reading for parity".into(),
         "raid_log" => "writing the parity log".into(),
-        "rate_limiter" => "held by the rate limiter".into(),
+        "rate_limiter" => "in the rate limiter".into(),
         "line_wait" => "waiting for a line or a chunk".into(),
         "queue" => "in the queue".into(),
         "link" => "on the link".into(),

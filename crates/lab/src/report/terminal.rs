@@ -72,7 +72,7 @@ pub fn table(run: &Summary, columns: u16) -> String {
     let sheet = Sheet::of(columns);
     let groups = results(from_ref(run)).into_iter().flatten().map(|group| (group.title.clone(), group));
     let groups: BTreeMap<String, Group> = groups.collect();
-    let mut zeros = Zeros::default();
+    let mut zeros = ZeroRows::default();
     let mut side_by_side = |title, columns: &[(&str, &str)]| {
         let columns: Vec<_> = columns.iter().map(|(group, name)| (&groups[*group], *name)).collect();
         let kept = zeros.of_columns(title, &columns);
@@ -119,9 +119,9 @@ pub fn table(run: &Summary, columns: u16) -> String {
 
 /// Rows that are zero: left out of the tables, and listed in one line below them.
 #[derive(Default)]
-struct Zeros(Vec<String>);
+struct ZeroRows(Vec<String>);
 
-impl Zeros {
+impl ZeroRows {
     /// The rows of a table that are not zero.
     fn of(&mut self, group: &Group) -> Vec<(String, Quantity)> {
         let rows = group.rows.iter().filter(|row| !is_idle(row)).cloned();

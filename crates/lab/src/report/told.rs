@@ -15,8 +15,8 @@ pub(crate) fn left_out(left_out: &LeftOut) -> String {
     let time = Quantity::Seconds(left_out.seconds);
     let end = match left_out.end {
         WarmUpEnd::Rule => "until the load was steady by MSER-5",
-        WarmUpEnd::Asked => "as was asked for",
-        WarmUpEnd::Limit => "the most there may be, and the load was not steady by MSER-5",
+        WarmUpEnd::Asked => "as requested",
+        WarmUpEnd::Limit => "the limit, and the load was not steady by MSER-5",
     };
     format!("{requests} in {time} left out: {end}")
 }
@@ -39,7 +39,7 @@ pub(crate) fn attained(attained: &Attained) -> String {
     let (Some(mean), Some(share)) = (attained.mean, share_of(attained)) else {
         return format!("{column}: too few requests for two batches with a value; wanted within {wanted}");
     };
-    let end = if attained.is_reached { "as was wanted" } else { "not within it when the requests ended" };
+    let end = if attained.is_reached { "as was wanted" } else { "not reached when the requests ended" };
     format!(
         "{column} {} ± {share} % (95 %, {batches} batches of {requests_a_batch} requests); wanted {wanted}: {end}",
         three_digits(mean)

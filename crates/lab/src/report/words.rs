@@ -5,7 +5,7 @@ use super::results::{self, results};
 use crate::summary::Summary;
 
 /// The results that a comparison mentions, by group and name: the title, and whether more is better.
-const SPOKEN: [(&str, &str, &str, bool); 4] = [
+const COMPARED: [(&str, &str, &str, bool); 4] = [
     ("Host", "IOPS", "IOPS", true),
     ("Read latency", "p99", "Read latency, p99", false),
     ("Write latency", "p99", "Write latency, p99", false),
@@ -54,7 +54,7 @@ pub(super) fn compared(runs: &[Summary]) -> Vec<String> {
         let (best, worst) = (with(first, ["has", "have"]), with(last, ["comes", "come"]));
         Some(format!("{title}: {best} {what}, {}; {worst} last with {}{ratio}{absent}.", first.0, last.0))
     };
-    SPOKEN.into_iter().filter_map(sentence).collect()
+    COMPARED.into_iter().filter_map(sentence).collect()
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ use never::Never;
 mod never {
     use wordline_kernel::{Stream, state};
     use wordline_nand::BlockSetId;
+    use wordline_ssd::blocks::candidates::Candidates;
     use wordline_ssd::policy::victim::VictimPolicy;
-    use wordline_ssd::space::candidates::Candidates;
 
     /// Never selects a victim, though there are enough.
     pub struct Never;
@@ -35,9 +35,9 @@ fn a_run_that_does_not_get_on_says_what_waits_for_what_and_how_to_repeat_it() {
     assert!(matches!(error, Error::Stuck(_)), "{error}");
     let text = error.to_string();
     for part in [
-        "the simulation does not get on: commands wait and nothing will happen",
+        "the simulation makes no progress: commands are outstanding and no event is pending",
         "writes stalled",
-        "waits for room in the buffer",
+        "waits for buffer space",
         "row 0: ",
         "To reproduce it:",
         "trace position: request ",
@@ -68,10 +68,10 @@ mod beyond {
 #[test]
 fn a_wrong_answer_ends_the_run_and_is_not_called_a_fault_of_wordline() {
     let error = error_with(|base| wordline_ssd::Parts { victim: Box::new(Beyond), ..base });
-    assert!(matches!(error, Error::WrongAnswer(_)), "{error}");
+    assert!(matches!(error, Error::InvalidDecision(_)), "{error}");
     let text = error.to_string();
     for part in [
-        "the policy of the device answered `victim` wrongly: found BlockSetId(4294967295), which is none, wanted a candidate of row",
+        "the policy of the device answered `victim` wrongly: found BlockSetId(4294967295), which is none, wanted a candidate of plane group",
         "To reproduce it:",
         "trace position: request ",
         "seed: ",

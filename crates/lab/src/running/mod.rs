@@ -4,7 +4,7 @@
 mod stepping;
 #[cfg(test)]
 mod tests;
-mod warming;
+mod warm_up;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -15,8 +15,8 @@ use wordline_ssd::BlockDevice;
 use wordline_ssd::device::Watchdog;
 
 use crate::admission::Admission;
-use crate::arrivals::{Arrivals, Incoming};
-use crate::error::{Error, Result, check_answers};
+use crate::arrivals::{Arrivals, RequestSource};
+use crate::error::{Error, Result, check_decisions};
 use crate::event::Event;
 use crate::load::Load;
 use crate::log::Log;
@@ -24,31 +24,31 @@ use crate::measure::Measurements;
 use crate::observer::{Observer, RUNNING};
 use crate::output::Output;
 use crate::power::Power;
+use crate::precision::Batches;
 use crate::prepare::Prepared;
 use crate::record::Record;
-use crate::steps::Reached;
+use crate::steps::StopReason;
 use crate::timeline::Recorder;
-use crate::until::Batches;
-use warming::Warming;
+use warm_up::WarmUpState;
 
 /// Requests between two calls of the observer: a few milliseconds of work.
-const LOOK_EVERY: u64 = 4_096;
+const CHECK_INTERVAL: u64 = 4_096;
 
 /// Events without a completion between two checks of progress. Chosen: some ten milliseconds of work.
-const EVENTS_BETWEEN_LOOKS: u32 = 1 << 16;
+const EVENTS_BETWEEN_CHECKS: u32 = 1 << 16;
 
 /// Requests before the first audit of the device; the number doubles each time, and a final audit follows at
 /// the end. Chosen: an audit of a large device takes as long as some hundred thousand requests.
 const FIRST_AUDIT: u64 = 1 << 20;
 
 /// The output files of a run, opened before it begins.
-pub(crate) struct Opened {
+pub(crate) struct OutputFiles {
     log: Option<Log>,
     snapshot: Option<Output>,
     timeline: Option<Recorder>,
 }
 
-impl Opened {
+impl OutputFiles {
     /// Opens the files that a load names.
     ///
     /// # Errors
@@ -67,10 +67,10 @@ pub(crate) struct Running<D: BlockDevice> {
     prepared: Prepared<D>,
     queue: HostQueue<Arrivals>,
     calendar: Calendar<Event<D::Event>>,
-    around: Around,
+    host_events: HostEvents,
     power: Power,
-    looks: Looks,
-    warming: Warming,
+    checks: Checks,
+    warming: WarmUpState,
     batches: Option<Batches>,
     measurements: Measurements<D>,
     /// The description of the load; its requests are in the queue.
@@ -82,7 +82,7 @@ pub(crate) struct Running<D: BlockDevice> {
 
 /// Pending events outside the device, so that none is scheduled twice.
 #[derive(Default)]
-struct Around {
+struct HostEvents {
     /// Times of host events, the next one last.
     host: Vec<Instant>,
     /// Times of pauses.
@@ -90,7 +90,7 @@ struct Around {
 }
 
 /// Schedule of the checks.
-struct Looks {
+struct Checks {
     watchdog: Watchdog,
     /// Completions at which observer and device are checked next.
     look_at: u64,
@@ -103,36 +103,36 @@ struct Looks {
 
 /// Conditions to stop before the end of the run.
 #[derive(Clone, Copy)]
-struct Stop {
+struct StopCondition {
     /// At this number of completions.
     answered: u64,
     /// At this time.
     time: Option<Instant>,
     /// When the device has accepted all submitted requests.
-    taken: bool,
+    all_accepted: bool,
     /// When there is nothing to do before the next request is submitted.
-    rests: bool,
+    when_idle: bool,
 }
 
-impl Stop {
+impl StopCondition {
     /// Only at the end of the run.
-    const NEVER: Self = Self { answered: u64::MAX, time: None, taken: false, rests: false };
+    const NEVER: Self = Self { answered: u64::MAX, time: None, all_accepted: false, when_idle: false };
 
     /// Whether it can stop a run earlier than its end does.
     fn is_early(&self) -> bool {
-        self.taken || self.rests || self.time.is_some()
+        self.all_accepted || self.when_idle || self.time.is_some()
     }
 
     /// Whether to stop before the next event, after the host has submitted what it can; `is_over` is set at
     /// the end of the workload.
     #[cold]
-    fn reached<S: wordline_host::Source>(&self, queue: &HostQueue<S>, is_over: bool) -> Option<Reached> {
+    fn reached<S: wordline_host::Source>(&self, queue: &HostQueue<S>, is_over: bool) -> Option<StopReason> {
         let is_taken = queue.upcoming()[0].is_none();
-        if self.taken && is_taken {
-            return Some(Reached::Wanted);
+        if self.all_accepted && is_taken {
+            return Some(StopReason::Target);
         }
-        let is_at_rest = queue.outstanding() == 0 && (is_over || self.rests && is_taken);
-        (is_at_rest && self.time.is_none()).then_some(Reached::Rest)
+        let is_at_rest = queue.outstanding() == 0 && (is_over || self.when_idle && is_taken);
+        (is_at_rest && self.time.is_none()).then_some(StopReason::Idle)
     }
 }
 
@@ -141,7 +141,7 @@ impl<D: BlockDevice> Running<D> {
     pub(crate) fn begin(
         prepared: Prepared<D>,
         mut load: Load,
-        opened: Opened,
+        opened: OutputFiles,
         began: std::time::Instant,
         observer: &mut dyn Observer,
     ) -> Self {
@@ -150,26 +150,26 @@ impl<D: BlockDevice> Running<D> {
         let calendar = prepared.agenda.calendar(Event::Device);
         let (begin, device) = (calendar.now(), &prepared.device);
         let admission = Admission::new(&device.shape(), load.namespace, load.stream, load.pace);
-        let requests = std::mem::replace(&mut load.requests, Incoming::generated(std::iter::empty()));
+        let requests = std::mem::replace(&mut load.requests, RequestSource::generated(std::iter::empty()));
         let arrivals = Arrivals::new(requests, admission);
         let measurements = Measurements::new(Record::of(opened.log), device, begin, arrivals.jobs());
-        let queue = HostQueue::spread(arrivals, load.pace, load.spread).beginning(begin);
-        let looks = Looks {
+        let queue = HostQueue::spread(arrivals, load.pace, load.spread).starting_at(begin);
+        let checks = Checks {
             watchdog: Watchdog::of(device, begin),
-            look_at: LOOK_EVERY,
+            look_at: CHECK_INTERVAL,
             audit_at: FIRST_AUDIT,
             latest: begin + Duration::LIMIT,
             timeline: opened.timeline,
         };
-        let warming = Warming::of(&load);
-        let is_measured = matches!(warming, Warming::Over(_));
+        let warming = WarmUpState::of(&load);
+        let is_measured = matches!(warming, WarmUpState::Done(_));
         let mut running = Self {
             prepared,
             queue,
             calendar,
-            around: Around::default(),
+            host_events: HostEvents::default(),
             power: Power::default(),
-            looks,
+            checks,
             warming,
             batches: load.until.clone().map(Batches::new),
             measurements,
@@ -178,22 +178,22 @@ impl<D: BlockDevice> Running<D> {
             seconds: [precondition_seconds, 0.0],
         };
         if is_measured {
-            running.begin_to_measure();
+            running.begin_measurement();
         }
         running
     }
 
     /// The event loop, until `stop`, the end of the workload, or a stop by the observer.
-    fn simulate(&mut self, stop: Stop, observer: &mut dyn Observer) -> Result<Reached> {
-        let Self { prepared, queue, calendar, around, power, looks, measurements, .. } = self;
+    fn simulate(&mut self, stop: StopCondition, observer: &mut dyn Observer) -> Result<StopReason> {
+        let Self { prepared, queue, calendar, host_events, power, checks, measurements, .. } = self;
         let device = &mut prepared.device;
         let (is_early, left_out) = (stop.is_early(), self.warming.answered());
-        let mut look_at = looks.look_at.min(stop.answered);
+        let mut look_at = checks.look_at.min(stop.answered);
         loop {
-            check_answers(device)?;
-            let is_over = !power.is_off() && submit(device, queue, calendar, &mut around.host)?;
+            check_decisions(device)?;
+            let is_over = !power.is_off() && submit(device, queue, calendar, &mut host_events.host)?;
             if is_over && queue.outstanding() == 0 && stop.time.is_none() {
-                return Ok(Reached::Rest);
+                return Ok(StopReason::Idle);
             }
             if is_early
                 && !power.is_off()
@@ -202,59 +202,62 @@ impl<D: BlockDevice> Running<D> {
                 return Ok(reached);
             }
             // The host queue has nothing to submit until a request completes or the host is due.
-            for left in (0..EVENTS_BETWEEN_LOOKS).rev() {
+            for left in (0..EVENTS_BETWEEN_CHECKS).rev() {
                 // Some devices recover without events.
-                if power.is_off() && power.is_back(device) {
-                    observer.recovered(queue.total_answered() - left_out);
+                if power.is_off() && power.has_recovered(device) {
+                    observer.recovery_ended(queue.total_completed() - left_out);
                     break;
                 }
                 match calendar.advance() {
                     Some(Event::Device(event)) => device.handle(event, &mut calendar.within(Event::Device)),
                     Some(Event::Host) => {
-                        around.host.pop();
+                        host_events.host.pop();
                         break;
                     }
                     Some(Event::PowerCut) => {
-                        cut(power, device, queue, calendar, (around, looks, stop), observer);
+                        cut(power, device, queue, calendar, (host_events, checks, stop), observer);
                     }
-                    Some(Event::Timeline) => looks.timeline_comes(calendar.now(), device)?,
-                    Some(Event::Pause) if !pauses(device, queue, calendar, (around, stop))? => {}
-                    Some(Event::Pause) => return Ok(Reached::Wanted),
+                    Some(Event::Timeline) => checks.trigger_timeline(calendar.now(), device)?,
+                    Some(Event::Pause) if !pauses(device, queue, calendar, (host_events, stop))? => {}
+                    Some(Event::Pause) => return Ok(StopReason::Target),
                     None => give_up(device, calendar)?,
                 }
-                if power.is_off() && power.is_long() && !observer.goes_on(device.pages_recovered()) {
-                    return Ok(Reached::Stopped);
+                if power.is_off()
+                    && power.is_observer_due()
+                    && !observer.phase_progress(device.pages_recovered())
+                {
+                    return Ok(StopReason::Stopped);
                 }
                 if !device.answers().is_empty() {
                     break;
                 }
                 if left == 0 {
-                    looks.look_at_device(device, calendar.now())?;
+                    checks.check_device(device, calendar.now())?;
                 }
             }
             let now = calendar.now();
-            (now <= looks.latest).then_some(()).ok_or_else(|| too_long(queue.total_answered()))?;
-            take_answers(device, queue, measurements, now)?;
-            let answered = queue.total_answered();
+            (now <= checks.latest).then_some(()).ok_or_else(|| time_limit_error(queue.total_completed()))?;
+            take_completions(device, queue, measurements, now)?;
+            let answered = queue.total_completed();
             if power.is_due(answered - left_out) {
-                cut(power, device, queue, calendar, (around, looks, stop), observer);
+                cut(power, device, queue, calendar, (host_events, checks, stop), observer);
             }
             if answered >= look_at {
-                if answered >= looks.look_at
-                    && !looks.look(device, now, power.is_off(), (answered, left_out), observer)?
+                if answered >= checks.look_at
+                    && !checks.look(device, now, power.is_off(), (answered, left_out), observer)?
                 {
-                    return Ok(Reached::Stopped);
+                    return Ok(StopReason::Stopped);
                 }
                 if answered >= stop.answered {
-                    return Ok(Reached::Wanted);
+                    return Ok(StopReason::Target);
                 }
-                look_at = looks.look_at.min(stop.answered);
+                look_at = checks.look_at.min(stop.answered);
             }
         }
     }
 }
 
-impl Around {
+impl HostEvents {
     /// Schedules a pause at this time.
     fn pause_at<E: Copy + PartialEq>(&mut self, time: Instant, calendar: &mut Calendar<Event<E>>) {
         if self.pauses.insert(time) {
@@ -263,18 +266,18 @@ impl Around {
     }
 }
 
-impl Looks {
+impl Checks {
     /// Checks that the device makes progress, and writes the spans recorded so far to the time line.
     #[cold]
-    fn look_at_device(&mut self, device: &mut impl BlockDevice, now: Instant) -> Result<()> {
+    fn check_device(&mut self, device: &mut impl BlockDevice, now: Instant) -> Result<()> {
         self.timeline.as_mut().map_or(Ok(()), |timeline| timeline.drain(device))?;
         self.watchdog.look(device, now).map_err(Error::Stuck)
     }
 
     /// Handles the beginning or the end of the time line.
     #[cold]
-    fn timeline_comes(&mut self, now: Instant, device: &mut impl BlockDevice) -> Result<()> {
-        self.timeline.as_mut().map_or(Ok(()), |timeline| timeline.comes(now, device))
+    fn trigger_timeline(&mut self, now: Instant, device: &mut impl BlockDevice) -> Result<()> {
+        self.timeline.as_mut().map_or(Ok(()), |timeline| timeline.trigger(now, device))
     }
 
     /// Checks the device and calls the observer. Returns whether to continue.
@@ -287,8 +290,8 @@ impl Looks {
         (answered, left_out): (u64, u64),
         observer: &mut dyn Observer,
     ) -> Result<bool> {
-        self.look_at += LOOK_EVERY;
-        self.look_at_device(device, now)?;
+        self.look_at += CHECK_INTERVAL;
+        self.check_device(device, now)?;
         if self.look_at > self.audit_at && !recovers {
             self.audit_at *= 2;
             device.audit(now - Instant::ZERO);
@@ -305,18 +308,18 @@ fn cut<D: BlockDevice>(
     device: &mut D,
     queue: &mut HostQueue<Arrivals>,
     calendar: &mut Calendar<Event<D::Event>>,
-    (around, looks, stop): (&mut Around, &Looks, Stop),
+    (host_events, checks, stop): (&mut HostEvents, &Checks, StopCondition),
     observer: &mut dyn Observer,
 ) {
-    power.comes();
-    *around = Around::default();
+    power.trigger();
+    *host_events = HostEvents::default();
     power.cut(device, queue, calendar, observer);
     let now = calendar.now();
-    for at in looks.timeline.iter().flat_map(|timeline| timeline.later(now)) {
+    for at in checks.timeline.iter().flat_map(|timeline| timeline.times_after(now)) {
         calendar.at(at, Event::Timeline);
     }
     if let Some(time) = stop.time {
-        around.pause_at(time, calendar);
+        host_events.pause_at(time, calendar);
     }
 }
 
@@ -327,10 +330,10 @@ fn pauses<D: BlockDevice>(
     device: &mut D,
     queue: &HostQueue<Arrivals>,
     calendar: &mut Calendar<Event<D::Event>>,
-    (around, stop): (&mut Around, Stop),
+    (host_events, stop): (&mut HostEvents, StopCondition),
 ) -> Result<bool> {
     let now = calendar.now();
-    around.pauses.remove(&now);
+    host_events.pauses.remove(&now);
     if stop.time != Some(now) {
         return Ok(false); // of a step that was stopped before it
     }
@@ -341,16 +344,16 @@ fn pauses<D: BlockDevice>(
     if is_settled {
         give_up(device, calendar)?;
     }
-    around.pause_at(now, calendar);
+    host_events.pause_at(now, calendar);
     Ok(false)
 }
 
 /// A closed loop has no arrival times to check in advance: it ends at the limit of simulated time.
 #[cold]
-fn too_long(answered: u64) -> Error {
+fn time_limit_error(answered: u64) -> Error {
     Error::Argument {
         what: "the run".into(),
-        found: format!("more than 106 days of simulated time with {answered} requests answered"),
+        found: format!("more than 106 days of simulated time with {answered} requests completed"),
         wanted: "at most 106 days: fewer requests, or a shorter think time".into(),
     }
 }
@@ -362,12 +365,15 @@ fn give_up<D: BlockDevice>(device: &mut D, calendar: &mut Calendar<Event<D::Even
         return Ok(());
     }
     let now = calendar.now();
-    Err(Error::Stuck(format!("commands wait and nothing will happen\n{}", device.what_waits(now))))
+    Err(Error::Stuck(format!(
+        "commands are outstanding and no event is pending\n{}",
+        device.describe_outstanding(now)
+    )))
 }
 
 /// Processes the completions at `now`.
 #[inline]
-fn take_answers<D: BlockDevice>(
+fn take_completions<D: BlockDevice>(
     device: &mut D,
     queue: &mut HostQueue<Arrivals>,
     measurements: &mut Measurements<D>,
@@ -379,7 +385,7 @@ fn take_answers<D: BlockDevice>(
         measurements.answered(answer, job, now, device.programmed())?;
     }
     measurements.look(device, now);
-    device.forget_answers();
+    device.clear_completions();
     Ok(())
 }
 
@@ -393,12 +399,12 @@ fn submit<D: BlockDevice>(
 ) -> Result<bool> {
     loop {
         match queue.next(calendar.now()) {
-            Submission::Now(command) => {
+            Submission::Submit(command) => {
                 device.submit(command, &mut calendar.within(Event::Device));
-                check_answers(device)?;
-                device.foresee(queue.upcoming());
+                check_decisions(device)?;
+                device.prefetch_lookups(queue.upcoming());
             }
-            Submission::At(time) => {
+            Submission::RetryAt(time) => {
                 // If an event comes earlier, the queue is polled then.
                 if due.last().is_none_or(|next| time < *next) {
                     due.push(time);

@@ -4,53 +4,56 @@ use wordline_kernel::{Instant, Metrics, Schedule};
 use wordline_ssd::BlockDevice;
 use wordline_ssd::snapshot::Agenda;
 
-use super::{Around, Running, Stop};
+use super::{HostEvents, Running, StopCondition};
 use crate::error::{Error, Result};
 use crate::event::Event;
-use crate::measure::Ending;
+use crate::measure::RunEnd;
 use crate::observer::{Observer, SAVING};
 use crate::output::Output;
+use crate::precision::Batches;
 use crate::provenance::{Fingerprint, TraceFile};
-use crate::record::{Answered, Record};
+use crate::record::{CompletedRequest, Record};
 use crate::report::Quantity;
-use crate::steps::{Reached, Standing, Steps, Until};
+use crate::steps::{Standing, StepTarget, SteppedRun, StopReason};
 use crate::summary::{Host, Outcome, Summary};
 use crate::timeline::Recorder;
 use crate::trace::Request;
-use crate::until::Batches;
 
-impl<D> Steps for Running<D>
+impl<D> SteppedRun for Running<D>
 where
     D: BlockDevice<Event: Send, Mark: Send> + Send,
 {
     fn submit(&mut self, request: &Request) -> Result<u64> {
         let now = self.now();
-        self.queue.source_mut().give(request, now, &self.load.source.name)
+        self.queue.source_mut().enqueue(request, now, &self.load.source.name)
     }
 
-    fn advance(&mut self, until: Until, observer: &mut dyn Observer) -> Result<Reached> {
+    fn advance(&mut self, until: StepTarget, observer: &mut dyn Observer) -> Result<StopReason> {
         Record::keep(self.measurements.record());
         let warm = self.warm_up(observer)?;
-        if warm != Reached::Wanted {
+        if warm != StopReason::Target {
             return Ok(warm);
         }
-        let rests = Stop { rests: self.queue.source().takes_requests(), ..Stop::NEVER };
+        let when_idle =
+            StopCondition { when_idle: self.queue.source().accepts_requests(), ..StopCondition::NEVER };
         let stop = match until {
-            Until::Rest => rests,
-            Until::Taken => Stop { taken: true, ..rests },
-            Until::Answers(0) => return Ok(Reached::Wanted),
-            Until::Answers(more) => {
-                Stop { answered: self.queue.total_answered().saturating_add(more), ..rests }
+            StepTarget::Idle => when_idle,
+            StepTarget::Accepted => StopCondition { all_accepted: true, ..when_idle },
+            StepTarget::Completions(0) => return Ok(StopReason::Target),
+            StepTarget::Completions(more) => {
+                StopCondition { answered: self.queue.total_completed().saturating_add(more), ..when_idle }
             }
-            Until::AnswerBy(time) => {
-                Stop { answered: self.queue.total_answered() + 1, time: Some(self.pause_at(time)?), ..rests }
-            }
-            Until::Time(time) => Stop { time: Some(self.pause_at(time)?), ..rests },
+            StepTarget::CompletionBy(time) => StopCondition {
+                answered: self.queue.total_completed() + 1,
+                time: Some(self.pause_at(time)?),
+                ..when_idle
+            },
+            StepTarget::Time(time) => StopCondition { time: Some(self.pause_at(time)?), ..when_idle },
         };
-        self.go_on(stop, observer)
+        self.resume(stop, observer)
     }
 
-    fn answers(&mut self) -> Vec<Answered> {
+    fn answers(&mut self) -> Vec<CompletedRequest> {
         self.measurements.record().as_mut().map(Record::take).unwrap_or_default()
     }
 
@@ -59,11 +62,11 @@ where
         let left_out = self.warming.answered();
         // Requests that were outstanding when the measurement began count as measured.
         let [submitted, answered] =
-            [queue.total_submitted(), queue.total_answered()].map(|count| count - left_out);
+            [queue.total_submitted(), queue.total_completed()].map(|count| count - left_out);
         let drawn = queue.upcoming().iter().flatten().count() as u64;
         Standing {
             now: self.now(),
-            waiting: if queue.source().takes_requests() { queue.source().given() + drawn } else { 0 },
+            waiting: if queue.source().accepts_requests() { queue.source().pending() + drawn } else { 0 },
             submitted,
             answered,
             outstanding: queue.outstanding(),
@@ -81,7 +84,7 @@ where
     }
 
     fn summary(&mut self) -> Summary {
-        let is_drawn = self.queue.upcoming()[0].is_none() && self.queue.source().given() == 0;
+        let is_drawn = self.queue.upcoming()[0].is_none() && self.queue.source().pending() == 0;
         let is_over = is_drawn && self.queue.outstanding() == 0 && !self.power.is_off();
         let outcome = if is_over { self.outcome(false) } else { Outcome::Interrupted };
         let cuts = self.power.results().iter().map(|cut| cut.note());
@@ -97,7 +100,7 @@ where
                 wanted: "one when it has recovered".into(),
             });
         }
-        self.around = Around::default();
+        self.host_events = HostEvents::default();
         self.power.cut(&mut self.prepared.device, &mut self.queue, &mut self.calendar, observer);
         Ok(())
     }
@@ -108,7 +111,7 @@ where
             let found = if recovers {
                 "a device that recovers".into()
             } else {
-                format!("{outstanding} requests without an answer")
+                format!("{outstanding} outstanding requests")
             };
             return Err(Error::Argument {
                 what: format!("the snapshot {}", to.path().display()),
@@ -121,12 +124,12 @@ where
 
     fn finish(&mut self, observer: &mut dyn Observer) -> Result<Summary> {
         self.queue.source_mut().end();
-        Record::keep_no_longer(self.measurements.record());
+        Record::stop_keeping(self.measurements.record());
         let reached = match self.warm_up(observer)? {
-            Reached::Wanted => self.measure_to_the_end(observer)?,
+            StopReason::Target => self.measure_to_the_end(observer)?,
             reached => reached,
         };
-        self.conclude(reached == Reached::Stopped, observer)
+        self.conclude(reached == StopReason::Stopped, observer)
     }
 }
 
@@ -148,11 +151,11 @@ impl<D: BlockDevice> Running<D> {
             });
         }
         let at = self.measurements.begin() + (time - Instant::ZERO);
-        self.around.pause_at(at, &mut self.calendar);
+        self.host_events.pause_at(at, &mut self.calendar);
         Ok(at)
     }
 
-    pub(super) fn go_on(&mut self, stop: Stop, observer: &mut dyn Observer) -> Result<Reached> {
+    pub(super) fn resume(&mut self, stop: StopCondition, observer: &mut dyn Observer) -> Result<StopReason> {
         let started = std::time::Instant::now();
         let reached = self.simulate(stop, observer);
         self.seconds[1] += started.elapsed().as_secs_f64();
@@ -178,7 +181,7 @@ impl<D: BlockDevice> Running<D> {
         }
         self.load.notes.extend(self.load.late_notes.take());
         self.load.notes.extend(self.power.notes());
-        self.load.notes.extend(self.looks.timeline.as_ref().and_then(Recorder::note));
+        self.load.notes.extend(self.checks.timeline.as_ref().and_then(Recorder::note));
         if let Some(to) = self.snapshot.take() {
             observer.phase(SAVING, None);
             let saved = self.save_after(to, interrupted, observer)?;
@@ -193,14 +196,14 @@ impl<D: BlockDevice> Running<D> {
         if let Some(record) = self.measurements.record().take() {
             record.finish(&summary)?;
         }
-        if let Some(timeline) = self.looks.timeline.take() {
+        if let Some(timeline) = self.checks.timeline.take() {
             timeline.finish(&mut self.prepared.device, &summary)?;
         }
         Ok(summary)
     }
 
     fn summary_of(&self, trace_file: Option<TraceFile>, outcome: Outcome, notes: Vec<String>) -> Summary {
-        let ending = Ending { end: self.calendar.now(), outcome, trace_file, notes, seconds: self.seconds };
+        let ending = RunEnd { end: self.calendar.now(), outcome, trace_file, notes, seconds: self.seconds };
         let summary = self.measurements.summary(&self.load, &self.prepared.device, ending);
         let (warm_up, precision) =
             (self.warming.left_out().cloned(), self.batches.as_ref().map(Batches::attained));

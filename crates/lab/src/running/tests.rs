@@ -6,7 +6,9 @@ use wordline_kernel::Bytes;
 
 use crate::summary::{Outcome, Summary, WarmUpEnd};
 use crate::trace::{Op, Request};
-use crate::{Device, Precondition, RunOptions, Selection, Session, Unobserved, Until, WarmUp, Workload, run};
+use crate::{
+    Device, Precondition, RunOptions, Selection, Session, StepTarget, Unobserved, WarmUp, Workload, run,
+};
 
 fn device(set: &[&str]) -> Device {
     let set = set.iter().map(|text| (*text).to_owned()).collect();
@@ -108,7 +110,7 @@ fn an_empty_device_recorded_requests_and_a_session_are_measured_from_the_start()
 fn a_session_counts_from_the_end_of_the_warm_up_it_asks_for() {
     let load = Workload { requests: Some(500), ..Workload::named("mixed-70-30") };
     let mut session = Session::open(&device(&[]), &load, &warm(WarmUp::Requests(200))).expect("a session");
-    session.advance(Until::Answers(100)).expect("it goes on");
+    session.advance(StepTarget::Completions(100)).expect("it goes on");
     let standing = session.standing();
     assert_eq!((standing.answered, standing.lost), (100, 0));
     assert_eq!(standing.submitted, 100 + standing.outstanding);
@@ -143,7 +145,7 @@ fn a_power_cut_and_the_log_count_from_what_is_measured() {
     let folder = tempfile::tempdir().expect("a temporary directory");
     let path = folder.path().join("log.csv");
     let options = RunOptions {
-        power_cut: Some(crate::CutAfter::Requests(300)),
+        power_cut: Some(crate::PowerCutPoint::Requests(300)),
         log: Some(path.clone()),
         ..warm(WarmUp::Requests(200))
     };
@@ -176,7 +178,7 @@ fn a_run_ends_when_its_column_is_known_well_enough() {
     assert!(!attained.is_reached && short.host.requests == 5_000, "{attained:?}");
     let load = Workload { requests: Some(5_000), ..Workload::named("mixed-70-30") };
     let error = run_on_tiny(&load, &until("waf:5%")).expect_err("no such column").to_string();
-    assert!(error.contains("the column of --until: found waf"), "{error}");
+    assert!(error.contains("the metric of --until: found waf"), "{error}");
 }
 
 fn run_on_tiny(load: &Workload, options: &RunOptions) -> crate::error::Result<Summary> {

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
-use wordline_kernel::snapshot::{Broken, Sink, Source};
+use wordline_kernel::snapshot::{Sink, SnapshotError, Source};
 use wordline_kernel::{Instant, Seed};
 use wordline_ssd::BlockDevice;
 use wordline_ssd::snapshot::{Agenda, LAYOUT};
@@ -22,7 +22,7 @@ use wordline_ssd::snapshot::{Agenda, LAYOUT};
 use crate::devices::{DEVICE, DeviceType, Ssd, of_document};
 use crate::error::{Error, Result};
 use crate::output::Output;
-use crate::{caught, input};
+use crate::{input, panics};
 use blocks::{Damage, damage, fill};
 
 /// The first bytes of a snapshot. The line end detects files that were transferred as text.
@@ -63,7 +63,7 @@ pub struct Snapshot {
     path: PathBuf,
     head: Head,
     /// The reader, after the head.
-    file: BufReader<Counted>,
+    file: BufReader<CountingReader>,
 }
 
 /// Sizes of a snapshot in bytes.
@@ -76,7 +76,7 @@ pub struct Size {
 }
 
 /// The present state of a device, to be saved.
-pub struct Moment<'a, D: BlockDevice> {
+pub struct SnapshotState<'a, D: BlockDevice> {
     /// The device, without outstanding commands.
     pub device: &'a D,
     /// The pending events.
@@ -91,7 +91,7 @@ pub struct Moment<'a, D: BlockDevice> {
     pub history: &'a [String],
 }
 
-impl<D: BlockDevice> Moment<'_, D> {
+impl<D: BlockDevice> SnapshotState<'_, D> {
     /// Writes a snapshot, which appears when it is complete. After each mebibyte of the state `look` gets the
     /// number of bytes so far, and returns whether to continue.
     ///
@@ -117,9 +117,9 @@ impl<D: BlockDevice> Moment<'_, D> {
         let mut head = blocks::Writer::new(to, HEAD);
         serde_json::to_writer(&mut head, &self.head())?;
         let state = blocks::Writer::new(head.finish()?, STATE);
-        let mut out = Out { to: zstd::Encoder::new(state, LEVEL)?, error: None, bytes: 0, look };
+        let mut out = FileSink { to: zstd::Encoder::new(state, LEVEL)?, error: None, bytes: 0, look };
         let saved = self.device.save(self.agenda, &mut out);
-        let Out { to, error, .. } = out;
+        let FileSink { to, error, .. } = out;
         if let Some(error) = error {
             return Err(error);
         }
@@ -152,9 +152,10 @@ impl Snapshot {
     pub fn open(path: &Path) -> Result<Self> {
         let about = std::fs::metadata(path).ok().filter(|about| about.is_file());
         let length = about.map(|about| about.len());
-        let mut file = BufReader::new(Counted { from: input::open(path)?, bytes: Arc::default(), length });
+        let mut file =
+            BufReader::new(CountingReader { from: input::open(path)?, bytes: Arc::default(), length });
         let path = input::shown(path);
-        let head = read_head(&mut file).map_err(|error| told(&path, error))?;
+        let head = read_head(&mut file).map_err(|error| file_error(&path, error))?;
         Ok(Self { path, head, file })
     }
 
@@ -209,20 +210,20 @@ impl Snapshot {
         let mut device = device.build(Seed(self.head.seed));
         let Self { path, head, file } = self;
         // A state that fails checks of the simulation is a fault of the file.
-        let loaded = caught::catch(|| -> io::Result<_> {
+        let loaded = panics::catch_panic(|| -> io::Result<_> {
             let agenda = read_state(file, |source| device.load(source))?;
             device.audit(agenda.now - Instant::ZERO);
             Ok(agenda)
         });
         let wrong = |why: String| Err(damage(format!("a damaged state ({why})"), "that of a device"));
-        let agenda = loaded.unwrap_or_else(wrong).map_err(|error| told(&path, error))?;
+        let agenda = loaded.unwrap_or_else(wrong).map_err(|error| file_error(&path, error))?;
         let content =
             |found: String, wanted: String| Err(Error::Content { path: path.clone(), found, wanted });
         if device.digest().to_string() != head.digest {
             return content(format!("a device with the digest {}", device.digest()), head.digest);
         }
         if device.outstanding() > 0 {
-            return content(format!("{} commands under way", device.outstanding()), "none".into());
+            return content(format!("{} outstanding commands", device.outstanding()), "none".into());
         }
         if agenda.now > Instant::LIMIT {
             return content(
@@ -243,27 +244,27 @@ impl Snapshot {
         let state = read_state(file, |source| {
             let (mut sum, mut byte) = (0, [0; 1 << 12]);
             loop {
-                let count = source.some(&mut byte)?;
+                let count = source.read_some(&mut byte)?;
                 if count == 0 {
                     return Ok(sum);
                 }
                 sum += count as u64;
             }
         });
-        let state_bytes = state.map_err(|error| told(&path, error))?;
+        let state_bytes = state.map_err(|error| file_error(&path, error))?;
         Ok(Size { file_bytes: counted.load(Ordering::Relaxed), state_bytes })
     }
 }
 
 /// A file read from its beginning, with the number of bytes read.
-struct Counted {
+struct CountingReader {
     from: Box<dyn Read + Send>,
     bytes: Arc<AtomicU64>,
     /// The length of a regular file.
     length: Option<u64>,
 }
 
-impl Read for Counted {
+impl Read for CountingReader {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let count = self.from.read(into)?;
         self.bytes.fetch_add(count as u64, Ordering::Relaxed);
@@ -271,7 +272,7 @@ impl Read for Counted {
     }
 }
 
-fn read_head(file: &mut BufReader<Counted>) -> io::Result<Head> {
+fn read_head(file: &mut BufReader<CountingReader>) -> io::Result<Head> {
     let (mut magic, mut numbers) = ([0; MAGIC.len()], [0; 8]);
     match file.read_exact(&mut magic) {
         Ok(()) if magic == *MAGIC => {}
@@ -290,29 +291,28 @@ fn read_head(file: &mut BufReader<Counted>) -> io::Result<Head> {
     let mut head = blocks::Reader::new(file, HEAD);
     head.read_to_end(&mut text)?;
     head.finish()?;
-    serde_json::from_slice(&text)
-        .map_err(|error| damage(format!("a head that means nothing ({error})"), "its keys"))
+    serde_json::from_slice(&text).map_err(|error| damage(format!("an invalid head ({error})"), "its keys"))
 }
 
 /// The decompressed state.
-type Decoder = zstd::Decoder<'static, blocks::Reader<BufReader<Counted>>>;
+type Decoder = zstd::Decoder<'static, blocks::Reader<BufReader<CountingReader>>>;
 
 /// Reads the state by `read`; the file must end after it.
 fn read_state<T>(
-    file: BufReader<Counted>,
-    read: impl FnOnce(&mut In<Decoder>) -> std::result::Result<T, Broken>,
+    file: BufReader<CountingReader>,
+    read: impl FnOnce(&mut FileSource<Decoder>) -> std::result::Result<T, SnapshotError>,
 ) -> io::Result<T> {
     // A stream from a pipe has no length.
     let at_most = file.get_ref().length.map_or(u64::MAX, |length| length.saturating_mul(MOST_COMPRESSED));
     let decoder = zstd::Decoder::with_buffer(blocks::Reader::new(file, STATE))?.single_frame();
-    let mut source = In { from: decoder, error: None, at_most };
+    let mut source = FileSource { from: decoder, error: None, at_most };
     let value = read(&mut source);
-    let In { mut from, error, .. } = source;
+    let FileSource { mut from, error, .. } = source;
     if let Some(error) = error {
         return Err(error);
     }
     let value = value.map_err(|broken| match broken {
-        Broken::Ended => damage("an end in the middle of the state", "all of it"),
+        SnapshotError::UnexpectedEnd => damage("an end in the middle of the state", "all of it"),
         broken => damage(broken.to_string(), "a state that this program wrote"),
     })?;
     if from.read(&mut [0])? > 0 {
@@ -320,13 +320,13 @@ fn read_state<T>(
     }
     let mut file = from.finish().finish()?;
     if file.read(&mut [0])? > 0 {
-        return Err(damage("more behind the snapshot", "its end"));
+        return Err(damage("more after the snapshot", "its end"));
     }
     Ok(value)
 }
 
 /// The error for a fault of the user's file.
-fn told(path: &Path, error: io::Error) -> Error {
+fn file_error(path: &Path, error: io::Error) -> Error {
     match error.downcast::<Damage>() {
         Ok(Damage { found, wanted }) => Error::Content { path: path.to_owned(), found, wanted },
         Err(reason) => Error::File { path: path.to_owned(), action: "read", reason },
@@ -358,7 +358,7 @@ fn first_difference(
 }
 
 /// A file as a sink; the error is kept for the writer.
-struct Out<'a, W> {
+struct FileSink<'a, W> {
     to: W,
     error: Option<io::Error>,
     /// Number of bytes written.
@@ -367,24 +367,24 @@ struct Out<'a, W> {
 }
 
 /// Bytes of a state between two calls of `look`. Chosen: a few thousandths of a second.
-const LOOK_EVERY: u64 = 1 << 20;
+const CHECK_INTERVAL: u64 = 1 << 20;
 
-impl<W: Write> Sink for Out<'_, W> {
-    fn put(&mut self, bytes: &[u8]) -> std::result::Result<(), Broken> {
-        let before = self.bytes / LOOK_EVERY;
+impl<W: Write> Sink for FileSink<'_, W> {
+    fn put(&mut self, bytes: &[u8]) -> std::result::Result<(), SnapshotError> {
+        let before = self.bytes / CHECK_INTERVAL;
         self.bytes += bytes.len() as u64;
-        if self.bytes / LOOK_EVERY > before && !(self.look)(self.bytes) {
-            return Err(Broken::Ended);
+        if self.bytes / CHECK_INTERVAL > before && !(self.look)(self.bytes) {
+            return Err(SnapshotError::UnexpectedEnd);
         }
         self.to.write_all(bytes).map_err(|error| {
             self.error = Some(error);
-            Broken::Ended
+            SnapshotError::UnexpectedEnd
         })
     }
 }
 
 /// A file as a source; the error is kept for the reader.
-struct In<R> {
+struct FileSource<R> {
     from: R,
     error: Option<io::Error>,
     at_most: u64,
@@ -394,21 +394,21 @@ struct In<R> {
 /// states after requests compress four to ten times.
 const MOST_COMPRESSED: u64 = 64;
 
-impl<R: Read> In<R> {
+impl<R: Read> FileSource<R> {
     /// Reads some bytes; 0 at the end.
-    fn some(&mut self, bytes: &mut [u8]) -> std::result::Result<usize, Broken> {
+    fn read_some(&mut self, bytes: &mut [u8]) -> std::result::Result<usize, SnapshotError> {
         self.from.read(bytes).map_err(|error| {
             self.error = Some(error);
-            Broken::Ended
+            SnapshotError::UnexpectedEnd
         })
     }
 }
 
-impl<R: Read> Source for In<R> {
-    fn take(&mut self, bytes: &mut [u8]) -> std::result::Result<(), Broken> {
+impl<R: Read> Source for FileSource<R> {
+    fn take(&mut self, bytes: &mut [u8]) -> std::result::Result<(), SnapshotError> {
         self.from.read_exact(bytes).map_err(|error| {
             self.error = (error.kind() != io::ErrorKind::UnexpectedEof).then_some(error);
-            Broken::Ended
+            SnapshotError::UnexpectedEnd
         })
     }
 

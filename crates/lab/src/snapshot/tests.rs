@@ -126,7 +126,7 @@ fn a_snapshot_of_another_version_and_other_files_are_refused() {
     }
     assert!(refused(b"time,op,offset\n").starts_with("found a file of another kind"));
     assert!(refused(b"").starts_with("found a file of another kind"));
-    assert!(refused(&[&bytes[..], b"x"].concat()).starts_with("found more behind the snapshot"));
+    assert!(refused(&[&bytes[..], b"x"].concat()).starts_with("found more after the snapshot"));
     let error = verified(folder.path()).expect_err("a folder");
     assert!(error.contains("cannot"), "{error}");
     assert!(verified(&path).expect("it is whole").state_bytes > 10_000);

@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::*;
-use crate::{Device, Reached, RunOptions, Session, Unobserved, Until, Workload, run};
+use crate::{Device, RunOptions, Session, StepTarget, StopReason, Unobserved, Workload, run};
 
 /// Microseconds of a field, in picoseconds.
 fn ps(event: &Value, field: &str) -> u64 {
@@ -42,7 +42,7 @@ fn a_time_line_has_the_requests_that_were_answered_in_its_window_and_no_track_ho
     let options = with(&path, Window::Between(from, to));
     let mut session = Session::open(&device, &load(), &options).expect("it begins");
     let mut answers = Vec::new();
-    while session.advance(Until::Answers(500)).expect("it goes on") == Reached::Wanted {
+    while session.advance(StepTarget::Completions(500)).expect("it goes on") == StopReason::Target {
         answers.extend(session.answers());
     }
     answers.extend(session.answers());

@@ -29,7 +29,7 @@ impl Part {
 
 /// Shares of the time in which dies cannot accept another command, as they work or wait for the bus.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Spent {
+pub struct DieTimeShares {
     pub sensing: f64,
     pub programming: f64,
     pub erasing: f64,
@@ -37,7 +37,7 @@ pub struct Spent {
     pub bus: f64,
 }
 
-impl Spent {
+impl DieTimeShares {
     fn of(dies: &[DieTimes], bus_waits: Duration) -> Self {
         let all: DieTimes = dies.iter().copied().sum();
         let held = (all.busy() + bus_waits).seconds().max(1e-12);
@@ -63,7 +63,7 @@ pub struct Stages {
     /// The mean time of a request, in seconds.
     pub mean_seconds: f64,
     /// Waits for limited resources: a slot in the device, room in the buffer, garbage collection, a stripe.
-    pub held_up: f64,
+    pub blocked: f64,
     /// Everything except waits for dies: the upper limit of service.
     pub service: f64,
     /// The greatest share of a stage that serves requests, including waits counted in it.
@@ -90,7 +90,7 @@ impl Stages {
         let served: f64 = serving().sum();
         Some(Self {
             mean_seconds: all / (reads + writes).max(1.0) * 1e-6,
-            held_up: (1.0 - served - for_dies).max(0.0),
+            blocked: (1.0 - served - for_dies).max(0.0),
             service: 1.0 - for_dies,
             longest_service: serving().fold(0.0, f64::max),
         })
@@ -106,7 +106,7 @@ pub struct Evidence {
     pub held: f64,
     pub buses: Option<Part>,
     pub link: Option<Part>,
-    pub dies_spend: Spent,
+    pub die_time: DieTimeShares,
     /// Fraction of the busy time of the arrays spent on garbage collection; none where they were idle.
     pub cleaning: Option<f64>,
     /// Fraction of the data on the buses read and programmed by garbage collection, in pages.
@@ -131,7 +131,7 @@ impl Evidence {
             dies: part,
             buses: Part::of(&run.channel_utilisation, factor),
             link: Part::of(&run.link_utilisation, factor),
-            dies_spend: Spent::of(&detail.dies, detail.bus_waits),
+            die_time: DieTimeShares::of(&detail.dies, detail.bus_waits),
             cleaning: cleaning(run),
             moved: moved(run),
             stages: Stages::of(run),

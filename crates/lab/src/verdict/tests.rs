@@ -1,7 +1,7 @@
 use wordline_kernel::Duration;
 use wordline_nand::DieTimes;
 
-use super::evidence::Spent;
+use super::evidence::DieTimeShares;
 use super::*;
 use crate::report::sample;
 use crate::summary::TimeShare;
@@ -9,17 +9,23 @@ use crate::summary::TimeShare;
 const CLOSED: Pace = Pace::Closed { depth: 4, think: Duration::ZERO };
 
 /// Dies with equal shares of programming and bus time.
-const HALF: Spent = Spent { sensing: 0.0, programming: 0.5, erasing: 0.0, bus: 0.5 };
-const MOSTLY_PROGRAMMING: Spent = Spent { programming: 0.8, bus: 0.15, sensing: 0.05, erasing: 0.0 };
+const HALF: DieTimeShares = DieTimeShares { sensing: 0.0, programming: 0.5, erasing: 0.0, bus: 0.5 };
+const MOSTLY_PROGRAMMING: DieTimeShares =
+    DieTimeShares { programming: 0.8, bus: 0.15, sensing: 0.05, erasing: 0.0 };
 
 /// A run of a second with these utilisations of dies, channels and link, this mean time of a request in each
 /// stage in microseconds, and this many outstanding requests.
-fn run(busy: [f64; 3], dies_spend: Spent, stages: &[(&str, f64)], outstanding: f64) -> (Summary, Detail) {
+fn run(
+    busy: [f64; 3],
+    die_time: DieTimeShares,
+    stages: &[(&str, f64)],
+    outstanding: f64,
+) -> (Summary, Detail) {
     let [dies, channels, link] = busy;
     let time = |(name, us): &(&str, f64)| TimeShare { name: (*name).into(), read_us: *us, write_us: *us };
     let mut run = Summary {
         simulated_seconds: 1.0,
-        die_utilisation: vec![dies * (1.0 - dies_spend.bus); 2],
+        die_utilisation: vec![dies * (1.0 - die_time.bus); 2],
         channel_utilisation: vec![channels],
         link_utilisation: vec![link],
         time: stages.iter().map(time).collect(),
@@ -30,10 +36,10 @@ fn run(busy: [f64; 3], dies_spend: Spent, stages: &[(&str, f64)], outstanding: f
     run.host.iops = outstanding / (mean_us.max(1e-9) * 1e-6);
     let of = |share: f64| Duration::from_ps((dies * share * 1e12) as u64);
     let times = DieTimes {
-        sensing: of(dies_spend.sensing),
-        programming: of(dies_spend.programming),
-        erasing: of(dies_spend.erasing),
-        bus: of(dies_spend.bus),
+        sensing: of(die_time.sensing),
+        programming: of(die_time.programming),
+        erasing: of(die_time.erasing),
+        bus: of(die_time.bus),
         both: Duration::ZERO,
     };
     (run, Detail { dies: vec![times; 2], ..Detail::default() })
@@ -62,13 +68,13 @@ fn the_only_part_that_is_full_binds() {
 #[test]
 fn a_die_that_programs_without_a_pause_is_full_though_its_array_rests_while_data_come() {
     // A program of `nvme-tlc` takes 85 % of its time in the array and 15 % on the bus.
-    let of_program = Spent { sensing: 0.0, programming: 0.849, erasing: 0.0, bus: 0.151 };
+    let of_program = DieTimeShares { sensing: 0.0, programming: 0.849, erasing: 0.0, bus: 0.151 };
     assert_eq!(verdict(&run([0.99, 0.6, 0.1], of_program, &WAITING, 32.0)).bound, Bound::Arrays);
 }
 
 #[test]
 fn full_dies_are_bound_by_what_takes_most_of_their_time_if_that_leads() {
-    let cleaned = |part: f64, spend: Spent| {
+    let cleaned = |part: f64, spend: DieTimeShares| {
         let mut run = run([0.95, 0.3, 0.2], spend, &WAITING, 100.0);
         let arrays: f64 = run.0.die_utilisation.iter().sum();
         run.0.metrics.set("flash.gc_array_us", part * arrays * 1e6);
@@ -87,7 +93,7 @@ fn full_dies_are_bound_by_what_takes_most_of_their_time_if_that_leads() {
         assert!((share - part).abs() < 1e-6, "{share}");
         verdict.bound
     };
-    let mixed = Spent { sensing: 0.4, programming: 0.45, erasing: 0.05, bus: 0.1 };
+    let mixed = DieTimeShares { sensing: 0.4, programming: 0.45, erasing: 0.05, bus: 0.1 };
     assert_eq!(cleaned(0.9, mixed), Bound::Cleaning);
     assert_eq!(cleaned(0.5, mixed), Bound::Arrays);
     assert_eq!(
@@ -96,13 +102,13 @@ fn full_dies_are_bound_by_what_takes_most_of_their_time_if_that_leads() {
         "programs take as much, whoever they are for"
     );
     assert_eq!(cleaned(0.0, HALF), Bound::Unknown);
-    let of_bus = Spent { sensing: 0.2, programming: 0.0, erasing: 0.0, bus: 0.8 };
+    let of_bus = DieTimeShares { sensing: 0.2, programming: 0.0, erasing: 0.0, bus: 0.8 };
     assert_eq!((cleaned(0.0, of_bus), cleaned(0.75, of_bus)), (Bound::Buses, Bound::Unknown));
 }
 
 #[test]
 fn waits_for_the_bus_keep_a_die_from_other_commands_and_are_the_time_of_the_bus() {
-    let of_waits = |busy: [f64; 3], spend: Spent, waits_ms: u64| {
+    let of_waits = |busy: [f64; 3], spend: DieTimeShares, waits_ms: u64| {
         let mut run = run(busy, spend, &[("array", 10.0)], 1.0);
         run.1.bus_waits = Duration::from_ms(2 * waits_ms);
         verdict(&run)
@@ -110,7 +116,7 @@ fn waits_for_the_bus_keep_a_die_from_other_commands_and_are_the_time_of_the_bus(
     assert_eq!(of_waits([0.6, 0.7, 0.1], HALF, 0).bound, Bound::Unknown);
     assert_eq!(of_waits([0.6, 0.7, 0.1], HALF, 350).bound, Bound::Buses);
     // As `pageftl` under `proxy`: programs take a third, and the bus with its waits.
-    let thirds = Spent { sensing: 0.35, programming: 0.45, erasing: 0.0, bus: 0.2 };
+    let thirds = DieTimeShares { sensing: 0.35, programming: 0.45, erasing: 0.0, bus: 0.2 };
     let none_leads = of_waits([0.89, 0.6, 0.1], thirds, 100);
     assert_eq!(none_leads.bound, Bound::Unknown);
     assert!(none_leads.text.contains("99.0 % with waits for their buses"), "{}", none_leads.text);
@@ -125,8 +131,8 @@ fn the_host_binds_where_the_least_that_a_doubling_brings_beats_every_share_of_th
     assert_eq!(host([0.1, 0.05, 0.01], &serving, 1.0), Bound::Host);
     // Many at a time, each spending half of its time on a die: 2 / (1 + 2 * 0.5) is no gain.
     assert_eq!(host([0.5, 0.05, 0.01], &serving, 100.0), Bound::Unknown);
-    let held_up = [("array", 30.0), ("bus", 20.0), ("link", 20.0), ("buffer", 30.0)];
-    assert_eq!(host([0.1, 0.05, 0.01], &held_up, 1.0), Bound::Unknown);
+    let blocked = [("array", 30.0), ("bus", 20.0), ("link", 20.0), ("buffer", 30.0)];
+    assert_eq!(host([0.1, 0.05, 0.01], &blocked, 1.0), Bound::Unknown);
     assert_eq!(
         host([0.1, 0.05, 0.01], &[], 1.0),
         Bound::Unknown,

@@ -3,7 +3,7 @@
 use wordline_host::Pace;
 
 use super::sample::{BATCHES, Sample};
-use super::{Asked, Asking, Cause, Effect, Elasticity, First, Why};
+use super::{Baseline, Cause, ChangeResult, Effect, Elasticity, Experiment, Why};
 use crate::student::Mean;
 
 /// The gain from doubling the demand at which the host can be the bottleneck: a fifth.
@@ -13,20 +13,20 @@ const GAIN: f64 = 1.2;
 const LEAST: f64 = 0.1;
 
 /// A change, its effect, and the effect by batches.
-struct Measured {
+struct MeasuredEffect {
     effect: Effect,
     /// Elasticities of the batches; empty where unknown.
     batches: Vec<f64>,
 }
 
 /// The answer from all samples.
-pub fn of(asked: &Asked<'_>, first: &First, samples: Vec<(Cause, Asking)>) -> Why {
-    let First { sample: first, pace, queues, source, .. } = first;
+pub fn of(asked: &Experiment<'_>, first: &Baseline, samples: Vec<(Cause, ChangeResult)>) -> Why {
+    let Baseline { sample: first, pace, queues, source, .. } = first;
     let (pace, queues) = (*pace, usize::from(*queues));
     let count = comparable(first, pace, queues, &samples);
     let times = first.batches(count);
     let seconds: f64 = times.iter().sum();
-    let measured: Vec<Measured> =
+    let measured: Vec<MeasuredEffect> =
         samples.into_iter().map(|(cause, sample)| measured(cause, sample, pace, first, count)).collect();
     let (bound, text) = bound(&measured);
     let p99 = |kind| first.p99(kind, count).map(|(value, _)| value);
@@ -38,7 +38,7 @@ pub fn of(asked: &Asked<'_>, first: &First, samples: Vec<(Cause, Asking)>) -> Wh
             Pace::Closed { depth, .. } | Pace::Bursts { depth, .. } | Pace::Bounded { depth, .. } => {
                 Some(depth)
             }
-            Pace::Open { .. } | Pace::BySource { .. } => None,
+            Pace::Open { .. } | Pace::SourcePaced { .. } => None,
         },
         left_out: first.left_out,
         requests: count as u64,
@@ -55,20 +55,20 @@ pub fn of(asked: &Asked<'_>, first: &First, samples: Vec<(Cause, Asking)>) -> Wh
 
 /// The number of completions to compare, the same in each run: all but the last ones, which complete while
 /// fewer requests are outstanding.
-fn comparable(first: &Sample, pace: Pace, queues: usize, samples: &[(Cause, Asking)]) -> usize {
+fn comparable(first: &Sample, pace: Pace, queues: usize, samples: &[(Cause, ChangeResult)]) -> usize {
     let lengths = samples.iter().filter_map(|(_, sample)| Some(sample.as_ref().ok()?.completions.len()));
     let least = lengths.fold(first.completions.len(), usize::min);
     let outstanding = match pace {
         Pace::Closed { depth, .. } | Pace::Bursts { depth, .. } | Pace::Bounded { depth, .. } => {
             2 * depth as usize * queues
         }
-        Pace::Open { .. } | Pace::BySource { .. } => 0,
+        Pace::Open { .. } | Pace::SourcePaced { .. } => 0,
     };
     // Of a run that is short relative to its depth, half is compared in any case.
     least.saturating_sub(outstanding).max(least / 2)
 }
 
-fn measured(cause: Cause, sample: Asking, pace: Pace, first: &Sample, count: usize) -> Measured {
+fn measured(cause: Cause, sample: ChangeResult, pace: Pace, first: &Sample, count: usize) -> MeasuredEffect {
     let change = cause.change();
     // The gain if only the changed part counted, as a logarithm: for a time, the inverse of its factor.
     let (factor, whole) = match change.ratio(pace) {
@@ -86,7 +86,7 @@ fn measured(cause: Cause, sample: Asking, pace: Pace, first: &Sample, count: usi
     };
     let sample = match sample {
         Ok(sample) => sample,
-        Err(reason) => return Measured { effect: nothing(Some(reason)), batches: Vec::new() },
+        Err(reason) => return MeasuredEffect { effect: nothing(Some(reason)), batches: Vec::new() },
     };
     let (before, after) = (first.batches(count), sample.batches(count));
     let gain = before.iter().sum::<f64>() / after.iter().sum::<f64>().max(1e-12);
@@ -104,7 +104,7 @@ fn measured(cause: Cause, sample: Asking, pace: Pace, first: &Sample, count: usi
         write_p99: p99(1),
         ..nothing(None)
     };
-    Measured { effect, batches }
+    MeasuredEffect { effect, batches }
 }
 
 /// The elasticities of batches with these durations before and after a change; empty where one took no time.
@@ -120,15 +120,15 @@ fn half(batches: &[f64]) -> Option<f64> {
 }
 
 /// The bottleneck, if one leads, and a sentence on it.
-fn bound(all: &[Measured]) -> (Option<Cause>, String) {
+fn bound(all: &[MeasuredEffect]) -> (Option<Cause>, String) {
     let twice = all.iter().find(|one| one.effect.cause == Cause::HostTwice).and_then(|one| one.effect.iops);
     let is_host = twice.is_some_and(|gain| gain >= GAIN);
-    let value = |one: &Measured| one.effect.elasticity.map_or(f64::NEG_INFINITY, |known| known.value);
-    let may = |one: &&Measured| {
+    let value = |one: &MeasuredEffect| one.effect.elasticity.map_or(f64::NEG_INFINITY, |known| known.value);
+    let may = |one: &&MeasuredEffect| {
         let Effect { cause, elasticity, .. } = &one.effect;
         cause.is_candidate() && elasticity.is_some() && (*cause != Cause::Host || is_host)
     };
-    let mut candidates: Vec<&Measured> = all.iter().filter(may).collect();
+    let mut candidates: Vec<&MeasuredEffect> = all.iter().filter(may).collect();
     candidates.sort_by(|a, b| value(b).total_cmp(&value(a)));
     let twice = twice.map_or_else(
         || "whether more requests outstanding would bring more is not known".to_owned(),
@@ -158,8 +158,8 @@ fn bound(all: &[Measured]) -> (Option<Cause>, String) {
 }
 
 /// Whether one elasticity is greater than another by more than chance, compared by batches.
-fn leads(best: &Measured, other: &Measured) -> bool {
-    let value = |one: &Measured| one.effect.elasticity.map_or(0.0, |known| known.value);
+fn leads(best: &MeasuredEffect, other: &MeasuredEffect) -> bool {
+    let value = |one: &MeasuredEffect| one.effect.elasticity.map_or(0.0, |known| known.value);
     let lead = value(best) - value(other);
     let differences: Vec<f64> =
         best.batches.iter().zip(&other.batches).map(|(best, other)| best - other).collect();

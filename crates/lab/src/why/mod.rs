@@ -26,15 +26,15 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use wordline_host::Pace;
 
-use crate::arrivals::Incoming;
+use crate::arrivals::RequestSource;
 use crate::change::Change;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::job::{Job, RunOptions};
-use crate::observer::{Observer, While};
+use crate::observer::{ContinueWhile, Observer};
 use crate::output::is_standard;
 use crate::summary::{Outcome, Source, Verdict};
-use crate::sweep::{self, Conduct};
+use crate::sweep::{self, SweepOptions};
 use crate::transient::WarmUp;
 use crate::workload::Workload;
 use sample::Sample;
@@ -47,7 +47,7 @@ pub use text::table;
 pub const REQUESTS: u64 = 100_000;
 
 /// The reason why the demand of an application cannot be changed.
-const THREADS: &str = "each thread of an application waits for the answer to its own request, and with more threads it is another \
+const THREADS: &str = "each thread of an application waits for the completion of its own request, and with more threads it is another \
                        workload; --queue-depth keeps as many outstanding as it says";
 
 /// The bottleneck of a run, and the measurements behind it.
@@ -145,27 +145,27 @@ pub fn why(
     device: &Device,
     workload: &Workload,
     options: &RunOptions,
-    conduct: &Conduct<'_>,
+    conduct: &SweepOptions<'_>,
     observer: &mut dyn Observer,
 ) -> Result<Why> {
-    let asked = Asked { device, workload, options };
+    let asked = Experiment { device, workload, options };
     let first = asked.first(observer)?;
     let questions = Cause::ALL;
-    let one = |cause: &Cause| asked.again(*cause, &first, conduct.stop);
+    let one = |cause: &Cause| asked.run_with_change(*cause, &first, conduct.stop);
     let samples = sweep::run(&questions, conduct, one)?;
-    let samples: Vec<Asking> = samples.into_iter().collect::<Option<_>>().ok_or(Error::Stopped)?;
+    let samples: Vec<ChangeResult> = samples.into_iter().collect::<Option<_>>().ok_or(Error::Stopped)?;
     Ok(answer::of(&asked, &first, questions.into_iter().zip(samples).collect()))
 }
 
 /// The run in question.
-struct Asked<'a> {
+struct Experiment<'a> {
     device: &'a Device,
     workload: &'a Workload,
     options: &'a RunOptions,
 }
 
 /// The run without a change.
-struct First {
+struct Baseline {
     sample: Sample,
     pace: Pace,
     /// Queues that the host uses.
@@ -176,18 +176,18 @@ struct First {
 }
 
 /// The sample of a run with a change, or the reason why there is none.
-type Asking = std::result::Result<Sample, String>;
+type ChangeResult = std::result::Result<Sample, String>;
 
-impl Asked<'_> {
+impl Experiment<'_> {
     /// The run without a change.
-    fn first(&self, observer: &mut dyn Observer) -> Result<First> {
+    fn first(&self, observer: &mut dyn Observer) -> Result<Baseline> {
         let snapshot = self.options.from_snapshot.as_deref();
         if self.workload.is_read_once() || snapshot.is_some_and(is_standard) {
             return Err(wrong("an input that is read once", "files, which every run can read"));
         }
         let job = self.job(self.options.warm_up, Change::default(), observer)?;
         let (pace, queues, source) = (job.load.pace, job.load.spread.queues, job.load.source.clone());
-        let has_threads = matches!(job.load.requests, Incoming::ByThread(_));
+        let has_threads = matches!(job.load.requests, RequestSource::Threads(_));
         let sample = Sample::take(job, observer)?;
         match sample.outcome {
             Outcome::Interrupted => Err(Error::Stopped),
@@ -199,29 +199,29 @@ impl Asked<'_> {
                 "no request after those that are left out",
                 "more requests, or a shorter --warm-up",
             )),
-            Outcome::Complete => Ok(First { sample, pace, queues, has_threads, source }),
+            Outcome::Complete => Ok(Baseline { sample, pace, queues, has_threads, source }),
         }
     }
 
     /// Repeats the run with a change.
-    fn again(&self, cause: Cause, first: &First, stop: &AtomicBool) -> Result<Asking> {
+    fn run_with_change(&self, cause: Cause, first: &Baseline, stop: &AtomicBool) -> Result<ChangeResult> {
         let (change, left_out) = (cause.change(), first.sample.left_out);
-        if let Err(reason) = change.of_pace(first.pace) {
+        if let Err(reason) = change.change_pace(first.pace) {
             return Ok(Err(reason.into()));
         }
         if change.demand != 1.0 && first.has_threads {
             return Ok(Err(THREADS.into()));
         }
-        let mut observer = While(|| !stop.load(Ordering::Relaxed));
+        let mut observer = ContinueWhile(|| !stop.load(Ordering::Relaxed));
         let warm_up = if left_out > 0 { WarmUp::Requests(left_out) } else { WarmUp::None };
         let mut take = |change| Sample::take(self.job(Some(warm_up), change, &mut observer)?, &mut observer);
         let taken = match take(change) {
             // All times are those that the device has.
-            Err(Error::Unchanged(_)) if cause == Cause::AllTimes => take(change.without_link()),
+            Err(Error::CannotChange(_)) if cause == Cause::AllTimes => take(change.without_link()),
             taken => taken,
         };
         match taken {
-            Err(Error::Unchanged(reason)) => Ok(Err(reason.into())),
+            Err(Error::CannotChange(reason)) => Ok(Err(reason.into())),
             Ok(sample) if sample.outcome == Outcome::Interrupted => Err(Error::Stopped),
             Ok(sample) if sample.outcome == Outcome::ReadOnly || sample.failed > 0 => {
                 Ok(Err("with the change, requests fail".into()))

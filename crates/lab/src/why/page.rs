@@ -7,7 +7,7 @@ use super::{Effect, Elasticity, Why};
 use crate::error::Result;
 use crate::output::ReportFolder;
 use crate::provenance::Provenance;
-use crate::report::{Again, Chart, Origin, Report, SCHEMA, Section, Sheet, SheetCell};
+use crate::report::{Chart, Origin, Report, Reproduction, SCHEMA, Section, Sheet, SheetCell};
 use crate::report::{escaped, hardware_of, made_by};
 
 /// The quantities whose elasticities are drawn.
@@ -104,7 +104,7 @@ fn html(why: &Why, charts: &[Chart], origin: Origin<'_>, provenance: &Provenance
         notes: [without_change].into_iter().chain(unknown).collect(),
         charts,
         tables: vec![Section::new("effects", "All changes", sheet(why).html())],
-        again: Again {
+        again: Reproduction {
             sentences: vec![made_by(provenance), format!("Seed {}.", why.seed)],
             command: origin.command,
             configuration: origin.config,

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::job::Job;
 use crate::observer::Observer;
 use crate::session::Session;
-use crate::steps::{Reached, Until};
+use crate::steps::{StepTarget, StopReason};
 use crate::summary::{Outcome, Verdict};
 
 /// Number of batches. Chosen: of 100,000 requests each has 5,000, which take longer than most requests.
@@ -47,10 +47,10 @@ impl Sample {
     /// The errors of a run.
     pub fn take(job: Job, observer: &mut dyn Observer) -> Result<Self> {
         let mut session = Session::of(job, observer)?;
-        let reached = session.advance_observed(Until::Answers(u64::MAX), observer)?;
+        let reached = session.advance_observed(StepTarget::Completions(u64::MAX), observer)?;
         let answers = session.answers();
         let summary = session.finish_observed(observer)?;
-        let completion = |answer: &crate::record::Answered| Completion {
+        let completion = |answer: &crate::record::CompletedRequest| Completion {
             at: answer.time.ps(),
             latency: answer.latency.ps(),
             kind: match answer.operation {
@@ -63,7 +63,7 @@ impl Sample {
             completions: answers.iter().map(completion).collect(),
             left_out: summary.warm_up.as_ref().map_or(0, |left_out| left_out.requests),
             failed: summary.host.failed,
-            outcome: if reached == Reached::Stopped { Outcome::Interrupted } else { summary.outcome },
+            outcome: if reached == StopReason::Stopped { Outcome::Interrupted } else { summary.outcome },
             verdict: summary.verdict,
         })
     }

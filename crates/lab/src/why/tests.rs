@@ -13,7 +13,7 @@ fn load(name: &str, requests: u64, queue_depth: Option<u32>) -> Workload {
 
 fn ask(device: &Device, workload: &Workload) -> Why {
     let options = RunOptions::seed(1);
-    let conduct = Conduct { threads: 0, stop: &NEVER, progress: &|_, _| () };
+    let conduct = SweepOptions { threads: 0, stop: &NEVER, progress: &|_, _| () };
     why(device, workload, &options, &conduct, &mut Unobserved)
         .unwrap_or_else(|error| panic!("{} on {}: {error}", workload_name(workload), device.name))
 }
@@ -84,7 +84,7 @@ fn contradiction(why: &Why) -> Option<String> {
 fn a_run_that_leaves_out_as_many_as_the_rule_did_is_the_same_run() {
     let (device, workload, options) =
         (preset("tiny"), load("mixed-70-30", 2_000, Some(4)), RunOptions::seed(3));
-    let asked = Asked { device: &device, workload: &workload, options: &options };
+    let asked = Experiment { device: &device, workload: &workload, options: &options };
     let first = asked.first(&mut Unobserved).expect("it runs").sample;
     let warm_up = Some(WarmUp::Requests(first.left_out));
     let job = asked.job(warm_up, Change::default(), &mut Unobserved).expect("a job");
@@ -107,10 +107,10 @@ fn the_times_that_are_changed_are_all_that_a_closed_loop_takes() {
     ] {
         let (device, workload, options) =
             (preset(name), load(workload, 1_500, Some(depth)), RunOptions::seed(1));
-        let asked = Asked { device: &device, workload: &workload, options: &options };
+        let asked = Experiment { device: &device, workload: &workload, options: &options };
         let first = asked.first(&mut Unobserved).expect("it runs");
         let again =
-            asked.again(Cause::AllTimes, &first, &NEVER).expect("it runs").expect("it can be changed");
+            asked.run_with_change(Cause::AllTimes, &first, &NEVER).expect("it runs").expect("it can be changed");
         let last = |sample: &Sample| sample.completions.last().expect("requests").at as f64;
         let ratio = last(&again) / last(&first.sample);
         assert!((ratio - 0.9).abs() < 0.002, "{name}: {ratio}");
@@ -178,7 +178,7 @@ fn the_rate_of_an_open_loop_is_what_is_changed_of_its_host() {
 #[test]
 fn a_stop_ends_it_and_an_input_that_is_read_once_is_refused() {
     let stop = AtomicBool::new(true);
-    let conduct = Conduct { threads: 1, stop: &stop, progress: &|_, _| () };
+    let conduct = SweepOptions { threads: 1, stop: &stop, progress: &|_, _| () };
     let (device, options) = (preset("tiny"), RunOptions::seed(1));
     let stopped = why(&device, &load("randread-4k", 100, Some(1)), &options, &conduct, &mut Unobserved);
     assert!(matches!(stopped, Err(Error::Stopped)), "{stopped:?}");
@@ -263,7 +263,7 @@ fn sample() -> Why {
         elasticity: known(0.1 * n as f64 - 0.05).filter(|_| n != 4),
         read_p99: known(0.3).filter(|_| n % 2 == 0),
         write_p99: Some(Elasticity { value: -0.1, half: None }),
-        unknown: (n == 4).then(|| "the device has no link to the host".into()),
+        unknown: (n == 4).then(|| "the device has no host link".into()),
     };
     let source = crate::report::sample::mixed().workload;
     Why {

@@ -9,12 +9,12 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use wordline_host::{Pace, Spread};
+use wordline_host::{Pace, QueueMapping};
 use wordline_kernel::{Bytes, Complaints, Duration, Seed};
 use wordline_ssd::SECTOR;
 use wordline_ssd::block_device::Shape;
 
-use crate::arrivals::Passes;
+use crate::arrivals::PassSource;
 use crate::change::Change;
 use crate::device::{DEFAULT_PRESET, Device};
 use crate::devices::Configured;
@@ -27,7 +27,7 @@ use crate::timeline::Timeline;
 use crate::trace::workload::arrival::Bursts;
 use crate::trace::{Fit, Options, Request};
 use crate::transient::WarmUp;
-use requests::{Ready, Wanted};
+use requests::{PreparedRequests, RequestDemand};
 
 pub use generated::{Generated, from_toml};
 pub use requests::recorded_times;
@@ -148,7 +148,7 @@ impl Workload {
         let capacity = SECTOR * shape.namespaces[usize::from(namespace)];
         let warm_up = self.warm_up(options)?;
         let beside = if self.is_generated() { warm_up.beside() } else { 0 };
-        let wanted = Wanted { capacity, seed: options.seed, drawn: options.seed, beside };
+        let wanted = RequestDemand { capacity, seed: options.seed, drawn: options.seed, beside };
         let ready = self.ready(&wanted, observer)?;
         let pace = match ready.own_pace {
             Some(pace) => self.own_pace(pace)?,
@@ -157,7 +157,7 @@ impl Workload {
         ready.check_times(pace)?;
         let spread = self.spread(&ready, pace, &*device.configured)?;
         let start = options.start(ready.precondition);
-        let is_empty = start == Start::As(Precondition::Empty);
+        let is_empty = start == Start::Preconditioned(Precondition::Empty);
         let usual = WarmUp::usual(self.is_generated(), is_empty);
         let load = Load {
             settling: None,
@@ -214,7 +214,7 @@ impl Workload {
     }
 
     /// The requests for further passes; none where they are read from standard input, or submitted.
-    fn passes(&self, capacity: Bytes, seed: u64) -> Option<Passes> {
+    fn passes(&self, capacity: Bytes, seed: u64) -> Option<PassSource> {
         if self.is_read_once() {
             return None;
         }
@@ -222,7 +222,7 @@ impl Workload {
         Some(Box::new(move |pass| {
             // The popular addresses do not depend on this seed: a pass draws other requests of the same kind.
             let drawn = Seed(seed).stream("lab.pass", pass).below(u64::MAX);
-            let wanted = Wanted { capacity, seed, drawn, beside: 0 };
+            let wanted = RequestDemand { capacity, seed, drawn, beside: 0 };
             Ok(again.ready(&wanted, &mut Unobserved)?.requests.in_order())
         }))
     }
@@ -255,9 +255,9 @@ impl Workload {
     }
 
     /// The distribution of the requests over submission queues.
-    fn spread(&self, ready: &Ready, pace: Pace, device: &dyn Configured) -> Result<Spread> {
+    fn spread(&self, ready: &PreparedRequests, pace: Pace, device: &dyn Configured) -> Result<QueueMapping> {
         let of_device = device.queues();
-        let usual = if matches!(pace, Pace::Open { .. } | Pace::BySource { .. }) { of_device } else { 1 };
+        let usual = if matches!(pace, Pace::Open { .. } | Pace::SourcePaced { .. }) { of_device } else { 1 };
         let queues = self.queues.or(ready.queues).unwrap_or(usual);
         if queues == 0 || queues > of_device {
             return Err(Error::Argument {
@@ -269,7 +269,7 @@ impl Workload {
                 },
             });
         }
-        Ok(Spread { queues, is_bound: ready.has_processors })
+        Ok(QueueMapping { queues, is_bound: ready.has_processors })
     }
 
     /// The pace of submission: a closed loop where the user or the workload says so, else by the times of the
@@ -297,7 +297,7 @@ impl Workload {
                 let mut complaints = Complaints::default();
                 bursts.check(&mut complaints);
                 complaints
-                    .or_ok(Pace::Bursts { depth, on: bursts.on, off: bursts.off })
+                    .into_result(Pace::Bursts { depth, on: bursts.on, off: bursts.off })
                     .map_err(Error::Config)
             }
             (None, Some(think)) if think > Duration::from_ms(3_600_000) => {

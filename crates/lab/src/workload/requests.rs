@@ -8,7 +8,7 @@ use wordline_kernel::{Bytes, Complaints, Duration, Instant, Seed};
 
 use super::generated::Generated;
 use super::{Origin, Workload, refuse};
-use crate::arrivals::{Incoming, Submitted};
+use crate::arrivals::{RequestSource, Submitted};
 use crate::error::{Error, Result};
 use crate::input;
 use crate::load::Precondition;
@@ -19,10 +19,10 @@ use crate::summary::{Source, SourceKind};
 use crate::trace::workload::arrival::Bursts;
 use crate::trace::workload::fio::JobFile;
 use crate::trace::workload::{self, Application, Profile, RealOrProfile, Times, Workload as Pattern};
-use crate::trace::{self, Fit, Fitting, LateNotes, Options, Prepared, Request, Requests};
+use crate::trace::{self, Fit, Fitter, LateNotes, Options, Prepared, Request, Requests};
 
 /// The demands on requests, which must fit a namespace of this capacity.
-pub(super) struct Wanted {
+pub(super) struct RequestDemand {
     pub capacity: Bytes,
     /// The seed of the run.
     pub seed: u64,
@@ -33,9 +33,9 @@ pub(super) struct Wanted {
 }
 
 /// Requests that are ready to run, with their settings.
-pub(super) struct Ready {
+pub(super) struct PreparedRequests {
     pub source: Source,
-    pub requests: Incoming,
+    pub requests: RequestSource,
     pub total: Option<u64>,
     /// The arrival of the last request, where known.
     pub last: Option<Instant>,
@@ -58,7 +58,7 @@ pub(super) struct Ready {
     pub late_notes: LateNotes,
 }
 
-impl Ready {
+impl PreparedRequests {
     /// Fails for a trace that exceeds the limit of simulated time, before it runs.
     pub fn check_times(&self, pace: Pace) -> Result<()> {
         let (Pace::Open { time_scale } | Pace::Bounded { time_scale, .. }) = pace else { return Ok(()) };
@@ -76,12 +76,16 @@ impl Ready {
 
 impl Workload {
     /// Prepares the requests.
-    pub(super) fn ready(&self, wanted: &Wanted, observer: &mut dyn Observer) -> Result<Ready> {
+    pub(super) fn ready(
+        &self,
+        wanted: &RequestDemand,
+        observer: &mut dyn Observer,
+    ) -> Result<PreparedRequests> {
         let capacity = wanted.capacity;
         let ready = match &self.origin {
             Origin::Embedded => {
                 let replayed = self.replayed(trace::prepare_embedded(self.requests)?, capacity)?;
-                Ok(Ready { precondition: IN_USE, ..replayed.recorded() })
+                Ok(PreparedRequests { precondition: IN_USE, ..replayed.recorded() })
             }
             Origin::Trace(path, options) => self.read(path, options, capacity, observer),
             Origin::Named(name) => self.of_name(name, wanted, observer),
@@ -91,8 +95,8 @@ impl Workload {
         }?;
         let Some(of) = &self.times_of else { return Ok(ready) };
         let times = recorded_times(Some(of))?;
-        Ok(Ready {
-            requests: Incoming::InOrder(times.pace(ready.requests.in_order())),
+        Ok(PreparedRequests {
+            requests: RequestSource::InOrder(times.pace(ready.requests.in_order())),
             last: None,
             own_pace: None,
             queue_depth: None,
@@ -109,7 +113,7 @@ impl Workload {
         options: &Options,
         capacity: Bytes,
         observer: &mut dyn Observer,
-    ) -> Result<Ready> {
+    ) -> Result<PreparedRequests> {
         let trace_file = Fingerprint::of(path);
         let mut begun = false;
         let trace = trace::prepare(path, options, self.requests, &mut |progress| {
@@ -117,13 +121,13 @@ impl Workload {
                 // With a limit on the number of requests, the size of the trace is no measure of progress.
                 observer.phase(READING, progress.of.filter(|_| self.requests.is_none()));
             }
-            observer.goes_on(progress.bytes);
+            observer.phase_progress(progress.bytes);
         })?;
-        Ok(Ready { trace_file, ..self.replayed(trace, capacity)? })
+        Ok(PreparedRequests { trace_file, ..self.replayed(trace, capacity)? })
     }
 
     /// The requests of a trace, fitted to the device. It runs on a filled device, so that reads find data.
-    fn replayed(&self, trace: Prepared, capacity: Bytes) -> Result<Ready> {
+    fn replayed(&self, trace: Prepared, capacity: Bytes) -> Result<PreparedRequests> {
         let (source, survey) = (trace.source(), trace.survey);
         let Prepared { name, notes, late_notes, requests, .. } = trace;
         let fits = survey.is_whole && survey.extent <= capacity;
@@ -132,7 +136,7 @@ impl Workload {
                 what: "fit".into(),
                 found: format!(
                     "scale, for a trace of more than {} requests that cannot be read twice",
-                    trace::HELD
+                    trace::MAX_HELD_REQUESTS
                 ),
                 wanted: "a file, or wrap or refuse".into(),
             });
@@ -141,23 +145,28 @@ impl Workload {
         let requests: Requests = if fits {
             requests
         } else {
-            let fitting = Fitting::new(self.fit, capacity, extent).of(&name);
+            let fitting = Fitter::new(self.fit, capacity, extent).of(&name);
             if survey.is_whole && self.fit == Fit::Refuse {
                 return Err(first_refusal(requests, fitting));
             }
-            Box::new(Fitted { requests, fitting, late_notes: late_notes.clone() })
+            Box::new(FittedRequests { requests, fitting, late_notes: late_notes.clone() })
         };
-        Ok(Ready {
+        Ok(PreparedRequests {
             last: survey.is_whole.then_some(survey.last),
-            requests: Incoming::InOrder(requests),
+            requests: RequestSource::InOrder(requests),
             has_processors: survey.has_processors,
             notes,
             late_notes,
-            ..plain(&source.name, source.kind, survey.is_whole.then_some(survey.requests))
+            ..without_settings(&source.name, source.kind, survey.is_whole.then_some(survey.requests))
         })
     }
 
-    fn of_name(&self, name: &str, wanted: &Wanted, observer: &mut dyn Observer) -> Result<Ready> {
+    fn of_name(
+        &self,
+        name: &str,
+        wanted: &RequestDemand,
+        observer: &mut dyn Observer,
+    ) -> Result<PreparedRequests> {
         if name.ends_with(".toml") || is_standard(Path::new(name)) {
             let (path, shown) = (Path::new(name), input::shown(Path::new(name)));
             return self.drawn(&shown.to_string_lossy(), read_workload(path)?, wanted);
@@ -174,7 +183,7 @@ impl Workload {
                 found: format!("`{name}`"),
                 wanted: format!(
                     "a workload, a profile or a file that ends in .toml or .fio: {}",
-                    workload::one_of_all(name)
+                    workload::list_all_names(name)
                 ),
             });
         }
@@ -187,37 +196,43 @@ impl Workload {
         }
     }
 
-    fn drawn(&self, name: &str, generated: Generated, wanted: &Wanted) -> Result<Ready> {
+    fn drawn(&self, name: &str, generated: Generated, wanted: &RequestDemand) -> Result<PreparedRequests> {
         match generated {
             Generated::Pattern(pattern) => self.pattern(name, *pattern, wanted),
             Generated::Application(application) => self.application(name, *application, wanted),
         }
     }
 
-    fn pattern(&self, name: &str, mut workload: Pattern, wanted: &Wanted) -> Result<Ready> {
+    fn pattern(&self, name: &str, mut workload: Pattern, wanted: &RequestDemand) -> Result<PreparedRequests> {
         workload.requests = self.requests.unwrap_or(workload.requests);
-        let complain = |complaints| Error::Config(under(name, &complaints));
+        let complain = |complaints| Error::Config(with_name(name, &complaints));
         let generator = workload.generator(Seed(wanted.drawn), wanted.capacity).map_err(complain)?;
         let generator = generator.with_more(wanted.beside);
-        Ok(Ready {
+        Ok(PreparedRequests {
             queue_depth: workload.arrival.queue_depth(),
             bursts: workload.bursts,
             think_time: workload.think_time,
             queues: workload.queues,
             stream: workload.stream,
             precondition: workload.precondition.into(),
-            ..synthetic(name, Incoming::generated(generator), workload.requests)
+            ..synthetic(name, RequestSource::generated(generator), workload.requests)
         })
     }
 
-    fn application(&self, name: &str, mut asked: Application, wanted: &Wanted) -> Result<Ready> {
+    fn application(
+        &self,
+        name: &str,
+        mut asked: Application,
+        wanted: &RequestDemand,
+    ) -> Result<PreparedRequests> {
         asked.requests = self.requests.unwrap_or(asked.requests);
-        let complain = |complaints| Error::Config(under(name, &complaints));
+        let complain = |complaints| Error::Config(with_name(name, &complaints));
         let total = asked.requests;
         asked.requests = total.saturating_add(wanted.beside);
         let (requests, depth) =
-            Incoming::of(&asked, self.queue_depth, Seed(wanted.drawn), wanted.capacity).map_err(complain)?;
-        Ok(Ready {
+            RequestSource::of(&asked, self.queue_depth, Seed(wanted.drawn), wanted.capacity)
+                .map_err(complain)?;
+        Ok(PreparedRequests {
             queue_depth: Some(depth),
             bursts: asked.bursts,
             queues: asked.queues,
@@ -228,23 +243,23 @@ impl Workload {
     }
 
     /// The jobs of a fio file. They run on a filled device, so that reads find data.
-    fn jobs(&self, path: &Path, wanted: &Wanted) -> Result<Ready> {
+    fn jobs(&self, path: &Path, wanted: &RequestDemand) -> Result<PreparedRequests> {
         let name = input::shown(path).display().to_string();
         let text = input::text(path, "a job file of fio")?;
         let file = JobFile::parse(&name, &text).map_err(Error::Config)?;
         let jobs = file.jobs(Seed(wanted.drawn), wanted.capacity, self.requests).map_err(Error::Config)?;
-        Ok(Ready {
-            requests: Incoming::Jobs(Box::new(jobs)),
-            own_pace: Some(Pace::BySource { pauses: file.has_pauses() }),
+        Ok(PreparedRequests {
+            requests: RequestSource::Jobs(Box::new(jobs)),
+            own_pace: Some(Pace::SourcePaced { pauses: file.has_pauses() }),
             has_processors: true,
             notes: file.notes,
-            ..plain(&name, SourceKind::Synthetic, None)
+            ..without_settings(&name, SourceKind::Synthetic, None)
         })
     }
 
     /// Requests generated from published statistics. If the volume is larger than the device, they are
     /// fitted.
-    fn profile(&self, profile: &Profile, wanted: &Wanted) -> Result<Ready> {
+    fn profile(&self, profile: &Profile, wanted: &RequestDemand) -> Result<PreparedRequests> {
         let (generator, capacity) = (profile.generator(Seed(wanted.seed), 1.0), wanted.capacity);
         let notes = vec![format!("generated to the statistics of {}: not a recorded trace", profile.source)];
         let late_notes = LateNotes::default();
@@ -253,26 +268,26 @@ impl Workload {
         let requests: Requests = if too_large {
             let end = |request: Request| request.offset.0.saturating_add(request.size.0);
             let extent = Bytes(generator.clone().map(end).max().unwrap_or(0));
-            let fitting = Fitting::new(self.fit, capacity, Some(extent));
+            let fitting = Fitter::new(self.fit, capacity, Some(extent));
             let requests: Requests = Box::new(generator.map(Ok));
             if self.fit == Fit::Refuse && extent > capacity {
                 return Err(first_refusal(requests, fitting));
             }
-            Box::new(Fitted { requests, fitting, late_notes: late_notes.clone() })
+            Box::new(FittedRequests { requests, fitting, late_notes: late_notes.clone() })
         } else {
             Box::new(generator.map(Ok))
         };
-        Ok(Ready {
-            requests: Incoming::InOrder(requests),
+        Ok(PreparedRequests {
+            requests: RequestSource::InOrder(requests),
             queue_depth: profile.chosen.duration.is_none().then_some(TIMELESS_DEPTH),
             notes,
             late_notes,
-            ..plain(&profile.name, SourceKind::Profile, self.requests)
+            ..without_settings(&profile.name, SourceKind::Profile, self.requests)
         })
     }
 
     /// Requests from a list, fitted to the device like those of a trace.
-    fn of_list(&self, name: &str, requests: Arc<[Request]>, capacity: Bytes) -> Result<Ready> {
+    fn of_list(&self, name: &str, requests: Arc<[Request]>, capacity: Bytes) -> Result<PreparedRequests> {
         let limit = self.requests.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX);
         let count = requests.len().min(limit);
         let all = (0..count).map(move |n| requests[n]);
@@ -280,11 +295,16 @@ impl Workload {
         let extent = Bytes(all.clone().map(end).max().unwrap_or(0));
         let last = all.clone().map(|request| request.arrival).max();
         let late_notes = LateNotes::default();
-        Ok(Ready {
-            requests: Incoming::InOrder(self.fitted(Box::new(all.map(Ok)), extent, capacity, &late_notes)?),
+        Ok(PreparedRequests {
+            requests: RequestSource::InOrder(self.fitted(
+                Box::new(all.map(Ok)),
+                extent,
+                capacity,
+                &late_notes,
+            )?),
             last,
             late_notes,
-            ..plain(name, SourceKind::Given, Some(count as u64))
+            ..without_settings(name, SourceKind::Given, Some(count as u64))
         })
     }
 
@@ -299,23 +319,23 @@ impl Workload {
         if extent <= capacity {
             return Ok(requests);
         }
-        let fitting = Fitting::new(self.fit, capacity, Some(extent));
+        let fitting = Fitter::new(self.fit, capacity, Some(extent));
         if self.fit == Fit::Refuse {
             return Err(first_refusal(requests, fitting));
         }
-        Ok(Box::new(Fitted { requests, fitting, late_notes: late_notes.clone() }))
+        Ok(Box::new(FittedRequests { requests, fitting, late_notes: late_notes.clone() }))
     }
 
     /// Requests that a session submits.
-    fn of_session(&self) -> Result<Ready> {
+    fn of_session(&self) -> Result<PreparedRequests> {
         if let Some(count) = self.requests {
             return refuse("requests", &count, "none: a session submits them");
         }
         if self.times_of.is_some() {
             return refuse("times", &"those of a trace", "none: a session says when a request arrives");
         }
-        let requests = Incoming::Submitted(Submitted::default());
-        Ok(Ready { requests, ..plain("submitted requests", SourceKind::Given, None) })
+        let requests = RequestSource::Submitted(Submitted::default());
+        Ok(PreparedRequests { requests, ..without_settings("submitted requests", SourceKind::Given, None) })
     }
 }
 
@@ -336,13 +356,13 @@ pub fn recorded_times(of: Option<&Path>) -> Result<Times> {
 }
 
 /// Requests being fitted to a device that is smaller than their addresses.
-struct Fitted {
+struct FittedRequests {
     requests: Requests,
-    fitting: Fitting,
+    fitting: Fitter,
     late_notes: LateNotes,
 }
 
-impl Iterator for Fitted {
+impl Iterator for FittedRequests {
     type Item = trace::Result<Request>;
 
     fn next(&mut self) -> Option<trace::Result<Request>> {
@@ -351,7 +371,7 @@ impl Iterator for Fitted {
             Some(Ok(mut request)) => Some(self.fitting.apply(&mut request).map(|()| request)),
             None => {
                 self.late_notes.extend(self.fitting.note());
-                self.fitting = Fitting::new(Fit::Wrap, Bytes(0), None);
+                self.fitting = Fitter::new(Fit::Wrap, Bytes(0), None);
                 None
             }
             error => error,
@@ -359,7 +379,7 @@ impl Iterator for Fitted {
     }
 }
 
-impl Ready {
+impl PreparedRequests {
     /// The same with a source that is marked as a recording.
     fn recorded(self) -> Self {
         Self { source: self.source.recorded(), ..self }
@@ -367,7 +387,7 @@ impl Ready {
 }
 
 /// The error of the first request beyond the device.
-fn first_refusal(mut requests: Requests, mut fitting: Fitting) -> Error {
+fn first_refusal(mut requests: Requests, mut fitting: Fitter) -> Error {
     let refusal =
         requests.find_map(|request| request.and_then(|mut request| fitting.apply(&mut request)).err());
     refusal.expect("a request ends where the highest does").into()
@@ -381,15 +401,15 @@ const IN_USE: Precondition = Precondition::SteadyTo(0.85);
 const TIMELESS_DEPTH: u32 = 32;
 
 /// Generated requests without further settings.
-fn synthetic(name: &str, requests: Incoming, total: u64) -> Ready {
-    Ready { requests, ..plain(name, SourceKind::Synthetic, Some(total)) }
+fn synthetic(name: &str, requests: RequestSource, total: u64) -> PreparedRequests {
+    PreparedRequests { requests, ..without_settings(name, SourceKind::Synthetic, Some(total)) }
 }
 
 /// Settings without requests yet: open loop, on a filled device.
-fn plain(name: &str, kind: SourceKind, total: Option<u64>) -> Ready {
-    Ready {
+fn without_settings(name: &str, kind: SourceKind, total: Option<u64>) -> PreparedRequests {
+    PreparedRequests {
         source: Source { name: name.into(), kind },
-        requests: Incoming::generated(std::iter::empty()),
+        requests: RequestSource::generated(std::iter::empty()),
         total,
         last: None,
         own_pace: None,
@@ -414,7 +434,7 @@ fn read_workload(path: &Path) -> Result<Generated> {
 }
 
 /// The complaints, with a name before their keys.
-fn under(name: &str, complaints: &Complaints) -> Complaints {
+fn with_name(name: &str, complaints: &Complaints) -> Complaints {
     let mut named = Complaints::default();
     for complaint in &complaints.0 {
         named.add(format!("{name}: {}", complaint.key), &complaint.found, complaint.wanted.clone());

@@ -77,7 +77,7 @@ pub struct Surge {
 pub struct SetTable {}
 
 /// Maximum number of ages in a mixture. Chosen: each has its own tables of error rates.
-const MOST_AGES: usize = 16;
+const MAX_AGES: usize = 16;
 
 fn check_age(key: &str, cycles: f64, hours: f64, wrong: &mut Complaints) {
     for (name, value) in [("cycles", cycles), ("hours", hours)] {
@@ -130,7 +130,7 @@ impl AgedCellsFile {
         wrong.require(is_warm, "celsius", self.celsius, "a temperature above 0 K");
         let set = self.set.check().map_err(|inner| wrong.nest("set", inner)).ok();
         if let Some(set) = &set {
-            self.check_idle(set, &mut wrong);
+            self.check_unused(set, &mut wrong);
             set.check_part(geometry, &mut wrong);
         }
         self.check_mixture(&mut wrong);
@@ -144,7 +144,7 @@ impl AgedCellsFile {
         }
         let Self { cycles, hours, celsius, .. } = *self;
         let condition = Condition { cycles, hours, celsius, ..Condition::FRESH };
-        let set = Arc::new(wrong.or_ok(set)?.expect("a set without complaints"));
+        let set = Arc::new(wrong.into_result(set)?.expect("a set without complaints"));
         let (mixture, surges) = (self.mixture.clone(), self.surges.clone());
         Ok(AgedCells { set, condition, mixture, surges, retention_passes: self.retention_passes })
     }
@@ -160,7 +160,7 @@ impl AgedCellsFile {
         // Tolerates rounding errors of the sum.
         let all: f64 = self.mixture.iter().map(|of| of.share).sum();
         wrong.require(all <= 1.0 + 1e-9, "mixture", format!("shares of {all} in all"), "at most 1");
-        let most = MOST_AGES;
+        let most = MAX_AGES;
         wrong.require(
             self.mixture.len() <= most,
             "mixture",
@@ -170,7 +170,7 @@ impl AgedCellsFile {
     }
 
     /// Rejects keys without effect.
-    fn check_idle(&self, set: &CellSet, wrong: &mut Complaints) {
+    fn check_unused(&self, set: &CellSet, wrong: &mut Complaints) {
         let measured = matches!(set.base, Base::Measured(_));
         let no_cycles = set.cycles.is_none() && set.retention.is_none();
         let no_hours = set.retention.is_none() && !measured;
@@ -192,7 +192,7 @@ impl AgedCellsFile {
             idle.push((format!("mixture[{n}].hours"), of.hours > 0.0 && no_hours, "time"));
         }
         for (key, _, what) in idle.into_iter().filter(|(_, idle, _)| *idle) {
-            wrong.add(&key, "a key without effect", format!("none: `{}` says nothing of {what}", set.name));
+            wrong.add(&key, "a key without effect", format!("none: `{}` does not model {what}", set.name));
         }
         let line = set.variation.as_ref().map_or(0.0, |variation| variation.line);
         wrong.require(

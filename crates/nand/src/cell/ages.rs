@@ -7,14 +7,14 @@ use super::levels::Level;
 
 /// Means and deviations of all states at several ages, the youngest first.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Ages {
+pub struct MeasuredAges {
     /// Hours since the program, increasing.
     pub hours: Vec<f64>,
     /// The states at each age.
     pub states: Vec<Vec<Level>>,
 }
 
-impl Ages {
+impl MeasuredAges {
     /// The states after `hours`: interpolated linearly over the logarithm of time, constant before the first
     /// and after the last age.
     pub fn at(&self, hours: f64) -> Vec<Level> {

@@ -8,28 +8,28 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use wordline_kernel::snapshot::{Broken, Reader, State, Writer};
+use wordline_kernel::snapshot::{Reader, SnapshotError, State, Writer};
 use wordline_kernel::{Complaints, Duration, Instant, Seed, Stream};
 
 use super::aged::Surge;
 use super::coding::Coding;
 use super::condition::Condition;
-use super::deviate::Chance;
-use super::mode::Held;
-use super::passing::Passing;
-use super::rates::{RateTable, Wanted};
+use super::deviate::CellRandom;
+use super::mode::StoredBits;
+use super::rates::{RateKey, RateTable};
 use super::read::{Reading, deviation_of};
 use super::reprogram::Bit;
+use super::retention_clock::RetentionClock;
 use super::set::CellSet;
-use super::variation::{Place, Variation};
-use super::ways::Ways;
+use super::variants::ProgramVariants;
+use super::variation::{CellLocation, Variation};
 use crate::cell_mode::CellMode;
 use crate::geometry::PlaneBlock;
-use crate::physics::{MOST_STATES, Outcome, Parameters, Physics, Sensed, Work};
+use crate::physics::{MAX_PROGRAM_STATES, Outcome, Parameters, Physics, Sensed, Work};
 use crate::{Part, Stage};
 
 /// Number of classes of programming speed within a loop. Chosen: the mean of whole loops is exact to 1/64.
-const FASTER: usize = 64;
+const SPEED_CLASSES: usize = 64;
 
 /// Cell model of the dies of a part with one parameter set.
 #[derive(Clone, Debug)]
@@ -38,20 +38,20 @@ pub struct CellArrays {
     seed: Seed,
     shape: ArrayShape,
     random: Stream,
-    chance: Chance,
+    chance: CellRandom,
     /// Erases of each block of each die.
     erases: Vec<u32>,
-    ways: Ways,
+    ways: ProgramVariants,
     /// Results of programs for each program variant and speed class.
-    programs: Vec<Vec<Option<Done>>>,
+    programs: Vec<Vec<Option<ProgramResult>>>,
     rates: RateTable,
     surges: Vec<Surge>,
     /// `None` if all data have the retention time of the condition.
-    passing: Option<Passing>,
+    passing: Option<RetentionClock>,
 }
 
 impl State for CellArrays {
-    fn save_state(&self, to: &mut Writer<'_>) -> Result<(), Broken> {
+    fn save_state(&self, to: &mut Writer<'_>) -> Result<(), SnapshotError> {
         let Self {
             seed,
             random,
@@ -72,7 +72,7 @@ impl State for CellArrays {
         ways.save_state(to)
     }
 
-    fn load_state(&mut self, from: &mut Reader<'_>) -> Result<(), Broken> {
+    fn load_state(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
         self.seed = from.value("seed")?;
         self.random = from.value("random")?;
         self.erases = from.value("erases")?;
@@ -80,9 +80,9 @@ impl State for CellArrays {
         self.ways.load_state(from)?;
         // The drawn properties of layers, blocks and chips follow from the seed; the results of programs,
         // from the program variants.
-        self.chance = Chance::new(self.seed);
+        self.chance = CellRandom::new(self.seed);
         self.programs.clear();
-        self.rates.forget_ways();
+        self.rates.clear_variants();
         self.rates.draw(self.dies(), self.shape.blocks, self.seed);
         Ok(())
     }
@@ -90,16 +90,16 @@ impl State for CellArrays {
 
 /// The result of a program.
 #[derive(Clone, Copy, Debug)]
-struct Done {
+struct ProgramResult {
     time: Duration,
     /// Number of loops and of verifies.
     steps: (u32, u32),
-    first: [u8; MOST_STATES],
-    last: [u8; MOST_STATES],
+    first: [u8; MAX_PROGRAM_STATES],
+    last: [u8; MAX_PROGRAM_STATES],
 }
 
-impl Done {
-    fn tell(&self, outcome: &mut Outcome) {
+impl ProgramResult {
+    fn write_to(&self, outcome: &mut Outcome) {
         (outcome.loops, outcome.verifies) = self.steps;
         (outcome.first_loops, outcome.last_loops) = (self.first, self.last);
     }
@@ -141,13 +141,13 @@ impl CellArrays {
         let all_blocks = dies.len() * shape.blocks as usize;
         let of_blocks = (shape.blocks, shape.layers, shape.page_bits);
         let rates = RateTable::new(set.clone(), condition, dies, of_blocks, part.endurance, seed);
-        wrong.or_ok(Self {
+        wrong.into_result(Self {
             seed,
             shape,
             random: seed.stream("cells.arrays", u64::from(shape.first_die)),
-            chance: Chance::new(seed),
+            chance: CellRandom::new(seed),
             erases: vec![0; all_blocks],
-            ways: Ways::new(all_blocks, shape.word_lines),
+            ways: ProgramVariants::new(all_blocks, shape.word_lines),
             programs: Vec::new(),
             rates,
             surges: Vec::new(),
@@ -165,13 +165,13 @@ impl CellArrays {
     /// The same cells with retention time that passes with simulated time: data from before the run have the
     /// age of the condition when the run begins, data written in the run age from their program on.
     #[must_use]
-    pub fn with_time_passing(self) -> Self {
-        let passing = Passing::new(self.erases.len(), self.shape.word_lines);
+    pub fn with_retention_clock(self) -> Self {
+        let passing = RetentionClock::new(self.erases.len(), self.shape.word_lines);
         Self { passing: Some(passing), ..self }
     }
 
     /// Records the begin of a program, from which its data age.
-    fn note_begin(&mut self, work: &Work<'_>) {
+    fn record_program(&mut self, work: &Work<'_>) {
         if self.passing.is_none() {
             return;
         }
@@ -216,26 +216,27 @@ impl CellArrays {
 
     /// The speed class of a layer within a loop. Drawing it each time is faster than a table lookup.
     fn faster(&self, at: PlaneBlock, layer: u32) -> usize {
-        let faster = Variation::faster(Place { chip: at.die.0, block: at.block, layer }, self.chance.speeds);
-        (faster * FASTER as f64) as usize
+        let faster =
+            Variation::faster(CellLocation { chip: at.die.0, block: at.block, layer }, self.chance.speeds);
+        (faster * SPEED_CLASSES as f64) as usize
     }
 
     /// The result of a program of a word line with a program variant and a speed class.
-    fn program(&mut self, way: u8, class: usize) -> Option<&Done> {
+    fn program(&mut self, way: u8, class: usize) -> Option<&ProgramResult> {
         self.set.ispp.as_ref()?;
         let (way, number) = (self.ways.get(way), usize::from(way));
         if self.programs.len() <= number {
-            self.programs.resize(self.ways.count(), vec![None; FASTER]);
+            self.programs.resize(self.ways.count(), vec![None; SPEED_CLASSES]);
         }
         let known = &mut self.programs[number][class];
         if known.is_none() {
             let done = self.set.used(way.held).ispp(&self.set)?.program(&way.how(middle(class)));
-            let (mut first, mut last) = ([0; MOST_STATES], [0; MOST_STATES]);
+            let (mut first, mut last) = ([0; MAX_PROGRAM_STATES], [0; MAX_PROGRAM_STATES]);
             for (state, loops) in done.loops.iter().enumerate() {
                 (first[state], last[state]) = (loops.first as u8, loops.last as u8);
             }
             let steps = (done.verifies.len() as u32, done.all_verifies());
-            *known = Some(Done { time: done.time, steps, first, last });
+            *known = Some(ProgramResult { time: done.time, steps, first, last });
         }
         known.as_ref()
     }
@@ -252,7 +253,7 @@ impl CellArrays {
         let (block, layer) = (self.block(at), self.layer(word_line));
         let hours = self.hours(block, word_line, now);
         let Self { passing, rates, ways, erases, .. } = self;
-        let wanted = Wanted { block, erases: erases[block], layer, page, way: (way, ways.get(way)) };
+        let wanted = RateKey { block, erases: erases[block], layer, page, way: (way, ways.get(way)) };
         match passing {
             Some(passing) => passing.rates(rates, hours).rate(wanted, offsets),
             None => rates.rate(wanted, offsets),
@@ -261,43 +262,43 @@ impl CellArrays {
 
     /// The program variant of a word line that is read in `mode`; if it was programmed in another mode, the
     /// default variant of `mode`.
-    fn way_of(&mut self, at: PlaneBlock, word_line: u32, mode: CellMode) -> u8 {
+    fn variant_of(&mut self, at: PlaneBlock, word_line: u32, mode: CellMode) -> u8 {
         let way = self.ways.of(self.block(at), word_line);
         if self.ways.get(way).held.is_in(mode) {
             return way;
         }
-        self.ways.number(&Parameters::DATA_SHEET, 0, 0, Held::of(mode))
+        self.ways.number(&Parameters::DATA_SHEET, 0, 0, StoredBits::of(mode))
     }
 
     /// The state of a word line after a program in a mode. In a reprogram, the replaced page determines the
     /// rewritten bit.
-    fn held_after(&self, work: &Work<'_>, at: PlaneBlock, word_line: u32) -> Held {
-        let CellMode::Reprogrammed(times) = work.mode else { return Held::of(work.mode) };
+    fn held_after(&self, work: &Work<'_>, at: PlaneBlock, word_line: u32) -> StoredBits {
+        let CellMode::Reprogrammed(times) = work.mode else { return StoredBits::of(work.mode) };
         let before = match times {
-            0 | 1 => CellMode::TwoBit,
+            0 | 1 => CellMode::Mlc,
             times => CellMode::Reprogrammed(times - 1),
         };
         let held = self.ways.held(self.block(at), word_line);
-        let held = if held.is_in(before) { held } else { Held::of(before) };
+        let held = if held.is_in(before) { held } else { StoredBits::of(before) };
         let bit = if work.page_type() == 0 { Bit::Low } else { Bit::High };
-        held.after(bit, self.ahead(at, word_line, held))
+        held.after(bit, self.reprograms_ahead(at, word_line, held))
     }
 
     /// Number of word lines above this one in the string (the layers programmed after its own) with more
     /// reprogram passes.
-    fn ahead(&self, at: PlaneBlock, word_line: u32, held: Held) -> u8 {
+    fn reprograms_ahead(&self, at: PlaneBlock, word_line: u32, held: StoredBits) -> u8 {
         if self.set.background.is_none() {
             return 0;
         }
         let per_layer = (self.shape.word_lines / self.shape.layers).max(1) as usize;
         let above = (word_line..self.shape.word_lines).step_by(per_layer).skip(1);
         let above = above.map(|line| self.ways.held(self.block(at), line));
-        let two_bits = above.take_while(|above| matches!(above, Held::TwoBits { .. }));
+        let two_bits = above.take_while(|above| matches!(above, StoredBits::Mlc { .. }));
         two_bits.filter(|above| above.rewrites() > held.rewrites()).count() as u8
     }
 
     /// The time and outcome of a program if the set has fixed factors.
-    fn by_factors(&mut self, work: &Work<'_>, outcome: Option<&mut Outcome>) -> Option<Duration> {
+    fn program_by_factors(&mut self, work: &Work<'_>, outcome: Option<&mut Outcome>) -> Option<Duration> {
         let (factors, ispp) = (self.set.factors.as_ref()?, self.set.ispp.as_ref()?);
         let time = factors.time(ispp, work.parameters, work.data_sheet);
         let Some(outcome) = outcome else { return Some(time) };
@@ -305,7 +306,7 @@ impl CellArrays {
         let layer = self.block(at) as u64 * u64::from(self.shape.layers) + u64::from(layer);
         let cells = self.shape.page_bits as f64 * 2.0 / self.set.states() as f64;
         outcome.erased_to_p1 = (factors.erased_to_p1(layer, self.seed) * cells).round() as u32;
-        self.program(0, 0)?.tell(outcome);
+        self.program(0, 0)?.write_to(outcome);
         Some(time)
     }
 
@@ -313,12 +314,12 @@ impl CellArrays {
         if self.set.factors.is_some() && work.mode != CellMode::Native {
             return work.data_sheet;
         }
-        if let Some(time) = self.by_factors(work, outcome.as_deref_mut()) {
+        if let Some(time) = self.program_by_factors(work, outcome.as_deref_mut()) {
             return time;
         }
         let (early, word_line) = (self.early(work.begin), work.word_line());
         // A reprogram uses the parameters of the data sheet.
-        let parameters = if work.mode.is_again() { &Parameters::DATA_SHEET } else { work.parameters };
+        let parameters = if work.mode.is_reprogram() { &Parameters::DATA_SHEET } else { work.parameters };
         let (layer, states) = (self.layer(word_line), self.set.states() - 1);
         let (mut slowest, mut first_way) = (None, None);
         for at in work.blocks {
@@ -334,20 +335,20 @@ impl CellArrays {
         let Some((time, _, (way, class))) = slowest else { return work.data_sheet };
         if let (Some(outcome), Some(first)) = (outcome, first_way) {
             if let Some(done) = &self.programs[usize::from(way)][class] {
-                done.tell(outcome);
+                done.write_to(outcome);
             }
-            self.tell_errors(work, first, outcome);
+            self.write_program_errors(work, first, outcome);
         }
         time
     }
 
     /// Writes the errors of a word line of the first plane directly after its program into `outcome`.
-    fn tell_errors(&mut self, work: &Work<'_>, way: u8, outcome: &mut Outcome) {
+    fn write_program_errors(&mut self, work: &Work<'_>, way: u8, outcome: &mut Outcome) {
         let (at, word_line) = (work.blocks[0], work.word_line());
         let bits = work.mode.bits(self.set.coding.bits());
         let (block, layer) = (self.block(at), self.layer(word_line));
         let way = (way, self.ways.get(way));
-        let wanted = Wanted { block, erases: self.erases[block], layer, page: 0, way };
+        let wanted = RateKey { block, erases: self.erases[block], layer, page: 0, way };
         let [erased_to_p1, all_pages] = self.rates.just_programmed(wanted);
         let cells = self.shape.page_bits as f64 * 2.0 / f64::from(1 << bits);
         outcome.erased_to_p1 = self.chance.count(erased_to_p1 * cells, &mut self.random);
@@ -360,7 +361,7 @@ impl CellArrays {
         let states = self.set.states() - 1;
         let offsets = &work.parameters.read_offsets[..states];
         for (plane, at) in work.blocks.iter().enumerate() {
-            let way = self.way_of(*at, word_line, work.mode);
+            let way = self.variant_of(*at, word_line, work.mode);
             if plane == 0 {
                 outcome.senses = self.senses(page, way);
             }
@@ -375,9 +376,9 @@ impl CellArrays {
     fn limit(&mut self, sensed: &Sensed, entry: u32) -> f64 {
         let Sensed { at, word_line, page_type: page, mode, now, .. } = *sensed;
         let (block, layer) = (self.block(at), self.layer(word_line));
-        let (way, hours) = (self.way_of(at, word_line, mode), self.hours(block, word_line, now));
+        let (way, hours) = (self.variant_of(at, word_line, mode), self.hours(block, word_line, now));
         let Self { passing, rates, ways, erases, .. } = self;
-        let wanted = Wanted { block, erases: erases[block], layer, page, way: (way, ways.get(way)) };
+        let wanted = RateKey { block, erases: erases[block], layer, page, way: (way, ways.get(way)) };
         match passing {
             Some(passing) => passing.rates(rates, hours).limit(wanted, entry),
             None => rates.limit(wanted, entry),
@@ -398,13 +399,17 @@ impl CellArrays {
     fn senses(&self, page: u32, way: u8) -> u32 {
         let held = self.ways.get(way).held;
         let sensed = |coding: &Coding| coding.sensed(page).count() as u32;
-        if held == Held::Native { sensed(&self.set.coding) } else { sensed(&self.set.used(held).coding) }
+        if held == StoredBits::Native {
+            sensed(&self.set.coding)
+        } else {
+            sensed(&self.set.used(held).coding)
+        }
     }
 }
 
 /// The middle of a speed class, as a fraction of a loop.
 fn middle(class: usize) -> f64 {
-    (class as f64 + 0.5) / FASTER as f64
+    (class as f64 + 0.5) / SPEED_CLASSES as f64
 }
 
 impl Physics for CellArrays {
@@ -418,7 +423,7 @@ impl Physics for CellArrays {
                 }
             }
             (Stage::Tin, outcome) => {
-                self.note_begin(work);
+                self.record_program(work);
                 return self.programs(work, outcome);
             }
             (Stage::Ton, Some(outcome)) => self.reads(work, outcome),
@@ -427,7 +432,7 @@ impl Physics for CellArrays {
         work.data_sheet
     }
 
-    fn senses_by_data_sheet(&self) -> bool {
+    fn has_data_sheet_sensing(&self) -> bool {
         true
     }
 
@@ -435,7 +440,7 @@ impl Physics for CellArrays {
         self.set.highest_entry()
     }
 
-    fn is_unread(&mut self, sensed: &Sensed) -> bool {
+    fn is_uncorrectable(&mut self, sensed: &Sensed) -> bool {
         let Some(reading) = &self.set.reading else { return false };
         let last = (reading.entries() - 1) as u8;
         if let Some(factors) = &self.set.factors {
@@ -444,7 +449,8 @@ impl Physics for CellArrays {
             let hours = self.hours(block, word_line, now);
             let in_block = u64::from(word_line * self.set.coding.bits() + page_type);
             let number = (block as u64) << 40 | u64::from(self.erases[block]) << 16 | in_block;
-            return mode == CellMode::Native && factors.is_unread(hours, (number, self.seed), level, last);
+            return mode == CellMode::Native
+                && factors.is_uncorrectable(hours, (number, self.seed), level, last);
         }
         let limit = self.limit(sensed, u32::from(sensed.level.min(last)));
         if limit.is_infinite() {
@@ -454,12 +460,12 @@ impl Physics for CellArrays {
         deviation_of(of_page, self.chance.deviates.deviate(&mut self.random)) > limit
     }
 
-    fn is_decided_softly(&mut self, sensed: &Sensed) -> bool {
+    fn needs_soft_decision(&mut self, sensed: &Sensed) -> bool {
         let entries = self.set.reading.as_ref().map_or(0, Reading::entries);
         if self.set.factors.is_some() || u32::from(sensed.level) + 1 != entries {
             return false;
         }
-        let limit = self.limit(sensed, RateTable::hard_behind(entries));
+        let limit = self.limit(sensed, RateTable::hard_decision_entry(entries));
         deviation_of(self.recurring(sensed), 0.0) > limit
     }
 

@@ -2,7 +2,7 @@
 
 use wordline_kernel::Complaints;
 
-use super::Ages;
+use super::MeasuredAges;
 use super::coding::Coding;
 use super::condition::ZERO_CELSIUS;
 use super::file::{
@@ -74,7 +74,7 @@ impl CellsFile {
             "a table beside levels.ages",
             "one of them: the ages hold what time does",
         );
-        wrong.or_ok(set)
+        wrong.into_result(set)
     }
 }
 
@@ -108,7 +108,7 @@ impl LevelsFile {
         }
         let base = if measured {
             let states = self.ages.iter().map(|age| states_of(&age.mean, &age.deviation)).collect();
-            Base::Measured(Ages { hours: self.ages.iter().map(|age| age.hours).collect(), states })
+            Base::Measured(MeasuredAges { hours: self.ages.iter().map(|age| age.hours).collect(), states })
         } else {
             Base::Programmed(states_of(mean, deviation))
         };
@@ -301,7 +301,7 @@ impl IsppFile {
 }
 
 fn check_loops(ispp: &Ispp, wrong: &mut Complaints) {
-    let most = ispp.max_loop(&super::How::default());
+    let most = ispp.max_loop(&super::ProgramParameters::default());
     for (state, Loops { first, last }) in ispp.loops.iter().enumerate() {
         let found = format!("{first} to {last} for P{}", state + 1);
         wrong.require(

@@ -13,7 +13,7 @@ const TAIL: f64 = 3.654_152_885_361_009;
 
 /// The random deviations of the cells, by seed.
 #[derive(Clone, Debug)]
-pub struct Chance {
+pub struct CellRandom {
     /// Normal deviates.
     pub deviates: Ziggurat,
     /// The programming speed of each layer of each block within a loop.
@@ -22,7 +22,7 @@ pub struct Chance {
     pub pages: Streams,
 }
 
-impl Chance {
+impl CellRandom {
     /// The random sources of a seed.
     pub fn new(seed: Seed) -> Self {
         let (speeds, pages) = (Variation::speeds(seed), seed.streams("cells.page"));

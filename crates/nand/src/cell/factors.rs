@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Complaints, Duration, Seed};
 
-use super::ispp::{How, Ispp};
+use super::ispp::{Ispp, ProgramParameters};
 use super::read::Reading;
 use crate::physics::Parameters;
 
@@ -77,7 +77,7 @@ impl Factors {
 
     /// The time of a program that takes `data_sheet` by the data sheet.
     pub fn time(&self, ispp: &Ispp, parameters: &Parameters, data_sheet: Duration) -> Duration {
-        let safe = ispp.safe_skips(&How::default());
+        let safe = ispp.safe_skips(&ProgramParameters::default());
         let skipped: u32 = safe
             .iter()
             .zip(&parameters.skipped_verifies)
@@ -109,7 +109,7 @@ impl Factors {
     /// Whether a page cannot be read with a table entry. Entries up to `last`, the last of the table, must be
     /// at least the number of retries that the page needs; entries beyond it count the retries of reads with
     /// stored read offsets.
-    pub fn is_unread(&self, hours: f64, (page, seed): (u64, Seed), entry: u8, last: u8) -> bool {
+    pub fn is_uncorrectable(&self, hours: f64, (page, seed): (u64, Seed), entry: u8, last: u8) -> bool {
         let needed = self.retries(hours, page, seed);
         match entry.checked_sub(last).filter(|beyond| *beyond > 0) {
             Some(beyond) => f64::from(beyond) < (f64::from(needed) * self.kept).round(),

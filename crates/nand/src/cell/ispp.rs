@@ -40,7 +40,7 @@ pub struct Ispp {
 
 /// The parameters of a single program that a controller or the word line changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct How<'a> {
+pub struct ProgramParameters<'a> {
     /// Increase of VStart, in millivolts.
     pub start_margin: f64,
     /// Decrease of VFinal, in millivolts.
@@ -93,24 +93,24 @@ impl Ispp {
     }
 
     /// Number of loops of a program of a word line.
-    pub fn max_loop(&self, how: &How<'_>) -> u32 {
+    pub fn max_loop(&self, how: &ProgramParameters<'_>) -> u32 {
         self.most_loops(self.window - how.faster * self.step - how.start_margin - how.final_margin)
     }
 
     /// Number of loops by which all states pass earlier with a higher VStart.
-    fn earlier(&self, how: &How<'_>) -> u32 {
+    fn earlier(&self, how: &ProgramParameters<'_>) -> u32 {
         let window = self.window - how.faster * self.step;
         self.most_loops(window) - self.most_loops(window - how.start_margin)
     }
 
     /// Fraction of a loop by which cells pass before the end of the loop of the slowest word line: the speed
     /// of the word line, plus the fractional loop of a higher VStart.
-    fn faster(&self, how: &How<'_>) -> f64 {
+    fn faster(&self, how: &ProgramParameters<'_>) -> f64 {
         (how.faster + how.start_margin / self.step - f64::from(self.earlier(how))).clamp(0.0, 1.0)
     }
 
     /// The loops of every state under `how`.
-    pub fn loops_under(&self, how: &How<'_>) -> Vec<Loops> {
+    pub fn loops_under(&self, how: &ProgramParameters<'_>) -> Vec<Loops> {
         let (earlier, most) = (self.earlier(how) + how.early, self.max_loop(how));
         let of = |state: &Loops| {
             let first = state.first.saturating_sub(earlier).clamp(1, most);
@@ -120,7 +120,7 @@ impl Ispp {
     }
 
     /// Verifies of each state that may be skipped without over-programming: those before its first loop.
-    pub fn safe_skips(&self, how: &How<'_>) -> Vec<u8> {
+    pub fn safe_skips(&self, how: &ProgramParameters<'_>) -> Vec<u8> {
         self.loops_under(how).iter().map(|state| (state.first - 1) as u8).collect()
     }
 
@@ -141,7 +141,7 @@ impl Ispp {
     }
 
     /// Simulates a program, loop by loop.
-    pub fn program(&self, how: &How<'_>) -> Programmed {
+    pub fn program(&self, how: &ProgramParameters<'_>) -> Programmed {
         let (loops, most) = (self.loops_under(how), self.max_loop(how));
         let skipped = |state: usize| u32::from(how.skipped.get(state).copied().unwrap_or_default());
         let verified_from: Vec<u32> = (0..loops.len()).map(|state| skipped(state) + 1).collect();
@@ -158,7 +158,7 @@ impl Ispp {
     }
 
     /// Shares of the cells of a state that passed 1, 2, 3 ... loops before loop `from`, its first verify.
-    fn over(&self, state: Loops, from: u32, how: &How<'_>) -> Vec<f64> {
+    fn over(&self, state: Loops, from: u32, how: &ProgramParameters<'_>) -> Vec<f64> {
         if from <= state.first {
             return Vec::new();
         }
@@ -168,7 +168,7 @@ impl Ispp {
 
     /// tPROG with the default parameters.
     pub fn time(&self) -> Duration {
-        self.program(&How::default()).time
+        self.program(&ProgramParameters::default()).time
     }
 
     /// The same time by equation 2: each state counts the loops after the last loop of the states below it.
@@ -184,7 +184,7 @@ impl Ispp {
     }
 
     /// The loop in which a randomly drawn cell of state `state` (0 for the lowest) passes, verified or not.
-    pub fn drawn_loop(&self, state: usize, how: &How<'_>, random: &mut Stream) -> u32 {
+    pub fn drawn_loop(&self, state: usize, how: &ProgramParameters<'_>, random: &mut Stream) -> u32 {
         let loops = self.loops_under(how)[state];
         Speed::of(loops, self.faster(how)).drawn(loops, random)
     }
@@ -201,7 +201,7 @@ pub struct Speed {
 /// Deviations from the mean speed to the first and to the last loop. Chosen: of the 16,384 cells of one of
 /// eight states in a page of 16 KiB, half a cell lies beyond four deviations, so that a word line uses the
 /// first and the last loop.
-const REACH: f64 = 4.0;
+const REACH_DEVIATIONS: f64 = 4.0;
 
 impl Speed {
     /// The speed of a state that passes in `loops`: loops are whole, so that a spread of b - a steps fills
@@ -209,7 +209,7 @@ impl Speed {
     pub fn of(loops: Loops, faster: f64) -> Self {
         let spread = f64::from(loops.last - loops.first).max(0.5);
         let middle = f64::from(loops.first + loops.last) / 2.0;
-        Self { mean: middle - faster, deviation: spread / 2.0 / REACH }
+        Self { mean: middle - faster, deviation: spread / 2.0 / REACH_DEVIATIONS }
     }
 
     /// The share of cells that pass in loop `n`. Cells that would pass before the first or after the last loop pass
@@ -263,23 +263,23 @@ mod tests {
     #[test]
     fn the_program_of_figure_3_has_7_pulses_and_15_verifies() {
         let ispp = mlc();
-        let done = ispp.program(&How::default());
+        let done = ispp.program(&ProgramParameters::default());
         assert_eq!(done.verifies, [3, 3, 3, 2, 2, 1, 1]);
         assert_eq!(done.time, Duration::from_us(7 * 50 + 15 * 4));
         assert_eq!(ispp.time_by_states(), done.time, "equation 2 is equation 1");
         // Section 4.1.1: three verifies of P2 may be skipped, five of P3.
-        assert_eq!(ispp.safe_skips(&How::default()), [0, 3, 5]);
+        assert_eq!(ispp.safe_skips(&ProgramParameters::default()), [0, 3, 5]);
     }
 
     #[test]
     fn the_set_of_figure_8_has_10_loops_49_verifies_and_may_skip_28() {
         let ispp = tlc();
-        let done = ispp.program(&How::default());
+        let done = ispp.program(&ProgramParameters::default());
         assert_eq!((done.verifies.len(), done.all_verifies()), (10, 49));
         assert_eq!((done.time, ispp.time_by_states()), (Duration::from_us(700), Duration::from_us(700)));
-        let safe = ispp.safe_skips(&How::default());
+        let safe = ispp.safe_skips(&ProgramParameters::default());
         assert_eq!((safe[0], safe[6], safe.iter().map(|n| u32::from(*n)).sum::<u32>()), (1, 7, 28));
-        let skipped = ispp.program(&How { skipped: &safe, ..How::default() });
+        let skipped = ispp.program(&ProgramParameters { skipped: &safe, ..ProgramParameters::default() });
         assert_eq!((skipped.verifies.len(), skipped.all_verifies()), (10, 21));
         assert_eq!(skipped.time, Duration::from_us(700) - Duration::from_ns(28 * 4_050));
         assert!(
@@ -290,19 +290,19 @@ mod tests {
 
     #[test]
     fn nothing_skipped_and_no_margin_is_the_default_to_the_picosecond() {
-        let how = How { skipped: &[0; 7], ..How::default() };
-        assert_eq!(tlc().program(&how), tlc().program(&How::default()));
+        let how = ProgramParameters { skipped: &[0; 7], ..ProgramParameters::default() };
+        assert_eq!(tlc().program(&how), tlc().program(&ProgramParameters::default()));
     }
 
     #[test]
     fn every_verify_skipped_beyond_the_safe_ones_over_programs_more_cells() {
-        let (ispp, how) = (tlc(), How { faster: 0.5, ..How::default() });
+        let (ispp, how) = (tlc(), ProgramParameters { faster: 0.5, ..ProgramParameters::default() });
         for state in 0..7 {
             let mut before = 0.0;
             for more in 1..=3 {
                 let mut skipped = ispp.safe_skips(&how);
                 skipped[state] += more;
-                let done = ispp.program(&How { skipped: &skipped, ..how });
+                let done = ispp.program(&ProgramParameters { skipped: &skipped, ..how });
                 let over = done.over_programmed(state);
                 assert!(over > before && over <= 1.0 + 1e-12, "P{}: {over} after {before}", state + 1);
                 before = over;
@@ -315,7 +315,11 @@ mod tests {
     fn the_mean_of_whole_loops_over_word_lines_is_that_of_equation_1() {
         let ispp = tlc();
         let mean = |margin: f64| {
-            let of = |n: u32| How { start_margin: margin, faster: f64::from(n) / 1e4, ..How::default() };
+            let of = |n: u32| ProgramParameters {
+                start_margin: margin,
+                faster: f64::from(n) / 1e4,
+                ..ProgramParameters::default()
+            };
             (0..10_000).map(|n| f64::from(ispp.max_loop(&of(n)))).sum::<f64>() / 1e4
         };
         for margin in [0.0, 130.0, 320.0] {
@@ -329,7 +333,8 @@ mod tests {
 
     #[test]
     fn drawn_cells_pass_in_the_loops_that_the_shares_say() {
-        let (ispp, how) = (tlc(), How { faster: 0.3, start_margin: 100.0, ..How::default() });
+        let (ispp, how) =
+            (tlc(), ProgramParameters { faster: 0.3, start_margin: 100.0, ..ProgramParameters::default() });
         let mut random = Seed(5).stream("ispp", 0);
         for state in [0, 3, 6] {
             let loops = ispp.loops_under(&how)[state];

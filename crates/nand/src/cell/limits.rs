@@ -5,13 +5,13 @@ use crate::Part;
 use crate::physics::Parameters;
 
 /// The value found, and the range allowed.
-type Beyond = (String, String);
+type OutOfRange = (String, String);
 
 impl Part {
     /// The first of `parameters` that the part does not support, with the range that it supports. Parameters
     /// of states that the cells do not have are rejected; the others are checked only for parts with a cell
     /// model.
-    pub fn beyond(&self, parameters: &Parameters) -> Option<Beyond> {
+    pub fn beyond(&self, parameters: &Parameters) -> Option<OutOfRange> {
         let programmed = (1usize << self.geometry.bits_per_cell) - 1;
         let skips = &parameters.skipped_verifies;
         if let Some((state, skips)) = first_set(&skips[programmed..]) {
@@ -32,12 +32,12 @@ fn first_set<T: Copy + Default + PartialEq>(all: &[T]) -> Option<(usize, T)> {
 }
 
 impl CellSet {
-    fn beyond(&self, parameters: &Parameters) -> Option<Beyond> {
-        self.beyond_program(parameters).or_else(|| self.beyond_levels(parameters))
+    fn beyond(&self, parameters: &Parameters) -> Option<OutOfRange> {
+        self.unsupported_program(parameters).or_else(|| self.unsupported_read_offset(parameters))
     }
 
     /// Reports a state whose cells would all pass before they are verified, or an empty window.
-    fn beyond_program(&self, parameters: &Parameters) -> Option<Beyond> {
+    fn unsupported_program(&self, parameters: &Parameters) -> Option<OutOfRange> {
         let ispp = self.ispp.as_ref()?;
         let Parameters { start_margin, final_margin, skipped_verifies, .. } = parameters;
         let margins = f64::from(*start_margin) + f64::from(*final_margin);
@@ -52,7 +52,7 @@ impl CellSet {
     }
 
     /// Reports a read reference voltage that would no longer lie between its states.
-    fn beyond_levels(&self, parameters: &Parameters) -> Option<Beyond> {
+    fn unsupported_read_offset(&self, parameters: &Parameters) -> Option<OutOfRange> {
         let step = self.reading.as_ref()?.level_step;
         let states = match &self.base {
             Base::Programmed(states) => states,

@@ -146,7 +146,7 @@ pub fn count_by(normal: impl Fn(&mut Stream) -> f64, mean: f64, random: &mut Str
 
 /// The probability of more than `most` rare independent events with `mean`: Poisson, and from a mean of 1,000
 /// on the normal distribution.
-pub fn more_than(most: u32, mean: f64) -> f64 {
+pub fn poisson_tail(most: u32, mean: f64) -> f64 {
     if mean <= 0.0 {
         return 0.0;
     }
@@ -173,7 +173,7 @@ pub fn more_than(most: u32, mean: f64) -> f64 {
 }
 
 /// The deviate with this upper tail of the normal distribution.
-pub fn with_tail(share: f64) -> f64 {
+pub fn inverse_upper_tail(share: f64) -> f64 {
     if share <= 0.0 || share >= 1.0 {
         return if share <= 0.0 { f64::INFINITY } else { f64::NEG_INFINITY };
     }
@@ -249,9 +249,9 @@ mod tests {
             let found = counts.iter().map(|n| f64::from(*n)).sum::<f64>() / 1e5;
             assert!((found - mean).abs() < 4.0 * (mean / 1e5).sqrt(), "{mean}: {found}");
             let share = counts.iter().filter(|n| **n > most).count() as f64 / 1e5;
-            assert!((share - more_than(most, mean)).abs() < 0.01, "{mean}: {share}");
+            assert!((share - poisson_tail(most, mean)).abs() < 0.01, "{mean}: {share}");
         }
-        assert!(more_than(72, 10.0) > 0.0 && more_than(72, 10.0) < 1e-30);
+        assert!(poisson_tail(72, 10.0) > 0.0 && poisson_tail(72, 10.0) < 1e-30);
     }
 
     #[test]
@@ -261,16 +261,16 @@ mod tests {
         };
         for (most, mean) in [(0, 0.3), (3, 9.0), (72, 60.0), (72, 72.0), (72, 90.0), (72, 400.0)] {
             let wanted: f64 = (most + 1..1_200).map(|n| term(n, mean)).sum();
-            assert!((more_than(most, mean) / wanted - 1.0).abs() < 1e-9, "{most} of {mean}");
+            assert!((poisson_tail(most, mean) / wanted - 1.0).abs() < 1e-9, "{most} of {mean}");
         }
     }
 
     #[test]
     fn a_deviate_has_the_tail_that_it_was_found_by() {
         for share in [1e-300, 1e-12, 0.01, 0.5, 0.99, 1.0 - 1e-12] {
-            let found = upper_tail(with_tail(share));
+            let found = upper_tail(inverse_upper_tail(share));
             assert!((found / share - 1.0).abs() < 1e-9, "{share}: {found}");
         }
-        assert_eq!((with_tail(0.0), with_tail(1.0)), (f64::INFINITY, f64::NEG_INFINITY));
+        assert_eq!((inverse_upper_tail(0.0), inverse_upper_tail(1.0)), (f64::INFINITY, f64::NEG_INFINITY));
     }
 }

@@ -2,7 +2,7 @@
 //! references between them.
 //!
 //! There are no parameters for this. Cells in SLC mode use the erased state and the middle one; two bits use
-//! four neighbouring states that a rewrite moves up ([`TwoBits`]). A program begins as many loops before its
+//! four neighbouring states that a rewrite moves up ([`TwoBitCoding`]). A program begins as many loops before its
 //! lowest state as a native program begins before P1, and ends with the last cells of its highest state.
 
 use serde::{Deserialize, Serialize};
@@ -11,21 +11,21 @@ use super::coding::Coding;
 use super::condition::{Condition, Effects};
 use super::ispp::Ispp;
 use super::levels::Levels;
-use super::reprogram::{Bit, TwoBits};
-use super::set::{CellSet, Written};
-use super::variation::Strength;
+use super::reprogram::{Bit, TwoBitCoding};
+use super::set::{CellSet, ProgramEffect};
+use super::variation::CellProperties;
 use crate::cell_mode::CellMode;
 
 /// The bits stored in the cells of a word line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Held {
+pub enum StoredBits {
     /// All bits of the cells.
     #[default]
     Native,
     /// One bit.
     Slc,
     /// Two bits, with the metadata that a controller stores for such a word line (ReSSD, section 3.2).
-    TwoBits {
+    Mlc {
         /// Number of rewrites: RPCnt.
         rewrites: u8,
         /// The Distribution ID.
@@ -35,7 +35,7 @@ pub enum Held {
     },
 }
 
-impl Held {
+impl StoredBits {
     /// The state of a word line in `mode` with unknown history. Chosen for rewrites: the low bit each time,
     /// which moves cells furthest.
     #[inline]
@@ -43,27 +43,28 @@ impl Held {
         match mode {
             CellMode::Native => Self::Native,
             CellMode::Slc => Self::Slc,
-            CellMode::TwoBit => Self::rewritten(0),
-            CellMode::Reprogrammed(times) => Self::rewritten(times.min(TwoBits::MOST_REWRITES)),
+            CellMode::Mlc => Self::rewritten(0),
+            CellMode::Reprogrammed(times) => Self::rewritten(times.min(TwoBitCoding::MAX_REWRITES)),
         }
     }
 
     fn rewritten(times: u8) -> Self {
-        let coding = TwoBits::of_history(&vec![Bit::Low; usize::from(times)]).expect("so many rewrites fit");
+        let coding =
+            TwoBitCoding::of_history(&vec![Bit::Low; usize::from(times)]).expect("so many rewrites fit");
         Self::of_coding(coding, 0)
     }
 
-    fn of_coding(coding: TwoBits, ahead: u8) -> Self {
-        Self::TwoBits { rewrites: coding.rewrites(), id: coding.distribution_id(), ahead }
+    fn of_coding(coding: TwoBitCoding, ahead: u8) -> Self {
+        Self::Mlc { rewrites: coding.rewrites(), id: coding.distribution_id(), ahead }
     }
 
     /// Whether a word line in `mode` can store this.
     pub fn is_in(self, mode: CellMode) -> bool {
         match (self, mode) {
             (Self::Native, CellMode::Native) | (Self::Slc, CellMode::Slc) => true,
-            (Self::TwoBits { rewrites, .. }, CellMode::TwoBit) => rewrites == 0,
-            (Self::TwoBits { rewrites, .. }, CellMode::Reprogrammed(times)) => {
-                rewrites == times.min(TwoBits::MOST_REWRITES)
+            (Self::Mlc { rewrites, .. }, CellMode::Mlc) => rewrites == 0,
+            (Self::Mlc { rewrites, .. }, CellMode::Reprogrammed(times)) => {
+                rewrites == times.min(TwoBitCoding::MAX_REWRITES)
             }
             _ => false,
         }
@@ -71,19 +72,19 @@ impl Held {
 
     /// Number of rewrites.
     pub fn rewrites(self) -> u8 {
-        if let Self::TwoBits { rewrites, .. } = self { rewrites } else { 0 }
+        if let Self::Mlc { rewrites, .. } = self { rewrites } else { 0 }
     }
 
-    fn coding(self) -> Option<TwoBits> {
-        let Self::TwoBits { rewrites, id, .. } = self else { return None };
-        TwoBits::of_status(rewrites, id)
+    fn coding(self) -> Option<TwoBitCoding> {
+        let Self::Mlc { rewrites, id, .. } = self else { return None };
+        TwoBitCoding::of_status(rewrites, id)
     }
 
     /// The state after a rewrite of one of two bits, with `more` cells above in the string that have more
     /// passes.
     #[must_use]
     pub fn after(self, bit: Bit, more: u8) -> Self {
-        let Self::TwoBits { ahead, .. } = self else { return self };
+        let Self::Mlc { ahead, .. } = self else { return self };
         let coding = self.coding().and_then(|coding| coding.after(bit));
         coding.map_or(self, |coding| Self::of_coding(coding, ahead.saturating_add(more)))
     }
@@ -91,8 +92,8 @@ impl Held {
 
 /// The states that the cells of a word line use.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Used {
-    held: Held,
+pub struct UsedStates {
+    held: StoredBits,
     /// The index of each state among all states of the cells, the lowest first.
     pub states: Vec<usize>,
     /// The bits that they encode.
@@ -107,27 +108,27 @@ impl CellSet {
     /// The states of cells that store `held`. References are those of the set at the same boundaries. In SLC
     /// mode, which leaves out states, the boundary half way between the two is used; chosen, as cells that
     /// lose charge for a year still lie above it.
-    pub fn used(&self, held: Held) -> Used {
+    pub fn used(&self, held: StoredBits) -> UsedStates {
         let (states, coding) = match (held, held.coding()) {
-            (Held::Slc, _) => (vec![0, self.states() / 2], Coding::usual(1)),
+            (StoredBits::Slc, _) => (vec![0, self.states() / 2], Coding::usual(1)),
             (_, Some(two)) => ((two.base()..two.base() + 4).collect(), two.coding()),
             _ => ((0..self.states()).collect(), self.coding.clone()),
         };
         let boundaries: Vec<usize> = match held {
-            Held::Slc => vec![states[1] / 2],
+            StoredBits::Slc => vec![states[1] / 2],
             _ => states[1..].iter().map(|state| state - 1).collect(),
         };
         let references = boundaries.iter().map(|at| self.references[*at]).collect();
-        Used { held, states, coding, boundaries, references }
+        UsedStates { held, states, coding, boundaries, references }
     }
 }
 
-impl Used {
+impl UsedStates {
     /// The programming to these states, if the set has program parameters.
     pub fn ispp(&self, set: &CellSet) -> Option<Ispp> {
         let ispp = set.ispp.as_ref()?;
         let programmed: Vec<usize> = self.states.iter().filter_map(|state| state.checked_sub(1)).collect();
-        Some(if self.held == Held::Native { ispp.clone() } else { ispp.to_states(&programmed) })
+        Some(if self.held == StoredBits::Native { ispp.clone() } else { ispp.to_states(&programmed) })
     }
 
     /// The threshold voltages of these states. A narrower window widens the lowest and the highest programmed
@@ -135,17 +136,17 @@ impl Used {
     pub fn levels(
         &self,
         set: &CellSet,
-        strength: &Strength,
+        strength: &CellProperties,
         condition: &Condition,
-        written: &Written,
+        written: &ProgramEffect,
     ) -> Levels {
-        if self.held == Held::Native {
+        if self.held == StoredBits::Native {
             return set.levels(strength, condition, Effects::ALL, written);
         }
-        let ahead = if let Held::TwoBits { ahead, .. } = self.held { ahead } else { 0 };
+        let ahead = if let StoredBits::Mlc { ahead, .. } = self.held { ahead } else { 0 };
         let again = condition.again + f64::from(self.held.rewrites());
         let condition = Condition { again, ahead: condition.ahead + f64::from(ahead), ..*condition };
-        let all = set.levels(strength, &condition, Effects::ALL, &Written::default());
+        let all = set.levels(strength, &condition, Effects::ALL, &ProgramEffect::default());
         let mut levels = all.of_states(&self.states, self.coding.clone());
         let lowest = usize::from(self.states[0] == 0);
         let last = levels.states.len() - 1;

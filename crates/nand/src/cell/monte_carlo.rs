@@ -6,18 +6,18 @@
 use wordline_kernel::Stream;
 
 use super::condition::{Condition, Effects};
-use super::ispp::How;
+use super::ispp::ProgramParameters;
 use super::levels::{Level, Levels};
 use super::math::{Shape, normal};
-use super::set::{CellSet, Written};
+use super::set::{CellSet, ProgramEffect};
 use super::terms::Term;
-use super::variation::Strength;
+use super::variation::CellProperties;
 
 /// Cells of one word line and condition, drawn one by one.
 #[derive(Debug)]
 pub struct Population<'a> {
     set: &'a CellSet,
-    how: How<'a>,
+    how: ProgramParameters<'a>,
     new: Levels,
     terms: Vec<Term>,
     verified_from: Vec<u32>,
@@ -27,14 +27,17 @@ impl<'a> Population<'a> {
     /// The cells of `set` with the properties `strength`, programmed with `how`, under `condition`.
     pub fn new(
         set: &'a CellSet,
-        strength: &Strength,
+        strength: &CellProperties,
         condition: &Condition,
         effects: Effects,
-        how: How<'a>,
+        how: ProgramParameters<'a>,
     ) -> Self {
-        let how = How { faster: strength.faster, ..how };
-        let margins =
-            Written { start_margin: how.start_margin, final_margin: how.final_margin, over: Vec::new() };
+        let how = ProgramParameters { faster: strength.faster, ..how };
+        let margins = ProgramEffect {
+            start_margin: how.start_margin,
+            final_margin: how.final_margin,
+            over: Vec::new(),
+        };
         let new = set.new_levels(strength, condition, effects, &margins);
         let terms = set.terms(strength, condition, effects);
         let verified_from = (0..set.states() - 1)

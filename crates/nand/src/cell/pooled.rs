@@ -61,14 +61,14 @@ impl PooledArrays {
                 let of_age = CellArrays::new(cells.set.clone(), &pool.part, dies.clone(), condition, seed);
                 let of_age = of_age.expect("the part was checked with its cells");
                 let of_age = of_age.with_surges(cells.surges.clone());
-                arrays.push(if cells.retention_passes { of_age.with_time_passing() } else { of_age });
+                arrays.push(if cells.retention_passes { of_age.with_retention_clock() } else { of_age });
             }
         }
         (!arrays.is_empty()).then_some(Self { arrays, mixtures, data_sheet: DataSheet {} })
     }
 
     /// The cells of a block.
-    fn behind(&mut self, at: PlaneBlock) -> &mut dyn Physics {
+    fn cells_of(&mut self, at: PlaneBlock) -> &mut dyn Physics {
         let Self { arrays, mixtures, data_sheet } = self;
         let Some(mixture) = mixtures.iter().find(|of| arrays[of.first].dies().contains(&at.die.0)) else {
             return data_sheet;
@@ -80,23 +80,23 @@ impl PooledArrays {
 
 impl Physics for PooledArrays {
     fn work(&mut self, work: &Work<'_>, outcome: Option<&mut Outcome>) -> Duration {
-        self.behind(work.blocks[0]).work(work, outcome)
+        self.cells_of(work.blocks[0]).work(work, outcome)
     }
 
-    fn senses_by_data_sheet(&self) -> bool {
-        self.arrays.iter().all(Physics::senses_by_data_sheet)
+    fn has_data_sheet_sensing(&self) -> bool {
+        self.arrays.iter().all(Physics::has_data_sheet_sensing)
     }
 
     fn read_levels(&self) -> Option<u8> {
         self.arrays.iter().filter_map(Physics::read_levels).max()
     }
 
-    fn is_unread(&mut self, sensed: &Sensed) -> bool {
-        self.behind(sensed.at).is_unread(sensed)
+    fn is_uncorrectable(&mut self, sensed: &Sensed) -> bool {
+        self.cells_of(sensed.at).is_uncorrectable(sensed)
     }
 
-    fn is_decided_softly(&mut self, sensed: &Sensed) -> bool {
-        self.behind(sensed.at).is_decided_softly(sensed)
+    fn needs_soft_decision(&mut self, sensed: &Sensed) -> bool {
+        self.cells_of(sensed.at).needs_soft_decision(sensed)
     }
 
     fn copied(&self) -> Box<dyn Physics> {

@@ -6,30 +6,30 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::Seed;
 
 use super::condition::{Condition, Effects};
-use super::ispp::How;
+use super::ispp::ProgramParameters;
 use super::levels::Levels;
-use super::math::{class_of, middles, with_tail};
-use super::mode::{Held, Used};
-use super::set::{CellSet, Written};
-use super::variation::{Draws, Place, Strength, Variation};
+use super::math::{class_of, inverse_upper_tail, middles};
+use super::mode::{StoredBits, UsedStates};
+use super::set::{CellSet, ProgramEffect};
+use super::variation::{CellLocation, CellProperties, Draws, Variation};
 
 /// Classes of P/E cycles up to the endurance of the part, and as many beyond. Chosen: a class is 3 % of the
 /// endurance.
-const AGES: u32 = 32;
+const CYCLE_CLASSES: u32 = 32;
 /// Classes of the random draws of blocks, and as many for chips. Chosen: neighbours differ by a fifth of a
 /// deviation.
-const DRAWN: usize = 16;
+const DRAW_CLASSES: usize = 16;
 /// Marks a rate that is not calculated yet.
 const UNKNOWN: f32 = -1.0;
 /// Marks a limit that is not calculated yet.
 const NO_LIMIT: i16 = i16::MIN;
 /// Resolution of limits: units per standard deviation. Chosen: one unit changes the share of reads beyond a
 /// limit by less than two in ten thousand.
-const FINE: f64 = 2_048.0;
+const LIMIT_RESOLUTION: f64 = 2_048.0;
 
 /// A program variant: the parameters that the controller changed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Way {
+pub struct ProgramVariant {
     /// Increase of VStart, in millivolts.
     pub start_margin: u16,
     /// Decrease of VFinal, in millivolts.
@@ -39,12 +39,12 @@ pub struct Way {
     /// Number of loops by which cells passed earlier.
     pub early: u8,
     /// The bits stored in the cells.
-    pub held: Held,
+    pub held: StoredBits,
 }
 
 /// The key of a lookup: a page and its condition.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted<'a> {
+pub struct RateKey<'a> {
     /// Index of its block over all dies.
     pub block: usize,
     /// Erases of the block in the run.
@@ -54,7 +54,7 @@ pub struct Wanted<'a> {
     /// The bit of its cells, 0 for the lowest.
     pub page: u32,
     /// The program variant of its word line, with its number.
-    pub way: (u8, &'a Way),
+    pub way: (u8, &'a ProgramVariant),
 }
 
 /// The error rates of all blocks.
@@ -69,7 +69,7 @@ pub struct RateTable {
     /// The draw that represents each class.
     middles: Vec<f64>,
     page_bits: u64,
-    known: Vec<Known>,
+    known: Vec<KnownRates>,
     /// Limits by program variant and age class, empty until first used; then by block class, layer, page and
     /// table entry, the entries adjacent: [`limit`](Self::limit).
     limits: Vec<Vec<Vec<i16>>>,
@@ -79,7 +79,7 @@ pub struct RateTable {
 
 /// Error rates for one program variant and one set of read offsets.
 #[derive(Clone, Debug)]
-struct Known {
+struct KnownRates {
     way: u8,
     /// Read offsets, in steps.
     offsets: Vec<i8>,
@@ -87,10 +87,10 @@ struct Known {
     of_ages: Vec<Vec<f32>>,
 }
 
-impl Way {
+impl ProgramVariant {
     /// The program parameters for a word line of this speed within a loop.
-    pub fn how(&self, faster: f64) -> How<'_> {
-        How {
+    pub fn how(&self, faster: f64) -> ProgramParameters<'_> {
+        ProgramParameters {
             start_margin: f64::from(self.start_margin),
             final_margin: f64::from(self.final_margin),
             skipped: &self.skipped,
@@ -111,8 +111,8 @@ impl RateTable {
         endurance: u32,
         seed: Seed,
     ) -> Self {
-        let cycles_of_class = f64::from(endurance.max(AGES)) / f64::from(AGES);
-        let (drawn, middles) = (Vec::new(), middles(DRAWN));
+        let cycles_of_class = f64::from(endurance.max(CYCLE_CLASSES)) / f64::from(CYCLE_CLASSES);
+        let (drawn, middles) = (Vec::new(), middles(DRAW_CLASSES));
         let (known, limits) = (Vec::new(), Vec::new());
         let entries = set.reading.as_ref().map_or(1, |reading| reading.entries() + 1);
         let mut table = Self {
@@ -146,7 +146,7 @@ impl RateTable {
     }
 
     /// Drops all rates, as the numbers of program variants change.
-    pub fn forget_ways(&mut self) {
+    pub fn clear_variants(&mut self) {
         self.known.clear();
         self.limits.clear();
     }
@@ -161,38 +161,38 @@ impl RateTable {
         if erases == 0 {
             return 0;
         }
-        ((f64::from(erases) / self.cycles_of_class) as usize).min(2 * AGES as usize)
+        ((f64::from(erases) / self.cycles_of_class) as usize).min(2 * CYCLE_CLASSES as usize)
     }
 
     /// The raw bit error rate of a page with these read offsets.
-    pub fn rate(&mut self, wanted: Wanted<'_>, offsets: &[i8]) -> f64 {
+    pub fn rate(&mut self, wanted: RateKey<'_>, offsets: &[i8]) -> f64 {
         let [rate] = self.rates([wanted.page], wanted, offsets);
         rate
     }
 
     /// BER_EP1 of a word line directly after its program, and the mean error rate of all its pages.
-    pub fn just_programmed(&mut self, wanted: Wanted<'_>) -> [f64; 2] {
+    pub fn just_programmed(&mut self, wanted: RateKey<'_>) -> [f64; 2] {
         let bits = self.set.coding.bits();
         self.rates([bits, bits + 1], wanted, &[])
     }
 
     /// The rates of pages of one word line. The indices after its pages are BER_EP1 and the mean directly
     /// after a program.
-    fn rates<const N: usize>(&mut self, pages: [u32; N], wanted: Wanted<'_>, offsets: &[i8]) -> [f64; N] {
+    fn rates<const N: usize>(&mut self, pages: [u32; N], wanted: RateKey<'_>, offsets: &[i8]) -> [f64; N] {
         let known = self.moved(wanted.way.0, offsets);
         let age = self.age(wanted.erases);
         let (class, locations) = (self.drawn[wanted.block], self.set.coding.bits() + 2);
         let of_class = (self.layers * locations) as usize;
         let location = usize::from(class) * of_class + (wanted.layer * locations) as usize;
         if self.known[known].of_ages[age].is_empty() {
-            self.known[known].of_ages[age].resize(DRAWN * DRAWN * of_class, UNKNOWN);
+            self.known[known].of_ages[age].resize(DRAW_CLASSES * DRAW_CLASSES * of_class, UNKNOWN);
         }
         let mut rates = [0.0; N];
         for (rate, page) in rates.iter_mut().zip(pages) {
             let at = location + page as usize;
             let mut found = self.known[known].of_ages[age][at];
             if found == UNKNOWN {
-                found = self.calculated(class, age, Wanted { page, ..wanted }, offsets) as f32;
+                found = self.calculated(class, age, RateKey { page, ..wanted }, offsets) as f32;
                 self.known[known].of_ages[age][at] = found;
             }
             *rate = f64::from(found);
@@ -202,13 +202,13 @@ impl RateTable {
 
     /// The index for [`limit`](Self::limit) of hard decisions with the last of `entries` entries, the entry
     /// of soft decisions.
-    pub fn hard_behind(entries: u32) -> u32 {
+    pub fn hard_decision_entry(entries: u32) -> u32 {
         entries
     }
 
     /// The failure limit of a page with a table entry: the deviation, in standard deviations, from which on
     /// the ECC fails; infinite if it always or never fails.
-    pub fn limit(&mut self, wanted: Wanted<'_>, entry: u32) -> f64 {
+    pub fn limit(&mut self, wanted: RateKey<'_>, entry: u32) -> f64 {
         let age = self.age(wanted.erases);
         let (class, pages, way) =
             (self.drawn[wanted.block], self.set.coding.bits(), usize::from(wanted.way.0));
@@ -216,52 +216,53 @@ impl RateTable {
         let location = usize::from(class) * of_class
             + ((wanted.layer * pages + wanted.page) * self.entries + entry) as usize;
         if self.limits.len() <= way {
-            self.limits.resize(way + 1, vec![Vec::new(); 2 * AGES as usize + 1]);
+            self.limits.resize(way + 1, vec![Vec::new(); 2 * CYCLE_CLASSES as usize + 1]);
         }
         let limits = &mut self.limits[way][age];
         if limits.is_empty() {
-            limits.resize(DRAWN * DRAWN * of_class, NO_LIMIT);
+            limits.resize(DRAW_CLASSES * DRAW_CLASSES * of_class, NO_LIMIT);
         }
         let mut limit = limits[location];
         if limit == NO_LIMIT {
             let (used, levels) = self.levels(class, age, wanted);
-            let found = with_tail(self.failure(&levels, &used, wanted.page, entry));
-            limit = (found * FINE).round().clamp(-f64::from(i16::MAX), f64::from(i16::MAX)) as i16;
+            let found = inverse_upper_tail(self.failure(&levels, &used, wanted.page, entry));
+            limit =
+                (found * LIMIT_RESOLUTION).round().clamp(-f64::from(i16::MAX), f64::from(i16::MAX)) as i16;
             self.limits[way][age][location] = limit;
         }
         match limit {
             i16::MAX => f64::INFINITY,
             limit if limit == -i16::MAX => f64::NEG_INFINITY,
-            limit => f64::from(limit) / FINE,
+            limit => f64::from(limit) / LIMIT_RESOLUTION,
         }
     }
 
     fn moved(&mut self, way: u8, offsets: &[i8]) -> usize {
-        let is_it = |known: &Known| known.way == way && same(&known.offsets, offsets);
+        let is_it = |known: &KnownRates| known.way == way && same(&known.offsets, offsets);
         if let Some(known) = self.known.iter().position(is_it) {
             return known;
         }
-        let of_ages = vec![Vec::new(); 2 * AGES as usize + 1];
-        self.known.push(Known { way, offsets: offsets.to_vec(), of_ages });
+        let of_ages = vec![Vec::new(); 2 * CYCLE_CLASSES as usize + 1];
+        self.known.push(KnownRates { way, offsets: offsets.to_vec(), of_ages });
         self.known.len() - 1
     }
 
     /// The properties of the cells of a layer in blocks of this class.
-    fn strength(&self, class: u8, layer: u32) -> Strength {
-        let Some(variation) = &self.set.variation else { return Strength::USUAL };
-        let middle = |class: u8| self.middles[usize::from(class) % DRAWN];
-        let draws = Draws { block: middle(class), chip: middle(class / DRAWN as u8) };
+    fn strength(&self, class: u8, layer: u32) -> CellProperties {
+        let Some(variation) = &self.set.variation else { return CellProperties::USUAL };
+        let middle = |class: u8| self.middles[usize::from(class) % DRAW_CLASSES];
+        let draws = Draws { block: middle(class), chip: middle(class / DRAW_CLASSES as u8) };
         variation.of_draws(layer, draws, Effects::ALL)
     }
 
     /// The states that the cells of a page use, and their threshold voltages.
-    fn levels(&self, class: u8, age: usize, wanted: Wanted<'_>) -> (Used, Levels) {
+    fn levels(&self, class: u8, age: usize, wanted: RateKey<'_>) -> (UsedStates, Levels) {
         let strength = self.strength(class, wanted.layer);
         // Errors are calculated in the middle of a loop: the effect of a word line's speed on over-programmed
         // cells is neglected.
         let how = wanted.way.1.how(0.5);
         let used = self.set.used(wanted.way.1.held);
-        let written = used.ispp(&self.set).map(|ispp| Written::of(&how, &ispp.program(&how)));
+        let written = used.ispp(&self.set).map(|ispp| ProgramEffect::of(&how, &ispp.program(&how)));
         let cycles = if age == 0 { 0.0 } else { (age as f64 + 0.5) * self.cycles_of_class };
         let just_programmed = wanted.page >= self.set.coding.bits();
         let condition = Condition {
@@ -275,12 +276,16 @@ impl RateTable {
 
     #[cold]
     #[inline(never)]
-    fn calculated(&self, class: u8, age: usize, wanted: Wanted<'_>, offsets: &[i8]) -> f64 {
-        let (Used { references, .. }, levels) = self.levels(class, age, wanted);
+    fn calculated(&self, class: u8, age: usize, wanted: RateKey<'_>, offsets: &[i8]) -> f64 {
+        let (UsedStates { references, .. }, levels) = self.levels(class, age, wanted);
         let bits = self.set.coding.bits();
         if wanted.page >= bits {
             let is_mean = wanted.page > bits;
-            return if is_mean { levels.mean_error(&references) } else { lowest_two(&levels, &references) };
+            return if is_mean {
+                levels.mean_error(&references)
+            } else {
+                erased_to_p1_rate(&levels, &references)
+            };
         }
         if offsets.is_empty() {
             return levels.page_error(wanted.page, &references);
@@ -293,7 +298,7 @@ impl RateTable {
 
     /// The share of reads of a page that the ECC cannot correct with a table entry. With the last entry soft
     /// decisions follow, around the best entry (chosen: the controller knows by then which one was best).
-    fn failure(&self, levels: &Levels, used: &Used, page: u32, entry: u32) -> f64 {
+    fn failure(&self, levels: &Levels, used: &UsedStates, page: u32, entry: u32) -> f64 {
         let reading = self.set.reading.as_ref().expect("who names an entry has a table");
         let rate = |entry: u32| {
             let offsets = reading.offsets(entry, self.set.references.len());
@@ -308,7 +313,7 @@ impl RateTable {
 }
 
 /// The share of cells misread between the two lowest states in use.
-fn lowest_two(levels: &Levels, references: &[f64]) -> f64 {
+fn erased_to_p1_rate(levels: &Levels, references: &[f64]) -> f64 {
     levels.boundary_error(0, references[0]) * levels.states.len() as f64 / 2.0
 }
 
@@ -320,6 +325,6 @@ pub fn same<T: PartialEq>(one: &[T], other: &[T]) -> bool {
 
 /// The class of the random draws of a block, with the class of its chip in the upper half.
 fn drawn(chip: u32, block: u32, seed: Seed) -> u8 {
-    let draws = Variation::draws(Place { chip, block, layer: 0 }, seed);
-    (class_of(draws.block, DRAWN) + DRAWN * class_of(draws.chip, DRAWN)) as u8
+    let draws = Variation::draws(CellLocation { chip, block, layer: 0 }, seed);
+    (class_of(draws.block, DRAW_CLASSES) + DRAW_CLASSES * class_of(draws.chip, DRAW_CLASSES)) as u8
 }

@@ -3,11 +3,11 @@
 use wordline_kernel::{Duration, Stream};
 
 use super::levels::Levels;
-use super::math::{count, more_than, normal, upper_tail, with_tail};
+use super::math::{count, inverse_upper_tail, normal, poisson_tail, upper_tail};
 
 /// The share of the variance of a page's errors that recurs in each read: most cells that fail in one read
 /// fail in the next. Chosen: the rest is sensing noise, for which no source gives a share.
-pub const RECURRING: f64 = 0.9;
+pub const RECURRING_SHARE: f64 = 0.9;
 /// Integration steps over the recurring part, to either side of the mean, and their width in deviations: six
 /// deviations to each side.
 const STEPS: i32 = 32;
@@ -17,7 +17,7 @@ const WIDTH: f64 = 0.1875;
 /// read.
 #[inline]
 pub fn deviation_of(page: f64, read: f64) -> f64 {
-    RECURRING.sqrt() * page + (1.0 - RECURRING).sqrt() * read
+    RECURRING_SHARE.sqrt() * page + (1.0 - RECURRING_SHARE).sqrt() * read
 }
 
 /// The capability and the times of the error correction.
@@ -37,7 +37,7 @@ pub struct Ecc {
 
 impl Ecc {
     /// Whether decoding takes time.
-    pub fn takes_time(&self) -> bool {
+    pub fn has_decode_time(&self) -> bool {
         self.hard + self.soft > Duration::ZERO
     }
 
@@ -52,7 +52,7 @@ impl Ecc {
     }
 
     fn failure_beyond(bits: u32, frame: u32, rate: f64, page_bits: u64) -> f64 {
-        let one = more_than(bits, rate * f64::from(frame));
+        let one = poisson_tail(bits, rate * f64::from(frame));
         let frames = page_bits.div_ceil(u64::from(frame)) as f64;
         -libm::expm1(frames * libm::log1p(-one.min(1.0 - 1e-16)))
     }
@@ -109,7 +109,7 @@ pub struct ReadOutcome {
 
 /// The entries of the retry table for a page.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Tries {
+pub struct RetryLimits {
     /// The error rate with each entry.
     rates: Vec<f64>,
     /// The failure limit of each entry, in deviations.
@@ -141,18 +141,19 @@ impl Reading {
     }
 
     /// The failure limit of each entry of the table, for a page with these error rates, one for each entry.
-    pub fn tries(&self, rates: Vec<f64>, page_bits: u64) -> Tries {
-        let limits = rates.iter().map(|rate| with_tail(self.ecc.failure(*rate, page_bits))).collect();
-        Tries { rates, limits, page_bits }
+    pub fn tries(&self, rates: Vec<f64>, page_bits: u64) -> RetryLimits {
+        let limits =
+            rates.iter().map(|rate| inverse_upper_tail(self.ecc.failure(*rate, page_bits))).collect();
+        RetryLimits { rates, limits, page_bits }
     }
 
     /// Expected retries of a page that is first read with entry `first` and then with the following ones: the
     /// mean over the random parts of pages and reads.
-    pub fn retries(&self, tries: &Tries, first: u32) -> Retries {
+    pub fn retries(&self, tries: &RetryLimits, first: u32) -> Retries {
         let limits = &tries.limits[first as usize..];
         let share = self.ecc.failure(tries.rates[first as usize], tries.page_bits);
         let (mut sum, mut uncorrectable) = (0.0, 0.0);
-        let scale = (1.0 - RECURRING).sqrt();
+        let scale = (1.0 - RECURRING_SHARE).sqrt();
         for step in -STEPS..=STEPS {
             let page = f64::from(step) * WIDTH;
             // The share of pages in this step.
@@ -172,12 +173,12 @@ impl Reading {
     /// Simulates one read of a page with the recurring deviation `page`, beginning with entry `first`.
     pub fn read(
         &self,
-        (tries, page): (&Tries, f64),
+        (tries, page): (&RetryLimits, f64),
         first: u32,
         boundaries: usize,
         random: &mut Stream,
     ) -> ReadOutcome {
-        let Tries { rates, limits, page_bits } = tries;
+        let RetryLimits { rates, limits, page_bits } = tries;
         let mut entry = first as usize;
         loop {
             let deviation = deviation_of(page, normal(random));
@@ -187,7 +188,7 @@ impl Reading {
                 continue;
             }
             let steps = entry as u32 - first;
-            let by_soft = || with_tail(self.ecc.soft_failure(rates[entry], *page_bits));
+            let by_soft = || inverse_upper_tail(self.ecc.soft_failure(rates[entry], *page_bits));
             return ReadOutcome {
                 steps,
                 offsets: self.offsets(entry as u32, boundaries),

@@ -51,22 +51,22 @@ impl Bit {
 
 /// The coding of two bits in a cell of eight states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TwoBits {
+pub struct TwoBitCoding {
     base: u8,
     codes: [u8; 4],
     rewrites: u8,
 }
 
-impl TwoBits {
+impl TwoBitCoding {
     /// Maximum number of rewrites between erases.
-    pub const MOST_REWRITES: u8 = 2;
+    pub const MAX_REWRITES: u8 = 2;
 
     /// The coding after the first program: 11 01 00 10 in ER to P3.
     pub const START: Self = Self { base: 0, codes: [0b11, 0b01, 0b00, 0b10], rewrites: 0 };
 
-    /// The coding after a rewrite of one bit. `None` after [`MOST_REWRITES`](Self::MOST_REWRITES).
+    /// The coding after a rewrite of one bit. `None` after [`MAX_REWRITES`](Self::MOST_REWRITES).
     pub fn after(self, rewritten: Bit) -> Option<Self> {
-        if self.rewrites == Self::MOST_REWRITES {
+        if self.rewrites == Self::MAX_REWRITES {
             return None;
         }
         let [a, b, c, d] = self.codes;
@@ -158,19 +158,19 @@ mod tests {
             (&[High, Low], 3, [0b10, 0b00, 0b01, 0b11], (2, 0b10)),
             (&[High, High], 2, [0b11, 0b01, 0b00, 0b10], (2, 0b01)),
         ];
-        assert_eq!(TwoBits::all().len(), table.len());
+        assert_eq!(TwoBitCoding::all().len(), table.len());
         for (history, base, codes, status) in table {
-            let coding = TwoBits::of_history(history).expect("two rewrites fit");
+            let coding = TwoBitCoding::of_history(history).expect("two rewrites fit");
             assert_eq!((coding.base(), coding.codes()), (base, codes), "{history:?}");
             assert_eq!((coding.rewrites(), coding.distribution_id()), status, "{history:?}");
         }
-        assert_eq!(TwoBits::of_history(&[Low, Low, Low]), None);
+        assert_eq!(TwoBitCoding::of_history(&[Low, Low, Low]), None);
     }
 
     #[test]
     fn no_rewrite_of_any_value_lowers_a_cell_and_the_other_bit_keeps_its_value() {
         let mut transitions = 0;
-        for (_, old) in TwoBits::all() {
+        for (_, old) in TwoBitCoding::all() {
             for (bit, code, value) in Bit::BOTH
                 .into_iter()
                 .flat_map(|bit| (0..4).flat_map(move |code| [(bit, code, 0), (bit, code, 3)]))
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn the_low_bit_takes_one_sensing_and_the_high_bit_two() {
-        for (history, coding) in TwoBits::all() {
+        for (history, coding) in TwoBitCoding::all() {
             let coding = coding.coding();
             assert_eq!((coding.sensed(0).count(), coding.sensed(1).count()), (1, 2), "{history:?}");
         }
@@ -196,20 +196,20 @@ mod tests {
     #[test]
     fn what_the_hardware_stores_names_one_coding() {
         let mut by_status = BTreeMap::new();
-        for (history, coding) in TwoBits::all() {
+        for (history, coding) in TwoBitCoding::all() {
             let status = (coding.rewrites(), coding.distribution_id());
             let known = *by_status.entry(status).or_insert(coding);
             assert_eq!(known, coding, "{history:?}: {status:?} names two codings");
-            assert_eq!(TwoBits::of_status(status.0, status.1), Some(coding));
+            assert_eq!(TwoBitCoding::of_status(status.0, status.1), Some(coding));
         }
         assert_eq!(by_status.len(), 6);
-        assert_eq!(TwoBits::of_status(0, 1), None);
+        assert_eq!(TwoBitCoding::of_status(0, 1), None);
     }
 
     /// Section 3.2, the example of figure 3(a): 00, then 01 in P5, then 00 in P6.
     #[test]
     fn the_example_of_the_text_ends_in_p6() {
-        let middle = TwoBits::START.after(Bit::Low).expect("the first rewrite fits");
+        let middle = TwoBitCoding::START.after(Bit::Low).expect("the first rewrite fits");
         assert_eq!((middle.state_of(0b01), middle.rewrites(), middle.distribution_id()), (5, 1, 0b01));
         let last = middle.after(Bit::Low).expect("the second rewrite fits");
         assert_eq!((last.state_of(0b00), last.rewrites(), last.distribution_id()), (6, 2, 0b11));

@@ -1,15 +1,15 @@
 //! A parameter set: the cells of a part, and their threshold voltages by location and condition.
 
-use super::Ages;
+use super::MeasuredAges;
 use super::coding::Coding;
 use super::condition::{Condition, Effect, Effects};
 use super::factors::Factors;
-use super::ispp::{How, Ispp, Programmed};
+use super::ispp::{Ispp, ProgramParameters, Programmed};
 use super::levels::{LeftTail, Level, Levels};
 use super::math::Shape;
 use super::read::Reading;
 use super::terms::{Background, Cycles, Disturb, Interference, Retention, Term};
-use super::variation::{Strength, Variation};
+use super::variation::{CellProperties, Variation};
 
 /// The threshold voltages of new cells of the best layer, directly after their program.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,7 +17,7 @@ pub enum Base {
     /// Threshold voltages directly after the program.
     Programmed(Vec<Level>),
     /// Threshold voltages measured at several ages: the table includes retention.
-    Measured(Ages),
+    Measured(MeasuredAges),
 }
 
 /// The cost of narrower windows of the programming voltage.
@@ -68,7 +68,7 @@ pub struct CellSet {
 
 /// The change of threshold voltages by the parameters of a program: none by default.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Written {
+pub struct ProgramEffect {
     /// Increase of VStart, in millivolts.
     pub start_margin: f64,
     /// Decrease of VFinal, in millivolts.
@@ -77,9 +77,9 @@ pub struct Written {
     pub over: Vec<Vec<f64>>,
 }
 
-impl Written {
+impl ProgramEffect {
     /// The change by a program with these parameters.
-    pub fn of(how: &How<'_>, programmed: &Programmed) -> Self {
+    pub fn of(how: &ProgramParameters<'_>, programmed: &Programmed) -> Self {
         Self { start_margin: how.start_margin, final_margin: how.final_margin, over: programmed.over.clone() }
     }
 }
@@ -106,7 +106,7 @@ impl CellSet {
     }
 
     /// The terms of all enabled effects.
-    pub fn terms(&self, strength: &Strength, condition: &Condition, effects: Effects) -> Vec<Term> {
+    pub fn terms(&self, strength: &CellProperties, condition: &Condition, effects: Effects) -> Vec<Term> {
         let states = self.states();
         let cycles = self.cycles.map(|cycles| cycles.term(states, condition, strength));
         let retention = self.retention.as_ref().map(|term| term.term(states, condition, strength));
@@ -119,10 +119,10 @@ impl CellSet {
     /// The threshold voltages of new cells of a location, before the effects of its condition.
     pub fn new_levels(
         &self,
-        strength: &Strength,
+        strength: &CellProperties,
         condition: &Condition,
         effects: Effects,
-        written: &Written,
+        written: &ProgramEffect,
     ) -> Levels {
         let mut states = self.base_at(condition, effects);
         states.iter_mut().for_each(|level| level.deviation *= strength.width);
@@ -143,10 +143,10 @@ impl CellSet {
     /// The threshold voltages of the cells of a location under `condition`.
     pub fn levels(
         &self,
-        strength: &Strength,
+        strength: &CellProperties,
         condition: &Condition,
         effects: Effects,
-        written: &Written,
+        written: &ProgramEffect,
     ) -> Levels {
         let mut levels = self.new_levels(strength, condition, effects, written);
         for term in self.terms(strength, condition, effects) {

@@ -5,7 +5,7 @@
 //! cause fewer errors.
 
 use super::condition::{Condition, Effect, acceleration};
-use super::variation::Strength;
+use super::variation::CellProperties;
 
 /// The effect of P/E cycles.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -81,7 +81,7 @@ pub struct Term {
 }
 
 impl Cycles {
-    pub(super) fn term(&self, states: usize, condition: &Condition, strength: &Strength) -> Term {
+    pub(super) fn term(&self, states: usize, condition: &Condition, strength: &CellProperties) -> Term {
         let worn = libm::pow(condition.cycles / 1_000.0, self.exponent) * strength.stress;
         let mut shift = vec![0.0; states];
         shift[0] = self.erased_rise * worn;
@@ -96,7 +96,7 @@ impl Retention {
         libm::log1p(hours / self.onset) / std::f64::consts::LN_10
     }
 
-    pub(super) fn term(&self, states: usize, condition: &Condition, strength: &Strength) -> Term {
+    pub(super) fn term(&self, states: usize, condition: &Condition, strength: &CellProperties) -> Term {
         let worn = libm::pow(condition.cycles / self.cycles, self.exponent);
         let worn = (self.unworn + (1.0 - self.unworn) * worn) * strength.stress;
         let decades = self.decades(condition.hours, condition.celsius);
@@ -110,7 +110,7 @@ impl Retention {
 }
 
 impl Disturb {
-    pub(super) fn term(&self, states: usize, condition: &Condition, strength: &Strength) -> Term {
+    pub(super) fn term(&self, states: usize, condition: &Condition, strength: &CellProperties) -> Term {
         let grown =
             libm::pow(condition.reads / 1e6, self.exponent) * (1.0 + condition.cycles / 1_000.0) / 2.0;
         let above = |state: usize| 1.0 - state as f64 / (states - 1) as f64;

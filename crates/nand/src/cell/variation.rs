@@ -70,7 +70,7 @@ pub struct Variation {
 
 /// The location of a word line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct CellLocation {
     /// The chip.
     pub chip: u32,
     /// The block in it.
@@ -81,7 +81,7 @@ pub struct Place {
 
 /// The properties of the cells of a location.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Strength {
+pub struct CellProperties {
     /// The deviation of new cells, relative to the set.
     pub width: f64,
     /// A factor on the effects of cycles and time in the set.
@@ -90,7 +90,7 @@ pub struct Strength {
     pub faster: f64,
 }
 
-impl Place {
+impl CellLocation {
     /// A number for the block.
     fn of_block(self) -> u64 {
         u64::from(self.chip) << 32 | u64::from(self.block)
@@ -106,21 +106,21 @@ pub struct Draws {
     pub chip: f64,
 }
 
-impl Strength {
+impl CellProperties {
     /// The cells of the set without variation.
     pub const USUAL: Self = Self { width: 1.0, stress: 1.0, faster: 0.0 };
 }
 
 impl Variation {
     /// The properties of the cells of `place`, with the enabled effects of layer, block, chip and word line.
-    pub fn strength(&self, place: Place, effects: Effects, seed: Seed) -> Strength {
+    pub fn strength(&self, place: CellLocation, effects: Effects, seed: Seed) -> CellProperties {
         let faster =
             if effects.has(Effect::WordLine) { Self::faster(place, Self::speeds(seed)) } else { 0.0 };
-        Strength { faster, ..self.of_draws(place.layer, Self::draws(place, seed), effects) }
+        CellProperties { faster, ..self.of_draws(place.layer, Self::draws(place, seed), effects) }
     }
 
     /// The draws of a block and of its chip, normally distributed.
-    pub fn draws(place: Place, seed: Seed) -> Draws {
+    pub fn draws(place: CellLocation, seed: Seed) -> Draws {
         let drawn = |name: &str, index: u64| normal(&mut seed.stream(name, index));
         Draws {
             block: drawn("cells.block", place.of_block()),
@@ -129,7 +129,7 @@ impl Variation {
     }
 
     /// The distribution width of new cells of word line `line`, relative to its layer.
-    pub fn line_width(&self, place: Place, line: u32, seed: Seed) -> f64 {
+    pub fn line_width(&self, place: CellLocation, line: u32, seed: Seed) -> f64 {
         if self.line == 0.0 {
             return 1.0;
         }
@@ -144,19 +144,19 @@ impl Variation {
 
     /// The programming speed of a layer relative to the slowest, as a fraction of a loop.
     #[inline]
-    pub fn faster(place: Place, speeds: Streams) -> f64 {
+    pub fn faster(place: CellLocation, speeds: Streams) -> f64 {
         speeds.stream(place.of_block() << 8 | u64::from(place.layer & 0xFF)).unit()
     }
 
     /// The properties of the cells of a layer in a block with these draws, at the slow end of a loop.
-    pub fn of_draws(&self, layer: u32, draws: Draws, effects: Effects) -> Strength {
+    pub fn of_draws(&self, layer: u32, draws: Draws, effects: Effects) -> CellProperties {
         let (width, stress) = self.between(layer, effects);
         let scale = |deviation: f64, z: f64, effect: Effect| {
             if effects.has(effect) { libm::exp(deviation * z) } else { 1.0 }
         };
         let contrast = scale(self.block, draws.block, Effect::Block);
         let ageing = scale(self.chip, draws.chip, Effect::Chip);
-        Strength {
+        CellProperties {
             width: 1.0 + (width - 1.0) * contrast,
             stress: (1.0 + (stress - 1.0) * contrast) * ageing,
             faster: 0.0,
@@ -210,23 +210,25 @@ mod tests {
     #[test]
     fn a_block_is_the_same_whoever_asks_first() {
         let (variation, seed) = (variation(), Seed(9));
-        let place = Place { chip: 3, block: 17, layer: 5 };
+        let place = CellLocation { chip: 3, block: 17, layer: 5 };
         let first = variation.strength(place, Effects::ALL, seed);
-        let _ = variation.strength(Place { chip: 1, ..place }, Effects::ALL, seed);
+        let _ = variation.strength(CellLocation { chip: 1, ..place }, Effects::ALL, seed);
         assert_eq!(variation.strength(place, Effects::ALL, seed), first);
-        assert_ne!(variation.strength(Place { block: 18, ..place }, Effects::ALL, seed), first);
+        assert_ne!(variation.strength(CellLocation { block: 18, ..place }, Effects::ALL, seed), first);
     }
 
     #[test]
     fn layers_lie_between_those_that_are_known() {
         let variation = variation();
         let only_layers = Effects::ALL.without(Effect::Block).without(Effect::Chip);
-        let at = |layer| variation.strength(Place { layer, ..Place::default() }, only_layers, Seed(1));
+        let at = |layer| {
+            variation.strength(CellLocation { layer, ..CellLocation::default() }, only_layers, Seed(1))
+        };
         assert_eq!((at(0).width, at(16).width, at(32).width), (1.1, 1.0, 1.2));
         assert!((at(24).stress - 1.2).abs() < 1e-12);
         assert_eq!(
-            variation.strength(Place { layer: 32, ..Place::default() }, Effects::NONE, Seed(1)),
-            Strength::USUAL
+            variation.strength(CellLocation { layer: 32, ..CellLocation::default() }, Effects::NONE, Seed(1)),
+            CellProperties::USUAL
         );
     }
 }

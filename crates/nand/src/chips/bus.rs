@@ -3,7 +3,7 @@
 //! At an edge of the controller's clock at which the bus is free, it is granted to one of the dies that have
 //! requested it by then. Dies that only latch a command have priority, so that their arrays work while the
 //! bus transfers data; otherwise the order is first come, first served, with the lowest number first among
-//! dies that request it at the same instant. After [`LATCHES_IN_A_ROW`] latches while data wait, one data
+//! dies that request it at the same instant. After [`MAX_CONSECUTIVE_LATCHES`] latches while data wait, one data
 //! transfer goes first, so that no die starves: erases and copybacks only latch, and enough dies with such
 //! commands could saturate the bus.
 //!
@@ -19,18 +19,18 @@ use crate::DieId;
 
 /// Maximum number of latches granted before waiting data. Chosen: as many as a channel usually has dies, so
 /// that each can latch once.
-pub(crate) const LATCHES_IN_A_ROW: u32 = 16;
+pub(crate) const MAX_CONSECUTIVE_LATCHES: u32 = 16;
 
 /// A waiting request: its time and die. Earlier ones are granted first.
-type Wish = (Instant, DieId);
+type Request = (Instant, DieId);
 
 /// A channel's bus.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Bus {
     pub(super) busy_until: Instant,
     /// Dies that wait to latch a command, and dies that wait to transfer data; a die waits at most once.
-    commands: VecDeque<Wish>,
-    transfers: VecDeque<Wish>,
+    commands: VecDeque<Request>,
+    transfers: VecDeque<Request>,
     /// Consecutive latches granted before waiting data.
     in_a_row: u32,
     /// Earliest time of the next command latch: the bus turns around after data out.
@@ -62,17 +62,17 @@ impl Bus {
 
     /// Whether a die waits for the bus.
     #[inline]
-    pub(super) fn is_wanted(&self) -> bool {
+    pub(super) fn has_requests(&self) -> bool {
         !self.commands.is_empty() || !self.transfers.is_empty()
     }
 
     /// Queues a request of `die` at `now`. No request is later, so that only requests of the same instant
     /// must be sorted.
     #[inline]
-    pub(super) fn want(&mut self, die: DieId, latches_only: bool, now: Instant) {
+    pub(super) fn request(&mut self, die: DieId, latches_only: bool, now: Instant) {
         let queue = if latches_only { &mut self.commands } else { &mut self.transfers };
         match queue.back() {
-            Some((since, last)) if *since == now && *last > die => put_in_order(queue, (now, die)),
+            Some((since, last)) if *since == now && *last > die => insert_sorted(queue, (now, die)),
             _ => queue.push_back((now, die)),
         }
     }
@@ -86,7 +86,7 @@ impl Bus {
     #[inline]
     pub(super) fn next(&mut self) -> Option<DieId> {
         let data_wait = !self.transfers.is_empty();
-        let latch_first = !data_wait || self.in_a_row < LATCHES_IN_A_ROW;
+        let latch_first = !data_wait || self.in_a_row < MAX_CONSECUTIVE_LATCHES;
         let latch = if latch_first { self.commands.pop_front() } else { None };
         self.in_a_row = if data_wait && latch.is_some() { self.in_a_row + 1 } else { 0 };
         latch.or_else(|| self.transfers.pop_front()).map(|(_, die)| die)
@@ -109,7 +109,7 @@ impl Bus {
 
     /// Records data out of `die`, which end at `end` with an event, and their turnaround.
     #[inline]
-    pub(super) fn turns(&mut self, die: DieId, end: Instant, turnaround: Duration) {
+    pub(super) fn end_data_out(&mut self, die: DieId, end: Instant, turnaround: Duration) {
         self.latch_from = end + turnaround;
         self.told_by = Some(die);
     }
@@ -155,7 +155,7 @@ impl Bus {
 
 /// Inserts a request before those that are later.
 #[inline(never)]
-fn put_in_order(queue: &mut VecDeque<Wish>, wish: Wish) {
+fn insert_sorted(queue: &mut VecDeque<Request>, wish: Request) {
     queue.insert(queue.partition_point(|other| *other < wish), wish);
 }
 
@@ -166,16 +166,20 @@ mod tests {
     #[test]
     fn data_that_wait_go_after_so_many_latches() {
         let mut bus = Bus::new(64);
-        bus.want(DieId(63), false, Instant::ZERO);
+        bus.request(DieId(63), false, Instant::ZERO);
         let mut latches = 0;
         let first_data = loop {
-            bus.want(DieId(latches % 63), true, Instant::ZERO + Duration::from_ns(u64::from(latches)));
+            bus.request(DieId(latches % 63), true, Instant::ZERO + Duration::from_ns(u64::from(latches)));
             match bus.next() {
                 Some(DieId(63)) => break latches,
                 _ => latches += 1,
             }
         };
-        assert_eq!(first_data, LATCHES_IN_A_ROW);
-        assert_eq!(bus.next().map(|die| die.0), Some(LATCHES_IN_A_ROW % 63), "latches go on behind it");
+        assert_eq!(first_data, MAX_CONSECUTIVE_LATCHES);
+        assert_eq!(
+            bus.next().map(|die| die.0),
+            Some(MAX_CONSECUTIVE_LATCHES % 63),
+            "latches go on behind it"
+        );
     }
 }

@@ -7,7 +7,7 @@
 
 use wordline_kernel::{Column, Duration, Factor};
 
-use super::times::{HoldTimes, Times};
+use super::times::{PhaseTimes, Times};
 use super::{Chips, Stage};
 use crate::geometry::DieId;
 
@@ -52,19 +52,19 @@ impl Chips {
     }
 
     /// Number of unchanged timing tables: one for each pool, and those of the cell modes.
-    pub(super) fn kinds_of_times(&self) -> usize {
+    pub(super) fn unchanged_table_count(&self) -> usize {
         self.pools.count() + self.modes.as_ref().map_or(0, |modes| modes.views.len())
     }
 
     /// The index of the timing table for the next command of a die, whose unchanged table has the index
     /// `kind`.
-    pub(super) fn as_changed(&self, die: DieId, kind: usize) -> usize {
+    pub(super) fn times_index(&self, die: DieId, kind: usize) -> usize {
         let factors = self.changed.as_ref().map(|changed| 1 + usize::from(changed.marked[die]));
-        kind + factors.unwrap_or(0) * self.kinds_of_times()
+        kind + factors.unwrap_or(0) * self.unchanged_table_count()
     }
 }
 
-impl HoldTimes {
+impl PhaseTimes {
     /// The same phase with `change` applied to the time of each stage.
     fn each(&self, change: impl Fn(Duration) -> Duration) -> Self {
         let by_stage = self.by_stage.map(|ps| change(Duration::from_ps(ps)).ps());
@@ -83,17 +83,17 @@ impl Times {
         let array = |stage: Stage, time: Duration| nand.whole(more.of(factors.of_array(stage).of(time)));
         times.holds.iter_mut().flatten().for_each(|hold| *hold = hold.each(bus));
         times.data_out_base.iter_mut().for_each(|(hold, _)| *hold = hold.each(bus));
-        times.forget_partial();
+        times.clear_partial();
         (times.select, times.turnaround) = (bus(self.select), bus(self.turnaround));
         (times.turn, times.resume) = (array(Stage::Tin, self.turn), array(Stage::Tin, self.resume));
         times.rest = [array(Stage::Tin, self.rest[0]), array(Stage::Ber, self.rest[1])];
-        times.note_openings();
+        times.update_openings();
         times
     }
 
     /// The array time of a stage that takes `time` by the part.
     #[inline]
-    pub(super) fn in_array(&self, stage: Stage, time: Duration) -> Duration {
+    pub(super) fn array_time(&self, stage: Stage, time: Duration) -> Duration {
         match &self.factors {
             None => time,
             Some((factors, more)) => self.clocks.nand.whole(more.of(factors.of_array(stage).of(time))),
@@ -101,7 +101,7 @@ impl Times {
     }
 
     /// The time of a data burst, including the wait before it.
-    pub(super) fn in_burst(&self, time: Duration) -> Duration {
+    pub(super) fn burst_time(&self, time: Duration) -> Duration {
         self.factors.as_ref().map_or(time, |(factors, more)| more.of(factors.bus.of(time)))
     }
 }
@@ -141,7 +141,7 @@ mod tests {
             (Operation::Read, Bytes::kib(4)),
         ];
         let mut carry_out = |(operation, bytes)| {
-            chips.registers(DIE).fill(crate::Stamp { logical: 7, version: 1 });
+            chips.registers(DIE).fill(crate::DataTag { logical: 7, version: 1 });
             chips.begin(DIE, Command::new(operation, page, 1, bytes), calendar);
             loop {
                 let event = calendar.advance().expect("the command ends");

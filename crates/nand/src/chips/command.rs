@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Duration};
 
 use crate::CellMode;
-use crate::chain::Hold;
+use crate::chain::BusPhase;
 use crate::geometry::{DieId, PageId};
 
 /// The operation of a command. Each is multi-plane if more than one plane takes part, and interleaves with
@@ -61,7 +61,7 @@ impl Operation {
     /// registers, which the array uses. On the pins its first page could wait in the cache register; a
     /// transaction waits as a whole.
     #[inline]
-    pub fn goes_behind(self, one_shot: bool) -> bool {
+    pub fn can_follow_cache_operation(self, one_shot: bool) -> bool {
         match self {
             Self::Program | Self::ProgramCache => !one_shot,
             Self::ReadCache { first, .. } => !first,
@@ -70,8 +70,14 @@ impl Operation {
     }
 
     /// The first bus phase of each kind.
-    pub(super) const OPENINGS: [Hold; Self::KINDS] =
-        [Hold::Read, Hold::Read, Hold::Program, Hold::ProgramCache, Hold::CopybackRead, Hold::Erase];
+    pub(super) const OPENINGS: [BusPhase; Self::KINDS] = [
+        BusPhase::Read,
+        BusPhase::Read,
+        BusPhase::Program,
+        BusPhase::ProgramCache,
+        BusPhase::CopybackRead,
+        BusPhase::Erase,
+    ];
 }
 
 /// A transaction for one die.
@@ -114,7 +120,7 @@ impl Command {
 
 /// The completion of a command, with its times and its status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Done {
+pub struct CommandCompletion {
     /// The die. It accepts the next command, unless it already did so before (cache program).
     pub die: DieId,
     /// The command.

@@ -4,25 +4,25 @@
 use serde::{Deserialize, Serialize};
 use wordline_kernel::Instant;
 
-use super::pages::all_of;
+use super::pages::plane_mask;
 use super::suspend::Suspended;
-use super::{Behind, Chips, Command, Operation, Stamp, Step};
+use super::{BackgroundProgram, Chips, Command, DataTag, Operation, Step};
 use crate::geometry::{BlockSetId, DieId, PageId};
 use crate::locations::Location;
 use crate::{CellMode, Pool};
 
 /// The fate of programs and erases in progress when the power is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AtCut {
+pub enum InFlightFate {
     /// They are interrupted, and their pages and blocks are unreadable.
-    Torn,
+    Interrupted,
     /// Capacitors power the chips until they complete.
-    Finished,
+    Completed,
 }
 
 /// Counters of programs and erases interrupted by a power cut.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TornBy {
+pub struct CutLosses {
     /// Interrupted program commands.
     pub programs: u64,
     /// Pages of these programs.
@@ -33,7 +33,7 @@ pub struct TornBy {
     pub erases: u64,
 }
 
-impl TornBy {
+impl CutLosses {
     /// Adds the counts of another cut.
     pub fn add(&mut self, other: &Self) {
         self.programs += other.programs;
@@ -46,14 +46,14 @@ impl TornBy {
 impl Chips {
     /// Cuts the power at `now`: every die becomes idle, and the events that the chips have scheduled must be
     /// dropped. A command whose data or addresses are still on the bus has no effect. A program in the array
-    /// leaves its program unit [torn](Stamp::TORN), and with it the earlier pages of the same word line; an
+    /// leaves its program unit [torn](DataTag::TORN), and with it the earlier pages of the same word line; an
     /// erase leaves a block of torn pages, and counts as an erase for wear.
-    pub fn cut_power(&mut self, now: Instant, at_cut: AtCut) -> TornBy {
-        let mut torn = TornBy::default();
+    pub fn cut_power(&mut self, now: Instant, at_cut: InFlightFate) -> CutLosses {
+        let mut torn = CutLosses::default();
         for die in self.pools.all_dies() {
             let stages = self.over(die, now);
-            let over = self.dies[die].array_is_over(now);
-            if let Some(Behind { command, over: behind_over, .. }) = self.behind[die] {
+            let over = self.dies[die].is_array_done(now);
+            if let Some(BackgroundProgram { command, over: behind_over, .. }) = self.behind[die] {
                 self.stop(die, command, behind_over || over, at_cut, &mut torn);
             }
             let (command, step) = (self.dies[die].command, self.dies[die].step);
@@ -89,8 +89,8 @@ impl Chips {
     }
 
     /// Ends a command at the power cut: it is complete, or interrupted.
-    fn stop(&mut self, die: DieId, command: Command, over: bool, at_cut: AtCut, torn: &mut TornBy) {
-        if over || at_cut == AtCut::Finished {
+    fn stop(&mut self, die: DieId, command: Command, over: bool, at_cut: InFlightFate, torn: &mut CutLosses) {
+        if over || at_cut == InFlightFate::Completed {
             self.effect(die, &command);
             return;
         }
@@ -106,14 +106,14 @@ impl Chips {
         };
         torn.programs += 1;
         torn.pages += u64::from(command.planes * self.pages_per_program(die, &command));
-        if self.modes.is_some() && self.mode_of(&command).is_again() {
+        if self.modes.is_some() && self.mode_of(&command).is_reprogram() {
             torn.partners += if self.backs_up { 0 } else { u64::from(command.planes) };
             self.effect(die, &command);
-            self.spoil_again(first, all_of(command.planes));
+            self.spoil_reprogram(first, plane_mask(command.planes));
             return;
         }
         torn.partners += self.tear_partners(die, &command, first);
-        self.pages.registers(die).fill(Stamp::TORN);
+        self.pages.registers(die).fill(DataTag::UNREADABLE);
         self.effect(die, &Command { operation: Operation::Program, page: first, ..command });
     }
 
@@ -128,7 +128,7 @@ impl Chips {
                 self.backs_up = true;
                 times.back_up_lower_pages(&pool.part);
             }
-            self.backs_up |= pool.part.has_mode(CellMode::TwoBit);
+            self.backs_up |= pool.part.has_mode(CellMode::Mlc);
         }
     }
 
@@ -148,7 +148,7 @@ impl Chips {
             for plane in 0..planes {
                 let location = locations.location_of(geometry.page(block, other * planes + plane));
                 for part in 0..locations.per_page() {
-                    self.pages.spoil(Location(location.0 + part));
+                    self.pages.corrupt(Location(location.0 + part));
                 }
             }
         }
@@ -160,7 +160,7 @@ impl Chips {
     pub fn skip(&mut self, block: BlockSetId, locations: u32) {
         let first = self.pools.at(block, self.programmed(block));
         for n in 0..locations {
-            self.pages.put(Location(first.0 + n), Stamp::PADDING);
+            self.pages.put(Location(first.0 + n), DataTag::PADDING);
         }
     }
 }

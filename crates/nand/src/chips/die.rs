@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Duration, Instant};
 
 use super::bus::Bus;
-use super::times::HoldTimes;
+use super::times::PhaseTimes;
 use super::{Command, Operation, Step};
 use crate::Pipeline;
 use crate::energy::{Stage, StageTimes};
@@ -108,7 +108,7 @@ impl Die {
 
 /// A cache program whose array operation continues while the die accepts the next command.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct Behind {
+pub(super) struct BackgroundProgram {
     pub(super) command: Command,
     pub(super) serial: u32,
     pub(super) bus: Duration,
@@ -118,7 +118,7 @@ pub(super) struct Behind {
     pub(super) over: bool,
 }
 
-impl Behind {
+impl BackgroundProgram {
     /// The current command of `die`.
     pub(super) fn of(die: &Die) -> Self {
         let Die { command, serial, bus, bus_wait, array, .. } = *die;
@@ -128,7 +128,7 @@ impl Behind {
 
 /// Whether the bus and the array are in use at an instant.
 #[derive(Clone, Copy, Debug, Default)]
-struct UnderWay {
+struct InProgress {
     hold: bool,
     array: bool,
 }
@@ -157,7 +157,7 @@ impl Die {
 
     /// Occupies the bus from `now` on for the time of `hold` plus `late`. Returns the end.
     #[inline(always)]
-    pub(super) fn hold(&mut self, bus: &mut Bus, now: Instant, hold: &HoldTimes, late: Duration) -> Instant {
+    pub(super) fn hold(&mut self, bus: &mut Bus, now: Instant, hold: &PhaseTimes, late: Duration) -> Instant {
         let (total, waited) = (hold.total + late, now - self.asked);
         let end = now + total;
         bus.hold(end, total, waited);
@@ -205,10 +205,10 @@ impl Die {
 
     /// Aborts the array operation at `at`; the array becomes idle after `rest`. The remaining time is no
     /// longer counted. Returns the remaining time, and the total time that the array worked.
-    pub(super) fn cut_off(&mut self, at: Instant, rest: Duration) -> (Duration, Duration) {
+    pub(super) fn abort_array(&mut self, at: Instant, rest: Duration) -> (Duration, Duration) {
         let left = self.works_until - at;
         let planes = u32::from(self.last_planes);
-        self.stages.take_off(usize::from(self.last_kind), self.last_stage, self.last_time, planes);
+        self.stages.subtract(usize::from(self.last_kind), self.last_stage, self.last_time, planes);
         let worked = self.last_time - left + rest;
         self.stages.add(self.last_kind, self.last_stage, worked, planes);
         self.array = self.array - left + rest;
@@ -221,7 +221,7 @@ impl Die {
     }
 
     /// Whether the recorded kind matches its command, with at most `planes` planes.
-    pub(super) fn is_of_command(&self, planes: u32) -> bool {
+    pub(super) fn matches_command(&self, planes: u32) -> bool {
         let operation = self.command.operation;
         usize::from(self.kind) == operation.kind()
             && self.brings_data == matches!(operation, Operation::Program | Operation::ProgramCache)
@@ -235,34 +235,40 @@ impl Die {
     }
 
     /// Whether the last array operation is over by `now`.
-    pub(super) fn array_is_over(&self, now: Instant) -> bool {
+    pub(super) fn is_array_done(&self, now: Instant) -> bool {
         self.works_until <= now
     }
 
     /// The die after a power cut at `now`: idle, with finished stages still counted.
-    pub(super) fn cut(&self, stages: Picoseconds, behind: &Option<Behind>, now: Instant) -> Self {
+    pub(super) fn cut(&self, stages: Picoseconds, behind: &Option<BackgroundProgram>, now: Instant) -> Self {
         let (overlap, array_busy) = (self.overlap(now), self.array_busy(behind, now));
         Self { serial: self.serial, overlap, array_busy, stages, ..Self::on(self.channel, self.pool) }
     }
 
-    fn under_way(&self, now: Instant) -> UnderWay {
-        UnderWay { hold: self.hold_until > now, array: self.works_until > now }
+    fn under_way(&self, now: Instant) -> InProgress {
+        InProgress { hold: self.hold_until > now, array: self.works_until > now }
     }
 
     /// The cache program behind, unless the last array operation is its own.
-    fn older<'a>(&self, behind: &'a Option<Behind>) -> Option<&'a Behind> {
-        let is_older =
-            |behind: &&Behind| behind.serial != self.serial && self.works_for_present() && !behind.over;
+    fn earlier_program<'a>(&self, behind: &'a Option<BackgroundProgram>) -> Option<&'a BackgroundProgram> {
+        let is_older = |behind: &&BackgroundProgram| {
+            behind.serial != self.serial && self.works_for_current() && !behind.over
+        };
         behind.as_ref().filter(is_older)
     }
 
     /// Whether the last array operation belongs to the current command.
-    pub(super) fn works_for_present(&self) -> bool {
+    pub(super) fn works_for_current(&self) -> bool {
         self.array > Duration::ZERO
     }
 
     /// The stages that are over by `now`; the current grant has the times `hold`.
-    pub(super) fn over(&self, behind: &Option<Behind>, hold: &HoldTimes, now: Instant) -> Picoseconds {
+    pub(super) fn over(
+        &self,
+        behind: &Option<BackgroundProgram>,
+        hold: &PhaseTimes,
+        now: Instant,
+    ) -> Picoseconds {
         let mut counted = self.stages;
         let under_way = self.under_way(now);
         if under_way.hold {
@@ -271,11 +277,11 @@ impl Die {
         }
         if under_way.array {
             let planes = u32::from(self.last_planes);
-            counted.take_off(usize::from(self.last_kind), self.last_stage, self.last_time, planes);
+            counted.subtract(usize::from(self.last_kind), self.last_stage, self.last_time, planes);
         }
-        if let Some(older) = self.older(behind) {
+        if let Some(older) = self.earlier_program(behind) {
             let Command { operation, planes, .. } = older.command;
-            counted.take_off(operation.kind(), Stage::Tin, older.array, planes);
+            counted.subtract(operation.kind(), Stage::Tin, older.array, planes);
         }
         counted
     }
@@ -286,19 +292,24 @@ impl Die {
     }
 
     /// Array time in stages that are over by `now`, in picoseconds.
-    pub(super) fn array_busy(&self, behind: &Option<Behind>, now: Instant) -> u64 {
+    pub(super) fn array_busy(&self, behind: &Option<BackgroundProgram>, now: Instant) -> u64 {
         let last = if self.under_way(now).array { self.last_time.ps() } else { 0 };
-        self.array_busy - last - self.older(behind).map_or(0, |older| older.array.ps())
+        self.array_busy - last - self.earlier_program(behind).map_or(0, |older| older.array.ps())
     }
 
     /// Time in finished stages of unfinished commands, in picoseconds; the current grant has the times
     /// `hold`.
-    pub(super) fn unfinished(&self, behind: &Option<Behind>, hold: &HoldTimes, now: Instant) -> u64 {
-        let UnderWay { hold: holds, array: works } = self.under_way(now);
+    pub(super) fn unfinished(
+        &self,
+        behind: &Option<BackgroundProgram>,
+        hold: &PhaseTimes,
+        now: Instant,
+    ) -> u64 {
+        let InProgress { hold: holds, array: works } = self.under_way(now);
         let present = if self.step == Step::Idle { Duration::ZERO } else { self.bus + self.array };
         let other = behind.as_ref().filter(|b| self.step == Step::Idle || b.serial != self.serial);
         let other = other.map_or(Duration::ZERO, |behind| behind.bus + behind.array);
-        let older = self.older(behind).map_or(Duration::ZERO, |older| older.array);
+        let older = self.earlier_program(behind).map_or(Duration::ZERO, |older| older.array);
         let hold = if holds { hold.total } else { Duration::ZERO };
         let last = if works { self.last_time } else { Duration::ZERO };
         (present + other + self.ahead - older - hold - last).ps()
@@ -345,7 +356,7 @@ impl Picoseconds {
     }
 
     /// Subtracts an array operation.
-    fn take_off(&mut self, kind: usize, stage: Stage, time: Duration, planes: u32) {
+    fn subtract(&mut self, kind: usize, stage: Stage, time: Duration, planes: u32) {
         self.ps[kind][stage as usize] -= time.ps();
         self.more_planes[kind][stage as usize - ARRAY[0] as usize] -= of_more_planes(time, planes);
     }

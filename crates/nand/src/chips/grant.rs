@@ -7,39 +7,39 @@ use crate::geometry::{ChannelId, DieId};
 
 impl Chips {
     #[inline(never)]
-    pub(super) fn ask_for_bus(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
-        if self.has_bus(die, calendar) {
-            self.hold_bus(die, calendar);
+    pub(super) fn request_bus(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
+        if self.can_take_bus(die, calendar) {
+            self.grant_bus(die, calendar);
         } else {
-            self.wait_for_bus(die, calendar);
+            self.queue_for_bus(die, calendar);
         }
     }
 
     /// Whether `die` is granted the bus at once: it is free, and no other die can request it at this instant.
     #[inline(always)]
-    pub(super) fn has_bus(&self, die: DieId, calendar: &mut impl Schedule<Event>) -> bool {
+    pub(super) fn can_take_bus(&self, die: DieId, calendar: &mut impl Schedule<Event>) -> bool {
         let now = calendar.now();
         let bus = &self.buses[self.dies[die].channel];
         bus.busy_until <= now
-            && !bus.is_wanted()
+            && !bus.has_requests()
             && self.wiring.clocks.host.edge(now) == now
             && calendar.is_settled()
     }
 
     /// Queues a request of `die` for the bus.
     #[inline(never)]
-    pub(super) fn wait_for_bus(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
+    pub(super) fn queue_for_bus(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
         let now = calendar.now();
         let work = &self.dies[die];
         let bus = &mut self.buses[work.channel];
-        let wanted = bus.is_wanted();
-        bus.want(die, !work.moves_data(), now);
+        let wanted = bus.has_requests();
+        bus.request(die, !work.moves_data(), now);
         if wanted {
             return;
         }
         if let Some(holder) = bus.told_by()
             && bus.busy_until > now
-            && calendar.is_last(bus.busy_until, Event::HoldOver(holder))
+            && calendar.is_last(bus.busy_until, Event::GrantEnded(holder))
         {
             return bus.hand_on();
         }
@@ -51,23 +51,23 @@ impl Chips {
     /// may be no request: a die that was to suspend withdraws its request if its array has finished
     /// meanwhile; then the bus may also be busy.
     #[inline(never)]
-    pub(super) fn give_bus(&mut self, channel: ChannelId, calendar: &mut impl Schedule<Event>) {
+    pub(super) fn grant_next(&mut self, channel: ChannelId, calendar: &mut impl Schedule<Event>) {
         let bus = &mut self.buses[channel];
         if bus.busy_until > calendar.now() {
             return;
         }
         loop {
             let Some(next) = self.buses[channel].next() else { return };
-            self.hold_bus(next, calendar);
+            self.grant_bus(next, calendar);
             let bus = &mut self.buses[channel];
-            if !bus.is_wanted() {
+            if !bus.has_requests() {
                 return;
             }
             if bus.told_by().is_some() {
                 return bus.hand_on();
             }
             let free = bus.busy_until.max(calendar.now());
-            if !calendar.go_on_to(free) {
+            if !calendar.advance_to(free) {
                 return calendar.at(free, Event::BusFree(channel));
             }
         }

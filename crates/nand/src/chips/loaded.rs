@@ -2,7 +2,7 @@
 
 use wordline_kernel::Instant;
 
-use super::pages::{Pages, Stamp};
+use super::pages::{DataTag, Pages};
 use super::{Chips, Event, Operation, Step};
 use crate::geometry::DieId;
 use crate::locations::Location;
@@ -50,11 +50,11 @@ impl Chips {
             let die = match event {
                 Event::BusFree(_) => continue,
                 Event::ArrayDone(die)
-                | Event::Turned(die)
-                | Event::HoldOver(die)
-                | Event::Behind(die)
+                | Event::RegisterTransferred(die)
+                | Event::GrantEnded(die)
+                | Event::CacheProgramDone(die)
                 | Event::Suspend(die)
-                | Event::Rested(die) => die,
+                | Event::ArraySuspended(die) => die,
             };
             let count = pending.get_mut(die.0 as usize);
             *count.ok_or_else(|| format!("{event:?} of a die that is not there"))? += 1;
@@ -79,7 +79,7 @@ impl Chips {
     ///
     /// # Errors
     /// The first tag that is out of range.
-    pub fn check_stamps(&self, units: u32) -> Result<(), String> {
+    pub fn check_data_tags(&self, units: u32) -> Result<(), String> {
         let mut stamps = self.pages.stamps.iter().chain(self.pages.all_registers());
         match stamps.find(|stamp| stamp.is_data() && stamp.logical >= units) {
             Some(stamp) => Err(format!("flash holds unit {} of {units}", stamp.logical)),
@@ -104,7 +104,7 @@ impl Chips {
             && usize::from(work.pool) == number
             && usize::from(work.times) < self.times.len()
             && planes.contains(&command.planes)
-            && work.is_of_command(geometry.planes_per_row)
+            && work.matches_command(geometry.planes_per_row)
             && is_known
             && is_own
     }
@@ -125,13 +125,13 @@ impl Pages {
     /// Checks that no block has more programmed locations than it can hold, and that unprogrammed locations
     /// are erased.
     fn check_loaded(&self) -> Result<(), String> {
-        if !self.has_stamps() {
+        if !self.has_data_tags() {
             return Ok(());
         }
         for block in self.pools.all_blocks() {
             let (programmed, all) = (self.programmed[block], self.pools.per_block(block));
             let first = self.pools.at(block, 0).0;
-            let is_written = |place: &u32| self.stamps[Location(first + place)] != Stamp::ERASED;
+            let is_written = |place: &u32| self.stamps[Location(first + place)] != DataTag::ERASED;
             let fits = programmed <= all
                 && match self.any_order {
                     // A partially programmed unit may contain erased locations.

@@ -5,57 +5,57 @@
 //! while the array works on the data register, the bus uses the cache register (see
 //! [`Pipeline`](crate::Pipeline)).
 
-mod again;
-mod asked;
 mod bus;
+mod cell_queries;
 mod changed;
 mod command;
 mod counts;
 mod cut;
 mod die;
-mod faulty;
+mod die_times;
 mod grant;
+mod injected;
 mod loaded;
 mod modes;
 mod pages;
-mod partly;
+mod partial;
 mod record;
 mod refusal;
 mod report;
+mod reprogram;
 mod sequence;
 mod suspend;
 #[cfg(test)]
 mod tests;
 mod times;
-mod worked;
 
 use bus::Bus;
 use changed::Changed;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, Duration, Instant, Schedule, Seed, state};
 
-use crate::chain::Hold;
+use crate::chain::BusPhase;
 use crate::clock::Clocks;
 use crate::energy::Stage;
 use crate::faults::Faults;
 use crate::geometry::{ChannelId, DieId, Geometry};
 use crate::{CellMode, LatencyModel, Part, Pool, Pools};
 
-pub(crate) use bus::LATCHES_IN_A_ROW;
+pub(crate) use bus::MAX_CONSECUTIVE_LATCHES;
 pub use changed::TimeFactors;
-pub use command::{Command, Done, Operation};
+pub use command::{Command, CommandCompletion, Operation};
 pub use counts::Counts;
-pub use cut::{AtCut, TornBy};
-use die::{Behind, Die};
+pub use cut::{CutLosses, InFlightFate};
+use die::{BackgroundProgram, Die};
+pub use die_times::DieTimes;
 use modes::Modes;
 use pages::Pages;
-pub use pages::{Stamp, Violations};
+pub use pages::{DataTag, Violations};
 use record::Recorder;
 pub use refusal::Refusal;
 pub(crate) use refusal::fits;
 use suspend::Suspended;
 use times::{Opening, Times};
-pub use worked::DieTimes;
 
 /// Events of chips.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,15 +65,15 @@ pub enum Event {
     /// The array has finished the operation that the die waited for.
     ArrayDone(DieId),
     /// A page moved between the registers of a die: its cache register is available to the bus.
-    Turned(DieId),
+    RegisterTransferred(DieId),
     /// A bus grant ended that no array operation follows (data out, or the status of a command).
-    HoldOver(DieId),
+    GrantEnded(DieId),
     /// The array has finished a cache program, independent of the current step of the die.
-    Behind(DieId),
+    CacheProgramDone(DieId),
     /// The array begins an operation that must be suspended.
     Suspend(DieId),
     /// The array operation is suspended: the die accepts reads.
-    Rested(DieId),
+    ArraySuspended(DieId),
 }
 
 const _: () = assert!(size_of::<Event>() <= 8, "an event is copied on every push and pop");
@@ -142,7 +142,7 @@ pub struct Chips {
     modes: Option<Box<Modes>>,
     buses: Column<ChannelId, Bus>,
     dies: Column<DieId, Die>,
-    behind: Column<DieId, Option<Behind>>,
+    behind: Column<DieId, Option<BackgroundProgram>>,
     suspended: Column<DieId, Option<Suspended>>,
     pages: Pages,
     /// Operation counters of each pool.
@@ -165,7 +165,7 @@ state!(Chips {
 impl Chips {
     /// Erased chips of a device. Every location holds a data tag, and programming out of order panics.
     pub fn new(pools: Pools) -> Self {
-        let pages = Pages::stamped(&pools);
+        let pages = Pages::with_data_tags(&pools);
         Self::with(pools, Wiring::default(), pages)
     }
 
@@ -184,7 +184,7 @@ impl Chips {
         if self.backs_up {
             self.back_up_lower_pages();
         }
-        self.note_mode_times();
+        self.update_mode_times();
     }
 
     fn with(pools: Pools, wiring: Wiring, pages: Pages) -> Self {
@@ -225,13 +225,13 @@ impl Chips {
     /// Whether the array of `die` works on a cache program or a cache read (not ARDY). Then the die accepts
     /// only commands that continue the sequence.
     #[inline]
-    pub fn works_behind(&self, die: DieId, now: Instant) -> bool {
+    pub fn is_array_busy(&self, die: DieId, now: Instant) -> bool {
         self.dies[die].pipeline.array_ready_at > now
     }
 
     /// The data registers of `die`, to be filled before a program.
     #[inline]
-    pub fn registers(&mut self, die: DieId) -> &mut [Stamp] {
+    pub fn registers(&mut self, die: DieId) -> &mut [DataTag] {
         self.pages.registers(die)
     }
 
@@ -242,9 +242,9 @@ impl Chips {
     #[inline]
     pub fn takes(&self, die: DieId, operation: Operation, now: Instant) -> bool {
         self.is_idle(die)
-            && (operation == Operation::Read || self.takes_amid(die, operation))
-            && (operation.goes_behind(self.pool_of(die).part.geometry.one_shot)
-                || !self.works_behind(die, now))
+            && (operation == Operation::Read || self.accepts_while_suspended(die, operation))
+            && (operation.can_follow_cache_operation(self.pool_of(die).part.geometry.one_shot)
+                || !self.is_array_busy(die, now))
     }
 
     /// Sets the read reference voltages of `die` from its next command on: set `level`, 0 for the data sheet.
@@ -270,12 +270,13 @@ impl Chips {
         };
         debug_assert_eq!(checked(), Ok(()));
         let goes_on = matches!(command.operation, Operation::ReadCache { first: false, .. });
-        let goes_behind = || command.operation.goes_behind(self.pool_of(die).part.geometry.one_shot);
-        let may = !self.works_behind(die, calendar.now()) || goes_behind();
+        let goes_behind =
+            || command.operation.can_follow_cache_operation(self.pool_of(die).part.geometry.one_shot);
+        let may = !self.is_array_busy(die, calendar.now()) || goes_behind();
         assert!(may, "die {die:?} takes only what goes on with a cache operation while its array works");
         let work = &mut self.dies[die];
         assert!(work.step == Step::Idle, "die {die:?} takes one command at a time");
-        let may = !work.suspended || self.takes_amid(die, command.operation);
+        let may = !work.suspended || self.accepts_while_suspended(die, command.operation);
         assert!(may, "die {die:?} takes reads, and programs amid an erase, while something is suspended");
         let work = &mut self.dies[die];
         work.begin(command, Step::Opening, self.serial, calendar.now());
@@ -285,43 +286,43 @@ impl Chips {
         }
         if goes_on {
             self.start_sensed(die, calendar);
-        } else if self.has_bus(die, calendar) {
+        } else if self.can_take_bus(die, calendar) {
             self.open(die, calendar);
         } else {
-            self.wait_for_bus(die, calendar);
+            self.queue_for_bus(die, calendar);
         }
     }
 
     /// Handles `event`; returns the completion if it ends a command.
     #[inline]
-    pub fn handle(&mut self, event: Event, calendar: &mut impl Schedule<Event>) -> Option<Done> {
+    pub fn handle(&mut self, event: Event, calendar: &mut impl Schedule<Event>) -> Option<CommandCompletion> {
         match event {
             Event::BusFree(channel) => {
-                self.give_bus(channel, calendar);
+                self.grant_next(channel, calendar);
                 None
             }
             Event::ArrayDone(die) => self.array_done(die, calendar),
-            Event::Turned(die) => {
-                self.turned(die, calendar);
+            Event::RegisterTransferred(die) => {
+                self.register_transferred(die, calendar);
                 None
             }
-            Event::HoldOver(die) => self.hold_over(die, calendar),
-            Event::Behind(die) => self.behind_done(die),
+            Event::GrantEnded(die) => self.grant_ended(die, calendar),
+            Event::CacheProgramDone(die) => self.cache_program_done(die),
             Event::Suspend(die) => {
                 self.suspend_now(die, calendar);
                 None
             }
-            Event::Rested(die) => {
-                self.rested(die);
+            Event::ArraySuspended(die) => {
+                self.park_suspended(die);
                 None
             }
         }
     }
 
     #[inline]
-    fn array_done(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) -> Option<Done> {
+    fn array_done(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) -> Option<CommandCompletion> {
         let Die { command, step, overtaken, .. } = self.dies[die];
-        if overtaken > 0 && self.is_overtaken(die, calendar.now()) {
+        if overtaken > 0 && self.is_obsolete_end(die, calendar.now()) {
             return None;
         }
         if step == Step::Suspend {
@@ -344,12 +345,12 @@ impl Chips {
             _ if self.wiring.read_status => Step::Status,
             _ => return Some(self.finish(die)),
         };
-        self.go_on(die, next, calendar);
+        self.request_step(die, next, calendar);
         None
     }
 
     #[inline]
-    fn hold_over(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) -> Option<Done> {
+    fn grant_ended(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) -> Option<CommandCompletion> {
         let channel = self.dies[die].channel;
         if self.buses[channel].hands_on() {
             calendar.next(Event::BusFree(channel));
@@ -360,8 +361,8 @@ impl Chips {
         let work = &mut self.dies[die];
         work.step = Step::Idle;
         let behind = self.behind[die].as_mut().expect("a cache program works behind its status");
-        *behind = Behind { over: behind.over, ..Behind::of(work) };
-        if behind.over { Some(self.finish_behind(die)) } else { None }
+        *behind = BackgroundProgram { over: behind.over, ..BackgroundProgram::of(work) };
+        if behind.over { Some(self.finish_cache_program(die)) } else { None }
     }
 
     /// Requests the bus to transfer data out.
@@ -369,29 +370,29 @@ impl Chips {
     fn sensed(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
         let work = &mut self.dies[die];
         (work.step, work.asked) = (Step::DataOut, calendar.now());
-        if self.has_bus(die, calendar) {
+        if self.can_take_bus(die, calendar) {
             self.move_out(die, calendar);
         } else {
-            self.wait_for_bus(die, calendar);
+            self.queue_for_bus(die, calendar);
         }
     }
 
     /// Requests the bus for the next step.
     #[inline]
-    fn go_on(&mut self, die: DieId, step: Step, calendar: &mut impl Schedule<Event>) {
+    fn request_step(&mut self, die: DieId, step: Step, calendar: &mut impl Schedule<Event>) {
         let work = &mut self.dies[die];
         work.step = step;
         work.asked = calendar.now();
-        self.ask_for_bus(die, calendar);
+        self.request_bus(die, calendar);
     }
 
     /// Grants the bus to the die for its next stages.
     #[inline(always)]
-    pub(super) fn hold_bus(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
+    pub(super) fn grant_bus(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
         match self.dies[die].step {
             Step::Opening => self.open(die, calendar),
             Step::DataOut => self.move_out(die, calendar),
-            _ => self.hold_between(die, calendar),
+            _ => self.grant_step(die, calendar),
         }
     }
 
@@ -409,7 +410,7 @@ impl Chips {
         let known = array.filter(|_| work.command.parameters == 0);
         let end = work.hold(bus, now, hold, late);
         if self.recorder.is_some() {
-            self.record_hold(die, now);
+            self.record_phase(die, now);
         }
         match known {
             Some((stage, time)) => {
@@ -434,12 +435,12 @@ impl Chips {
         let latches = times.shared_enable || work.command.planes > 1;
         let late = if latches { times.late(bus, now) } else { Duration::ZERO };
         let turnaround = times.turnaround;
-        let end = work.hold(bus, now, times.data_out_soon(&work.command), late);
-        bus.turns(die, end, turnaround);
+        let end = work.hold(bus, now, times.cached_data_out(&work.command), late);
+        bus.end_data_out(die, end, turnaround);
         if self.recorder.is_some() {
-            self.record_hold(die, now);
+            self.record_phase(die, now);
         }
-        calendar.at(end, Event::HoldOver(die));
+        calendar.at(end, Event::GrantEnded(die));
     }
 
     /// Starts the array operation after the grant that ends at `end`, if its time is not precomputed.
@@ -454,11 +455,11 @@ impl Chips {
             (Step::Opening, Operation::Read) => (times.sense(geometry, page, planes), Stage::Ton),
             (Step::Opening, Operation::Program) => (times.write(geometry, page, planes), Stage::Tin),
             (Step::Opening, Operation::Erase) => (times.erase(), Stage::Ber),
-            _ => return self.go_on_in_array(die, begin, calendar),
+            _ => return self.start_array_step(die, begin, calendar),
         };
         let setting = if stage == Stage::Ton { work.setting } else { Duration::ZERO };
-        let time = if self.modes.is_some() { self.ask(die, (stage, page), time, begin) } else { time };
-        let time = self.times[usize::from(self.dies[die].times)].in_array(stage, time);
+        let time = if self.modes.is_some() { self.query(die, (stage, page), time, begin) } else { time };
+        let time = self.times[usize::from(self.dies[die].times)].array_time(stage, time);
         self.run_array(die, begin, time + setting, stage, calendar);
     }
 
@@ -487,7 +488,7 @@ impl Chips {
     }
 
     #[inline]
-    fn finish(&mut self, die: DieId) -> Done {
+    fn finish(&mut self, die: DieId) -> CommandCompletion {
         let work = &mut self.dies[die];
         work.step = Step::Idle;
         let Die { command, bus, bus_wait, array, pool, level, .. } = *work;
@@ -498,7 +499,16 @@ impl Chips {
             }
             _ => self.effect(die, &command),
         };
-        Done { die, command, bus, bus_wait, array, failed: failed_planes != 0, failed_planes, level }
+        CommandCompletion {
+            die,
+            command,
+            bus,
+            bus_wait,
+            array,
+            failed: failed_planes != 0,
+            failed_planes,
+            level,
+        }
     }
 
     /// Applies a finished command to the pages. Returns the planes in which it failed.
@@ -520,7 +530,7 @@ impl Chips {
             Operation::Erase => self.counts[pool].block_sets_erased += 1,
         }
         if self.faults.is_some()
-            && let Some(failed) = self.fault(die, command)
+            && let Some(failed) = self.apply_fault(die, command)
         {
             return failed;
         }
@@ -539,30 +549,30 @@ fn times_of(pools: &Pools, wiring: &Wiring) -> Vec<Times> {
 
 /// The bus phase of a step of a command.
 #[inline]
-fn hold_of(geometry: &Geometry, step: Step, command: &Command) -> Hold {
+fn phase_of(geometry: &Geometry, step: Step, command: &Command) -> BusPhase {
     match step {
         Step::Opening => Operation::OPENINGS[command.operation.kind()],
-        Step::Turn => turn_of(geometry, command),
-        Step::Copy => Hold::CopybackProgram,
-        Step::Status => Hold::Status,
-        Step::Suspend if command.operation == Operation::Erase => Hold::SuspendErase,
-        Step::Suspend => Hold::SuspendProgram,
-        Step::Resume if command.operation == Operation::Erase => Hold::ResumeErase,
-        Step::Resume => Hold::ResumeProgram,
-        Step::DataOut => Hold::DataOut,
+        Step::Turn => turn_phase(geometry, command),
+        Step::Copy => BusPhase::CopybackProgram,
+        Step::Status => BusPhase::Status,
+        Step::Suspend if command.operation == Operation::Erase => BusPhase::SuspendErase,
+        Step::Suspend => BusPhase::SuspendProgram,
+        Step::Resume if command.operation == Operation::Erase => BusPhase::ResumeErase,
+        Step::Resume => BusPhase::ResumeProgram,
+        Step::DataOut => BusPhase::DataOut,
         Step::Idle => unreachable!("an idle die does not want the bus"),
     }
 }
 
 /// The bus phase that turns the page over: 31 has no address, so that the next page must follow in the block;
 /// otherwise 00-31 addresses it.
-fn turn_of(geometry: &Geometry, command: &Command) -> Hold {
+fn turn_phase(geometry: &Geometry, command: &Command) -> BusPhase {
     let Operation::ReadCache { next, .. } = command.operation else {
         unreachable!("only cache reads turn pages over")
     };
     match next {
-        None => Hold::End,
-        Some(next) if geometry.follows(command.page, next) => Hold::NextSequential,
-        Some(_) => Hold::NextRandom,
+        None => BusPhase::CacheReadEnd,
+        Some(next) if geometry.follows(command.page, next) => BusPhase::CacheReadSequential,
+        Some(_) => BusPhase::CacheReadRandom,
     }
 }

@@ -6,10 +6,10 @@
 
 use wordline_kernel::{Column, state};
 
-use super::asked::Asks;
+use super::cell_queries::CellQueries;
 use super::changed::{Changed, TimeFactors};
 use super::die::Die;
-use super::partly::Partly;
+use super::partial::PartialPrograms;
 use super::times::Times;
 use super::{Chips, Command, Operation};
 use crate::cell_mode::CellMode;
@@ -36,9 +36,9 @@ pub(super) struct Modes {
     pub(super) again: Vec<u8>,
     pub(super) word_lines: u32,
     /// `None` until a cell model or a parameter set is used.
-    pub(super) asks: Option<Asks>,
+    pub(super) asks: Option<CellQueries>,
     /// `None` unless partial page programs are enabled.
-    pub(super) partly: Option<Partly>,
+    pub(super) partly: Option<PartialPrograms>,
 }
 
 state!(Modes { values { blocks } parts { again, asks, partly } fixed { views, word_lines } });
@@ -57,7 +57,7 @@ impl Modes {
     }
 
     /// Adds the parts of the pools that support `mode`.
-    fn offer(&mut self, pools: &Pools, mode: CellMode) {
+    fn enable(&mut self, pools: &Pools, mode: CellMode) {
         for (number, pool) in (0u8..).zip(pools.iter()).filter(|(_, pool)| has(pool, mode)) {
             let mut add = |mode, spelled| {
                 let part = pool.part.in_mode(mode).expect("the part has the mode");
@@ -65,12 +65,12 @@ impl Modes {
             };
             add(mode, false);
             add(mode, true);
-            if mode == CellMode::TwoBit {
+            if mode == CellMode::Mlc {
                 add(CellMode::Reprogrammed(0), true);
                 self.word_lines = self.word_lines.max(pool.part.pages().word_lines());
             }
         }
-        if mode == CellMode::TwoBit {
+        if mode == CellMode::Mlc {
             self.again = vec![0; self.blocks.len() * self.word_lines as usize];
         }
     }
@@ -79,7 +79,7 @@ impl Modes {
         let is_it = |view: &View| {
             view.pool == pool
                 && view.mode.of_block() == mode.of_block()
-                && view.mode.is_again() == mode.is_again()
+                && view.mode.is_reprogram() == mode.is_reprogram()
                 && view.spelled == spelled
         };
         self.views.iter().position(is_it)
@@ -90,12 +90,12 @@ impl Modes {
 /// which must be whole locations.
 fn has(pool: &Pool, mode: CellMode) -> bool {
     let whole = pool.geometry.planes_per_row.is_multiple_of(pool.locations.pages());
-    pool.part.has_mode(mode) && (mode != CellMode::TwoBit || whole)
+    pool.part.has_mode(mode) && (mode != CellMode::Mlc || whole)
 }
 
 impl Chips {
     /// Enables `mode` for blocks from now on. Returns false if no pool's part supports it.
-    pub fn offer_mode(&mut self, mode: CellMode) -> bool {
+    pub fn enable_mode(&mut self, mode: CellMode) -> bool {
         let mode = mode.of_block();
         if mode == CellMode::Native {
             return true;
@@ -108,9 +108,9 @@ impl Chips {
         if let Some(modes) = modes
             && modes.views.iter().all(|view| view.mode != mode)
         {
-            modes.offer(pools, mode);
+            modes.enable(pools, mode);
         }
-        self.note_mode_times();
+        self.update_mode_times();
         true
     }
 
@@ -121,7 +121,7 @@ impl Chips {
     }
 
     /// Computes the timing tables of the enabled modes.
-    pub(super) fn note_mode_times(&mut self) {
+    pub(super) fn update_mode_times(&mut self) {
         assert!(self.changed.is_none(), "times are changed when all of them are known");
         let Self { modes, pools, times, wiring, .. } = self;
         times.truncate(pools.count());
@@ -131,13 +131,13 @@ impl Chips {
         }
         assert!(times.len() <= usize::from(u8::MAX), "a die names its times with a byte");
         if let Some(asks) = modes.as_ref().and_then(|modes| modes.asks.as_ref()) {
-            times.iter_mut().for_each(|times| times.ask(asks.of_sensing()));
+            times.iter_mut().for_each(|times| times.query(asks.queries_sensing()));
         }
     }
 
     /// Scales the times of all dies by these factors, from their next commands on.
     pub fn change_times(&mut self, factors: &TimeFactors) {
-        self.times.truncate(self.kinds_of_times());
+        self.times.truncate(self.unchanged_table_count());
         let changed = |marked| self.times.iter().map(move |times| times.changed(factors, marked));
         let both: Vec<Times> = changed(false).chain(changed(true)).collect();
         self.times.extend(both);
@@ -168,7 +168,7 @@ impl Chips {
     }
 
     /// Whether `mode` is enabled for the dies of a pool.
-    pub(super) fn offers(&self, pool: u8, mode: CellMode) -> bool {
+    pub(super) fn is_mode_enabled(&self, pool: u8, mode: CellMode) -> bool {
         mode == CellMode::Native
             || self.modes.as_ref().is_some_and(|modes| modes.find(pool, mode, true).is_some())
     }
@@ -187,25 +187,25 @@ impl Chips {
         let Die { pool, command, .. } = self.dies[die];
         if self.modes.as_ref().is_none_or(|modes| modes.views.is_empty()) {
             // Only the native mode is enabled.
-            self.dies[die].times = self.as_changed(die, usize::from(pool)) as u8;
+            self.dies[die].times = self.times_index(die, usize::from(pool)) as u8;
             return;
         }
         let mode = self.mode_of(&command);
         if let (Some(_), Operation::Program | Operation::ProgramCache) = (command.mode, command.operation) {
             let block = self.pools.block_of_page(command.page);
-            if self.pages.has_stamps() && self.pages.programmed[block] == 0 {
+            if self.pages.has_data_tags() && self.pages.programmed[block] == 0 {
                 self.set_mode(block, mode);
             }
         }
         let view = self.modes.as_ref().and_then(|modes| modes.find(pool, mode, command.mode.is_some()));
         let kind = view.map_or(usize::from(pool), |view| self.pools.count() + view);
-        self.dies[die].times = self.as_changed(die, kind) as u8;
+        self.dies[die].times = self.times_index(die, kind) as u8;
     }
 
     /// The part and the timing table of the current command of a die.
-    pub(super) fn seen_by(&self, die: DieId) -> (&Part, &Times) {
+    pub(super) fn part_and_times(&self, die: DieId) -> (&Part, &Times) {
         let at = usize::from(self.dies[die].times);
-        let kind = at % self.kinds_of_times();
+        let kind = at % self.unchanged_table_count();
         let part = match &self.modes {
             Some(modes) if kind >= self.pools.count() => &modes.views[kind - self.pools.count()].part,
             _ => &self.pool_of(die).part,
@@ -222,9 +222,9 @@ impl Chips {
 
     /// Resets the program and reprogram counters of an erased block.
     #[inline]
-    pub(super) fn forget_block(&mut self, block: BlockSetId) {
-        if self.programs_partly() {
-            self.forget_programs(block);
+    pub(super) fn reset_block_counts(&mut self, block: BlockSetId) {
+        if self.has_partial_programs() {
+            self.reset_program_counts(block);
         }
         if let Some(modes) = &mut self.modes {
             let first = (block.0 * modes.word_lines) as usize;
@@ -253,7 +253,7 @@ mod tests {
     use wordline_kernel::{Bytes, Calendar, Duration, Schedule};
 
     use super::*;
-    use crate::chips::{Command, Done, Operation, Stamp};
+    use crate::chips::{Command, CommandCompletion, DataTag, Operation};
     use crate::geometry::{DieId, Layout};
     use crate::locations::Location;
     use crate::part::SlcTiming;
@@ -268,7 +268,7 @@ mod tests {
         let part = file.check().expect("the part is sound");
         let geometry = Layout::on_one_channel(1, Some(2)).check(&part).expect("the layout is sound");
         let mut chips = Chips::new(Pools::of_pages(part, geometry));
-        assert!(chips.offer_mode(CellMode::Slc));
+        assert!(chips.enable_mode(CellMode::Slc));
         chips
     }
 
@@ -278,10 +278,10 @@ mod tests {
         operation: Operation,
         block: u32,
         n: u32,
-    ) -> (Duration, Done) {
+    ) -> (Duration, CommandCompletion) {
         let begin = calendar.now();
         let page = chips.geometry().page(BlockSetId(block), n);
-        chips.registers(DieId(0)).fill(Stamp { logical: block, version: 1 });
+        chips.registers(DieId(0)).fill(DataTag { logical: block, version: 1 });
         let command = Command::new(operation, page, 2, Bytes::kib(16));
         chips.begin(DieId(0), command, calendar);
         loop {
@@ -322,7 +322,7 @@ mod tests {
         }
         assert_eq!(chips.programmed(BlockSetId(0)), 8);
         assert_eq!(chips.stamp(Location(7)).logical, 0);
-        assert_eq!(chips.stamp(Location(8)), Stamp::ERASED);
+        assert_eq!(chips.stamp(Location(8)), DataTag::ERASED);
         carry_out(&mut chips, &mut calendar, Operation::Erase, 0, 0);
         chips.set_mode(BlockSetId(0), CellMode::Native);
         carry_out(&mut chips, &mut calendar, Operation::Program, 0, 0);

@@ -11,27 +11,27 @@ use crate::{Command, Operation, Pool, Pools};
 
 /// A data tag: the logical unit, and its version, that a location was programmed with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Stamp {
+pub struct DataTag {
     /// The logical unit, or one of the special values below.
     pub logical: u32,
     /// Version of the data, from 1.
     pub version: u32,
 }
 
-word!(Stamp { logical: u32, version: u32 });
+word!(DataTag { logical: u32, version: u32 });
 
-impl Stamp {
+impl DataTag {
     /// An erased location.
     pub const ERASED: Self = Self { logical: u32::MAX, version: 0 };
     /// A location programmed without data.
     pub const PADDING: Self = Self { logical: u32::MAX - 1, version: 0 };
     /// An unreadable location: its program failed, or a power cut interrupted a program or erase of it or of
     /// pages that share its cells.
-    pub const TORN: Self = Self { logical: u32::MAX - 2, version: 0 };
+    pub const UNREADABLE: Self = Self { logical: u32::MAX - 2, version: 0 };
 
     /// Whether the location holds data of a logical unit.
     pub fn is_data(self) -> bool {
-        self.logical < Self::TORN.logical
+        self.logical < Self::UNREADABLE.logical
     }
 }
 
@@ -71,9 +71,9 @@ struct Ledger {
 pub(super) struct Pages {
     pub(super) pools: Pools,
     /// Data registers of the dies, each as large as the largest program unit: the data of the next program.
-    registers: Vec<Stamp>,
+    registers: Vec<DataTag>,
     per_die: u32,
-    pub(super) stamps: Column<Location, Stamp>,
+    pub(super) stamps: Column<Location, DataTag>,
     pub(super) erases: Column<BlockSetId, u32>,
     /// Number of programmed locations of each block; they are programmed in order unless `any_order` is set.
     pub(super) programmed: Column<BlockSetId, u32>,
@@ -89,13 +89,13 @@ state!(Pages {
 
 impl Pages {
     /// Erased pages with a data tag for every location; a program out of order panics.
-    pub(super) fn stamped(pools: &Pools) -> Self {
+    pub(super) fn with_data_tags(pools: &Pools) -> Self {
         let blocks = pools.block_sets() as usize;
         let per_die = pools.iter().map(|pool| pool.locations.per_program).max().unwrap_or(0);
         Self {
-            registers: vec![Stamp::PADDING; (pools.dies() * per_die) as usize],
+            registers: vec![DataTag::PADDING; (pools.dies() * per_die) as usize],
             per_die,
-            stamps: Column::filled(pools.locations() as usize, Stamp::ERASED),
+            stamps: Column::filled(pools.locations() as usize, DataTag::ERASED),
             erases: Column::filled(blocks, 0),
             programmed: Column::filled(blocks, 0),
             any_order: false,
@@ -112,7 +112,7 @@ impl Pages {
         Self {
             registers: Vec::new(),
             per_die: 0,
-            stamps: Column::filled(0, Stamp::ERASED),
+            stamps: Column::filled(0, DataTag::ERASED),
             erases: Column::filled(0, 0),
             programmed: Column::filled(0, 0),
             any_order: false,
@@ -127,7 +127,7 @@ impl Pages {
     }
 
     /// Whether pages hold data tags; otherwise only the limits are checked.
-    pub(super) fn has_stamps(&self) -> bool {
+    pub(super) fn has_data_tags(&self) -> bool {
         self.ledger.is_none()
     }
 
@@ -137,12 +137,12 @@ impl Pages {
     }
 
     /// The data registers of all dies.
-    pub(super) fn all_registers(&self) -> &[Stamp] {
+    pub(super) fn all_registers(&self) -> &[DataTag] {
         &self.registers
     }
 
     #[inline]
-    pub(super) fn registers(&mut self, die: DieId) -> &mut [Stamp] {
+    pub(super) fn registers(&mut self, die: DieId) -> &mut [DataTag] {
         let unit = self.pools.of_die(die).locations.per_program as usize;
         &mut self.registers[(die.0 * self.per_die) as usize..][..unit]
     }
@@ -153,7 +153,7 @@ impl Pages {
     }
 
     #[inline]
-    pub(super) fn stamp(&self, location: Location) -> Stamp {
+    pub(super) fn stamp(&self, location: Location) -> DataTag {
         self.stamps[location]
     }
 
@@ -167,7 +167,7 @@ impl Pages {
         match command.operation {
             Operation::Program | Operation::ProgramCache => {
                 let Pool { geometry, locations, .. } = self.pools.of_die(die);
-                let unit = locations.of_pages_side_by_side(command.planes * word_line);
+                let unit = locations.of_adjacent_pages(command.planes * word_line);
                 assert_eq!(command.planes, geometry.planes_per_row, "a device programs whole units");
                 let (from, first) = ((die.0 * self.per_die) as usize, locations.location_of(command.page));
                 self.put_unit(first, from..from + unit as usize);
@@ -175,7 +175,7 @@ impl Pages {
             }
             Operation::Erase => {
                 let endured = self.wipe(self.pools.of_die(die).geometry.block_of(command.page));
-                if endured { 0 } else { all_of(command.planes) }
+                if endured { 0 } else { plane_mask(command.planes) }
             }
             Operation::Copyback { to } => {
                 let locations = self.pools.of_die(die).locations;
@@ -202,7 +202,7 @@ impl Pages {
         let targets = (first.0..).map(Location).zip(stamps);
         if self.any_order {
             let mut locations = targets.clone().map(|(location, _)| locations[location]);
-            assert!(locations.all(|stamp| stamp == Stamp::ERASED), "a page is programmed once");
+            assert!(locations.all(|stamp| stamp == DataTag::ERASED), "a page is programmed once");
         } else {
             assert_eq!(programmed[block], place, "pages of a block are programmed in order");
         }
@@ -211,10 +211,10 @@ impl Pages {
     }
 
     #[inline]
-    pub(super) fn put(&mut self, location: Location, stamp: Stamp) {
+    pub(super) fn put(&mut self, location: Location, stamp: DataTag) {
         let (block, place) = self.pools.of_location(location).locations.split(location);
         if self.any_order {
-            assert_eq!(self.stamps[location], Stamp::ERASED, "a page is programmed once");
+            assert_eq!(self.stamps[location], DataTag::ERASED, "a page is programmed once");
         } else {
             assert_eq!(self.programmed[block], place, "pages of a block are programmed in order");
         }
@@ -223,8 +223,8 @@ impl Pages {
     }
 
     /// Makes a programmed location unreadable.
-    pub(super) fn spoil(&mut self, location: Location) {
-        self.stamps[location] = Stamp::TORN;
+    pub(super) fn corrupt(&mut self, location: Location) {
+        self.stamps[location] = DataTag::UNREADABLE;
     }
 
     /// Makes the pages of a program unreadable in these planes, one bit for each from that of `first` on:
@@ -238,13 +238,13 @@ impl Pages {
         for (n, page) in (0..16u32).flat_map(|n| (0..pages).map(move |page| (n, page))) {
             if planes >> n & 1 != 0 {
                 let location = layout.location_of(PageId(first.0 + page * per_row + n));
-                (0..per_page).for_each(|part| self.spoil(Location(location.0 + part)));
+                (0..per_page).for_each(|part| self.corrupt(Location(location.0 + part)));
             }
         }
     }
 
     /// Replaces the data tag of a location.
-    pub(super) fn replace_one(&mut self, location: Location, stamp: Stamp) {
+    pub(super) fn replace_one(&mut self, location: Location, stamp: DataTag) {
         self.stamps[location] = stamp;
     }
 
@@ -252,7 +252,7 @@ impl Pages {
     pub(super) fn replace(&mut self, die: DieId, first: PageId, planes: u32) {
         let locations = &self.pools.of_die(die).locations;
         let (from, first) = ((die.0 * self.per_die) as usize, locations.location_of(first));
-        for n in 0..locations.of_pages_side_by_side(planes) {
+        for n in 0..locations.of_adjacent_pages(planes) {
             self.stamps[Location(first.0 + n)] = self.registers[from + n as usize];
         }
     }
@@ -261,25 +261,21 @@ impl Pages {
     /// `pages` pages from `first` on.
     fn unit_at(&self, die: DieId, first: PageId, pages: u32) -> (usize, Location, u32) {
         let locations = &self.pools.of_die(die).locations;
-        (
-            (die.0 * self.per_die) as usize,
-            locations.location_of(first),
-            locations.of_pages_side_by_side(pages),
-        )
+        ((die.0 * self.per_die) as usize, locations.location_of(first), locations.of_adjacent_pages(pages))
     }
 
     /// A programmed location that a program of `pages` pages from `first` on would overwrite, if any.
-    pub(super) fn taken_twice(&self, die: DieId, first: PageId, pages: u32) -> Option<Location> {
+    pub(super) fn find_overwritten(&self, die: DieId, first: PageId, pages: u32) -> Option<Location> {
         let (from, first, unit) = self.unit_at(die, first, pages);
         let locations = (0..unit).map(|n| (self.registers[from + n as usize], Location(first.0 + n)));
         let mut twice = locations
-            .filter(|(register, location)| ![*register, self.stamps[*location]].contains(&Stamp::ERASED));
+            .filter(|(register, location)| ![*register, self.stamps[*location]].contains(&DataTag::ERASED));
         twice.next().map(|(_, location)| location)
     }
 
     /// Programs `pages` pages from `first` on with the registers of `die`, except for locations that are
     /// erased in the registers; `is_first` if the pages were not programmed before.
-    pub(super) fn put_partly(&mut self, die: DieId, first: PageId, pages: u32, is_first: bool) {
+    pub(super) fn put_partial(&mut self, die: DieId, first: PageId, pages: u32, is_first: bool) {
         let (from, first, unit) = self.unit_at(die, first, pages);
         let (block, place) = self.pools.of_location(first).locations.split(first);
         let next = if is_first { place } else { place + unit };
@@ -287,7 +283,7 @@ impl Pages {
         self.programmed[block] += if is_first { unit } else { 0 };
         for n in 0..unit {
             let stamp = self.registers[from + n as usize];
-            if stamp != Stamp::ERASED {
+            if stamp != DataTag::ERASED {
                 self.stamps[Location(first.0 + n)] = stamp;
             }
         }
@@ -298,24 +294,24 @@ impl Pages {
         let locations = &self.pools.of_page(first).locations;
         let first = locations.location_of(first);
         // A location may span pages of several planes.
-        (0..locations.of_pages_side_by_side(planes).max(1))
-            .all(|n| self.stamps[Location(first.0 + n)] != Stamp::ERASED)
+        (0..locations.of_adjacent_pages(planes).max(1))
+            .all(|n| self.stamps[Location(first.0 + n)] != DataTag::ERASED)
     }
 
     /// Applies an interrupted erase of `block`: it can neither be read nor programmed.
     pub(super) fn tear_block(&mut self, block: BlockSetId) {
         self.erases[block] += 1;
         let first = self.pools.at(block, 0);
-        for n in 0..self.end_of(block) {
-            if self.stamps[Location(first.0 + n)] != Stamp::ERASED {
-                self.spoil(Location(first.0 + n));
+        for n in 0..self.programmed_end(block) {
+            if self.stamps[Location(first.0 + n)] != DataTag::ERASED {
+                self.corrupt(Location(first.0 + n));
             }
         }
     }
 
     /// Upper bound on the offsets of programmed locations in a block.
     #[inline]
-    pub(super) fn end_of(&self, block: BlockSetId) -> u32 {
+    pub(super) fn programmed_end(&self, block: BlockSetId) -> u32 {
         match self.any_order && self.programmed[block] > 0 {
             true => self.pools.per_block(block),
             false => self.programmed[block],
@@ -324,8 +320,8 @@ impl Pages {
 
     pub(super) fn wipe(&mut self, block: BlockSetId) -> bool {
         let first = self.pools.at(block, 0);
-        for n in 0..self.end_of(block) {
-            self.stamps[Location(first.0 + n)] = Stamp::ERASED;
+        for n in 0..self.programmed_end(block) {
+            self.stamps[Location(first.0 + n)] = DataTag::ERASED;
         }
         self.programmed[block] = 0;
         self.erases[block] += 1;
@@ -338,7 +334,7 @@ impl Pages {
     }
 
     /// Whether `page` holds `stamp`; false without data tags.
-    pub(super) fn holds(&self, page: PageId, stamp: Stamp) -> bool {
+    pub(super) fn holds(&self, page: PageId, stamp: DataTag) -> bool {
         self.ledger.is_none() && self.stamps[self.pools.of_page(page).locations.location_of(page)] == stamp
     }
 
@@ -348,7 +344,7 @@ impl Pages {
             let locations = self.pools.of_page(first).locations;
             let first = locations.location_of(first);
             for n in 0..pages * locations.per_page() / locations.pages() {
-                self.put(Location(first.0 + n), Stamp::TORN);
+                self.put(Location(first.0 + n), DataTag::UNREADABLE);
             }
         }
     }
@@ -381,7 +377,7 @@ impl Pages {
 }
 
 /// A mask with one bit for each of `planes` planes.
-pub(super) fn all_of(planes: u32) -> u16 {
+pub(super) fn plane_mask(planes: u32) -> u16 {
     ((1u32 << planes) - 1) as u16
 }
 
@@ -396,7 +392,7 @@ impl Ledger {
             return 0;
         }
         self.broken.copyback += u64::from(planes);
-        all_of(planes)
+        plane_mask(planes)
     }
 
     fn program(&mut self, geometry: &Geometry, first: PageId, planes: u32, word_line: u32, most: u32) -> u16 {

@@ -3,8 +3,8 @@
 use wordline_kernel::{Duration, Instant};
 
 use super::die::Die;
-use super::{Chips, Operation, Step, hold_of};
-use crate::chain::{Shape, part_of_data_out};
+use super::{Chips, Operation, Step, phase_of};
+use crate::chain::{Shape, partial_data_out};
 use crate::geometry::{DieId, PageId};
 use crate::{Span, Stage};
 
@@ -24,7 +24,7 @@ impl Chips {
     }
 
     /// Stops recording and drops the recorded spans.
-    pub fn record_no_longer(&mut self) {
+    pub fn stop_recording(&mut self) {
         self.recorder = None;
     }
 
@@ -38,9 +38,9 @@ impl Chips {
 
     /// Records the stages of a bus grant, with adjacent spans of one stage joined.
     #[cold]
-    pub(super) fn record_hold(&mut self, die: DieId, begin: Instant) {
+    pub(super) fn record_phase(&mut self, die: DieId, begin: Instant) {
         let Die { command, step, serial, late, .. } = self.dies[die];
-        let (part, times) = self.seen_by(die);
+        let (part, times) = self.part_and_times(die);
         let mode = command.mode.unwrap_or_default();
         let shape = Shape { mode, ..Shape::of(part, command.planes, times.shared_enable) };
         let (mut at, mut spans) = (begin, Vec::<Span>::new());
@@ -53,9 +53,9 @@ impl Chips {
         };
         let partial = step == Step::DataOut && command.bytes != shape.page * u64::from(command.planes);
         let cycles = if partial {
-            part_of_data_out(&shape, command.bytes)
+            partial_data_out(&shape, command.bytes)
         } else {
-            hold_of(&self.pool_of(die).geometry, step, &command).cycles(&shape)
+            phase_of(&self.pool_of(die).geometry, step, &command).cycles(&shape)
         };
         if late > Duration::ZERO {
             push(Stage::Cle, late);

@@ -134,7 +134,7 @@ impl fmt::Display for Refusal {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoSuchDie { die, dies } => write!(out, "die: found {}, wanted below {dies}", die.0),
-            Self::NoSuchPage { page } => write!(out, "page: found {}, wanted one that there is", page.0),
+            Self::NoSuchPage { page } => write!(out, "page: found {}, wanted an existing page", page.0),
             Self::OtherDie { page, die, of } => {
                 write!(out, "page: found {} of die {}, wanted one of die {}", page.0, of.0, die.0)
             }
@@ -145,16 +145,19 @@ impl fmt::Display for Refusal {
                 write!(out, "data out: found {found}, wanted at most {most}, the pages")
             }
             Self::WithinWordLine { page } => {
-                write!(out, "page: found {} amid a word line, wanted its first page", page.0)
+                write!(out, "page: found {} within a word line, wanted its first page", page.0)
             }
             Self::NotAllPlanes { found, wanted } => {
-                write!(out, "planes: found {found}, wanted all {wanted} of the row")
+                write!(out, "planes: found {found}, wanted all {wanted} of the plane group")
             }
             Self::Unsupported { what } => {
                 write!(out, "operation: found {what}, which the part does not have")
             }
             Self::Sequence { sensed: None } => {
-                write!(out, "operation: found a cache read that goes on, wanted one that begins a sequence")
+                write!(
+                    out,
+                    "operation: found a cache read that continues a sequence, wanted one that begins it"
+                )
             }
             Self::Sequence { sensed: Some(page) } => {
                 write!(
@@ -169,7 +172,7 @@ impl fmt::Display for Refusal {
             Self::Suspended => {
                 write!(
                     out,
-                    "operation: found another than a read, or amid an erase a program of another block, while something \
+                    "operation: found an operation other than a read (or, during an erase, a program of another block) while an operation \
                      is suspended"
                 )
             }
@@ -241,21 +244,21 @@ impl Chips {
     pub fn check(&self, die: DieId, command: &Command, now: Instant) -> Result<(), Refusal> {
         let mode_of = |page| command.mode.unwrap_or_else(|| self.mode(self.pools.block_of_page(page)));
         fits(&self.pools, die, command, &mode_of)?;
-        if let Some(mode) = command.mode.filter(|mode| !self.offers(self.dies[die].pool, *mode)) {
+        if let Some(mode) = command.mode.filter(|mode| !self.is_mode_enabled(self.dies[die].pool, *mode)) {
             return Err(Refusal::Unsupported { what: mode.name() });
         }
         self.check_mode(command)?;
-        self.check_partly(die, command)?;
+        self.check_partial_program(die, command)?;
         if !self.has_parameters(command.parameters) {
             return Err(Refusal::NoSuchParameters { set: command.parameters });
         }
         let Command { operation, page, planes, .. } = *command;
         let row = self.pool_of(die).geometry.planes_per_row;
-        if changes_stamps(operation) && self.pages.has_stamps() && planes != row {
+        if writes_pages(operation) && self.pages.has_data_tags() && planes != row {
             return Err(Refusal::NotAllPlanes { found: planes, wanted: row });
         }
         if let Operation::Copyback { to } = operation
-            && self.pages.has_stamps()
+            && self.pages.has_data_tags()
         {
             check_page(self.pool_of(die), die, to, planes, &mode_of)?;
         }
@@ -269,7 +272,7 @@ impl Chips {
             return Err(Refusal::Sequence { sensed: sensed.map(|(page, _)| page) });
         }
         if let Some(suspended) = &self.suspended[die]
-            && !(self.takes_amid(die, operation) && suspended.leaves(&self.pools, command))
+            && !(self.accepts_while_suspended(die, operation) && suspended.leaves(&self.pools, command))
         {
             return Err(Refusal::Suspended);
         }
@@ -281,7 +284,7 @@ impl Chips {
 }
 
 /// Whether an operation writes the registers to pages.
-fn changes_stamps(operation: Operation) -> bool {
+fn writes_pages(operation: Operation) -> bool {
     matches!(operation, Operation::Program | Operation::ProgramCache)
 }
 
@@ -306,8 +309,8 @@ pub(crate) fn fits(
     let bits = per_program(&pool.part, mode);
     let one_shot = bits > 1;
     match operation {
-        Operation::ProgramCache | Operation::Copyback { .. } | Operation::Erase if mode.is_again() => {
-            return Err(Refusal::Unsupported { what: "a reprogram that is no plain program" });
+        Operation::ProgramCache | Operation::Copyback { .. } | Operation::Erase if mode.is_reprogram() => {
+            return Err(Refusal::Unsupported { what: "a reprogram other than a plain program" });
         }
         Operation::ReadCache { .. } | Operation::ProgramCache if pool.part.geometry.registers < 2 => {
             return Err(Refusal::Unsupported { what: Operation::NAMES[operation.kind()] });

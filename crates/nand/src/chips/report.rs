@@ -3,8 +3,8 @@
 use wordline_kernel::{Column, Duration, Instant};
 
 use super::die::{Die, Picoseconds};
-use super::times::HoldTimes;
-use super::{Chips, Counts, Operation, Stamp, Violations};
+use super::times::PhaseTimes;
+use super::{Chips, Counts, DataTag, Operation, Violations};
 use crate::energy::{EnergyReport, StageTimes};
 use crate::geometry::{BlockSetId, DieId, Geometry};
 use crate::locations::Location;
@@ -13,7 +13,7 @@ use crate::{Part, Pool, Pools};
 impl Chips {
     /// The data tag at `location`.
     #[inline]
-    pub fn stamp(&self, location: Location) -> Stamp {
+    pub fn stamp(&self, location: Location) -> DataTag {
         self.pages.stamp(location)
     }
 
@@ -26,18 +26,18 @@ impl Chips {
     /// Programs `location` in no time, to fill a device before a run. Panics if the location is not the next
     /// of its block.
     #[inline]
-    pub fn put(&mut self, location: Location, stamp: Stamp) {
+    pub fn put(&mut self, location: Location, stamp: DataTag) {
         self.pages.put(location, stamp);
     }
 
     /// Makes a programmed location unreadable.
-    pub fn spoil(&mut self, location: Location) {
-        self.pages.spoil(location);
+    pub fn corrupt(&mut self, location: Location) {
+        self.pages.corrupt(location);
     }
 
     /// Erases `block` in no time. Returns false if this exceeds the endurance of the block.
     pub fn wipe(&mut self, block: BlockSetId) -> bool {
-        self.forget_block(block);
+        self.reset_block_counts(block);
         self.pages.wipe(block)
     }
 
@@ -64,7 +64,7 @@ impl Chips {
 
     /// Whether a location is programmed, readable or not.
     pub fn is_programmed(&self, location: Location) -> bool {
-        self.pages.stamp(location) != Stamp::ERASED
+        self.pages.stamp(location) != DataTag::ERASED
     }
 
     /// Counts of exceeded limits of the part.
@@ -152,7 +152,7 @@ impl Chips {
     pub fn unfinished_ps(&self, elapsed: Duration) -> u128 {
         let now = Instant::ZERO + elapsed;
         let unfinished = |die: DieId| {
-            let present = self.dies[die].unfinished(&self.behind[die], &self.present_hold(die, now), now);
+            let present = self.dies[die].unfinished(&self.behind[die], &self.current_phase(die, now), now);
             u128::from(present) + u128::from(self.parked(die).ps())
         };
         self.all_dies().map(unfinished).sum()
@@ -164,16 +164,16 @@ impl Chips {
 
     /// The stages of a die that are over.
     pub(super) fn over(&self, die: DieId, now: Instant) -> Picoseconds {
-        self.dies[die].over(&self.behind[die], &self.present_hold(die, now), now)
+        self.dies[die].over(&self.behind[die], &self.current_phase(die, now), now)
     }
 
     /// The times of the current bus grant of a die.
-    fn present_hold(&self, die: DieId, now: Instant) -> HoldTimes {
+    fn current_phase(&self, die: DieId, now: Instant) -> PhaseTimes {
         let Die { step, command, hold_until, late, .. } = &self.dies[die];
         if *hold_until <= now {
-            return HoldTimes::default();
+            return PhaseTimes::default();
         }
-        let times = self.seen_by(die).1;
+        let times = self.part_and_times(die).1;
         times.of_step(&self.pool_of(die).geometry, *step, command).later(*late)
     }
 

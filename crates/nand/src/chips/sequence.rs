@@ -3,23 +3,23 @@
 
 use wordline_kernel::{Duration, Instant, Schedule};
 
-use super::die::Behind;
-use super::{Chips, Command, Die, Done, Event, Operation, Step};
+use super::die::BackgroundProgram;
+use super::{Chips, Command, CommandCompletion, Die, Event, Operation, Step};
 use crate::energy::Stage;
 use crate::geometry::DieId;
 
 impl Chips {
     /// Handles the end of a page transfer between registers: the cache register is available to the bus.
     #[inline(never)]
-    pub(super) fn turned(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
+    pub(super) fn register_transferred(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
         let work = &mut self.dies[die];
         if let Operation::ReadCache { .. } = work.command.operation {
-            self.go_on(die, Step::DataOut, calendar);
+            self.request_step(die, Step::DataOut, calendar);
             return;
         }
-        self.behind[die] = Some(Behind::of(work));
+        self.behind[die] = Some(BackgroundProgram::of(work));
         if self.wiring.read_status {
-            self.go_on(die, Step::Status, calendar);
+            self.request_step(die, Step::Status, calendar);
         } else {
             work.step = Step::Idle;
         }
@@ -33,12 +33,12 @@ impl Chips {
         work.step = Step::Turn;
         work.array = std::mem::take(&mut work.ahead);
         self.claim_ahead(die);
-        self.ask_for_bus(die, calendar);
+        self.request_bus(die, calendar);
     }
 
     /// Grants the bus for a step other than the first phase of a command and its data out.
     #[inline(never)]
-    pub(super) fn hold_between(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
+    pub(super) fn grant_step(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
         let now = calendar.now();
         let Self { buses, dies, times, pools, .. } = self;
         let work = &mut dies[die];
@@ -48,51 +48,56 @@ impl Chips {
         let (step, late, waited_before) = (work.step, times.late(bus, now), work.bus_wait);
         let end = work.hold(bus, now, &times.of_step(geometry, step, &work.command), late);
         match step {
-            Step::Status => bus.turns(die, end, times.turnaround),
+            Step::Status => bus.end_data_out(die, end, times.turnaround),
             // The bus wait of a suspend does not count: its array works meanwhile.
             Step::Suspend => work.bus_wait = waited_before,
             _ => {}
         }
         if self.recorder.is_some() {
-            self.record_hold(die, now);
+            self.record_phase(die, now);
         }
         match step {
-            Step::Status => calendar.at(end, Event::HoldOver(die)),
+            Step::Status => calendar.at(end, Event::GrantEnded(die)),
             Step::Suspend => self.interrupt(die, end, calendar),
             _ => self.work_array(die, end, calendar),
         }
     }
 
     #[inline(never)]
-    pub(super) fn behind_done(&mut self, die: DieId) -> Option<Done> {
+    pub(super) fn cache_program_done(&mut self, die: DieId) -> Option<CommandCompletion> {
         let Die { step, serial, .. } = self.dies[die];
         let behind = self.behind[die].as_mut().expect("a cache program was behind");
         if step == Step::Status && behind.serial == serial {
             behind.over = true;
             return None;
         }
-        Some(self.finish_behind(die))
+        Some(self.finish_cache_program(die))
     }
 
-    pub(super) fn finish_behind(&mut self, die: DieId) -> Done {
-        let Behind { command, bus, bus_wait, array, .. } =
+    pub(super) fn finish_cache_program(&mut self, die: DieId) -> CommandCompletion {
+        let BackgroundProgram { command, bus, bus_wait, array, .. } =
             self.behind[die].take().expect("a cache program was behind");
         let failed_planes = self.effect(die, &command);
         let failed = failed_planes != 0;
-        Done { die, command, bus, bus_wait, array, failed, failed_planes, level: 0 }
+        CommandCompletion { die, command, bus, bus_wait, array, failed, failed_planes, level: 0 }
     }
 
     /// Starts an array operation from `begin` on, within a sequence of cache operations, a copyback, or a
     /// resumed operation. Kept apart from the fast path of plain reads, programs and erases.
     #[inline(never)]
-    pub(super) fn go_on_in_array(&mut self, die: DieId, begin: Instant, calendar: &mut impl Schedule<Event>) {
+    pub(super) fn start_array_step(
+        &mut self,
+        die: DieId,
+        begin: Instant,
+        calendar: &mut impl Schedule<Event>,
+    ) {
         let Die { step, command, setting, times, .. } = self.dies[die];
         let Command { operation, page, planes, .. } = command;
         let (geometry, times) = (&self.pool_of(die).geometry, &self.times[usize::from(times)]);
         let turn = times.turn;
         let (stage, page, time) = match (step, operation) {
             (Step::Turn, Operation::ReadCache { next: None, .. }) => {
-                calendar.at(self.dies[die].pipeline.turn(begin, turn), Event::Turned(die));
+                calendar.at(self.dies[die].pipeline.turn(begin, turn), Event::RegisterTransferred(die));
                 return;
             }
             (Step::Turn, Operation::ReadCache { next: Some(next), .. }) => {
@@ -106,8 +111,8 @@ impl Chips {
         let turns = step == Step::Turn || operation == Operation::ProgramCache;
         let rests = begin.max(self.dies[die].pipeline.array_ready_at);
         let from = if turns { rests + turn } else { rests };
-        let time = if self.modes.is_some() { self.ask(die, (stage, page), time, from) } else { time };
-        let time = self.times[usize::from(self.dies[die].times)].in_array(stage, time);
+        let time = if self.modes.is_some() { self.query(die, (stage, page), time, from) } else { time };
+        let time = self.times[usize::from(self.dies[die].times)].array_time(stage, time);
         let work = &mut self.dies[die];
         let working = match (step, operation) {
             (Step::Turn, Operation::ReadCache { .. }) => {
@@ -123,9 +128,9 @@ impl Chips {
                 return self.run_array(die, begin, time + setting, stage, calendar);
             }
         };
-        calendar.at(working.begin, Event::Turned(die));
+        calendar.at(working.begin, Event::RegisterTransferred(die));
         if operation == Operation::ProgramCache {
-            calendar.at(working.end, Event::Behind(die));
+            calendar.at(working.end, Event::CacheProgramDone(die));
         }
         work.works(working.end, stage, time);
         if self.recorder.is_some() {

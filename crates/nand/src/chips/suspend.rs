@@ -60,7 +60,7 @@ impl Chips {
     }
 
     /// Suspends the program or erase of `die` as soon as its array works and the bus is free for the command.
-    /// [`Event::Rested`] reports that the die accepts reads; if the suspend is too late, this event does not
+    /// [`Event::ArraySuspended`] reports that the die accepts reads; if the suspend is too late, this event does not
     /// occur, and the command completes normally.
     ///
     /// Panics unless [`can_suspend`](Self::can_suspend).
@@ -69,7 +69,7 @@ impl Chips {
         assert!(self.can_suspend(die, now), "die {die:?} has something to suspend");
         let work = &mut self.dies[die];
         if work.array_work(now).is_some() && work.hold_until <= now {
-            self.go_on(die, Step::Suspend, calendar);
+            self.request_step(die, Step::Suspend, calendar);
             return;
         }
         work.suspend_soon = true;
@@ -85,14 +85,14 @@ impl Chips {
         let now = calendar.now();
         self.dies[die].suspend_soon = false;
         if self.can_suspend(die, now) {
-            self.go_on(die, Step::Suspend, calendar);
+            self.request_step(die, Step::Suspend, calendar);
         }
     }
 
     /// Whether a suspended operation of `die` allows `operation`: any if none is suspended; otherwise reads
     /// and, during a suspended erase, whose registers are free, plain programs.
     #[inline]
-    pub(super) fn takes_amid(&self, die: DieId, operation: Operation) -> bool {
+    pub(super) fn accepts_while_suspended(&self, die: DieId, operation: Operation) -> bool {
         match &self.suspended[die] {
             None => true,
             Some(suspended) => match operation {
@@ -132,7 +132,7 @@ impl Chips {
         if self.modes.is_some() || self.changed.is_some() {
             self.choose_times(die);
         }
-        self.ask_for_bus(die, calendar);
+        self.request_bus(die, calendar);
     }
 
     /// Suspend latency: time from the suspend until the array is idle.
@@ -152,7 +152,7 @@ impl Chips {
             return;
         }
         let work = &mut self.dies[die];
-        let (left, worked) = work.cut_off(at, rest);
+        let (left, worked) = work.abort_array(at, rest);
         work.suspended = true;
         work.suspends += 1;
         work.overtaken += 1;
@@ -161,11 +161,11 @@ impl Chips {
         self.suspended[die] =
             Some(Suspended { stage, left, parked: false, command, serial, suspends, bus, bus_wait, array });
         self.shorten_record(die, stage, worked);
-        calendar.at(at + rest, Event::Rested(die));
+        calendar.at(at + rest, Event::ArraySuspended(die));
     }
 
     /// Parks the suspended operation, as the array is idle.
-    pub(super) fn rested(&mut self, die: DieId) {
+    pub(super) fn park_suspended(&mut self, die: DieId) {
         self.dies[die].step = Step::Idle;
         self.suspended[die].as_mut().expect("the array rests for a suspend").parked = true;
     }
@@ -173,11 +173,11 @@ impl Chips {
     /// Whether the event at `now` that ends an array operation is obsolete because of a suspend.
     #[cold]
     #[inline(never)]
-    pub(super) fn is_overtaken(&mut self, die: DieId, now: Instant) -> bool {
+    pub(super) fn is_obsolete_end(&mut self, die: DieId, now: Instant) -> bool {
         let work = &mut self.dies[die];
         let comes = match work.step {
             // A command that still waits for the bus has no array operation that could end.
-            Step::Opening | Step::Copy => work.works_for_present(),
+            Step::Opening | Step::Copy => work.works_for_current(),
             // Once the suspend is latched, the suspend latency ends at that instant, not the operation.
             Step::Suspend | Step::Resume => !work.suspended,
             _ => false,

@@ -10,7 +10,7 @@ pub(super) fn chips(dies: u32) -> Chips {
     Chips::new(Pools::of_pages(part, geometry))
 }
 
-fn run(chips: &mut Chips, commands: &[(DieId, Command)]) -> Vec<(Instant, Done)> {
+fn run(chips: &mut Chips, commands: &[(DieId, Command)]) -> Vec<(Instant, CommandCompletion)> {
     let mut calendar = Calendar::new();
     commands.iter().for_each(|(die, command)| chips.begin(*die, *command, &mut calendar));
     let mut done = Vec::new();
@@ -22,7 +22,7 @@ fn run(chips: &mut Chips, commands: &[(DieId, Command)]) -> Vec<(Instant, Done)>
 
 pub(super) fn read(chips: &Chips, die: u32, bytes: Bytes) -> (DieId, Command) {
     let geometry = chips.geometry();
-    let block = geometry.first_block(crate::RowId(die * geometry.rows_per_die));
+    let block = geometry.first_block(crate::PlaneGroupId(die * geometry.groups_per_die));
     (DieId(die), Command::new(Operation::Read, geometry.page(block, 0), 1, bytes))
 }
 
@@ -54,7 +54,7 @@ fn reads_of_n_dies_overlap_but_for_the_bus() {
 #[test]
 fn a_program_writes_what_the_registers_hold() {
     let mut chips = chips(1);
-    let stamp = Stamp { logical: 7, version: 3 };
+    let stamp = DataTag { logical: 7, version: 3 };
     chips.registers(DieId(0))[0] = stamp;
     let page = PageId(0);
     let command = Command::new(Operation::Program, page, 1, Bytes(0));
@@ -81,7 +81,7 @@ fn energy_is_the_sum_of_the_stages() {
 #[test]
 fn an_erase_takes_its_power_as_long_as_it_takes() {
     let mut chips = chips(1);
-    chips.put(Location(0), Stamp::PADDING);
+    chips.put(Location(0), DataTag::PADDING);
     let (die, program) = program(&chips, 0);
     let done = run(&mut chips, &[(die, Command { operation: Operation::Erase, ..program })]);
     let report = chips.energy(done[0].0 - Instant::ZERO);
@@ -93,7 +93,7 @@ fn an_erase_takes_its_power_as_long_as_it_takes() {
 #[test]
 #[should_panic(expected = "programmed in order")]
 fn a_page_out_of_order_is_refused() {
-    chips(1).put(Location(1), Stamp::PADDING);
+    chips(1).put(Location(1), DataTag::PADDING);
 }
 
 pub(super) fn program(chips: &Chips, die: u32) -> (DieId, Command) {
@@ -212,9 +212,9 @@ fn at_every_instant_the_stages_that_are_over_and_idle_time_are_the_time_that_pas
     let mut calendar = Calendar::new();
     let mut before = [0; 7];
     let (mut ended, mut served) = (0, 0);
-    calendar.at(Instant::ZERO, Event::HoldOver(DieId(1)));
+    calendar.at(Instant::ZERO, Event::GrantEnded(DieId(1)));
     while let Some(event) = calendar.advance() {
-        if let (Event::HoldOver(DieId(1)), 0) = (event, ended) {
+        if let (Event::GrantEnded(DieId(1)), 0) = (event, ended) {
             // The first command starts.
         } else if let Some(done) = chips.handle(event, &mut calendar) {
             ended += 1;
@@ -259,25 +259,26 @@ fn a_power_cut_amid_a_program_tears_the_page_that_shares_its_cells() {
     let upper = (0..8).find(shares).expect("two pages share a word line");
     let lower = chips.part().pages().partners(upper).next().expect("it has a partner");
     for page in 0..upper {
-        chips.put(Location(page), Stamp { logical: page, version: 1 });
+        chips.put(Location(page), DataTag { logical: page, version: 1 });
     }
     let (die, first) = program(&chips, 0);
     let command = Command { page: chips.geometry().page(BlockSetId(0), upper), ..first };
     let mut calendar = Calendar::new();
     chips.begin(die, command, &mut calendar);
-    let torn = chips.cut_power(Instant::ZERO + Duration::from_us(400), AtCut::Torn);
+    let torn = chips.cut_power(Instant::ZERO + Duration::from_us(400), InFlightFate::Interrupted);
     assert_eq!((torn.programs, torn.pages, torn.partners), (1, 1, 1));
-    let is_torn: Vec<u32> = (0..=upper).filter(|page| chips.stamp(Location(*page)) == Stamp::TORN).collect();
+    let is_torn: Vec<u32> =
+        (0..=upper).filter(|page| chips.stamp(Location(*page)) == DataTag::UNREADABLE).collect();
     assert_eq!(is_torn, [lower, upper]);
 }
 
 #[test]
 fn a_location_that_was_spoiled_cannot_be_read() {
     let mut chips = chips(1);
-    (0..2).for_each(|page| chips.put(Location(page), Stamp { logical: page, version: 1 }));
-    chips.spoil(Location(0));
+    (0..2).for_each(|page| chips.put(Location(page), DataTag { logical: page, version: 1 }));
+    chips.corrupt(Location(0));
     assert_eq!([0, 1].map(|page| chips.stamp(Location(page)).version), [0, 1]);
-    assert_eq!(chips.stamp(Location(0)), Stamp::TORN);
+    assert_eq!(chips.stamp(Location(0)), DataTag::UNREADABLE);
 }
 
 #[test]

@@ -5,8 +5,8 @@ use wordline_kernel::{Bytes, Duration, Factor, Instant};
 use super::bus::Bus;
 use super::changed::TimeFactors;
 use super::command::Command;
-use super::{Operation, Step, Wiring, hold_of};
-use crate::chain::{self, BusTimes, Cycle, Hold, Shape};
+use super::{Operation, Step, Wiring, phase_of};
+use crate::chain::{self, BusPhase, BusTimes, Cycle, Shape};
 use crate::clock::Clocks;
 use crate::geometry::{Geometry, PageId, PlaneBlock};
 use crate::onfi::LunTimes;
@@ -15,14 +15,14 @@ use crate::{CellMode, Latency, Part, Stage};
 
 /// The time of a bus phase.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct HoldTimes {
+pub(super) struct PhaseTimes {
     /// Picoseconds of CLE, ALE, TIR and TOR: the first four of [`Stage`](crate::Stage).
     pub(super) by_stage: [u64; 4],
     /// Total time.
     pub(super) total: Duration,
 }
 
-impl HoldTimes {
+impl PhaseTimes {
     /// The same phase with a wait of `late` before its first latch.
     #[inline]
     pub(super) fn later(mut self, late: Duration) -> Self {
@@ -32,7 +32,7 @@ impl HoldTimes {
     }
 }
 
-impl From<BusTimes> for HoldTimes {
+impl From<BusTimes> for PhaseTimes {
     fn from(times: BusTimes) -> Self {
         let BusTimes { cle, ale, tir, tor } = times;
         Self { by_stage: [cle, ale, tir, tor].map(Duration::ps), total: times.total() }
@@ -43,7 +43,7 @@ impl From<BusTimes> for HoldTimes {
 /// and the time is the same for all pages.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Opening {
-    pub(super) hold: HoldTimes,
+    pub(super) hold: PhaseTimes,
     pub(super) array: Option<(Stage, Duration)>,
 }
 
@@ -55,12 +55,12 @@ pub(super) struct Times {
     /// The factors relative to the part's times, and the factor of marked dies; `None` for unchanged times.
     pub(super) factors: Option<(TimeFactors, Factor)>,
     bus: BusTiming,
-    pub(super) holds: Vec<[HoldTimes; Hold::ALL.len()]>,
+    pub(super) holds: Vec<[PhaseTimes; BusPhase::ALL.len()]>,
     /// By number of planes and kind of operation; derived from the other fields.
     openings: Vec<[Opening; Operation::KINDS]>,
     /// Data out without the last cycle, which is the burst, and the wait before the burst, by number of
     /// planes.
-    pub(super) data_out_base: Vec<(HoldTimes, Duration)>,
+    pub(super) data_out_base: Vec<(PhaseTimes, Duration)>,
     /// Bytes of full pages, by number of planes.
     full: Vec<Bytes>,
     pub(super) shared_enable: bool,
@@ -74,7 +74,7 @@ pub(super) struct Times {
     /// time of the backup.
     lower: (Vec<Option<u32>>, Duration),
     /// Cache of the last partial data out with its planes and bytes: most have the same length.
-    partial: (u32, Bytes, HoldTimes),
+    partial: (u32, Bytes, PhaseTimes),
     erase: Duration,
     /// Time from chip enable to the first latch, and from data out to the next latch.
     pub(super) select: Duration,
@@ -92,21 +92,21 @@ impl Times {
         let shapes = (1..=geometry.planes_per_row)
             .map(|planes| Shape { mode: spelled, ..Shape::of(part, planes, shared_enable) });
         let nand = |time: Duration| clocks.nand.whole(time);
-        let times = |hold: Hold, shape: &Shape| sum(part, clocks, &hold.cycles(shape));
+        let times = |hold: BusPhase, shape: &Shape| sum(part, clocks, &hold.cycles(shape));
         let latency = Latency::new(part, wiring.latency, wiring.seed);
         let mut times = Self {
             openings: Vec::new(),
             bus: part.bus,
-            holds: shapes.clone().map(|shape| Hold::ALL.map(|hold| times(hold, &shape))).collect(),
+            holds: shapes.clone().map(|shape| BusPhase::ALL.map(|hold| times(hold, &shape))).collect(),
             data_out_base: shapes.clone().map(|shape| before_burst(part, clocks, &shape)).collect(),
             full: shapes.map(|shape| shape.page * u64::from(shape.planes)).collect(),
             shared_enable,
-            same_sense: latency.same_read().map(nand),
-            same_write: latency.same_program().map(nand),
+            same_sense: latency.uniform_read_time().map(nand),
+            same_write: latency.uniform_program_time().map(nand),
             asks: false,
             latency,
             lower: Default::default(),
-            partial: (0, Bytes(0), HoldTimes::default()),
+            partial: (0, Bytes(0), PhaseTimes::default()),
             erase: nand(part.timing.erase),
             select: clocks.host.whole(part.bus.t_cs),
             turnaround: part.bus.t_rhw,
@@ -116,18 +116,18 @@ impl Times {
             clocks,
             factors: None,
         };
-        times.note_openings();
+        times.update_openings();
         times
     }
 
     /// Recomputes the openings.
-    pub(super) fn note_openings(&mut self) {
-        let known = |stage, time| (stage, self.in_array(stage, time));
+    pub(super) fn update_openings(&mut self) {
+        let known = |stage, time| (stage, self.array_time(stage, time));
         let sense = self.same_sense.map(|time| known(Stage::Ton, time));
         let write = self.same_write.map(|time| known(Stage::Tin, time));
         let erase = (!self.asks).then(|| known(Stage::Ber, self.erase));
         let arrays = [sense, None, write, None, None, erase];
-        let of_planes = |holds: &[HoldTimes; Hold::ALL.len()]| {
+        let of_planes = |holds: &[PhaseTimes; BusPhase::ALL.len()]| {
             let opening =
                 |kind| Opening { hold: holds[Operation::OPENINGS[kind] as usize], array: arrays[kind] };
             std::array::from_fn(opening)
@@ -137,12 +137,12 @@ impl Times {
 
     /// Uses the cell model from now on: array times are not precomputed, except for sensing if it takes the
     /// time of the data sheet.
-    pub(super) fn ask(&mut self, sense: bool) {
+    pub(super) fn query(&mut self, sense: bool) {
         if sense {
             self.same_sense = None;
         }
         (self.same_write, self.asks) = (None, true);
-        self.note_openings();
+        self.update_openings();
     }
 
     /// Erase time by the data sheet.
@@ -157,49 +157,49 @@ impl Times {
     }
 
     /// The time of the bus phase of a step.
-    pub(super) fn of_step(&self, geometry: &Geometry, step: Step, command: &Command) -> HoldTimes {
+    pub(super) fn of_step(&self, geometry: &Geometry, step: Step, command: &Command) -> PhaseTimes {
         match step {
             Step::DataOut => self.data_out(command),
-            step => *self.hold(hold_of(geometry, step, command), command.planes),
+            step => *self.hold(phase_of(geometry, step, command), command.planes),
         }
     }
 
     /// The time of data out of a command; caches the last partial transfer.
     #[inline(always)]
-    pub(super) fn data_out_soon(&mut self, command: &Command) -> &HoldTimes {
+    pub(super) fn cached_data_out(&mut self, command: &Command) -> &PhaseTimes {
         if command.bytes == self.full[command.planes as usize - 1] {
-            return self.hold(Hold::DataOut, command.planes);
+            return self.hold(BusPhase::DataOut, command.planes);
         }
         if (self.partial.0, self.partial.1) != (command.planes, command.bytes) {
-            self.note_partial(command);
+            self.cache_partial(command);
         }
         &self.partial.2
     }
 
     /// Drops the cached partial transfer.
-    pub(super) fn forget_partial(&mut self) {
-        self.partial = (0, Bytes(0), HoldTimes::default());
+    pub(super) fn clear_partial(&mut self) {
+        self.partial = (0, Bytes(0), PhaseTimes::default());
     }
 
     #[inline(never)]
-    fn note_partial(&mut self, command: &Command) {
+    fn cache_partial(&mut self, command: &Command) {
         self.partial = (command.planes, command.bytes, self.data_out(command));
     }
 
     /// The time of a bus phase with full pages.
     #[inline]
-    fn hold(&self, hold: Hold, planes: u32) -> &HoldTimes {
+    fn hold(&self, hold: BusPhase, planes: u32) -> &PhaseTimes {
         &self.holds[planes as usize - 1][hold as usize]
     }
 
     /// The time of data out: full pages from the table, partial pages as one burst.
-    fn data_out(&self, command: &Command) -> HoldTimes {
+    fn data_out(&self, command: &Command) -> PhaseTimes {
         let at = command.planes as usize - 1;
         if command.bytes == self.full[at] {
-            return *self.hold(Hold::DataOut, command.planes);
+            return *self.hold(BusPhase::DataOut, command.planes);
         }
         let (mut times, wait) = self.data_out_base[at];
-        let last = self.clocks.host.whole(self.in_burst(wait + self.bus.burst_out(command.bytes)));
+        let last = self.clocks.host.whole(self.burst_time(wait + self.bus.burst_out(command.bytes)));
         times.by_stage[3] += last.ps();
         times.total += last;
         times
@@ -243,7 +243,7 @@ impl Times {
         let slc = part.timing.slc.as_ref().map_or(part.timing.program[0].least, |slc| slc.program);
         self.lower = (lower, self.clocks.nand.whole(slc));
         self.same_write = None;
-        self.note_openings();
+        self.update_openings();
     }
 
     /// The delay of a grant at `now` by the turnaround of the bus after data out: its latches wait, with chip
@@ -256,7 +256,7 @@ impl Times {
     /// The time of one cycle, in whole periods of the controller's clock.
     pub(super) fn cycle(&self, part: &Part, cycle: Cycle) -> (crate::Stage, Duration) {
         let (stage, time) = timed(part, self.clocks, cycle);
-        (stage, self.in_burst(time))
+        (stage, self.burst_time(time))
     }
 }
 
@@ -270,8 +270,8 @@ fn address(geometry: &Geometry, page: PageId, planes: u32) -> (u32, impl Iterato
 }
 
 /// The time of data out before the burst, and the wait of the burst.
-fn before_burst(part: &Part, clocks: Clocks, shape: &Shape) -> (HoldTimes, Duration) {
-    let cycles = chain::part_of_data_out(shape, Bytes(0));
+fn before_burst(part: &Part, clocks: Clocks, shape: &Shape) -> (PhaseTimes, Duration) {
+    let cycles = chain::partial_data_out(shape, Bytes(0));
     let (last, others) = cycles.split_last().expect("data out have a cycle");
     (sum(part, clocks, others), last.time(&part.bus, part.timing.plane_busy).1)
 }
@@ -281,7 +281,7 @@ fn timed(part: &Part, clocks: Clocks, cycle: Cycle) -> (crate::Stage, Duration) 
     (stage, clocks.host.whole(time))
 }
 
-fn sum(part: &Part, clocks: Clocks, cycles: &[Cycle]) -> HoldTimes {
+fn sum(part: &Part, clocks: Clocks, cycles: &[Cycle]) -> PhaseTimes {
     let mut times = BusTimes::default();
     for cycle in cycles {
         let (stage, time) = timed(part, clocks, *cycle);

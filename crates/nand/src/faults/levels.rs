@@ -13,14 +13,14 @@ const NOT_DRAWN: u8 = u8::MAX;
 
 /// The set that each layer needs since its block was erased, drawn on the first sense of the layer.
 #[derive(Clone, Debug)]
-pub(super) struct Needs {
+pub(super) struct LayerLevels {
     layers: Layers,
     needed: Column<LayerId, u8>,
 }
 
-state!(Needs { parts { needed } fixed { layers } });
+state!(LayerLevels { parts { needed } fixed { layers } });
 
-impl Needs {
+impl LayerLevels {
     /// No set is drawn yet.
     pub(super) fn new(layers: Layers) -> Self {
         Self { needed: Column::filled(layers.count(), NOT_DRAWN), layers }

@@ -25,9 +25,9 @@ use crate::Pools;
 use crate::geometry::Geometry;
 
 pub(crate) use levels::Sense;
-pub use numbers::Numbers;
+pub use numbers::NumberRange;
 pub(crate) use state::Site;
-pub use state::{Faults, factory_bad_at_most};
+pub use state::{Faults, max_factory_bad};
 
 /// The kind of operation that fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -93,52 +93,52 @@ pub struct FaultFile {
     pub at: Option<Duration>,
     /// Dies to which the rule applies, counted over the device channel by channel, pool by pool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub die: Option<Numbers>,
+    pub die: Option<NumberRange>,
     /// Planes of the die.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub plane: Option<Numbers>,
+    pub plane: Option<NumberRange>,
     /// Blocks of the plane.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub block: Option<Numbers>,
+    pub block: Option<NumberRange>,
     /// Pages of the block.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub page: Option<Numbers>,
+    pub page: Option<NumberRange>,
     /// Read retries after which the page is read, each number of a range equally likely. Left out: no retry
     /// succeeds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub retries: Option<Numbers>,
+    pub retries: Option<NumberRange>,
     /// The pages of one layer of a block can be read only with this set of read reference voltages, 0 for the
     /// data sheet, until the block is erased; each number of a range equally likely. `probability`, `nth`,
     /// `every` and `wear` then select layers, in the order in which they are first read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub level: Option<Numbers>,
+    pub level: Option<NumberRange>,
 }
 
 /// A checked rule.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fault {
     pub(crate) fails: Fails,
-    pub(crate) when: When,
-    pub(crate) place: Place,
-    pub(crate) retries: Option<Numbers>,
-    pub(crate) level: Option<Numbers>,
+    pub(crate) when: Trigger,
+    pub(crate) place: FaultLocation,
+    pub(crate) retries: Option<NumberRange>,
+    pub(crate) level: Option<NumberRange>,
 }
 
 impl Fault {
     /// Whether the rule applies to reads.
-    pub fn is_of_reads(&self) -> bool {
+    pub fn applies_to_reads(&self) -> bool {
         self.fails == Fails::Read
     }
 
     /// Whether the rule sets the read reference voltages that pages need.
-    pub fn is_of_levels(&self) -> bool {
+    pub fn sets_read_levels(&self) -> bool {
         self.level.is_some()
     }
 }
 
 /// The condition under which a rule fires.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum When {
+pub(crate) enum Trigger {
     /// With a probability, which may depend on wear.
     Chance { probability: f64, wear: Option<WearFile> },
     /// At the operation of this number.
@@ -151,27 +151,27 @@ pub(crate) enum When {
 
 /// The location of a rule; `None` matches everything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
-    pub(crate) die: Option<Numbers>,
-    pub(crate) plane: Option<Numbers>,
-    pub(crate) block: Option<Numbers>,
-    pub(crate) page: Option<Numbers>,
+pub(crate) struct FaultLocation {
+    pub(crate) die: Option<NumberRange>,
+    pub(crate) plane: Option<NumberRange>,
+    pub(crate) block: Option<NumberRange>,
+    pub(crate) page: Option<NumberRange>,
 }
 
 /// The numbers of dies, planes, blocks and pages that a rule may specify.
 #[derive(Clone, Copy)]
-struct Reach {
+struct Bounds {
     dies: u32,
     planes: u32,
     blocks: u32,
     pages: u32,
 }
 
-impl Reach {
+impl Bounds {
     fn of(geometry: &Geometry) -> Self {
         Self {
             dies: geometry.dies(),
-            planes: geometry.rows_per_die * geometry.planes_per_row,
+            planes: geometry.groups_per_die * geometry.planes_per_row,
             blocks: geometry.blocks_per_plane,
             pages: geometry.pages_per_block,
         }
@@ -199,13 +199,13 @@ impl FaultFile {
 
     /// The rule for a device of `geometry`, or all complaints.
     pub fn check(&self, geometry: &Geometry) -> Result<Fault, Complaints> {
-        self.check_within(Reach::of(geometry))
+        self.check_within(Bounds::of(geometry))
     }
 
     /// The rule for a device of `pools`, whose dies are counted pool by pool.
     pub fn check_pools(&self, pools: &Pools) -> Result<Fault, Complaints> {
-        let all = pools.iter().map(|pool| Reach::of(&pool.geometry));
-        let most = all.reduce(|one, other| Reach {
+        let all = pools.iter().map(|pool| Bounds::of(&pool.geometry));
+        let most = all.reduce(|one, other| Bounds {
             dies: one.dies + other.dies,
             planes: one.planes.max(other.planes),
             blocks: one.blocks.max(other.blocks),
@@ -214,21 +214,21 @@ impl FaultFile {
         self.check_within(most.expect("a device has a pool"))
     }
 
-    fn check_within(&self, reach: Reach) -> Result<Fault, Complaints> {
+    fn check_within(&self, reach: Bounds) -> Result<Fault, Complaints> {
         let mut wrong = Complaints::default();
         self.check_numbers(reach, &mut wrong);
         self.check_keys(&mut wrong);
         let when = match (self.nth, self.every, self.at) {
-            (Some(nth), ..) => When::Nth(nth),
-            (_, Some(every), _) => When::Every(every),
-            (.., Some(at)) => When::From(Instant::ZERO + at),
-            _ => When::Chance { probability: self.probability.unwrap_or(1.0), wear: self.wear },
+            (Some(nth), ..) => Trigger::Nth(nth),
+            (_, Some(every), _) => Trigger::Every(every),
+            (.., Some(at)) => Trigger::From(Instant::ZERO + at),
+            _ => Trigger::Chance { probability: self.probability.unwrap_or(1.0), wear: self.wear },
         };
-        let place = Place { die: self.die, plane: self.plane, block: self.block, page: self.page };
-        wrong.or_ok(Fault { fails: self.fails, when, place, retries: self.retries, level: self.level })
+        let place = FaultLocation { die: self.die, plane: self.plane, block: self.block, page: self.page };
+        wrong.into_result(Fault { fails: self.fails, when, place, retries: self.retries, level: self.level })
     }
 
-    fn check_numbers(&self, reach: Reach, wrong: &mut Complaints) {
+    fn check_numbers(&self, reach: Bounds, wrong: &mut Complaints) {
         if let Some(probability) = self.probability {
             let most = if self.fails == Fails::FactoryBad { 0.5 } else { 1.0 };
             let wanted = format!("a probability from 0 to {most}");

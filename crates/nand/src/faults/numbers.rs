@@ -9,34 +9,34 @@ use serde::{Serialize, Serializer};
 
 /// One number, or an inclusive range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Numbers {
+pub struct NumberRange {
     /// Lower end.
     pub least: u32,
     /// Upper end, not below `least`.
     pub most: u32,
 }
 
-impl Numbers {
+impl NumberRange {
     const WANTED: &'static str = "a whole number, or a range with both ends, such as \"3..9\"";
 
     /// Whether the range contains `number`.
-    pub fn contain(&self, number: u32) -> bool {
+    pub fn contains(&self, number: u32) -> bool {
         (self.least..=self.most).contains(&number)
     }
 
     /// Whether the range contains one of `count` numbers from `first` on.
-    pub fn meet(&self, first: u32, count: u32) -> bool {
+    pub fn overlaps(&self, first: u32, count: u32) -> bool {
         first <= self.most && self.least < first + count
     }
 }
 
-impl From<u32> for Numbers {
+impl From<u32> for NumberRange {
     fn from(number: u32) -> Self {
         Self { least: number, most: number }
     }
 }
 
-impl FromStr for Numbers {
+impl FromStr for NumberRange {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
         let complain = || format!("found \"{text}\", wanted {}", Self::WANTED);
@@ -47,7 +47,7 @@ impl FromStr for Numbers {
     }
 }
 
-impl fmt::Display for Numbers {
+impl fmt::Display for NumberRange {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}", self.least)?;
         if self.least < self.most { write!(out, "..{}", self.most) } else { Ok(()) }
@@ -57,38 +57,38 @@ impl fmt::Display for Numbers {
 struct Text;
 
 impl Visitor<'_> for Text {
-    type Value = Numbers;
+    type Value = NumberRange;
 
     fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(Numbers::WANTED)
+        out.write_str(NumberRange::WANTED)
     }
 
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<Numbers, E> {
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<NumberRange, E> {
         text.parse().map_err(E::custom)
     }
 
-    fn visit_i64<E: de::Error>(self, number: i64) -> Result<Numbers, E> {
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<NumberRange, E> {
         number.to_string().parse().map_err(E::custom)
     }
 
-    fn visit_u64<E: de::Error>(self, number: u64) -> Result<Numbers, E> {
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<NumberRange, E> {
         number.to_string().parse().map_err(E::custom)
     }
 }
 
-impl<'de> Deserialize<'de> for Numbers {
+impl<'de> Deserialize<'de> for NumberRange {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         from.deserialize_any(Text)
     }
 }
 
-impl Serialize for Numbers {
+impl Serialize for NumberRange {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         if self.least == self.most { to.serialize_u32(self.least) } else { to.collect_str(self) }
     }
 }
 
-impl JsonSchema for Numbers {
+impl JsonSchema for NumberRange {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Numbers".into()
     }
@@ -112,17 +112,22 @@ mod tests {
     #[test]
     fn numbers_read_as_they_are_written() {
         for text in ["7", "3..9"] {
-            assert_eq!(text.parse::<Numbers>().expect(text).to_string(), text);
+            assert_eq!(text.parse::<NumberRange>().expect(text).to_string(), text);
         }
         for text in ["", "9..3", "-1", "1..", "a", "4294967296"] {
-            assert!(text.parse::<Numbers>().is_err(), "{text}");
+            assert!(text.parse::<NumberRange>().is_err(), "{text}");
         }
     }
 
     #[test]
     fn ranges_meet_where_they_share_a_number() {
-        let numbers = Numbers { least: 3, most: 9 };
-        assert!(numbers.meet(9, 1) && numbers.meet(0, 4) && numbers.meet(0, 100) && numbers.contain(3));
-        assert!(!numbers.meet(0, 3) && !numbers.meet(10, 5) && !numbers.contain(10));
+        let numbers = NumberRange { least: 3, most: 9 };
+        assert!(
+            numbers.overlaps(9, 1)
+                && numbers.overlaps(0, 4)
+                && numbers.overlaps(0, 100)
+                && numbers.contains(3)
+        );
+        assert!(!numbers.overlaps(0, 3) && !numbers.overlaps(10, 5) && !numbers.contains(10));
     }
 }

@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 
 use wordline_kernel::{Column, Instant, Seed, Stream, state};
 
-use super::levels::{Needs, Sense};
-use super::{Fails, Fault, Numbers, Place, WearFile, When};
+use super::levels::{LayerLevels, Sense};
+use super::{Fails, Fault, FaultLocation, NumberRange, Trigger, WearFile};
 use crate::Pools;
-use crate::geometry::{BlockSetId, DieId, Geometry, PageId, RowId};
+use crate::geometry::{BlockSetId, DieId, Geometry, PageId, PlaneGroupId};
 use crate::layers::Layers;
 
 /// Standard deviations above the mean that bound the factory bad blocks of a plane group. Chosen: one plane
 /// group in a billion would exceed it, and a vendor ships no chip with more bad blocks than its data sheet
 /// allows.
-const FACTORY_DEVIATIONS: f64 = 6.0;
+const MAX_FACTORY_DEVIATIONS: f64 = 6.0;
 
 /// The location of a command: ranges of planes and of pages in one block number of a die.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl Site {
     /// `planes` planes from that of `page` on, and `pages` pages of their block.
     pub(crate) fn new(geometry: &Geometry, page: PageId, planes: u32, pages: u32, erases: u32) -> Self {
         let (block, offset) = geometry.split(page);
-        let row = (geometry.row_of(block).0 - geometry.first.row) % geometry.rows_per_die;
+        let row = (geometry.group_of(block).0 - geometry.first.row) % geometry.groups_per_die;
         Self {
             die: geometry.die_of(block),
             plane: row * geometry.planes_per_row + offset % geometry.planes_per_row,
@@ -45,18 +45,18 @@ impl Site {
     }
 }
 
-impl Place {
-    fn meets(&self, site: &Site) -> bool {
+impl FaultLocation {
+    fn matches_site(&self, site: &Site) -> bool {
         let Self { die, plane, block, page } = self;
-        die.is_none_or(|numbers| numbers.contain(site.die.0))
-            && block.is_none_or(|numbers| numbers.contain(site.block))
-            && plane.is_none_or(|numbers| numbers.meet(site.plane, site.planes))
-            && page.is_none_or(|numbers| numbers.meet(site.page, site.pages))
+        die.is_none_or(|numbers| numbers.contains(site.die.0))
+            && block.is_none_or(|numbers| numbers.contains(site.block))
+            && plane.is_none_or(|numbers| numbers.overlaps(site.plane, site.planes))
+            && page.is_none_or(|numbers| numbers.overlaps(site.page, site.pages))
     }
 
     /// The planes of `site` that match, as a bit mask with the lowest bit for the first.
     fn planes_of(&self, site: &Site) -> u16 {
-        let named = |n: &u32| self.plane.is_none_or(|numbers| numbers.contain(site.plane + n));
+        let named = |n: &u32| self.plane.is_none_or(|numbers| numbers.contains(site.plane + n));
         (0..site.planes).filter(named).fold(0, |planes, n| planes | 1 << n)
     }
 }
@@ -82,9 +82,9 @@ impl Rule {
     }
 
     /// Counts a matching operation. Returns whether the rule fires.
-    fn strikes(&mut self, erases: u32, now: Instant) -> bool {
+    fn fires(&mut self, erases: u32, now: Instant) -> bool {
         self.count += 1;
-        strikes(&self.fault.when, self.count, &mut self.random, erases, now)
+        fires(&self.fault.when, self.count, &mut self.random, erases, now)
     }
 
     /// The set of read reference voltages that a layer needs by this rule; the number of the layer and the
@@ -93,25 +93,25 @@ impl Rule {
         let levels = self.fault.level?;
         self.count += 1;
         let mut random = self.of_layers.stream("layer", layer | u64::from(erases) << 32);
-        strikes(&self.fault.when, self.count, &mut random, erases, now)
+        fires(&self.fault.when, self.count, &mut random, erases, now)
             .then(|| one_of(levels, &mut random) as u8)
     }
 }
 
 /// Whether a rule fires at its operation number `count`.
-fn strikes(when: &When, count: u64, random: &mut Stream, erases: u32, now: Instant) -> bool {
+fn fires(when: &Trigger, count: u64, random: &mut Stream, erases: u32, now: Instant) -> bool {
     match *when {
-        When::Chance { probability, wear } => {
+        Trigger::Chance { probability, wear } => {
             random.unit() < probability * wear.map_or(1.0, |wear| share(wear, erases))
         }
-        When::Nth(n) => count == n,
-        When::Every(n) => count.is_multiple_of(n),
-        When::From(instant) => now >= instant,
+        Trigger::Nth(n) => count == n,
+        Trigger::Every(n) => count.is_multiple_of(n),
+        Trigger::From(instant) => now >= instant,
     }
 }
 
 /// A uniformly drawn number of a range.
-fn one_of(range: Numbers, random: &mut Stream) -> u32 {
+fn one_of(range: NumberRange, random: &mut Stream) -> u32 {
     range.least + random.below(u64::from(range.most - range.least) + 1) as u32
 }
 
@@ -132,7 +132,7 @@ pub struct Faults {
     /// Pages that a sense could not read, and the further senses that they need; `u32::MAX` for never.
     unread: BTreeMap<PageId, u32>,
     /// `None` if no rule sets read reference voltages.
-    needs: Option<Needs>,
+    needs: Option<LayerLevels>,
 }
 
 state!(Faults {
@@ -146,12 +146,12 @@ impl Faults {
     /// The `rules` for the chips of `pools`.
     pub fn new(rules: &[Fault], pools: &Pools, seed: Seed) -> Self {
         let rule = |(n, fault): (u64, &Fault)| Rule::new(*fault, seed.stream("nand.faults", n));
-        let of_levels = rules.iter().any(Fault::is_of_levels);
+        let of_levels = rules.iter().any(Fault::sets_read_levels);
         Self {
             rules: (0..).zip(rules).map(rule).collect(),
             dead: Column::filled(pools.dies() as usize, false),
             unread: BTreeMap::new(),
-            needs: of_levels.then(|| Needs::new(Layers::of(pools))),
+            needs: of_levels.then(|| LayerLevels::new(Layers::of(pools))),
             pools: pools.clone(),
         }
     }
@@ -162,13 +162,13 @@ impl Faults {
         let rules: Vec<Fault> = self.rules.iter().map(|rule| rule.fault).collect();
         let mut streams: Vec<Stream> = self.rules.iter().map(|rule| rule.random.clone()).collect();
         let mut bad = Vec::new();
-        for row in self.pools.all_rows() {
-            let geometry = &self.pools.of_row(row).geometry;
-            let mut left = factory_bad_at_most(&rules, geometry, row);
+        for row in self.pools.all_groups() {
+            let geometry = &self.pools.of_group(row).geometry;
+            let mut left = max_factory_bad(&rules, geometry, row);
             for block in geometry.blocks_of(row) {
                 let mut is_bad = false;
                 for (fault, random) in rules.iter().zip(&mut streams).filter(|(f, _)| is_factory_bad(f)) {
-                    let planes = planes_met(fault, geometry, block);
+                    let planes = matching_planes(fault, geometry, block);
                     let hits = (0..planes).filter(|_| random.unit() < chance(fault)).count();
                     is_bad |= hits > 0;
                 }
@@ -182,7 +182,7 @@ impl Faults {
     }
 
     /// Whether `die` has failed.
-    pub fn is_dead(&self, die: DieId) -> bool {
+    pub fn has_failed(&self, die: DieId) -> bool {
         self.dead[die]
     }
 
@@ -196,10 +196,10 @@ impl Faults {
     pub(crate) fn die_fails(&mut self, die: DieId, now: Instant) -> bool {
         let mut dead = self.dead[die];
         let applies = |fault: &Fault| {
-            fault.fails == Fails::Die && fault.place.die.is_none_or(|numbers| numbers.contain(die.0))
+            fault.fails == Fails::Die && fault.place.die.is_none_or(|numbers| numbers.contains(die.0))
         };
         for rule in self.rules.iter_mut().filter(|rule| applies(&rule.fault)) {
-            dead |= rule.strikes(0, now);
+            dead |= rule.fires(0, now);
         }
         self.dead[die] = dead;
         dead
@@ -207,19 +207,19 @@ impl Faults {
 
     /// The planes in which a program or an erase at `site` fails, as a bit mask with the lowest bit for the
     /// first: the planes of all rules that fire.
-    pub(crate) fn change_fails(&mut self, kind: Fails, site: &Site, now: Instant) -> u16 {
+    pub(crate) fn failed_planes_of(&mut self, kind: Fails, site: &Site, now: Instant) -> u16 {
         let mut fails = 0;
-        let applies = |fault: &Fault| fault.fails == kind && fault.place.meets(site);
+        let applies = |fault: &Fault| fault.fails == kind && fault.place.matches_site(site);
         for rule in self.rules.iter_mut().filter(|rule| applies(&rule.fault)) {
             let planes = rule.fault.place.planes_of(site);
-            fails |= if rule.strikes(site.erases, now) { planes } else { 0 };
+            fails |= if rule.fires(site.erases, now) { planes } else { 0 };
         }
         fails
     }
 
     /// Whether the page sensed at `site` is unreadable.
-    pub(crate) fn sense_fails(&mut self, sense: &Sense, site: &Site, now: Instant) -> bool {
-        self.is_wrong_level(sense, site, now) | self.is_unread(sense.page, site, now)
+    pub(crate) fn is_sense_unreadable(&mut self, sense: &Sense, site: &Site, now: Instant) -> bool {
+        self.is_wrong_level(sense, site, now) | self.is_uncorrectable(sense.page, site, now)
     }
 
     /// Whether the layer of the page needs other read reference voltages.
@@ -227,7 +227,7 @@ impl Faults {
         let Some(needs) = &mut self.needs else { return false };
         let (layer, known) = needs.of(sense);
         let needed = known.unwrap_or_else(|| {
-            let rules = self.rules.iter_mut().filter(|rule| rule.fault.place.meets(site));
+            let rules = self.rules.iter_mut().filter(|rule| rule.fault.place.matches_site(site));
             let level = |rule: &mut Rule| rule.level_of(u64::from(layer.0), site.erases, now);
             let drawn = rules.filter_map(level).max().unwrap_or(0);
             needs.set(layer, drawn);
@@ -237,7 +237,7 @@ impl Faults {
     }
 
     /// Whether the page is unreadable with any voltages, or needs further senses.
-    fn is_unread(&mut self, page: PageId, site: &Site, now: Instant) -> bool {
+    fn is_uncorrectable(&mut self, page: PageId, site: &Site, now: Instant) -> bool {
         if let Some(more) = self.unread.get_mut(&page) {
             if *more == u32::MAX {
                 return true;
@@ -250,10 +250,11 @@ impl Faults {
             return true;
         }
         let mut needed = 0;
-        let applies =
-            |fault: &Fault| fault.fails == Fails::Read && !fault.is_of_levels() && fault.place.meets(site);
+        let applies = |fault: &Fault| {
+            fault.fails == Fails::Read && !fault.sets_read_levels() && fault.place.matches_site(site)
+        };
         for rule in self.rules.iter_mut().filter(|rule| applies(&rule.fault)) {
-            if rule.strikes(site.erases, now) {
+            if rule.fires(site.erases, now) {
                 let more = rule.fault.retries.map_or(u32::MAX, |range| one_of(range, &mut rule.random));
                 needed = needed.max(more);
             }
@@ -271,7 +272,7 @@ impl Faults {
         for n in 0..pages {
             let page = PageId(sense.page.0 + n);
             let site = Site::new(&self.pools.of_page(page).geometry, page, 1, 1, erases);
-            if self.sense_fails(&Sense { page, ..sense }, &site, now) {
+            if self.is_sense_unreadable(&Sense { page, ..sense }, &site, now) {
                 self.unread.insert(PageId(to.0 + n), u32::MAX);
             }
         }
@@ -300,27 +301,27 @@ fn is_factory_bad(fault: &Fault) -> bool {
 }
 
 fn chance(fault: &Fault) -> f64 {
-    if let When::Chance { probability, .. } = fault.when { probability } else { 0.0 }
+    if let Trigger::Chance { probability, .. } = fault.when { probability } else { 0.0 }
 }
 
 /// Number of planes of a block set to which the rule applies.
-fn planes_met(fault: &Fault, geometry: &Geometry, block: BlockSetId) -> u32 {
+fn matching_planes(fault: &Fault, geometry: &Geometry, block: BlockSetId) -> u32 {
     let site = Site::new(geometry, geometry.page(block, 0), 1, 1, 0);
     (0..geometry.planes_per_row)
-        .filter(|n| fault.place.meets(&Site { plane: site.plane + n, ..site }))
+        .filter(|n| fault.place.matches_site(&Site { plane: site.plane + n, ..site }))
         .count() as u32
 }
 
 /// Upper bound on the factory bad blocks of `row`: the blocks that are certainly bad, and for the others the
 /// mean plus six standard deviations.
-pub fn factory_bad_at_most(rules: &[Fault], geometry: &Geometry, row: RowId) -> u32 {
+pub fn max_factory_bad(rules: &[Fault], geometry: &Geometry, row: PlaneGroupId) -> u32 {
     let (mut sure, mut mean, mut variance) = (0, 0.0, 0.0);
     if !rules.iter().any(is_factory_bad) {
         return 0;
     }
     for block in geometry.blocks_of(row) {
         let good = rules.iter().filter(|fault| is_factory_bad(fault)).map(|fault| {
-            let planes = planes_met(fault, geometry, block);
+            let planes = matching_planes(fault, geometry, block);
             (0..planes).map(|_| 1.0 - chance(fault)).product::<f64>()
         });
         let good: f64 = good.product();
@@ -331,5 +332,5 @@ pub fn factory_bad_at_most(rules: &[Fault], geometry: &Geometry, row: RowId) -> 
             variance += good * (1.0 - good);
         }
     }
-    sure + (mean + FACTORY_DEVIATIONS * variance.sqrt()).ceil() as u32
+    sure + (mean + MAX_FACTORY_DEVIATIONS * variance.sqrt()).ceil() as u32
 }

@@ -3,7 +3,7 @@ use wordline_kernel::{Bytes, Calendar, Schedule, Seed};
 use super::*;
 use crate::geometry::{BlockSetId, DieId, Layout, PageId};
 use crate::part::tests::mqsim;
-use crate::{Chips, Command, Done, Location, Operation, Pools, Stamp};
+use crate::{Chips, Command, DataTag, Location, Operation, Pools, CommandCompletion};
 
 /// Chips of two dies, each with one group of two planes, and their calendar.
 struct Rig {
@@ -22,7 +22,7 @@ impl Rig {
         Self { chips, calendar: Calendar::new() }
     }
 
-    fn run(&mut self, operation: Operation, page: u32) -> Done {
+    fn run(&mut self, operation: Operation, page: u32) -> CommandCompletion {
         let geometry = *self.chips.geometry();
         let page = PageId(page);
         let die = geometry.die_of(geometry.block_of(page));
@@ -54,7 +54,7 @@ impl Rig {
     }
 }
 
-const DATA: Stamp = Stamp { logical: 1, version: 1 };
+const DATA: DataTag = DataTag { logical: 1, version: 1 };
 
 /// Pages of a block set: 8 pages in two planes.
 const ROW_BLOCK: u32 = 16;
@@ -69,13 +69,13 @@ fn rule(fails: Fails) -> FaultFile {
 
 #[test]
 fn a_rule_that_names_a_plane_fails_there_alone() {
-    let plane = |fails| FaultFile { plane: Some(Numbers::from(1)), nth: Some(2), ..rule(fails) };
+    let plane = |fails| FaultFile { plane: Some(NumberRange::from(1)), nth: Some(2), ..rule(fails) };
     let mut rig = Rig::new(&[plane(Fails::Program), plane(Fails::Erase)]);
     for (page, failed) in [(0, 0), (2, 0b10), (4, 0)] {
         rig.chips.registers(DieId(0)).fill(DATA);
         assert_eq!(rig.run(Operation::Program, page).failed_planes, failed);
     }
-    assert_eq!([2, 3].map(|location| rig.chips.stamp(Location(location))), [DATA, Stamp::TORN]);
+    assert_eq!([2, 3].map(|location| rig.chips.stamp(Location(location))), [DATA, DataTag::UNREADABLE]);
     assert_eq!((rig.read(2), rig.read(4)), (0b10, 0));
     assert_eq!(rig.run(Operation::Erase, 0).failed_planes, 0);
     assert_eq!(rig.run(Operation::Erase, 0).failed_planes, 0b10);
@@ -86,8 +86,8 @@ fn the_nth_program_fails_and_leaves_nothing_that_can_be_read() {
     let mut rig = Rig::new(&[FaultFile { nth: Some(2), ..rule(Fails::Program) }]);
     let failed: Vec<bool> = (0..4).map(|n| rig.program(2 * n)).collect();
     assert_eq!(failed, [false, true, false, false]);
-    assert_eq!(rig.chips.stamp(Location(2)), Stamp::TORN);
-    assert!(!Stamp::TORN.is_data());
+    assert_eq!(rig.chips.stamp(Location(2)), DataTag::UNREADABLE);
+    assert!(!DataTag::UNREADABLE.is_data());
     assert_eq!((rig.read(0), rig.read(2), rig.read(4)), (0, 0b11, 0));
 }
 
@@ -100,7 +100,7 @@ fn every_third_erase_fails_and_leaves_the_block_as_it_was() {
             rig.program(0);
         }
         failed.push(rig.erase(0));
-        let left = if failed.ends_with(&[true]) { DATA } else { Stamp::ERASED };
+        let left = if failed.ends_with(&[true]) { DATA } else { DataTag::ERASED };
         assert_eq!(rig.chips.stamp(Location(0)), left);
     }
     assert_eq!(failed, [false, false, true, false, false, true]);
@@ -184,7 +184,7 @@ fn a_lost_die_fails_every_command_and_leaves_the_others_alone() {
     let other = 16 * ROW_BLOCK;
     assert!(!rig.program(0) && !rig.program(other) && !rig.program(2));
     assert!(rig.program(4), "the third command of die 0 is its last");
-    assert!(rig.chips.is_dead(DieId(0)) && rig.chips.failed_dies() == 1);
+    assert!(rig.chips.has_failed(DieId(0)) && rig.chips.failed_dies() == 1);
     assert_eq!((rig.read(0), rig.erase(0)), (0b11, true));
     assert_eq!((rig.read(other), rig.erase(other)), (0, false));
 }
@@ -207,7 +207,7 @@ fn factory_bad_blocks_are_those_of_the_address_or_as_many_as_is_likely() {
     let file = FaultFile { probability: Some(0.01), ..rule(Fails::FactoryBad) };
     let rule = file.check(&geometry).expect("a rule");
     // Two planes make 0.0199 a block set: 16 of them 0.318, and six deviations of 0.559 beyond it.
-    assert_eq!(factory_bad_at_most(&[rule], &geometry, crate::RowId(0)), 4);
+    assert_eq!(max_factory_bad(&[rule], &geometry, crate::PlaneGroupId(0)), 4);
     let mut all = 0;
     for seed in 0..200 {
         all += Faults::new(&[rule], &Pools::of_pages(mqsim(), geometry), Seed(seed)).factory_bad().len();
@@ -350,6 +350,6 @@ fn rules_about_reads_are_told_from_others() {
     for fails in [Fails::Read, Fails::Erase, Fails::Program] {
         let file = FaultFile { nth: Some(1), ..rule(fails) };
         let rule = file.check(&geometry).expect("the rule is sound");
-        assert_eq!(rule.is_of_reads(), fails == Fails::Read, "{fails:?}");
+        assert_eq!(rule.applies_to_reads(), fails == Fails::Read, "{fails:?}");
     }
 }

@@ -89,13 +89,13 @@ macro_rules! bus {
             }
 
             /// The waits in the file, with their keys.
-            fn given(&self) -> impl Iterator<Item = (&'static str, Duration)> + use<> {
+            fn overrides(&self) -> impl Iterator<Item = (&'static str, Duration)> + use<> {
                 let all = [("t_rc", self.t_rc), $((stringify!($name), self.$name)),*];
                 all.into_iter().filter_map(|(key, time)| Some((key, time?)))
             }
 
             /// The times of `timings`, overridden by those of the file.
-            fn over(&self, timings: &Timings, mode: u8) -> BusTiming {
+            fn overriding(&self, timings: &Timings, mode: u8) -> BusTiming {
                 let first = |from: &[Parameter]| from.iter().find_map(|p| timings.wait(*p)).unwrap_or_default();
                 let cycle = |own: Option<Duration>, parameter| match (self.rate, own) {
                     (Some(rate), None) => DataRate::of_rate(rate),
@@ -188,14 +188,14 @@ impl BusFile {
         if let Some(cycle) = self.t_rc.filter(|_| interface.is_double_rate()) {
             wrong.add("t_rc", cycle, format!("no such key: {interface} moves data at a rate"));
         }
-        for (key, time) in self.given() {
+        for (key, time) in self.overrides() {
             let least = Duration::from_ps(u64::from(matches!(key, "t_wc" | "t_rc")));
             let fits = (least..=LONGEST_WAIT).contains(&time);
             wrong.require(fits, key, time, format!("a time from {least} to {LONGEST_WAIT}"));
         }
-        wrong.or_ok(())?;
+        wrong.into_result(())?;
         let (mode, timings) = mode.zip(timings).expect("a bus without a mode was complained about");
-        Ok(self.over(&timings, mode))
+        Ok(self.overriding(&timings, mode))
     }
 }
 
@@ -233,7 +233,7 @@ impl BusTiming {
     /// parameter page. Each byte is transferred twice on a double data rate interface (Linux, `nand_base.c`),
     /// and the upper eight of sixteen lines are unused (ONFI, from memory of the public specification).
     #[inline]
-    pub fn of_register(&self, size: Bytes) -> Bytes {
+    pub fn register_transfer_size(&self, size: Bytes) -> Bytes {
         size * if self.interface.is_double_rate() { 2 } else { self.bytes_per_transfer() }
     }
 

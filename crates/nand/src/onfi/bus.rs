@@ -33,10 +33,10 @@
 //! ```
 
 mod array;
-mod asked;
-mod carry;
+mod cell_queries;
+mod execute;
 mod meter;
-mod orders;
+mod register_commands;
 mod target;
 mod time;
 mod trace;
@@ -48,12 +48,12 @@ use self::target::{Port, Target};
 use self::time::within;
 use self::trace::Trace;
 use super::failure::{Failure, FailureKind};
+use super::host_times::HostTimes;
 use super::limits::Limit;
 use super::lun::{Lun, LunOptions};
 use super::row::Row;
 use super::rules::{Edge, Edges, Wait, Waits};
 use super::sequence::{Decoder, Step};
-use super::within::HostTimes;
 use crate::interface::{BusTiming, Parameter};
 use crate::{DieId, EnergyReport, Part, Span, Stage};
 
@@ -146,7 +146,7 @@ impl Bus {
         {
             wrong.require((1..=most).contains(&value), key, value, format!("from 1 to {most}"));
         }
-        wrong.or_ok(())?;
+        wrong.into_result(())?;
         let target = |n| Target::new(part, n, n * wiring.luns, wiring.luns, options.compatible, &options.lun);
         let mut edges = Edges::default();
         edges.note(Edge::Select, Instant::ZERO);
@@ -170,8 +170,8 @@ impl Bus {
             meter: Meter::default(),
         };
         for target in &mut bus.targets {
-            target.wake(&bus.part, bus.power_on);
-            target.asleep = bus.power_on;
+            target.power_on_reset(&bus.part, bus.power_on);
+            target.awaits_first_reset = bus.power_on;
         }
         Ok(bus)
     }
@@ -224,7 +224,7 @@ impl Bus {
         self.host_cycle.or(self.host.latch()).unwrap_or(self.waits().get(Wait::Wc))
     }
 
-    /// Sets a time of the host within a cycle (one of [`WITHIN`](super::within::WITHIN)), at most one second;
+    /// Sets a time of the host within a cycle (one of [`HOST_TIME_RULES`](super::host_times::WITHIN)), at most one second;
     /// `None` for the time that the interface requires. A cycle with too short a time is rejected.
     ///
     /// # Errors
@@ -276,9 +276,9 @@ impl Bus {
     pub fn command(&mut self, code: u8) -> Result<(), Failure> {
         let begin = self.begin(Edge::Command)?;
         self.check_command(code, begin).map_err(|kind| self.refuse(kind))?;
-        self.open_if_resting();
+        self.open_if_idle();
         let end = begin + self.latch();
-        let first = if code == 0x00 { Some(Edge::Back) } else { None };
+        let first = if code == 0x00 { Some(Edge::ReturnToData) } else { None };
         self.finish(Edge::Command, Stage::Cle, (begin, end), |decoder| decoder.command(code))?;
         let target = self.target_mut();
         if let Some(edge) = first {
@@ -317,7 +317,8 @@ impl Bus {
         }
         let begin = self.begin(Edge::DataIn)?;
         self.check_locked().map_err(|kind| self.refuse(kind))?;
-        let (b, size) = (self.timing(), self.on_lines(data.len() as u32, self.target().decoder.is_loading()));
+        let (b, size) =
+            (self.timing(), self.bytes_on_bus(data.len() as u32, self.target().decoder.is_loading()));
         let end = begin + self.host.burst(size, Parameter::Wc, b) + b.t_wpst + b.t_wpsth;
         let steps = self.finish(Edge::DataIn, Stage::Tir, (begin, end), |decoder| decoder.data_in(data))?;
         if steps.iter().any(|step| matches!(step, Step::Store(_))) {
@@ -337,19 +338,19 @@ impl Bus {
         let edge = self.output_edge();
         let begin = self.begin(edge)?;
         self.check_output(len, begin).map_err(|kind| self.refuse(kind))?;
-        self.open_if_resting();
-        let (b, size) = (self.timing(), self.on_lines(len, self.puts_out_page()));
+        self.open_if_idle();
+        let (b, size) = (self.timing(), self.bytes_on_bus(len, self.outputs_page()));
         let first = begin + b.t_rpre + b.t_dqsre;
         let end = first + self.host.burst(size, Parameter::Rc, b);
         self.finish(edge, Stage::Tor, (begin, end), Decoder::data_out)?;
-        Ok(self.put_out(len, first))
+        Ok(self.read_output(len, first))
     }
 
     /// Opens an operation of the selected LUN, to which the next cycles belong until an address selects
     /// another LUN. A prefix belongs to the operation that follows it.
-    fn open_if_resting(&mut self) {
+    fn open_if_idle(&mut self) {
         let target = self.target();
-        if target.decoder.is_resting() && !target.decoder.is_prefixed() {
+        if target.decoder.has_no_command() && !target.decoder.is_prefixed() {
             let port = &target.ports[target.selected];
             let (die, serial) = (port.lun.die(), port.serial);
             self.trace.open(die, serial);
@@ -406,7 +407,7 @@ impl Bus {
             return Err(Limit::NoSuchLun { lun, luns });
         }
         let row = target.addressing.check(Row { lun, block, page })?;
-        Ok(target.addressing.spell(row))
+        Ok(target.addressing.encode(row))
     }
 
     /// LUNs on the bus.
@@ -434,7 +435,7 @@ impl Bus {
     /// stage, and idle time.
     pub fn energy(&mut self) -> EnergyReport {
         self.collect();
-        let working = self.ports().filter_map(|port| port.lun.at_work(self.now)).collect();
+        let working = self.ports().filter_map(|port| port.lun.current_span(self.now)).collect();
         self.meter.stages(self.now, self.dies(), working).price(&self.part.power)
     }
 

@@ -4,7 +4,7 @@ use wordline_kernel::{Duration, Instant};
 
 use super::Row;
 use crate::latency::Latency;
-use crate::physics::{Asked, Work};
+use crate::physics::{CellModel, Work};
 use crate::{CellMode, DieId, Outcome, Parameters, Part, PlaneBlock, Stage};
 
 /// Times and limits of a LUN that are not in part files.
@@ -15,7 +15,7 @@ pub struct LunTimes {
     /// Time that a resume adds to the remaining time.
     pub resume: Duration,
     /// Program time of a word line in MLC mode.
-    pub two_bit_program: Duration,
+    pub mlc_program: Duration,
     /// Maximum reprogram passes of such a word line.
     pub reprograms: u32,
     /// Layers of a block in which word lines may be reprogrammed in any order.
@@ -37,7 +37,7 @@ impl LunTimes {
         Self {
             page_busy: part.timing.plane_busy,
             resume: Duration::ZERO,
-            two_bit_program: part.timing.two_bit.map_or_else(slowest, |two_bit| two_bit.program),
+            mlc_program: part.timing.two_bit.map_or_else(slowest, |two_bit| two_bit.program),
             reprograms: 2,
             layers_per_super_layer: part.super_layers.layers,
         }
@@ -52,13 +52,13 @@ pub(super) struct Cells {
     pub latency: Latency,
     pub die: DieId,
     /// `None` until a cell model or a parameter set is used.
-    pub asks: Option<Box<Asks>>,
+    pub asks: Option<Box<CellQueries>>,
 }
 
 /// The cell model with its parameters, and its last outcome.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Asks {
-    pub asked: Asked,
+pub(super) struct CellQueries {
+    pub asked: CellModel,
     /// The parameter set of operations.
     pub set: u16,
     pub outcome: Option<Outcome>,
@@ -115,7 +115,7 @@ impl Cells {
     pub fn read_time(&self, row: Row, mode: CellMode) -> Duration {
         match (mode, self.part.timing.slc) {
             (CellMode::Slc, Some(slc)) => slc.read,
-            (CellMode::TwoBit, _) => self.part.read_time(self.page_type(row.page, mode)),
+            (CellMode::Mlc, _) => self.part.read_time(self.page_type(row.page, mode)),
             _ => self.latency.read(row.page, [self.block(row)]),
         }
     }
@@ -124,7 +124,7 @@ impl Cells {
     pub fn program_time(&self, row: Row, mode: CellMode) -> Duration {
         match (mode, self.part.timing.slc) {
             (CellMode::Slc, Some(slc)) => slc.program,
-            (CellMode::TwoBit, _) => self.times.two_bit_program,
+            (CellMode::Mlc, _) => self.times.mlc_program,
             _ => {
                 let first = row.page - row.page % self.pages_per_program(mode);
                 self.latency.program(first, [self.block(row)])
@@ -138,7 +138,7 @@ impl Cells {
 
     /// Reprogram time of a word line; the program time for a part without reprograms.
     pub fn reprogram_time(&self) -> Duration {
-        self.part.timing.reprogram.unwrap_or(self.times.two_bit_program)
+        self.part.timing.reprogram.unwrap_or(self.times.mlc_program)
     }
 
     /// Erase time of a block.
@@ -150,7 +150,7 @@ impl Cells {
     }
 
     /// The array time for these rows from `begin` on by the cell model; `data_sheet` is the time by the part.
-    pub fn ask(
+    pub fn query(
         &mut self,
         stage: Stage,
         mode: CellMode,
@@ -176,7 +176,7 @@ impl Cells {
             begin,
             data_sheet,
         };
-        let (time, outcome) = asks.asked.ask(asks.set, work);
+        let (time, outcome) = asks.asked.query(asks.set, work);
         asks.outcome = outcome;
         time
     }

@@ -9,9 +9,9 @@
 use Address::{Byte, Column, Full, LunByte, Nothing, Row};
 use BusyTime as T;
 use Data::{In, Out};
-use Need::{Mandatory, Optional, Vendor};
 use Operation as O;
 use Source::{Chosen, Headers, HynixSheet, Memory};
+use SupportLevel::{Mandatory, Optional, Vendor};
 
 /// The operation of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,7 +58,7 @@ pub enum Operation {
     SuspendErase,
     ResumeErase,
     SlcMode,
-    TwoBitMode,
+    MlcMode,
     Reprogram,
 }
 
@@ -141,7 +141,7 @@ pub enum BusyTime {
 
 /// Whether a part must support a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Need {
+pub enum SupportLevel {
     /// Every ONFI part.
     Mandatory,
     /// ONFI parts that list it in their parameter page.
@@ -166,7 +166,7 @@ pub enum Source {
 
 /// When a command may be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Legal {
+pub struct Legality {
     /// While the addressed LUN is busy (RDY low).
     pub while_busy: bool,
     /// While another LUN of the target is busy.
@@ -174,12 +174,12 @@ pub struct Legal {
     /// The command addresses the whole target.
     pub target_level: bool,
     /// While the addressed LUN accepts commands but its array works (RDY high, ARDY low).
-    pub behind: Behind,
+    pub behind: DuringCache,
 }
 
 /// The cache operation of the array during which a command may still be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Behind {
+pub enum DuringCache {
     /// None: the array must be idle.
     Nothing,
     /// A cache read.
@@ -201,14 +201,14 @@ pub enum Activity {
     Busy,
 }
 
-impl Legal {
+impl Legality {
     /// Whether a LUN accepts the command during `activity`.
     pub fn allows(self, activity: Activity) -> bool {
         self.while_busy
             || match activity {
                 Activity::Idle => true,
-                Activity::CacheReading => self.behind == Behind::CacheRead,
-                Activity::CacheProgramming => self.behind == Behind::CacheProgram,
+                Activity::CacheReading => self.behind == DuringCache::CacheRead,
+                Activity::CacheProgramming => self.behind == DuringCache::CacheProgram,
                 Activity::Busy => false,
             }
     }
@@ -230,48 +230,53 @@ pub struct Command {
     /// The second byte (confirm).
     pub second: Option<u8>,
     /// When it may be sent.
-    pub legal: Legal,
+    pub legal: Legality,
     /// The kind of busy time that follows.
     pub busy: BusyTime,
     /// Whether a part must support it.
-    pub need: Need,
+    pub need: SupportLevel,
     /// The source of its bytes.
     pub source: Source,
 }
 
 impl Command {
     /// Whether the command continues a program and opens no operation.
-    pub fn goes_on(&self) -> bool {
+    pub fn continues_program(&self) -> bool {
         matches!(self.operation, O::ChangeWriteColumn | O::ChangeRowAddress)
     }
 
     /// Whether it is a prefix for the cell mode; the following command addresses the LUN.
     pub fn is_prefix(&self) -> bool {
-        matches!(self.operation, O::SlcMode | O::TwoBitMode | O::Reprogram)
+        matches!(self.operation, O::SlcMode | O::MlcMode | O::Reprogram)
     }
 
     /// Whether its address selects the LUN.
-    pub fn names_lun(&self) -> bool {
+    pub fn selects_lun(&self) -> bool {
         matches!(self.address, Row | Full | LunByte) || matches!(self.operation, O::ZqLong | O::ZqShort)
     }
 }
 
-const fn legal(while_busy: bool, while_other_busy: bool, target_level: bool, behind: Behind) -> Legal {
-    Legal { while_busy, while_other_busy, target_level, behind }
+const fn legal(
+    while_busy: bool,
+    while_other_busy: bool,
+    target_level: bool,
+    behind: DuringCache,
+) -> Legality {
+    Legality { while_busy, while_other_busy, target_level, behind }
 }
 
 /// Array commands: the LUN must be idle, others may be busy.
-const ARRAY: Legal = legal(false, true, false, Behind::Nothing);
+const ARRAY: Legality = legal(false, true, false, DuringCache::Nothing);
 /// Array commands that may also continue a cache read.
-const READ_ON: Legal = legal(false, true, false, Behind::CacheRead);
+const READ_ON: Legality = legal(false, true, false, DuringCache::CacheRead);
 /// Array commands that may also continue a cache program.
-const WRITE_ON: Legal = legal(false, true, false, Behind::CacheProgram);
+const WRITE_ON: Legality = legal(false, true, false, DuringCache::CacheProgram);
 /// Commands to a busy LUN.
-const ALWAYS: Legal = legal(true, true, false, Behind::Nothing);
+const ALWAYS: Legality = legal(true, true, false, DuringCache::Nothing);
 /// Commands to a target whose LUNs are all idle.
-const TARGET: Legal = legal(false, false, true, Behind::Nothing);
+const TARGET: Legality = legal(false, false, true, DuringCache::Nothing);
 /// Resets of the target.
-const RESETS: Legal = legal(true, true, true, Behind::Nothing);
+const RESETS: Legality = legal(true, true, true, DuringCache::Nothing);
 
 #[allow(clippy::too_many_arguments, reason = "the columns of a table")]
 const fn row(
@@ -281,9 +286,9 @@ const fn row(
     address: Address,
     data: Data,
     second: i16,
-    legal: Legal,
+    legal: Legality,
     busy: BusyTime,
-    need: Need,
+    need: SupportLevel,
     source: Source,
 ) -> Command {
     let second = if second < 0 { None } else { Some(second as u8) };
@@ -346,30 +351,30 @@ pub static COMMANDS: [Command; 46] = [
     row(O::SuspendErase,             "Erase Suspend",                 0x61, Row,     NO,  __,   ALWAYS,   T::Suspend,      Vendor,    Memory),
     row(O::ResumeErase,              "Erase Resume",                  0xD2, Row,     NO,  __,   ARRAY,    T::Suspend,      Vendor,    Memory),
     row(O::SlcMode,                  "SLC Mode for One Operation",    0xA2, Nothing, NO,  __,   WRITE_ON, T::None,         Vendor,    Memory),
-    row(O::TwoBitMode,               "Two-bit Mode for One Operation", 0xA3, Nothing, NO, __,   WRITE_ON, T::None,         Vendor,    Chosen),
+    row(O::MlcMode,               "Two-bit Mode for One Operation", 0xA3, Nothing, NO, __,   WRITE_ON, T::None,         Vendor,    Chosen),
     row(O::Reprogram,                "Reprogram Word Line",           0xA4, Nothing, NO,  __,   WRITE_ON, T::None,         Vendor,    Chosen),
 ];
 
 /// The rows that begin with a byte.
-pub fn opened_by(first: u8) -> impl Iterator<Item = &'static Command> {
+pub fn starting_with(first: u8) -> impl Iterator<Item = &'static Command> {
     COMMANDS.iter().filter(move |c| c.first == first)
 }
 
 /// The row of a first byte, an address and a second byte.
 pub fn find(first: u8, address: Address, second: Option<u8>) -> Option<&'static Command> {
-    opened_by(first).find(|c| c.address == address && c.second == second)
+    starting_with(first).find(|c| c.address == address && c.second == second)
 }
 
 /// The first bytes that a prefix for the cell mode may precede.
-pub const TAKE_MODE: [u8; 4] = [0x00, 0x60, 0x80, 0x85];
+pub const MODE_PREFIX_TARGETS: [u8; 4] = [0x00, 0x60, 0x80, 0x85];
 
 /// Whether a prefix for the cell mode may precede a first byte.
-pub fn takes_mode(first: u8) -> bool {
-    TAKE_MODE.contains(&first)
+pub fn accepts_mode_prefix(first: u8) -> bool {
+    MODE_PREFIX_TARGETS.contains(&first)
 }
 
 /// Whether data can be read out after an operation.
-pub fn gives_data(operation: Operation) -> bool {
+pub fn has_data_out(operation: Operation) -> bool {
     matches!(
         operation,
         O::Read
@@ -382,7 +387,7 @@ pub fn gives_data(operation: Operation) -> bool {
 }
 
 /// Whether a byte is the second byte of a command.
-pub fn confirms(code: u8) -> bool {
+pub fn is_confirm_byte(code: u8) -> bool {
     COMMANDS.iter().any(|c| c.second == Some(code))
 }
 

@@ -192,7 +192,7 @@ impl fmt::Display for Fault {
             }
             Self::DataSurplus => out.write_str("found more data than the bytes of a feature, wanted 4"),
             Self::OutputInSequence { command } => {
-                write!(out, "found data out amid the cycles of {command:02X}h, wanted the rest of them")
+                write!(out, "found data out within the cycles of {command:02X}h, wanted the rest of them")
             }
             Self::OutputOfNothing => {
                 out.write_str("found data out, wanted a command before that reads something")
@@ -215,7 +215,7 @@ impl fmt::Display for Fault {
             Self::CacheReadWithoutRead => {
                 out.write_str("found 31h, wanted 00h-30h or another 31h to have sensed a page before")
             }
-            Self::CacheReadNotBegun => out.write_str("found 3Fh, wanted a cache read (31h) that goes on"),
+            Self::CacheReadNotBegun => out.write_str("found 3Fh, wanted a cache read (31h) in progress"),
             Self::CopybackWithoutRead { plane } => {
                 write!(out, "found 85h to plane {plane}, wanted 00h-35h in that plane before")
             }

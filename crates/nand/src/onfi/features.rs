@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use AfterReset::{Kept, PowerOn};
+use ResetBehavior::{Kept, PowerOn};
 
 use super::modes::{Modes, TimingMode};
 use crate::Part;
@@ -45,7 +45,7 @@ const SLC_ON: u8 = 1;
 
 /// The value of a feature after Reset (FFh). Synchronous Reset (FCh) and Reset LUN (FAh) keep all features.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AfterReset {
+pub enum ResetBehavior {
     /// Its previous value.
     Kept,
     /// Its power-on value.
@@ -54,7 +54,7 @@ pub enum AfterReset {
 
 /// The parts that have a feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Of {
+enum FeatureScope {
     All,
     Strobed,
     Slc,
@@ -73,8 +73,8 @@ pub struct Feature {
     /// Mask of the bits that may be set.
     pub writable: Parameters,
     /// Its value after Reset (FFh).
-    pub after_reset: AfterReset,
-    of: Of,
+    pub after_reset: ResetBehavior,
+    of: FeatureScope,
 }
 
 const fn row(
@@ -82,8 +82,8 @@ const fn row(
     name: &'static str,
     power_on: u8,
     writable: Parameters,
-    after_reset: AfterReset,
-    of: Of,
+    after_reset: ResetBehavior,
+    of: FeatureScope,
 ) -> Feature {
     Feature { address, name, power_on: [power_on, 0, 0, 0], writable, after_reset, of }
 }
@@ -98,15 +98,15 @@ const fn row(
 /// errors.
 #[rustfmt::skip]
 pub const FEATURES: [Feature; 9] = [
-    row(address::TIMING_MODE,           "timing mode",           0, [0x3f, 0x01, 0, 0],              PowerOn, Of::All),
-    row(address::NV_DDR2_CONFIGURATION, "NV-DDR2 configuration", 0, [0xf7, 0, 0, 0],                 PowerOn, Of::Strobed),
-    row(address::DRIVE_STRENGTH,        "drive strength",        2, [0x03, 0, 0, 0],                 Kept,    Of::All),
-    row(address::EXTERNAL_VPP,          "external Vpp",          0, [0x01, 0, 0, 0],                 Kept,    Of::All),
-    row(address::VOLUME,                "volume configuration",  0, [0x0f, 0, 0, 0],                 Kept,    Of::All),
-    row(address::READ_RETRY,            "read retry",            0, [READ_RETRY_OPTIONS - 1, 0, 0, 0], PowerOn, Of::All),
-    row(address::ARRAY_MODE,            "array operation mode",  0, [ON_DIE_ECC, 0, 0, 0],           Kept,    Of::All),
-    row(address::SLC_MODE,              "SLC mode",              0, [SLC_ON, 0, 0, 0],               PowerOn, Of::Slc),
-    row(address::PARAMETER_SET,         "parameter set",         0, [0xff, 0xff, 0, 0],              PowerOn, Of::Sets),
+    row(address::TIMING_MODE,           "timing mode",           0, [0x3f, 0x01, 0, 0],              PowerOn, FeatureScope::All),
+    row(address::NV_DDR2_CONFIGURATION, "NV-DDR2 configuration", 0, [0xf7, 0, 0, 0],                 PowerOn, FeatureScope::Strobed),
+    row(address::DRIVE_STRENGTH,        "drive strength",        2, [0x03, 0, 0, 0],                 Kept,    FeatureScope::All),
+    row(address::EXTERNAL_VPP,          "external Vpp",          0, [0x01, 0, 0, 0],                 Kept,    FeatureScope::All),
+    row(address::VOLUME,                "volume configuration",  0, [0x0f, 0, 0, 0],                 Kept,    FeatureScope::All),
+    row(address::READ_RETRY,            "read retry",            0, [READ_RETRY_OPTIONS - 1, 0, 0, 0], PowerOn, FeatureScope::All),
+    row(address::ARRAY_MODE,            "array operation mode",  0, [ON_DIE_ECC, 0, 0, 0],           Kept,    FeatureScope::All),
+    row(address::SLC_MODE,              "SLC mode",              0, [SLC_ON, 0, 0, 0],               PowerOn, FeatureScope::Slc),
+    row(address::PARAMETER_SET,         "parameter set",         0, [0xff, 0xff, 0, 0],              PowerOn, FeatureScope::Sets),
 ];
 
 /// The reason why a feature access was rejected. Nothing has changed then.
@@ -260,7 +260,7 @@ impl Features {
     }
 
     /// Enables the parameter set feature from now on.
-    pub fn offer_sets(&mut self) {
+    pub fn enable_parameter_sets(&mut self) {
         self.sets = true;
     }
 
@@ -287,10 +287,10 @@ impl Features {
         let place = place.ok_or(FeatureError::UnknownAddress { address })?;
         let Feature { name, of, .. } = FEATURES[place];
         let has = match of {
-            Of::All => true,
-            Of::Strobed => self.modes.strobed(),
-            Of::Slc => self.slc,
-            Of::Sets => self.sets,
+            FeatureScope::All => true,
+            FeatureScope::Strobed => self.modes.has_strobe(),
+            FeatureScope::Slc => self.slc,
+            FeatureScope::Sets => self.sets,
         };
         if has { Ok(place) } else { Err(FeatureError::NotOfThisPart { address, name }) }
     }
@@ -325,7 +325,7 @@ mod tests {
         let mut file = mqsim_file();
         file.timing.slc = Some(SlcTiming { read: us(25), program: us(200), erase: us(1_500) });
         let mut features = Features::of(&file.check().expect("the part is sound"));
-        features.offer_sets();
+        features.enable_parameter_sets();
         features
     }
 

@@ -16,7 +16,7 @@ enum Family {
 
 /// The state after an operation in a LUN's history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Leaves {
+enum ResultState {
     /// A sensed page, from which 31h can continue.
     Sensed,
     /// A cache read in progress.
@@ -33,8 +33,8 @@ enum Leaves {
 
 /// The family and the following state of each array operation.
 #[rustfmt::skip]
-const OPERATIONS: [(Operation, Family, Leaves); 15] = {
-    use {Family as F, Leaves as L, Operation as O};
+const OPERATIONS: [(Operation, Family, ResultState); 15] = {
+    use {Family as F, ResultState as L, Operation as O};
     [
         (O::Read,                 F::Read,     L::Sensed),
         (O::QueueRead,            F::Read,     L::Queue),
@@ -72,7 +72,7 @@ pub struct History {
 impl History {
     /// Whether `operation` in `plane` may follow. With `strict`, a copyback needs a source in the same plane;
     /// otherwise any plane suffices here, and the LUN counts the exceeded limit.
-    pub fn admits(&self, operation: Operation, plane: u32, strict: bool) -> Result<(), Fault> {
+    pub fn check_allowed(&self, operation: Operation, plane: u32, strict: bool) -> Result<(), Fault> {
         let suspends = match operation {
             Operation::SuspendProgram => Some(self.last.filter(|last| *last == Family::Erase)),
             Operation::SuspendErase => Some(self.last.filter(|last| *last != Family::Erase)),
@@ -107,16 +107,17 @@ impl History {
         };
         let planes = self.queue.map_or(0, |(_, planes)| planes) | 1 << plane;
         // The pages of a copyback read stay until their program ends, however many planes it has.
-        let kept = if *family == Family::Copyback && *leaves == Leaves::Queue { self.sources } else { 0 };
-        let sources = if *leaves == Leaves::Source { planes } else { kept };
-        let sensed = matches!(leaves, Leaves::Sensed | Leaves::CacheRead)
-            || (*leaves == Leaves::Queue && *family == Family::Read && self.sensed);
+        let kept =
+            if *family == Family::Copyback && *leaves == ResultState::Queue { self.sources } else { 0 };
+        let sources = if *leaves == ResultState::Source { planes } else { kept };
+        let sensed = matches!(leaves, ResultState::Sensed | ResultState::CacheRead)
+            || (*leaves == ResultState::Queue && *family == Family::Read && self.sensed);
         let cache = match leaves {
-            Leaves::CacheRead => Some(Family::Read),
-            Leaves::CacheProgram => Some(Family::Program),
+            ResultState::CacheRead => Some(Family::Read),
+            ResultState::CacheProgram => Some(Family::Program),
             _ => behind.then_some(*family),
         };
-        let queue = (*leaves == Leaves::Queue).then_some((*family, planes));
+        let queue = (*leaves == ResultState::Queue).then_some((*family, planes));
         *self = Self { sensed, cache, sources, queue, last: Some(*family) };
     }
 
@@ -155,7 +156,7 @@ mod tests {
     fn after(told: &[(Operation, u32)]) -> History {
         let mut history = History::default();
         for (operation, plane) in told {
-            assert_eq!(history.admits(*operation, *plane, true), Ok(()), "{operation:?}");
+            assert_eq!(history.check_allowed(*operation, *plane, true), Ok(()), "{operation:?}");
             history.note(*operation, *plane, false);
         }
         history
@@ -163,31 +164,43 @@ mod tests {
 
     #[test]
     fn a_cache_read_needs_a_page_and_ends_once() {
-        assert_eq!(after(&[]).admits(O::CacheReadSequential, 0, true), Err(Fault::CacheReadWithoutRead));
-        assert_eq!(after(&[(O::Read, 0)]).admits(O::CacheReadEnd, 0, true), Err(Fault::CacheReadNotBegun));
+        assert_eq!(
+            after(&[]).check_allowed(O::CacheReadSequential, 0, true),
+            Err(Fault::CacheReadWithoutRead)
+        );
+        assert_eq!(
+            after(&[(O::Read, 0)]).check_allowed(O::CacheReadEnd, 0, true),
+            Err(Fault::CacheReadNotBegun)
+        );
         let ended = after(&[
             (O::Read, 0),
             (O::CacheReadSequential, 0),
             (O::CacheReadRandom, 0),
             (O::CacheReadEnd, 0),
         ]);
-        assert_eq!(ended.admits(O::CacheReadEnd, 0, true), Err(Fault::CacheReadNotBegun));
-        assert_eq!(ended.admits(O::CacheReadSequential, 0, true), Err(Fault::CacheReadWithoutRead));
+        assert_eq!(ended.check_allowed(O::CacheReadEnd, 0, true), Err(Fault::CacheReadNotBegun));
+        assert_eq!(ended.check_allowed(O::CacheReadSequential, 0, true), Err(Fault::CacheReadWithoutRead));
     }
 
     #[test]
     fn a_copyback_program_needs_its_read_in_the_same_plane() {
         let read = after(&[(O::QueueRead, 0), (O::CopybackRead, 1)]);
-        assert_eq!(read.admits(O::CopybackProgram, 1, true), Ok(()));
-        assert_eq!(read.admits(O::CopybackProgram, 2, true), Err(Fault::CopybackWithoutRead { plane: 2 }));
-        assert_eq!(read.admits(O::CopybackProgram, 2, false), Ok(()), "the LUN counts it");
+        assert_eq!(read.check_allowed(O::CopybackProgram, 1, true), Ok(()));
+        assert_eq!(
+            read.check_allowed(O::CopybackProgram, 2, true),
+            Err(Fault::CopybackWithoutRead { plane: 2 })
+        );
+        assert_eq!(read.check_allowed(O::CopybackProgram, 2, false), Ok(()), "the LUN counts it");
         let both = after(&[
             (O::QueueRead, 0),
             (O::CopybackRead, 1),
             (O::QueueCopybackProgram, 0),
             (O::CopybackProgram, 1),
         ]);
-        assert_eq!(both.admits(O::CopybackProgram, 1, true), Err(Fault::CopybackWithoutRead { plane: 1 }));
+        assert_eq!(
+            both.check_allowed(O::CopybackProgram, 1, true),
+            Err(Fault::CopybackWithoutRead { plane: 1 })
+        );
     }
 
     #[test]
@@ -195,7 +208,10 @@ mod tests {
         for (queue, other) in
             [(O::QueueRead, O::Erase), (O::QueueProgram, O::Read), (O::QueueErase, O::Program)]
         {
-            assert!(matches!(after(&[(queue, 0)]).admits(other, 1, true), Err(Fault::QueueBroken { .. })));
+            assert!(matches!(
+                after(&[(queue, 0)]).check_allowed(other, 1, true),
+                Err(Fault::QueueBroken { .. })
+            ));
         }
     }
 }

@@ -90,7 +90,7 @@ impl Identity {
 }
 
 /// The first unique ID in `bytes`, a sequence of copies, that matches its complement.
-pub fn whole_unique_id(bytes: &[u8]) -> Option<[u8; UNIQUE_ID_LENGTH]> {
+pub fn recover_unique_id(bytes: &[u8]) -> Option<[u8; UNIQUE_ID_LENGTH]> {
     bytes.chunks_exact(2 * UNIQUE_ID_LENGTH).find_map(|copy| {
         let (id, complement) = copy.split_at(UNIQUE_ID_LENGTH);
         let whole = id.iter().zip(complement).all(|(byte, other)| byte ^ other == 0xff);
@@ -143,9 +143,9 @@ mod tests {
         let mut bytes = identity.unique_id_data();
         assert_eq!(bytes.len(), 512);
         for damaged in 0..16 {
-            assert_eq!(whole_unique_id(&bytes), Some(identity.unique_id()));
+            assert_eq!(recover_unique_id(&bytes), Some(identity.unique_id()));
             bytes[damaged * 32 + damaged] ^= 0x10;
         }
-        assert_eq!(whole_unique_id(&bytes), None);
+        assert_eq!(recover_unique_id(&bytes), None);
     }
 }

@@ -8,12 +8,12 @@ pub struct Legacy {
     /// The ONFI byte that it stands for.
     pub stands_for: u8,
     /// Its position in the sequence.
-    pub place: Place,
+    pub place: LegacyPosition,
 }
 
 /// The position of a legacy byte in a sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum LegacyPosition {
     /// Opens the next plane of a multi-plane program.
     AfterQueuedProgram,
     /// Opens the next plane of a multi-plane copyback program.
@@ -24,7 +24,7 @@ pub enum Place {
 
 /// All legacy bytes.
 pub static LEGACY: [Legacy; 3] = [
-    Legacy { found: 0x81, stands_for: 0x80, place: Place::AfterQueuedProgram },
-    Legacy { found: 0x81, stands_for: 0x85, place: Place::AfterQueuedCopyback },
-    Legacy { found: 0x60, stands_for: 0xD1, place: Place::AfterEraseRow },
+    Legacy { found: 0x81, stands_for: 0x80, place: LegacyPosition::AfterQueuedProgram },
+    Legacy { found: 0x81, stands_for: 0x85, place: LegacyPosition::AfterQueuedCopyback },
+    Legacy { found: 0x60, stands_for: 0xD1, place: LegacyPosition::AfterEraseRow },
 ];

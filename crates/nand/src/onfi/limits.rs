@@ -264,7 +264,7 @@ impl Limit {
                 write!(out, "found a cache read past {row}, wanted no more than its block")
             }
             Self::NothingToReprogram { row } => {
-                write!(out, "found a reprogram of {row}, wanted a word line programmed in the two-bit mode")
+                write!(out, "found a reprogram of {row}, wanted a word line programmed in MLC mode")
             }
             Self::TooManyReprograms { row, limit } => {
                 write!(out, "found one more reprogram of the word line of {row}, wanted at most {limit}")
@@ -276,7 +276,7 @@ impl Limit {
                 )
             }
             Self::Suspended { row } => {
-                write!(out, "found {row}, wanted what the suspended operation leaves free")
+                write!(out, "found {row}, wanted cells that the suspended operation does not use")
             }
             Self::WriteProtected | Self::Busy { .. } | Self::Unsupported { .. } => Ok(()),
             Self::NothingSensed | Self::NothingToSuspend | Self::NothingToResume => Ok(()),

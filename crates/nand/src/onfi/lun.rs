@@ -5,14 +5,14 @@
 //! first. Calls without one ([`Lun::begin_load`], [`Lun::load`], [`Lun::output`]) see the registers as last
 //! settled. A rejected operation changes no register and no cell.
 
-mod admit;
-mod again;
-mod asked;
+mod admission;
+mod cell_queries;
 mod erase;
 mod job;
 mod options;
 mod program;
 mod read;
+mod reprogram;
 mod settle;
 mod suspend;
 #[cfg(test)]
@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 
 use wordline_kernel::{Duration, Instant};
 
-use self::admit::Queued;
+use self::admission::Queued;
 use self::job::Job;
 pub use self::options::{Busy, InjectedFailure, LunOptions, ProgramKind, ReadKind};
 use super::cells::Cells;
@@ -140,7 +140,7 @@ impl Lun {
 
     /// Sets the cell mode of the next operations.
     pub fn set_mode(&mut self, mode: CellMode) -> Result<(), Limit> {
-        if mode.is_again() || !self.cells.part.has_mode(mode) {
+        if mode.is_reprogram() || !self.cells.part.has_mode(mode) {
             return Err(Limit::Unsupported { what: mode.name() });
         }
         self.mode = mode;
@@ -168,7 +168,7 @@ impl Lun {
         self.settle(now);
         let plane = self.bit(row);
         let mut condition = self.condition(plane, now);
-        condition.ready &= !self.jobs.iter().any(|job| job.planes & plane != 0 && job.senses_alone());
+        condition.ready &= !self.jobs.iter().any(|job| job.planes & plane != 0 && job.is_independent_read());
         condition
     }
 
@@ -234,7 +234,7 @@ impl Lun {
 
     /// The span of the array operation in progress, up to `now`; `None` if there is none, or if it belongs to
     /// no stage.
-    pub fn at_work(&self, now: Instant) -> Option<Span> {
+    pub fn current_span(&self, now: Instant) -> Option<Span> {
         let job = self.jobs.iter().find(|job| job.begun && job.end > now && job.begin < now)?;
         let (die, stage, command) = (self.die, job.stage()?, job.command);
         Some(Span { begin: job.begin, die, stage, planes: job.planes, length: now - job.begin, command })

@@ -61,7 +61,7 @@ impl Modes {
     /// The modes of `part`: those of its interface up to the one in its file. A part with another interface
     /// than SDR has all modes of SDR too (chosen, as for parts with NV-DDR).
     pub fn of(part: &Part) -> Self {
-        let operated = operated_in(part);
+        let operated = timing_mode_of(part);
         let fastest = Interface::ALL.map(|interface| match interface {
             _ if interface == operated.interface => Some(operated.mode),
             Interface::Sdr => Some(interface.modes() - 1),
@@ -86,13 +86,13 @@ impl Modes {
     }
 
     /// Whether the part has an interface with a data strobe instead of a clock (NV-DDR2 and later).
-    pub fn strobed(&self) -> bool {
+    pub fn has_strobe(&self) -> bool {
         [Interface::NvDdr2, Interface::NvDdr3, Interface::NvLpddr4].iter().any(|i| self.mask(*i) != 0)
     }
 }
 
 /// The interface and mode of `part`.
-fn operated_in(part: &Part) -> TimingMode {
+fn timing_mode_of(part: &Part) -> TimingMode {
     TimingMode { interface: part.bus.interface, mode: part.bus.mode }
 }
 

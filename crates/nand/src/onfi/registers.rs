@@ -43,7 +43,7 @@ impl PlaneRegisters {
     }
 
     /// Moves the sensed page to the cache register.
-    pub fn hand_over(&mut self) {
+    pub fn transfer_to_cache(&mut self) {
         if let Some(page) = self.sensed.take() {
             self.cache = page;
         }

@@ -92,12 +92,12 @@ impl RowAddressing {
     }
 
     /// The address cycles of `row`, R1 first, without a check.
-    pub fn spell(&self, row: Row) -> Vec<u8> {
+    pub fn encode(&self, row: Row) -> Vec<u8> {
         self.join(row).to_le_bytes()[..self.cycles()].to_vec()
     }
 
     /// A component of `row` that overflows its bits: its name, its value and its maximum.
-    pub fn too_wide(&self, row: Row) -> Option<(&'static str, u32, u32)> {
+    pub fn find_overflow(&self, row: Row) -> Option<(&'static str, u32, u32)> {
         let most = |bits: u32| (u64::from(u32::MAX) >> (u32::BITS - bits)) as u32;
         let page = ("page", row.page, most(self.block_shift));
         let block = ("block", row.block, most(self.lun_shift - self.block_shift));

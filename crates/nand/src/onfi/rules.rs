@@ -30,7 +30,7 @@ pub enum Edge {
     /// The command or address before data out of a status or an identity ends.
     Register,
     /// 00h alone ends.
-    Back,
+    ReturnToData,
     /// Data in begin or end.
     DataIn,
     /// Data out, from a page or a feature, begin or end.
@@ -156,7 +156,7 @@ pub static RULES: [Rule; 16] = {
         rule(W::Ccs,   E::ReadColumn,  &[E::DataOut],                             S::Target),
         rule(W::Whr,   E::Register,    &[E::RegisterOut],                         S::Target),
         rule(W::Rr,    E::Ready,       &[E::DataOut],                             S::Target),
-        rule(W::Rr,    E::Back,        &[E::DataOut],                             S::Target),
+        rule(W::Rr,    E::ReturnToData,        &[E::DataOut],                             S::Target),
         rule(W::Ar,    E::Address,     OUTPUTS,                                   S::Bus),
         rule(W::Clr,   E::Command,     OUTPUTS,                                   S::Bus),
         rule(W::Itc,   E::Interface,   ALL,                                       S::Target),

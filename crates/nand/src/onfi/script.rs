@@ -101,9 +101,9 @@ pub enum Action {
     /// Expects the next statement to be rejected with this reason.
     ExpectFailure(String),
     /// 00h, address, a second byte, and the wait for R/B#.
-    Read(Place, u8),
+    Read(PageByte, u8),
     /// 80h, address, data, a second byte, and the wait for R/B#.
-    Program(Place, Data, u8),
+    Program(PageByte, Data, u8),
     /// 60h, row, a second byte, and the wait for R/B#.
     Erase(Row, u8),
     /// Repeats statements this many times.
@@ -120,12 +120,12 @@ pub enum Address {
     /// R1 R2 R3 (and R4 if three cannot address all rows of the part).
     Row(Row),
     /// C1 C2 and the row.
-    Full(Place),
+    Full(PageByte),
 }
 
 /// The address of a byte of a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct PageByte {
     /// The page.
     pub row: Row,
     /// The byte.
@@ -188,7 +188,7 @@ impl Script {
         let mut wrong = Complaints::default();
         let addressing = RowAddressing::of(part, setup.wiring.luns);
         check_rows(&self.statements, &addressing, name, &mut wrong);
-        wrong.or_ok(bus)
+        wrong.into_result(bus)
     }
 
     /// Runs the script on `bus`, up to the first unexpected rejection of a cycle, and waits until the arrays
@@ -212,7 +212,7 @@ fn check_rows(statements: &[Statement], addressing: &RowAddressing, name: &str, 
             }
             _ => continue,
         };
-        if let Some((field, found, most)) = addressing.too_wide(row) {
+        if let Some((field, found, most)) = addressing.find_overflow(row) {
             wrong.add(
                 format!("{name}:{line}: {field}"),
                 found,

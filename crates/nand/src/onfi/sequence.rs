@@ -1,14 +1,14 @@
 //! The command decoder of a target: the legal order of cycles, and their decoding into commands.
 //!
-//! The table `FOLLOWS` has the interpretation of each cycle in each state;
+//! The table `TRANSITIONS` has the interpretation of each cycle in each state;
 //! [`COMMANDS`](super::command::COMMANDS) has the bytes of commands. [`History`](super::history::History)
 //! tracks the previous commands of a LUN.
 
 use super::command::{self, Address, Command, Data, Operation};
 use super::failure::{FailureKind, Fault};
-use super::legacy::{LEGACY, Place};
+use super::legacy::{LEGACY, LegacyPosition};
 use super::rules::Edge;
-pub use super::step::{Mode, Order, Step};
+pub use super::step::{DecodedCommand, Mode, Step};
 
 /// A kind of cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub enum State {
 
 /// The interpretation of a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Taken {
+enum CycleMeaning {
     /// The first byte of a command.
     First,
     /// The second byte of a command.
@@ -60,8 +60,8 @@ enum Taken {
 
 /// Commands, addresses, data in and data out in each state.
 #[rustfmt::skip]
-const FOLLOWS: [(State, [Taken; 4]); 5] = {
-    use Taken as T;
+const TRANSITIONS: [(State, [CycleMeaning; 4]); 5] = {
+    use CycleMeaning as T;
     [
         //                  command    address     data in     data out
         (State::Rest,      [T::First,   T::Refused, T::Refused, T::Output]),
@@ -73,12 +73,12 @@ const FOLLOWS: [(State, [Taken; 4]); 5] = {
 };
 
 /// Maximum address cycles of a command: two of the column, four of the row.
-const MOST_CYCLES: usize = 6;
+const MAX_ADDRESS_CYCLES: usize = 6;
 
 /// The address cycles so far, C1 or R1 first.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Latch {
-    bytes: [u8; MOST_CYCLES],
+    bytes: [u8; MAX_ADDRESS_CYCLES],
     count: usize,
 }
 
@@ -139,7 +139,7 @@ impl Decoder {
     pub fn command(&mut self, code: u8) -> Steps {
         // Resets are accepted in any state.
         if let Some(reset) =
-            command::opened_by(code).find(|c| c.legal.while_busy && c.busy == command::BusyTime::Reset)
+            command::starting_with(code).find(|c| c.legal.while_busy && c.busy == command::BusyTime::Reset)
         {
             self.clear();
             return self.open(reset.first);
@@ -148,17 +148,17 @@ impl Decoder {
         if self.state == State::Opened {
             // 00h alone takes effect at once; the next byte opens a new command, but a second byte lacks its
             // address.
-            if !self.is_back()
-                || (command::confirms(code) && command::find(code, Address::Nothing, None).is_none())
+            if !self.is_return_to_data()
+                || (command::is_confirm_byte(code) && command::find(code, Address::Nothing, None).is_none())
             {
                 return Err(self.refusal(Cycle::Command));
             }
             self.state = State::Rest;
-            steps.push(Step::Back);
+            steps.push(Step::ReturnToData);
         }
         steps.extend(match self.taken(Cycle::Command) {
-            Taken::First => self.open(code)?,
-            Taken::Second => self.confirm(code)?,
+            CycleMeaning::First => self.open(code)?,
+            CycleMeaning::Second => self.confirm(code)?,
             _ => return Err(self.refusal(Cycle::Command)),
         });
         Ok(steps)
@@ -166,7 +166,7 @@ impl Decoder {
 
     /// Decodes an address latch.
     pub fn address(&mut self, byte: u8) -> Steps {
-        if self.taken(Cycle::Address) != Taken::Byte {
+        if self.taken(Cycle::Address) != CycleMeaning::Byte {
             return Err(self.refusal(Cycle::Address));
         }
         self.latch.bytes[self.latch.count] = byte;
@@ -177,7 +177,7 @@ impl Decoder {
     /// Decodes data in.
     pub fn data_in(&mut self, data: &[u8]) -> Steps {
         let mut steps = self.settle(Cycle::DataIn)?;
-        if self.taken(Cycle::DataIn) != Taken::Data {
+        if self.taken(Cycle::DataIn) != CycleMeaning::Data {
             return Err(self.refusal(Cycle::DataIn));
         }
         if self.state == State::Loading {
@@ -189,7 +189,7 @@ impl Decoder {
             self.taken += 1;
         }
         if self.taken == self.feature.len() {
-            let mut rows = command::opened_by(self.first);
+            let mut rows = command::starting_with(self.first);
             let command = rows.find(|c| c.data == Data::Four).expect("a command with four bytes was opened");
             steps.push(self.finish(command, false));
         }
@@ -198,24 +198,24 @@ impl Decoder {
 
     /// Decodes data out.
     pub fn data_out(&mut self) -> Steps {
-        if self.is_back() {
+        if self.is_return_to_data() {
             self.state = State::Rest;
-            return Ok(vec![Step::Back]);
+            return Ok(vec![Step::ReturnToData]);
         }
-        if self.taken(Cycle::DataOut) == Taken::Output {
+        if self.taken(Cycle::DataOut) == CycleMeaning::Output {
             Ok(Vec::new())
         } else {
             Err(self.refusal(Cycle::DataOut))
         }
     }
 
-    fn taken(&self, cycle: Cycle) -> Taken {
-        let row = FOLLOWS.iter().find(|(state, _)| *state == self.state).expect("every state has a row");
+    fn taken(&self, cycle: Cycle) -> CycleMeaning {
+        let row = TRANSITIONS.iter().find(|(state, _)| *state == self.state).expect("every state has a row");
         row.1[cycle as usize]
     }
 
     /// Whether no command is open.
-    pub fn is_resting(&self) -> bool {
+    pub fn has_no_command(&self) -> bool {
         self.state == State::Rest
     }
 
@@ -240,24 +240,24 @@ impl Decoder {
     }
 
     /// Whether 00h was latched without an address: return to data out after a status.
-    pub fn is_back(&self) -> bool {
+    pub fn is_return_to_data(&self) -> bool {
         self.state == State::Opened && self.first == 0x00 && self.latch.count == 0
     }
 
     fn most_addresses(&self) -> usize {
-        command::opened_by(self.first).map(|c| c.address.cycles(self.row_cycles)).max().unwrap_or(0)
+        command::starting_with(self.first).map(|c| c.address.cycles(self.row_cycles)).max().unwrap_or(0)
     }
 
     /// The kind of address, if the cycles so far are complete for a command with this first byte.
     fn address_kind(&self) -> Option<Address> {
-        let mut kinds = command::opened_by(self.first).map(|c| c.address);
+        let mut kinds = command::starting_with(self.first).map(|c| c.address);
         kinds.find(|address| address.cycles(self.row_cycles) == self.latch.count)
     }
 
     /// Completes the address of 85h, which has two cycles or five: only the next cycle shows that two are
     /// complete. A copyback program always has five.
     fn settle(&mut self, cycle: Cycle) -> Steps {
-        if self.taken(cycle) != Taken::Early || self.is_back() {
+        if self.taken(cycle) != CycleMeaning::Early || self.is_return_to_data() {
             return Ok(Vec::new());
         }
         let shorter = self.first == 0x85 && self.address_kind() == Some(Address::Column);
@@ -270,22 +270,22 @@ impl Decoder {
 
     fn open(&mut self, found: u8) -> Steps {
         let code = self.modern(found);
-        let Some(first) = command::opened_by(code).next() else {
-            let known = command::confirms(code);
+        let Some(first) = command::starting_with(code).next() else {
+            let known = command::is_confirm_byte(code);
             return Err(if known {
                 FailureKind::Sequence(Fault::ConfirmWithoutSetUp { found: code })
             } else {
                 FailureKind::UnknownCommand { code }
             });
         };
-        if self.mode != Mode::Usual && !command::takes_mode(code) {
+        if self.mode != Mode::Usual && !command::accepts_mode_prefix(code) {
             return Err(FailureKind::Sequence(Fault::PrefixAlone { found }));
         }
         (self.first, self.latch) = (code, Latch::default());
         (self.feature, self.taken) = ([0; 4], 0);
         match first.operation {
             Operation::SlcMode => self.mode = Mode::Slc,
-            Operation::TwoBitMode => self.mode = Mode::TwoBit,
+            Operation::MlcMode => self.mode = Mode::Mlc,
             Operation::Reprogram => self.mode = Mode::Reprogram,
             _ if first.address == Address::Nothing => return Ok(vec![self.finish(first, false)]),
             _ => self.state = State::Opened,
@@ -296,14 +296,14 @@ impl Decoder {
     /// The ONFI byte for an opening byte.
     fn modern(&self, code: u8) -> u8 {
         let after = match self.queued {
-            Some(0x80) => Place::AfterQueuedProgram,
-            Some(_) => Place::AfterQueuedCopyback,
+            Some(0x80) => LegacyPosition::AfterQueuedProgram,
+            Some(_) => LegacyPosition::AfterQueuedCopyback,
             None => return code,
         };
         self.legacy(code, after).unwrap_or(code)
     }
 
-    fn legacy(&self, code: u8, place: Place) -> Option<u8> {
+    fn legacy(&self, code: u8, place: LegacyPosition) -> Option<u8> {
         let row = LEGACY.iter().find(|l| self.compatible && l.found == code && l.place == place);
         row.map(|l| l.stands_for)
     }
@@ -312,7 +312,7 @@ impl Decoder {
     fn addressed(&mut self) -> Steps {
         let (column, row) = (self.latch.column(), self.latch.row(self.row_cycles));
         let kind = self.address_kind();
-        let mut rows = command::opened_by(self.first).filter(|c| Some(c.address) == kind);
+        let mut rows = command::starting_with(self.first).filter(|c| Some(c.address) == kind);
         let first = rows.next().expect("a command with these cycles was opened");
         let load = |operation| vec![Step::Load { operation, column, row }];
         match (self.first, self.program) {
@@ -362,7 +362,9 @@ impl Decoder {
             (self.state, self.first, self.latch) = (State::Opened, code, Latch::default());
             return Ok(Vec::new());
         }
-        if let Some(stands_for) = self.legacy(code, Place::AfterEraseRow).filter(|_| self.first == 0x60) {
+        if let Some(stands_for) =
+            self.legacy(code, LegacyPosition::AfterEraseRow).filter(|_| self.first == 0x60)
+        {
             let command = command::find(0x60, Address::Row, Some(stands_for)).expect("D1h confirms 60h");
             let mut steps = vec![self.finish(command, true)];
             steps.extend(self.open(code)?);
@@ -384,7 +386,8 @@ impl Decoder {
             command = command::find(0x06, Address::Full, Some(0xE0)).expect("06h is in the table");
             row = output_row;
         }
-        let order = Order { command, column, row, bytes, feature: self.feature, mode: self.mode, legacy };
+        let order =
+            DecodedCommand { command, column, row, bytes, feature: self.feature, mode: self.mode, legacy };
         let queued = if command.operation == Operation::Reset { None } else { self.queued };
         *self = Self { queued, ..Self::new(self.row_cycles, self.compatible) };
         Step::Do(order)

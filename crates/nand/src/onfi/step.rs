@@ -11,7 +11,7 @@ pub enum Mode {
     /// SLC mode.
     Slc,
     /// MLC mode, in which the word line can be reprogrammed.
-    TwoBit,
+    Mlc,
     /// Reprogram of a word line.
     Reprogram,
 }
@@ -40,14 +40,14 @@ pub enum Step {
     /// This many bytes of data go to the register.
     Store(u32),
     /// 00h alone: data out continue with the read before the status.
-    Back,
+    ReturnToData,
     /// A command is complete.
-    Do(Order),
+    Do(DecodedCommand),
 }
 
 /// A complete command.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Order {
+pub struct DecodedCommand {
     /// Its row in the command table.
     pub command: &'static Command,
     /// Byte offset in the page.

@@ -2,7 +2,7 @@
 
 use wordline_kernel::Instant;
 
-use super::World;
+use super::SharedState;
 use crate::{DieId, Span, Stage};
 
 /// The array operation of a confirmed command.
@@ -26,8 +26,8 @@ pub(super) struct Work {
 
 #[derive(Clone, Copy, Debug)]
 enum State {
-    Resting,
-    Turning { left: u64, work: Option<Work> },
+    Idle,
+    Transferring { left: u64, work: Option<Work> },
     Working { left: u64, work: Work, begin: Instant, signals: bool },
 }
 
@@ -44,12 +44,12 @@ pub(super) struct Array {
 
 impl Array {
     pub(super) fn new(die: DieId) -> Self {
-        Self { die, state: State::Resting, confirmed: None, ready: false }
+        Self { die, state: State::Idle, confirmed: None, ready: false }
     }
 
     /// ARDY: the array is idle, without a pending job.
-    pub(super) fn rests(&self) -> bool {
-        matches!(self.state, State::Resting) && self.confirmed.is_none()
+    pub(super) fn is_idle(&self) -> bool {
+        matches!(self.state, State::Idle) && self.confirmed.is_none()
     }
 
     /// Queues the job of a confirmed command. The die waits for RDY, so that there is one job at a time.
@@ -64,22 +64,22 @@ impl Array {
     }
 
     /// Counts down one clock.
-    pub(super) fn tick(&mut self, world: &mut World<'_>) {
+    pub(super) fn tick(&mut self, world: &mut SharedState<'_>) {
         match &mut self.state {
-            State::Resting => {}
-            State::Turning { left, .. } | State::Working { left, .. } => *left -= 1,
+            State::Idle => {}
+            State::Transferring { left, .. } | State::Working { left, .. } => *left -= 1,
         }
         self.settle(world);
     }
 
     /// Handles a clock edge: a confirmed job begins if the array is idle.
-    pub(super) fn begin(&mut self, world: &mut World<'_>) {
-        if !matches!(self.state, State::Resting) {
+    pub(super) fn begin(&mut self, world: &mut SharedState<'_>) {
+        if !matches!(self.state, State::Idle) {
             return;
         }
         let Some(job) = self.confirmed.take() else { return };
         match (job.turn, job.work) {
-            (Some(left), work) => self.state = State::Turning { left, work },
+            (Some(left), work) => self.state = State::Transferring { left, work },
             (None, Some(work)) => self.work(work, true, world.now),
             (None, None) => unreachable!("a confirmed command does something"),
         }
@@ -91,18 +91,18 @@ impl Array {
     }
 
     /// Handles the end of a count.
-    fn settle(&mut self, world: &mut World<'_>) {
+    fn settle(&mut self, world: &mut SharedState<'_>) {
         match self.state {
-            State::Turning { left: 0, work } => {
+            State::Transferring { left: 0, work } => {
                 self.ready = true;
                 match work {
                     Some(work) => self.work(work, false, world.now),
-                    None => self.state = State::Resting,
+                    None => self.state = State::Idle,
                 }
             }
             State::Working { left: 0, work, begin, signals } => {
                 self.ready |= signals;
-                self.state = State::Resting;
+                self.state = State::Idle;
                 let Work { stage, planes, command, .. } = work;
                 let length = world.now - begin;
                 world.spans.push(Span { begin, die: self.die, stage, planes, length, command });

@@ -4,15 +4,15 @@ use std::collections::VecDeque;
 
 use wordline_kernel::{Duration, Instant};
 
-use super::World;
+use super::SharedState;
 use super::die::Die;
 use crate::chain::Cycle;
-use crate::chips::LATCHES_IN_A_ROW;
+use crate::chips::MAX_CONSECUTIVE_LATCHES;
 use crate::{ChannelId, DieId, Span, Stage};
 
 /// The current bus grant.
 #[derive(Clone, Debug)]
-struct Holder {
+struct BusGrant {
     die: DieId,
     command: u32,
     /// Cycles that have not begun.
@@ -28,7 +28,7 @@ struct Holder {
 #[derive(Clone, Debug)]
 pub(super) struct Channel {
     id: ChannelId,
-    holder: Option<Holder>,
+    holder: Option<BusGrant>,
     /// Consecutive latches granted before waiting data.
     latches: u32,
     /// End of the last data out.
@@ -41,7 +41,7 @@ impl Channel {
     }
 
     /// Counts down one clock; the bus is free after the last cycle.
-    pub(super) fn tick(&mut self, world: &mut World<'_>, dies: &mut [Die]) {
+    pub(super) fn tick(&mut self, world: &mut SharedState<'_>, dies: &mut [Die]) {
         let Some(holder) = &mut self.holder else { return };
         holder.left -= 1;
         if holder.left == 0 && holder.is_over(world, &mut self.quiet_since) {
@@ -53,16 +53,16 @@ impl Channel {
 
     /// Grants a free bus to a waiting die: dies that only latch a command before dies that transfer data,
     /// unless too many latches went first; then in the order of requests; then the lowest number.
-    pub(super) fn arbitrate(&mut self, world: &mut World<'_>, dies: &mut [Die]) {
+    pub(super) fn arbitrate(&mut self, world: &mut SharedState<'_>, dies: &mut [Die]) {
         if self.holder.is_some() {
             return;
         }
         let of_channel = dies.iter_mut().filter(|die| world.geometry.channel_of(die.id()) == self.id);
-        let mut wishes: Vec<_> = of_channel.filter_map(|die| Some((die.wish()?, die))).collect();
+        let mut wishes: Vec<_> = of_channel.filter_map(|die| Some((die.bus_request()?, die))).collect();
         wishes.sort_by_key(|(wish, _)| *wish);
         let data = wishes.iter().position(|((moves_data, ..), _)| *moves_data);
         let chosen = match data {
-            Some(data) if self.latches == LATCHES_IN_A_ROW => data,
+            Some(data) if self.latches == MAX_CONSECUTIVE_LATCHES => data,
             _ => 0,
         };
         self.latches = if data.is_some_and(|data| data != chosen) { self.latches + 1 } else { 0 };
@@ -72,15 +72,15 @@ impl Channel {
         let (_, die) = wishes.swap_remove(chosen);
         let cycles = die.grant(world).into();
         let mut holder =
-            Holder { die: die.id(), command: die.serial(), cycles, left: 0, puts_out: false, stage: None };
+            BusGrant { die: die.id(), command: die.serial(), cycles, left: 0, puts_out: false, stage: None };
         assert!(!holder.is_over(world, &mut self.quiet_since), "a hold of the bus takes time");
         self.holder = Some(holder);
     }
 }
 
-impl Holder {
+impl BusGrant {
     /// Advances to the next cycle that takes time; returns true if there is none.
-    fn is_over(&mut self, world: &mut World<'_>, quiet_since: &mut Option<Instant>) -> bool {
+    fn is_over(&mut self, world: &mut SharedState<'_>, quiet_since: &mut Option<Instant>) -> bool {
         while self.left == 0 {
             if std::mem::take(&mut self.puts_out) {
                 *quiet_since = Some(world.now);
@@ -107,7 +107,7 @@ impl Holder {
     }
 
     /// Ends the current stage.
-    fn close(&mut self, world: &mut World<'_>) {
+    fn close(&mut self, world: &mut SharedState<'_>) {
         if let Some((stage, begin)) = self.stage.take() {
             let length: Duration = world.now - begin;
             let (die, command) = (self.die, self.command);
@@ -117,7 +117,7 @@ impl Holder {
 }
 
 /// The remaining turnaround time of the bus before a command latch.
-fn turnaround(cycle: Cycle, world: &World<'_>, quiet_since: Option<Instant>) -> Option<Duration> {
+fn turnaround(cycle: Cycle, world: &SharedState<'_>, quiet_since: Option<Instant>) -> Option<Duration> {
     let (Cycle::Command(_) | Cycle::Confirm(_)) = cycle else { return None };
     let from = quiet_since? + world.part.bus.t_rhw;
     (from > world.now).then(|| from - world.now)

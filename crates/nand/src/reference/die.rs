@@ -5,9 +5,9 @@ use std::ops::Range;
 
 use wordline_kernel::Instant;
 
-use super::World;
+use super::SharedState;
 use super::array::{Array, Job, Work};
-use crate::chain::{Cycle, Hold, Shape, part_of_data_out};
+use crate::chain::{BusPhase, Cycle, Shape, partial_data_out};
 use crate::drive::List;
 use crate::geometry::PlaneBlock;
 use crate::{Command, DieId, Operation, PageId, Stage};
@@ -32,9 +32,9 @@ enum State {
     /// It accepts a command.
     Idle,
     /// It waits for the bus.
-    Wants { step: Step, since: Instant },
+    WaitsForBus { step: Step, since: Instant },
     /// It has the bus.
-    Holds { step: Step },
+    HasBus { step: Step },
     /// It is busy (not RDY).
     Busy { step: Step },
 }
@@ -67,7 +67,7 @@ impl Die {
 
     /// Whether the list is complete and the array is idle.
     pub(super) fn is_done(&self) -> bool {
-        self.commands.is_empty() && self.array.rests()
+        self.commands.is_empty() && self.array.is_idle()
     }
 
     fn command(&self) -> &Command {
@@ -75,13 +75,13 @@ impl Die {
     }
 
     /// Polls the signals of its array, and starts a command if possible.
-    pub(super) fn update(&mut self, world: &World<'_>) {
+    pub(super) fn update(&mut self, world: &SharedState<'_>) {
         if let State::Busy { step } = self.state {
             if !self.array.take_ready() {
                 return;
             }
             match self.after_busy(step, world) {
-                Some(step) => self.state = State::Wants { step, since: world.now },
+                Some(step) => self.state = State::WaitsForBus { step, since: world.now },
                 None => self.finish(),
             }
         }
@@ -91,7 +91,7 @@ impl Die {
     }
 
     /// The next step of the command once the die is ready; `None` if the command is over for the die.
-    fn after_busy(&self, step: Step, world: &World<'_>) -> Option<Step> {
+    fn after_busy(&self, step: Step, world: &SharedState<'_>) -> Option<Step> {
         match (self.command().operation, step) {
             (Operation::Read, _) | (Operation::ReadCache { .. }, Step::Turn) => Some(Step::DataOut),
             (Operation::ReadCache { .. }, _) => Some(Step::Turn),
@@ -108,7 +108,7 @@ impl Die {
 
     /// Starts the next command of a ready die. Only programs, which need the cache register alone, and the
     /// continuation of cache reads do not wait for the array.
-    fn take_command(&mut self, world: &World<'_>) {
+    fn take_command(&mut self, world: &SharedState<'_>) {
         let Some(command) = self.commands.front() else { return };
         let (step, behind) = match command.operation {
             Operation::ReadCache { first: false, .. } => (Step::Turn, true),
@@ -116,47 +116,53 @@ impl Die {
             Operation::Program | Operation::ProgramCache => (Step::Opening, !world.part.geometry.one_shot),
             _ => (Step::Opening, false),
         };
-        if behind || self.array.rests() {
-            self.state = State::Wants { step, since: world.now };
+        if behind || self.array.is_idle() {
+            self.state = State::WaitsForBus { step, since: world.now };
         }
     }
 
     /// The priority of its bus request, if any: the smallest goes first.
-    pub(super) fn wish(&self) -> Option<(bool, Instant, DieId)> {
-        let State::Wants { step, since } = self.state else { return None };
+    pub(super) fn bus_request(&self) -> Option<(bool, Instant, DieId)> {
+        let State::WaitsForBus { step, since } = self.state else { return None };
         let programs = matches!(self.command().operation, Operation::Program | Operation::ProgramCache);
         let moves_data = step == Step::DataOut || (step == Step::Opening && programs);
         Some((moves_data, since, self.id))
     }
 
     /// Grants the bus and returns the cycles.
-    pub(super) fn grant(&mut self, world: &World<'_>) -> Vec<Cycle> {
-        let State::Wants { step, .. } = self.state else { unreachable!("it wants the bus") };
-        self.state = State::Holds { step };
+    pub(super) fn grant(&mut self, world: &SharedState<'_>) -> Vec<Cycle> {
+        let State::WaitsForBus { step, .. } = self.state else { unreachable!("it wants the bus") };
+        self.state = State::HasBus { step };
         let command = self.command();
         let (part, mode) = (world.view(command).0, command.mode.unwrap_or_default());
         let shape = Shape { mode, ..Shape::of(part, command.planes, world.wiring.shared_enable) };
         let hold = match (step, command.operation) {
-            (Step::Opening, Operation::Read | Operation::ReadCache { .. }) => Hold::Read,
-            (Step::Opening, Operation::Program) => Hold::Program,
-            (Step::Opening, Operation::ProgramCache) => Hold::ProgramCache,
-            (Step::Opening, Operation::Copyback { .. }) => Hold::CopybackRead,
-            (Step::Opening, Operation::Erase) => Hold::Erase,
+            (Step::Opening, Operation::Read | Operation::ReadCache { .. }) => BusPhase::Read,
+            (Step::Opening, Operation::Program) => BusPhase::Program,
+            (Step::Opening, Operation::ProgramCache) => BusPhase::ProgramCache,
+            (Step::Opening, Operation::Copyback { .. }) => BusPhase::CopybackRead,
+            (Step::Opening, Operation::Erase) => BusPhase::Erase,
             (Step::Turn, Operation::ReadCache { next: Some(next), .. }) => {
-                if follows(world, command.page, next) { Hold::NextSequential } else { Hold::NextRandom }
+                if follows(world, command.page, next) {
+                    BusPhase::CacheReadSequential
+                } else {
+                    BusPhase::CacheReadRandom
+                }
             }
-            (Step::Turn, _) => Hold::End,
-            (Step::DataOut, _) if command.bytes == shape.page * u64::from(command.planes) => Hold::DataOut,
-            (Step::DataOut, _) => return part_of_data_out(&shape, command.bytes),
-            (Step::Copy, _) => Hold::CopybackProgram,
-            (Step::Status, _) => Hold::Status,
+            (Step::Turn, _) => BusPhase::CacheReadEnd,
+            (Step::DataOut, _) if command.bytes == shape.page * u64::from(command.planes) => {
+                BusPhase::DataOut
+            }
+            (Step::DataOut, _) => return partial_data_out(&shape, command.bytes),
+            (Step::Copy, _) => BusPhase::CopybackProgram,
+            (Step::Status, _) => BusPhase::Status,
         };
         hold.cycles(&shape)
     }
 
     /// Ends the bus grant.
-    pub(super) fn release(&mut self, world: &mut World<'_>) {
-        let State::Holds { step } = self.state else { unreachable!("it holds the bus") };
+    pub(super) fn release(&mut self, world: &mut SharedState<'_>) {
+        let State::HasBus { step } = self.state else { unreachable!("it holds the bus") };
         if matches!(step, Step::DataOut | Step::Status) {
             self.finish();
             return;
@@ -166,7 +172,7 @@ impl Die {
     }
 
     /// The array job of the command after `step`.
-    fn job(&self, step: Step, world: &mut World<'_>) -> Job {
+    fn job(&self, step: Step, world: &mut SharedState<'_>) -> Job {
         let Command { operation, page, .. } = *self.command();
         let turn = Some(world.nand_clocks(world.part.timing.cache_busy));
         let (turn, stage, of_page, ahead) = match (step, operation) {
@@ -185,26 +191,26 @@ impl Die {
             Stage::Tin => latency.program(number, blocks.iter().copied()),
             _ => part.timing.erase,
         };
-        let clocks = world.asked_clocks(self.command(), stage, (number, &blocks), time);
+        let clocks = world.queried_clocks(self.command(), stage, (number, &blocks), time);
         // A copyback programs the planes that it has read.
         let seen = if stage == Stage::Ton { of_page } else { page };
         Job { turn, work: Some(self.work(world, stage, seen, clocks, ahead)) }
     }
 
     /// The array operation of the current command, or of the next one.
-    fn work(&self, world: &World<'_>, stage: Stage, first: PageId, clocks: u64, ahead: u32) -> Work {
+    fn work(&self, world: &SharedState<'_>, stage: Stage, first: PageId, clocks: u64, ahead: u32) -> Work {
         let planes = self.planes(world, first).fold(0, |planes, plane| planes | 1 << plane);
         Work { stage, planes, clocks, command: self.serial + ahead }
     }
 
     /// The planes of the command, from that of `first` on.
-    fn planes(&self, world: &World<'_>, first: PageId) -> Range<u32> {
+    fn planes(&self, world: &SharedState<'_>, first: PageId) -> Range<u32> {
         let plane = world.geometry.split(first).1 % world.geometry.planes_per_row;
         plane..plane + self.command().planes
     }
 
     /// The page's number in its block, and the block in every plane of the command.
-    fn place(&self, world: &World<'_>, first: PageId) -> (u32, Vec<PlaneBlock>) {
+    fn place(&self, world: &SharedState<'_>, first: PageId) -> (u32, Vec<PlaneBlock>) {
         let (block, offset) = world.geometry.split(first);
         let blocks = world.geometry.plane_blocks(block, self.planes(world, first));
         (world.geometry.page_in_block(offset), blocks.collect())
@@ -213,7 +219,7 @@ impl Die {
 
 /// Whether 31, which has no address, senses `next` after `page`: the next page of the block, in the same
 /// planes.
-fn follows(world: &World<'_>, page: PageId, next: PageId) -> bool {
+fn follows(world: &SharedState<'_>, page: PageId, next: PageId) -> bool {
     let planes = world.geometry.planes_per_row;
     let ((block, at), (next_block, next_at)) = (world.geometry.split(page), world.geometry.split(next));
     block == next_block && at % planes == next_at % planes && next_at / planes == at / planes + 1

@@ -3,7 +3,7 @@
 //! It is written to be obviously correct: a second implementation of the rules, without the calendar, the
 //! look-ahead and the tables of [`Chips`](crate::Chips). A channel counts down the clocks of its cycles, an
 //! array the clocks of its operation, and a die waits for their signals. It shares only data with the fast
-//! mode: the cycles of a chain ([`Hold`](crate::chain::Hold)) and the times of the part.
+//! mode: the cycles of a chain ([`BusPhase`](crate::chain::BusPhase)) and the times of the part.
 //!
 //! Its run time is proportional to the simulated time divided by the shorter period, times the number of
 //! dies: some ten nanoseconds for each, so that a millisecond of one die at 1 ns takes some ten milliseconds.
@@ -18,8 +18,8 @@ use wordline_kernel::{Duration, Instant};
 
 use crate::chips::Wiring;
 use crate::clock::Clock;
-use crate::drive::{Cells, List, ListError, first_serials};
-use crate::physics::{Asked, Work};
+use crate::drive::{Cells, List, ListError, first_command_numbers};
+use crate::physics::{CellModel, Work};
 use crate::{CellMode, Command, Geometry, Latency, Parameters, Part, PlaneBlock, Span, Stage};
 
 use channel::Channel;
@@ -35,31 +35,31 @@ pub struct Reference {
 }
 
 /// The shared state of all entities.
-struct World<'a> {
+struct SharedState<'a> {
     part: &'a Part,
     /// The part in each of its modes, with its array times.
     views: Vec<(CellMode, Part, Latency)>,
     /// The cell model and the parameter sets.
-    asked: Asked,
+    cell_model: CellModel,
     geometry: &'a Geometry,
     wiring: Wiring,
     now: Instant,
     spans: Vec<Span>,
 }
 
-impl World<'_> {
+impl SharedState<'_> {
     /// The part and its array times in the mode of a command.
     fn view(&self, command: &Command) -> (&Part, &Latency) {
         let mode = command.mode.unwrap_or_default();
         let is_it = |view: &&(CellMode, Part, Latency)| {
-            (view.0.of_block(), view.0.is_again()) == (mode.of_block(), mode.is_again())
+            (view.0.of_block(), view.0.is_reprogram()) == (mode.of_block(), mode.is_reprogram())
         };
         let (_, part, latency) = self.views.iter().find(is_it).expect("the part has the mode");
         (part, latency)
     }
 
     /// The clocks of the array operation of a command, for a page of this number in these blocks.
-    fn asked_clocks(
+    fn queried_clocks(
         &mut self,
         command: &Command,
         stage: Stage,
@@ -71,7 +71,7 @@ impl World<'_> {
         let (begin, data_sheet) = (self.now, self.wiring.clocks.nand.whole(time));
         let parameters = &Parameters::DATA_SHEET;
         let work = Work { stage, part: &part, mode, page, blocks, parameters, begin, data_sheet };
-        let (time, _) = self.asked.ask(command.parameters, work);
+        let (time, _) = self.cell_model.query(command.parameters, work);
         self.nand_clocks(time)
     }
 
@@ -87,20 +87,20 @@ impl World<'_> {
 }
 
 /// The cell model of all dies.
-fn asked(cells: &Cells) -> Asked {
-    let mut asked = Asked::default();
+fn cell_model(cells: &Cells) -> CellModel {
+    let mut cell_model = CellModel::default();
     for (number, parameters) in (1..).zip(&cells.sets) {
-        asked.set(number, *parameters);
+        cell_model.set(number, *parameters);
     }
     if let Some(physics) = &cells.physics {
-        asked.set_physics(physics.clone());
+        cell_model.set_physics(physics.clone());
     }
-    asked
+    cell_model
 }
 
 /// The part in each mode of commands.
 fn views(part: &Part, wiring: &Wiring) -> Vec<(CellMode, Part, Latency)> {
-    let all = [CellMode::Native, CellMode::Slc, CellMode::TwoBit, CellMode::Reprogrammed(0)];
+    let all = [CellMode::Native, CellMode::Slc, CellMode::Mlc, CellMode::Reprogrammed(0)];
     let view = |mode| {
         let part = part.in_mode(mode)?;
         let latency = Latency::new(&part, wiring.latency, wiring.seed);
@@ -130,16 +130,16 @@ impl Reference {
     /// As for [`fast`](crate::drive::fast).
     pub fn run(&self, lists: &[List]) -> Result<Vec<Span>, ListError> {
         let Self { part, geometry, wiring, cells } = self;
-        let serials = first_serials(part, *geometry, lists, cells.sets.len())?;
+        let serials = first_command_numbers(part, *geometry, lists, cells.sets.len())?;
         let mut dies: Vec<Die> =
             lists.iter().zip(serials).map(|(list, first)| Die::new(list, first)).collect();
         // In the order of their numbers, which decides ties.
         dies.sort_by_key(Die::id);
         let mut channels: Vec<Channel> = (0..geometry.channels).map(Channel::new).collect();
-        let mut world = World {
+        let mut world = SharedState {
             part,
             views: views(part, wiring),
-            asked: asked(cells),
+            cell_model: cell_model(cells),
             geometry,
             wiring: *wiring,
             now: Instant::ZERO,
@@ -167,7 +167,7 @@ fn edges(host: Instant, nand: Instant) -> (bool, bool) {
 }
 
 /// Simulates one instant: counts continue by one clock, then operations that depend on them begin.
-fn step(world: &mut World<'_>, dies: &mut [Die], channels: &mut [Channel], (host, nand): (bool, bool)) {
+fn step(world: &mut SharedState<'_>, dies: &mut [Die], channels: &mut [Channel], (host, nand): (bool, bool)) {
     if nand {
         dies.iter_mut().for_each(|die| die.array.tick(world));
     }

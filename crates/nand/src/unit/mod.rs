@@ -19,13 +19,13 @@ use wordline_kernel::{Bytes, Calendar, Complaints, Duration, Histogram, Instant,
 
 use crate::chips::{Event, Violations, Wiring};
 use crate::clock::ClockPeriods;
-use crate::geometry::{DieId, Geometry, Layout, PageId, RowId};
-use crate::{Chips, Command, Done, LatencyModel, Operation, Part, Span};
+use crate::geometry::{DieId, Geometry, Layout, PageId, PlaneGroupId};
+use crate::{Chips, Command, CommandCompletion, LatencyModel, Operation, Part, Span};
 
 use queue::{Queues, Work};
 pub use report::UnitReport;
 use scheduler::Scheduler;
-pub use scheduler::{Place, SchedulerKind};
+pub use scheduler::{SchedulerKind, UnitLocation};
 
 /// The configuration of a logical unit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -105,7 +105,7 @@ impl UnitFile {
             let fits = period.is_none_or(|p| (Duration::from_ps(1)..=Duration::from_us(1)).contains(&p));
             wrong.require(fits, key, period.unwrap_or_default(), "a period from 1ps to 1us");
         }
-        wrong.or_ok(())?;
+        wrong.into_result(())?;
         Layout::on_one_channel(self.dies, Some(part.geometry.planes)).check(part)
     }
 }
@@ -177,7 +177,7 @@ impl Access {
 
 /// The end of a run because a limit of the part was exceeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LimitBroken {
+pub struct LimitExceeded {
     /// Time of the end.
     pub at: Instant,
     /// The first access of the command, counted from 0.
@@ -188,12 +188,12 @@ pub struct LimitBroken {
     pub limits: Violations,
 }
 
-impl std::fmt::Display for LimitBroken {
+impl std::fmt::Display for LimitExceeded {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Violations { order, programs, endurance, copyback } = self.limits;
         write!(
             f,
-            "access {} broke a limit of the part at {}: page {} (out of order {order}, too many programs {programs}, \
+            "access {} exceeded a limit of the part at {}: page {} (out of order {order}, too many programs {programs}, \
              beyond endurance {endurance}, copyback across planes {copyback})",
             self.access,
             self.at - Instant::ZERO,
@@ -202,15 +202,15 @@ impl std::fmt::Display for LimitBroken {
     }
 }
 
-impl std::error::Error for LimitBroken {}
+impl std::error::Error for LimitExceeded {}
 
 /// The reason why a unit did not execute all accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnitError {
     /// A limit of the part was exceeded, and limits are fatal.
-    Limit(LimitBroken),
+    Limit(LimitExceeded),
     /// An access extends beyond the last page: it was not started, and those before it are complete.
-    Beyond {
+    OutOfRange {
         /// The access, counted from 0.
         access: u64,
         /// Its first page, or its first destination page.
@@ -226,7 +226,7 @@ impl std::fmt::Display for UnitError {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Limit(broken) => broken.fmt(out),
-            Self::Beyond { access, page, count, pages } => {
+            Self::OutOfRange { access, page, count, pages } => {
                 write!(out, "access {access}: found {count} pages from {page} on, wanted them below {pages}")
             }
         }
@@ -267,7 +267,7 @@ pub struct LogicalUnit {
     bytes: u64,
     die_waited: u128,
     latency: Histogram,
-    broken: Option<LimitBroken>,
+    broken: Option<LimitExceeded>,
 }
 
 impl LogicalUnit {
@@ -297,7 +297,7 @@ impl LogicalUnit {
             cache: file.cache,
             fatal_limits: file.fatal_limits,
             unit: geometry.page_size * u64::from(part.pages_per_program()),
-            queues: Queues::new(file.dies, scheduler.overtakes()),
+            queues: Queues::new(file.dies, scheduler.allows_overtaking()),
             slots: vec![empty; file.queue_depth as usize],
             free: (0..file.queue_depth).rev().collect(),
             scheduler,
@@ -345,7 +345,7 @@ impl LogicalUnit {
     /// the unit, when those before it are complete.
     pub fn run(&mut self, accesses: impl IntoIterator<Item = Access>) -> Result<(), UnitError> {
         let mut accesses = accesses.into_iter();
-        let mut beyond = self.admit(&mut accesses).err();
+        let mut beyond = self.submit(&mut accesses).err();
         while let Some(event) = self.calendar.advance() {
             let done = self.chips.handle(event, &mut self.calendar);
             if let Some(done) = done {
@@ -354,7 +354,7 @@ impl LogicalUnit {
                     return Err(UnitError::Limit(broken));
                 }
                 if beyond.is_none() {
-                    beyond = self.admit(&mut accesses).err();
+                    beyond = self.submit(&mut accesses).err();
                 }
             }
             if let Some(die) = die_of(event) {
@@ -371,13 +371,13 @@ impl LogicalUnit {
         let pages = self.pages();
         let fits = |page: u32| u64::from(page) + u64::from(count) <= u64::from(pages);
         match [page, to].into_iter().find(|page| !fits(*page)) {
-            Some(page) => Err(UnitError::Beyond { access: self.arrived, page, count, pages }),
+            Some(page) => Err(UnitError::OutOfRange { access: self.arrived, page, count, pages }),
             None => Ok(()),
         }
     }
 
     /// Submits accesses while the queue has free slots, up to the first that is beyond the unit.
-    fn admit(&mut self, accesses: &mut impl Iterator<Item = Access>) -> Result<(), UnitError> {
+    fn submit(&mut self, accesses: &mut impl Iterator<Item = Access>) -> Result<(), UnitError> {
         let (mut dies, mut checked) = (0, Ok(()));
         while let Some(slot) = self.free.last().copied() {
             let Some(access) = accesses.next() else { break };
@@ -399,7 +399,7 @@ impl LogicalUnit {
             let (stripe, mut n) = (self.shape.dies * self.shape.planes, 0);
             while n < count {
                 let to = n + (count - n).min(stripe - (from + n) % stripe);
-                dies |= self.arrive(access, n..to, slot);
+                dies |= self.enqueue_stripe(access, n..to, slot);
                 n = to;
             }
         }
@@ -409,7 +409,7 @@ impl LogicalUnit {
 
     /// Queues the program units of an access within one stripe. Returns their dies (bit n for die n).
     #[inline]
-    fn arrive(&mut self, access: Access, units: Range<u32>, slot: u32) -> u64 {
+    fn enqueue_stripe(&mut self, access: Access, units: Range<u32>, slot: u32) -> u64 {
         let pages = self.chips.part().pages_per_program();
         let (from, _) = access.pages();
         let mut dies = 0;
@@ -453,9 +453,9 @@ impl LogicalUnit {
     #[inline]
     fn page_of(&self, n: u32, bit: u32) -> (DieId, PageId) {
         let geometry = self.chips.geometry();
-        let Place { die, plane, row } = self.scheduler.place(n, &self.shape);
+        let UnitLocation { die, plane, row } = self.scheduler.place(n, &self.shape);
         let units = geometry.pages_per_block / self.chips.part().pages_per_program();
-        let block = geometry.first_block(RowId(die)).0 + row / units;
+        let block = geometry.first_block(PlaneGroupId(die)).0 + row / units;
         let offset = row % units * geometry.pages_per_program + bit * geometry.planes_per_row + plane;
         (DieId(die), geometry.page(crate::BlockSetId(block), offset))
     }
@@ -463,7 +463,7 @@ impl LogicalUnit {
     /// Issues the next commands of idle dies, for dies whose state has changed (bit n for die n).
     #[inline]
     fn issue(&mut self, mut dies: u64) {
-        if self.queues.keeps_order() {
+        if self.queues.is_in_order() {
             while let Some(die) = self.queues.earliest() {
                 if !self.issue_to(die) {
                     return;
@@ -516,7 +516,7 @@ impl LogicalUnit {
     }
 
     /// Handles the completion of a command, which may complete accesses.
-    fn done(&mut self, done: &Done) {
+    fn done(&mut self, done: &CommandCompletion) {
         let now = self.calendar.now();
         for _ in 0..self.queues.finished(done.die) {
             let part = self.queues.take(done.die);
@@ -524,7 +524,7 @@ impl LogicalUnit {
             if done.failed && self.fatal_limits {
                 let limits = self.chips.violations();
                 let (access, page) = (slot.number, part.page);
-                self.broken.get_or_insert(LimitBroken { at: now, access, page, limits });
+                self.broken.get_or_insert(LimitExceeded { at: now, access, page, limits });
             }
             slot.left -= 1;
             if slot.left == 0 {
@@ -565,7 +565,10 @@ impl LogicalUnit {
 #[inline]
 fn die_of(event: Event) -> Option<DieId> {
     match event {
-        Event::ArrayDone(die) | Event::Turned(die) | Event::HoldOver(die) | Event::Behind(die) => Some(die),
-        Event::BusFree(_) | Event::Suspend(_) | Event::Rested(_) => None,
+        Event::ArrayDone(die)
+        | Event::RegisterTransferred(die)
+        | Event::GrantEnded(die)
+        | Event::CacheProgramDone(die) => Some(die),
+        Event::BusFree(_) | Event::Suspend(_) | Event::ArraySuspended(_) => None,
     }
 }

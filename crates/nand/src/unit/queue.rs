@@ -91,7 +91,7 @@ impl Queues {
 
     /// Whether parts may not overtake each other.
     #[inline]
-    pub(super) fn keeps_order(&self) -> bool {
+    pub(super) fn is_in_order(&self) -> bool {
         self.order.is_some()
     }
 
@@ -112,15 +112,15 @@ impl Queues {
     pub(super) fn next(&self, die: DieId, geometry: &Geometry, most: u32) -> Option<Group> {
         let queue = &self.dies[die];
         let first = *queue.waiting.front()?;
-        let planes = queue.committed.unwrap_or_else(|| self.joined(die, 0, geometry, most));
+        let planes = queue.committed.unwrap_or_else(|| self.group_size(die, 0, geometry, most));
         let behind = queue.waiting.get(planes as usize).map(|part| {
-            (*part, if most == 1 { 1 } else { self.joined(die, planes as usize, geometry, most) })
+            (*part, if most == 1 { 1 } else { self.group_size(die, planes as usize, geometry, most) })
         });
         Some(Group { first, planes, behind })
     }
 
     /// Number of parts from index `from` on that fit in one command.
-    fn joined(&self, die: DieId, from: usize, geometry: &Geometry, most: u32) -> u32 {
+    fn group_size(&self, die: DieId, from: usize, geometry: &Geometry, most: u32) -> u32 {
         let waiting = &self.dies[die].waiting;
         let mut count = 1;
         while count < most {

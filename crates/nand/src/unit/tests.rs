@@ -1,6 +1,6 @@
 use super::*;
 use crate::Stage;
-use crate::chain::Hold;
+use crate::chain::BusPhase;
 use crate::part::tests::mqsim_file;
 
 /// SLC of two planes: every page takes the same time.
@@ -41,10 +41,10 @@ fn modes(dies: u32, multi_plane: bool, cache: bool) -> UnitFile {
 fn legacy_pages_of_one_die_follow_each_other() {
     let part = slc();
     let reads = run(&part, &modes(1, false, false), pages(8, read));
-    let cycle = Hold::Read.total(&part, 1) + part.read_time(0) + Hold::DataOut.total(&part, 1);
+    let cycle = BusPhase::Read.total(&part, 1) + part.read_time(0) + BusPhase::DataOut.total(&part, 1);
     assert_eq!(reads.elapsed, cycle * 8 + turnaround(&part) * 7);
     let writes = run(&part, &modes(1, false, false), pages(8, write));
-    let cycle = Hold::Program.total(&part, 1) + part.program_time(0) + Hold::Status.total(&part, 1);
+    let cycle = BusPhase::Program.total(&part, 1) + part.program_time(0) + BusPhase::Status.total(&part, 1);
     assert_eq!(writes.elapsed, cycle * 8 + turnaround(&part) * 7);
     assert_eq!(writes.violations.total(), 0);
 }
@@ -55,9 +55,9 @@ fn cache_programs_follow_each_other_in_the_array() {
     let report = run(&part, &modes(1, false, true), pages(8, write));
     // While one page is programmed the next one is loaded: the array waits only for the transfer between
     // registers, which the last page does not need.
-    let load = Hold::ProgramCache.total(&part, 1) + part.timing.cache_busy;
+    let load = BusPhase::ProgramCache.total(&part, 1) + part.timing.cache_busy;
     let turns = part.timing.cache_busy * 6;
-    assert_eq!(report.elapsed, load + part.program_time(0) * 8 + turns + Hold::Status.total(&part, 1));
+    assert_eq!(report.elapsed, load + part.program_time(0) * 8 + turns + BusPhase::Status.total(&part, 1));
     assert_eq!(report.counts.pages_programmed, 8);
 }
 
@@ -67,11 +67,11 @@ fn cache_reads_sense_the_next_page_behind_the_data() {
     let report = run(&part, &modes(1, false, true), pages(8, read));
     // Legacy striping over two planes: the next page is in the other plane, so that 00-31 addresses it.
     let turn = part.timing.cache_busy;
-    let out = Hold::DataOut.total(&part, 1);
-    let random = Hold::NextRandom.total(&part, 1);
+    let out = BusPhase::DataOut.total(&part, 1);
+    let random = BusPhase::CacheReadRandom.total(&part, 1);
     // Sensing (75 us) hides the bus time (25 us) in every step but the last.
     assert!(out + random < part.read_time(0));
-    let sensed = Hold::Read.total(&part, 1) + part.read_time(0) + random + turn;
+    let sensed = BusPhase::Read.total(&part, 1) + part.read_time(0) + random + turn;
     assert_eq!(report.elapsed, sensed + (part.read_time(0) + turn) * 6 + part.read_time(0) + turn + out);
 }
 
@@ -82,7 +82,7 @@ fn planes_of_one_command_work_side_by_side() {
     let both = run(&part, &modes(1, true, false), pages(16, write));
     assert_eq!(both.counts.program_commands, 8);
     assert_eq!(both.counts.pages_programmed, 16);
-    let cycle = Hold::Program.total(&part, 2) + part.program_time(0) + Hold::Status.total(&part, 1);
+    let cycle = BusPhase::Program.total(&part, 2) + part.program_time(0) + BusPhase::Status.total(&part, 1);
     assert_eq!(both.elapsed, cycle * 8 + turnaround(&part) * 7);
     assert!(legacy.elapsed > both.elapsed);
 }
@@ -94,11 +94,11 @@ fn a_copy_moves_no_data_over_the_bus() {
     let report = run(&part, &modes(1, true, false), pages(8, copies));
     assert_eq!(report.counts.program_commands, 4);
     assert_eq!(report.stages.ps(Stage::Tir), 0);
-    let each = Hold::CopybackRead.total(&part, 2)
+    let each = BusPhase::CopybackRead.total(&part, 2)
         + part.read_time(0)
-        + Hold::CopybackProgram.total(&part, 2)
+        + BusPhase::CopybackProgram.total(&part, 2)
         + part.program_time(0)
-        + Hold::Status.total(&part, 1);
+        + BusPhase::Status.total(&part, 1);
     assert_eq!(report.elapsed, each * 4 + turnaround(&part) * 3);
 }
 
@@ -165,11 +165,15 @@ fn one_shot() -> Part {
 fn a_word_line_is_loaded_once_the_array_has_done_with_the_one_before() {
     let part = one_shot();
     let report = run(&part, &modes(1, false, true), [0, 2].map(write));
-    let load = |hold: Hold| hold.total(&part, 1);
+    let load = |hold: BusPhase| hold.total(&part, 1);
     let turn = part.timing.cache_busy;
     let program = part.program_time(0);
-    let wanted =
-        load(Hold::ProgramCache) + turn + program + load(Hold::Program) + program + load(Hold::Status);
+    let wanted = load(BusPhase::ProgramCache)
+        + turn
+        + program
+        + load(BusPhase::Program)
+        + program
+        + load(BusPhase::Status);
     assert_eq!(report.elapsed, wanted);
 }
 
@@ -209,7 +213,7 @@ fn an_access_beyond_the_unit_is_refused_and_those_before_it_are_over() {
     ] {
         let before = unit.report().accesses;
         let refused = unit.run([read(0), access, read(1)]).expect_err("the unit has no such pages");
-        assert_eq!(refused, UnitError::Beyond { access: before + 1, page, count, pages }, "{access:?}");
+        assert_eq!(refused, UnitError::OutOfRange { access: before + 1, page, count, pages }, "{access:?}");
         assert_eq!(unit.report().accesses, before + 1, "{access:?}");
     }
 }

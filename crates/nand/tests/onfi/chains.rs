@@ -1,26 +1,27 @@
 //! Command chains of transactions, executed on the pins: the same time in every stage of the bus.
 
 use wordline_kernel::{Bytes, Duration};
-use wordline_nand::chain::{Before, BusTimes, Cycle, Hold, Shape};
+use wordline_nand::chain::{BusPhase, BusTimes, Cycle, PrecedingStep, Shape};
 use wordline_nand::interface::{BusFile, Interface};
 use wordline_nand::onfi::{Bus, BusOptions, Wiring};
 
 use super::host::part_file;
 
 /// Executes a bus phase on page `page` of block 0 of every plane (block 2 for a destination).
-fn spell(bus: &mut Bus, hold: Hold, shape: &Shape, page: u8) {
+fn spell(bus: &mut Bus, hold: BusPhase, shape: &Shape, page: u8) {
     for cycle in hold.cycles(shape) {
         match cycle {
             Cycle::Select => bus.select(0),
             Cycle::Command(code) | Cycle::Confirm(code) => bus.command(code),
             Cycle::Address { plane, bytes, destination } => {
-                let block = plane as u8 + if destination && hold == Hold::CopybackProgram { 2 } else { 0 };
+                let block =
+                    plane as u8 + if destination && hold == BusPhase::CopybackProgram { 2 } else { 0 };
                 let full = [0, 0, block << 3 | page, 0, 0];
                 bus.address(&full[5 - usize::from(bytes)..])
             }
             Cycle::DataIn(size) => bus.data_in(&vec![page; size.0 as usize]),
             Cycle::DataOut { size, after } => {
-                if after == Before::Ready {
+                if after == PrecedingStep::Ready {
                     bus.select(0).expect("there is a target");
                 }
                 bus.data_out(size.0 as u32).map(|_| ())
@@ -35,7 +36,7 @@ fn spell(bus: &mut Bus, hold: Hold, shape: &Shape, page: u8) {
     }
 }
 
-fn spelled(bus: &mut Bus, hold: Hold, shape: &Shape, page: u8) -> BusTimes {
+fn spelled(bus: &mut Bus, hold: BusPhase, shape: &Shape, page: u8) -> BusTimes {
     bus.spans();
     spell(bus, hold, shape, page);
     let mut times = BusTimes::default();
@@ -47,16 +48,16 @@ fn spelled(bus: &mut Bus, hold: Hold, shape: &Shape, page: u8) -> BusTimes {
 
 #[test]
 fn a_hold_takes_on_the_pins_what_its_chain_says() {
-    use Hold::{
-        CopybackProgram, CopybackRead, DataOut, End, Erase, NextRandom, NextSequential, Program,
-        ProgramCache, Read, Status,
+    use BusPhase::{
+        CacheReadEnd, CacheReadRandom, CacheReadSequential, CopybackProgram, CopybackRead, DataOut, Erase,
+        Program, ProgramCache, Read, Status,
     };
-    let operations: [&[Hold]; 7] = [
+    let operations: [&[BusPhase]; 7] = [
         &[Program, Status],
         &[ProgramCache, ProgramCache, Program, Status],
         &[Read, DataOut],
-        &[Read, NextSequential, DataOut, NextSequential, DataOut, End, DataOut],
-        &[Read, NextRandom, DataOut, End, DataOut],
+        &[Read, CacheReadSequential, DataOut, CacheReadSequential, DataOut, CacheReadEnd, DataOut],
+        &[Read, CacheReadRandom, DataOut, CacheReadEnd, DataOut],
         &[CopybackRead, CopybackProgram, Status],
         &[Erase, Status],
     ];
@@ -92,7 +93,7 @@ fn a_hold_takes_on_the_pins_what_its_chain_says() {
 }
 
 /// Pages of the word lines of a one-shot part in turn, in the order of the chain.
-fn spell_word_line(bus: &mut Bus, hold: Hold, shape: &Shape, first: u8) {
+fn spell_word_line(bus: &mut Bus, hold: BusPhase, shape: &Shape, first: u8) {
     let mut addresses = 0;
     for cycle in hold.cycles(shape) {
         match cycle {
@@ -122,7 +123,7 @@ fn a_word_line_is_loaded_on_the_pins_as_its_chain_says() {
     for planes in [1, 2] {
         let shape = Shape { page: Bytes(512), ..Shape::of(&part, planes, false) };
         let mut bus = Bus::new(&part, Wiring::default(), BusOptions::default()).expect("the wiring is sound");
-        for (hold, first) in [(Hold::ProgramCache, 0), (Hold::Program, 3)] {
+        for (hold, first) in [(BusPhase::ProgramCache, 0), (BusPhase::Program, 3)] {
             // The array works from the write-back registers.
             bus.wait_array_ready();
             bus.spans();

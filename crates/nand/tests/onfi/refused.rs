@@ -3,7 +3,7 @@
 use wordline_kernel::Duration;
 use wordline_nand::DieId;
 use wordline_nand::onfi::command::{COMMANDS, Operation};
-use wordline_nand::onfi::offers::Offers;
+use wordline_nand::onfi::support::CommandSupport;
 use wordline_nand::onfi::{Bus, BusOptions, FailureKind, Fault, Limit, LunOptions, Pace, Status, Wiring};
 
 use super::host::{bus, bus_with, fault, part, play, played, refusal, status};
@@ -101,7 +101,7 @@ fn opening(command: &wordline_nand::onfi::command::Command) -> String {
 
 #[test]
 fn a_busy_lun_takes_only_what_the_table_says() {
-    let offers = Offers::of(&part(), 1);
+    let offers = CommandSupport::of(&part(), 1);
     for command in COMMANDS.iter().filter(|command| offers.has(command.operation)) {
         let mut bus = bus();
         let resume = matches!(command.operation, Operation::ResumeErase | Operation::ResumeProgram);
@@ -115,7 +115,7 @@ fn a_busy_lun_takes_only_what_the_table_says() {
         let found = play(&mut bus, &opening(command)).map_err(|failure| failure.kind);
         let busy = matches!(found, Err(FailureKind::Busy { .. }));
         let prefix =
-            matches!(command.operation, Operation::SlcMode | Operation::TwoBitMode | Operation::Reprogram);
+            matches!(command.operation, Operation::SlcMode | Operation::MlcMode | Operation::Reprogram);
         let unknown_lun = matches!(found, Err(FailureKind::Limit(Limit::NoSuchLun { .. })));
         assert!(
             busy != command.legal.while_busy

@@ -32,7 +32,7 @@ fn around(edge: Edge) -> (&'static str, &'static str) {
         Edge::WriteColumn => ("c80 a00.00.00.00.00 i00 c85 a01.00", "i00"),
         Edge::ReadColumn => ("c00 a00.00.00.00.00 c30 rb c05 a00.00 ce0", "o1"),
         Edge::Register => ("c70", "o1"),
-        Edge::Back => ("c00 a00.00.00.00.00 c30 rb c70 o1 c00", "o1"),
+        Edge::ReturnToData => ("c00 a00.00.00.00.00 c30 rb c70 o1 c00", "o1"),
         Edge::DataIn => ("c80 a00.00.00.00.00 i00", "c10"),
         Edge::DataOut => ("c00 a00.00.00.00.00 c30 rb o1", "c70"),
         Edge::RegisterOut => ("c70 o1", "c70"),

@@ -4,13 +4,13 @@
 use std::collections::VecDeque;
 
 use wordline_kernel::{Duration, Instant};
-use wordline_nand::chain::{Before, Cycle, Hold, Shape};
+use wordline_nand::chain::{BusPhase, Cycle, PrecedingStep, Shape};
 use wordline_nand::chips::Wiring as Transactions;
 use wordline_nand::drive::{self, Cells, List};
 use wordline_nand::geometry::Layout;
 use wordline_nand::interface::{BusFile, Interface};
 use wordline_nand::onfi::{Bus, BusOptions, Wiring};
-use wordline_nand::{CellMode, Command, DieId, Geometry, Operation, PageId, Part, RowId, Span};
+use wordline_nand::{CellMode, Command, DieId, Geometry, Operation, PageId, Part, PlaneGroupId, Span};
 
 use super::host::part_file;
 use crate::cells::{Odd, parameters};
@@ -32,7 +32,7 @@ const MODES: [Mode; 6] =
 /// Four pages of every die, in order.
 fn list(mode: Mode, geometry: &Geometry, die: u32, planes: u32) -> List {
     let page = |n: u32| {
-        let block = geometry.first_block(RowId(die));
+        let block = geometry.first_block(PlaneGroupId(die));
         geometry.page(block, n * geometry.planes_per_row)
     };
     // Block 1 of each plane, for what is copied to.
@@ -54,21 +54,21 @@ fn list(mode: Mode, geometry: &Geometry, die: u32, planes: u32) -> List {
 }
 
 /// The bus phases of a transaction, each with the page that it addresses.
-fn holds(command: &Command) -> Vec<(Hold, PageId)> {
+fn holds(command: &Command) -> Vec<(BusPhase, PageId)> {
     let page = command.page;
     match command.operation {
-        Operation::Read => vec![(Hold::Read, page), (Hold::DataOut, page)],
+        Operation::Read => vec![(BusPhase::Read, page), (BusPhase::DataOut, page)],
         Operation::ReadCache { first, next } => {
-            let turn = if next.is_some() { Hold::NextSequential } else { Hold::End };
-            let opening = first.then_some((Hold::Read, page));
-            opening.into_iter().chain([(turn, page), (Hold::DataOut, page)]).collect()
+            let turn = if next.is_some() { BusPhase::CacheReadSequential } else { BusPhase::CacheReadEnd };
+            let opening = first.then_some((BusPhase::Read, page));
+            opening.into_iter().chain([(turn, page), (BusPhase::DataOut, page)]).collect()
         }
-        Operation::Program => vec![(Hold::Program, page), (Hold::Status, page)],
-        Operation::ProgramCache => vec![(Hold::ProgramCache, page), (Hold::Status, page)],
+        Operation::Program => vec![(BusPhase::Program, page), (BusPhase::Status, page)],
+        Operation::ProgramCache => vec![(BusPhase::ProgramCache, page), (BusPhase::Status, page)],
         Operation::Copyback { to } => {
-            vec![(Hold::CopybackRead, page), (Hold::CopybackProgram, to), (Hold::Status, page)]
+            vec![(BusPhase::CopybackRead, page), (BusPhase::CopybackProgram, to), (BusPhase::Status, page)]
         }
-        Operation::Erase => vec![(Hold::Erase, page), (Hold::Status, page)],
+        Operation::Erase => vec![(BusPhase::Erase, page), (BusPhase::Status, page)],
     }
 }
 
@@ -109,7 +109,7 @@ impl Host<'_> {
         Shape { mode, ..Shape::of(&part, command.planes, self.shared_enable) }
     }
 
-    fn spell(&mut self, die: DieId, hold: Hold, page: PageId, command: &Command) {
+    fn spell(&mut self, die: DieId, hold: BusPhase, page: PageId, command: &Command) {
         let target = if self.shared_enable { 0 } else { die.0 };
         let shape = self.shape(command);
         let mut addressed = 0;
@@ -119,7 +119,7 @@ impl Host<'_> {
                 Cycle::Command(code) | Cycle::Confirm(code) => self.bus.command(code),
                 Cycle::Address { plane, bytes, .. } => {
                     // The pages of a word line are loaded one after the other, each in all planes.
-                    let loads = matches!(hold, Hold::Program | Hold::ProgramCache);
+                    let loads = matches!(hold, BusPhase::Program | BusPhase::ProgramCache);
                     let nth = if loads { addressed / command.planes } else { 0 };
                     addressed += 1;
                     let page = PageId(page.0 + nth * self.geometry.planes_per_row);
@@ -129,7 +129,7 @@ impl Host<'_> {
                 }
                 Cycle::DataIn(size) => self.bus.data_in(&vec![0xA5; size.0 as usize]),
                 Cycle::DataOut { size, after } => {
-                    if after == Before::Ready {
+                    if after == PrecedingStep::Ready {
                         self.bus.select(target).expect("the target is there");
                     }
                     self.bus.data_out(size.0 as u32).map(|_| ())
@@ -168,7 +168,7 @@ fn spelled(
         .expect("the wiring is sound");
     for (number, parameters) in (1..).zip(&cells.sets) {
         bus.set_parameters(number, parameters);
-        bus.use_parameters(number);
+        bus.select_parameters(number);
     }
     if let Some(physics) = &cells.physics {
         bus.set_physics(&**physics);
@@ -240,7 +240,7 @@ fn assert_alike(
     lists: &[List],
     what: &str,
 ) {
-    let transactions = drive::Mode::Fast.run_over(cells, part, geometry, wiring, lists);
+    let transactions = drive::Mode::Fast.run_with_cells(cells, part, geometry, wiring, lists);
     let transactions = transactions.expect("the dies have the pages");
     let pins = spelled(part, &geometry, (wiring.shared_enable, cells), lists, &transactions);
     let (pins, transactions) = (stages(pins), stages(transactions));
@@ -254,7 +254,7 @@ fn assert_alike(
 /// erased.
 fn list_in_mode(mode: CellMode, geometry: &Geometry, die: u32, planes: u32) -> List {
     let bits = mode.bits(geometry.bits_per_cell());
-    let block = geometry.first_block(RowId(die));
+    let block = geometry.first_block(PlaneGroupId(die));
     let page = |n: u32| geometry.page(block, n * geometry.planes_per_row);
     let read = |first, n: u32, last: u32| {
         (Operation::ReadCache { first, next: (n < last).then(|| page(n + 1)) }, page(n), mode)
@@ -274,7 +274,7 @@ fn list_in_mode(mode: CellMode, geometry: &Geometry, die: u32, planes: u32) -> L
             let to = PageId(page(0).0 + geometry.pages_per_block_set());
             all.push((Operation::Copyback { to }, page(2), mode));
         }
-        CellMode::TwoBit => {
+        CellMode::Mlc => {
             all.push((Operation::Program, page(1), CellMode::Reprogrammed(1)));
             all.push((Operation::Program, page(0), CellMode::Reprogrammed(2)));
             all.push((Operation::Read, page(0), CellMode::Reprogrammed(2)));

@@ -2,8 +2,8 @@
 
 use wordline_kernel::Duration;
 use wordline_nand::interface::{BusFile, Interface, Parameter, Timings};
+use wordline_nand::onfi::host_times::HOST_TIME_RULES;
 use wordline_nand::onfi::rules::Edge;
-use wordline_nand::onfi::within::WITHIN;
 use wordline_nand::onfi::{Bus, BusOptions, FailureKind, Status, Wiring};
 
 use super::host::{bus, part_file, play, played, status};
@@ -34,7 +34,7 @@ fn each_time_within_a_cycle_is_held_to_the_picosecond() {
         [(Interface::Sdr, 0), (Interface::Sdr, 4), (Interface::NvDdr, 5), (Interface::NvDdr2, 7)]
     {
         let timings = Timings::of(interface, mode).expect("the mode exists");
-        for (parameter, edges) in &WITHIN {
+        for (parameter, edges) in &HOST_TIME_RULES {
             let Some(least) = timings.min(*parameter).filter(|least| *least > Duration::ZERO) else {
                 continue;
             };

@@ -8,12 +8,12 @@ use cells::{Odd, parameters};
 use proptest::prelude::*;
 use random::{Case, Raw, layout, part};
 use wordline_kernel::{Bytes, Duration, Instant};
-use wordline_nand::chain::{Hold, Shape};
+use wordline_nand::chain::{BusPhase, Shape};
 use wordline_nand::chips::Wiring;
 use wordline_nand::clock::{Clock, Clocks};
 use wordline_nand::drive::{Cells, List, Mode, fast};
 use wordline_nand::{
-    Command, DataSheet, DieId, Geometry, Interface, Operation, PageId, Part, Reference, RowId, Stage,
+    Command, DataSheet, DieId, Geometry, Interface, Operation, PageId, Part, PlaneGroupId, Reference, Stage,
 };
 
 const SOUND: &str = "the lists name what the dies have";
@@ -37,12 +37,12 @@ proptest! {
     fn both_modes_ask_the_cells_the_same(raw in random::raw()) {
         let Case { part, geometry, wiring, lists } = Case::of(&raw);
         let sheet = Cells { physics: Some(Box::new(DataSheet {})), sets: Vec::new() };
-        let asked = Mode::Fast.run_over(&sheet, &part, geometry, wiring, &lists).expect(SOUND);
+        let asked = Mode::Fast.run_with_cells(&sheet, &part, geometry, wiring, &lists).expect(SOUND);
         prop_assert_eq!(asked, fast(&part, geometry, wiring, &lists).expect(SOUND), "the data sheet is asked");
         let cells = Cells { physics: Some(Box::new(Odd::default())), sets: vec![parameters()] };
         let lists: Vec<List> = lists.into_iter().map(every_other_with_parameters).collect();
         let [stepped, jumped] = [Mode::Reference, Mode::Fast]
-            .map(|mode| mode.run_over(&cells, &part, geometry, wiring, &lists).expect(SOUND));
+            .map(|mode| mode.run_with_cells(&cells, &part, geometry, wiring, &lists).expect(SOUND));
         for (at, (stepped, jumped)) in stepped.iter().zip(&jumped).enumerate() {
             prop_assert_eq!(stepped, jumped, "span {}", at);
         }
@@ -81,7 +81,7 @@ impl Setting {
         })
     }
 
-    fn hold(&self, hold: Hold, planes: u32) -> Duration {
+    fn hold(&self, hold: BusPhase, planes: u32) -> Duration {
         let shape = Shape::of(&self.part, planes, self.wiring.shared_enable);
         hold.times(&self.part, &shape).total()
     }
@@ -98,7 +98,7 @@ impl Setting {
     }
 
     fn status(&self) -> Duration {
-        if self.wiring.read_status { self.hold(Hold::Status, 1) } else { Duration::ZERO }
+        if self.wiring.read_status { self.hold(BusPhase::Status, 1) } else { Duration::ZERO }
     }
 
     /// Wait of a latch directly after data out for the turnaround of the bus, beyond chip enable.
@@ -117,20 +117,20 @@ fn an_operation_alone_takes_the_sum_of_its_chain() {
             let to = setting.geometry.page(wordline_nand::BlockSetId(1), 0);
             let turn = setting.part.timing.cache_busy;
             let end = |operation| setting.end(vec![setting.command(operation, planes)]);
-            assert_eq!(end(Operation::Read), time(Hold::Read) + read + time(Hold::DataOut));
+            assert_eq!(end(Operation::Read), time(BusPhase::Read) + read + time(BusPhase::DataOut));
             assert_eq!(
                 end(Operation::ReadCache { first: true, next: None }),
-                time(Hold::Read) + read + time(Hold::End) + turn + time(Hold::DataOut)
+                time(BusPhase::Read) + read + time(BusPhase::CacheReadEnd) + turn + time(BusPhase::DataOut)
             );
-            assert_eq!(end(Operation::Program), time(Hold::Program) + write + setting.status());
+            assert_eq!(end(Operation::Program), time(BusPhase::Program) + write + setting.status());
             assert_eq!(
                 end(Operation::ProgramCache),
-                time(Hold::ProgramCache) + turn + write.max(setting.status())
+                time(BusPhase::ProgramCache) + turn + write.max(setting.status())
             );
-            let copied = time(Hold::CopybackRead) + read + time(Hold::CopybackProgram) + write;
+            let copied = time(BusPhase::CopybackRead) + read + time(BusPhase::CopybackProgram) + write;
             assert_eq!(end(Operation::Copyback { to }), copied + setting.status());
             let erase = setting.part.timing.erase;
-            assert_eq!(end(Operation::Erase), time(Hold::Erase) + erase + setting.status());
+            assert_eq!(end(Operation::Erase), time(BusPhase::Erase) + erase + setting.status());
         }
     }
 }
@@ -145,7 +145,7 @@ fn a_cache_program_hides_the_bus_or_the_array() {
                 ..setting.command(Operation::Program, 2)
             },
         ];
-        let (first, last) = (setting.hold(Hold::ProgramCache, 2), setting.hold(Hold::Program, 2));
+        let (first, last) = (setting.hold(BusPhase::ProgramCache, 2), setting.hold(BusPhase::Program, 2));
         let write = setting.part.program_time(0);
         let turnaround = if setting.wiring.read_status { setting.turnaround() } else { Duration::ZERO };
         let hidden = write.max(setting.status() + turnaround + last);
@@ -170,19 +170,20 @@ fn a_sequence_of_cache_reads_hides_the_bus_or_the_array() {
         };
         let turn = setting.part.timing.cache_busy;
         let time = |hold| setting.hold(hold, planes);
-        let mut whole = time(Hold::Read) + setting.part.read_time(0);
+        let mut whole = time(BusPhase::Read) + setting.part.read_time(0);
         for n in 1..=pages {
             // The bus brings a page and latches the next turn while the array senses that of the turn before.
-            let latch = if n < pages { time(Hold::NextSequential) } else { time(Hold::End) };
+            let latch =
+                if n < pages { time(BusPhase::CacheReadSequential) } else { time(BusPhase::CacheReadEnd) };
             if n == 1 {
                 whole += latch;
             } else {
-                let bus = time(Hold::DataOut) + setting.turnaround() + latch;
+                let bus = time(BusPhase::DataOut) + setting.turnaround() + latch;
                 whole += bus.max(setting.part.read_time(n - 1));
             }
             whole += turn;
         }
-        assert_eq!(setting.end((0..pages).map(command).collect()), whole + time(Hold::DataOut));
+        assert_eq!(setting.end((0..pages).map(command).collect()), whole + time(BusPhase::DataOut));
     }
 }
 
@@ -199,7 +200,7 @@ fn both_modes_agree_where_every_picosecond_is_an_edge() {
 /// Reads of one page, or programs of one page, for dies of one channel.
 fn lists(geometry: &Geometry, operations: &[Operation]) -> Vec<List> {
     let command = |(die, operation): (u32, &Operation)| {
-        let page = geometry.page(geometry.first_block(RowId(die * geometry.rows_per_die)), 0);
+        let page = geometry.page(geometry.first_block(PlaneGroupId(die * geometry.groups_per_die)), 0);
         (DieId(die), vec![Command::new(*operation, page, 1, Bytes(512))])
     };
     (0..).zip(operations).map(command).collect()
@@ -227,7 +228,7 @@ fn data_go_after_so_many_latches_in_both_modes() {
     let geometry = layout(1, 40, 2).check(&part).expect("the layout is sound");
     let clock = Clock::new(Duration::from_ns(5));
     let wiring = Wiring { clocks: Clocks { host: clock, nand: clock }, ..Wiring::default() };
-    let page = |die: u32| geometry.page(geometry.first_block(RowId(die * geometry.rows_per_die)), 0);
+    let page = |die: u32| geometry.page(geometry.first_block(PlaneGroupId(die * geometry.groups_per_die)), 0);
     let command = |die, operation| Command::new(operation, page(die), 1, Bytes(512));
     let lists: Vec<List> = (0..40)
         .map(|die| {

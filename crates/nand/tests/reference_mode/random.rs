@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use wordline_kernel::{Bytes, Duration, Power, Seed};
-use wordline_nand::chain::{Hold, Shape};
+use wordline_nand::chain::{BusPhase, Shape};
 use wordline_nand::chips::Wiring;
 use wordline_nand::clock::{Clock, Clocks};
 use wordline_nand::drive::List;
@@ -10,7 +10,7 @@ use wordline_nand::geometry::Layout;
 use wordline_nand::latency::{LatencyModel, TimeRange};
 use wordline_nand::pairing::Pairing;
 use wordline_nand::part::{ArrayTiming, BusFile, DieGeometry, PartFile, PowerDraw, SlcTiming};
-use wordline_nand::{CellMode, Command, DieId, Geometry, Interface, Operation, PageId, Part, RowId};
+use wordline_nand::{CellMode, Command, DieId, Geometry, Interface, Operation, PageId, Part, PlaneGroupId};
 
 /// How the cells are used.
 #[derive(Clone, Copy, Debug)]
@@ -61,7 +61,7 @@ impl RawCommand {
         let mode = match self.mode {
             0 => CellMode::Native,
             1 => CellMode::Slc,
-            2 => CellMode::TwoBit,
+            2 => CellMode::Mlc,
             3 if self.kind < 2 => CellMode::Reprogrammed(1),
             _ => return None,
         };
@@ -244,8 +244,8 @@ impl Case {
     fn cost(&self, command: &Command) -> Duration {
         let shape = Shape::of(&self.part, command.planes, true);
         let hold = match command.operation {
-            Operation::Program | Operation::ProgramCache => Hold::Program,
-            _ => Hold::DataOut,
+            Operation::Program | Operation::ProgramCache => BusPhase::Program,
+            _ => BusPhase::DataOut,
         };
         hold.times(&self.part, &shape).total()
     }
@@ -253,13 +253,13 @@ impl Case {
     /// The page at a place of `die`, its first plane given, in blocks of `pages` pages, at the beginning of so many of them.
     fn page(&self, die: u32, (row, plane): (u32, u32), place: u32, pages: u32, unit: u32) -> PageId {
         let g = &self.geometry;
-        let block = g.first_block(RowId(die * g.rows_per_die + row)).0 + place / PAGES % BLOCKS;
+        let block = g.first_block(PlaneGroupId(die * g.groups_per_die + row)).0 + place / PAGES % BLOCKS;
         g.page(wordline_nand::BlockSetId(block), place % pages / unit * unit * g.planes_per_row + plane)
     }
 
     fn expand(&self, die: u32, raw: &RawCommand) -> Vec<Command> {
         let g = &self.geometry;
-        let (plane, row) = (raw.plane % g.planes_per_row, raw.plane / 64 % g.rows_per_die);
+        let (plane, row) = (raw.plane % g.planes_per_row, raw.plane / 64 % g.groups_per_die);
         let planes = 1 + raw.planes % (g.planes_per_row - plane);
         let all = PAGE.0 * u64::from(planes);
         // Mostly whole pages, else a part of them.

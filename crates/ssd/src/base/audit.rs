@@ -20,7 +20,7 @@ impl Base {
         let programmed = timed + self.flash.laid();
         let units = pools.iter().map(|pool| pool.locations.per_program).chain(self.space.smaller_units());
         let unit = units.map(u64::from).fold(0, gcd);
-        let most: u64 = pools.all_rows().map(|row| u64::from(2 * pools.per_program(row))).sum();
+        let most: u64 = pools.all_groups().map(|row| u64::from(2 * pools.per_program(row))).sum();
         let counted = t.host_programs + t.unit_programs + t.gc_programs + t.translation_programs + t.padding;
         let queued = counted - programmed;
         assert!(
@@ -29,7 +29,8 @@ impl Base {
         );
         self.space.audit_super_blocks();
         self.space.audit_suspended();
-        self.space.audit_again(|location| self.flash.chips().reprograms(self.config.pools.page_of(location)));
+        self.space
+            .audit_reprograms(|location| self.flash.chips().reprograms(self.config.pools.page_of(location)));
         self.flash.audit(elapsed);
     }
 }

@@ -1,29 +1,29 @@
 //! Failures of a device, and whether it still accepts writes.
 
 use wordline_kernel::{Column, state};
-use wordline_nand::{BlockSetId, RowId};
+use wordline_nand::{BlockSetId, PlaneGroupId};
 
 use crate::config::Config;
 use crate::policy::placement::Placement;
-use crate::pools::EVERYTHING_IN;
+use crate::pools::FALLBACK_POOL;
 
 /// Failures of a device, and whether it still accepts writes.
 #[derive(Clone, Debug)]
-pub(crate) struct Life {
+pub(crate) struct DeviceHealth {
     /// Failed programs, failed erases and lost reads of each block.
     pub(crate) failures: Column<BlockSetId, [u8; 4]>,
     /// Pages statically assigned to each plane group of a single pool: each group must hold its own. With
     /// several pools any plane group takes pages that a full one does not.
-    pub(crate) home_pages: Option<Column<RowId, u32>>,
+    pub(crate) home_pages: Option<Column<PlaneGroupId, u32>>,
     /// Host pages that each pool has room for.
     pub(crate) room: Vec<u64>,
     /// Whether writes are rejected.
     pub(crate) read_only: bool,
 }
 
-state!(Life { values { failures, room, read_only } fixed { home_pages } });
+state!(DeviceHealth { values { failures, room, read_only } fixed { home_pages } });
 
-impl Life {
+impl DeviceHealth {
     /// State without failures.
     pub(crate) fn new(config: &Config, placement: &dyn Placement) -> Self {
         Self {
@@ -37,10 +37,10 @@ impl Life {
 }
 
 /// Number of pages statically assigned to each plane group.
-fn home_pages(config: &Config, placement: &dyn Placement) -> Column<RowId, u32> {
+fn home_pages(config: &Config, placement: &dyn Placement) -> Column<PlaneGroupId, u32> {
     let mut pages = Column::filled(config.pools.rows() as usize, 0);
     for page in 0..config.logical_pages {
-        pages[placement.home(page, EVERYTHING_IN).expect("all pages have homes or none")] += 1;
+        pages[placement.home(page, FALLBACK_POOL).expect("all pages have homes or none")] += 1;
     }
     pages
 }

@@ -9,29 +9,29 @@ mod progress;
 mod read;
 
 use wordline_kernel::{Digest, Duration, Instant, state};
-use wordline_nand::{BlockSetId, CellMode, PageId, Pool, RowId};
+use wordline_nand::{BlockSetId, CellMode, PageId, PlaneGroupId, Pool};
 
+use crate::blocks::{BlockManager, State};
 use crate::command::Command;
 use crate::config::{Config, Protection};
-use crate::contents::{Contents, Mutant};
+use crate::contents::{Contents, InjectedFault};
 use crate::event::Event;
 use crate::factors::TimeFactors;
 use crate::faults::Faults;
 use crate::flash::Flash;
 use crate::gauges::Gauges;
-use crate::lifetime::{Fullness, Worn};
+use crate::lifetime::{PoolWear, Utilization};
 use crate::map::LogicalPage;
 use crate::parts::Policies;
 use crate::pools::PoolState;
 use crate::sectors::Sectors;
 use crate::snapshot::Agenda;
-use crate::space::{Space, State};
 use crate::times::WriteBack;
 use crate::totals::Totals;
 
-pub(crate) use life::Life;
+pub(crate) use life::DeviceHealth;
 pub(crate) use page::{PageSize, Piece};
-pub(crate) use read::{LocationRead, Wanted};
+pub(crate) use read::{LocationRead, WantedSectors};
 
 /// State shared by all engines. Its parts are public, so that each can be borrowed separately; it has short
 /// helpers and no mechanism.
@@ -40,9 +40,9 @@ pub struct Base {
     /// Chips, the command queues of their dies, and the commands in progress.
     pub flash: Flash,
     /// Block table.
-    pub space: Space,
+    pub space: BlockManager,
     pub(crate) policies: Policies,
-    pub(crate) life: Life,
+    pub(crate) life: DeviceHealth,
     pub(crate) page_size: PageSize,
     /// Whether allocation is static.
     pub(crate) has_homes: bool,
@@ -69,14 +69,14 @@ impl Base {
     pub fn effective_spare(&self) -> f64 {
         let pools = &self.config.pools;
         let good = |row| u64::from(self.space.good(row)) * u64::from(pools.per_block_of(row));
-        let all: u64 = pools.all_rows().map(good).sum();
+        let all: u64 = pools.all_groups().map(good).sum();
         1.0 - self.space.total_valid() as f64 / all.max(1) as f64
     }
 
     /// Utilization of the flash, including blocks out of service. Takes time in proportion to the number of
     /// blocks.
-    pub fn fullness(&self) -> Fullness {
-        Fullness { valid: self.space.total_valid(), total: u64::from(self.config.pools.locations()) }
+    pub fn fullness(&self) -> Utilization {
+        Utilization { valid: self.space.total_valid(), total: u64::from(self.config.pools.locations()) }
     }
 
     /// Gauges of the flash at `now`, given the pages in the write buffer and the pages that GC has processed.
@@ -84,8 +84,8 @@ impl Base {
         let (chips, pools) = (self.flash.chips(), &self.config.pools);
         Gauges {
             arrays: chips.array_busy(now).map(Duration::from_ps).collect(),
-            free_blocks: pools.all_rows().map(|row| self.space.free(row) as u64).sum(),
-            good_blocks: pools.all_rows().map(|row| u64::from(self.space.good(row))).sum(),
+            free_blocks: pools.all_groups().map(|row| self.space.free(row) as u64).sum(),
+            good_blocks: pools.all_groups().map(|row| u64::from(self.space.good(row))).sum(),
             room: (self.space.free_pages() + gone_through) * self.config.unit.0,
             buffered_pages: buffered.into(),
             victim_pages: self.totals.gc_victim_pages,
@@ -94,11 +94,11 @@ impl Base {
     }
 
     /// Wear of each pool, in order. Takes time in proportion to the number of blocks.
-    pub fn worn(&self) -> Vec<Worn> {
+    pub fn worn(&self) -> Vec<PoolWear> {
         let pools = self.config.pools.iter().map(|pool| {
             let all = pool.geometry.all_blocks();
             let erases = all.map(|block| u64::from(self.flash.chips().erases()[block])).sum();
-            Worn { erases, blocks: u64::from(pool.geometry.block_sets()), endurance: pool.part.endurance }
+            PoolWear { erases, blocks: u64::from(pool.geometry.block_sets()), endurance: pool.part.endurance }
         });
         pools.collect()
     }
@@ -160,14 +160,14 @@ impl Base {
 
     /// Whether a deliberate fault is enabled.
     #[inline(always)]
-    pub(crate) fn has(&self, mutant: Mutant) -> bool {
+    pub(crate) fn has(&self, mutant: InjectedFault) -> bool {
         cfg!(debug_assertions) && self.contents.as_ref().is_some_and(|contents| contents.has(mutant))
     }
 
     /// Failure counters of the pool of a block.
     pub(crate) fn faults_at(&mut self, block: BlockSetId) -> &mut Faults {
         let pools = &self.config.pools;
-        self.totals.faults.count(pools.number_of_row(pools.row_of_block(block)))
+        self.totals.faults.count(pools.number_of_group(pools.group_of_block(block)))
     }
 
     /// Number of sectors of a logical page.
@@ -216,26 +216,26 @@ impl Base {
 
     /// Pages that the good blocks of a pool can hold with a program unit in progress in each plane group.
     pub(crate) fn room_of(&self, pool: &Pool) -> u64 {
-        let of_row = |row| u64::from(self.space.limit(row).saturating_sub(pool.locations.per_program));
-        pool.geometry.all_rows().map(of_row).sum()
+        let of_group = |row| u64::from(self.space.limit(row).saturating_sub(pool.locations.per_program));
+        pool.geometry.all_groups().map(of_group).sum()
     }
 
     /// Pages that a plane group can hold beyond those statically assigned to it, with a program unit of them
     /// in progress.
-    pub(crate) fn spare_beside_homes(&self, row: RowId) -> Option<u32> {
+    pub(crate) fn spare_beyond_static(&self, row: PlaneGroupId) -> Option<u32> {
         let homes = self.life.home_pages.as_ref().map_or(0, |pages| pages[row]);
         self.space.limit(row).checked_sub(homes + self.config.pools.per_program(row))
     }
 
     /// Whether table pages must leave room for the pages statically assigned to each plane group.
-    pub(crate) fn has_homes_beside_tables(&self) -> bool {
+    pub(crate) fn has_static_pages(&self) -> bool {
         self.life.home_pages.is_some()
     }
 
     /// Whether each plane group must hold the pages statically assigned to it: without a balancer they go
     /// nowhere else.
-    pub(crate) fn stay_at_home(&self) -> bool {
-        self.has_homes_beside_tables() && !self.policies.balances()
+    pub(crate) fn is_bound_to_static(&self) -> bool {
+        self.has_static_pages() && !self.policies.balances()
     }
 
     /// All multi-plane blocks in service.
@@ -255,7 +255,7 @@ impl Base {
 
     /// Sets the block of `page` to the mode in which it was opened.
     #[inline]
-    pub(crate) fn set_mode(&mut self, row: RowId, page: PageId) {
+    pub(crate) fn set_mode(&mut self, row: PlaneGroupId, page: PageId) {
         if self.space.has_modes(row) {
             let block = self.config.pools.block_of_page(page);
             self.flash.set_mode(block, self.space.mode(block));
@@ -268,7 +268,7 @@ impl Base {
     }
 
     /// Computes the states of the pools for a policy that is about to be queried.
-    pub(crate) fn gather_states(&mut self) {
+    pub(crate) fn update_pool_states(&mut self) {
         let mut states = std::mem::take(&mut self.states);
         states.clear();
         states.extend(self.states_now());
@@ -278,17 +278,17 @@ impl Base {
     fn states_now(&self) -> impl Iterator<Item = PoolState> + '_ {
         let pools = self.config.pools.iter().zip(self.flash.chips().counts_of_pools()).enumerate();
         pools.map(|(n, (pool, counts))| PoolState {
-            worn: Worn {
+            worn: PoolWear {
                 erases: counts.block_sets_erased,
                 blocks: u64::from(pool.geometry.block_sets()),
                 endurance: pool.part.endurance,
             },
-            fullness: Fullness { valid: self.space.valid_of(n), total: u64::from(pool.locations.count()) },
+            fullness: Utilization { valid: self.space.valid_of(n), total: u64::from(pool.locations.count()) },
         })
     }
 
     /// Recomputes the host pages that each pool can hold, after blocks failed.
-    pub(crate) fn note_room(&mut self) {
+    pub(crate) fn update_room(&mut self) {
         let shares = self.config.shares();
         for n in 0..self.config.pools.count() {
             let room = self.room_of(self.config.pools.get(n));

@@ -3,13 +3,13 @@
 use wordline_kernel::{Digest, Seed};
 use wordline_nand::Pool;
 
-use super::{Base, Life, PageSize};
+use super::{Base, DeviceHealth, PageSize};
+use crate::blocks::{BlockManager, ModeShare, Streams, bad_from_factory};
 use crate::config::{Config, FreeSpace, Scope};
 use crate::flash::Flash;
 use crate::parts::Policies;
 use crate::policy::frontier::WordLines;
 use crate::policy::victim::Indexes;
-use crate::space::{ModeShare, Space, Streams, bad_from_factory};
 use crate::times::WriteBack;
 use crate::totals::Totals;
 
@@ -20,12 +20,12 @@ impl Base {
         let shares = config.mode_shares(|pool, mode| policies.mode_streams(pool, mode));
         let mut flash = Flash::new(&config, seed);
         let mut space = new_blocks(&config, streams, &shares, &mut flash, seed);
-        keep_for(policies.indexes(needs), &config, &mut space);
+        keep_indexes_for(policies.indexes(needs), &config, &mut space);
         order_word_lines(&policies, &config, &mut flash, &mut space);
-        space.watch(policies.designs.observed());
+        space.observe_kinds(policies.designs.observed());
         flash.tune_programs(policies.tunes_programs());
         Self {
-            life: Life::new(&config, &*policies.placement),
+            life: DeviceHealth::new(&config, &*policies.placement),
             page_size: PageSize::new(&config),
             has_homes: policies.placement.has_homes(),
             states: Vec::new(),
@@ -55,45 +55,45 @@ fn new_blocks(
     shares: &[Vec<ModeShare>],
     flash: &mut Flash,
     seed: Seed,
-) -> Space {
+) -> BlockManager {
     let mut bad = bad_from_factory(config, seed);
     flash.chips().factory_bad().into_iter().for_each(|block| bad[block.0 as usize] = true);
-    let mut blocks = Space::new(&config.pools, streams, |block| bad[block.0 as usize]);
-    blocks.allocate(config.file.ftl.wear.allocation);
+    let mut blocks = BlockManager::new(&config.pools, streams, |block| bad[block.0 as usize]);
+    blocks.set_allocation(config.file.ftl.wear.allocation);
     for (pool, shares) in shares.iter().enumerate() {
         for share in shares {
-            assert!(flash.offer_mode(share.mode), "the part of a device with blocks in a mode has the mode");
-            blocks.open_in(pool, *share);
+            assert!(flash.enable_mode(share.mode), "the part of a device with blocks in a mode has the mode");
+            blocks.open_in_mode(pool, *share);
         }
     }
     for pool in 0..config.pools.count() {
-        blocks.clean_between(pool, config.cleaning_marks(pool));
+        blocks.set_gc_watermarks(pool, config.gc_watermarks(pool));
     }
     if config.file.ftl.gc.free_space == FreeSpace::Programs {
         blocks.count_programs();
     }
     if let Some(pool) = config.pool_of_whole_units() {
-        blocks.map_whole_units(pool);
+        blocks.map_coarsely(pool);
     }
     blocks
 }
 
 /// Lets a frontier policy select word lines, unless they are always programmed in order.
-fn order_word_lines(policies: &Policies, config: &Config, flash: &mut Flash, space: &mut Space) {
+fn order_word_lines(policies: &Policies, config: &Config, flash: &mut Flash, space: &mut BlockManager) {
     for (n, Pool { part, geometry, .. }) in config.pools.iter().enumerate() {
         if policies.orders_word_lines(n) {
             flash.program_in_any_order();
-            let suspended = policies.may_suspend(n, space.streams());
+            let suspended = policies.suspension_limits(n, space.streams());
             space.order(n, WordLines::of(part, geometry), policies.open_blocks(n), suspended);
         }
         if let Some(most) = policies.again(n) {
-            space.program_again(n, most);
+            space.allow_reprogram(n, most);
         }
     }
 }
 
 /// Maintains the candidate indexes for victim selection.
-fn keep_for(indexes: Indexes, config: &Config, space: &mut Space) {
+fn keep_indexes_for(indexes: Indexes, config: &Config, space: &mut BlockManager) {
     space.keep(indexes);
     if config.file.ftl.gc.scope == Scope::SuperBlock {
         (0..config.pools.count()).for_each(|pool| space.form_super_blocks(pool));

@@ -3,20 +3,25 @@
 use std::fmt::{self, Write};
 
 use wordline_kernel::Instant;
-use wordline_nand::{DieId, RowId};
+use wordline_nand::{DieId, PlaneGroupId};
 
 use super::Base;
 
 impl Base {
     /// Writes the tasks queued for the dies, for at most this many dies.
-    pub(crate) fn tell(&self, now: Instant, dies: usize, out: &mut String) -> fmt::Result {
+    pub(crate) fn describe(&self, now: Instant, dies: usize, out: &mut String) -> fmt::Result {
         let state = if self.life.read_only { "read-only" } else { "takes writes" };
         writeln!(out, "the device {state}")?;
-        let busy = |die: &DieId| !self.flash.is_at_rest(*die);
-        self.config.pools.all_dies().filter(busy).take(dies).try_for_each(|die| self.tell_die(die, now, out))
+        let busy = |die: &DieId| !self.flash.is_idle(*die);
+        self.config
+            .pools
+            .all_dies()
+            .filter(busy)
+            .take(dies)
+            .try_for_each(|die| self.describe_die(die, now, out))
     }
 
-    fn tell_die(&self, die: DieId, now: Instant, out: &mut String) -> fmt::Result {
+    fn describe_die(&self, die: DieId, now: Instant, out: &mut String) -> fmt::Result {
         let state = if self.flash.chips().is_idle(die) { "idle" } else { "at work" };
         writeln!(out, "die {}: {state}", die.0)?;
         for (class, number, first) in self.flash.waiting(die) {
@@ -37,10 +42,10 @@ impl Base {
     }
 
     /// Free blocks and valid pages of a plane group, as text.
-    pub(crate) fn tell_row(&self, row: RowId) -> String {
+    pub(crate) fn describe_group(&self, row: PlaneGroupId) -> String {
         let Self { space, .. } = self;
         format!(
-            "row {row}: {} blocks free of {} good, {} pages valid of at most {}",
+            "plane group {row}: {} free of {} good blocks, {} valid of at most {} pages",
             space.free(row),
             space.good(row),
             space.valid_in(row),

@@ -1,7 +1,7 @@
 //! Reads of locations: any engine that needs sectors of a logical page queues them here.
 
 use wordline_kernel::{Duration, Instant, Schedule};
-use wordline_nand::{DieId, Done, Location, PageId, RowId, Stamp};
+use wordline_nand::{CommandCompletion, DataTag, DieId, Location, PageId, PlaneGroupId};
 
 use crate::base::{Base, Piece};
 use crate::command::SECTOR;
@@ -9,18 +9,18 @@ use crate::event::Event;
 use crate::flash::{Class, Task, Ticket};
 use crate::map::LogicalPage;
 use crate::sectors::Sectors;
-use crate::times::Spent;
+use crate::times::FlashTime;
 
 /// Sectors of a location to read. A range, as in most reads, is converted to a set only when one is needed.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Wanted {
+pub(crate) enum WantedSectors {
     /// Sectors of a piece of a command.
     Piece(Piece),
     /// Any set of sectors.
     Set(Sectors),
 }
 
-impl Wanted {
+impl WantedSectors {
     #[inline]
     fn sectors(&self) -> Sectors {
         match self {
@@ -45,7 +45,7 @@ pub(crate) struct LocationRead {
     pub ticket: Ticket,
     pub class: Class,
     pub location: Location,
-    pub sectors: Wanted,
+    pub sectors: WantedSectors,
     /// Logical page and version that it must find.
     pub logical: LogicalPage,
     pub version: u32,
@@ -104,7 +104,7 @@ impl Base {
         let task = self.flash.read(die, calendar.now(), (read.ticket, read.class), page);
         task.location = read.location;
         task.bytes = sectors * SECTOR.0 as u32;
-        task.wanted = Stamp { logical: read.logical.0, version: read.version };
+        task.wanted = DataTag { logical: read.logical.0, version: read.version };
         task.looked_up = read.waited;
         die
     }
@@ -123,21 +123,27 @@ impl Base {
     }
 
     /// Records the latency breakdown of a read-modify-write read.
-    pub(crate) fn note_fill_time(&mut self, task: &Task, done: &Done, now: Instant) {
+    pub(crate) fn note_rmw_time(&mut self, task: &Task, done: &CommandCompletion, now: Instant) {
         let spent = self.flash.spent(task, done, now);
         self.written_back[self.config.pools.number_of(done.die)].fills.add(&spent);
     }
 
     /// Records and returns the latency breakdown of a host program.
-    pub(crate) fn note_program_time(&mut self, row: RowId, task: &Task, done: &Done, now: Instant) -> Spent {
+    pub(crate) fn note_program_time(
+        &mut self,
+        row: PlaneGroupId,
+        task: &Task,
+        done: &CommandCompletion,
+        now: Instant,
+    ) -> FlashTime {
         let spent = self.flash.spent(task, done, now);
-        self.written_back[self.config.pools.number_of_row(row)].programs.add(&spent);
+        self.written_back[self.config.pools.number_of_group(row)].programs.add(&spent);
         spent
     }
 
     /// Starts the next command of an idle die.
     #[inline]
-    pub(crate) fn kick(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
+    pub(crate) fn start_die(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
         self.flash.start(die, &self.policies, &mut calendar.within(Event::Flash));
     }
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Complaints, Duration, Energy};
 use wordline_nand::Pools;
 
-use super::buffer::LEAST_WEIGHT;
+use super::buffer::MIN_OCCUPANCY;
 use super::protection::{self, Protection};
 use crate::command::SECTOR;
 use crate::policy::destage::DestageKind;
@@ -102,7 +102,7 @@ impl Default for BufferFile {
 }
 
 /// The smallest occupancy of a page if written sectors are counted.
-const LEAST: Bytes = Bytes(SECTOR.0 * LEAST_WEIGHT as u64);
+const LEAST: Bytes = Bytes(SECTOR.0 * MIN_OCCUPANCY as u64);
 
 impl BufferFile {
     /// Capacity in sectors, if sectors are counted.
@@ -137,7 +137,7 @@ impl BufferFile {
         let cache = self.read_cache;
         wrong.require(cache <= Bytes::gib(64), "buffer.read_cache", cache, "at most 64GiB");
         if self.power_loss_protection != Protection::Capacitors {
-            let wanted = "nothing without buffer.power_loss_protection = \"capacitors\"";
+            let wanted = "none without buffer.power_loss_protection = \"capacitors\"";
             wrong.require(self.capacitors == Energy(0), "buffer.capacitors", self.capacitors, wanted);
         }
     }

@@ -33,7 +33,7 @@ impl Round {
     /// empty.
     pub(super) fn begin(buffer: &mut Buffer, now: Instant, base: &Base) -> Option<Self> {
         let epoch = buffer.end_epoch()?;
-        let rows = base.config.pools.all_rows();
+        let rows = base.config.pools.all_groups();
         let unit = rows.map(|row| base.config.pools.per_program(row)).max().unwrap_or(1);
         let dirty = buffer.dirty();
         let steps = u64::from(dirty.div_ceil(unit)).clamp(1, MOST_STEPS);
@@ -80,8 +80,8 @@ impl Cache {
     /// Whether a write of `page` has to wait, because it would be destaged at once and the limit on the way
     /// is reached.
     #[inline(never)]
-    pub(crate) fn waits_to_leave(&self, page: LogicalPage, now: Instant) -> bool {
-        let at_once = self.destage.as_ref().filter(|at_once| self.buffer.on_the_way() >= at_once.most);
+    pub(crate) fn must_wait_for_destage(&self, page: LogicalPage, now: Instant) -> bool {
+        let at_once = self.destage.as_ref().filter(|at_once| self.buffer.in_transit() >= at_once.most);
         at_once.is_some_and(|at_once| at_once.policy.leaves(page, now))
     }
 

@@ -1,7 +1,7 @@
 //! Entries of the write buffer and their progress towards flash, which the writer reports.
 
 use wordline_kernel::Instant;
-use wordline_nand::Stamp;
+use wordline_nand::DataTag;
 
 use super::buffer::{Entry, EntryId, EntryState};
 use super::{Cache, Round};
@@ -21,10 +21,10 @@ pub(crate) struct Ready {
 
 /// A page whose program begins.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Begun {
+pub(crate) struct BegunProgram {
     pub(crate) page: LogicalPage,
     /// The data tag to program; none if the page was discarded meanwhile: its entry is freed then.
-    pub(crate) stamp: Option<Stamp>,
+    pub(crate) stamp: Option<DataTag>,
     /// Whether it had to be programmed without waiting for others.
     pub(crate) was_urgent: bool,
 }
@@ -62,7 +62,7 @@ impl Cache {
 
     /// Entries that wait for data or a lookup before they are complete, counted one by one.
     pub(crate) fn filling(&self) -> u32 {
-        self.buffer.used().filter(|entry| entry.state == EntryState::Filling).count() as u32
+        self.buffer.used().filter(|entry| entry.state == EntryState::AwaitingRmw).count() as u32
     }
 
     /// Whether there is space for another page.
@@ -79,8 +79,8 @@ impl Cache {
 
     /// The entry that the eviction policy destages next; there is one.
     #[inline]
-    pub(crate) fn next_out(&mut self) -> EntryId {
-        self.buffer.next_out()
+    pub(crate) fn next_to_destage(&mut self) -> EntryId {
+        self.buffer.next_to_destage()
     }
 
     /// Begins to destage an entry.
@@ -149,12 +149,12 @@ impl Cache {
         let not_programming = self.buffer.in_use() - programming;
         let on_the_way = not_programming - self.buffer.dirty();
         let full = self.buffer.waiting_sectors().unwrap_or(not_programming);
-        self.marks.are_passed(full) && on_the_way < self.marks.most
+        self.marks.is_exceeded(full) && on_the_way < self.marks.most
     }
 
     /// Makes an entry urgent; returns whether it was already.
     #[inline]
-    pub(crate) fn urge(&mut self, id: EntryId) -> bool {
+    pub(crate) fn force(&mut self, id: EntryId) -> bool {
         std::mem::replace(&mut self.buffer.get_mut(id).urgent, true)
     }
 
@@ -162,7 +162,7 @@ impl Cache {
     /// pages of its unit.
     #[inline]
     pub(crate) fn begin_completing(&mut self, id: EntryId) {
-        self.buffer.get_mut(id).state = EntryState::Filling;
+        self.buffer.get_mut(id).state = EntryState::AwaitingRmw;
     }
 
     /// This many RMW reads of its page are queued.
@@ -173,7 +173,7 @@ impl Cache {
 
     /// One of them has ended; whether it was the last.
     #[inline]
-    pub(crate) fn read_over(&mut self, id: EntryId) -> bool {
+    pub(crate) fn finish_read(&mut self, id: EntryId) -> bool {
         let entry = self.buffer.get_mut(id);
         entry.fills -= 1;
         entry.fills == 0
@@ -181,7 +181,7 @@ impl Cache {
 
     /// Sets the write stream of an entry.
     #[inline]
-    pub(crate) fn send_to(&mut self, id: EntryId, stream: u8) {
+    pub(crate) fn set_stream(&mut self, id: EntryId, stream: u8) {
         self.buffer.get_mut(id).stream = stream;
     }
 
@@ -198,28 +198,28 @@ impl Cache {
 
     /// A complete entry is ready again for another program unit.
     #[inline]
-    pub(crate) fn ready_again(&mut self, id: EntryId) {
+    pub(crate) fn return_to_ready(&mut self, id: EntryId) {
         self.buffer.get_mut(id).state = EntryState::Ready;
     }
 
     /// Begins the program of an entry.
     #[inline]
-    pub(crate) fn begin_program(&mut self, id: EntryId) -> Begun {
+    pub(crate) fn begin_program(&mut self, id: EntryId) -> BegunProgram {
         let entry = self.buffer.get_mut(id);
         let was_urgent = std::mem::take(&mut entry.urgent);
         let (page, version) = (entry.logical, entry.version);
         if entry.discarded {
             self.drop_entry(id);
-            return Begun { page, stamp: None, was_urgent };
+            return BegunProgram { page, stamp: None, was_urgent };
         }
         (entry.state, entry.void) = (EntryState::Programming, false);
-        Begun { page, stamp: Some(Stamp { logical: page.0, version }), was_urgent }
+        BegunProgram { page, stamp: Some(DataTag { logical: page.0, version }), was_urgent }
     }
 
     /// The program of this version of an entry is done; returns whether its page is mapped there now, because
     /// it was not discarded since the program began.
     #[inline]
-    pub(crate) fn is_there(&mut self, id: EntryId, version: u32) -> bool {
+    pub(crate) fn mark_programmed(&mut self, id: EntryId, version: u32) -> bool {
         let entry = self.buffer.get_mut(id);
         if !entry.void {
             entry.flash_version = version;

@@ -5,18 +5,18 @@ pub mod config;
 mod contents;
 mod destage;
 mod entries;
-mod marks;
 pub mod protection;
 pub mod read_ahead;
 pub mod read_cache;
 mod reads;
+mod watermarks;
 mod writes;
 
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Instant, Schedule, state};
-use wordline_nand::{Location, PageId, Stamp};
+use wordline_nand::{DataTag, Location, PageId};
 
 use crate::base::Base;
 use crate::cache::buffer::{Buffer, EntryId, EntryState};
@@ -25,25 +25,25 @@ use crate::cache::read_cache::ReadCache;
 use crate::command::SECTOR;
 use crate::command::{Command, Operation, RequestId};
 use crate::config::Config;
-use crate::contents::Mutant;
+use crate::contents::InjectedFault;
 use crate::ensure::ensure;
 use crate::event::Event;
 use crate::flash::{Class, Task, Ticket};
 use crate::map::{LogicalPage, Map};
 use crate::policy::destage::Destage;
+use crate::policy::event::BufferOccupancy;
 use crate::policy::eviction::Eviction;
-use crate::policy::seen::Level;
 use crate::sectors::Sectors;
 use destage::Destaging;
-use marks::Marks;
+use watermarks::Watermarks;
 
 pub(crate) use destage::Round;
-pub(crate) use entries::{Begun, Ready};
+pub(crate) use entries::{BegunProgram, Ready};
 pub(crate) use reads::Cached;
 
 /// A page of the buffer that survived a power cut.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(crate) struct Saved {
+pub(crate) struct SavedPage {
     logical: LogicalPage,
     version: u32,
     sectors: Sectors,
@@ -54,7 +54,7 @@ pub(crate) struct Saved {
 pub(crate) struct Cache {
     buffer: Buffer,
     sectors_per_page: u32,
-    marks: Marks,
+    marks: Watermarks,
     /// None if no page is destaged as soon as it is written.
     destage: Option<Box<Destaging>>,
     read: ReadCache,
@@ -68,7 +68,7 @@ pub(crate) struct Cache {
     /// Entries of this epoch and of older ones are destaged at once.
     drain: Option<u64>,
     /// Pages of the buffer that survived the last power cut.
-    saved: Vec<Saved>,
+    saved: Vec<SavedPage>,
 }
 
 state!(Cache {
@@ -84,7 +84,7 @@ impl Cache {
         Self {
             buffer: new_buffer(config, eviction),
             sectors_per_page: (config.unit.0 / SECTOR.0) as u32,
-            marks: Marks::new(config),
+            marks: Watermarks::new(config),
             destage: Destaging::of(config, destage),
             read: ReadCache::new(config.cache_pages.min(config.logical_pages), read_eviction),
             ahead: ReadAhead::new(config.file.buffer.read_ahead),
@@ -101,7 +101,7 @@ impl Cache {
         self.buffer.forget();
         self.read.forget_all();
         self.ahead = ReadAhead::new(config.file.buffer.read_ahead);
-        self.marks = Marks::new(config);
+        self.marks = Watermarks::new(config);
         if let Some(destage) = &mut self.destage {
             destage.forget();
         }
@@ -130,14 +130,14 @@ impl Cache {
     /// Prefetches the lookups for the next pages to leave: for the second one its location, for the first one
     /// its data tag if the rest of it must be read.
     #[inline]
-    pub(crate) fn foresee_leaving(&self, base: &Base, map: &Map) {
+    pub(crate) fn prefetch_destage(&self, base: &Base, map: &Map) {
         let Some(first) = self.buffer.oldest() else { return };
-        if let Some(second) = self.buffer.foresee(first) {
+        if let Some(second) = self.buffer.prefetch_lookups(first) {
             map.prefetch(self.buffer.get(second).logical);
         }
         let entry = self.buffer.get(first);
         if entry.sectors != base.full_page() {
-            map.foresee_read(entry.logical, base);
+            map.prefetch_read(entry.logical, base);
         }
     }
 
@@ -149,12 +149,13 @@ impl Cache {
 
     /// Occupancy of the write buffer.
     #[inline]
-    pub(crate) fn level(&self) -> Level {
+    pub(crate) fn level(&self) -> BufferOccupancy {
         match self.buffer.sectors() {
-            None => Level { used: self.buffer.in_use(), capacity: self.buffer.pages() },
-            Some((taken, room)) => {
-                Level { used: taken.div_ceil(self.sectors_per_page), capacity: room / self.sectors_per_page }
-            }
+            None => BufferOccupancy { used: self.buffer.in_use(), capacity: self.buffer.pages() },
+            Some((taken, room)) => BufferOccupancy {
+                used: taken.div_ceil(self.sectors_per_page),
+                capacity: room / self.sectors_per_page,
+            },
         }
     }
 
@@ -181,7 +182,7 @@ impl Cache {
 
     /// Whether writes are stalled for space in the buffer.
     #[inline]
-    pub(crate) fn stalls(&self) -> bool {
+    pub(crate) fn has_stalled(&self) -> bool {
         !self.stalled.is_empty()
     }
 
@@ -232,7 +233,7 @@ impl Cache {
     }
 
     /// Report of its occupancy, and of what waits for it.
-    pub(crate) fn tell(&self, base: &Base) -> String {
+    pub(crate) fn describe(&self, base: &Base) -> String {
         format!(
             "buffer: {} of {} pages in use, {} in the list; {} writes stalled; drains to {:?}, flush commands wait for {:?}\n",
             self.in_use(),
@@ -248,8 +249,8 @@ impl Cache {
     pub(crate) fn audit(&self, map: &Map) {
         for page in self.kept_pages() {
             let (logical, version) = (page.logical, Some(page.version));
-            assert_eq!(version, map.last_written(logical), "the cache holds what was written last");
-            assert!(self.find(logical).is_none(), "a page is in the cache or waits to be written");
+            assert_eq!(version, map.last_written(logical), "the cache has the latest version");
+            assert!(self.find(logical).is_none(), "a page is in the read cache or in the write buffer");
         }
     }
 
@@ -276,7 +277,7 @@ impl Cache {
         }
         let flushes = self.flushes.iter().map(|(_, id)| id);
         let mut waiting = self.stalled.iter().chain(flushes).chain(&self.wake);
-        ensure(waiting.all(|id| known(*id)), || "the buffer makes requests wait that are not there".into())
+        ensure(waiting.all(|id| known(*id)), || "requests that do not exist wait for the buffer".into())
     }
 
     /// Checks, once the map is known, that a read will find the expected version: the latest host write or,
@@ -299,12 +300,12 @@ impl Cache {
 
     /// Whether a request may have been woken.
     #[inline]
-    pub(crate) fn is_any_awake(&self) -> bool {
+    pub(crate) fn may_have_woken(&self) -> bool {
         !self.wake.is_empty() || !self.flushes.is_empty()
     }
 
     /// The next woken request.
-    pub(crate) fn next_awake(&mut self) -> Option<RequestId> {
+    pub(crate) fn next_woken(&mut self) -> Option<RequestId> {
         if let Some(id) = self.wake.pop() {
             return Some(id);
         }
@@ -318,7 +319,7 @@ impl Cache {
     /// Prefetches the lookups of the first pages of the next host commands into the processor's cache: for
     /// the later one the location, for the next one its data tag. Changes nothing.
     #[inline]
-    pub(crate) fn foresee(&self, [next, later]: [Option<&Command>; 2], base: &Base, map: &Map) {
+    pub(crate) fn prefetch_lookups(&self, [next, later]: [Option<&Command>; 2], base: &Base, map: &Map) {
         if let Some(command) = later {
             let (first, _) = base.pages_of(command);
             map.prefetch(LogicalPage(first));
@@ -328,12 +329,12 @@ impl Cache {
             && command.operation == Operation::Read
         {
             let (first, _) = base.pages_of(command);
-            map.foresee_read(LogicalPage(first), base);
+            map.prefetch_read(LogicalPage(first), base);
         }
     }
 
     /// Whether a host command waits until the entry is in flash.
-    pub(crate) fn is_waited_for(&self, id: EntryId) -> bool {
+    pub(crate) fn has_waiters(&self, id: EntryId) -> bool {
         !self.stalled.is_empty()
             || self.buffer.has_waiters(id)
             || self.flushes.back().is_some_and(|(epoch, _)| self.buffer.epoch(id) <= *epoch)
@@ -342,12 +343,12 @@ impl Cache {
     /// The class of the reads for an entry that is being destaged.
     #[inline]
     pub(crate) fn class_of_reads_for(&self, id: EntryId) -> Class {
-        if self.is_waited_for(id) { Class::Read } else { Class::Background }
+        if self.has_waiters(id) { Class::Read } else { Class::Background }
     }
 
     /// Promotes the reads of an entry being completed, as the host waits for it.
     #[inline]
-    pub(crate) fn hurry_fill(
+    pub(crate) fn promote_rmw_reads(
         &self,
         id: EntryId,
         base: &mut Base,
@@ -355,14 +356,14 @@ impl Cache {
         calendar: &mut impl Schedule<Event>,
     ) {
         if base.flash.has_background() {
-            let fill = Ticket::Fill(id);
+            let fill = Ticket::Rmw(id);
             let table = map.ticket_of_table(self.buffer.get(id).logical);
             base.promote(&[fill, table.unwrap_or(fill)], calendar);
         }
     }
 
     /// Whether a page that the host wrote is destaged at once.
-    pub(crate) fn leaves_at_once(&mut self, page: LogicalPage, now: Instant) -> bool {
+    pub(crate) fn is_destaged_at_once(&mut self, page: LogicalPage, now: Instant) -> bool {
         self.destage.as_mut().is_some_and(|at_once| at_once.written(page, now))
     }
 
@@ -370,7 +371,7 @@ impl Cache {
     pub(crate) fn save_buffer(&mut self, base: &Base) {
         if base.is_protected() {
             let written = self.buffer.used().filter(|entry| !entry.discarded);
-            self.saved.extend(written.map(|entry| Saved {
+            self.saved.extend(written.map(|entry| SavedPage {
                 logical: entry.logical,
                 version: entry.version,
                 sectors: entry.sectors,
@@ -381,11 +382,11 @@ impl Cache {
     /// Restores the saved entries of the buffer, unless they had reached flash. Returns the number of pages.
     pub(crate) fn restore_buffer(&mut self, base: &Base, map: &mut Map) -> u64 {
         let mut restored = 0;
-        for Saved { logical, version, sectors } in std::mem::take(&mut self.saved) {
+        for SavedPage { logical, version, sectors } in std::mem::take(&mut self.saved) {
             let in_flash = map.get(logical).map_or(0, |location| base.flash.stamp(location).version);
             if in_flash < version {
                 self.buffer.add(logical, version, in_flash, sectors);
-                map.take_as_written(logical, version, true);
+                map.set_last_written(logical, version, true);
                 restored += 1;
             }
         }
@@ -422,7 +423,7 @@ impl Cache {
 
     /// A program on the word line of a location with data tag `stamp` failed: its data are lost if it is
     /// still valid and unreadable.
-    pub(crate) fn lose_beside(&mut self, location: Location, stamp: Stamp, base: &mut Base, map: &mut Map) {
+    pub(crate) fn lose_beside(&mut self, location: Location, stamp: DataTag, base: &mut Base, map: &mut Map) {
         if base.space.is_valid(location) && base.flash.stamp(location) != stamp {
             base.space.invalidate(location);
             self.lose_stamped(location, stamp, base, map);
@@ -430,16 +431,16 @@ impl Cache {
     }
 
     /// The same for a location with data tag `stamp`.
-    fn lose_stamped(&mut self, location: Location, stamp: Stamp, base: &mut Base, map: &mut Map) {
-        let Stamp { logical, version } = stamp;
+    fn lose_stamped(&mut self, location: Location, stamp: DataTag, base: &mut Base, map: &mut Map) {
+        let DataTag { logical, version } = stamp;
         let page = LogicalPage(logical);
         let was = map.clear(page);
         assert_eq!(was, Some(location), "a valid location is where its logical page is mapped to");
         if Map::is_table(page.0, base) {
-            let row = base.space.row_of(base.config.pools.block_of(location));
+            let row = base.space.group_of(base.config.pools.block_of(location));
             return map.lose_table(page, row);
         }
-        map.note_amend(page, location, base);
+        map.note_change(page, location, base);
         self.read.forget(page);
         let kept = self.buffer.find(page).map(|id| self.buffer.get(id)).filter(|entry| !entry.discarded);
         let gone = base.full_page().without(kept.map_or(Sectors::NONE, |entry| entry.sectors));
@@ -449,7 +450,7 @@ impl Cache {
             base.totals.lost_pages += 1;
             base.faults_at(base.config.pools.block_of(location)).lost_pages += 1;
         }
-        if !base.has(Mutant::LossNotNoted) {
+        if !base.has(InjectedFault::LossNotNoted) {
             map.lose(page, version, base.full_page(), next);
         }
     }
@@ -457,5 +458,9 @@ impl Cache {
 
 /// Makes the buffer. No more pages than the device has can wait at once, however large it is.
 fn new_buffer(config: &Config, eviction: Box<dyn Eviction>) -> Buffer {
-    Buffer::with_room(config.buffer_pages.min(config.logical_pages), config.file.buffer.room(), eviction)
+    Buffer::with_sector_capacity(
+        config.buffer_pages.min(config.logical_pages),
+        config.file.buffer.room(),
+        eviction,
+    )
 }

@@ -100,7 +100,7 @@ impl ReadCache {
 
     /// Whether the entry is still being fetched.
     #[inline]
-    pub fn is_coming(&self, id: EntryId) -> bool {
+    pub fn is_fetching(&self, id: EntryId) -> bool {
         self.entries[id.0 as usize].reads > 0
     }
 
@@ -179,7 +179,7 @@ impl ReadCache {
             return;
         }
         if let Some(id) = self.find(logical) {
-            if self.is_coming(id) {
+            if self.is_fetching(id) {
                 self.index.remove(logical.0);
                 self.entries[id.0 as usize].stale = true;
             } else {
@@ -202,7 +202,7 @@ impl ReadCache {
         let mut is_taken = vec![false; count];
         let mut take = |id: EntryId| ensure::is_first(&mut is_taken, id.0 as usize);
         let is_list = self.here.places() == count && self.here.is_sound();
-        let coming = (0..count as u32).map(EntryId).filter(|id| self.is_coming(*id));
+        let coming = (0..count as u32).map(EntryId).filter(|id| self.is_fetching(*id));
         let each_once = is_list
             && self.free.iter().copied().chain(self.here.iter()).chain(coming.clone()).all(&mut take)
             && is_taken.iter().all(|taken| *taken);
@@ -210,7 +210,7 @@ impl ReadCache {
         self.eviction.check_loaded(&self.here)?;
         let found = self.here.iter().chain(coming.clone().filter(|id| !self.get(*id).stale));
         ensure(self.index.is_sound(count, found.clone().count()), || {
-            "the read cache looks up other pages than it holds".into()
+            "the index of the read cache differs from its pages".into()
         })?;
         for (id, page) in found.map(|id| (id, self.get(id))) {
             let is_found = page.logical.0 < pages && self.find(page.logical) == Some(id);
@@ -219,7 +219,9 @@ impl ReadCache {
             })?;
         }
         let heads = coming.map(|id| self.get(id).waiters);
-        ensure(self.waiters.are_in(heads, known), || "requests wait for what is not fetched".into())
+        ensure(self.waiters.match_heads(heads, known), || {
+            "requests wait for pages that are not being fetched".into()
+        })
     }
 
     /// All cached pages, for checks.
@@ -237,7 +239,7 @@ impl ReadCache {
         }
         let id = self.eviction.next(&self.here);
         let known = self.find(self.get(id).logical) == Some(id);
-        assert!(known && !self.is_coming(id), "the eviction policy chose entry {id:?}");
+        assert!(known && !self.is_fetching(id), "the eviction policy chose entry {id:?}");
         self.drop_entry(id);
         Some(id)
     }

@@ -4,7 +4,7 @@ use wordline_kernel::{Duration, Schedule};
 use wordline_nand::{PageId, Pool};
 
 use super::read_cache;
-use crate::base::{Base, LocationRead, Piece, Wanted};
+use crate::base::{Base, LocationRead, Piece, WantedSectors};
 use crate::cache::Cache;
 use crate::cache::buffer::EntryId;
 use crate::command::{Command, RequestId, SECTOR};
@@ -16,21 +16,21 @@ use crate::sectors::Sectors;
 /// Result of a read cache lookup for a piece of a page.
 pub(crate) enum Cached {
     /// It is cached.
-    Here,
+    Hit,
     /// It is being fetched: the request waits for it.
-    Coming,
+    Pending,
 }
 
 impl Cache {
     /// Whether pages that were read are kept.
     #[inline]
-    pub(crate) fn keeps_reads(&self) -> bool {
+    pub(crate) fn has_read_cache(&self) -> bool {
         self.read.is_on()
     }
 
     /// Whether read-ahead is on.
     #[inline]
-    pub(crate) fn reads_ahead(&self) -> bool {
+    pub(crate) fn has_read_ahead(&self) -> bool {
         self.ahead.is_on()
     }
 
@@ -47,7 +47,7 @@ impl Cache {
     /// Looks for a piece of a page that is not in the write buffer. If the cache has all of it, the request
     /// needs no read of its own: it gets the data at once or, if it waits, when the page has been fetched.
     #[inline]
-    pub(crate) fn cache_has(
+    pub(crate) fn find_cached(
         &mut self,
         id: RequestId,
         piece: Piece,
@@ -67,11 +67,11 @@ impl Cache {
         assert_eq!(Some(cached.version), wanted, "page {} in the read cache", piece.page.0);
         base.totals.read_cache_hits += 1;
         base.totals.read_ahead_used += u64::from(self.read.touch(entry));
-        if !self.read.is_coming(entry) {
-            return Some(Cached::Here);
+        if !self.read.is_fetching(entry) {
+            return Some(Cached::Hit);
         }
         self.read.wait(entry, id);
-        Some(Cached::Coming)
+        Some(Cached::Pending)
     }
 
     /// Checks that the page of an RMW read is the latest version of the host, unless that was discarded
@@ -142,29 +142,29 @@ impl Cache {
             return true;
         };
         // Translation pages are not read for requests that have not arrived yet.
-        if !map.has_in_memory(logical) {
+        if !map.is_entry_cached(logical) {
             return true;
         }
         let Some(id) = self.read.fetch(logical, version, sectors) else { return false };
         base.totals.read_ahead_pages += 1;
         let (ticket, class) = (Ticket::Prefetch(id), Class::Read);
-        let (sectors, waited) = (Wanted::Set(sectors), Duration::ZERO);
+        let (sectors, waited) = (WantedSectors::Set(sectors), Duration::ZERO);
         let read = LocationRead { ticket, class, location, sectors, logical, version, waited };
         let (die, reads) = base.queue_read(read, calendar);
         self.read.set_reads(id, reads);
-        base.kick(die, calendar);
+        base.start_die(die, calendar);
         true
     }
 
     /// Ends a flash read of the read-ahead.
     #[inline(never)]
-    pub(crate) fn fetched_ahead(&mut self, id: EntryId, base: &mut Base) {
+    pub(crate) fn finish_read_ahead(&mut self, id: EntryId, base: &mut Base) {
         base.totals.read_ahead_reads += 1;
         self.read.fetched(id, &mut self.wake);
     }
 
     /// Whether a read of the piece needs no flash location: the buffer or the read cache has all of it.
-    pub(crate) fn buffer_answers(&self, piece: Piece) -> bool {
+    pub(crate) fn is_buffered(&self, piece: Piece) -> bool {
         let Some(id) = self.buffer.find(piece.page) else {
             return self.read.covers(piece.page, piece.sectors());
         };

@@ -5,7 +5,7 @@ use crate::cache::Cache;
 use crate::cache::buffer::{EntryId, EntryState};
 use crate::command::{Command, HostWrite};
 use crate::config::BufferMode;
-use crate::design::{Observes, Seen};
+use crate::design::{DeviceEvent, EventMask};
 use crate::map::{LogicalPage, Map};
 use crate::sectors::Sectors;
 
@@ -30,7 +30,7 @@ impl Cache {
         if let Some(id) = self.buffer.find(page) {
             self.discard_entry(id);
         }
-        base.observe(Observes::DISCARDED, |_| Seen::Discarded { page });
+        base.observe(EventMask::DISCARDED, |_| DeviceEvent::Discarded { page });
     }
 
     fn discard_entry(&mut self, id: EntryId) {
@@ -69,7 +69,7 @@ impl Cache {
         }
         self.note_request(id, command);
         base.totals.coalesced_writes += 1;
-        base.tell_written(piece, command);
+        base.notify_written(piece, command);
         Some(id)
     }
 
@@ -91,7 +91,7 @@ impl Cache {
             contents.wrote(command, piece, true);
         }
         self.note_request(id, command);
-        base.tell_written(piece, command);
+        base.notify_written(piece, command);
         id
     }
 

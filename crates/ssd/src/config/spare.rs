@@ -6,7 +6,7 @@ use wordline_nand::{Pool, Pools};
 /// The pages of which it is a fraction: all except those of reserved blocks.
 pub(super) fn counted(reserved: u32, pools: &Pools, wrong: &mut Complaints) -> f64 {
     let fewest = pools.iter().map(|pool| pool.geometry.blocks_per_plane).min().unwrap_or(0);
-    let wanted = format!("fewer than the {fewest} blocks of a row of planes");
+    let wanted = format!("fewer than the {fewest} blocks of a plane group");
     wrong.require(reserved < fewest, "ftl.reserved_blocks", reserved, wanted);
     let counted = |pool: &Pool| {
         let blocks = pool.geometry.blocks_per_plane.saturating_sub(reserved);

@@ -4,8 +4,8 @@ use wordline_kernel::Complaints;
 use wordline_nand::CellMode;
 
 use super::{Config, DeviceFile, TwoBitFile};
+use crate::blocks::{ModeShare, ModeStreams, Streams};
 use crate::policy::demands::Demands;
-use crate::space::{ModeShare, ModeStreams, Streams};
 
 impl DeviceFile {
     /// Write streams of a plane group: of the policies, plus those of `streams_of_map` on each side.
@@ -26,16 +26,16 @@ impl DeviceFile {
     /// The smallest watermark at which GC stops, in free blocks: beyond those kept for the collector, if it
     /// writes blocks in another mode than the native one, as it opens none of the kept ones for that. `pools`
     /// has a bit for each pool considered.
-    pub(crate) fn least_stop(&self, pools: u16) -> u32 {
+    pub(crate) fn min_stop_watermark(&self, pools: u16) -> u32 {
         let changes_mode = self.demands.is_some_and(|demands| demands.by_gc & pools != 0);
-        self.streams().kept_blocks() as u32 + 1 + u32::from(changes_mode)
+        self.streams().reserved_blocks() as u32 + 1 + u32::from(changes_mode)
     }
 
     /// Raises the GC watermarks that the configuration leaves out to the needs of the streams.
-    pub fn raise_marks(&mut self, [start_is_chosen, stop_is_chosen]: [bool; 2]) {
-        let (streams, least) = (self.streams(), self.least_stop(u16::MAX));
+    pub fn raise_watermarks(&mut self, [start_is_chosen, stop_is_chosen]: [bool; 2]) {
+        let (streams, least) = (self.streams(), self.min_stop_watermark(u16::MAX));
         let gc = &mut self.ftl.gc;
-        gc.raise_marks(streams, start_is_chosen, stop_is_chosen);
+        gc.raise_watermarks(streams, start_is_chosen, stop_is_chosen);
         if !stop_is_chosen {
             gc.stop_at_free_blocks = gc.stop_at_free_blocks.max(least);
         }
@@ -60,10 +60,10 @@ impl DeviceFile {
     /// them.
     pub(super) fn check_two_bit(&self, wrong: &mut Complaints) {
         wrong.require(
-            self.ftl.two_bit.is_some() || !self.writes_in(0, CellMode::TwoBit),
+            self.ftl.two_bit.is_some() || !self.writes_in(0, CellMode::Mlc),
             "ftl.two_bit",
             "nothing",
-            "how many blocks are for the streams in the two-bit mode that a design has",
+            "the number of blocks for a design's streams in MLC mode",
         );
     }
 }

@@ -6,43 +6,43 @@
 //! which design decides in which pool. Policies make the other decisions.
 //!
 //! A design looks at a [`View`] and decides; the mechanism checks the decision. One that is not allowed is a
-//! [`WrongAnswer`].
+//! [`InvalidDecision`].
 
-mod ask;
-mod gathered;
-mod seam;
-mod suspending;
+mod coalesced_unit;
+mod extension_point;
+mod invalid_decision;
+mod query;
+mod suspension;
 mod table;
 mod view;
-mod wrong;
 
-use wordline_kernel::chart::Drawn;
+use wordline_kernel::chart::ChartData;
 use wordline_kernel::metrics::Value;
 use wordline_kernel::snapshot::State;
 use wordline_kernel::{Bytes, Duration, Metric};
-use wordline_nand::{BlockSetId, CellMode, Outcome, Parameters, RowId};
+use wordline_nand::{BlockSetId, CellMode, Outcome, Parameters, PlaneGroupId};
 
-use crate::policy::background::Resting;
-use crate::policy::balancer::Waiting;
-use crate::policy::failure::{After, Failure};
+use crate::policy::background::IdleGroup;
+use crate::policy::balancer::WaitingUnits;
+use crate::policy::failure::{Failure, FailureAction};
 use crate::policy::frontier::OpenBlock;
-use crate::policy::placement::RowSet;
-use crate::policy::relocator::{Elsewhere, Leaving};
-use crate::policy::router::Outgoing;
+use crate::policy::placement::PlaneGroupSet;
+use crate::policy::relocator::{MigrationTarget, RelocatedPage};
+use crate::policy::router::HostPage;
 use crate::policy::tuner::{ReadOutcome, ReadParameters, SensedPage};
 use crate::policy::victim::{Candidates, Indexes};
 
+pub use crate::blocks::{SuspendedBlocks, WordLineInfo};
 pub use crate::policy::demands::Demands;
-pub use crate::policy::seen::{Level, Observes, Seen, Writes};
+pub use crate::policy::event::{BufferOccupancy, DeviceEvent, EventMask, ProgramSource};
 pub use crate::policy::tuner::ProgrammedPage;
-pub use crate::space::{SuspendedBlocks, WordLineFacts};
-pub use gathered::Gathered;
-pub use seam::{Seam, Seams};
+pub use coalesced_unit::CoalescedUnit;
+pub use extension_point::{ExtensionPoint, ExtensionPoints};
+pub use invalid_decision::InvalidDecision;
 pub use table::Combination;
-pub(crate) use table::{Designs, Unasked};
-pub(crate) use view::Sight;
-pub use view::{BlockFacts, View};
-pub use wrong::WrongAnswer;
+pub(crate) use table::{Designs, PausedDecisions};
+pub(crate) use view::DesignContext;
+pub use view::{BlockInfo, View};
 
 /// A write stream of the host or of GC: a write frontier in each plane group of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +56,7 @@ pub struct WriteStream {
     /// blocks beyond it are native. A host stream in the mode [`CellMode::Reprogrammed`] has blocks in MLC
     /// mode, of which each word line may be reprogrammed that many times.
     pub mode: CellMode,
-    /// Most blocks that it may have suspended in each plane group, if its design decides [`Seam::Frontier`]
+    /// Most blocks that it may have suspended in each plane group, if its design decides [`ExtensionPoint::Frontier`]
     /// there. Room is reserved for all of them: they count as active blocks, for which
     /// `ftl.over_provisioning` must leave room.
     pub suspended: u16,
@@ -92,28 +92,28 @@ impl WriteStream {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Needs {
     /// Decisions that it makes.
-    pub answers: Seams,
+    pub answers: ExtensionPoints,
     /// Events that it observes.
-    pub observes: Observes,
-    /// Host streams that it distinguishes; it decides [`Seam::Stream`] with the number of a stream within the
+    pub observes: EventMask,
+    /// Host streams that it distinguishes; it decides [`ExtensionPoint::Stream`] with the number of a stream within the
     /// pool.
     pub streams: Vec<WriteStream>,
     /// GC streams that it distinguishes, up to 16 in a pool and at least one in all, if it decides
-    /// [`Seam::Relocate`], with the number of a stream within the pool. A native one comes first. A pool
+    /// [`ExtensionPoint::Relocate`], with the number of a stream within the pool. A native one comes first. A pool
     /// without declared streams has a native one.
     pub collector_streams: Vec<WriteStream>,
-    /// Candidate indexes maintained for it, if it decides [`Seam::Victim`].
+    /// Candidate indexes maintained for it, if it decides [`ExtensionPoint::Victim`].
     pub indexes: Indexes,
-    /// Open blocks of a stream in a plane group, from 1 to 8, if it decides [`Seam::Frontier`].
+    /// Open blocks of a stream in a plane group, from 1 to 8, if it decides [`ExtensionPoint::Frontier`].
     pub open_blocks: u8,
 }
 
 impl Needs {
     /// Makes these decisions, and needs nothing else.
-    pub fn of(answers: &[Seam]) -> Self {
+    pub fn of(answers: &[ExtensionPoint]) -> Self {
         Self {
-            answers: Seams::of(answers),
-            observes: Observes::NOTHING,
+            answers: ExtensionPoints::of(answers),
+            observes: EventMask::NOTHING,
             streams: Vec::new(),
             collector_streams: Vec::new(),
             indexes: Indexes::default(),
@@ -124,7 +124,7 @@ impl Needs {
 
 /// Pages that wait for the first of several pools and that another pool could take.
 #[derive(Clone, Copy, Debug)]
-pub struct Waits {
+pub struct WaitingPages {
     /// First logical page of their unit.
     pub logical: u32,
     /// Number of waiting pages of the unit.
@@ -140,62 +140,62 @@ pub trait Design: State + Send {
     /// Decisions, events and requirements. Called once, when the device is created.
     fn needs(&self) -> Needs;
 
-    /// [`Seam::Pool`]: pool for a page or unit being destaged, counted from 0.
-    fn pool(&mut self, _written: &Outgoing<'_>, _view: &mut View<'_>) -> u8 {
+    /// [`ExtensionPoint::Pool`]: pool for a page or unit being destaged, counted from 0.
+    fn pool(&mut self, _written: &HostPage<'_>, _view: &mut View<'_>) -> u8 {
         0
     }
 
     /// Smallest size of a written unit that goes to the first of several pools, if sizes decide. For reports.
-    fn least_of_first(&self) -> Option<Bytes> {
+    fn min_size_for_first_pool(&self) -> Option<Bytes> {
         None
     }
 
-    /// [`Seam::Coalesce`]: whether the waiting pages of a unit are destaged now. Queried when the host has
+    /// [`ExtensionPoint::Coalesce`]: whether the waiting pages of a unit are destaged now. Queried when the host has
     /// written one of them that may wait; that page is destaged then, with those that are [destaged with
-    /// it](Self::leaves_with). Other pages are destaged when the buffer is too full, or is flushed.
-    fn leaves_now(&mut self, _unit: &Gathered<'_>, _view: &mut View<'_>) -> bool {
+    /// it](Self::destages_with). Other pages are destaged when the buffer is too full, or is flushed.
+    fn destages_now(&mut self, _unit: &CoalescedUnit<'_>, _view: &mut View<'_>) -> bool {
         false
     }
 
-    /// [`Seam::Coalesce`]: whether the page `other`, which waits in the buffer, is destaged with `page` of
+    /// [`ExtensionPoint::Coalesce`]: whether the page `other`, which waits in the buffer, is destaged with `page` of
     /// the same unit. With several pools, pages destaged while others of their unit are being programmed wait
     /// until that is done, and then go together.
-    fn leaves_with(&mut self, _page: u32, _other: u32, _view: &mut View<'_>) -> bool {
+    fn destages_with(&mut self, _page: u32, _other: u32, _view: &mut View<'_>) -> bool {
         true
     }
 
-    /// [`Seam::Coalesce`], where the first of several pools is coarsely mapped: whether `page`, which is in
+    /// [`ExtensionPoint::Coalesce`], where the first of several pools is coarsely mapped: whether `page`, which is in
     /// another pool, is read and programmed with the part of its unit that goes to the first pool, or stays
     /// where it is. Pages in the first pool are always included.
-    fn goes_along(&mut self, _page: u32, _view: &mut View<'_>) -> bool {
+    fn is_carried_along(&mut self, _page: u32, _view: &mut View<'_>) -> bool {
         true
     }
 
-    /// [`Seam::Stream`]: stream of `pool` for a page, counted from 0 within the pool.
-    fn stream(&mut self, _written: &Outgoing<'_>, _pool: u8, _view: &mut View<'_>) -> u8 {
+    /// [`ExtensionPoint::Stream`]: stream of `pool` for a page, counted from 0 within the pool.
+    fn stream(&mut self, _written: &HostPage<'_>, _pool: u8, _view: &mut View<'_>) -> u8 {
         0
     }
 
-    /// [`Seam::Frontier`]: index of the open block that is programmed next, among several of a stream in the
+    /// [`ExtensionPoint::Frontier`]: index of the open block that is programmed next, among several of a stream in the
     /// order of opening. There are as many as it [needs](Needs::open_blocks), or fewer in a plane group
     /// without free blocks beyond those reserved for GC.
     fn open_block(&mut self, _open: &[OpenBlock<'_>], _view: &mut View<'_>) -> usize {
         0
     }
 
-    /// [`Seam::Frontier`]: a word line of that open block that is unprogrammed, or one that can be
+    /// [`ExtensionPoint::Frontier`]: a word line of that open block that is unprogrammed, or one that can be
     /// [reprogrammed](OpenBlock::again), so that the program replaces a page. If some can be, it may be
     /// queried more than once for a program.
     fn word_line(&mut self, open: &OpenBlock<'_>, _view: &mut View<'_>) -> u32 {
         open.next_word_line()
     }
 
-    /// [`Seam::Frontier`]: one of these open blocks of a stream to suspend before it is full; `None` if all
+    /// [`ExtensionPoint::Frontier`]: one of these open blocks of a stream to suspend before it is full; `None` if all
     /// stay open. At least one word line of the block must be programmed. Queried before each word line while
     /// the stream [may suspend](WriteStream::suspended) another block and more blocks are free than those
     /// reserved for GC; not while another block would be opened in another mode. If it was the only open
     /// block, another one is opened.
-    fn suspends(
+    fn select_to_suspend(
         &mut self,
         _open: &[OpenBlock<'_>],
         _suspended: &SuspendedBlocks<'_>,
@@ -204,13 +204,13 @@ pub trait Design: State + Send {
         None
     }
 
-    /// [`Seam::Frontier`], where word lines of the stream's blocks are reprogrammed: one of these suspended
+    /// [`ExtensionPoint::Frontier`], where word lines of the stream's blocks are reprogrammed: one of these suspended
     /// blocks to reclaim; `None` to leave them as they are. Its valid pages are read, those of its last super
     /// layer first, and programmed together with host pages of the first stream of the pool, so that its word
     /// lines can be reprogrammed without an erase and the block is soon empty. Pages of this stream without a
     /// page to replace are programmed with them. Queried before each unprogrammed word line, while the stream
     /// has suspended blocks and the plane group is not reclaiming one.
-    fn vacates(
+    fn select_to_reclaim(
         &mut self,
         _open: &[OpenBlock<'_>],
         _suspended: &SuspendedBlocks<'_>,
@@ -219,112 +219,131 @@ pub trait Design: State + Send {
         None
     }
 
-    /// [`Seam::Frontier`]: one of these suspended blocks of a stream to resume instead of opening a free one;
+    /// [`ExtensionPoint::Frontier`]: one of these suspended blocks of a stream to resume instead of opening a free one;
     /// `None` to open a free one. Queried whenever the stream needs a block and has suspended ones; only
     /// those in the mode in which a free one would be opened are shown.
-    fn resumes(&mut self, _suspended: &SuspendedBlocks<'_>, _view: &mut View<'_>) -> Option<BlockSetId> {
+    fn select_to_resume(
+        &mut self,
+        _suspended: &SuspendedBlocks<'_>,
+        _view: &mut View<'_>,
+    ) -> Option<BlockSetId> {
         None
     }
 
-    /// [`Seam::Place`]: one of the plane groups that accept a program unit, of which there is at least one;
+    /// [`ExtensionPoint::Place`]: one of the plane groups that accept a program unit, of which there is at least one;
     /// all are of one pool.
-    fn place(&mut self, rows: &RowSet, _view: &mut View<'_>) -> RowId {
-        rows.next_from(RowId(0)).unwrap_or(RowId(0))
+    fn place(&mut self, rows: &PlaneGroupSet, _view: &mut View<'_>) -> PlaneGroupId {
+        rows.next_from(PlaneGroupId(0)).unwrap_or(PlaneGroupId(0))
     }
 
-    /// [`Seam::Victim`]: one of the candidates of a plane group, which are closed blocks with at least one
+    /// [`ExtensionPoint::Victim`]: one of the candidates of a plane group, which are closed blocks with at least one
     /// invalid page, or [suspended](Candidates::suspended) ones; `None` when there are none. Where
     /// superblocks are collected these are the candidates, and the plane group is 0.
-    fn victim(&mut self, from: Candidates<'_>, _row: RowId, _view: &mut View<'_>) -> Option<BlockSetId> {
+    fn victim(
+        &mut self,
+        from: Candidates<'_>,
+        _row: PlaneGroupId,
+        _view: &mut View<'_>,
+    ) -> Option<BlockSetId> {
         from.fewest_valid()
     }
 
-    /// [`Seam::Relocate`]: GC stream in `pool` for a valid page of a victim there, counted from 0 within the
+    /// [`ExtensionPoint::Relocate`]: GC stream in `pool` for a valid page of a victim there, counted from 0 within the
     /// pool. Pages of a block in another mode go to the first stream if a non-native one is selected, because
     /// GC must gain space.
-    fn relocate(&mut self, _page: &Leaving, _pool: u8, _view: &mut View<'_>) -> u8 {
+    fn relocate(&mut self, _page: &RelocatedPage, _pool: u8, _view: &mut View<'_>) -> u8 {
         0
     }
 
-    /// [`Seam::Relocate`], with several pools: pool and stream to which a valid page of a victim of `pool` is
+    /// [`ExtensionPoint::Relocate`], with several pools: pool and stream to which a valid page of a victim of `pool` is
     /// migrated individually; `None` if it stays in its pool, where [`relocate`](Self::relocate) selects the
     /// stream. Queried for each page read, except in a coarsely mapped pool. The page migrates in a program
     /// unit of such pages, and stays if the other pool has no room for that unit when the victim must be
     /// erased.
-    fn moves_to(&mut self, _page: &Leaving, _pool: u8, _view: &mut View<'_>) -> Option<Elsewhere> {
+    fn migration_target(
+        &mut self,
+        _page: &RelocatedPage,
+        _pool: u8,
+        _view: &mut View<'_>,
+    ) -> Option<MigrationTarget> {
         None
     }
 
-    /// [`Seam::Relocate`]: whether the valid pages of a victim of `pool`, which is not the first of several,
+    /// [`ExtensionPoint::Relocate`]: whether the valid pages of a victim of `pool`, which is not the first of several,
     /// are migrated to the first. Queried once for each victim; pages are programmed there with the others of
-    /// their unit ([`goes_along`](Self::goes_along)).
+    /// their unit ([`is_carried_along`](Self::is_carried_along)).
     fn leaves(&mut self, _victim: BlockSetId, _pool: usize, _view: &mut View<'_>) -> bool {
         false
     }
 
-    /// [`Seam::Balance`], with static allocation: plane group from which `idle` steals a program unit. The
+    /// [`ExtensionPoint::Balance`], with static allocation: plane group from which `idle` steals a program unit. The
     /// die of `idle` is idle, and no unit waits for that plane group.
-    fn take(&mut self, _idle: RowId, _waiting: &Waiting<'_>, _view: &mut View<'_>) -> Option<RowId> {
+    fn take(
+        &mut self,
+        _idle: PlaneGroupId,
+        _waiting: &WaitingUnits<'_>,
+        _view: &mut View<'_>,
+    ) -> Option<PlaneGroupId> {
         None
     }
 
-    /// [`Seam::Balance`], with several pools: index of the sub-request waiting for the first pool, oldest
+    /// [`ExtensionPoint::Balance`], with several pools: index of the sub-request waiting for the first pool, oldest
     /// first, that pool `to` takes instead, where a die is idle; `None` if it takes none. Queried for every
     /// other pool with an idle die in turn.
-    fn steal(&mut self, _waiting: &[Waits], _to: usize, _view: &mut View<'_>) -> Option<usize> {
+    fn steal(&mut self, _waiting: &[WaitingPages], _to: usize, _view: &mut View<'_>) -> Option<usize> {
         None
     }
 
-    /// [`Seam::Background`]: idle time of the host before background work starts; `None` if there is none.
-    fn rests_after(&self) -> Option<Duration> {
+    /// [`ExtensionPoint::Background`]: idle time of the host before background work starts; `None` if there is none.
+    fn idle_delay(&self) -> Option<Duration> {
         None
     }
 
-    /// [`Seam::Background`]: goal for the free blocks of a plane group while the host is idle.
-    fn free_blocks(&mut self, _row: &Resting, _view: &mut View<'_>) -> u32 {
+    /// [`ExtensionPoint::Background`]: goal for the free blocks of a plane group while the host is idle.
+    fn free_blocks(&mut self, _row: &IdleGroup, _view: &mut View<'_>) -> u32 {
         0
     }
 
-    /// [`Seam::Background`]: number of blocks of a plane group that may stay in the SLC cache while the host
+    /// [`ExtensionPoint::Background`]: number of blocks of a plane group that may stay in the SLC cache while the host
     /// is idle.
-    fn cached_blocks(&mut self, row: &Resting, _view: &mut View<'_>) -> u32 {
+    fn cached_blocks(&mut self, row: &IdleGroup, _view: &mut View<'_>) -> u32 {
         row.cached_blocks
     }
 
-    /// [`Seam::Tune`]: read reference voltages of the first sense of a page. It may be queried more than once
+    /// [`ExtensionPoint::Tune`]: read reference voltages of the first sense of a page. It may be queried more than once
     /// for a read, and while the queue of the die is being changed: there is no view.
     fn read_parameters(&self, _page: &SensedPage) -> ReadParameters {
         ReadParameters { level: 0 }
     }
 
-    /// [`Seam::Tune`]: read reference voltages of a read retry.
+    /// [`ExtensionPoint::Tune`]: read reference voltages of a read retry.
     fn read_again(&self, page: &SensedPage, so_far: &ReadOutcome) -> ReadParameters {
         ReadParameters::next(page, so_far)
     }
 
-    /// [`Seam::Tune`]: called when a page was read, or could not be read.
-    fn read_over(&mut self, _page: &SensedPage, _outcome: &ReadOutcome) {}
+    /// [`ExtensionPoint::Tune`]: called when a page was read, or could not be read.
+    fn read_finished(&mut self, _page: &SensedPage, _outcome: &ReadOutcome) {}
 
-    /// [`Seam::Tune`]: parameters of a program, when its die begins it. [`Seen::Programmed`] reports the
+    /// [`ExtensionPoint::Tune`]: parameters of a program, when its die begins it. [`DeviceEvent::Programmed`] reports the
     /// result, with the outcome if the parameters request it.
     fn program_parameters(&self, _page: &ProgrammedPage) -> Parameters {
         Parameters::DATA_SHEET
     }
 
-    /// [`Seam::Tune`]: whether the outcome of a program is accepted, if its parameters requested it. If not,
-    /// its data are dropped and programmed elsewhere, as after a failed program. [`Seam::Fail`] is queried
+    /// [`ExtensionPoint::Tune`]: whether the outcome of a program is accepted, if its parameters requested it. If not,
+    /// its data are dropped and programmed elsewhere, as after a failed program. [`ExtensionPoint::Fail`] is queried
     /// about the block, which by default stays in use.
     fn accepts(&self, _page: &ProgrammedPage, _outcome: &Outcome) -> bool {
         true
     }
 
-    /// [`Seam::Fail`]: action for a block in which an operation failed.
-    fn failed(&mut self, _failure: &Failure, _view: &mut View<'_>) -> After {
-        After::Retire
+    /// [`ExtensionPoint::Fail`]: action for a block in which an operation failed.
+    fn failed(&mut self, _failure: &Failure, _view: &mut View<'_>) -> FailureAction {
+        FailureAction::Retire
     }
 
     /// Handles an event that it [observes](Needs::observes).
-    fn observe(&mut self, _seen: &Seen<'_>, _view: &mut View<'_>) {}
+    fn observe(&mut self, _seen: &DeviceEvent<'_>, _view: &mut View<'_>) {}
 
     /// Metrics of the design and their values. For a counter, which starts when the device is created, a run
     /// reports the increase during the run; for other metrics, the final value.
@@ -333,7 +352,7 @@ pub trait Design: State + Send {
     }
 
     /// Charts for the report of a run, each with its current points.
-    fn charts(&self) -> Vec<Drawn> {
+    fn charts(&self) -> Vec<ChartData> {
         Vec::new()
     }
 }

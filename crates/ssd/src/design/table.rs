@@ -2,26 +2,30 @@
 
 use std::cell::OnceCell;
 
-use wordline_kernel::snapshot::{Broken, Reader, State, Writer};
+use wordline_kernel::snapshot::{Reader, SnapshotError, State, Writer};
 use wordline_kernel::{Complaints, Instant, Seed, Stream, state};
 use wordline_nand::CellMode;
 
-use super::{Demands, Design, Level, Needs, Observes, Seam, Seams, WriteStream, WrongAnswer};
+use super::{
+    BufferOccupancy, Demands, Design, EventMask, ExtensionPoint, ExtensionPoints, InvalidDecision, Needs,
+    WriteStream,
+};
 use crate::Config;
 use crate::policy::relocator::Relocator;
 use crate::policy::router::Router;
 
 /// No design: the policies of the device decide.
-const NOBODY: u8 = u8::MAX;
+const NO_DESIGN: u8 = u8::MAX;
 
 /// Most host streams of all pools together: a word has a bit for each and one for table pages.
 const MOST_STREAMS: usize = 31;
 
 /// Decisions about streams.
-pub(super) const ROUTES: Seams = Seams::of(&[Seam::Pool, Seam::Stream]);
+pub(super) const STREAM_DECISIONS: ExtensionPoints =
+    ExtensionPoints::of(&[ExtensionPoint::Pool, ExtensionPoint::Stream]);
 
 /// Design that decides in a pool, by extension point.
-type Row = [u8; Seam::ALL.len()];
+type Owners = [u8; ExtensionPoint::ALL.len()];
 
 /// Designs of a device, and which of them makes which decision in which pool.
 #[derive(Default)]
@@ -32,7 +36,7 @@ pub struct Combination {
     /// Designs that decide for a pool.
     of_pools: Vec<(usize, Vec<String>)>,
     /// Design that decides where several could.
-    decides: Vec<(Seam, String)>,
+    decides: Vec<(ExtensionPoint, String)>,
 }
 
 impl Combination {
@@ -58,7 +62,7 @@ impl Combination {
 
     /// Lets this design decide where others could, too.
     #[must_use]
-    pub fn deciding(mut self, seam: Seam, name: &str) -> Self {
+    pub fn with_decider(mut self, seam: ExtensionPoint, name: &str) -> Self {
         self.decides.push((seam, name.to_owned()));
         self
     }
@@ -74,27 +78,27 @@ impl Combination {
     }
 
     /// Names of the designs that can make a decision.
-    pub fn answering(&self, seam: Seam) -> Vec<&'static str> {
+    pub fn answering(&self, seam: ExtensionPoint) -> Vec<&'static str> {
         let answers = self.all.iter().filter(|design| design.needs().answers.has(seam));
         answers.map(|design| design.name()).collect()
     }
 
     /// Design that makes a decision in each of this many pools; `None` where policies do.
-    pub fn owners(&self, seam: Seam, pools: usize) -> Vec<Option<&'static str>> {
+    pub fn owners(&self, seam: ExtensionPoint, pools: usize) -> Vec<Option<&'static str>> {
         self.answers(seam, pools).into_iter().map(|design| Some(design?.name())).collect()
     }
 
     /// Name and needs of the design that makes a decision in a pool; `None` where no design does, or several
     /// do.
-    pub(crate) fn asked(&self, seam: Seam, pool: usize) -> Option<(&'static str, Needs)> {
+    pub(crate) fn asked(&self, seam: ExtensionPoint, pool: usize) -> Option<(&'static str, Needs)> {
         let design = self.answers(seam, pool + 1)[pool]?;
         Some((design.name(), design.needs()))
     }
 
     /// Designs that make a decision, by pool.
-    fn answers(&self, seam: Seam, pools: usize) -> Vec<Option<&dyn Design>> {
+    fn answers(&self, seam: ExtensionPoint, pools: usize) -> Vec<Option<&dyn Design>> {
         let (table, _) = self.table(&self.needs(), pools);
-        let design = |row: &Row| self.all.get(usize::from(row[seam as usize])).map(Box::as_ref);
+        let design = |row: &Owners| self.all.get(usize::from(row[seam as usize])).map(Box::as_ref);
         table.iter().map(design).collect()
     }
 
@@ -106,11 +110,12 @@ impl Combination {
     pub fn demands(&self, policies: Demands, pools: usize) -> Result<Demands, Complaints> {
         let needs = self.needs();
         let (table, wrong) = self.table(&needs, pools);
-        wrong.or_ok(())?;
-        let routes = Routes::of(&table, &needs, policies.host);
-        let gathered = Gathered::of(&table, &needs, policies.gc);
+        wrong.into_result(())?;
+        let routes = HostStreams::of(&table, &needs, policies.host);
+        let gathered = GcStreams::of(&table, &needs, policies.gc);
         let orders = |(design, needs): (usize, &Needs)| {
-            let is_asked = table.iter().any(|row| usize::from(row[Seam::Frontier as usize]) == design);
+            let is_asked =
+                table.iter().any(|row| usize::from(row[ExtensionPoint::Frontier as usize]) == design);
             is_asked.then_some(needs.open_blocks)
         };
         let open_blocks = needs.iter().enumerate().filter_map(orders).max().unwrap_or(policies.open_blocks);
@@ -120,22 +125,22 @@ impl Combination {
         wrong.require(
             of_all <= MOST_STREAMS,
             "designs",
-            format!("{of_all} streams of the host in all pools together"),
+            format!("{of_all} host streams in all pools together"),
             format!("at most {MOST_STREAMS}"),
         );
-        wrong.or_ok(())?;
+        wrong.into_result(())?;
         let bits =
             |is: &dyn Fn(usize) -> bool| (0..pools).map(|pool| u16::from(is(pool)) << pool).sum::<u16>();
         let of_host =
             |mode| bits(&|pool| routes.as_ref().is_some_and(|routes| routes.in_mode(pool, mode) != 0));
         let of_collector = |mode| bits(&|pool| gathered.in_mode(pool, mode) != 0);
-        let asks_router = table[0][Seam::Stream as usize] == NOBODY;
+        let asks_router = table[0][ExtensionPoint::Stream as usize] == NO_DESIGN;
         let of_policies = |mode| if asks_router { policies.pools_in(mode) } else { 0 };
         let in_modes = CellMode::OF_BLOCKS.map(|mode| of_host(mode) | of_collector(mode) | of_policies(mode));
         let others = CellMode::OF_BLOCKS.into_iter().filter(|mode| *mode != CellMode::Native);
         let by_gc = others.map(of_collector).fold(0, |all, pools| all | pools);
-        let suspended = |(pool, row): (usize, &Row)| {
-            let is_asked = row[Seam::Frontier as usize] != NOBODY;
+        let suspended = |(pool, row): (usize, &Owners)| {
+            let is_asked = row[ExtensionPoint::Frontier as usize] != NO_DESIGN;
             let of_host = routes.iter().flat_map(|routes| routes.suspended(pool));
             let all = of_host.chain(gathered.suspended[pool].iter().copied());
             let suspended = if is_asked { all.map(u32::from).sum() } else { 0 };
@@ -152,13 +157,13 @@ impl Combination {
 
     /// Hint at the contract's device for designs whose streams need blocks that `config` does not have; empty
     /// otherwise.
-    pub(crate) fn device_to_try(&self, config: &Config) -> &'static str {
+    pub(crate) fn contract_hint(&self, config: &Config) -> &'static str {
         let needs = self.needs();
         let mut streams = needs.iter().flat_map(|needs| needs.streams.iter().chain(&needs.collector_streams));
         if streams.clone().any(|stream| stream.is_in(CellMode::Slc)) && !config.file.has_slc_cache() {
             return "\n(contract::small_with_slc() has an SLC mode and blocks for streams in that mode)";
         }
-        match streams.any(|stream| stream.is_in(CellMode::TwoBit)) && config.file.two_bit_of(0).is_none() {
+        match streams.any(|stream| stream.is_in(CellMode::Mlc)) && config.file.two_bit_of(0).is_none() {
             true => {
                 "\n(contract::small_with_two_bits() has a two-bit mode and blocks for streams in that mode)"
             }
@@ -171,20 +176,20 @@ impl Combination {
     }
 
     /// Names of the designs considered for a decision in a pool.
-    fn asked_in(&self, seam: Seam, pool: usize) -> &[String] {
+    fn asked_in(&self, seam: ExtensionPoint, pool: usize) -> &[String] {
         let own = self.of_pools.iter().rev().find(|(number, _)| *number == pool && !seam.is_of_device());
         own.map_or(&self.of_device, |(_, names)| names)
     }
 
     /// Table of who decides, and complaints about what is ambiguous.
-    fn table(&self, needs: &[Needs], pools: usize) -> (Vec<Row>, Complaints) {
+    fn table(&self, needs: &[Needs], pools: usize) -> (Vec<Owners>, Complaints) {
         let mut wrong = Complaints::default();
         let names = self.names();
         for (n, name) in names.iter().enumerate() {
             wrong.require(!names[..n].contains(name), "designs", format!("{name} twice"), "each once");
         }
-        let mut table = vec![[NOBODY; Seam::ALL.len()]; pools];
-        for seam in Seam::ALL {
+        let mut table = vec![[NO_DESIGN; ExtensionPoint::ALL.len()]; pools];
+        for seam in ExtensionPoint::ALL {
             for (pool, row) in table.iter_mut().enumerate() {
                 let asked = self.asked_in(seam, pool);
                 let answers =
@@ -199,11 +204,11 @@ impl Combination {
     }
 
     /// Design among those found that decides; adds one complaint if that is ambiguous.
-    fn settle(&self, seam: Seam, pool: usize, found: &[usize], wrong: &mut Complaints) -> u8 {
+    fn settle(&self, seam: ExtensionPoint, pool: usize, found: &[usize], wrong: &mut Complaints) -> u8 {
         let names = self.names();
         let decided = self.decides.iter().rev().find(|(other, _)| *other == seam).map(|(_, name)| name);
         match found {
-            [] => NOBODY,
+            [] => NO_DESIGN,
             [one] => *one as u8,
             several => match several.iter().find(|n| decided.is_some_and(|name| names[**n] == name)) {
                 Some(one) => *one as u8,
@@ -215,11 +220,11 @@ impl Combination {
                             if seam.is_of_device() { String::new() } else { format!(" in pool {pool}") };
                         wrong.add(
                             key,
-                            format!("the designs {} all answer `{seam}`{place}", several.join(" and ")),
+                            format!("the designs {} all decide `{seam}`{place}", several.join(" and ")),
                             format!("the one that does: {}", several.join(" or ")),
                         );
                     }
-                    NOBODY
+                    NO_DESIGN
                 }
             },
         }
@@ -231,8 +236,8 @@ impl Combination {
             let answering = self.all.iter().zip(needs).filter(|(_, needs)| needs.answers.has(*seam));
             let answering: Vec<&str> = answering.map(|(design, _)| design.name()).collect();
             let wanted = match answering.len() {
-                0 => "the key left out: no design of the device answers it".to_owned(),
-                _ => format!("one of {}, which answer it", answering.join(", ")),
+                0 => "the key left out: no design of the device decides it".to_owned(),
+                _ => format!("one of {}, which decide it", answering.join(", ")),
             };
             wrong.require(answering.contains(&name.as_str()), &format!("decides.{seam}"), name, wanted);
         }
@@ -241,34 +246,30 @@ impl Combination {
 
 /// Checks streams: a design that decides `stream` in a pool declares streams there, one that decides
 /// `relocate` declares GC streams, and all streams are in pools of the device.
-fn check_streams(table: &[Row], needs: &[Needs], names: &[&str], wrong: &mut Complaints) {
+fn check_streams(table: &[Owners], needs: &[Needs], names: &[&str], wrong: &mut Complaints) {
     for (n, needs) in needs.iter().enumerate() {
         for (pool, row) in table.iter().enumerate() {
-            let asked = usize::from(row[Seam::Stream as usize]) == n;
+            let asked = usize::from(row[ExtensionPoint::Stream as usize]) == n;
             let some = needs.streams.iter().any(|stream| usize::from(stream.pool) == pool);
             wrong.require(
                 !asked || some,
                 "designs",
                 format!("{} without a stream in pool {pool}", names[n]),
-                "a design that answers `stream` to declare a stream in each pool that it answers for",
+                "a design that decides `stream` to declare a stream in each pool in which it decides",
             );
         }
-        let relocates = table.iter().any(|row| usize::from(row[Seam::Relocate as usize]) == n);
+        let relocates = table.iter().any(|row| usize::from(row[ExtensionPoint::Relocate as usize]) == n);
         wrong.require(
             !relocates || !needs.collector_streams.is_empty(),
             "designs",
-            format!("{} without a stream of the collector", names[n]),
-            "a design that answers `relocate` to declare its streams in `Needs::collector_streams`, a native one first",
+            format!("{} without a GC stream", names[n]),
+            "a design that decides `relocate` to declare its streams in `Needs::collector_streams`, a native one first",
         );
         let of_collector = needs.collector_streams.len();
         wrong.require(
             of_collector <= 16 && needs.streams.len() <= 16,
             "designs",
-            format!(
-                "{} with {} streams of the host and {of_collector} of the collector",
-                names[n],
-                needs.streams.len()
-            ),
+            format!("{} with {} host streams and {of_collector} GC streams", names[n], needs.streams.len()),
             "up to 16 of each",
         );
         let open = needs.open_blocks;
@@ -290,8 +291,8 @@ fn check_suspended(needs: &Needs, name: &str, wrong: &mut Complaints) {
     for stream in all.filter(|stream| stream.suspended > 0) {
         let found =
             format!("{name} with {} suspended blocks of the stream {}", stream.suspended, stream.name);
-        let wanted = "a design that answers `frontier` for a stream that suspends blocks";
-        wrong.require(needs.answers.has(Seam::Frontier), "designs", found, wanted);
+        let wanted = "a design that decides `frontier` for a stream that suspends blocks";
+        wrong.require(needs.answers.has(ExtensionPoint::Frontier), "designs", found, wanted);
     }
 }
 
@@ -303,23 +304,19 @@ fn check_modes(needs: &Needs, name: &str, wrong: &mut Complaints) {
         let first = needs.collector_streams.iter().find(|stream| stream.pool == pool);
         if let Some(first) = first.filter(|stream| !stream.is_in(CellMode::Native)) {
             let (stream, mode) = (first.name, first.mode.name());
-            let found = format!("{name} with the stream {stream} in {mode} as the first of the collector");
-            wrong.add("designs", found, format!("a native one before it, for what finds no room in {mode}"));
+            let found = format!("{name} with the stream {stream} in {mode} as the first GC stream");
+            wrong.add("designs", found, format!("a native one before it, for pages without room in {mode}"));
         }
     }
-    for stream in needs.collector_streams.iter().filter(|stream| stream.mode.is_again()) {
-        let found = format!("{name} with the stream {} of the collector in {}", stream.name, stream.mode);
-        wrong.add(
-            "designs",
-            found,
-            "a mode that an erased block is opened in: its victims are to gain blocks",
-        );
+    for stream in needs.collector_streams.iter().filter(|stream| stream.mode.is_reprogram()) {
+        let found = format!("{name} with the GC stream {} in {}", stream.name, stream.mode);
+        wrong.add("designs", found, "a mode in which erased blocks are opened: GC must gain blocks");
     }
 }
 
 /// GC streams of each pool.
 #[derive(Clone, Debug)]
-pub(super) struct Gathered {
+pub(super) struct GcStreams {
     /// Number of streams of each pool.
     pub of_pools: Vec<u8>,
     /// Cell mode of each stream, pool by pool.
@@ -328,19 +325,19 @@ pub(super) struct Gathered {
     pub suspended: Vec<Vec<u16>>,
 }
 
-impl Gathered {
+impl GcStreams {
     /// Streams of each pool; where no design decides, the relocator has `relocated` streams.
-    fn of(table: &[Row], needs: &[Needs], relocated: u8) -> Self {
-        let owner = |row: &Row| needs.get(usize::from(row[Seam::Relocate as usize]));
-        let in_pool = |(pool, row): (u8, &Row)| match owner(row) {
+    fn of(table: &[Owners], needs: &[Needs], relocated: u8) -> Self {
+        let owner = |row: &Owners| needs.get(usize::from(row[ExtensionPoint::Relocate as usize]));
+        let in_pool = |(pool, row): (u8, &Owners)| match owner(row) {
             Some(needs) => collected(needs, pool).count().max(1) as u8,
             None => relocated,
         };
-        let modes_of = |(pool, row): (u8, &Row)| {
+        let modes_of = |(pool, row): (u8, &Owners)| {
             let own = owner(row).into_iter().flat_map(|needs| collected(needs, pool));
             own.map(|stream| stream.mode).collect()
         };
-        let suspended_of = |(pool, row): (u8, &Row)| {
+        let suspended_of = |(pool, row): (u8, &Owners)| {
             let own = owner(row).into_iter().flat_map(|needs| collected(needs, pool));
             own.map(|stream| stream.suspended).collect()
         };
@@ -370,22 +367,22 @@ fn collected(needs: &Needs, pool: u8) -> impl Iterator<Item = &WriteStream> {
 
 /// Host streams where a design makes a decision about them, pool after pool.
 #[derive(Clone, Debug)]
-pub(super) struct Routes {
+pub(super) struct HostStreams {
     /// Streams with their pools.
     pub streams: Vec<WriteStream>,
     /// First stream of each pool, and one past the last stream.
     pub first: Vec<u8>,
 }
 
-impl Routes {
+impl HostStreams {
     /// `None` if no design makes a decision about streams. The `routed` streams of the router are in the
     /// first pool, unless a design decides there.
-    fn of(table: &[Row], needs: &[Needs], routed: u8) -> Option<Self> {
-        let (pool, stream) = (Seam::Pool as usize, Seam::Stream as usize);
-        if table.iter().all(|row| row[pool] == NOBODY && row[stream] == NOBODY) {
+    fn of(table: &[Owners], needs: &[Needs], routed: u8) -> Option<Self> {
+        let (pool, stream) = (ExtensionPoint::Pool as usize, ExtensionPoint::Stream as usize);
+        if table.iter().all(|row| row[pool] == NO_DESIGN && row[stream] == NO_DESIGN) {
             return None;
         }
-        let by_size = table.len() > 1 && table[0][pool] == NOBODY;
+        let by_size = table.len() > 1 && table[0][pool] == NO_DESIGN;
         let (mut streams, mut first) = (Vec::new(), Vec::new());
         for (number, row) in (0u8..).zip(table) {
             first.push(streams.len() as u8);
@@ -420,25 +417,25 @@ fn bits_of(answers: impl Iterator<Item = bool>) -> u32 {
 }
 
 /// A design of a device.
-pub(super) struct One {
+pub(super) struct DesignEntry {
     pub design: Box<dyn Design>,
-    pub observes: Observes,
+    pub observes: EventMask,
     pub random: Stream,
 }
 
-impl State for One {
-    fn save_state(&self, to: &mut Writer<'_>) -> Result<(), Broken> {
+impl State for DesignEntry {
+    fn save_state(&self, to: &mut Writer<'_>) -> Result<(), SnapshotError> {
         to.value("name", &self.design.name())?;
         to.value("random", &self.random)?;
         to.part("design", &*self.design)
     }
 
-    fn load_state(&mut self, from: &mut Reader<'_>) -> Result<(), Broken> {
+    fn load_state(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
         let name: String = from.value("name")?;
         if name != self.design.name() {
             let why =
                 format!("the state of the design {name}, where that of {} is wanted", self.design.name());
-            return Err(Broken::State { why });
+            return Err(SnapshotError::Inconsistent { why });
         }
         self.random = from.value("random")?;
         from.part("design", &mut *self.design)
@@ -447,30 +444,30 @@ impl State for One {
 
 /// Designs of a device and the table of who decides.
 pub(crate) struct Designs {
-    pub(super) all: Vec<One>,
+    pub(super) all: Vec<DesignEntry>,
     /// Table by pool.
-    table: Vec<Row>,
+    table: Vec<Owners>,
     /// Decisions that some design makes in some pool.
-    pub(super) claimed: Seams,
+    pub(super) claimed: ExtensionPoints,
     /// Events that some design observes.
-    pub(super) observed: Observes,
+    pub(super) observed: EventMask,
     /// `None` where no design makes decisions about host streams.
-    pub(super) routes: Option<Routes>,
-    pub(super) gathered: Gathered,
+    pub(super) routes: Option<HostStreams>,
+    pub(super) gathered: GcStreams,
     /// Buffer occupancy and time, as views show them.
-    pub(super) level: Level,
+    pub(super) level: BufferOccupancy,
     /// Buffer occupancy in the last event delivered to designs.
-    pub(super) notified_level: Level,
+    pub(super) notified_level: BufferOccupancy,
     pub(super) now: Instant,
     /// First invalid decision.
-    pub(super) wrong: OnceCell<Box<WrongAnswer>>,
+    pub(super) wrong: OnceCell<Box<InvalidDecision>>,
 }
 
 /// Table of designs, saved while policies decide in their place.
-pub(crate) struct Unasked {
-    table: Vec<Row>,
-    claimed: Seams,
-    routes: Option<Routes>,
+pub(crate) struct PausedDecisions {
+    table: Vec<Owners>,
+    claimed: ExtensionPoints,
+    routes: Option<HostStreams>,
 }
 
 state!(Designs { values { level, notified_level } lists { all } fixed { table, claimed, observed, routes, gathered, now, wrong } });
@@ -490,21 +487,21 @@ impl Designs {
         let needs = combination.needs();
         let (table, wrong) = combination.table(&needs, pools);
         assert!(wrong.0.is_empty(), "designs that go together: {wrong:?}");
-        let routes = Routes::of(&table, &needs, router.streams());
-        let gathered = Gathered::of(&table, &needs, relocator.streams());
-        let asked = |seam: &Seam| table.iter().any(|row| row[*seam as usize] != NOBODY);
-        let claimed: Vec<Seam> = Seam::ALL.into_iter().filter(asked).collect();
-        let with_stream = combination.all.into_iter().zip(&needs).map(|(design, needs)| One {
+        let routes = HostStreams::of(&table, &needs, router.streams());
+        let gathered = GcStreams::of(&table, &needs, relocator.streams());
+        let asked = |seam: &ExtensionPoint| table.iter().any(|row| row[*seam as usize] != NO_DESIGN);
+        let claimed: Vec<ExtensionPoint> = ExtensionPoint::ALL.into_iter().filter(asked).collect();
+        let with_stream = combination.all.into_iter().zip(&needs).map(|(design, needs)| DesignEntry {
             random: seed.stream(&format!("ssd.design.{}", design.name()), 0),
             observes: needs.observes,
             design,
         });
-        let all: Vec<One> = with_stream.collect();
+        let all: Vec<DesignEntry> = with_stream.collect();
         Self {
-            observed: all.iter().fold(Observes::NOTHING, |sum, one| sum | one.observes),
-            claimed: Seams::of(&claimed),
-            level: Level::default(),
-            notified_level: Level::default(),
+            observed: all.iter().fold(EventMask::NOTHING, |sum, one| sum | one.observes),
+            claimed: ExtensionPoints::of(&claimed),
+            level: BufferOccupancy::default(),
+            notified_level: BufferOccupancy::default(),
             now: Instant::ZERO,
             wrong: OnceCell::new(),
             all,
@@ -514,23 +511,23 @@ impl Designs {
         }
     }
 
-    /// Lets policies make these decisions, until designs are [queried again](Self::ask_again).
-    pub fn ask_no_more(&mut self, seams: Seams) -> Unasked {
+    /// Lets policies make these decisions, until designs are [queried again](Self::resume_decisions).
+    pub fn pause_decisions(&mut self, seams: ExtensionPoints) -> PausedDecisions {
         let mut table = self.table.clone();
         for row in &mut table {
-            seams.iter().for_each(|seam| row[seam as usize] = NOBODY);
+            seams.iter().for_each(|seam| row[seam as usize] = NO_DESIGN);
         }
         let claimed = self.claimed.without(seams);
-        Unasked {
+        PausedDecisions {
             table: std::mem::replace(&mut self.table, table),
             claimed: std::mem::replace(&mut self.claimed, claimed),
-            routes: self.routes.take_if(|_| seams.has_any(ROUTES)),
+            routes: self.routes.take_if(|_| seams.has_any(STREAM_DECISIONS)),
         }
     }
 
     /// Restores the decisions of designs.
-    pub fn ask_again(&mut self, unasked: Unasked) {
-        let Unasked { table, claimed, routes } = unasked;
+    pub fn resume_decisions(&mut self, unasked: PausedDecisions) {
+        let PausedDecisions { table, claimed, routes } = unasked;
         (self.table, self.claimed) = (table, claimed);
         self.routes = self.routes.take().or(routes);
     }
@@ -542,8 +539,8 @@ impl Designs {
 
     /// Design that makes a decision in a pool.
     #[inline]
-    pub(super) fn owner(&self, seam: Seam, pool: usize) -> Option<usize> {
+    pub(super) fn owner(&self, seam: ExtensionPoint, pool: usize) -> Option<usize> {
         let owner = self.table[pool][seam as usize];
-        (owner != NOBODY).then_some(usize::from(owner))
+        (owner != NO_DESIGN).then_some(usize::from(owner))
     }
 }

@@ -1,17 +1,17 @@
 //! View of the device for a design that is queried or notified.
 
 use wordline_kernel::{Instant, Stream};
-use wordline_nand::{BlockSetId, CellMode, DieId, Pools, RowId};
+use wordline_nand::{BlockSetId, CellMode, DieId, PlaneGroupId, Pools};
 
+use crate::blocks::{BlockManager, State, WordLineInfo};
 use crate::flash::Flash;
-use crate::lifetime::{Fullness, Worn};
-use crate::policy::seen::Level;
-use crate::pools::{EVERYTHING_IN, PoolState};
-use crate::space::{Space, State, WordLineFacts};
+use crate::lifetime::{PoolWear, Utilization};
+use crate::policy::event::BufferOccupancy;
+use crate::pools::{FALLBACK_POOL, PoolState};
 
 /// State of a multi-plane block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BlockFacts {
+pub struct BlockInfo {
     /// State of the block.
     pub state: State,
     /// Valid logical pages.
@@ -23,20 +23,20 @@ pub struct BlockFacts {
     /// Cell mode.
     pub mode: CellMode,
     /// GC stream that wrote it last; `None` if it has host pages.
-    pub moved_by: Option<u8>,
+    pub relocated_by: Option<u8>,
 }
 
 /// Parts of the device that a view shows.
 #[derive(Clone, Copy)]
-pub(crate) struct Sight<'a> {
+pub(crate) struct DesignContext<'a> {
     pub(crate) flash: &'a Flash,
-    pub(crate) space: &'a Space,
+    pub(crate) space: &'a BlockManager,
 }
 
 /// Read-only view of the device for a design, with the design's own random stream.
 pub struct View<'a> {
-    pub(super) sight: Sight<'a>,
-    pub(super) level: Level,
+    pub(super) sight: DesignContext<'a>,
+    pub(super) level: BufferOccupancy,
     pub(super) now: Instant,
     pub(super) random: &'a mut Stream,
 }
@@ -48,8 +48,8 @@ impl View<'_> {
     }
 
     /// Whether the device is being preconditioned: no time passes.
-    pub fn is_aged(&self) -> bool {
-        self.sight.flash.has_no_clock()
+    pub fn is_preconditioning(&self) -> bool {
+        self.sight.flash.is_clock_stopped()
     }
 
     /// Pools: parts, geometry and numbering.
@@ -60,21 +60,21 @@ impl View<'_> {
     /// Wear and utilization of a pool, by its number. Takes time in proportion to the blocks in a device with
     /// a single pool.
     pub fn pool(&self, pool: usize) -> PoolState {
-        let Sight { flash, space } = self.sight;
+        let DesignContext { flash, space } = self.sight;
         let one = space.pools().iter().nth(pool).expect("a pool of the device");
         let counts = &flash.chips().counts_of_pools()[pool];
         PoolState {
-            worn: Worn {
+            worn: PoolWear {
                 erases: counts.block_sets_erased,
                 blocks: u64::from(one.geometry.block_sets()),
                 endurance: one.part.endurance,
             },
-            fullness: Fullness { valid: space.valid_of(pool), total: u64::from(one.locations.count()) },
+            fullness: Utilization { valid: space.valid_of(pool), total: u64::from(one.locations.count()) },
         }
     }
 
     /// Occupancy of the write buffer when the current event began, or when a page was last taken out of it.
-    pub fn buffer(&self) -> Level {
+    pub fn buffer(&self) -> BufferOccupancy {
         self.level
     }
 
@@ -82,17 +82,17 @@ impl View<'_> {
     /// buffer, which is its share of the device's locations (chosen). Pages whose pool is not known yet count
     /// for the first pool; in a device with a single pool this is the [occupancy of the
     /// buffer](Self::buffer).
-    pub fn buffer_of(&self, pool: usize) -> Level {
-        let Sight { space, .. } = self.sight;
+    pub fn buffer_of(&self, pool: usize) -> BufferOccupancy {
+        let DesignContext { space, .. } = self.sight;
         let on_their_way = |pool| u32::try_from(space.on_their_way(pool)).unwrap_or(u32::MAX);
         let elsewhere = || (0..space.pools().count()).map(on_their_way).fold(0, u32::saturating_add);
         let used = match pool {
-            EVERYTHING_IN => self.level.used.saturating_sub(elsewhere()),
+            FALLBACK_POOL => self.level.used.saturating_sub(elsewhere()),
             _ => on_their_way(pool),
         };
         let own = u64::from(space.pools().get(pool).locations.count());
         let share = own * u64::from(self.level.capacity) / u64::from(space.pools().locations());
-        Level { used, capacity: (share as u32).max(1) }
+        BufferOccupancy { used, capacity: (share as u32).max(1) }
     }
 
     /// Number of tasks queued or in progress on a die. Each call counts them.
@@ -101,35 +101,35 @@ impl View<'_> {
     }
 
     /// Die of a plane group.
-    pub fn die_of_row(&self, row: RowId) -> DieId {
-        self.pools().of_row(row).geometry.die_of_row(row)
+    pub fn die_of_group(&self, row: PlaneGroupId) -> DieId {
+        self.pools().of_group(row).geometry.die_of_group(row)
     }
 
     /// Free blocks of a plane group.
-    pub fn free_blocks(&self, row: RowId) -> u32 {
+    pub fn free_blocks(&self, row: PlaneGroupId) -> u32 {
         self.sight.space.free(row) as u32
     }
 
     /// Valid logical pages of a plane group.
-    pub fn valid_in(&self, row: RowId) -> u32 {
+    pub fn valid_in(&self, row: PlaneGroupId) -> u32 {
         self.sight.space.valid_in(row)
     }
 
     /// State of a multi-plane block.
-    pub fn block(&self, block: BlockSetId) -> BlockFacts {
-        let Sight { flash, space } = self.sight;
-        BlockFacts {
+    pub fn block(&self, block: BlockSetId) -> BlockInfo {
+        let DesignContext { flash, space } = self.sight;
+        BlockInfo {
             state: space.state(block),
             valid: space.valid(block),
             erases: flash.chips().erases()[block],
-            opened: space.opened_as(block),
+            opened: space.opening_number(block),
             mode: space.mode(block),
-            moved_by: space.moved_by(block),
+            relocated_by: space.relocated_by(block),
         }
     }
 
     /// State of a word line of a block in MLC mode.
-    pub fn word_line(&self, block: BlockSetId, word_line: u32) -> WordLineFacts {
+    pub fn word_line(&self, block: BlockSetId, word_line: u32) -> WordLineInfo {
         self.sight.space.word_line(block, word_line)
     }
 

@@ -1,16 +1,16 @@
 //! `BlockDevice` for the SSD.
 
-use wordline_kernel::chart::Drawn;
+use wordline_kernel::chart::ChartData;
 use wordline_kernel::{Digest, Duration, Id, Instant, Metrics, Schedule, Seed};
 
-use super::{Content, Contents, Device, Event, Look, PowerCut, Recovered, Steady};
+use super::{Content, Contents, Device, Event, PowerCut, ProgressFn, Recovered, Steady};
 use crate::ageing;
 use crate::base::Base;
-use crate::block_device::{BlockDevice, Next, Oldest, Programmed, Shape};
-use crate::command::{Answer, Command, RequestId};
-use crate::design::WrongAnswer;
+use crate::block_device::{BlockDevice, NextCommand, OldestCommand, Programmed, Shape};
+use crate::command::{Command, Completion, RequestId};
+use crate::design::InvalidDecision;
 use crate::engines::Core;
-use crate::factors::{TimeFactors, Unchanged};
+use crate::factors::{TimeFactors, UnscalableReason};
 use crate::flash;
 use crate::front::Tail;
 use crate::gauges::Gauges;
@@ -29,12 +29,12 @@ impl BlockDevice for Device {
 
     fn submit(&mut self, command: Command, calendar: &mut impl Schedule<Event>) {
         assert!(self.is_ready(), "a command for a device that is without its tables: {command:?}");
-        if let Some(wrong) = self.wrong_answer() {
-            panic!("a command after a wrong answer that nobody heard of: {wrong}");
+        if let Some(wrong) = self.invalid_decision() {
+            panic!("a command after an invalid decision that was not reported: {wrong}");
         }
         self.core.base.policies.designs.note_time(calendar.now());
         self.front.submit(command, &mut self.core, &mut self.writer, calendar);
-        self.tell_designs();
+        self.notify_designs();
     }
 
     fn follow_contents(&mut self) {
@@ -46,12 +46,12 @@ impl BlockDevice for Device {
     }
 
     fn take_contents(&mut self, tag: u32) -> Option<Vec<Content>> {
-        self.contents()?.take_answer(tag)
+        self.contents()?.take_completed(tag)
     }
 
     #[inline]
-    fn foresee(&self, [next, later]: [Option<&Command>; 2]) {
-        self.core.cache.foresee([next, later], &self.core.base, &self.core.map);
+    fn prefetch_lookups(&self, [next, later]: [Option<&Command>; 2]) {
+        self.core.cache.prefetch_lookups([next, later], &self.core.base, &self.core.map);
     }
 
     #[inline(always)]
@@ -61,7 +61,7 @@ impl BlockDevice for Device {
             let Base { flash, policies, .. } = &mut self.core.base;
             let calendar_of_flash = &mut calendar.within(Event::Flash);
             if let Some(done) = &flash.handle(event, policies, calendar_of_flash)
-                && !flash.goes_to_decoder(done, policies, calendar_of_flash)
+                && !flash.decode_if_needed(done, policies, calendar_of_flash)
             {
                 self.command_done(done, calendar);
             }
@@ -69,7 +69,7 @@ impl BlockDevice for Device {
             self.handle_own(event, calendar);
         }
         self.writer.write_tables(&mut self.core, calendar);
-        self.tell_designs();
+        self.notify_designs();
     }
 
     fn explain(&mut self, tail: Tail) {
@@ -81,7 +81,7 @@ impl BlockDevice for Device {
         self.front.tail()
     }
 
-    fn change_times(&mut self, factors: &TimeFactors) -> Result<(), Unchanged> {
+    fn change_times(&mut self, factors: &TimeFactors) -> Result<(), UnscalableReason> {
         self.core.base.change_times(factors);
         self.front.change_link(factors.link)
     }
@@ -98,18 +98,18 @@ impl BlockDevice for Device {
     }
 
     #[inline]
-    fn answers(&self) -> &[Answer] {
+    fn answers(&self) -> &[Completion] {
         self.front.answers()
     }
 
     #[inline]
-    fn forget_answers(&mut self) {
-        self.front.forget_answers();
+    fn clear_completions(&mut self) {
+        self.front.clear_completions();
     }
 
     #[inline]
-    fn wrong_answer(&self) -> Option<&WrongAnswer> {
-        self.core.base.policies.designs.wrong_answer()
+    fn invalid_decision(&self) -> Option<&InvalidDecision> {
+        self.core.base.policies.designs.invalid_decision()
     }
 
     fn outstanding(&self) -> usize {
@@ -125,14 +125,14 @@ impl BlockDevice for Device {
     }
 
     fn power_cut(&mut self, now: Instant) -> PowerCut {
-        let unanswered = self.front.forget(&self.core.base.config, now);
-        PowerCut { unanswered, torn: self.recovery.cut(now, &mut self.core, &mut self.writer) }
+        let incomplete = self.front.forget(&self.core.base.config, now);
+        PowerCut { incomplete, torn: self.recovery.cut(now, &mut self.core, &mut self.writer) }
     }
 
     fn recover(&mut self, calendar: &mut impl Schedule<Event>) {
         self.recovery.begin(&mut self.core, &mut self.writer, calendar.now());
         for die in self.core.base.config.pools.all_dies() {
-            self.scan_on(die, calendar);
+            self.continue_scan(die, calendar);
         }
     }
 
@@ -152,18 +152,23 @@ impl BlockDevice for Device {
         self.recovery.pages_to_recover(&self.core)
     }
 
-    fn fill_while(&mut self, fraction: f64, look: Look<'_>) -> bool {
+    fn fill_while(&mut self, fraction: f64, look: ProgressFn<'_>) -> bool {
         Self::fill_while(self, fraction, look)
     }
 
-    fn fill_steady_while(&mut self, seed: Seed, fraction: Option<f64>, look: Look<'_>) -> Option<Steady> {
+    fn fill_steady_while(
+        &mut self,
+        seed: Seed,
+        fraction: Option<f64>,
+        look: ProgressFn<'_>,
+    ) -> Option<Steady> {
         match fraction {
             None => Self::fill_steady_while(self, seed, look),
             Some(fraction) => self.fill_steady_to_while(seed, fraction, look),
         }
     }
 
-    fn age(&mut self, next: Next<'_>, depth: Option<u32>) -> Option<Agenda> {
+    fn age(&mut self, next: NextCommand<'_>, depth: Option<u32>) -> Option<Agenda> {
         ageing::age(self, next, depth)
     }
 
@@ -179,16 +184,16 @@ impl BlockDevice for Device {
         base.audit(elapsed);
     }
 
-    fn oldest(&self) -> Option<Oldest> {
+    fn oldest(&self) -> Option<OldestCommand> {
         watchdog::oldest_command(&self.front)
     }
 
-    fn longest_wait(&self) -> Duration {
-        self.config().longest_wait()
+    fn stall_limit(&self) -> Duration {
+        self.config().stall_limit()
     }
 
-    fn what_waits(&self, now: Instant) -> String {
-        watchdog::what_waits(&self.core, &self.writer, &self.front, now)
+    fn describe_outstanding(&self, now: Instant) -> String {
+        watchdog::describe_outstanding(&self.core, &self.writer, &self.front, now)
     }
 
     fn mark(&self, now: Instant) -> Mark {
@@ -206,7 +211,7 @@ impl BlockDevice for Device {
         metrics::since(&self.core.base, &self.writer, mark, now)
     }
 
-    fn charts(&self, mark: &Mark) -> Vec<(&'static str, Drawn)> {
+    fn charts(&self, mark: &Mark) -> Vec<(&'static str, ChartData)> {
         metrics::charts_since(&self.core.base, mark)
     }
 
@@ -216,7 +221,7 @@ impl BlockDevice for Device {
 
     fn gauges(&self, now: Instant) -> Gauges {
         let Core { base, cache, reclaim, .. } = &self.core;
-        base.gauges(cache.buffered(), reclaim.gone_through(&base.space), now)
+        base.gauges(cache.buffered(), reclaim.processed_pages(&base.space), now)
     }
 
     fn lengths(&self) -> Vec<usize> {
@@ -225,8 +230,8 @@ impl BlockDevice for Device {
         lengths.chain(cache.shape()).collect()
     }
 
-    fn most_bytes(&self) -> u64 {
-        self.config().most_bytes()
+    fn max_field_bytes(&self) -> u64 {
+        self.config().max_field_bytes()
     }
 
     fn check_loaded(&self, agenda: &Agenda) -> Result<(), String> {

@@ -11,25 +11,25 @@ use wordline_nand::{Chips, DieId};
 
 use crate::base::Base;
 use crate::cache::Cache;
-use crate::command::Answer;
+use crate::command::Completion;
 use crate::config::Config;
 use crate::engines::Core;
 use crate::front::Front;
+use crate::gc::Gc;
 use crate::map::{LogicalPage, Map};
 use crate::parts::Parts;
-use crate::reclaim::Reclaim;
 use crate::recovery::Recovery;
 use crate::writer::Writer;
 
 pub use crate::block_device::PowerCut;
 pub use crate::content::{Content, FILLED, MARK, NOTHING, ZEROES, parity, parity_of};
-pub use crate::contents::{Contents, Mutant};
+pub use crate::contents::{Contents, InjectedFault};
 pub use crate::event::Event;
-pub use crate::flash::{Behind, ByWork, DieCommand, DieWork};
-pub use crate::front::{ABOVE, Above, Explained, Interval, Tail};
-pub use crate::precondition::{Look, Steady, Written};
+pub use crate::flash::{Behind, DieCommand, DieWork, WorkTimes};
+pub use crate::front::{Interval, RequestBreakdown, Tail, UPPER_STAGES, UpperStage};
+pub use crate::precondition::{FillProgress, ProgressFn, Steady};
 pub use crate::recovery::Recovered;
-pub use crate::times::{CommandTimes, Component, Spent, Times, WriteBack};
+pub use crate::times::{CommandTimes, Component, FlashTime, Times, WriteBack};
 pub use crate::totals::Totals;
 pub use crate::watchdog::Watchdog;
 pub use crate::writer::queue::units::Counts as SubRequestCounts;
@@ -53,26 +53,26 @@ impl Device {
 
     /// An empty device with these policies.
     pub fn with(config: Config, parts: Parts, seed: Seed) -> Self {
-        let (policies, parts) = parts.with_homes(&config).split(&config, seed);
+        let (policies, parts) = parts.with_block_placement(&config).split(&config, seed);
         let mut base = Base::new(config, policies, parts.victim.needs(), seed);
         let Base { config, policies, space, .. } = &base;
         let map = Map::new(config, parts.mapper, &*policies.placement);
         let cache = Cache::new(config, [parts.eviction, parts.read_eviction], parts.destage);
-        let reclaim = Reclaim::new(config, space.streams(), parts.victim, parts.wear, seed);
+        let reclaim = Gc::new(config, space.streams(), parts.victim, parts.wear, seed);
         let front = Front::new(config);
-        map.check_life(&mut base);
+        map.check_end_of_life(&mut base);
         let mut writer = Writer::new(&base);
         let core = Core { base, map, cache, reclaim };
-        writer.note_all_rows(&core);
+        writer.update_all_groups(&core);
         Self { core, writer, recovery: Recovery::default(), front }
     }
 
     /// Notifies designs of pending events at the end of an event.
     #[inline(always)]
-    fn tell_designs(&mut self) {
+    fn notify_designs(&mut self) {
         let level = self.core.cache.level();
-        if self.core.base.has_rest(level) {
-            self.core.base.tell_rest(level);
+        if self.core.base.has_notifications(level) {
+            self.core.base.notify_end_of_event(level);
         }
     }
 
@@ -86,16 +86,16 @@ impl Device {
                 done.iter().for_each(|done| self.command_done(done, calendar));
             }
             Event::Begin(id) => self.front.begin(id, &mut self.core, &mut self.writer, calendar),
-            Event::Answer(id) => self.front.answer(id, &mut self.core, &mut self.writer, calendar),
-            Event::Link(id) => self.front.link_free(id, &mut self.core, &mut self.writer, calendar),
-            Event::FlushTimer => self.front.write_out_on_time(&mut self.core, &mut self.writer, calendar),
-            Event::Idle => self.front.host_rests(&mut self.core, &mut self.writer, calendar),
+            Event::Answer(id) => self.front.complete(id, &mut self.core, &mut self.writer, calendar),
+            Event::Link(id) => self.front.finish_link_step(id, &mut self.core, &mut self.writer, calendar),
+            Event::FlushTimer => self.front.flush_on_timer(&mut self.core, &mut self.writer, calendar),
+            Event::Idle => self.front.on_host_idle(&mut self.core, &mut self.writer, calendar),
         }
     }
 
     /// Continues the scan of a die; after the last one the device resumes.
-    fn scan_on(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
-        if self.recovery.scan_on(die, &mut self.core, calendar) {
+    fn continue_scan(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
+        if self.recovery.continue_scan(die, &mut self.core, calendar) {
             self.front.resume(&mut self.core, &mut self.writer, calendar);
         }
     }
@@ -157,7 +157,7 @@ impl Device {
     /// Follows the contents of the sectors from now on, for data verification.
     pub fn keep_contents(&mut self, contents: Contents) {
         self.core.base.keep_contents(contents);
-        self.core.map.watch_tables();
+        self.core.map.record_tables();
     }
 
     /// The contents of the sectors, if the device follows them.
@@ -167,7 +167,7 @@ impl Device {
 
     /// Moves the completions that were neither taken nor cleared to the end of `into`.
     #[inline]
-    pub fn take_answers(&mut self, into: &mut Vec<Answer>) {
-        self.front.take_answers(into);
+    pub fn take_completions(&mut self, into: &mut Vec<Completion>) {
+        self.front.take_completions(into);
     }
 }

@@ -57,13 +57,13 @@ impl Volatile {
         self.versions.remove(&sector);
     }
 
-    pub(super) fn flush_begins(&mut self, number: u32) {
+    pub(super) fn begin_flush(&mut self, number: u32) {
         self.flushes.insert(number, self.completed);
     }
 
     /// A flush completes: among the commands completed before its submission, the latest version of each
     /// sector is durable.
-    pub(super) fn flush_over(&mut self, number: u32) {
+    pub(super) fn finish_flush(&mut self, number: u32) {
         let Some(before) = self.flushes.remove(&number) else { return };
         self.versions.retain(|_, versions| {
             let durable = |version: &Version| version.written <= before && !version.is_discard;

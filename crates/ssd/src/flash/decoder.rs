@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Duration, Factor, Instant, id, state};
-use wordline_nand::{Done, Operation, Pool, Pools};
+use wordline_nand::{CommandCompletion, Operation, Pool, Pools};
 
 use super::setup::Setup;
 use super::task::TaskId;
@@ -21,7 +21,7 @@ id!(
 
 /// Decoding times of the part of a pool.
 #[derive(Clone, Copy, Debug)]
-struct Code {
+struct DecodeTimes {
     /// Hard and soft decoding time of a page.
     hard: Duration,
     soft: Duration,
@@ -30,10 +30,10 @@ struct Code {
     frames: u64,
 }
 
-impl Code {
+impl DecodeTimes {
     /// The times of a pool's part; none if it has no error correction, or decoding takes no time.
     fn of(pool: &Pool) -> Option<Self> {
-        let ecc = pool.part.ecc().filter(|ecc| ecc.takes_time())?;
+        let ecc = pool.part.ecc().filter(|ecc| ecc.has_decode_time())?;
         let frame = u64::from(ecc.frame);
         let frames = (pool.geometry.page_size.0 * 8).div_ceil(frame);
         Some(Self { hard: ecc.hard, soft: ecc.soft, frame, frames })
@@ -50,7 +50,7 @@ impl Code {
 /// A command whose data are being decoded, or wait for it.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Decoding {
-    done: Done,
+    done: CommandCompletion,
     /// Its first task.
     first: TaskId,
     since: Instant,
@@ -70,7 +70,7 @@ struct Queue {
 pub(super) struct Decoders {
     each: Decoder,
     /// By pool.
-    codes: Vec<Option<Code>>,
+    codes: Vec<Option<DecodeTimes>>,
     queues: Vec<Queue>,
     /// The first task of the command that a decoder has just finished, until it is taken.
     over: Option<TaskId>,
@@ -82,7 +82,7 @@ impl Decoders {
     /// None if decoding takes no time.
     pub fn of(setup: &Setup<'_>) -> Option<Box<Self>> {
         let (each, pools) = (setup.read_retry.decoder, setup.pools);
-        let codes: Vec<Option<Code>> = pools.iter().map(Code::of).collect();
+        let codes: Vec<Option<DecodeTimes>> = pools.iter().map(DecodeTimes::of).collect();
         let count = match each {
             Decoder::Channel => pools.channels(),
             Decoder::Die => pools.dies(),
@@ -104,11 +104,11 @@ impl Decoders {
         self.queues.len()
     }
 
-    fn code(&self, done: &Done, pools: &Pools) -> Option<&Code> {
+    fn code(&self, done: &CommandCompletion, pools: &Pools) -> Option<&DecodeTimes> {
         self.codes[pools.number_of(done.die)].as_ref()
     }
 
-    fn decoder_of(&self, done: &Done, pools: &Pools) -> DecoderId {
+    fn decoder_of(&self, done: &CommandCompletion, pools: &Pools) -> DecoderId {
         DecoderId(match self.each {
             Decoder::Die => done.die.0,
             _ => pools.of_die(done.die).geometry.channel_of(done.die).0,
@@ -121,7 +121,7 @@ impl Decoders {
     }
 
     /// Whether the data of a command need decoding, which takes time.
-    pub fn decodes(&self, done: &Done, pools: &Pools) -> bool {
+    pub fn decodes(&self, done: &CommandCompletion, pools: &Pools) -> bool {
         let is_read = done.command.operation == Operation::Read && done.command.bytes > Bytes(0);
         is_read && self.code(done, pools).is_some()
     }
@@ -130,7 +130,7 @@ impl Decoders {
     /// `now`. Returns the decoder, and when it will have finished.
     pub fn take(
         &mut self,
-        (done, first): (&Done, TaskId),
+        (done, first): (&CommandCompletion, TaskId),
         softly: bool,
         (now, cleaned): (Instant, u64),
         pools: &Pools,
@@ -146,7 +146,7 @@ impl Decoders {
 
     /// The command that a decoder has finished, its first task, when the decoder got it, and the GC time of
     /// its die by then.
-    pub fn finished(&mut self, id: DecoderId) -> Option<(Done, TaskId, Instant, u64)> {
+    pub fn finished(&mut self, id: DecoderId) -> Option<(CommandCompletion, TaskId, Instant, u64)> {
         let Decoding { done, first, since, cleaned } =
             self.queues.get_mut(id.0 as usize)?.waiting.pop_front()?;
         self.over = Some(first);
@@ -154,7 +154,7 @@ impl Decoders {
     }
 
     /// Takes the first task of the command that a decoder has just finished.
-    pub fn take_over(&mut self) -> Option<TaskId> {
+    pub fn take_finished(&mut self) -> Option<TaskId> {
         self.over.take()
     }
 

@@ -105,19 +105,19 @@ impl DieWork {
             _ if task.operation == Operation::Erase => Self::Erase,
             Ticket::Request(_) if is_read => Self::HostRead,
             Ticket::Request(_) | Ticket::HostUnit(_) => Self::HostProgram,
-            Ticket::Fill(_) | Ticket::UnitFill(_) => Self::FillRead,
+            Ticket::Rmw(_) | Ticket::UnitRmw(_) => Self::FillRead,
             Ticket::Prefetch(_) => Self::Prefetch,
             Ticket::Table(_) => Self::MapRead,
             Ticket::TableUnit(_) => Self::MapProgram,
-            Ticket::Reclaim(_, purpose) => match (purpose, is_read) {
-                (Purpose::Cleaning, true) => Self::CleaningRead,
-                (Purpose::Cleaning, false) => Self::CleaningProgram,
+            Ticket::Gc(_, purpose) => match (purpose, is_read) {
+                (Purpose::Collecting, true) => Self::CleaningRead,
+                (Purpose::Collecting, false) => Self::CleaningProgram,
                 (Purpose::Folding, true) => Self::FoldingRead,
                 (Purpose::Folding, false) => Self::FoldingProgram,
                 (Purpose::Levelling, true) => Self::LevellingRead,
                 (Purpose::Levelling, false) => Self::LevellingProgram,
-                (Purpose::Vacating, true) => Self::VacatingRead,
-                (Purpose::Vacating, false) => Self::VacatingProgram,
+                (Purpose::Reclaiming, true) => Self::VacatingRead,
+                (Purpose::Reclaiming, false) => Self::VacatingProgram,
             },
             Ticket::Scan(_) => Self::Scan,
         }
@@ -125,11 +125,11 @@ impl DieWork {
 }
 
 /// Times of dies by work.
-pub type ByWork = [Duration; WORKS];
+pub type WorkTimes = [Duration; WORKS];
 
 /// An interval in which a die worked on one command; a suspended command has several.
 #[derive(Clone, Copy, Debug)]
-struct Stint {
+struct WorkInterval {
     from: Instant,
     to: Instant,
     page: PageId,
@@ -137,7 +137,7 @@ struct Stint {
     work: DieWork,
 }
 
-impl Stint {
+impl WorkInterval {
     fn is_of(&self, work: DieWork, page: PageId) -> bool {
         self.work == work && page.0.wrapping_sub(self.page.0) < u32::from(self.planes).max(1)
     }
@@ -145,26 +145,31 @@ impl Stint {
 
 /// The recent commands of a die.
 #[derive(Clone, Debug)]
-struct Recent {
+struct RecentWork {
     /// When the die took its current command, or resumed it.
     began: Instant,
     /// Number of commands so far; the last ones are kept, in a ring.
     count: usize,
-    stints: Box<[Stint; KEPT]>,
+    stints: Box<[WorkInterval; KEPT]>,
 }
 
-impl Recent {
-    const NONE: Stint =
-        Stint { from: Instant::ZERO, to: Instant::ZERO, page: PageId(0), planes: 0, work: DieWork::Scan };
+impl RecentWork {
+    const NONE: WorkInterval = WorkInterval {
+        from: Instant::ZERO,
+        to: Instant::ZERO,
+        page: PageId(0),
+        planes: 0,
+        work: DieWork::Scan,
+    };
 
     #[inline]
-    fn push(&mut self, stint: Stint) {
+    fn push(&mut self, stint: WorkInterval) {
         self.stints[self.count % KEPT] = stint;
         self.count += 1;
     }
 
     /// The kept intervals, the last one first.
-    fn back(&self) -> impl Iterator<Item = &Stint> {
+    fn back(&self) -> impl Iterator<Item = &WorkInterval> {
         let kept = self.count.saturating_sub(KEPT)..self.count;
         kept.rev().map(|n| &self.stints[n % KEPT])
     }
@@ -173,8 +178,8 @@ impl Recent {
 /// The recent commands of all dies.
 #[derive(Clone, Debug)]
 pub(super) struct History {
-    dies: Column<DieId, Recent>,
-    done: ByWork,
+    dies: Column<DieId, RecentWork>,
+    done: WorkTimes,
     /// Every command since recording began; none without recording.
     recorded: Option<Vec<DieCommand>>,
 }
@@ -202,7 +207,7 @@ pub struct DieCommand {
 
 /// An ended task of a request, as far as tail attribution needs it.
 #[derive(Clone, Copy, Debug)]
-pub struct Waited {
+pub struct TaskWait {
     die: DieId,
     page: PageId,
     queued: Instant,
@@ -216,12 +221,12 @@ pub struct Behind {
     /// The die.
     pub die: DieId,
     /// Time at each kind of work meanwhile.
-    pub by_work: ByWork,
+    pub by_work: WorkTimes,
     /// The longest of these commands: its work, its block, and its time.
     pub longest: Option<(DieWork, BlockSetId, Duration)>,
 }
 
-impl Waited {
+impl TaskWait {
     /// The wait of a task at this die.
     #[inline]
     pub fn of(die: DieId, task: &Task) -> Self {
@@ -238,8 +243,9 @@ impl Waited {
 impl History {
     /// An empty history of this many dies.
     pub fn new(dies: u32) -> Self {
-        let recent = |_| Recent { began: Instant::ZERO, count: 0, stints: Box::new([Recent::NONE; KEPT]) };
-        Self { dies: Column::from_fn(dies as usize, recent), done: ByWork::default(), recorded: None }
+        let recent =
+            |_| RecentWork { began: Instant::ZERO, count: 0, stints: Box::new([RecentWork::NONE; KEPT]) };
+        Self { dies: Column::from_fn(dies as usize, recent), done: WorkTimes::default(), recorded: None }
     }
 
     /// A die takes a command, or resumes one.
@@ -256,7 +262,7 @@ impl History {
         let recent = &mut self.dies[die];
         let from = recent.began;
         self.done[work as usize] += now - from;
-        recent.push(Stint { from, to: now, page: task.page, planes: planes as u8, work });
+        recent.push(WorkInterval { from, to: now, page: task.page, planes: planes as u8, work });
         if self.recorded.is_some() {
             self.record_command(die, (from, now), (queues, pools), planes as u8);
         }
@@ -295,15 +301,15 @@ impl History {
     }
 
     /// Time of all dies by work, in commands that have ended.
-    pub fn done(&self) -> &ByWork {
+    pub fn done(&self) -> &WorkTimes {
         &self.done
     }
 
     /// The commands behind which an ended task waited; none if its own command is not kept any more.
-    pub fn behind(&self, waited: &Waited, pools: &Pools) -> Behind {
-        let Waited { die, queued, page, is_read, was_tried } = *waited;
+    pub fn behind(&self, waited: &TaskWait, pools: &Pools) -> Behind {
+        let TaskWait { die, queued, page, is_read, was_tried } = *waited;
         let work = if is_read { DieWork::HostRead } else { DieWork::HostProgram };
-        let mut behind = Behind { die, by_work: ByWork::default(), longest: None };
+        let mut behind = Behind { die, by_work: WorkTimes::default(), longest: None };
         let mut stints = self.dies[die].back();
         let Some(own) = stints.find(|stint| stint.is_of(work, page)) else { return behind };
         let mut until = own.from;

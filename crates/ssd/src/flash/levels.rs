@@ -2,7 +2,7 @@
 //! of the tuner.
 
 use wordline_kernel::{Duration, state};
-use wordline_nand::{Chips, DieId, Done, Fault, Layers, Operation, PageId};
+use wordline_nand::{Chips, CommandCompletion, DieId, Fault, Layers, Operation, PageId};
 
 use super::queue::Queues;
 use super::task::Task;
@@ -10,7 +10,7 @@ use super::{Flash, Setup};
 use crate::policy::tuner::{ReadOutcome, ReadParameters, SensedPage, Tuner};
 
 /// Inputs of the tuner.
-pub(super) struct Levels {
+pub(super) struct ReadLevels {
     layers: Layers,
     /// The highest set of read levels.
     highest: u8,
@@ -18,14 +18,14 @@ pub(super) struct Levels {
     time: Duration,
 }
 
-state!(Levels { fixed { layers, highest, time } });
+state!(ReadLevels { fixed { layers, highest, time } });
 
-impl Levels {
+impl ReadLevels {
     /// None if all levels read every page alike.
     pub fn of(setup: &Setup<'_>) -> Option<Box<Self>> {
         let retry = setup.read_retry;
         let layers = || Layers::of(setup.pools);
-        let some = setup.faults.iter().any(Fault::is_of_levels)
+        let some = setup.faults.iter().any(Fault::sets_read_levels)
             || setup.pools.iter().any(|pool| pool.part.read_levels().is_some());
         some.then(|| Box::new(Self { layers: layers(), highest: setup.read_levels(), time: retry.time }))
     }
@@ -35,7 +35,7 @@ impl Levels {
         SensedPage {
             page,
             block,
-            pool: chips.pools().number_of_row(chips.pools().row_of_block(block)) as u8,
+            pool: chips.pools().number_of_group(chips.pools().group_of_block(block)) as u8,
             layer: self.layers.layer_of(page, chips.mode(block)),
             erases: chips.erases()[block],
             highest: self.highest,
@@ -51,13 +51,13 @@ impl Levels {
     }
 
     /// Whether one command may sense for both reads.
-    pub fn are_alike(&self, before: &Task, next: &Task, chips: &Chips, tuner: &dyn Tuner) -> bool {
+    pub fn have_same_level(&self, before: &Task, next: &Task, chips: &Chips, tuner: &dyn Tuner) -> bool {
         self.level_of(before, chips, tuner) == self.level_of(next, chips, tuner)
     }
 
     /// The set of levels for the next retry of a read of `page`, which has failed `senses` times, the last
     /// time with `level`.
-    pub fn again(&self, page: PageId, senses: u32, level: u8, chips: &Chips, tuner: &dyn Tuner) -> u8 {
+    pub fn retry_level(&self, page: PageId, senses: u32, level: u8, chips: &Chips, tuner: &dyn Tuner) -> u8 {
         let so_far = ReadOutcome { parameters: ReadParameters { level }, senses, is_read: false };
         tuner.read_again(&self.page(page, chips), &so_far).level
     }
@@ -85,15 +85,15 @@ impl Levels {
 impl Flash {
     /// Notifies the tuner of the pages that this command of a read has read, and earlier ones have not.
     #[cold]
-    pub(super) fn learn(&self, read: &Task, done: &Done, tuner: &mut dyn Tuner) {
-        let now = super::outcome::unread_by(read, done);
+    pub(super) fn notify_read(&self, read: &Task, done: &CommandCompletion, tuner: &mut dyn Tuner) {
+        let now = super::outcome::unreadable_in(read, done);
         let before = if read.tries == 0 { (1 << read.planes) - 1 } else { u32::from(read.unread) };
-        self.tell_tuner(read, done.level, (before & !now, true), tuner);
+        self.notify_tuner(read, done.level, (before & !now, true), tuner);
     }
 
     /// Notifies the tuner of the end of a read of some pages, one bit each: the last levels, and whether the
     /// pages were read.
-    pub(super) fn tell_tuner(
+    pub(super) fn notify_tuner(
         &self,
         read: &Task,
         level: u8,
@@ -104,7 +104,7 @@ impl Flash {
         let outcome =
             ReadOutcome { parameters: ReadParameters { level }, senses: u32::from(read.tries) + 1, is_read };
         for n in (0..read.planes).filter(|n| pages >> n & 1 != 0) {
-            tuner.read_over(&levels.page(PageId(read.page.0 + n), chips), &outcome);
+            tuner.read_finished(&levels.page(PageId(read.page.0 + n), chips), &outcome);
         }
     }
 }

@@ -4,7 +4,6 @@
 //! the die. When a command has ended, its tasks are returned one by one, each with its [`Outcome`]. `Flash`
 //! knows locations and not their meaning: it has no map, no buffer and no garbage collection.
 
-mod at_once;
 mod decoder;
 mod history;
 mod levels;
@@ -15,17 +14,19 @@ mod service;
 mod setup;
 mod task;
 mod ticket;
+mod untimed;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Duration, Instant, Schedule, Seed, counters, state};
 use wordline_nand::cell::PooledArrays;
 use wordline_nand::{
-    AtCut, BlockSetId, CellMode, Chips, DieId, Location, Operation, PageId, Parameters, Span, Stamp, TornBy,
+    BlockSetId, CellMode, Chips, CutLosses, DataTag, DieId, InFlightFate, Location, Operation, PageId,
+    Parameters, Span,
 };
 
 pub use decoder::DecoderId;
 pub(crate) use history::WORKS;
-pub use history::{Behind, ByWork, DieCommand, DieWork, Waited};
+pub use history::{Behind, DieCommand, DieWork, TaskWait, WorkTimes};
 pub use outcome::Outcome;
 pub use setup::Setup;
 pub use task::{Task, TaskId};
@@ -35,15 +36,15 @@ use crate::Config;
 use crate::config::ReadRetryFile;
 use crate::ensure::ensure;
 use crate::factors::TimeFactors;
-use crate::faults::OfPools;
+use crate::faults::PoolFaults;
 use crate::policy::tuner::Tuner;
 use crate::timeline::{Recorded, Tracks};
-use at_once::AtOnce;
 use decoder::Decoders;
 use history::History;
-use levels::Levels;
+use levels::ReadLevels;
 use payloads::Payloads;
 use queue::Queues;
+use untimed::Untimed;
 
 /// Events of the flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,12 +60,12 @@ pub enum Event {
 counters! {
     /// Counts of the flash since it was made.
     pub struct Counts {
-        read_retries: "faults.read_retries", Count, "Reads that were tried again because pages could not be read.";
-        overdue: "flash.overdue", Count, "Commands that a die took before others because they had waited as long as they may: `ftl.scheduling.age_limit`.";
+        read_retries: "faults.read_retries", Count, "Read retries, because pages could not be read.";
+        overdue: "flash.overdue", Count, "Aged commands that a die took before others, by the age limit `ftl.scheduling.age_limit`.";
     }
     beside {
         /// The same for each pool.
-        faults: OfPools;
+        faults: PoolFaults;
     }
 }
 
@@ -74,7 +75,7 @@ pub struct Flash {
     queues: Queues,
     payloads: Payloads,
     /// None if every page reads alike with all read levels.
-    levels: Option<Box<Levels>>,
+    levels: Option<Box<ReadLevels>>,
     retry: ReadRetryFile,
     /// None if decoding takes no time.
     decoders: Option<Box<Decoders>>,
@@ -84,7 +85,7 @@ pub struct Flash {
     /// Time that finished commands spent on the bus and in the array, in picoseconds.
     served_ps: u128,
     /// State while the clock is stopped; none while it runs.
-    at_once: Option<Box<AtOnce>>,
+    at_once: Option<Box<Untimed>>,
     /// Locations programmed while the clock was stopped.
     laid: u64,
     /// Whether the tuner is queried for the parameters of programs.
@@ -116,12 +117,12 @@ impl Flash {
         if backs_up_lower_pages {
             chips.back_up_lower_pages();
         }
-        let unit = pools.all_rows().map(|row| pools.per_program(row)).max().unwrap_or(1);
+        let unit = pools.all_groups().map(|row| pools.per_program(row)).max().unwrap_or(1);
         Self {
             chips,
             queues: Queues::new(pools.dies(), scheduling),
             payloads: Payloads::new(unit),
-            levels: Levels::of(setup),
+            levels: ReadLevels::of(setup),
             retry: ReadRetryFile { levels: setup.read_levels(), ..read_retry.clone() },
             decoders: Decoders::of(setup),
             max_suspends: scheduling.max_suspends,
@@ -135,8 +136,8 @@ impl Flash {
     }
 
     /// Allows blocks to be opened in a cell mode; false if no part has it.
-    pub fn offer_mode(&mut self, mode: CellMode) -> bool {
-        self.chips.offer_mode(mode)
+    pub fn enable_mode(&mut self, mode: CellMode) -> bool {
+        self.chips.enable_mode(mode)
     }
 
     /// Whether the tuner is queried for the parameters of each program from now on.
@@ -167,7 +168,7 @@ impl Flash {
 
     /// The data tag at a location.
     #[inline]
-    pub fn stamp(&self, location: Location) -> Stamp {
+    pub fn stamp(&self, location: Location) -> DataTag {
         self.chips.stamp(location)
     }
 
@@ -191,7 +192,7 @@ impl Flash {
     pub(crate) fn record(&mut self, on: bool) {
         let dies = self.chips.pools().dies();
         self.history.get_or_insert_with(|| Box::new(History::new(dies))).record(on);
-        if on { self.chips.record() } else { self.chips.record_no_longer() }
+        if on { self.chips.record() } else { self.chips.stop_recording() }
     }
 
     /// The commands and stages recorded so far, each with the channel of its die.
@@ -209,17 +210,17 @@ impl Flash {
     }
 
     /// Time of all dies by work since their commands are kept, of commands that have ended.
-    pub(crate) fn worked(&self) -> ByWork {
-        self.history.as_ref().map_or_else(ByWork::default, |history| *history.done())
+    pub(crate) fn worked(&self) -> WorkTimes {
+        self.history.as_ref().map_or_else(WorkTimes::default, |history| *history.done())
     }
 
     /// The commands behind which an ended task waited.
-    pub(crate) fn behind(&self, waited: &Waited) -> Option<Behind> {
+    pub(crate) fn behind(&self, waited: &TaskWait) -> Option<Behind> {
         self.history.as_ref().map(|history| history.behind(waited, self.chips.pools()))
     }
 
     /// Whether the tuner is queried for the read levels of pages.
-    pub fn asks_tuner(&self) -> bool {
+    pub fn needs_tuner(&self) -> bool {
         self.levels.is_some()
     }
 
@@ -245,27 +246,27 @@ impl Flash {
         by: (Ticket, Class),
         first: Location,
         count: u32,
-    ) -> (DieId, &mut [Stamp]) {
-        self.program_again(now, by, (first, count), 0)
+    ) -> (DieId, &mut [DataTag]) {
+        self.reprogram(now, by, (first, count), 0)
     }
 
     /// The same for a page of a word line that is reprogrammed for the `times`-th time; 0 for an ordinary
     /// program.
     #[inline]
-    pub fn program_again(
+    pub fn reprogram(
         &mut self,
         now: Instant,
         by: (Ticket, Class),
         (first, count): (Location, u32),
         times: u8,
-    ) -> (DieId, &mut [Stamp]) {
+    ) -> (DieId, &mut [DataTag]) {
         let (die, page) = self.chips.pools().die_and_page_of(first);
         let payload = self.payloads.take();
         let task = self.queues.push(die, now, by.0, by.1);
         (task.operation, task.page, task.location) = (Operation::Program, page, first);
         (task.locations, task.payload, task.again) = (count, payload, times);
         let stamps = self.payloads.get_mut(payload, count);
-        stamps.fill(Stamp::PADDING);
+        stamps.fill(DataTag::PADDING);
         (die, stamps)
     }
 
@@ -286,7 +287,13 @@ impl Flash {
 
     /// Queues the relocation of a location within its planes; both ends come from a map.
     #[inline]
-    pub fn move_inside(&mut self, now: Instant, by: (Ticket, Class), from: Location, to: Location) -> DieId {
+    pub fn relocate_inside(
+        &mut self,
+        now: Instant,
+        by: (Ticket, Class),
+        from: Location,
+        to: Location,
+    ) -> DieId {
         self.copyback(now, by, from, to)
     }
 
@@ -329,25 +336,25 @@ impl Flash {
         calendar: &mut impl Schedule<Event>,
     ) {
         let mut n = 0;
-        while let Some(die) = self.queues.die_behind(n) {
+        while let Some(die) = self.queues.die_with_background(n) {
             if self.queues.promote(die, &wanted) {
                 self.start(die, tuner, calendar);
             }
-            n += usize::from(self.queues.die_behind(n) == Some(die));
+            n += usize::from(self.queues.die_with_background(n) == Some(die));
         }
     }
 
     /// Whether GC goes before reads for which its erases may wait.
     #[inline]
-    pub fn cleaning_passes_reads(&self) -> bool {
-        self.queues.cleaning_passes_reads()
+    pub fn gc_passes_reads(&self) -> bool {
+        self.queues.gc_passes_reads()
     }
 
     /// The erase of a block waits for its readers: they get the priority of GC.
-    pub fn raise_readers(&mut self, block: BlockSetId) {
+    pub fn prioritize_readers(&mut self, block: BlockSetId) {
         let Self { queues, chips, .. } = self;
         let pools = chips.pools();
-        queues.inherit(pools.die_of_block(block), |read| pools.block_of_page(read.page) == block);
+        queues.raise_to_gc(pools.die_of_block(block), |read| pools.block_of_page(read.page) == block);
     }
 
     /// Whether a die works on anything but GC, or such a task waits for it.
@@ -356,7 +363,7 @@ impl Flash {
     }
 
     /// Whether a die is idle and no task waits for it.
-    pub fn is_at_rest(&self, die: DieId) -> bool {
+    pub fn is_idle(&self, die: DieId) -> bool {
         self.chips.is_idle(die) && !self.queues.has_work(die)
     }
 
@@ -377,7 +384,7 @@ impl Flash {
 
     /// Programs a page in no time, before the run.
     #[inline]
-    pub fn put(&mut self, location: Location, stamp: Stamp) {
+    pub fn put(&mut self, location: Location, stamp: DataTag) {
         self.chips.put(location, stamp);
     }
 
@@ -400,8 +407,8 @@ impl Flash {
     }
 
     /// Marks a programmed location as corrupted: the data copied to it could not be read.
-    pub(crate) fn spoil(&mut self, location: Location) {
-        self.chips.spoil(location);
+    pub(crate) fn corrupt(&mut self, location: Location) {
+        self.chips.corrupt(location);
     }
 
     /// Prefetches the data tag of a location.
@@ -412,7 +419,12 @@ impl Flash {
 
     /// Cuts the power at `now`. Calls `f` for each task that waited or was in progress, with the chips in the
     /// state in which they will be found; then drops all tasks.
-    pub fn cut_power(&mut self, now: Instant, at_cut: AtCut, mut f: impl FnMut(&Task, &Chips)) -> TornBy {
+    pub fn cut_power(
+        &mut self,
+        now: Instant,
+        at_cut: InFlightFate,
+        mut f: impl FnMut(&Task, &Chips),
+    ) -> CutLosses {
         self.served_ps += self.chips.unfinished_ps(now - Instant::ZERO);
         let torn = self.chips.cut_power(now, at_cut);
         let Self { queues, chips, payloads, decoders, .. } = self;
@@ -459,11 +471,11 @@ impl Flash {
             Event::Chips(Chip::BusFree(channel)) => (channel.0, self.chips.pools().channels()),
             Event::Chips(
                 Chip::ArrayDone(die)
-                | Chip::Turned(die)
-                | Chip::HoldOver(die)
-                | Chip::Behind(die)
+                | Chip::RegisterTransferred(die)
+                | Chip::GrantEnded(die)
+                | Chip::CacheProgramDone(die)
                 | Chip::Suspend(die)
-                | Chip::Rested(die),
+                | Chip::ArraySuspended(die),
             ) => (die.0, self.chips.pools().dies()),
             Event::Retry(id) => (id.0, self.queues.places() as u32),
             Event::Decoded(id) => (id.0, self.shape()[2] as u32),

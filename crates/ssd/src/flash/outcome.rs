@@ -1,12 +1,12 @@
 //! The outcome of a task. A failed read is retried as often as allowed.
 
 use wordline_kernel::{Duration, Instant, Schedule};
-use wordline_nand::{DieId, Done, Location, Operation, PageId, Stamp};
+use wordline_nand::{CommandCompletion, DataTag, DieId, Location, Operation, PageId};
 
 use super::task::{Task, TaskId};
 use super::{Event, Flash};
 use crate::policy::tuner::Tuner;
-use crate::times::{Component, Spent};
+use crate::times::{Component, FlashTime};
 
 /// The outcome of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,17 +14,17 @@ pub enum Outcome {
     /// The task is done.
     Done,
     /// The read is retried: its issuer continues to wait.
-    Again,
+    Retried,
     /// The read has ended, and some of its pages could not be read: one bit each, the lowest for the first.
-    Unread(u32),
+    Unreadable(u32),
     /// The program or erase failed.
     Failed,
     /// The program has ended, and a design rejects its outcome: its pages cannot be read any more.
-    Refused,
+    Rejected,
 }
 
 /// The pages of a read that its last command could not read, the lowest bit for the first.
-pub(super) fn unread_by(read: &Task, done: &Done) -> u32 {
+pub(super) fn unreadable_in(read: &Task, done: &CommandCompletion) -> u32 {
     u32::from(done.failed_planes) >> (read.page.0 - done.command.page.0) & ((1 << read.planes) - 1)
 }
 
@@ -34,28 +34,30 @@ impl Flash {
     pub fn outcome(
         &mut self,
         task: &Task,
-        done: &Done,
+        done: &CommandCompletion,
         tuner: &mut dyn Tuner,
         calendar: &mut impl Schedule<Event>,
     ) -> Outcome {
         if self.levels.is_some() && done.command.operation == Operation::Read {
-            self.learn(task, done, tuner);
+            self.notify_read(task, done, tuner);
         }
         if done.failed {
             return self.failure(task, done, tuner, calendar);
         }
-        if self.tunes_programs && done.command.operation == Operation::Program && self.is_refused(done, tuner)
+        if self.tunes_programs
+            && done.command.operation == Operation::Program
+            && self.is_rejected(done, tuner)
         {
             let written = task.location.0..task.location.0 + task.locations;
-            written.for_each(|location| self.chips.spoil(Location(location)));
-            return Outcome::Refused;
+            written.for_each(|location| self.chips.corrupt(Location(location)));
+            return Outcome::Rejected;
         }
         Outcome::Done
     }
 
     /// Whether the tuner that set the parameters of a program rejects its outcome.
     #[inline(never)]
-    fn is_refused(&self, done: &Done, tuner: &dyn Tuner) -> bool {
+    fn is_rejected(&self, done: &CommandCompletion, tuner: &dyn Tuner) -> bool {
         let outcome = self.chips.outcome(done);
         outcome.is_some_and(|outcome| !tuner.accepts(&self.programmed_page(done.command.page), outcome))
     }
@@ -64,31 +66,31 @@ impl Flash {
     fn failure(
         &mut self,
         task: &Task,
-        done: &Done,
+        done: &CommandCompletion,
         tuner: &mut dyn Tuner,
         calendar: &mut impl Schedule<Event>,
     ) -> Outcome {
         if task.operation != Operation::Read {
             return Outcome::Failed;
         }
-        let now = unread_by(task, done);
+        let now = unreadable_in(task, done);
         let unread = if task.tries == 0 { now } else { now & u32::from(task.unread) };
         if unread == 0 || !task.retried {
             return Outcome::Done;
         }
-        if task.tries < self.retry.levels && !self.chips.is_dead(done.die) {
-            self.try_again(task, unread, done, tuner, calendar);
-            return Outcome::Again;
+        if task.tries < self.retry.levels && !self.chips.has_failed(done.die) {
+            self.retry_read(task, unread, done, tuner, calendar);
+            return Outcome::Retried;
         }
-        self.tell_tuner(task, done.level, (unread, false), tuner);
-        Outcome::Unread(unread)
+        self.notify_tuner(task, done.level, (unread, false), tuner);
+        Outcome::Unreadable(unread)
     }
 
-    fn try_again(
+    fn retry_read(
         &mut self,
         task: &Task,
         unread: u32,
-        done: &Done,
+        done: &CommandCompletion,
         tuner: &dyn Tuner,
         calendar: &mut impl Schedule<Event>,
     ) {
@@ -101,7 +103,7 @@ impl Flash {
         let mut again = Task { tries: task.tries + 1, unread: unread as u16, tried, ..*task };
         if let Some(levels) = &self.levels {
             let page = PageId(task.page.0 + unread.trailing_zeros());
-            again.level = levels.again(page, u32::from(again.tries), done.level, &self.chips, tuner);
+            again.level = levels.retry_level(page, u32::from(again.tries), done.level, &self.chips, tuner);
         }
         let id = self.queues.keep(die, again);
         if pause > Duration::ZERO {
@@ -124,8 +126,8 @@ impl Flash {
     pub fn read_elsewhere(&mut self, task: &Task, location: Location, page: PageId, now: Instant) -> DieId {
         let pools = self.chips.pools();
         let die = pools.die_of(location);
-        let wanted = Stamp { version: self.chips.stamp(location).version, ..task.wanted };
-        let cleaning_before = self.queues.cleaning_time(die, now);
+        let wanted = DataTag { version: self.chips.stamp(location).version, ..task.wanted };
+        let cleaning_before = self.queues.gc_time(die, now);
         let again = Task { page, location, wanted, tries: 0, unread: 0, cleaning_before, ..*task };
         let id = self.queues.keep(die, again);
         self.queues.queue_kept(die, id);
@@ -134,8 +136,8 @@ impl Flash {
 
     /// Breaks down the time of a task since it was queued.
     #[inline]
-    pub fn spent(&self, task: &Task, done: &Done, now: Instant) -> Spent {
-        let mut spent = Spent::default();
+    pub fn spent(&self, task: &Task, done: &CommandCompletion, now: Instant) -> FlashTime {
+        let mut spent = FlashTime::default();
         let elapsed = now - task.queued - task.decoding;
         let on_bus = done.bus + done.bus_wait;
         // The array works while a suspend is latched: this time is counted once.
@@ -146,7 +148,7 @@ impl Flash {
             waited = waited.saturating_sub(tried);
             spent.set(Component::Retries, tried);
         }
-        let cleaning = self.queues.cleaning_time(done.die, now) - task.cleaning_before;
+        let cleaning = self.queues.gc_time(done.die, now) - task.cleaning_before;
         let cleaning = Duration::from_ps(cleaning.min(waited.ps()));
         spent.set(Component::Mapping, task.looked_up);
         spent.set(Component::GcWait, cleaning);

@@ -2,7 +2,7 @@
 
 use crate::ensure;
 use serde::{Deserialize, Serialize};
-use wordline_nand::Stamp;
+use wordline_nand::DataTag;
 
 /// Program units that wait for transfer to a die: slots of one size, so that none is allocated beyond the
 /// largest number that ever waits.
@@ -10,7 +10,7 @@ use wordline_nand::Stamp;
 pub(super) struct Payloads {
     /// Data tags of a slot.
     size: usize,
-    stamps: Vec<Stamp>,
+    stamps: Vec<DataTag>,
     free: Vec<u32>,
 }
 
@@ -24,18 +24,18 @@ impl Payloads {
     pub fn take(&mut self) -> u32 {
         self.free.pop().unwrap_or_else(|| {
             let places = self.stamps.len() / self.size;
-            self.stamps.resize(self.stamps.len() + self.size, Stamp::PADDING);
+            self.stamps.resize(self.stamps.len() + self.size, DataTag::PADDING);
             places as u32
         })
     }
 
     /// The first `count` data tags of a slot.
-    pub fn get(&self, place: u32, count: u32) -> &[Stamp] {
+    pub fn get(&self, place: u32, count: u32) -> &[DataTag] {
         &self.stamps[place as usize * self.size..][..count as usize]
     }
 
     /// The same, to be written.
-    pub fn get_mut(&mut self, place: u32, count: u32) -> &mut [Stamp] {
+    pub fn get_mut(&mut self, place: u32, count: u32) -> &mut [DataTag] {
         &mut self.stamps[place as usize * self.size..][..count as usize]
     }
 

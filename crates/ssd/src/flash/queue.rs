@@ -45,7 +45,7 @@ impl List {
         let (mut last, mut next) = (self.first, pool[self.first.index()].next);
         while next != NO_TASK {
             let (before, after) = (&pool[last.index()], &pool[next.index()]);
-            if !(before.merges() && after.merges() && merge(before, after)) {
+            if !(before.can_merge() && after.can_merge() && merge(before, after)) {
                 pool[last.index()].next = NO_TASK;
                 self.first = next;
                 return;
@@ -96,7 +96,7 @@ impl DieQueue {
 
     /// The die is no longer at GC.
     #[inline]
-    fn cleaning_over(&mut self, now: Instant) {
+    fn end_gc(&mut self, now: Instant) {
         if let Some(since) = self.cleaning_since.take() {
             self.cleaned_ps += (now - since).ps();
         }
@@ -116,7 +116,7 @@ const RANKS: usize = 3;
 struct Rules {
     rank_of_reads: usize,
     rank_of_programs: usize,
-    rank_of_cleaning: usize,
+    rank_of_gc: usize,
     reads_in_a_row: u32,
     /// No limit if it is left out.
     age_limit: Option<Duration>,
@@ -128,7 +128,7 @@ struct Rules {
 
 impl Rules {
     fn of(file: &SchedulingFile) -> Self {
-        let (rank_of_programs, rank_of_cleaning) = match file.gc_priority {
+        let (rank_of_programs, rank_of_gc) = match file.gc_priority {
             GcPriority::Low => (FIRST, SECOND),
             GcPriority::Equal => (FIRST, FIRST),
             GcPriority::High => (SECOND, FIRST),
@@ -137,7 +137,7 @@ impl Rules {
         Self {
             rank_of_reads: if file.read_priority { READS } else { rank_of_programs },
             rank_of_programs,
-            rank_of_cleaning,
+            rank_of_gc,
             reads_in_a_row: file.reads_in_a_row,
             age_limit,
             deadline: age_limit.unwrap_or(DEADLINE),
@@ -151,7 +151,7 @@ impl Rules {
         match class {
             Class::Read => self.rank_of_reads,
             Class::Write | Class::Background => self.rank_of_programs,
-            Class::Reclaim => self.rank_of_cleaning,
+            Class::Gc => self.rank_of_gc,
         }
     }
 
@@ -213,14 +213,14 @@ impl Queues {
     /// Queues a task for `die`.
     #[inline]
     pub fn push(&mut self, die: DieId, now: Instant, ticket: Ticket, class: Class) -> &mut Task {
-        let cleaning_before = self.cleaning_time(die, now);
+        let cleaning_before = self.gc_time(die, now);
         // If reads have the rank of programs, background reads and awaited ones are one class.
         let class = match class {
             Class::Background if self.rules.rank_of_reads == self.rules.rank_of_programs => Class::Read,
             class => class,
         };
         if class == Class::Background {
-            self.note_behind(die);
+            self.add_background(die);
         }
         let id = self.place();
         self.pool[id.index()] = Task { ticket, class, queued: now, cleaning_before, ..Task::NONE };
@@ -232,7 +232,7 @@ impl Queues {
     #[inline]
     pub fn keep(&mut self, die: DieId, task: Task) -> TaskId {
         if task.class == Class::Background {
-            self.note_behind(die);
+            self.add_background(die);
         }
         let id = self.place();
         self.pool[id.index()] = task;
@@ -322,7 +322,7 @@ impl Queues {
         }
         queue.waiting &= !(u8::from(list.first == NO_TASK) << rank);
         let task = &pool[queue.current.index()];
-        queue.cleaning_since = task.is_reclaim().then_some(now);
+        queue.cleaning_since = task.is_gc().then_some(now);
         Some(task)
     }
 
@@ -342,19 +342,19 @@ impl Queues {
     }
 
     /// The die's current work is suspended: it takes reads meanwhile.
-    pub fn park(&mut self, die: DieId, now: Instant) {
+    pub fn suspend(&mut self, die: DieId, now: Instant) {
         let queue = &mut self.dies[die];
-        queue.cleaning_over(now);
+        queue.end_gc(now);
         queue.in_a_row = 0;
         queue.suspended = std::mem::replace(&mut queue.current, NO_TASK);
     }
 
     /// Makes the suspended task the die's current work again.
-    pub fn unpark(&mut self, die: DieId, now: Instant) {
+    pub fn resume(&mut self, die: DieId, now: Instant) {
         let queue = &mut self.dies[die];
         queue.in_a_row = 0;
         queue.current = std::mem::replace(&mut queue.suspended, NO_TASK);
-        queue.cleaning_since = self.pool[queue.current.index()].is_reclaim().then_some(now);
+        queue.cleaning_since = self.pool[queue.current.index()].is_gc().then_some(now);
     }
 
     /// The first task of the die's current work, which has to exist.
@@ -382,7 +382,7 @@ impl Queues {
     /// Ends the die's current work: its chain of tasks is to be [released](Self::release).
     pub fn finish(&mut self, die: DieId, now: Instant) -> Option<TaskId> {
         let queue = &mut self.dies[die];
-        queue.cleaning_over(now);
+        queue.end_gc(now);
         let current = std::mem::replace(&mut queue.current, NO_TASK);
         (current != NO_TASK).then_some(current)
     }
@@ -393,7 +393,7 @@ impl Queues {
         self.free.push(id);
         let task = self.pool[id.index()];
         if task.class == Class::Background {
-            self.note_promoted(die);
+            self.remove_background(die);
         }
         task
     }
@@ -401,7 +401,7 @@ impl Queues {
     /// Whether the die works on anything but GC, or such a task waits for it.
     pub fn serves_host(&self, die: DieId) -> bool {
         let queue = &self.dies[die];
-        let is_host = |id: TaskId| !self.pool[id.index()].is_reclaim();
+        let is_host = |id: TaskId| !self.pool[id.index()].is_gc();
         // A plane group has at most one host program and one GC step waiting; reads end the search.
         let waits = |list: &List| {
             let next = |id: &TaskId| Some(self.pool[id.index()].next).filter(|next| *next != NO_TASK);
@@ -413,7 +413,7 @@ impl Queues {
 
     /// GC time of the die so far, in picoseconds.
     #[inline]
-    pub fn cleaning_time(&self, die: DieId, now: Instant) -> u64 {
+    pub fn gc_time(&self, die: DieId, now: Instant) -> u64 {
         let queue = &self.dies[die];
         queue.cleaned_ps + queue.cleaning_since.map_or(0, |since| (now - since).ps())
     }

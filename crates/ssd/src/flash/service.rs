@@ -1,7 +1,7 @@
 //! The service of the dies: their next commands, and suspensions.
 
 use wordline_kernel::{Bytes, Instant, Schedule};
-use wordline_nand::{CellMode, Command, DieId, Done, Geometry, Operation, PageId, Parameters};
+use wordline_nand::{CellMode, Command, CommandCompletion, DieId, Geometry, Operation, PageId, Parameters};
 
 use super::decoder::{DecoderId, Decoders};
 use super::task::{Task, TaskId};
@@ -11,19 +11,19 @@ use crate::policy::tuner::{ProgrammedPage, Tuner};
 
 impl Flash {
     /// Handles an event of the chips; returns the command that a die has finished, if any. It has ended
-    /// unless its data [go to a decoder](Self::goes_to_decoder).
+    /// unless its data [go to a decoder](Self::decode_if_needed).
     #[inline(always)]
     pub fn handle(
         &mut self,
         event: wordline_nand::Event,
         tuner: &dyn Tuner,
         calendar: &mut impl Schedule<Event>,
-    ) -> Option<Done> {
+    ) -> Option<CommandCompletion> {
         let done = self.chips.handle(event, &mut calendar.within(Event::Chips));
         if done.is_none()
-            && let wordline_nand::Event::Rested(die) = event
+            && let wordline_nand::Event::ArraySuspended(die) = event
         {
-            self.rested(die, tuner, calendar);
+            self.on_suspended(die, tuner, calendar);
         }
         done
     }
@@ -31,9 +31,9 @@ impl Flash {
     /// Hands the data of a finished command to their decoder, if they need one; the command ends when the
     /// decoder has [finished](Self::handle_own).
     #[inline(always)]
-    pub fn goes_to_decoder(
+    pub fn decode_if_needed(
         &mut self,
-        done: &Done,
+        done: &CommandCompletion,
         tuner: &dyn Tuner,
         calendar: &mut impl Schedule<Event>,
     ) -> bool {
@@ -46,7 +46,7 @@ impl Flash {
         event: Event,
         tuner: &dyn Tuner,
         calendar: &mut impl Schedule<Event>,
-    ) -> Option<Done> {
+    ) -> Option<CommandCompletion> {
         match event {
             Event::Retry(id) => self.retry(id, tuner, calendar),
             Event::Decoded(id) => return self.decoded(id, calendar.now()),
@@ -58,15 +58,20 @@ impl Flash {
     /// Hands the data of a finished read to their decoder, and gives the die its next command; false for a
     /// command without such data.
     #[inline(never)]
-    fn decode(&mut self, done: &Done, tuner: &dyn Tuner, calendar: &mut impl Schedule<Event>) -> bool {
-        let (now, is_running) = (calendar.now(), self.takes_time());
+    fn decode(
+        &mut self,
+        done: &CommandCompletion,
+        tuner: &dyn Tuner,
+        calendar: &mut impl Schedule<Event>,
+    ) -> bool {
+        let (now, is_running) = (calendar.now(), self.is_clock_running());
         let decodes = |decoders: &Decoders| decoders.decodes(done, self.chips.pools());
         if !is_running || !self.decoders.as_deref().is_some_and(decodes) {
             return false;
         }
         let Some(first) = self.finish(done, now) else { return true };
-        let cleaned = self.queues.cleaning_time(done.die, now);
-        let softly = self.chips.is_decided_softly(done);
+        let cleaned = self.queues.gc_time(done.die, now);
+        let softly = self.chips.needs_soft_decision(done);
         let Self { decoders, chips, .. } = self;
         let decoders = decoders.as_deref_mut().expect("they decode it");
         let (id, end) = decoders.take((done, first), softly, (now, cleaned), chips.pools());
@@ -76,9 +81,9 @@ impl Flash {
     }
 
     /// The oldest command in a decoder has ended.
-    fn decoded(&mut self, id: DecoderId, now: Instant) -> Option<Done> {
+    fn decoded(&mut self, id: DecoderId, now: Instant) -> Option<CommandCompletion> {
         let (done, first, since, cleaned) = self.decoders.as_deref_mut()?.finished(id)?;
-        let meanwhile = self.queues.cleaning_time(done.die, now) - cleaned;
+        let meanwhile = self.queues.gc_time(done.die, now) - cleaned;
         self.queues.note_decoding(first, now - since, meanwhile);
         Some(done)
     }
@@ -98,7 +103,7 @@ impl Flash {
     #[inline(never)]
     fn start_next(&mut self, die: DieId, tuner: &dyn Tuner, calendar: &mut impl Schedule<Event>) {
         // With the clock stopped a die is idle, and yet at work until its command is reported.
-        if !self.takes_time() && self.queues.is_at_work(die) {
+        if !self.is_clock_running() && self.queues.is_at_work(die) {
             return;
         }
         let Self { levels, chips, queues, history, counts, .. } = self;
@@ -106,7 +111,7 @@ impl Flash {
         let mergeable = |before: &Task, next: &Task| {
             next.page.0.wrapping_sub(before.page.0) <= 1
                 && are_side_by_side(geometry, before.page, next.page)
-                && levels.as_ref().is_none_or(|levels| levels.are_alike(before, next, chips, tuner))
+                && levels.as_ref().is_none_or(|levels| levels.have_same_level(before, next, chips, tuner))
         };
         let Some(first) = queues.next(die, calendar.now(), &mut counts.overdue, mergeable) else {
             return self.resume(die, calendar);
@@ -115,14 +120,14 @@ impl Flash {
             history.begin(die, calendar.now());
         }
         let (operation, page, again) = (first.operation, first.page, first.again);
-        let collects = matches!(first.ticket, Ticket::Reclaim(..));
+        let collects = matches!(first.ticket, Ticket::Gc(..));
         let (mut planes, mut bytes) = (first.planes, u64::from(first.bytes));
-        if first.following().is_some() {
+        if first.next_in_chain().is_some() {
             (planes, bytes) = queues.current_reads(die, geometry.page_size);
         }
         if self.at_once.is_some() {
             let command = Command::new(operation, page, planes, Bytes(bytes));
-            return self.carry_out_at_once(die, command);
+            return self.execute_untimed(die, command);
         }
         if operation != Operation::Read {
             planes = geometry.planes_per_row;
@@ -136,7 +141,7 @@ impl Flash {
             command = command.spelled(CellMode::Reprogrammed(again));
         }
         if self.tunes_programs && operation == Operation::Program {
-            command = self.tuned(die, command, tuner);
+            command = self.with_tuned_parameters(die, command, tuner);
         }
         if self.chips.has_marks() {
             self.chips.mark(die, collects);
@@ -146,7 +151,7 @@ impl Flash {
 
     /// A program with the parameters that the tuner chooses, in a parameter set of the die.
     #[inline(never)]
-    fn tuned(&mut self, die: DieId, program: Command, tuner: &dyn Tuner) -> Command {
+    fn with_tuned_parameters(&mut self, die: DieId, program: Command, tuner: &dyn Tuner) -> Command {
         let (pools, asked) = (self.chips.pools(), self.programmed_page(program.page));
         let parameters = tuner.program(&asked);
         if parameters == Parameters::DATA_SHEET {
@@ -170,7 +175,7 @@ impl Flash {
         ProgrammedPage {
             page,
             block,
-            pool: pools.number_of_row(pools.row_of_block(block)) as u8,
+            pool: pools.number_of_group(pools.group_of_block(block)) as u8,
             number: geometry.page_in_block(geometry.split(page).1),
             erases: self.chips.erases()[block],
         }
@@ -190,11 +195,11 @@ impl Flash {
     #[inline(never)]
     fn resume(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
         if self.chips.is_suspended(die) {
-            self.queues.unpark(die, calendar.now());
+            self.queues.resume(die, calendar.now());
             if let Some(history) = &mut self.history {
                 history.begin(die, calendar.now());
             }
-            let collects = matches!(self.queues.current(die).ticket, Ticket::Reclaim(..));
+            let collects = matches!(self.queues.current(die).ticket, Ticket::Gc(..));
             self.chips.mark(die, collects);
             self.chips.resume(die, &mut calendar.within(Event::Chips));
         }
@@ -212,19 +217,19 @@ impl Flash {
     /// A die takes reads, because its work is suspended.
     #[cold]
     #[inline(never)]
-    fn rested(&mut self, die: DieId, tuner: &dyn Tuner, calendar: &mut impl Schedule<Event>) {
+    fn on_suspended(&mut self, die: DieId, tuner: &dyn Tuner, calendar: &mut impl Schedule<Event>) {
         if let Some(history) = &mut self.history {
             history.end(die, calendar.now(), (&self.queues, self.chips.pools()), 1);
         }
-        self.queues.park(die, calendar.now());
+        self.queues.suspend(die, calendar.now());
         self.start(die, tuner, calendar);
     }
 
     /// A die has finished a command; returns the first of its tasks, each of which is to be
     /// [released](Self::release).
     #[inline]
-    pub fn finish(&mut self, done: &Done, now: Instant) -> Option<TaskId> {
-        let decoded = self.decoders.as_deref_mut().and_then(Decoders::take_over);
+    pub fn finish(&mut self, done: &CommandCompletion, now: Instant) -> Option<TaskId> {
+        let decoded = self.decoders.as_deref_mut().and_then(Decoders::take_finished);
         if decoded.is_some() {
             return decoded;
         }

@@ -26,7 +26,7 @@ impl Setup<'_> {
     /// their table; if fault rules do so too, the larger number.
     pub fn read_levels(&self) -> u8 {
         let of_cells = self.pools.iter().filter_map(|pool| pool.part.read_levels()).max();
-        let of_rules = self.faults.iter().any(Fault::is_of_reads).then_some(self.read_retry.levels);
+        let of_rules = self.faults.iter().any(Fault::applies_to_reads).then_some(self.read_retry.levels);
         of_cells.max(of_rules).unwrap_or(self.read_retry.levels)
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Duration, Instant, id};
-use wordline_nand::{Location, Operation, PageId, Stamp};
+use wordline_nand::{DataTag, Location, Operation, PageId};
 
 use super::ticket::{Class, Ticket};
 
@@ -35,7 +35,7 @@ pub struct Task {
     /// Bytes that a read transfers out of the chip.
     pub bytes: u32,
     /// The data tag that a read must find.
-    pub wanted: Stamp,
+    pub wanted: DataTag,
     /// Time for which its request waited for the location of the page, before the task was queued.
     pub looked_up: Duration,
     /// For a program of a word line that is reprogrammed: how many times, with this program; otherwise 0.
@@ -72,7 +72,7 @@ impl Task {
         locations: 1,
         planes: 1,
         bytes: 0,
-        wanted: Stamp::PADDING,
+        wanted: DataTag::PADDING,
         looked_up: Duration::ZERO,
         again: 0,
         retried: true,
@@ -89,24 +89,24 @@ impl Task {
 
     /// The next task of the chain that one command executed.
     #[inline]
-    pub fn following(&self) -> Option<TaskId> {
+    pub fn next_in_chain(&self) -> Option<TaskId> {
         (self.next != NO_TASK).then_some(self.next)
     }
 
     /// Whether it is a GC step.
     #[inline]
-    pub fn is_reclaim(&self) -> bool {
-        self.class == Class::Reclaim
+    pub fn is_gc(&self) -> bool {
+        self.class == Class::Gc
     }
 
     /// Whether pages in the buffer may move on after it.
     #[inline]
-    pub(crate) fn moves_writes_on(&self) -> bool {
+    pub(crate) fn unblocks_writes(&self) -> bool {
         match self.ticket {
             Ticket::Request(_) | Ticket::Prefetch(_) | Ticket::Scan(_) => false,
-            Ticket::Reclaim(..) => self.operation == Operation::Erase,
-            Ticket::Fill(_)
-            | Ticket::UnitFill(_)
+            Ticket::Gc(..) => self.operation == Operation::Erase,
+            Ticket::Rmw(_)
+            | Ticket::UnitRmw(_)
             | Ticket::Table(_)
             | Ticket::HostUnit(_)
             | Ticket::TableUnit(_) => true,
@@ -115,8 +115,8 @@ impl Task {
 
     /// Whether other reads may be merged with it into one command.
     #[inline]
-    pub(super) fn merges(&self) -> bool {
-        self.operation == Operation::Read && !self.is_reclaim()
+    pub(super) fn can_merge(&self) -> bool {
+        self.operation == Operation::Read && !self.is_gc()
     }
 
     /// When it was queued.

@@ -1,7 +1,7 @@
 //! Tickets: the issuer of a command, and its urgency.
 
 use serde::{Deserialize, Serialize};
-use wordline_nand::{DieId, RowId};
+use wordline_nand::{DieId, PlaneGroupId};
 
 use crate::cache::buffer::EntryId;
 use crate::command::RequestId;
@@ -13,19 +13,19 @@ pub enum Ticket {
     /// A read for a host request; on a device without an FTL any work for a command.
     Request(RequestId),
     /// An RMW read of the rest of a partly written page, for its entry in the write buffer.
-    Fill(EntryId),
+    Rmw(EntryId),
     /// A read of a page that is programmed because others of its unit are, for the sub-request.
-    UnitFill(u32),
+    UnitRmw(u32),
     /// A read-ahead, for its entry in the read cache.
     Prefetch(EntryId),
     /// A read of the translation page with this number.
     Table(u32),
     /// A program of the host's program unit of a plane group.
-    HostUnit(RowId),
+    HostUnit(PlaneGroupId),
     /// A program of translation pages or discard records of a plane group.
-    TableUnit(RowId),
+    TableUnit(PlaneGroupId),
     /// A GC step in a plane group, for this purpose.
-    Reclaim(RowId, Purpose),
+    Gc(PlaneGroupId, Purpose),
     /// A read of the scan after a power cut, in this die.
     Scan(DieId),
 }
@@ -35,13 +35,13 @@ pub enum Ticket {
 pub enum Purpose {
     /// To gain free blocks.
     #[default]
-    Cleaning,
+    Collecting,
     /// To fold blocks of the SLC cache.
     Folding,
     /// To level wear.
     Levelling,
     /// To move pages out of a failed or reclaimed block, or out of their pool.
-    Vacating,
+    Reclaiming,
 }
 
 /// Urgency of a task. The configuration sets the order of the classes.
@@ -52,7 +52,7 @@ pub enum Class {
     /// A host program.
     Write,
     /// A GC step.
-    Reclaim,
+    Gc,
     /// A read for which no command waits: it has the priority of programs until it is
     /// [promoted](super::Flash::promote).
     Background,

@@ -5,18 +5,18 @@ use std::fmt::{self, Write};
 
 use wordline_kernel::{Duration, Id, Instant, Schedule, state};
 
-use super::answering::answer_soon;
+use super::completion::complete_soon;
 use super::namespaces::Namespace;
 use super::port::{Port, Stage};
 use super::requests::{Request, Requests};
 use super::tail::Tail;
 use crate::base::Base;
-use crate::command::{Answer, Command, RequestId};
+use crate::command::{Command, Completion, RequestId};
 use crate::config::Config;
 use crate::engines::Core;
 use crate::ensure::ensure;
 use crate::event::Event;
-use crate::timeline::{AnsweredRequest, Levels};
+use crate::timeline::{OccupancySample, TimelineRequest};
 
 /// Waiting and started commands, and completions.
 #[derive(Clone, Debug)]
@@ -30,11 +30,11 @@ pub(super) struct Commands {
     /// The link, if there is one.
     pub(super) port: Option<Box<Port>>,
     namespaces: Vec<Namespace>,
-    answers: Vec<Answer>,
+    answers: Vec<Completion>,
     /// None without tail attribution.
     pub(super) tail: Option<Box<Tail>>,
     /// None where requests are not recorded.
-    pub(super) recorded: Option<Box<(Vec<AnsweredRequest>, Vec<Levels>)>>,
+    pub(super) recorded: Option<Box<(Vec<TimelineRequest>, Vec<OccupancySample>)>>,
 }
 
 state!(Commands { values { requests, waiting, started, answers } parts { port } fixed { namespaces, tail, recorded } });
@@ -69,7 +69,7 @@ impl Commands {
         let link = self.port.as_ref().map(|port| port.link().cut(now));
         *self = Self { answers, tail, recorded, ..Self::new(config) };
         if let (Some(port), Some(link)) = (&mut self.port, link) {
-            port.take_over(link);
+            port.adopt_link(link);
         }
         commands
     }
@@ -104,9 +104,9 @@ impl Commands {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) -> Option<RequestId> {
-        let id = self.take_in(command, calendar.now());
+        let id = self.accept(command, calendar.now());
         core.reclaim.note_command();
-        if self.port.is_some() && core.base.flash.takes_time() {
+        if self.port.is_some() && core.base.flash.is_clock_running() {
             self.enter_port(id, &command, calendar);
         } else if self.started < core.base.config.file.front.queue_depth {
             return self.start(id, core, calendar);
@@ -118,11 +118,11 @@ impl Commands {
 
     /// Accepts a command and returns its id. Panics if it exceeds its namespace.
     #[inline]
-    fn take_in(&mut self, command: Command, now: Instant) -> RequestId {
+    fn accept(&mut self, command: Command, now: Instant) -> RequestId {
         let namespace = self.namespaces.get(usize::from(command.namespace));
-        let Namespace { base, sectors } = *namespace.unwrap_or_else(|| out_of_place(&command));
+        let Namespace { base, sectors } = *namespace.unwrap_or_else(|| reject_out_of_range(&command));
         if command.sector > sectors || command.sectors > sectors - command.sector {
-            out_of_place(&command);
+            reject_out_of_range(&command);
         }
         let id = self.requests.add(command, now);
         self.requests.get(id).command.sector += base;
@@ -137,22 +137,22 @@ impl Commands {
 
     /// Completions that were neither taken nor cleared, in order.
     #[inline]
-    pub fn answers(&self) -> &[Answer] {
+    pub fn answers(&self) -> &[Completion] {
         &self.answers
     }
 
     /// Clears the completions.
     #[inline]
-    pub fn forget_answers(&mut self) {
+    pub fn clear_completions(&mut self) {
         self.answers.clear();
         if let Some(tail) = &mut self.tail {
-            tail.forget_each();
+            tail.clear_each();
         }
     }
 
     /// Moves the completions that were neither taken nor cleared to the end of `into`.
     #[inline]
-    pub fn take_answers(&mut self, into: &mut Vec<Answer>) {
+    pub fn take_completions(&mut self, into: &mut Vec<Completion>) {
         if !self.answers.is_empty() {
             into.append(&mut self.answers);
         }
@@ -180,22 +180,22 @@ impl Commands {
     /// Rejects a command: the device has reached the end of its life.
     pub fn refuse(&mut self, id: RequestId, core: &Core, calendar: &mut impl Schedule<Event>) {
         self.requests.get(id).failed = true;
-        answer_soon(id, &core.base, calendar);
+        complete_soon(id, &core.base, calendar);
     }
 
     /// Completes a command whose work is done. Returns the command that begins at once in its place, if any.
     #[inline]
-    pub fn answer(
+    pub fn complete(
         &mut self,
         id: RequestId,
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) -> Option<RequestId> {
-        if self.port.is_some() && core.base.flash.takes_time() {
-            self.report(id, calendar);
+        if self.port.is_some() && core.base.flash.is_clock_running() {
+            self.send_completion(id, calendar);
             return None;
         }
-        self.give_answer(id, Duration::ZERO, core, calendar);
+        self.deliver_completion(id, Duration::ZERO, core, calendar);
         // The oldest waiting command is started.
         let next = self.waiting.pop_front()?;
         self.start(next, core, calendar)
@@ -203,7 +203,7 @@ impl Commands {
 
     /// Keeps the data that a completed command found.
     #[cold]
-    fn note_answer(&mut self, id: RequestId, core: &mut Core) {
+    fn note_completion(&mut self, id: RequestId, core: &mut Core) {
         let tag = self.requests.get(id).command.tag;
         if let Some(contents) = &mut core.base.contents {
             contents.answered(id, tag);
@@ -212,7 +212,7 @@ impl Commands {
 
     /// Delivers the completion of a command to the host; `on_link` is its time on the link.
     #[inline(always)]
-    pub(super) fn give_answer(
+    pub(super) fn deliver_completion(
         &mut self,
         id: RequestId,
         on_link: Duration,
@@ -222,7 +222,7 @@ impl Commands {
         let now = calendar.now();
         let request = self.requests.get(id);
         let latency = now - request.submitted;
-        let controller = if core.base.flash.takes_time() {
+        let controller = if core.base.flash.is_clock_running() {
             core.base.config.file.front.command_time
         } else {
             Duration::ZERO
@@ -236,11 +236,11 @@ impl Commands {
         }
         core.base.digest(now.ps());
         core.base.digest(u64::from(request.command.tag) << 1 | u64::from(request.failed));
-        let mut answer = Answer { command: request.command, latency, failed: request.failed };
+        let mut answer = Completion { command: request.command, latency, failed: request.failed };
         self.as_submitted(&mut answer.command);
         self.answers.push(answer);
         if self.recorded.is_some() {
-            self.record_answer(id, answer, core, now);
+            self.record_completion(id, answer, core, now);
         }
         if let Some(tail) = &mut self.tail {
             let request = self.requests.look(id);
@@ -248,51 +248,51 @@ impl Commands {
             tail.answered(id, (&answer, request.submitted), parts, &core.base);
         }
         if core.base.contents.is_some() {
-            self.note_answer(id, core);
+            self.note_completion(id, core);
         }
         self.requests.remove(id);
         self.started -= 1;
-        self.note_rest(core, calendar);
+        self.note_idle(core, calendar);
     }
 
     #[cold]
-    fn record_answer(&mut self, id: RequestId, answer: Answer, core: &Core, at: Instant) {
+    fn record_completion(&mut self, id: RequestId, answer: Completion, core: &Core, at: Instant) {
         let submitted = self.requests.look(id).submitted;
         let (requests, levels) = &mut **self.recorded.get_or_insert_default();
-        requests.push(AnsweredRequest { id, submitted, answer });
+        requests.push(TimelineRequest { id, submitted, answer });
         let Base { space, config, .. } = &core.base;
-        let free = config.pools.all_rows().map(|row| space.free(row) as u64).sum();
-        levels.push(Levels { at, buffered: core.cache.in_use(), free });
+        let free = config.pools.all_groups().map(|row| space.free(row) as u64).sum();
+        levels.push(OccupancySample { at, buffered: core.cache.in_use(), free });
     }
 
     /// A command completed: the device may be idle now.
     #[inline]
-    pub fn note_rest(&self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+    pub fn note_idle(&self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         if self.requests.outstanding() > 0 {
             return;
         }
-        if let Some(due) = core.reclaim.note_rest(calendar.now(), &core.base) {
+        if let Some(due) = core.reclaim.note_idle(calendar.now(), &core.base) {
             calendar.at(due, Event::Idle);
         }
     }
 
     /// The request that was submitted first; started ones go before waiting ones.
     pub fn oldest(&self) -> Option<&Request> {
-        let requests = self.requests.ids().map(|id| (!self.is_taken_up(id), self.requests.look(id)));
+        let requests = self.requests.ids().map(|id| (!self.has_started(id), self.requests.look(id)));
         let first = requests.min_by_key(|(waits, request)| (*waits, request.submitted, request.command.tag));
         first.map(|(_, request)| request)
     }
 
     /// Whether the device has started a command.
-    pub fn is_taken_up(&self, id: RequestId) -> bool {
+    pub fn has_started(&self, id: RequestId) -> bool {
         match &self.port {
-            Some(port) => port.stage(id) == Stage::Working,
+            Some(port) => port.stage(id) == Stage::Executing,
             None => !self.waiting.contains(&id),
         }
     }
 
     /// Writes a report of the outstanding commands; a write may be stalled.
-    pub fn tell(
+    pub fn describe(
         &self,
         now: Instant,
         most: usize,
@@ -300,14 +300,14 @@ impl Commands {
         out: &mut String,
     ) -> fmt::Result {
         let ids: Vec<RequestId> = self.requests.ids().collect();
-        let taken_up = ids.iter().filter(|id| self.is_taken_up(**id)).count();
-        writeln!(out, "commands: {} not answered, {taken_up} of them taken up", ids.len())?;
+        let taken_up = ids.iter().filter(|id| self.has_started(**id)).count();
+        writeln!(out, "commands: {} outstanding, {taken_up} of them started", ids.len())?;
         for id in ids.into_iter().take(most) {
             let Request { command, submitted, parts, next_page, .. } = self.requests.look(id);
-            let stage = match (self.is_taken_up(id), is_stalled(id)) {
-                (_, true) => format!("waits for room in the buffer from page {next_page} on"),
+            let stage = match (self.has_started(id), is_stalled(id)) {
+                (_, true) => format!("waits for buffer space from page {next_page} on"),
                 (true, false) => format!("waits for {parts} parts"),
-                (false, false) => "waits to be taken up".into(),
+                (false, false) => "queued".into(),
             };
             writeln!(
                 out,
@@ -326,6 +326,6 @@ impl Commands {
 /// Panics: a command to a missing namespace, or beyond its end.
 #[cold]
 #[inline(never)]
-fn out_of_place(command: &Command) -> ! {
+fn reject_out_of_range(command: &Command) -> ! {
     panic!("a command beyond the capacity, or for a missing namespace: {command:?}")
 }

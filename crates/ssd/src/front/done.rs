@@ -1,15 +1,15 @@
 //! Handles host reads and programs that are done or have failed: their waiters continue.
 
 use wordline_kernel::Schedule;
-use wordline_nand::{Done, RowId};
+use wordline_nand::{CommandCompletion, PlaneGroupId};
 
 use crate::cache::buffer::EntryId;
 use crate::command::RequestId;
 use crate::engines::Core;
 use crate::event::Event;
-use crate::flash::{Task, Ticket, Waited};
+use crate::flash::{Task, TaskWait, Ticket};
 use crate::front::Front;
-use crate::map::translation::Then;
+use crate::map::translation::Continuation;
 use crate::writer::Writer;
 
 impl Front {
@@ -21,11 +21,11 @@ impl Front {
         writer: &mut Writer,
         calendar: &mut impl Schedule<Event>,
     ) {
-        while let Some(waiters) = core.map.end_discards() {
+        while let Some(waiters) = core.map.take_completed_flushes() {
             waiters.into_iter().for_each(|id| self.part_done(id, core, writer, calendar));
         }
         for block in core.map.take_held() {
-            writer.reader_gone(block, core, calendar);
+            writer.release_reader(block, core, calendar);
         }
     }
 
@@ -34,9 +34,9 @@ impl Front {
     #[inline]
     pub(crate) fn host_programmed(
         &mut self,
-        row: RowId,
+        row: PlaneGroupId,
         task: &Task,
-        done: &Done,
+        done: &CommandCompletion,
         core: &mut Core,
         writer: &mut Writer,
         calendar: &mut impl Schedule<Event>,
@@ -45,20 +45,20 @@ impl Front {
         for (id, version) in writer.group(row).versions() {
             core.cache.each_waiter(id, version, |waiter| {
                 self.get(waiter).spent = spent;
-                self.note_waited(waiter, task, done);
+                self.note_command(waiter, task, done);
             });
         }
         writer.host_programmed(row, task.location, core, calendar);
         self.wake_waiters(core, writer, calendar);
-        writer.collect_where_unit_left(core, calendar);
+        writer.collect_source_groups(core, calendar);
         writer.collect(row, core, calendar);
     }
 
     /// Records a flash command of a request; the last one explains where the time went.
     #[inline]
-    fn note_waited(&mut self, id: RequestId, task: &Task, done: &Done) {
+    fn note_command(&mut self, id: RequestId, task: &Task, done: &CommandCompletion) {
         if let Some(tail) = &mut self.commands.tail {
-            tail.note_waited(id, Waited::of(done.die, task));
+            tail.note_command(id, TaskWait::of(done.die, task));
         }
     }
 
@@ -74,7 +74,7 @@ impl Front {
         let request = self.get(id);
         request.parts -= 1;
         if request.parts == 0 {
-            self.answer(id, core, writer, calendar);
+            self.complete(id, core, writer, calendar);
         }
     }
 
@@ -82,7 +82,7 @@ impl Front {
     pub(crate) fn host_read_done(
         &mut self,
         task: &Task,
-        done: &Done,
+        done: &CommandCompletion,
         core: &mut Core,
         writer: &mut Writer,
         calendar: &mut impl Schedule<Event>,
@@ -91,9 +91,9 @@ impl Front {
         core.base.totals.host_reads += 1;
         let spent = core.base.flash.spent(task, done, calendar.now());
         self.get(id).spent = spent;
-        self.note_waited(id, task, done);
-        writer.read_over(task.page, core, calendar);
-        if core.cache.keeps_reads() && !done.failed {
+        self.note_command(id, task, done);
+        writer.finish_read(task.page, core, calendar);
+        if core.cache.has_read_cache() && !done.failed {
             let command = self.get(id).command;
             core.cache.keep_read(&command, task, &core.base, &core.map);
         }
@@ -101,28 +101,28 @@ impl Front {
     }
 
     /// Ends a read that found nothing.
-    pub(crate) fn read_in_vain(
+    pub(crate) fn finish_empty_read(
         &mut self,
         task: &Task,
-        done: &Done,
+        done: &CommandCompletion,
         core: &mut Core,
         writer: &mut Writer,
         calendar: &mut impl Schedule<Event>,
     ) {
         match task.ticket {
-            Ticket::Fill(entry) => writer.fill_done(task, entry, core, calendar),
-            Ticket::UnitFill(sub) => writer.unit_fill_done(task, sub, core, calendar),
+            Ticket::Rmw(entry) => writer.rmw_read_done(task, entry, core, calendar),
+            Ticket::UnitRmw(sub) => writer.unit_rmw_read_done(task, sub, core, calendar),
             Ticket::Table(table) => self.table_read(table, task, core, writer, calendar),
             Ticket::Prefetch(entry) => {
                 core.cache
                     .each_waiter_for_prefetch(entry, |id| self.commands.requests.note_lost(id, task, core));
-                self.fetched_ahead(entry, task, core, writer, calendar);
+                self.finish_read_ahead(entry, task, core, writer, calendar);
             }
             Ticket::Request(id) => {
                 self.commands.requests.note_lost(id, task, core);
                 self.host_read_done(task, done, core, writer, calendar);
             }
-            Ticket::HostUnit(_) | Ticket::TableUnit(_) | Ticket::Reclaim(..) | Ticket::Scan(_) => {
+            Ticket::HostUnit(_) | Ticket::TableUnit(_) | Ticket::Gc(..) | Ticket::Scan(_) => {
                 unreachable!("{task:?} reads for the host")
             }
         }
@@ -138,12 +138,12 @@ impl Front {
         calendar: &mut impl Schedule<Event>,
     ) {
         core.map.table_read(table, &mut core.base);
-        self.go_on_located(table, core, writer, calendar);
-        writer.read_over(task.page, core, calendar);
+        self.resume_located(table, core, writer, calendar);
+        writer.finish_read(task.page, core, calendar);
     }
 
     /// A read-ahead has ended: the reads that wait for its page continue.
-    pub(crate) fn fetched_ahead(
+    pub(crate) fn finish_read_ahead(
         &mut self,
         entry: EntryId,
         task: &Task,
@@ -151,13 +151,13 @@ impl Front {
         writer: &mut Writer,
         calendar: &mut impl Schedule<Event>,
     ) {
-        writer.read_over(task.page, core, calendar);
-        core.cache.fetched_ahead(entry, &mut core.base);
+        writer.finish_read(task.page, core, calendar);
+        core.cache.finish_read_ahead(entry, &mut core.base);
         self.wake_waiters(core, writer, calendar);
     }
 
     /// All waiters for the entries of a translation page continue, if it is in memory.
-    pub(crate) fn go_on_located(
+    pub(crate) fn resume_located(
         &mut self,
         table: u32,
         core: &mut Core,
@@ -167,13 +167,15 @@ impl Front {
         let Some(mut waiting) = core.map.take_waiters(table) else { return };
         while let Some(waiter) = core.map.next_located(&mut waiting) {
             match waiter.then {
-                Then::Read(id) => {
+                Continuation::Read(id) => {
                     let requests = &mut self.commands.requests;
-                    requests.go_on_reading(id, waiter.page, waiter.since, core, calendar);
+                    requests.resume_read(id, waiter.page, waiter.since, core, calendar);
                     // The wait was a part.
                     self.part_done(id, core, writer, calendar);
                 }
-                Then::Prepare(_) | Then::Carry(_) => writer.go_on_located(&waiter, core, calendar),
+                Continuation::Prepare(_) | Continuation::Carry(_) => {
+                    writer.resume_located(&waiter, core, calendar);
+                }
             }
         }
     }

@@ -10,7 +10,7 @@ use super::config::{FrontFile, Interface, PcieFile, SataFile};
 
 /// A direction of transfers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Way {
+pub enum Direction {
     /// From the host to the device: written data.
     ToDevice,
     /// From the device to the host: read data.
@@ -25,7 +25,7 @@ const PCIE_PACKET: u64 = 8;
 const PCIE_REQUEST: u64 = PCIE_PACKET + 16;
 
 /// Header of the completion that answers a read request (PCI Express Base Specification, section 2.2.9).
-const PCIE_ANSWER: u64 = PCIE_PACKET + 12;
+const PCIE_COMPLETION: u64 = PCIE_PACKET + 12;
 
 /// Bytes of a submission queue entry, of a completion queue entry, of a doorbell and of an interrupt message
 /// (NVM Express Base Specification, sections on queue entries, doorbell registers and MSI-X).
@@ -110,7 +110,7 @@ impl Wire {
 
 /// Link cost of a step of a command, without data.
 #[derive(Clone, Copy, Debug, Default)]
-struct Message {
+struct MessageCost {
     /// Time on the wire in each direction: to the device, to the host.
     on_wire: [Duration; 2],
     /// Delays on the way, during which the wire is free.
@@ -119,15 +119,15 @@ struct Message {
 
 /// Link cost of data in one direction.
 #[derive(Clone, Copy, Debug)]
-struct Data {
+struct DataCost {
     /// Most data in a packet.
     payload: u64,
     /// Overhead bytes of a packet, and its time beyond its bytes.
-    around: u64,
-    beside: Duration,
+    overhead_bytes: u64,
+    overhead_time: Duration,
     /// Data requested by one packet in the other direction, and the time of that packet.
-    asked_at_once: u64,
-    asking: Duration,
+    bytes_per_request: u64,
+    request_time: Duration,
     /// Time that begins a transfer.
     first: Duration,
     /// Delays on the way.
@@ -141,10 +141,10 @@ pub struct Link {
     /// One direction at a time; short messages wait like data.
     half_duplex: bool,
     turn: u64,
-    submission: Message,
-    fetch: Message,
-    completion: Message,
-    data: [Data; 2],
+    submission: MessageCost,
+    fetch: MessageCost,
+    completion: MessageCost,
+    data: [DataCost; 2],
     taken_until: [Instant; 2],
     busy: [Duration; 2],
 }
@@ -169,20 +169,20 @@ impl Link {
         let wire = Wire::pcie(link);
         let to_device = |bytes| [wire.time(bytes), Duration::ZERO];
         let to_host = |bytes| [Duration::ZERO, wire.time(bytes)];
-        let fetched = [wire.time(PCIE_ANSWER + NVME.entry), wire.time(PCIE_REQUEST)];
+        let fetched = [wire.time(PCIE_COMPLETION + NVME.entry), wire.time(PCIE_REQUEST)];
         let reported = 2 * PCIE_REQUEST + NVME.completion + NVME.interrupt;
-        let written = Data {
+        let written = DataCost {
             payload: link.max_payload.0,
-            around: PCIE_ANSWER,
-            beside: Duration::ZERO,
-            asked_at_once: link.max_read_request.0,
-            asking: wire.time(PCIE_REQUEST),
+            overhead_bytes: PCIE_COMPLETION,
+            overhead_time: Duration::ZERO,
+            bytes_per_request: link.max_read_request.0,
+            request_time: wire.time(PCIE_REQUEST),
             first: wire.time(PCIE_REQUEST),
             delay: link.latency * 2,
         };
-        let read = Data {
-            around: PCIE_REQUEST,
-            asking: Duration::ZERO,
+        let read = DataCost {
+            overhead_bytes: PCIE_REQUEST,
+            request_time: Duration::ZERO,
             first: Duration::ZERO,
             delay: Duration::ZERO,
             ..written
@@ -191,9 +191,9 @@ impl Link {
             wire,
             half_duplex: false,
             turn: PCIE_TURN,
-            submission: Message { on_wire: to_device(PCIE_REQUEST + NVME.doorbell), delay: link.latency },
-            fetch: Message { on_wire: fetched, delay: link.latency * 2 },
-            completion: Message { on_wire: to_host(reported), delay: link.latency },
+            submission: MessageCost { on_wire: to_device(PCIE_REQUEST + NVME.doorbell), delay: link.latency },
+            fetch: MessageCost { on_wire: fetched, delay: link.latency * 2 },
+            completion: MessageCost { on_wire: to_host(reported), delay: link.latency },
             data: [written, read],
             taken_until: [Instant::ZERO; 2],
             busy: [Duration::ZERO; 2],
@@ -203,25 +203,26 @@ impl Link {
     fn sata(link: &SataFile) -> Self {
         let wire = Wire::sata(link);
         let frame = |bytes| wire.time(bytes) + link.handshake;
-        let message = |time| Message { on_wire: [time, Duration::ZERO], delay: Duration::ZERO };
-        let read = Data {
+        let message = |time| MessageCost { on_wire: [time, Duration::ZERO], delay: Duration::ZERO };
+        let read = DataCost {
             payload: SATA_PAYLOAD,
-            around: SATA.data,
-            beside: link.handshake,
-            asked_at_once: SATA_PAYLOAD,
-            asking: Duration::ZERO,
+            overhead_bytes: SATA.data,
+            overhead_time: link.handshake,
+            bytes_per_request: SATA_PAYLOAD,
+            request_time: Duration::ZERO,
             first: frame(SATA.setup),
             delay: Duration::ZERO,
         };
         // The setup activates the first frame to the device.
         let activate = frame(SATA.activate);
-        let written = Data { asking: activate, first: frame(SATA.setup).saturating_sub(activate), ..read };
+        let written =
+            DataCost { request_time: activate, first: frame(SATA.setup).saturating_sub(activate), ..read };
         Self {
             wire,
             half_duplex: true,
             turn: SATA_PAYLOAD,
             submission: message(frame(SATA.command) + frame(SATA.release)),
-            fetch: Message::default(),
+            fetch: MessageCost::default(),
             completion: message(frame(SATA.done)),
             data: [written, read],
             taken_until: [Instant::ZERO; 2],
@@ -237,7 +238,7 @@ impl Link {
             message.delay = factor.of(message.delay);
         }
         for data in &mut self.data {
-            for time in [&mut data.beside, &mut data.asking, &mut data.first, &mut data.delay] {
+            for time in [&mut data.overhead_time, &mut data.request_time, &mut data.first, &mut data.delay] {
                 *time = factor.of(*time);
             }
         }
@@ -260,13 +261,13 @@ impl Link {
 
     /// On PCI Express a message goes between packets: it does not wait for data, and data wait for it. A
     /// frame of Serial ATA waits like all others.
-    fn send(&mut self, message: Message, now: Instant) -> Instant {
+    fn send(&mut self, message: MessageCost, now: Instant) -> Instant {
         let [to_device, to_host] = message.on_wire;
         let ends = if self.half_duplex {
-            self.take(Way::ToDevice, now, to_device)
+            self.take(Direction::ToDevice, now, to_device)
         } else {
-            self.put_between(Way::ToDevice, now, to_device);
-            self.put_between(Way::ToHost, now, to_host);
+            self.interleave(Direction::ToDevice, now, to_device);
+            self.interleave(Direction::ToHost, now, to_host);
             now + to_device + to_host
         };
         ends + message.delay
@@ -274,31 +275,31 @@ impl Link {
 
     /// Performs the next turn of a transfer, which reduces `left`. Returns when the wire is free for the next
     /// turn or, after the last one, when the data have arrived.
-    pub fn transfer(&mut self, way: Way, left: &mut u64, is_first: bool, now: Instant) -> Instant {
+    pub fn transfer(&mut self, way: Direction, left: &mut u64, is_first: bool, now: Instant) -> Instant {
         let data = self.data[way as usize];
         let size = self.turn.min(*left);
         *left -= size;
         let packets = size.div_ceil(data.payload);
-        let mut on_wire = self.wire.time(size + packets * data.around) + data.beside * packets;
-        let asking = data.asking * size.div_ceil(data.asked_at_once);
+        let mut on_wire = self.wire.time(size + packets * data.overhead_bytes) + data.overhead_time * packets;
+        let request_time = data.request_time * size.div_ceil(data.bytes_per_request);
         let begins = if is_first { data.first } else { Duration::ZERO };
         let ends = if self.half_duplex {
-            on_wire += asking + begins;
+            on_wire += request_time + begins;
             self.take(way, now, on_wire)
         } else {
-            let other = if way == Way::ToDevice { Way::ToHost } else { Way::ToDevice };
-            self.put_between(other, now, asking);
+            let other = if way == Direction::ToDevice { Direction::ToHost } else { Direction::ToDevice };
+            self.interleave(other, now, request_time);
             self.take(way, now + begins, on_wire)
         };
         if *left == 0 { ends + data.delay } else { ends }
     }
 
-    fn lane(&self, way: Way) -> usize {
+    fn lane(&self, way: Direction) -> usize {
         if self.half_duplex { 0 } else { way as usize }
     }
 
     /// Occupies a direction for `time` once it is free; returns when it is free again.
-    fn take(&mut self, way: Way, now: Instant, time: Duration) -> Instant {
+    fn take(&mut self, way: Direction, now: Instant, time: Duration) -> Instant {
         let lane = self.lane(way);
         let ends = self.taken_until[lane].max(now) + time;
         self.taken_until[lane] = ends;
@@ -308,7 +309,7 @@ impl Link {
 
     /// Occupies a direction for `time` between the packets of other transfers, which continue that much
     /// later.
-    fn put_between(&mut self, way: Way, now: Instant, time: Duration) {
+    fn interleave(&mut self, way: Direction, now: Instant, time: Duration) {
         if time > Duration::ZERO {
             self.take(way, now, time);
         }
@@ -336,7 +337,7 @@ impl Link {
 
     /// Peak bandwidth of one direction in bytes per second, whatever the commands: full turns, one after
     /// another.
-    pub fn peak(&self, way: Way) -> f64 {
+    pub fn peak(&self, way: Direction) -> f64 {
         let mut idle = Self { taken_until: [Instant::ZERO; 2], ..self.clone() };
         // Another turn follows, so that no delay is added for the end.
         let mut left = 3 * self.turn;
@@ -346,7 +347,7 @@ impl Link {
     }
 
     /// Link time of one command with `bytes` of data in a direction, on an idle link.
-    pub fn unloaded(&self, way: Way, bytes: u64) -> Duration {
+    pub fn unloaded(&self, way: Direction, bytes: u64) -> Duration {
         let mut idle = Self { taken_until: [Instant::ZERO; 2], ..self.clone() };
         let mut now = idle.submit(Instant::ZERO);
         now = idle.fetch(now);
@@ -390,7 +391,7 @@ mod tests {
 
     #[test]
     fn a_packet_of_256_bytes_takes_280_on_the_wire() {
-        let peak = pcie(3, 4).peak(Way::ToHost);
+        let peak = pcie(3, 4).peak(Direction::ToHost);
         let wanted = 256.0 / 280.0 * 32e9 / 8.0 * 128.0 / 130.0;
         assert!((peak / wanted - 1.0).abs() < 1e-6, "{peak} of {wanted}");
     }
@@ -400,12 +401,12 @@ mod tests {
         let mut link = pcie(3, 4);
         let time = on_four_lanes(4096 + 16 * 24) - Duration::ZERO;
         let now = Instant::ZERO;
-        let first = link.transfer(Way::ToHost, &mut 4096, true, now);
+        let first = link.transfer(Direction::ToHost, &mut 4096, true, now);
         assert_eq!(first - now, time);
-        assert_eq!(link.transfer(Way::ToHost, &mut 4096, true, now) - first, time);
+        assert_eq!(link.transfer(Direction::ToHost, &mut 4096, true, now) - first, time);
         let request = on_four_lanes(24);
         let written = request + on_four_lanes(4096 + 16 * 20) + Duration::from_ns(500);
-        assert_eq!(link.transfer(Way::ToDevice, &mut 4096, true, now) - now, written);
+        assert_eq!(link.transfer(Direction::ToDevice, &mut 4096, true, now) - now, written);
     }
 
     #[test]
@@ -413,10 +414,10 @@ mod tests {
         let mut link = pcie(3, 4);
         let mut left = 16_384;
         let now = Instant::ZERO;
-        let first = link.transfer(Way::ToHost, &mut left, true, now);
+        let first = link.transfer(Direction::ToHost, &mut left, true, now);
         let message = on_four_lanes(2 * 24 + 20);
         assert_eq!(link.complete(now) - now, message + Duration::from_ns(250));
-        let second = link.transfer(Way::ToHost, &mut 4096, true, now);
+        let second = link.transfer(Direction::ToHost, &mut 4096, true, now);
         assert_eq!(second - first, message + on_four_lanes(4096 + 16 * 24));
     }
 
@@ -426,9 +427,9 @@ mod tests {
         let now = Instant::ZERO;
         let handshake = Duration::from_ns(100);
         let frame = |bytes: u64| Duration::from_ps((bytes * 10_000).div_ceil(6)) + handshake;
-        let read = link.transfer(Way::ToHost, &mut 4096, true, now);
+        let read = link.transfer(Direction::ToHost, &mut 4096, true, now);
         assert_eq!(read - now, frame(12 + 28) + frame(4096 + 16));
-        let written = link.transfer(Way::ToDevice, &mut 8192, true, now);
+        let written = link.transfer(Direction::ToDevice, &mut 8192, true, now);
         assert_eq!(written - read, frame(12 + 28) + frame(8192 + 16));
         assert_eq!(link.complete(now) - written, frame(12 + 8));
     }
@@ -437,17 +438,17 @@ mod tests {
     fn a_long_transfer_to_a_serial_ata_device_is_activated_frame_by_frame() {
         let mut link = sata();
         let mut left = 16_384;
-        let first = link.transfer(Way::ToDevice, &mut left, true, Instant::ZERO);
+        let first = link.transfer(Direction::ToDevice, &mut left, true, Instant::ZERO);
         assert_eq!(left, 8192);
         let frame = |bytes: u64| Duration::from_ps((bytes * 10_000).div_ceil(6)) + Duration::from_ns(100);
-        let second = link.transfer(Way::ToDevice, &mut left, false, first);
+        let second = link.transfer(Direction::ToDevice, &mut left, false, first);
         assert_eq!(second - first, frame(12 + 4) + frame(8192 + 16));
     }
 
     #[test]
     fn the_busy_time_is_that_of_the_wire() {
         let mut link = pcie(3, 4);
-        let end = link.transfer(Way::ToHost, &mut 4096, true, Instant::ZERO);
+        let end = link.transfer(Direction::ToHost, &mut 4096, true, Instant::ZERO);
         let half = Instant::from_ps(end.ps() / 2);
         assert_eq!(link.busy(end).collect::<Vec<_>>(), [Duration::ZERO, end - Instant::ZERO]);
         assert_eq!(link.busy(half).nth(1), Some(half - Instant::ZERO));

@@ -5,13 +5,13 @@
 //! queue depth allow, fetches it and its data, and sends data and completion back, each over a [`link`] that
 //! is shared.
 
-mod answering;
 mod commands;
+mod completion;
 pub mod config;
 mod done;
 pub mod link;
+mod link_steps;
 pub mod namespaces;
-mod over_link;
 pub mod port;
 mod pump;
 pub mod queues;
@@ -26,22 +26,22 @@ use std::fmt;
 use wordline_kernel::{Factor, Instant, Schedule, state};
 
 use crate::base::Base;
-use crate::command::{Answer, Command, Operation, RequestId};
+use crate::command::{Command, Completion, Operation, RequestId};
 use crate::config::Config;
 use crate::engines::Core;
 use crate::ensure::ensure;
 use crate::event::Event;
-use crate::factors::{NO_LINK, Unchanged, none_of};
-use crate::timeline::{AnsweredRequest, Levels};
+use crate::factors::{NO_LINK, UnscalableReason, none_of};
+use crate::timeline::{OccupancySample, TimelineRequest};
 use crate::writer::Writer;
 use commands::Commands;
 use timer::Timer;
 
-pub use link::{Link, Way};
+pub use link::{Direction, Link};
 pub use namespaces::Namespace;
 pub use port::{Port, Stage};
 pub use requests::{Request, Requests};
-pub use tail::{ABOVE, Above, Explained, Interval, Tail};
+pub use tail::{Interval, RequestBreakdown, Tail, UPPER_STAGES, UpperStage};
 
 /// The front end: commands, and the flush timer of the write buffer.
 #[derive(Clone, Debug)]
@@ -108,15 +108,15 @@ impl Front {
     }
 
     /// The requests recorded so far in order of completion, and the occupancy of the device at each.
-    pub(crate) fn take_recorded(&mut self) -> (Vec<AnsweredRequest>, Vec<Levels>) {
+    pub(crate) fn take_recorded(&mut self) -> (Vec<TimelineRequest>, Vec<OccupancySample>) {
         self.commands.recorded.as_mut().map(|recorded| std::mem::take(&mut **recorded)).unwrap_or_default()
     }
 
     /// A request waits for the buffer from now on.
     #[inline]
-    fn note_came(&mut self, id: RequestId, now: Instant, core: &Core) {
+    fn note_buffer_wait(&mut self, id: RequestId, now: Instant, core: &Core) {
         if let Some(tail) = &mut self.commands.tail {
-            tail.note_came(id, now, &core.base);
+            tail.note_buffer_wait(id, now, &core.base);
         }
     }
 
@@ -128,20 +128,20 @@ impl Front {
 
     /// Completions that were neither taken nor cleared, in order.
     #[inline]
-    pub(crate) fn answers(&self) -> &[Answer] {
+    pub(crate) fn answers(&self) -> &[Completion] {
         self.commands.answers()
     }
 
     /// Clears the completions.
     #[inline]
-    pub(crate) fn forget_answers(&mut self) {
-        self.commands.forget_answers();
+    pub(crate) fn clear_completions(&mut self) {
+        self.commands.clear_completions();
     }
 
     /// Moves the completions that were neither taken nor cleared to the end of `into`.
     #[inline]
-    pub(crate) fn take_answers(&mut self, into: &mut Vec<Answer>) {
-        self.commands.take_answers(into);
+    pub(crate) fn take_completions(&mut self, into: &mut Vec<Completion>) {
+        self.commands.take_completions(into);
     }
 
     /// The request that was submitted first; started ones go before waiting ones.
@@ -150,14 +150,14 @@ impl Front {
     }
 
     /// Writes a report of the outstanding commands; a write may be stalled.
-    pub(crate) fn tell(
+    pub(crate) fn describe(
         &self,
         now: Instant,
         most: usize,
         is_stalled: impl Fn(RequestId) -> bool,
         out: &mut String,
     ) -> fmt::Result {
-        self.commands.tell(now, most, is_stalled, out)
+        self.commands.describe(now, most, is_stalled, out)
     }
 
     /// A request, to change it.
@@ -183,7 +183,7 @@ impl Front {
     ///
     /// # Errors
     /// The reason, where the factor is not one and there is no link.
-    pub(crate) fn change_link(&mut self, factor: Factor) -> Result<(), Unchanged> {
+    pub(crate) fn change_link(&mut self, factor: Factor) -> Result<(), UnscalableReason> {
         match self.commands.port.as_deref_mut() {
             Some(port) => port.change_link(factor),
             None => return none_of(factor, NO_LINK),
@@ -192,14 +192,14 @@ impl Front {
     }
 
     /// A step of a command on the link has ended.
-    pub(crate) fn link_free(
+    pub(crate) fn finish_link_step(
         &mut self,
         id: RequestId,
         core: &mut Core,
         writer: &mut Writer,
         calendar: &mut impl Schedule<Event>,
     ) {
-        if self.commands.link_free(id, core, calendar) {
+        if self.commands.finish_link_step(id, core, calendar) {
             self.begin(id, core, writer, calendar);
         }
     }
@@ -240,14 +240,14 @@ impl Front {
 
     /// Completes a command whose work is done; another may start.
     #[inline(never)]
-    pub(crate) fn answer(
+    pub(crate) fn complete(
         &mut self,
         id: RequestId,
         core: &mut Core,
         writer: &mut Writer,
         calendar: &mut impl Schedule<Event>,
     ) {
-        if let Some(next) = self.commands.answer(id, core, calendar) {
+        if let Some(next) = self.commands.complete(id, core, calendar) {
             self.begin(next, core, writer, calendar);
         }
     }
@@ -259,7 +259,7 @@ impl Front {
             return false;
         }
         let ids: Vec<RequestId> =
-            self.commands.requests.ids().filter(|id| self.commands.is_taken_up(*id)).collect();
+            self.commands.requests.ids().filter(|id| self.commands.has_started(*id)).collect();
         core.cache.forget_waiters();
         for id in ids {
             self.commands.refuse(id, core, calendar);

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::{Duration, Factor, Id, Instant, state};
 
 use super::config::{Arbitration, FrontFile, Interface};
-use super::link::{Link, Way};
+use super::link::{Direction, Link};
 use super::queues::SubmissionQueues;
 use crate::command::{Command, Operation, RequestId, SECTOR};
 
@@ -22,20 +22,20 @@ pub enum Stage {
     /// Waits: in the host for an entry of its queue, or in the queue.
     Waiting,
     /// The host is ringing the doorbell.
-    Ringing,
+    Submitting,
     /// The device is fetching and decoding it.
     Fetching,
     /// Its data are being transferred.
-    Moving(Way),
+    Transferring(Direction),
     /// The device executes it.
-    Working,
+    Executing,
     /// Its completion is on its way.
-    Reporting,
+    Completing,
 }
 
 /// State of a command on the link.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-struct Journey {
+struct CommandState {
     stage: Stage,
     /// Its submission queue.
     queue: u32,
@@ -55,7 +55,7 @@ pub struct Port {
     /// Whether a command that must be alone in the device is in it.
     is_alone: bool,
     /// By request id.
-    journeys: Vec<Journey>,
+    journeys: Vec<CommandState>,
 }
 
 state!(Port {
@@ -79,7 +79,7 @@ impl Port {
     }
 
     /// Takes over the link of another port, whose commands a power cut has stopped.
-    pub fn take_over(&mut self, link: Link) {
+    pub fn adopt_link(&mut self, link: Link) {
         self.link = link;
     }
 
@@ -108,7 +108,7 @@ impl Port {
     /// The host has a command; whether its queue has a free entry. If not, it waits in the host.
     pub fn enter(&mut self, id: RequestId, command: &Command) -> bool {
         let queue = u32::from(command.queue) % self.queues.count();
-        let journey = Journey { stage: Stage::Waiting, queue, left: 0, on_link: Duration::ZERO };
+        let journey = CommandState { stage: Stage::Waiting, queue, left: 0, on_link: Duration::ZERO };
         // Commands submitted while the clock was stopped have no entry.
         if id.index() >= self.journeys.len() {
             self.journeys.resize(id.index() + 1, journey);
@@ -118,9 +118,9 @@ impl Port {
     }
 
     /// Rings the doorbell for a command; returns when the device knows.
-    pub fn ring(&mut self, id: RequestId, now: Instant) -> Instant {
+    pub fn ring_doorbell(&mut self, id: RequestId, now: Instant) -> Instant {
         let at = self.link.submit(now);
-        self.note(id, Stage::Ringing, at - now);
+        self.note(id, Stage::Submitting, at - now);
         at
     }
 
@@ -153,7 +153,7 @@ impl Port {
     }
 
     /// Whether a fetched command has data for the device, which are to be transferred now.
-    pub fn brings_data(&mut self, id: RequestId, command: &Command) -> bool {
+    pub fn has_data(&mut self, id: RequestId, command: &Command) -> bool {
         let bytes = match command.operation {
             Operation::Write | Operation::Compare => command.sectors * SECTOR.0,
             Operation::Discard => RANGE[usize::from(self.is_sata)],
@@ -161,7 +161,7 @@ impl Port {
         };
         let journey = &mut self.journeys[id.index()];
         journey.left = bytes;
-        journey.stage = Stage::Working;
+        journey.stage = Stage::Executing;
         bytes > 0
     }
 
@@ -172,41 +172,47 @@ impl Port {
 
     /// Transfers the next data of a command; returns when that ends, with the completion after the last data
     /// to the host.
-    pub fn send(&mut self, id: RequestId, way: Way, now: Instant) -> Instant {
+    pub fn send(&mut self, id: RequestId, way: Direction, now: Instant) -> Instant {
         let Self { link, journeys, .. } = self;
         let journey = &mut journeys[id.index()];
-        let is_first = journey.stage == Stage::Working;
+        let is_first = journey.stage == Stage::Executing;
         let mut at = link.transfer(way, &mut journey.left, is_first, now);
-        let mut stage = Stage::Moving(way);
-        if way == Way::ToHost && journey.left == 0 {
+        let mut stage = Stage::Transferring(way);
+        if way == Direction::ToHost && journey.left == 0 {
             at = link.complete(at);
-            stage = Stage::Reporting;
+            stage = Stage::Completing;
         }
         self.note(id, stage, at - now);
         at
     }
 
     /// All data of a command have arrived: the device executes it.
-    pub fn work(&mut self, id: RequestId) {
-        self.journeys[id.index()].stage = Stage::Working;
+    pub fn execute(&mut self, id: RequestId) {
+        self.journeys[id.index()].stage = Stage::Executing;
     }
 
     /// The device has finished a command; returns when the host knows, or when the first data are
     /// transferred.
-    pub fn report(&mut self, id: RequestId, command: &Command, failed: bool, now: Instant) -> Instant {
+    pub fn send_completion(
+        &mut self,
+        id: RequestId,
+        command: &Command,
+        failed: bool,
+        now: Instant,
+    ) -> Instant {
         if command.operation == Operation::Read && command.sectors > 0 && !failed {
             self.journeys[id.index()].left = command.sectors * SECTOR.0;
-            return self.send(id, Way::ToHost, now);
+            return self.send(id, Direction::ToHost, now);
         }
         let at = self.link.complete(now);
-        self.note(id, Stage::Reporting, at - now);
+        self.note(id, Stage::Completing, at - now);
         at
     }
 
     /// The completion of a command has reached the host. Returns the held command that gets its entry.
-    pub fn leave(&mut self, id: RequestId) -> Option<RequestId> {
+    pub fn complete(&mut self, id: RequestId) -> Option<RequestId> {
         self.is_alone = false;
-        self.queues.leave(self.journeys[id.index()].queue)
+        self.queues.complete(self.journeys[id.index()].queue)
     }
 
     /// Checks a loaded state: the `used` requests belong to existing queues, which count them, and waiting

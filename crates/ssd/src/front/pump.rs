@@ -4,7 +4,7 @@
 use wordline_kernel::Schedule;
 use wordline_nand::DieId;
 
-use crate::design::{Observes, Seen};
+use crate::design::{DeviceEvent, EventMask};
 use crate::engines::Core;
 use crate::event::Event;
 use crate::front::Front;
@@ -19,15 +19,15 @@ impl Front {
         writer: &mut Writer,
         calendar: &mut impl Schedule<Event>,
     ) {
-        writer.note_all_rows(core);
+        writer.update_all_groups(core);
         core.map.resume_tables();
-        for row in core.base.config.pools.all_rows() {
+        for row in core.base.config.pools.all_groups() {
             writer.collect_unless(false, row, core, calendar);
         }
-        self.commands.note_rest(core, calendar);
+        self.commands.note_idle(core, calendar);
         // Restored pages of the buffer are destaged at once.
         while let Some(id) = core.cache.oldest() {
-            writer.urge(id, core, calendar);
+            writer.force(id, core, calendar);
         }
         self.timer.set(core, calendar);
         self.pump(core, writer, calendar);
@@ -36,7 +36,7 @@ impl Front {
     /// Continues after a command of a die: pages move on if that frees space, plane groups resume GC that had
     /// yielded, and requests end.
     #[inline]
-    pub(crate) fn go_on(
+    pub(crate) fn proceed(
         &mut self,
         die: DieId,
         makes_room: bool,
@@ -46,14 +46,14 @@ impl Front {
     ) {
         // Pages that wait for a pool or plane group which accepts none any more go elsewhere once that is
         // idle.
-        let waits = writer.has_units() || core.cache.stalls();
-        let rests = waits && writer.nothing_goes_on(core);
-        if makes_room || rests || writer.row_opened() {
+        let waits = writer.has_units() || core.cache.has_stalled();
+        let rests = waits && writer.is_idle(core);
+        if makes_room || rests || writer.has_opened() {
             self.pump(core, writer, calendar);
         }
         if core.reclaim.yields_to_host() {
-            writer.resume_rows(die, core, calendar);
-            if writer.row_opened() {
+            writer.resume_groups(die, core, calendar);
+            if writer.has_opened() {
                 self.pump(core, writer, calendar);
             }
         }
@@ -64,14 +64,14 @@ impl Front {
 
     /// Moves pages towards flash as far as they can and must go.
     pub(crate) fn pump(&mut self, core: &mut Core, writer: &mut Writer, calendar: &mut impl Schedule<Event>) {
-        if core.reclaim.take_work_left() {
+        if core.reclaim.take_unfinished() {
             writer.collect_everywhere(core, calendar);
         }
         loop {
-            let formed = writer.move_on(core, calendar);
+            let formed = writer.build_units(core, calendar);
             // A write that continues may free nothing and still leave a page that must be destaged at once,
             // even one that it coalesced with.
-            if core.cache.is_any_awake() {
+            if core.cache.may_have_woken() {
                 self.wake_waiters(core, writer, calendar);
             }
             let waits = |core: &Core| (core.cache.in_use(), core.cache.dirty(), core.cache.stalled());
@@ -82,7 +82,7 @@ impl Front {
                 self.wake_waiters(core, writer, calendar);
             }
             let moved = formed || before != waits(core);
-            if !moved && !writer.row_opened() {
+            if !moved && !writer.has_opened() {
                 return;
             }
         }
@@ -99,7 +99,7 @@ impl Front {
         if std::mem::replace(&mut self.waking, true) {
             return;
         }
-        while let Some(id) = core.cache.next_awake() {
+        while let Some(id) = core.cache.next_woken() {
             self.part_done(id, core, writer, calendar);
         }
         self.waking = false;
@@ -107,7 +107,7 @@ impl Front {
 
     /// Flush timer: performs the next step of a round, or starts the next round.
     #[inline(never)]
-    pub(crate) fn write_out_on_time(
+    pub(crate) fn flush_on_timer(
         &mut self,
         core: &mut Core,
         writer: &mut Writer,
@@ -121,11 +121,11 @@ impl Front {
             && let Some(oldest) = core.cache.oldest()
             && core.cache.epoch(oldest) <= round.epoch
         {
-            writer.leave(oldest, core, calendar);
+            writer.destage(oldest, core, calendar);
         }
         if core.cache.oldest().is_some_and(|oldest| core.cache.epoch(oldest) <= round.epoch) {
             self.pump(core, writer, calendar);
-            return self.timer.go_on(round, calendar);
+            return self.timer.proceed(round, calendar);
         }
         self.drain(round.epoch, core, writer, calendar);
         self.timer.rest(Some(round), core, calendar);
@@ -141,12 +141,12 @@ impl Front {
         calendar: &mut impl Schedule<Event>,
     ) {
         core.cache.drain_to(epoch);
-        writer.urge_covered(epoch, core);
+        writer.force_covered(epoch, core);
         self.pump(core, writer, calendar);
     }
 
     /// Destages the whole buffer at once, protected or not.
-    pub(crate) fn write_out(
+    pub(crate) fn flush_all(
         &mut self,
         core: &mut Core,
         writer: &mut Writer,
@@ -158,29 +158,29 @@ impl Front {
     }
 
     /// Clears the timer.
-    pub(crate) fn forget_timer(&mut self) {
+    pub(crate) fn clear_timer(&mut self) {
         self.timer = Timer::default();
     }
 
     /// Starts background work if the host has been idle for long enough; otherwise checks again when it may
     /// have been.
     #[inline(never)]
-    pub(crate) fn host_rests(
+    pub(crate) fn on_host_idle(
         &mut self,
         core: &mut Core,
         writer: &mut Writer,
         calendar: &mut impl Schedule<Event>,
     ) {
         let now = calendar.now();
-        let Some(due) = core.reclaim.rests_from(now, &core.base) else { return };
+        let Some(due) = core.reclaim.handle_idle_timer(now, &core.base) else { return };
         if due > now {
             return calendar.at(due, Event::Idle);
         }
-        core.base.observe(Observes::IDLE, |_| Seen::Idle { since: core.reclaim.idle_since() });
-        for row in core.base.config.pools.all_rows() {
+        core.base.observe(EventMask::IDLE, |_| DeviceEvent::Idle { since: core.reclaim.idle_since() });
+        for row in core.base.config.pools.all_groups() {
             writer.collect_unless(false, row, core, calendar);
         }
-        if writer.row_opened() {
+        if writer.has_opened() {
             self.pump(core, writer, calendar);
         }
     }

@@ -172,7 +172,7 @@ impl SubmissionQueues {
     }
 
     /// A command of the queue has completed. Its entry goes to the returned command, which the host held.
-    pub fn leave(&mut self, queue: u32) -> Option<RequestId> {
+    pub fn complete(&mut self, queue: u32) -> Option<RequestId> {
         let queue = &mut self.queues[queue as usize];
         let next = queue.held.pop_front();
         queue.used -= u32::from(next.is_none());
@@ -316,7 +316,7 @@ mod tests {
     fn a_full_queue_leaves_commands_with_the_host() {
         let mut all = SubmissionQueues::new(1, &Arbitration::RoundRobin { burst: 1 });
         assert_eq!([1, 2, 3].map(|id| all.enter(0, RequestId(id), 2)), [true, true, false]);
-        assert_eq!((all.leave(0), all.leave(0), all.leave(0)), (Some(RequestId(3)), None, None));
+        assert_eq!((all.complete(0), all.complete(0), all.complete(0)), (Some(RequestId(3)), None, None));
         assert!(all.enter(0, RequestId(4), 2));
     }
 }

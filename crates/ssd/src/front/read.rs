@@ -5,26 +5,26 @@ use std::ops::Range;
 use wordline_kernel::{Duration, Instant, Schedule};
 use wordline_nand::DieId;
 
-use super::answering::answer_soon;
-use crate::base::{LocationRead, Piece, Wanted};
+use super::completion::complete_soon;
+use crate::base::{LocationRead, Piece, WantedSectors};
 use crate::cache::Cached;
 use crate::command::{Command, RequestId};
 use crate::content::Content;
-use crate::design::{Observes, Seen};
+use crate::design::{DeviceEvent, EventMask};
 use crate::engines::Core;
 use crate::event::Event;
 use crate::flash::{Class, Task, Ticket};
 use crate::front::Requests;
 use crate::map::LogicalPage;
-use crate::map::translation::Then;
+use crate::map::translation::Continuation;
 
 /// Location of a piece of a page.
 #[derive(Clone, Copy, Debug)]
-enum Found {
+enum PieceSource {
     /// In the buffer, or unwritten; in the read cache the request waits if the page is still being read.
-    WithoutFlash,
+    NoFlash,
     /// The L2P lookup is in progress: the request waits for it.
-    Later,
+    AwaitingLookup,
     /// In this die, with this many reads queued.
     InFlash(DieId, u32),
 }
@@ -48,7 +48,7 @@ impl Requests {
         } else {
             self.read_pages(id, &command, first..end, core, calendar);
         }
-        if core.cache.reads_ahead() {
+        if core.cache.has_read_ahead() {
             core.cache.read_ahead(&command, &mut core.base, &mut core.map, calendar);
         }
     }
@@ -64,11 +64,11 @@ impl Requests {
         calendar: &mut impl Schedule<Event>,
     ) {
         let piece = core.base.piece(command, page);
-        if let Found::InFlash(die, reads) = self.read_piece(id, piece, core, calendar) {
+        if let PieceSource::InFlash(die, reads) = self.read_piece(id, piece, core, calendar) {
             self.get(id).parts += reads;
-            core.base.kick(die, calendar);
+            core.base.start_die(die, calendar);
         } else {
-            self.all_looked_up(id, page..page + 1, core, calendar);
+            self.start_reads(id, page..page + 1, core, calendar);
         }
     }
 
@@ -84,16 +84,16 @@ impl Requests {
     ) {
         for page in pages.clone() {
             let piece = core.base.piece(command, page);
-            if let Found::InFlash(_, reads) = self.read_piece(id, piece, core, calendar) {
+            if let PieceSource::InFlash(_, reads) = self.read_piece(id, piece, core, calendar) {
                 self.get(id).parts += reads;
             }
         }
-        self.all_looked_up(id, pages, core, calendar);
+        self.start_reads(id, pages, core, calendar);
     }
 
     /// All pages of a read are looked up, which takes no time, so that no part of it ends before.
     #[inline(never)]
-    fn all_looked_up(
+    fn start_reads(
         &mut self,
         id: RequestId,
         pages: Range<u32>,
@@ -101,11 +101,11 @@ impl Requests {
         calendar: &mut impl Schedule<Event>,
     ) {
         if self.get(id).parts == 0 {
-            return answer_soon(id, &core.base, calendar);
+            return complete_soon(id, &core.base, calendar);
         }
         for page in pages {
             if let Some(at) = core.map.get(LogicalPage(page)) {
-                core.base.kick(core.base.config.pools.die_of(at), calendar);
+                core.base.start_die(core.base.config.pools.die_of(at), calendar);
             }
         }
     }
@@ -118,17 +118,22 @@ impl Requests {
         piece: Piece,
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
-    ) -> Found {
-        let buffered = core.map.translation().is_some() && core.cache.buffer_answers(piece);
+    ) -> PieceSource {
+        let buffered = core.map.translation().is_some() && core.cache.is_buffered(piece);
         if buffered
-            || core.map.locate_or_wait(piece.page, (Then::Read(id), Class::Read), &mut core.base, calendar)
+            || core.map.locate_or_wait(
+                piece.page,
+                (Continuation::Read(id), Class::Read),
+                &mut core.base,
+                calendar,
+            )
         {
             let found = self.read_located(id, piece, Duration::ZERO, core, calendar);
-            core.base.totals.reads_without_flash += u64::from(matches!(found, Found::WithoutFlash));
+            core.base.totals.reads_without_flash += u64::from(matches!(found, PieceSource::NoFlash));
             return found;
         }
         self.get(id).parts += 1;
-        Found::Later
+        PieceSource::AwaitingLookup
     }
 
     /// Looks for a piece of a page whose location is known, after having `waited` for that.
@@ -140,17 +145,17 @@ impl Requests {
         waited: Duration,
         core: &mut Core,
         calendar: &impl Schedule<Event>,
-    ) -> Found {
+    ) -> PieceSource {
         if core.map.loses(piece.page, piece.sectors()) {
             self.get(id).failed = true;
-            return Found::WithoutFlash;
+            return PieceSource::NoFlash;
         }
         if core.base.contents.is_some() {
             self.note_found(id, &piece, core);
         }
-        if core.base.policies.designs.observes(Observes::READ) {
+        if core.base.policies.designs.observes(EventMask::READ) {
             let from = core.map.get(piece.page);
-            core.base.tell_now(&Seen::Read { page: piece.page, from });
+            core.base.notify_now(&DeviceEvent::Read { page: piece.page, from });
         }
         let last_written = core.map.last_written(piece.page);
         let version = match core.cache.find(piece.page) {
@@ -164,14 +169,14 @@ impl Requests {
                         piece.page.0
                     );
                     core.cache.touch(at);
-                    return Found::WithoutFlash;
+                    return PieceSource::NoFlash;
                 }
                 entry.flash_version
             }
             None => {
-                if let Some(cached) = core.cache.cache_has(id, piece, &mut core.base, &core.map) {
-                    self.get(id).parts += u32::from(matches!(cached, Cached::Coming));
-                    return Found::WithoutFlash;
+                if let Some(cached) = core.cache.find_cached(id, piece, &mut core.base, &core.map) {
+                    self.get(id).parts += u32::from(matches!(cached, Cached::Pending));
+                    return PieceSource::NoFlash;
                 }
                 last_written.unwrap_or(0)
             }
@@ -182,19 +187,19 @@ impl Requests {
                 "page {} was written and is nowhere",
                 piece.page.0
             );
-            return Found::WithoutFlash;
+            return PieceSource::NoFlash;
         };
         let read = LocationRead {
             ticket: Ticket::Request(id),
             class: Class::Read,
             location: at,
-            sectors: Wanted::Piece(piece),
+            sectors: WantedSectors::Piece(piece),
             logical: piece.page,
             version,
             waited,
         };
         let (die, reads) = core.base.queue_read(read, calendar);
-        Found::InFlash(die, reads)
+        PieceSource::InFlash(die, reads)
     }
 
     /// Keeps the data of a piece of a page for a host read.
@@ -237,7 +242,7 @@ impl Requests {
 
     /// Continues a read whose page has been located, which it waited for since `since`: looks for the piece,
     /// and queues reads if needed.
-    pub(super) fn go_on_reading(
+    pub(super) fn resume_read(
         &mut self,
         id: RequestId,
         page: LogicalPage,
@@ -248,11 +253,11 @@ impl Requests {
         let command = self.get(id).command;
         let piece = core.base.piece(&command, page.0);
         match self.read_located(id, piece, calendar.now() - since, core, calendar) {
-            Found::InFlash(die, reads) => {
+            PieceSource::InFlash(die, reads) => {
                 self.get(id).parts += reads;
-                core.base.kick(die, calendar);
+                core.base.start_die(die, calendar);
             }
-            Found::WithoutFlash | Found::Later => core.base.totals.reads_without_flash += 1,
+            PieceSource::NoFlash | PieceSource::AwaitingLookup => core.base.totals.reads_without_flash += 1,
         }
     }
 }

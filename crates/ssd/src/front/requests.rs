@@ -5,7 +5,7 @@ use wordline_kernel::{Duration, Id, Instant};
 
 use crate::command::{Command, RequestId};
 use crate::ensure::ensure;
-use crate::times::Spent;
+use crate::times::FlashTime;
 
 /// An outstanding command.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
@@ -21,7 +21,7 @@ pub struct Request {
     /// The first page that a stalled write has not put into the buffer.
     pub next_page: u32,
     /// Times of the part that ended last.
-    pub spent: Spent,
+    pub spent: FlashTime,
     /// Whether it completes as failed.
     pub failed: bool,
 }
@@ -52,7 +52,7 @@ impl Requests {
         request.command = command;
         request.submitted = now;
         request.parts = 0;
-        request.spent = Spent::default();
+        request.spent = FlashTime::default();
         request.failed = false;
         id
     }

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BinaryHeap};
 use wordline_kernel::{Duration, Id, Instant};
 
 use crate::base::Base;
-use crate::command::{Answer, RequestId};
-use crate::flash::{Behind, ByWork, WORKS, Waited};
+use crate::command::{Completion, RequestId};
+use crate::flash::{Behind, TaskWait, WORKS, WorkTimes};
 use crate::times::{COMPONENTS, Component};
 
 /// Number of first requests that are all in the sample. Chosen: enough for a short run, at no cost to a long
@@ -26,7 +26,7 @@ const STEPS: u64 = 8;
 
 /// Stages of a request in a layer above its device, as in an array of devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Above {
+pub enum UpperStage {
     /// Waits for its turn, or for steps of others.
     Wait,
     /// Waits for reads of devices on which its further work depends.
@@ -39,23 +39,23 @@ pub enum Above {
     Line,
 }
 
-/// Number of [stages above a device](Above).
-pub const ABOVE: usize = Above::ALL.len();
+/// Number of [stages above a device](UpperStage).
+pub const UPPER_STAGES: usize = UpperStage::ALL.len();
 
-impl Above {
+impl UpperStage {
     /// All stages, in order.
     pub const ALL: [Self; 5] = [Self::Wait, Self::Reads, Self::Log, Self::Limiter, Self::Line];
 }
 
 /// A request with its latency breakdown.
 #[derive(Clone, Debug)]
-pub struct Explained {
+pub struct RequestBreakdown {
     /// The completion of the request, with its latency.
-    pub answer: Answer,
+    pub answer: Completion,
     /// Submission.
     pub submitted: Instant,
-    /// Time in the [layer above](Above) the device.
-    pub above: [Duration; ABOVE],
+    /// Time in the [layer above](UpperStage) the device.
+    pub above: [Duration; UPPER_STAGES],
     /// The device of an array that completed it; none without an array.
     pub device: Option<u16>,
     /// Time by [component](crate::times::Component); the sum with `above` is the latency.
@@ -64,7 +64,7 @@ pub struct Explained {
     /// waited for no die.
     pub behind: Option<Behind>,
     /// Work of all dies while it waited for the buffer; none if it did not.
-    pub meanwhile: Option<ByWork>,
+    pub meanwhile: Option<WorkTimes>,
     /// Number of its completion.
     number: u64,
 }
@@ -77,7 +77,7 @@ pub struct Interval {
     /// Sum of their latencies, in picoseconds.
     pub latency_ps: u128,
     /// Sums of their times above the device, in picoseconds.
-    pub above: [u128; ABOVE],
+    pub above: [u128; UPPER_STAGES],
     /// Sums of their components, in picoseconds.
     pub parts: [u128; COMPONENTS],
     /// Sums of the work behind which they waited, in picoseconds.
@@ -93,49 +93,49 @@ pub struct Tail {
     answered: u64,
     /// Latency above which a request is among the slowest.
     threshold: Duration,
-    slowest: BinaryHeap<Reverse<Slow>>,
+    slowest: BinaryHeap<Reverse<SlowRequest>>,
     sample: [BTreeMap<u64, Interval>; 2],
-    open: Vec<Known>,
-    /// The requests completed since [the last clear](Self::forget_each), in place of a sample; none unless
+    open: Vec<OpenRequest>,
+    /// The requests completed since [the last clear](Self::clear_each), in place of a sample; none unless
     /// every request is wanted.
-    each: Option<Vec<Explained>>,
+    each: Option<Vec<RequestBreakdown>>,
 }
 
 /// Data of an outstanding request, or of an earlier one with the same number: then they are older than its
 /// submission.
 #[derive(Clone, Copy, Debug)]
-struct Known {
+struct OpenRequest {
     /// The last command that it waited for.
-    waited: Option<Waited>,
+    waited: Option<TaskWait>,
     /// When it entered the buffer, and the work of all dies by then.
-    came: Option<(Instant, ByWork)>,
+    came: Option<(Instant, WorkTimes)>,
 }
 
 /// A request, ordered by latency; of two equal ones the later comes first.
 #[derive(Clone, Debug)]
-struct Slow(Box<Explained>);
+struct SlowRequest(Box<RequestBreakdown>);
 
-impl Slow {
+impl SlowRequest {
     fn key(&self) -> (Duration, Reverse<u64>) {
         (self.0.answer.latency, Reverse(self.0.number))
     }
 }
 
-impl PartialEq for Slow {
+impl PartialEq for SlowRequest {
     fn eq(&self, other: &Self) -> bool {
         self.key() == other.key()
     }
 }
 
-impl Eq for Slow {}
+impl Eq for SlowRequest {}
 
-impl PartialOrd for Slow {
+impl PartialOrd for SlowRequest {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Slow {
+impl Ord for SlowRequest {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.key().cmp(&other.key())
     }
@@ -143,12 +143,12 @@ impl Ord for Slow {
 
 impl Tail {
     /// Breaks down every request for a layer above, and keeps none.
-    pub fn of_each() -> Self {
-        Self { each: Some(Vec::new()), ..Self::keeping(0) }
+    pub fn recording_each() -> Self {
+        Self { each: Some(Vec::new()), ..Self::keeping_slowest(0) }
     }
 
     /// Keeps the `keep` slowest requests.
-    pub fn keeping(keep: usize) -> Self {
+    pub fn keeping_slowest(keep: usize) -> Self {
         Self {
             keep,
             answered: 0,
@@ -162,20 +162,20 @@ impl Tail {
 
     /// Records a flash command of a request.
     #[inline]
-    pub(super) fn note_waited(&mut self, id: RequestId, waited: Waited) {
+    pub(super) fn note_command(&mut self, id: RequestId, waited: TaskWait) {
         self.known(id).waited = Some(waited);
     }
 
     /// A request waits for the buffer from now on.
     #[inline]
-    pub(super) fn note_came(&mut self, id: RequestId, now: Instant, base: &Base) {
+    pub(super) fn note_buffer_wait(&mut self, id: RequestId, now: Instant, base: &Base) {
         self.known(id).came = Some((now, base.flash.worked()));
     }
 
     #[inline]
-    fn known(&mut self, id: RequestId) -> &mut Known {
+    fn known(&mut self, id: RequestId) -> &mut OpenRequest {
         if id.index() >= self.open.len() {
-            self.open.resize(id.index() + 1, Known { waited: None, came: None });
+            self.open.resize(id.index() + 1, OpenRequest { waited: None, came: None });
         }
         &mut self.open[id.index()]
     }
@@ -185,7 +185,7 @@ impl Tail {
     pub(super) fn answered(
         &mut self,
         id: RequestId,
-        (answer, submitted): (&Answer, Instant),
+        (answer, submitted): (&Completion, Instant),
         parts: impl FnOnce() -> [Duration; COMPONENTS],
         base: &Base,
     ) {
@@ -202,13 +202,13 @@ impl Tail {
     }
 
     /// Records a completed request that a layer above its devices breaks down.
-    pub fn note(&mut self, latency: Duration, explain: impl FnOnce() -> Explained) {
+    pub fn note(&mut self, latency: Duration, explain: impl FnOnce() -> RequestBreakdown) {
         if let Some(each) = &mut self.each {
             return each.push(explain());
         }
         let (weight, is_slow) = self.count(latency);
         if weight > 0 || is_slow {
-            let explained = Explained { number: self.answered, ..explain() };
+            let explained = RequestBreakdown { number: self.answered, ..explain() };
             self.take(explained, weight, is_slow);
         }
     }
@@ -235,22 +235,22 @@ impl Tail {
     fn explain(
         &mut self,
         id: RequestId,
-        (answer, submitted): (&Answer, Instant),
+        (answer, submitted): (&Completion, Instant),
         parts: [Duration; COMPONENTS],
         base: &Base,
-    ) -> Explained {
-        let Known { waited, came } = *self.known(id);
+    ) -> RequestBreakdown {
+        let OpenRequest { waited, came } = *self.known(id);
         let waited = waited.filter(|waited| waited.queued() >= submitted);
         let behind = waited.and_then(|waited| base.flash.behind(&waited));
         let came = came
             .filter(|(since, _)| *since >= submitted && parts[Component::Buffer as usize] > Duration::ZERO);
         let meanwhile = came.map(|(_, worked)| difference(&base.flash.worked(), &worked));
-        let known = Explained {
+        let known = RequestBreakdown {
             parts,
             behind,
             meanwhile,
             number: self.answered,
-            ..Explained::of(*answer, submitted)
+            ..RequestBreakdown::of(*answer, submitted)
         };
         known.capped()
     }
@@ -258,7 +258,7 @@ impl Tail {
     /// Adds a request to the sample with a weight, and to the slowest.
     #[cold]
     #[inline(never)]
-    fn take(&mut self, explained: Explained, weight: u64, is_slow: bool) {
+    fn take(&mut self, explained: RequestBreakdown, weight: u64, is_slow: bool) {
         let latency = explained.answer.latency;
         if let Some(sample) = self.sample.get_mut(explained.answer.command.operation as usize)
             && weight > 0
@@ -268,7 +268,7 @@ impl Tail {
         if !is_slow {
             return;
         }
-        self.slowest.push(Reverse(Slow(Box::new(explained))));
+        self.slowest.push(Reverse(SlowRequest(Box::new(explained))));
         if self.slowest.len() > self.keep {
             self.slowest.pop();
         }
@@ -284,21 +284,21 @@ impl Tail {
     }
 
     /// The requests completed since the last clear, where every request is wanted.
-    pub fn each(&self) -> &[Explained] {
+    pub fn each(&self) -> &[RequestBreakdown] {
         self.each.as_deref().unwrap_or_default()
     }
 
     /// Clears these requests.
     #[inline]
-    pub fn forget_each(&mut self) {
+    pub fn clear_each(&mut self) {
         if let Some(each) = &mut self.each {
             each.clear();
         }
     }
 
     /// The slowest requests, in descending order; of two equal ones the earlier completion comes first.
-    pub fn slowest(&self) -> Vec<&Explained> {
-        let mut all: Vec<&Slow> = self.slowest.iter().map(|Reverse(slow)| slow).collect();
+    pub fn slowest(&self) -> Vec<&RequestBreakdown> {
+        let mut all: Vec<&SlowRequest> = self.slowest.iter().map(|Reverse(slow)| slow).collect();
         all.sort_unstable_by_key(|slow| Reverse(slow.key()));
         all.into_iter().map(|slow| &*slow.0).collect()
     }
@@ -309,10 +309,10 @@ impl Tail {
     }
 }
 
-impl Explained {
+impl RequestBreakdown {
     /// A request without a breakdown.
-    pub fn of(answer: Answer, submitted: Instant) -> Self {
-        let (above, parts) = ([Duration::ZERO; ABOVE], [Duration::ZERO; COMPONENTS]);
+    pub fn of(answer: Completion, submitted: Instant) -> Self {
+        let (above, parts) = ([Duration::ZERO; UPPER_STAGES], [Duration::ZERO; COMPONENTS]);
         Self { answer, submitted, above, device: None, parts, behind: None, meanwhile: None, number: 0 }
     }
 
@@ -325,7 +325,7 @@ impl Explained {
     /// The same request, with the rest of its latency added to a component, and `behind` capped to its wait.
     /// Panics if the parts exceed the latency.
     #[must_use]
-    pub fn rested(mut self, component: Component) -> Self {
+    pub fn with_rest_in(mut self, component: Component) -> Self {
         let known = self.above.iter().chain(&self.parts).fold(Duration::ZERO, |sum, part| sum + *part);
         assert!(known <= self.answer.latency, "the parts of a command's time exceed it: {self:?}");
         self.parts[component as usize] += self.answer.latency - known;
@@ -355,7 +355,7 @@ impl Explained {
     }
 
     /// Time in the buffer, divided by the concurrent work of the dies.
-    pub fn buffer_by_work(&self) -> Option<ByWork> {
+    pub fn buffer_by_work(&self) -> Option<WorkTimes> {
         let meanwhile = self.meanwhile?;
         let all: u128 = meanwhile.iter().map(|time| u128::from(time.ps())).sum();
         let buffer = u128::from(self.parts[Component::Buffer as usize].ps());
@@ -366,13 +366,13 @@ impl Explained {
 
 impl Interval {
     /// The interval of one request.
-    pub fn of(explained: &Explained) -> Self {
+    pub fn of(explained: &RequestBreakdown) -> Self {
         let mut interval = Self::default();
         interval.add(explained, 1);
         interval
     }
 
-    fn add(&mut self, explained: &Explained, weight: u64) {
+    fn add(&mut self, explained: &RequestBreakdown, weight: u64) {
         let weight_ps = |time: Duration| u128::from(time.ps()) * u128::from(weight);
         self.requests += weight;
         self.latency_ps += weight_ps(explained.answer.latency);
@@ -394,6 +394,6 @@ fn step_of(latency: Duration) -> u64 {
     power * STEPS + (ps >> (power - u64::from(STEPS.ilog2()))) % STEPS
 }
 
-fn difference(now: &ByWork, then: &ByWork) -> ByWork {
+fn difference(now: &WorkTimes, then: &WorkTimes) -> WorkTimes {
     std::array::from_fn(|work| now[work] - then[work])
 }

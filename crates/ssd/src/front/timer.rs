@@ -34,7 +34,7 @@ impl Timer {
     }
 
     /// Schedules the next step of a round.
-    pub fn go_on(&mut self, round: Round, calendar: &mut impl Schedule<Event>) {
+    pub fn proceed(&mut self, round: Round, calendar: &mut impl Schedule<Event>) {
         (self.round, self.is_set) = (Some(round), true);
         calendar.after(round.every, Event::FlushTimer);
     }

@@ -2,9 +2,9 @@
 
 use wordline_kernel::Schedule;
 
-use super::answering::{answer_soon, is_durable};
+use super::completion::{complete_soon, is_durable};
 use crate::command::{Operation, RequestId};
-use crate::contents::Mutant;
+use crate::contents::InjectedFault;
 use crate::engines::Core;
 use crate::event::Event;
 use crate::front::{Front, Request};
@@ -24,8 +24,8 @@ impl Front {
             return;
         }
         let command = self.get(id).command;
-        if command.operation == Operation::WriteZeroes && core.base.has(Mutant::ZeroesIgnored) {
-            return answer_soon(id, &core.base, calendar);
+        if command.operation == Operation::WriteZeroes && core.base.has(InjectedFault::ZeroesIgnored) {
+            return complete_soon(id, &core.base, calendar);
         }
         let request = self.get(id);
         // The admission counts as one part until all pages are in the buffer.
@@ -33,11 +33,11 @@ impl Front {
         let (first, _) = core.base.pages_of(&command);
         self.get(id).next_page = first;
         if is_durable(&command, &core.base) {
-            self.note_came(id, calendar.now(), core);
+            self.note_buffer_wait(id, calendar.now(), core);
         }
-        if core.cache.stalls() || !self.admit(id, core, writer, calendar) {
+        if core.cache.has_stalled() || !self.admit(id, core, writer, calendar) {
             core.cache.stall(id);
-            self.note_came(id, calendar.now(), core);
+            self.note_buffer_wait(id, calendar.now(), core);
             core.base.promote_all(calendar);
         }
         self.pump(core, writer, calendar);
@@ -55,19 +55,19 @@ impl Front {
         let durable = is_durable(&command, &core.base);
         let urges_units = durable && writer.has_units();
         let (_, end) = core.base.pages_of(&command);
-        let may_leave = core.cache.destages_at_once() || core.base.gathers();
+        let may_leave = core.cache.destages_at_once() || core.base.coalesces();
         for page in begin..end {
             if command.operation == Operation::WriteZeroes
                 && core.cache.zero_page(&command, page, &mut core.base, &mut core.map)
             {
                 continue;
             }
-            let waits =
-                core.cache.destages_at_once() && core.cache.waits_to_leave(LogicalPage(page), calendar.now());
+            let waits = core.cache.destages_at_once()
+                && core.cache.must_wait_for_destage(LogicalPage(page), calendar.now());
             let Some(entry) = (if waits { None } else { writer.admit_page(&command, page, core) }) else {
                 self.get(id).next_page = page;
                 if urges_units {
-                    writer.urge_pages(begin..page, core, calendar);
+                    writer.force_pages(begin..page, core, calendar);
                 }
                 return false;
             };
@@ -75,14 +75,14 @@ impl Front {
                 self.get(id).parts += 1;
                 core.cache.wait(entry, id);
                 if !urges_units {
-                    writer.urge(entry, core, calendar);
+                    writer.force(entry, core, calendar);
                 }
             } else if may_leave {
-                writer.leave_if_told(entry, core, calendar);
+                writer.destage_if_due(entry, core, calendar);
             }
         }
         if urges_units {
-            writer.urge_pages(begin..end, core, calendar);
+            writer.force_pages(begin..end, core, calendar);
         }
         if durable && command.operation == Operation::WriteZeroes && core.map.wait_for_discards(id) {
             self.get(id).parts += 1;
@@ -92,7 +92,7 @@ impl Front {
         request.parts -= 1;
         request.next_page = end;
         if request.parts == 0 {
-            answer_soon(id, &core.base, calendar);
+            complete_soon(id, &core.base, calendar);
         }
         true
     }
@@ -107,7 +107,7 @@ impl Front {
         while let Some(id) = core.cache.first_stalled() {
             if core.base.life.read_only {
                 core.cache.end_first_stall();
-                self.refuse_stalled(id, core, calendar);
+                self.fail_stalled(id, core, calendar);
             } else if core.cache.has_room() && self.admit(id, core, writer, calendar) {
                 core.cache.end_first_stall();
             } else {
@@ -118,12 +118,12 @@ impl Front {
 
     /// Fails a write of which some pages may already be in the buffer: the last part that it waits for
     /// completes it.
-    fn refuse_stalled(&mut self, id: RequestId, core: &Core, calendar: &mut impl Schedule<Event>) {
+    fn fail_stalled(&mut self, id: RequestId, core: &Core, calendar: &mut impl Schedule<Event>) {
         let request = self.get(id);
         request.failed = true;
         request.parts -= 1;
         if request.parts == 0 {
-            answer_soon(id, &core.base, calendar);
+            complete_soon(id, &core.base, calendar);
         }
     }
 
@@ -140,13 +140,13 @@ impl Front {
         let parts = u32::from(waits) + u32::from(epoch.is_some());
         self.get(id).parts = parts;
         if let Some(epoch) = epoch {
-            self.note_came(id, calendar.now(), core);
+            self.note_buffer_wait(id, calendar.now(), core);
             core.cache.flush(epoch, id);
-            writer.urge_covered(epoch, core);
+            writer.force_covered(epoch, core);
             core.base.promote_all(calendar);
         }
         match parts {
-            0 => answer_soon(id, &core.base, calendar),
+            0 => complete_soon(id, &core.base, calendar),
             _ => self.pump(core, writer, calendar),
         }
     }
@@ -170,7 +170,7 @@ impl Front {
         self.wake_waiters(core, writer, calendar);
         self.get(id).parts = 1;
         if !(is_durable(&command, &core.base) && core.map.wait_for_discards(id)) {
-            answer_soon(id, &core.base, calendar);
+            complete_soon(id, &core.base, calendar);
         }
         self.pump(core, writer, calendar);
     }

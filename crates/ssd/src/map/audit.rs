@@ -24,7 +24,7 @@ impl Map {
         known: impl Fn(RequestId) -> bool + Copy,
     ) -> Result<(), String> {
         let pools = &base.config.pools;
-        base.flash.chips().check_stamps(self.len())?;
+        base.flash.chips().check_data_tags(self.len())?;
         if let Some(map) = self.by_block() {
             map.check_loaded()?;
         }
@@ -52,9 +52,9 @@ impl Map {
     }
 
     /// State of the discard table and its waiters, as text.
-    pub(crate) fn tell(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         let Some(discards) = self.discards() else { return String::new() };
-        let (due, waited) = (discards.is_due(), discards.is_waited_for());
-        format!("discards: due {due}, waited for {waited}, at rest {}\n", discards.is_at_rest())
+        let (due, waited) = (discards.is_due(), discards.has_waiters());
+        format!("discards: due {due}, waiters {waited}, idle {}\n", discards.is_at_rest())
     }
 }

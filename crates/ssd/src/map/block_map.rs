@@ -14,22 +14,22 @@
 mod audit;
 pub mod config;
 mod failing;
-mod homes;
 mod recovery;
+mod static_allocation;
 mod upkeep;
 
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, id, state, word};
-use wordline_nand::{BlockSetId, Chips, Location, Locations, RowId};
+use wordline_nand::{BlockSetId, Chips, Location, Locations, PlaneGroupId};
 
 use super::mapping::LogicalPage;
 use crate::Config;
-use crate::map::Moved;
-use crate::space::{Space, State};
+use crate::blocks::{BlockManager, State};
+use crate::map::Relocation;
 
-pub use homes::ByBlock;
+pub use static_allocation::LogicalBlockPlacement;
 
 id!(
     /// A logical block: the logical pages of a multi-plane block.
@@ -40,7 +40,7 @@ const NONE: u32 = u32::MAX;
 
 /// Free blocks of a plane group that no replacement block uses. With one, a logical block that cannot be
 /// merged into its replacement block is merged into a new block.
-const KEPT: usize = 1;
+const RESERVED: usize = 1;
 
 /// Multi-plane blocks of a logical block.
 #[derive(Clone, Copy, Debug)]
@@ -86,7 +86,7 @@ pub enum Step {
         to: Location,
     },
     /// Copy this valid location inside its planes (copyback).
-    Move {
+    Copyback {
         /// Source.
         from: Location,
         /// Destination.
@@ -106,9 +106,9 @@ pub enum Step {
 
 /// Extent of the copying of a logical block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum Until {
+enum CopyLimit {
     /// Up to this offset, exclusive.
-    Place(u32),
+    Offset(u32),
     /// All valid pages elsewhere: a merge.
     Merged,
     /// A merge that continues only while the host is idle.
@@ -120,19 +120,19 @@ enum Until {
 struct Copying {
     logical: LogicalBlock,
     into: BlockSetId,
-    until: Until,
+    until: CopyLimit,
 }
 
 /// State of a plane group.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct RowState {
+struct PlaneGroupState {
     /// Commands of the current step that are queued or in progress.
     commands: u32,
     copying: Option<Copying>,
     /// Destination of the host page being written, or of the last one.
     write: Option<Location>,
     /// A page that was read and is to be programmed.
-    held: Vec<Moved>,
+    held: Vec<Relocation>,
     /// Blocks without valid pages, to be erased.
     to_erase: VecDeque<BlockSetId>,
     /// Logical blocks with a replacement block, the least recently written one first.
@@ -148,7 +148,7 @@ struct RowState {
     lost: bool,
 }
 
-impl RowState {
+impl PlaneGroupState {
     /// Drops the pending work of a logical block that has one block or none.
     fn settle(&mut self, logical: LogicalBlock) {
         self.replaced.retain(|other| *other != logical);
@@ -162,13 +162,13 @@ pub struct BlockMap {
     /// Most replacement blocks of a plane group.
     most: usize,
     /// Number of logical blocks assigned to each plane group.
-    homes: Column<RowId, u32>,
+    homes: Column<PlaneGroupId, u32>,
     pairs: Column<LogicalBlock, Pair>,
     /// Logical block of each multi-plane block; `NONE` for blocks that are free or to be erased.
     owners: Column<BlockSetId, u32>,
     /// Targets of merges in which a program failed: third blocks of their logical blocks.
     strays: Vec<(LogicalBlock, BlockSetId)>,
-    rows: Column<RowId, RowState>,
+    rows: Column<PlaneGroupId, PlaneGroupState>,
 }
 
 state!(BlockMap {
@@ -180,7 +180,7 @@ state!(BlockMap {
 impl BlockMap {
     /// Empty map of a device configured for block-level mapping, where `home` returns the plane group of a
     /// page's logical block.
-    pub fn of(config: &Config, home: impl Fn(u32) -> Option<RowId>) -> Option<Self> {
+    pub fn of(config: &Config, home: impl Fn(u32) -> Option<PlaneGroupId>) -> Option<Self> {
         let file = config.file.ftl.mapping.block.as_ref()?;
         let (pools, per_block) = (&config.pools, config.locations().per_block());
         let logical_blocks = config.logical_blocks();
@@ -195,14 +195,14 @@ impl BlockMap {
             pairs: Column::filled(logical_blocks as usize, NOWHERE),
             owners: Column::filled(pools.block_sets() as usize, NONE),
             strays: Vec::new(),
-            rows: Column::filled(pools.rows() as usize, RowState::default()),
+            rows: Column::filled(pools.rows() as usize, PlaneGroupState::default()),
         })
     }
 
     /// Good blocks that a plane group needs: a data block for each of its logical blocks, a replacement
     /// block, and the one reserved free block.
-    pub fn needs(&self, row: RowId) -> u32 {
-        self.homes[row] + 1 + KEPT as u32
+    pub fn needs(&self, row: PlaneGroupId) -> u32 {
+        self.homes[row] + 1 + RESERVED as u32
     }
 
     /// Logical block of a page, and the page's offset in it.
@@ -216,13 +216,13 @@ impl BlockMap {
     /// to do or a step is in progress.
     pub fn next(
         &mut self,
-        row: RowId,
+        row: PlaneGroupId,
         waiting: Option<LogicalPage>,
-        space: &mut Space,
+        space: &mut BlockManager,
         chips: &Chips,
     ) -> Option<Step> {
         let state = &self.rows[row];
-        if state.commands > 0 || state.lost || state.gives_up() {
+        if state.commands > 0 || state.lost || state.has_given_up() {
             return None;
         }
         loop {
@@ -253,15 +253,21 @@ impl BlockMap {
     }
 
     /// Erase of the next block that has no readers.
-    fn next_erase(&mut self, row: RowId, space: &Space) -> Option<Step> {
+    fn next_erase(&mut self, row: PlaneGroupId, space: &BlockManager) -> Option<Step> {
         let to_erase = &mut self.rows[row].to_erase;
-        let at = to_erase.iter().position(|block| space.is_clean(*block))?;
+        let at = to_erase.iter().position(|block| space.can_erase(*block))?;
         let block = to_erase.remove(at).expect("it was just found");
-        Some(if space.is_condemned(block) { Step::Retire { block } } else { Step::Erase { block } })
+        Some(if space.is_pending_retirement(block) { Step::Retire { block } } else { Step::Erase { block } })
     }
 
     /// Next step of copying; `None` when it is finished.
-    fn copy(&mut self, row: RowId, copying: Copying, space: &mut Space, chips: &Chips) -> Option<Step> {
+    fn copy(
+        &mut self,
+        row: PlaneGroupId,
+        copying: Copying,
+        space: &mut BlockManager,
+        chips: &Chips,
+    ) -> Option<Step> {
         let Copying { logical, into, until } = copying;
         let next = chips.programmed(into);
         let state = &mut self.rows[row];
@@ -271,7 +277,7 @@ impl BlockMap {
         }
         let wanted = self.next_outside(logical, into, next, space);
         let end = match (until, wanted) {
-            (Until::Place(until), _) => until,
+            (CopyLimit::Offset(until), _) => until,
             (_, Some((place, _))) => place + 1,
             (_, None) => {
                 self.merged(row, logical, into, space);
@@ -295,7 +301,7 @@ impl BlockMap {
         logical: LogicalBlock,
         into: BlockSetId,
         place: u32,
-        space: &Space,
+        space: &BlockManager,
     ) -> Option<(u32, Location)> {
         let others = self.blocks_of(logical).filter(|other| *other != into);
         let first = others.filter_map(|other| {
@@ -317,9 +323,9 @@ impl BlockMap {
     /// can be done.
     fn place(
         &mut self,
-        row: RowId,
+        row: PlaneGroupId,
         page: LogicalPage,
-        space: &mut Space,
+        space: &mut BlockManager,
         chips: &Chips,
     ) -> Option<Option<Location>> {
         let (logical, place) = self.split(page);
@@ -333,14 +339,15 @@ impl BlockMap {
             return Some(None);
         }
         if place > next {
-            self.rows[row].copying = Some(Copying { logical, into: replacement, until: Until::Place(place) });
+            self.rows[row].copying =
+                Some(Copying { logical, into: replacement, until: CopyLimit::Offset(place) });
             return Some(None);
         }
         let is_last = place + 1 == self.locations.per_block();
         let state = &mut self.rows[row];
         if is_last {
             // The page fills the block: only the erase of the old block is left.
-            state.copying = Some(Copying { logical, into: replacement, until: Until::Merged });
+            state.copying = Some(Copying { logical, into: replacement, until: CopyLimit::Merged });
         } else if state.replaced.back() != Some(&logical) {
             state.replaced.retain(|other| *other != logical);
             state.replaced.push_back(logical);
@@ -352,21 +359,21 @@ impl BlockMap {
     /// one. A data block that is not written up to that offset becomes its own replacement block.
     fn open(
         &mut self,
-        row: RowId,
+        row: PlaneGroupId,
         logical: LogicalBlock,
         place: u32,
-        space: &mut Space,
+        space: &mut BlockManager,
         chips: &Chips,
     ) -> Option<()> {
         let goes_on =
             |data: &BlockSetId| space.state(*data) == State::Closed && chips.programmed(*data) <= place;
         let data = self.pairs[logical].data().filter(goes_on);
         let state = &self.rows[row];
-        let short = data.is_none() && space.free(row) <= KEPT;
+        let short = data.is_none() && space.free(row) <= RESERVED;
         if short || state.replaced.len() >= self.most {
             return match state.replaced.front().copied() {
                 Some(oldest) => self.merge(row, oldest, space, chips),
-                None => self.stick(row),
+                None => self.mark_stuck(row),
             };
         }
         if let Some(data) = data {
@@ -383,8 +390,14 @@ impl BlockMap {
 
     /// Begins to merge a logical block: into its replacement block if that can take the rest, otherwise into
     /// a new block. If none is free, another logical block is merged first.
-    fn merge(&mut self, row: RowId, logical: LogicalBlock, space: &mut Space, chips: &Chips) -> Option<()> {
-        let into = if let Some(replacement) = self.takes_rest(logical, space, chips) {
+    fn merge(
+        &mut self,
+        row: PlaneGroupId,
+        logical: LogicalBlock,
+        space: &mut BlockManager,
+        chips: &Chips,
+    ) -> Option<()> {
+        let into = if let Some(replacement) = self.merge_target(logical, space, chips) {
             replacement
         } else if self.blocks_of(logical).all(|block| space.valid(block) == 0) {
             self.release(row, logical, None, space);
@@ -393,34 +406,48 @@ impl BlockMap {
             self.owners[new] = logical.0;
             new
         } else {
-            let Some(other) = self.first_to_gain(row, space, chips) else { return self.stick(row) };
+            let Some(other) = self.first_gaining_merge(row, space, chips) else {
+                return self.mark_stuck(row);
+            };
             return self.merge(row, other, space, chips);
         };
-        self.rows[row].copying = Some(Copying { logical, into, until: Until::Merged });
+        self.rows[row].copying = Some(Copying { logical, into, until: CopyLimit::Merged });
         Some(())
     }
 
     /// Replacement block of a logical block, if it can take all valid pages from elsewhere.
-    fn takes_rest(&self, logical: LogicalBlock, space: &Space, chips: &Chips) -> Option<BlockSetId> {
+    fn merge_target(&self, logical: LogicalBlock, space: &BlockManager, chips: &Chips) -> Option<BlockSetId> {
         let replacement = self.pairs[logical].replacement()?;
-        let is_sound = space.state(replacement) == State::Open && !space.is_condemned(replacement);
+        let is_sound = space.state(replacement) == State::Open && !space.is_pending_retirement(replacement);
         let first = self.next_outside(logical, replacement, 0, space);
         let fits = first.is_none_or(|(place, _)| place >= chips.programmed(replacement));
         (is_sound && fits).then_some(replacement)
     }
 
     /// Ends a merge: all valid pages of the logical block are in `into`.
-    fn merged(&mut self, row: RowId, logical: LogicalBlock, into: BlockSetId, space: &mut Space) {
+    fn merged(
+        &mut self,
+        row: PlaneGroupId,
+        logical: LogicalBlock,
+        into: BlockSetId,
+        space: &mut BlockManager,
+    ) {
         self.rows[row].copying = None;
         space.close_open(into);
         self.release(row, logical, Some(into), space);
-        if space.is_condemned(into) {
+        if space.is_pending_retirement(into) {
             self.rows[row].due.push_back(logical);
         }
     }
 
     /// Releases all blocks of a logical block except `data`; the others have no valid pages.
-    fn release(&mut self, row: RowId, logical: LogicalBlock, data: Option<BlockSetId>, space: &mut Space) {
+    fn release(
+        &mut self,
+        row: PlaneGroupId,
+        logical: LogicalBlock,
+        data: Option<BlockSetId>,
+        space: &mut BlockManager,
+    ) {
         loop {
             let mut old = self.blocks_of(logical).filter(|block| Some(*block) != data);
             let next = old.find(|block| space.state(*block) != State::Victim);
@@ -437,61 +464,61 @@ impl BlockMap {
     }
 
     /// Queues a closed block without valid pages for erase.
-    fn erase(&mut self, row: RowId, block: BlockSetId, space: &mut Space) {
-        space.clean(block);
+    fn erase(&mut self, row: PlaneGroupId, block: BlockSetId, space: &mut BlockManager) {
+        space.make_victim(block);
         self.owners[block] = NONE;
         self.rows[row].to_erase.push_back(block);
     }
 
     /// Marks a plane group as stuck: too few good blocks are left.
-    fn stick(&mut self, row: RowId) -> Option<()> {
+    fn mark_stuck(&mut self, row: PlaneGroupId) -> Option<()> {
         self.rows[row].stuck = true;
         None
     }
 
     /// Whether too few good blocks are left in a plane group.
-    pub fn is_stuck(&self, row: RowId) -> bool {
+    pub fn is_stuck(&self, row: PlaneGroupId) -> bool {
         self.rows[row].stuck
     }
 
     /// Records that a host page was programmed.
-    pub fn page_written(&mut self, row: RowId) {
+    pub fn page_written(&mut self, row: PlaneGroupId) {
         self.rows[row].in_vain = 0;
     }
 
     /// Destination of the page being written.
-    pub fn place_of_write(&self, row: RowId) -> Location {
+    pub fn write_target(&self, row: PlaneGroupId) -> Location {
         self.rows[row].write.expect("the row's step is a write")
     }
 
     /// Destination of the page copied next.
-    pub fn place_of_copy(&self, row: RowId, space: &mut Space, chips: &Chips) -> Location {
+    pub fn copy_target(&self, row: PlaneGroupId, space: &mut BlockManager, chips: &Chips) -> Location {
         let into = self.rows[row].copying.expect("the row's step is a copy").into;
         space.program_at(into, chips.programmed(into))
     }
 
     /// Sets the number of commands of the current step of a plane group.
-    pub fn begin(&mut self, row: RowId, commands: u32) {
+    pub fn begin(&mut self, row: PlaneGroupId, commands: u32) {
         self.rows[row].commands = commands;
     }
 
     /// Records that a command of the plane group's step is done.
-    pub fn command_done(&mut self, row: RowId) {
+    pub fn command_done(&mut self, row: PlaneGroupId) {
         self.rows[row].commands -= 1;
     }
 
     /// Holds a page that was read for the plane group's copying.
-    pub fn hold(&mut self, row: RowId, moved: Moved) {
+    pub fn hold(&mut self, row: PlaneGroupId, moved: Relocation) {
         self.rows[row].held.push(moved);
     }
 
     /// Page that the plane group's program writes; none if it writes padding.
-    pub fn held(&self, row: RowId) -> &[Moved] {
+    pub fn held(&self, row: PlaneGroupId) -> &[Relocation] {
         &self.rows[row].held
     }
 
     /// Takes the held page when the plane group's program is done.
-    pub fn take_held(&mut self, row: RowId) -> Option<Moved> {
+    pub fn take_held(&mut self, row: PlaneGroupId) -> Option<Relocation> {
         self.rows[row].held.pop()
     }
 }

@@ -3,35 +3,41 @@
 //! these calls do nothing.
 
 use wordline_kernel::Schedule;
-use wordline_nand::{BlockSetId, DieId, Location, PageId, RowId};
+use wordline_nand::{BlockSetId, DieId, Location, PageId, PlaneGroupId};
 
 use crate::base::Base;
+use crate::blocks::StreamId;
 use crate::event::Event;
 use crate::flash::{Class, Purpose, Task, Ticket};
 use crate::map::block_map::Step;
-use crate::map::{LogicalPage, Map, Moved};
-use crate::space::StreamId;
+use crate::map::{LogicalPage, Map, Relocation};
 
 impl Map {
     /// Location for a program unit of a plane group: fixed by the page with block-level mapping, otherwise
     /// allocated.
     #[inline]
-    pub(crate) fn take_place(&self, row: RowId, stream: StreamId, pages: u32, base: &mut Base) -> Location {
+    pub(crate) fn take_location(
+        &self,
+        row: PlaneGroupId,
+        stream: StreamId,
+        pages: u32,
+        base: &mut Base,
+    ) -> Location {
         match self.by_block() {
-            Some(map) => map.place_of_write(row),
+            Some(map) => map.write_target(row),
             None => base.take(row, stream, pages),
         }
     }
 
     /// Held pages of a plane group to be copied, with block-level mapping.
-    pub(crate) fn copies(&self, row: RowId) -> Option<&[Moved]> {
+    pub(crate) fn copies(&self, row: PlaneGroupId) -> Option<&[Relocation]> {
         self.by_block().map(|map| map.held(row))
     }
 
     /// Queues the reads of a location to be copied: one for each of its page numbers.
     fn queue_copy_reads(
         &mut self,
-        row: RowId,
+        row: PlaneGroupId,
         from: Location,
         base: &mut Base,
         calendar: &impl Schedule<Event>,
@@ -43,12 +49,8 @@ impl Map {
         let commands = pages / planes;
         for n in 0..commands {
             let page = PageId(first.0 + n * planes);
-            let read = base.flash.read(
-                die,
-                calendar.now(),
-                (Ticket::Reclaim(row, Purpose::Cleaning), Class::Reclaim),
-                page,
-            );
+            let read =
+                base.flash.read(die, calendar.now(), (Ticket::Gc(row, Purpose::Collecting), Class::Gc), page);
             (read.location, read.planes) = (from, planes);
             read.bytes = locations.size.0 as u32 / commands;
             // The data of a location are available after its last page.
@@ -61,7 +63,7 @@ impl Map {
     /// Queues the program of the held page of a plane group, or of padding.
     fn queue_copy(
         &mut self,
-        row: RowId,
+        row: PlaneGroupId,
         to: Location,
         base: &mut Base,
         calendar: &impl Schedule<Event>,
@@ -70,7 +72,7 @@ impl Map {
         let (copied, per_program) = (held.len() as u64, base.config.locations().per_program);
         let (die, stamps) = base.flash.program(
             calendar.now(),
-            (Ticket::Reclaim(row, Purpose::Cleaning), Class::Reclaim),
+            (Ticket::Gc(row, Purpose::Collecting), Class::Gc),
             to,
             per_program,
         );
@@ -82,25 +84,25 @@ impl Map {
     }
 
     /// Begins a copyback of a location inside its planes.
-    pub(crate) fn begin_move(&mut self, row: RowId, from: Location, base: &mut Base) {
-        self.hold(row, Moved { stamp: base.flash.stamp(from), from });
+    pub(crate) fn begin_copyback(&mut self, row: PlaneGroupId, from: Location, base: &mut Base) {
+        self.hold(row, Relocation { stamp: base.flash.stamp(from), from });
         base.totals.gc_programs += 1;
         base.totals.gc_copied += 1;
         self.begin_step(row, 1);
     }
 
     /// Holds a page read for copying, unless it was lost, overwritten or discarded meanwhile.
-    pub(crate) fn copy_read(&mut self, row: RowId, read: &Task, base: &mut Base) {
+    pub(crate) fn copy_read(&mut self, row: PlaneGroupId, read: &Task, base: &mut Base) {
         base.totals.gc_reads += u64::from(read.planes);
         let Task { location, locations, .. } = *read;
         if locations > 0 && base.space.is_valid(location) {
-            let moved = Moved { stamp: base.flash.stamp(location), from: location };
+            let moved = Relocation { stamp: base.flash.stamp(location), from: location };
             self.hold(row, moved);
         }
     }
 
     /// Maps a copied page to its new location.
-    pub(crate) fn copied(&mut self, row: RowId, to: Location, base: &mut Base) {
+    pub(crate) fn copied(&mut self, row: PlaneGroupId, to: Location, base: &mut Base) {
         let moved = self.by_block.as_mut().and_then(|map| map.take_held(row));
         if let Some(moved) = moved.filter(|moved| base.space.is_valid(moved.from)) {
             let place = |location| base.config.locations().split(location).1;
@@ -114,16 +116,16 @@ impl Map {
     /// group makes the device read-only.
     pub(crate) fn next_step(
         &mut self,
-        row: RowId,
+        row: PlaneGroupId,
         waiting: Option<LogicalPage>,
         base: &mut Base,
     ) -> Option<Step> {
         let map = self.by_block.as_mut()?;
         let step = map.next(row, waiting, &mut base.space, base.flash.chips());
         let step = match step {
-            Some(Step::Read { from }) if base.config.file.ftl.gc.moves_inside() => {
-                let to = map.place_of_copy(row, &mut base.space, base.flash.chips());
-                Some(Step::Move { from, to })
+            Some(Step::Read { from }) if base.config.file.ftl.gc.uses_copyback() => {
+                let to = map.copy_target(row, &mut base.space, base.flash.chips());
+                Some(Step::Copyback { from, to })
             }
             step => step,
         };
@@ -135,7 +137,7 @@ impl Map {
     /// true if the next step is the write of that page, for which nothing is queued.
     pub(crate) fn work_on(
         &mut self,
-        row: RowId,
+        row: PlaneGroupId,
         waiting: Option<LogicalPage>,
         base: &mut Base,
         calendar: &mut impl Schedule<Event>,
@@ -149,32 +151,28 @@ impl Map {
                 }
                 Step::Read { from } => self.queue_copy_reads(row, from, base, calendar),
                 Step::Program { to } => self.queue_copy(row, to, base, calendar),
-                Step::Move { from, to } => {
-                    self.begin_move(row, from, base);
-                    base.flash.move_inside(
+                Step::Copyback { from, to } => {
+                    self.begin_copyback(row, from, base);
+                    base.flash.relocate_inside(
                         calendar.now(),
-                        (Ticket::Reclaim(row, Purpose::Cleaning), Class::Reclaim),
+                        (Ticket::Gc(row, Purpose::Collecting), Class::Gc),
                         from,
                         to,
                     )
                 }
                 Step::Erase { block } => {
                     self.begin_step(row, 1);
-                    base.flash.erase(
-                        calendar.now(),
-                        (Ticket::Reclaim(row, Purpose::Cleaning), Class::Reclaim),
-                        block,
-                    )
+                    base.flash.erase(calendar.now(), (Ticket::Gc(row, Purpose::Collecting), Class::Gc), block)
                 }
             };
-            base.kick(die, calendar);
+            base.start_die(die, calendar);
             return false;
         }
         false
     }
 
     /// Whether a plane group under block-level mapping has no pending work besides host requests.
-    pub(crate) fn is_at_rest(&self, row: RowId) -> bool {
+    pub(crate) fn is_at_rest(&self, row: PlaneGroupId) -> bool {
         self.by_block().is_some_and(|map| map.is_at_rest(row))
     }
 
@@ -184,39 +182,39 @@ impl Map {
     }
 
     /// Relocates the data of a block before anything else is written to the plane group.
-    pub(crate) fn move_still(&mut self, row: RowId, block: BlockSetId, base: &Base) {
+    pub(crate) fn relocate_cold(&mut self, row: PlaneGroupId, block: BlockSetId, base: &Base) {
         if let Some(map) = &mut self.by_block {
-            map.move_still(row, block, &base.space, base.flash.chips());
+            map.relocate_cold(row, block, &base.space, base.flash.chips());
         }
     }
 
     /// Whether a merge in a plane group frees a block.
-    pub(crate) fn merge_gains(&self, row: RowId, base: &Base) -> bool {
+    pub(crate) fn merge_gains(&self, row: PlaneGroupId, base: &Base) -> bool {
         self.by_block().is_some_and(|map| map.gains(row, &base.space, base.flash.chips()))
     }
 
     /// Begins to merge a logical block of a plane group while the host is idle.
-    pub(crate) fn merge_ahead(&mut self, row: RowId, base: &mut Base) {
+    pub(crate) fn merge_while_idle(&mut self, row: PlaneGroupId, base: &mut Base) {
         if let Some(map) = &mut self.by_block {
-            map.merge_ahead(row, &mut base.space, base.flash.chips());
+            map.merge_while_idle(row, &mut base.space, base.flash.chips());
         }
     }
 
     /// Stops a merge that continues only while the host is idle.
-    pub(crate) fn put_merge_aside(&mut self, row: RowId) {
+    pub(crate) fn stop_background_merge(&mut self, row: PlaneGroupId) {
         if let Some(map) = &mut self.by_block {
-            map.put_aside(row);
+            map.stop_merge(row);
         }
     }
 
     /// Whether each page, also of tables, has a location fixed by its number.
     #[inline]
-    pub(crate) fn gives_places(&self) -> bool {
+    pub(crate) fn has_fixed_offsets(&self) -> bool {
         self.by_block.is_some()
     }
 
     /// Holds a page that was read for copying in a plane group.
-    fn hold(&mut self, row: RowId, moved: Moved) {
+    fn hold(&mut self, row: PlaneGroupId, moved: Relocation) {
         if let Some(map) = &mut self.by_block {
             map.hold(row, moved);
         }
@@ -224,36 +222,36 @@ impl Map {
 
     /// Records that a page of the host or of a table was programmed in a plane group.
     #[inline]
-    pub(crate) fn page_written(&mut self, row: RowId) {
+    pub(crate) fn page_written(&mut self, row: PlaneGroupId) {
         if let Some(map) = &mut self.by_block {
             map.page_written(row);
         }
     }
 
     /// Records that a command of a step is done; returns whether block-level mapping is in use.
-    pub(crate) fn command_done(&mut self, row: RowId) -> bool {
+    pub(crate) fn command_done(&mut self, row: PlaneGroupId) -> bool {
         self.by_block.as_mut().map(|map| map.command_done(row)).is_some()
     }
 
     /// Records that a program failed in a block.
-    pub(crate) fn program_failed(&mut self, row: RowId, block: BlockSetId) {
+    pub(crate) fn program_failed(&mut self, row: PlaneGroupId, block: BlockSetId) {
         if let Some(map) = &mut self.by_block {
             map.program_failed(row, block);
         }
     }
 
     /// Queues a failed erase again; returns whether block-level mapping is in use.
-    pub(crate) fn erase_again(&mut self, row: RowId, block: BlockSetId) -> bool {
+    pub(crate) fn erase_again(&mut self, row: PlaneGroupId, block: BlockSetId) -> bool {
         self.by_block.as_mut().map(|map| map.erase_again(row, block)).is_some()
     }
 
     /// Records that a block is pending retirement; returns whether block-level mapping handles it.
-    pub(crate) fn condemned(&mut self, row: RowId, block: BlockSetId) -> bool {
+    pub(crate) fn condemned(&mut self, row: PlaneGroupId, block: BlockSetId) -> bool {
         self.by_block.as_mut().map(|map| map.condemned(row, block)).is_some()
     }
 
     /// Records that a plane group is out of service.
-    pub(crate) fn lose_row(&mut self, row: RowId, base: &Base) {
+    pub(crate) fn fail_group(&mut self, row: PlaneGroupId, base: &Base) {
         if let Some(map) = &mut self.by_block {
             map.lose(row, &base.space);
         }
@@ -267,7 +265,7 @@ impl Map {
     }
 
     /// Begins a step of this many commands in a plane group.
-    fn begin_step(&mut self, row: RowId, commands: u32) {
+    fn begin_step(&mut self, row: PlaneGroupId, commands: u32) {
         if let Some(map) = &mut self.by_block {
             map.begin(row, commands);
         }

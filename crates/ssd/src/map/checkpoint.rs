@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, state};
-use wordline_nand::{AtCut, BlockSetId};
+use wordline_nand::{BlockSetId, InFlightFate};
 
 use crate::Config;
 
@@ -32,7 +32,7 @@ pub enum DiscardsAtCut {
 
 impl Config {
     /// Whether a discarded page may return older data after a power cut.
-    pub(crate) fn brings_back(&self) -> bool {
+    pub(crate) fn discards_can_return(&self) -> bool {
         self.file.ftl.recovery.discards == DiscardsAtCut::Forgotten
     }
 }
@@ -135,11 +135,11 @@ impl Checkpoints {
     }
 }
 
-impl From<ProgramsAtCut> for AtCut {
+impl From<ProgramsAtCut> for InFlightFate {
     fn from(at_cut: ProgramsAtCut) -> Self {
         match at_cut {
-            ProgramsAtCut::Torn => Self::Torn,
-            ProgramsAtCut::Finished => Self::Finished,
+            ProgramsAtCut::Torn => Self::Interrupted,
+            ProgramsAtCut::Finished => Self::Completed,
         }
     }
 }

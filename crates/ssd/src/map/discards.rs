@@ -9,10 +9,10 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Column, id, state};
-use wordline_nand::{BlockSetId, RowId};
+use wordline_nand::{BlockSetId, PlaneGroupId};
 
 use super::mapping::LogicalPage;
-use super::placed::Placed;
+use super::table_page_counts::TablePageCounts;
 use crate::Config;
 use crate::command::RequestId;
 use crate::config::DeviceFile;
@@ -30,7 +30,7 @@ id!(
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Stage {
     /// Flash and memory are equal.
-    AtRest,
+    Idle,
     /// Changed in memory.
     Changed,
     /// Queued for a flush.
@@ -58,7 +58,7 @@ struct Table {
 impl Default for Table {
     fn default() -> Self {
         let (now, saved, under_way) = Default::default();
-        Self { now, saved, version: 0, under_way, next_version: 0, stage: Stage::AtRest, again: false }
+        Self { now, saved, version: 0, under_way, next_version: 0, stage: Stage::Idle, again: false }
     }
 }
 
@@ -82,7 +82,7 @@ pub struct Discards {
     /// Requests waiting for the current batch, and for the next one.
     waiting: [Vec<RequestId>; 2],
     /// Pages of the table that are in flash.
-    placed: Placed,
+    placed: TablePageCounts,
     /// Blocks that must not be erased before the current batch is in flash.
     held: Vec<BlockSetId>,
     /// Whether memory survives a power cut, so that nothing needs to be written.
@@ -120,7 +120,7 @@ impl Discards {
             programming: 0,
             left: 0,
             waiting: Default::default(),
-            placed: Placed::new(config.pools.rows() as usize),
+            placed: TablePageCounts::new(config.pools.rows() as usize),
             held: Vec::new(),
             kept,
         }
@@ -160,7 +160,7 @@ impl Discards {
         }
         at.now[entry] = version;
         match at.stage {
-            Stage::AtRest => self.change(table),
+            Stage::Idle => self.change(table),
             Stage::Programming => at.again = true,
             Stage::Changed | Stage::Queued => {}
         }
@@ -201,7 +201,7 @@ impl Discards {
     }
 
     /// Begins to write the changes if blocks are protected until they are in flash.
-    pub fn write_for_held(&mut self) {
+    pub fn begin_held_batch(&mut self) {
         if !self.held.is_empty() {
             self.begin_batch();
         }
@@ -228,7 +228,7 @@ impl Discards {
     /// time.
     #[inline]
     pub fn is_due(&self) -> bool {
-        !self.queue.is_empty() && (self.programming == 0 || self.is_waited_for())
+        !self.queue.is_empty() && (self.programming == 0 || self.has_waiters())
     }
 
     /// Begins a checkpoint: writes all pages of the table or, with a map in flash, the changed ones and the
@@ -240,7 +240,7 @@ impl Discards {
         let has_directory = self.directory.0 < self.tables.len() as u32;
         for table in self.tables.ids().filter(|table| !has_directory || *table >= self.directory) {
             let at = self.tables[table].get_or_insert_with(Box::default);
-            if at.stage == Stage::AtRest {
+            if at.stage == Stage::Idle {
                 at.stage = Stage::Changed;
                 self.changed.push(table);
             }
@@ -299,7 +299,7 @@ impl Discards {
         self.programming -= 1;
         let at = self.get(table);
         std::mem::swap(&mut at.saved, &mut at.under_way);
-        (at.version, at.stage) = (at.next_version, Stage::AtRest);
+        (at.version, at.stage) = (at.next_version, Stage::Idle);
         if std::mem::take(&mut at.again) {
             self.change(table);
         }
@@ -315,15 +315,15 @@ impl Discards {
 
     /// Records that a page of the table in `row` became unreadable. It is in memory: the next flush writes
     /// it, or the next checkpoint if it belongs to the directory.
-    pub fn lost(&mut self, table: DiscardPage, row: RowId) {
+    pub fn lost(&mut self, table: DiscardPage, row: PlaneGroupId) {
         self.placed.lose(row);
-        if table < self.directory && self.get(table).stage == Stage::AtRest {
+        if table < self.directory && self.get(table).stage == Stage::Idle {
             self.change(table);
         }
     }
 
     /// Takes the requests that waited for a finished batch. The next batch begins if others wait for it.
-    pub fn batch_over(&mut self) -> Vec<RequestId> {
+    pub fn finish_batch(&mut self) -> Vec<RequestId> {
         let over = std::mem::take(&mut self.waiting[0]);
         self.waiting.swap(0, 1);
         if !self.waiting[0].is_empty() {
@@ -333,7 +333,7 @@ impl Discards {
     }
 
     /// Whether a flush waits.
-    pub fn is_waited_for(&self) -> bool {
+    pub fn has_waiters(&self) -> bool {
         self.waiting.iter().any(|list| !list.is_empty())
     }
 
@@ -348,18 +348,18 @@ impl Discards {
     }
 
     /// Pages of the table that are in flash.
-    pub fn placed(&self) -> &Placed {
+    pub fn placed(&self) -> &TablePageCounts {
         &self.placed
     }
 
     /// Records that a page of the table moved from plane group `from`, if it had one, to `to`.
-    pub fn note_place(&mut self, from: Option<RowId>, to: RowId) {
+    pub fn note_place(&mut self, from: Option<PlaneGroupId>, to: PlaneGroupId) {
         self.placed.note(from, to);
     }
 
     /// Restores the table after a power cut. `found` returns the version of a page of the table in flash, and
     /// its plane group.
-    pub fn recover(&mut self, found: impl Fn(LogicalPage) -> Option<(u32, RowId)>) {
+    pub fn recover(&mut self, found: impl Fn(LogicalPage) -> Option<(u32, PlaneGroupId)>) {
         self.placed.forget();
         self.changed.clear();
         self.queue.clear();
@@ -383,12 +383,12 @@ impl Discards {
                 at.saved.fill(0);
             }
             at.now.copy_from_slice(&at.saved);
-            (at.version, at.next_version, at.again, at.stage) = (version, 0, false, Stage::AtRest);
+            (at.version, at.next_version, at.again, at.stage) = (version, 0, false, Stage::Idle);
         }
     }
 
     /// Last discarded version of a page; 0 if none.
-    pub fn void(&self, page: LogicalPage) -> u32 {
+    pub fn last_discarded(&self, page: LogicalPage) -> u32 {
         let table = &self.tables[DiscardPage(page.0 / self.per_page)];
         let entry = (page.0 % self.per_page) as usize;
         table.as_ref().and_then(|table| table.now.get(entry)).copied().unwrap_or(0)
@@ -414,12 +414,12 @@ mod tests {
             table
         };
         let table = program(&mut discards, 5, 1);
-        discards.note_place(None, RowId(0));
+        discards.note_place(None, PlaneGroupId(0));
         discards.programmed(table);
         program(&mut discards, 8, 2);
-        discards.recover(|_| Some((1, RowId(0))));
-        assert_eq!(discards.void(page), 5, "the program was torn");
+        discards.recover(|_| Some((1, PlaneGroupId(0))));
+        assert_eq!(discards.last_discarded(page), 5, "the program was torn");
         discards.recover(|_| None);
-        assert_eq!(discards.void(page), 0, "a fault took the table, and nothing is in its place");
+        assert_eq!(discards.last_discarded(page), 0, "a fault took the table, and nothing is in its place");
     }
 }

@@ -12,7 +12,7 @@ use crate::sectors::Sectors;
 
 /// Lost sectors of a page from a version on.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-struct Since {
+struct LostFrom {
     version: u32,
     sectors: Sectors,
     /// Whether a discard, not a write, made this version.
@@ -26,15 +26,15 @@ struct Page {
     lost: u32,
     full: Sectors,
     /// Sectors lost since then, by version; never empty.
-    since: Vec<Since>,
+    since: Vec<LostFrom>,
 }
 
 /// Lost sectors of a device: for each page what was lost with a version that was in flash, and which of these
 /// sectors are still lost in later versions.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Lost(BTreeMap<LogicalPage, Page>);
+pub struct LostSectors(BTreeMap<LogicalPage, Page>);
 
-impl Lost {
+impl LostSectors {
     /// Whether nothing is lost.
     #[inline]
     pub fn is_empty(&self) -> bool {
@@ -45,9 +45,9 @@ impl Lost {
     /// written, it lacks only the sectors `gone`.
     pub fn add(&mut self, page: LogicalPage, version: u32, full: Sectors, newest: Option<(u32, Sectors)>) {
         let before = self.of(page);
-        let mut since = vec![Since { version, sectors: full, discard: false }];
+        let mut since = vec![LostFrom { version, sectors: full, discard: false }];
         if let Some((version, gone)) = newest {
-            since.push(Since { version, sectors: before.and(gone), discard: false });
+            since.push(LostFrom { version, sectors: before.and(gone), discard: false });
         }
         self.0.insert(page, Page { lost: version, full, since });
     }
@@ -56,15 +56,15 @@ impl Lost {
     /// more.
     pub fn write(&mut self, page: LogicalPage, version: u32, sectors: Sectors) {
         let left = self.of(page).without(sectors);
-        self.change(page, Since { version, sectors: left, discard: false });
+        self.change(page, LostFrom { version, sectors: left, discard: false });
     }
 
     /// Records that the host discards a page whose newest version was `version`.
     pub fn discard(&mut self, page: LogicalPage, version: u32) {
-        self.change(page, Since { version, sectors: Sectors::NONE, discard: true });
+        self.change(page, LostFrom { version, sectors: Sectors::NONE, discard: true });
     }
 
-    fn change(&mut self, page: LogicalPage, to: Since) {
+    fn change(&mut self, page: LogicalPage, to: LostFrom) {
         if let Some(Page { since, .. }) = self.0.get_mut(&page) {
             let last = since.last().expect("a page that is listed has lost something");
             if last.sectors != to.sectors || last.discard != to.discard {
@@ -109,7 +109,7 @@ impl Lost {
         since.truncate(last + 1);
         match found.filter(|found| *found > lost) {
             Some(found) => self.in_flash(page, found),
-            None => *since = vec![Since { version: lost, sectors: full, discard: false }],
+            None => *since = vec![LostFrom { version: lost, sectors: full, discard: false }],
         }
         self.whole(page, found)
     }
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn what_is_lost_stays_lost_until_it_is_written() {
-        let mut lost = Lost::default();
+        let mut lost = LostSectors::default();
         lost.add(PAGE, 5, full(), None);
         lost.write(PAGE, 6, Sectors::range(2, 4));
         assert_eq!(lost.of(PAGE), full().without(Sectors::range(2, 4)));
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn a_power_cut_brings_back_what_was_lost_before_the_writes_that_it_lost() {
-        let mut lost = Lost::default();
+        let mut lost = LostSectors::default();
         lost.add(PAGE, 5, full(), None);
         lost.write(PAGE, 6, first_half());
         lost.write(PAGE, 7, full());
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn a_discard_ends_a_loss_once_it_outlives_the_power() {
-        let mut lost = Lost::default();
+        let mut lost = LostSectors::default();
         lost.add(PAGE, 5, full(), Some((6, first_half())));
         assert_eq!(lost.of(PAGE), first_half());
         lost.discard(PAGE, 6);

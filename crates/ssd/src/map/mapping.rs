@@ -73,13 +73,13 @@ impl Mapping {
     }
 
     /// Unmaps all pages, but keeps the versions that the host wrote.
-    pub fn forget_places(&mut self) {
+    pub fn unmap_all(&mut self) {
         self.known.ids().for_each(|logical| self.known[logical].location = UNMAPPED);
         self.mapped = 0;
     }
 
     /// Sets the version that the host wrote last; `present` is false if it was discarded since.
-    pub fn take_as_written(&mut self, logical: LogicalPage, last: u32, present: bool) {
+    pub fn set_last_written(&mut self, logical: LogicalPage, last: u32, present: bool) {
         self.known[logical].shadow = last | if present { PRESENT } else { 0 };
     }
 

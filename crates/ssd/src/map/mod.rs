@@ -10,13 +10,13 @@ mod by_block;
 pub mod checkpoint;
 pub mod config;
 pub mod discards;
-mod life;
+mod end_of_life;
 pub mod lost;
 pub mod mapping;
 mod mechanisms;
-mod placed;
+mod table_page_counts;
+mod table_record;
 mod tables;
-mod told;
 pub mod translation;
 pub mod unit_writes;
 
@@ -24,25 +24,25 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Instant, state};
-use wordline_nand::{BlockSetId, DieId, Location, PageId, RowId, Stamp};
+use wordline_nand::{BlockSetId, DataTag, DieId, Location, PageId, PlaneGroupId};
 
 use crate::base::{Base, Piece};
+use crate::blocks::BlockManager;
 use crate::config::{Config, Protection};
 use crate::flash::Task;
 use crate::map::block_map::BlockMap;
 use crate::map::checkpoint::{Checkpoints, DiscardsAtCut};
 use crate::map::discards::Discards;
-use crate::map::lost::Lost;
+use crate::map::lost::LostSectors;
 use crate::map::mapping::Mapping;
-use crate::map::placed::Placed;
-use crate::map::told::Told;
+use crate::map::table_page_counts::TablePageCounts;
+use crate::map::table_record::TableRecord;
 use crate::map::translation::Translation;
 use crate::map::unit_writes::UnitWrites;
 use crate::policy::mapper::Mapper;
 use crate::policy::placement::Placement;
-use crate::pools::EVERYTHING_IN;
+use crate::pools::FALLBACK_POOL;
 use crate::sectors::Sectors;
-use crate::space::Space;
 
 pub use mapping::LogicalPage;
 pub(crate) use tables::Tables;
@@ -51,7 +51,7 @@ pub(crate) use tables::Tables;
 pub struct Map {
     pages: Mapping,
     /// Sectors that the host wrote and that are unreadable.
-    lost: Lost,
+    lost: LostSectors,
     /// `None` if a power cut loses discards.
     discards: Option<Discards>,
     /// `None` if the device makes no checkpoints.
@@ -63,7 +63,7 @@ pub struct Map {
     /// `None` unless a pool is coarsely mapped.
     unit_writes: Option<Box<UnitWrites>>,
     /// `None` unless the contents of tables are recorded, for audits.
-    told: Option<Box<Told>>,
+    told: Option<Box<TableRecord>>,
 }
 
 state!(Map {
@@ -76,11 +76,11 @@ impl Map {
     pub(crate) fn new(config: &Config, mapper: Box<dyn Mapper>, placement: &dyn Placement) -> Self {
         Self {
             pages: Mapping::new(config.mapped_pages()),
-            lost: Lost::default(),
+            lost: LostSectors::default(),
             discards: new_discards(config),
             checkpoints: Checkpoints::of(config),
             translation: config.map_cache().map(|size| Translation::of(config, mapper, size)),
-            by_block: BlockMap::of(config, |page| placement.home(page, EVERYTHING_IN)).map(Box::new),
+            by_block: BlockMap::of(config, |page| placement.home(page, FALLBACK_POOL)).map(Box::new),
             unit_writes: UnitWrites::of(config),
             told: None,
         }
@@ -139,13 +139,13 @@ impl Map {
     }
 
     /// Unmaps all pages, as at a power cut.
-    pub(crate) fn forget_places(&mut self) {
-        self.pages.forget_places();
+    pub(crate) fn unmap_all(&mut self) {
+        self.pages.unmap_all();
     }
 
     /// Sets the version of a page that counts as written last.
-    pub(crate) fn take_as_written(&mut self, page: LogicalPage, last: u32, present: bool) {
-        self.pages.take_as_written(page, last, present);
+    pub(crate) fn set_last_written(&mut self, page: LogicalPage, last: u32, present: bool) {
+        self.pages.set_last_written(page, last, present);
     }
 
     /// Discards a page for the host: it is unmapped, and its losses are forgotten.
@@ -159,7 +159,7 @@ impl Map {
         }
         if let Some(old) = self.pages.clear(page) {
             base.space.invalidate(old);
-            self.note_amend(page, old, base);
+            self.note_change(page, old, base);
         }
     }
 
@@ -190,7 +190,7 @@ impl Map {
 
     /// Maps a relocated page to `to` and invalidates its old location. Its translation page, if any, changes.
     #[inline]
-    pub(crate) fn relocate(&mut self, moved: Moved, to: Location, space: &mut Space) {
+    pub(crate) fn relocate(&mut self, moved: Relocation, to: Location, space: &mut BlockManager) {
         let old = self.pages.set(LogicalPage(moved.stamp.logical), to);
         assert_eq!(old, Some(moved.from), "a valid page is where its logical page is mapped to");
         space.invalidate(moved.from);
@@ -206,7 +206,7 @@ impl Map {
     pub(crate) fn settle(&mut self, base: &mut Base) {
         if let Some(map) = &self.by_block {
             map.settle(&mut self.pages, &mut base.space, base.flash.chips());
-            base.space.forget_open();
+            base.space.clear_active_blocks();
         }
     }
 
@@ -230,7 +230,7 @@ impl Map {
             assert_eq!(home.is_some(), version > 0, "translation page {table:?} is where its version says");
             if let Some(location) = home {
                 let found = base.flash.stamp(location);
-                assert_eq!(found, Stamp { logical: logical.0, version }, "translation page {table:?}");
+                assert_eq!(found, DataTag { logical: logical.0, version }, "translation page {table:?}");
                 assert!(base.space.is_valid(location), "translation page {table:?} is valid");
             }
         }
@@ -264,7 +264,7 @@ impl Map {
 
     /// Prefetches what a read of a page will need, if the page exists and its entry was prefetched.
     #[inline]
-    pub(crate) fn foresee_read(&self, page: LogicalPage, base: &Base) {
+    pub(crate) fn prefetch_read(&self, page: LogicalPage, base: &Base) {
         if page.0 < self.pages.len()
             && let Some(at) = self.pages.get(page)
         {
@@ -275,7 +275,7 @@ impl Map {
 
     /// Version of a page lost to a fault before the power cut, if nothing newer is in flash; an older copy
     /// found in flash is unmapped, as it is no substitute.
-    pub(crate) fn lost_before(
+    pub(crate) fn lost_before_cut(
         &mut self,
         page: LogicalPage,
         found: Option<u32>,
@@ -296,8 +296,8 @@ impl Map {
     }
 
     /// Last discarded version of a page; unmaps the page if the version found is not newer.
-    pub(crate) fn void(&mut self, page: LogicalPage, found: Option<u32>, base: &mut Base) -> u32 {
-        let void = self.discards.as_ref().map_or(0, |discards| discards.void(page));
+    pub(crate) fn last_discarded(&mut self, page: LogicalPage, found: Option<u32>, base: &mut Base) -> u32 {
+        let void = self.discards.as_ref().map_or(0, |discards| discards.last_discarded(page));
         if found.is_some_and(|found| found <= void) {
             self.unmap(page, base);
         }
@@ -335,7 +335,7 @@ impl Map {
         let Base { flash, space, config, .. } = base;
         let found = |logical| {
             let location = mapping.get(logical)?;
-            Some((flash.stamp(location).version, space.row_of(config.pools.block_of(location))))
+            Some((flash.stamp(location).version, space.group_of(config.pools.block_of(location))))
         };
         if let Some(discards) = discards {
             discards.recover(found);
@@ -374,7 +374,7 @@ impl Map {
             true => {
                 let tables = self.translation.as_ref().map(Translation::placed);
                 let all = tables.into_iter().chain(self.discards.as_ref().map(Discards::placed));
-                all.map(Placed::all).sum::<u32>()
+                all.map(TablePageCounts::all).sum::<u32>()
             }
             false => 0,
         };
@@ -383,7 +383,7 @@ impl Map {
 
     /// Records that the mapping unit beginning with a page is being programmed as a whole to `first`: copies
     /// that flash holds of it count as older from now on.
-    pub(crate) fn write_extent(&mut self, page: LogicalPage, first: Location) {
+    pub(crate) fn note_unit_write(&mut self, page: LogicalPage, first: Location) {
         if let Some(writes) = &mut self.unit_writes {
             writes.write(first);
             writes.set_programming(page, true);
@@ -391,14 +391,14 @@ impl Map {
     }
 
     /// Records that a coarsely mapped unit is placed at `first` by preconditioning.
-    pub(crate) fn lay_extent(&mut self, first: Location) {
+    pub(crate) fn note_unit_placed(&mut self, first: Location) {
         if let Some(writes) = &mut self.unit_writes {
             writes.write(first);
         }
     }
 
     /// Records that the program of a mapping unit is done.
-    pub(crate) fn extent_written(&mut self, page: LogicalPage) {
+    pub(crate) fn note_unit_written(&mut self, page: LogicalPage) {
         if let Some(writes) = &mut self.unit_writes {
             writes.set_programming(page, false);
         }
@@ -406,7 +406,7 @@ impl Map {
 
     /// Maps a page that was read to complete a program of its mapping unit to `location`, unless the host
     /// overwrote or discarded it meanwhile.
-    pub(crate) fn install_carried(&mut self, stamp: Stamp, location: Location, base: &mut Base) {
+    pub(crate) fn install_carried(&mut self, stamp: DataTag, location: Location, base: &mut Base) {
         if self.holds(stamp, base) {
             let page = LogicalPage(stamp.logical);
             let old = self.install(page, location, base);
@@ -416,22 +416,22 @@ impl Map {
 
     /// Maps a page migrated individually to another pool to `location`, unless the host overwrote or
     /// discarded it meanwhile.
-    pub(crate) fn install_moved(&mut self, stamp: Stamp, location: Location, base: &mut Base) {
+    pub(crate) fn install_migrated(&mut self, stamp: DataTag, location: Location, base: &mut Base) {
         if let Some(from) = self.get(LogicalPage(stamp.logical)).filter(|_| self.holds(stamp, base)) {
-            self.relocate(Moved { stamp, from }, location, &mut base.space);
+            self.relocate(Relocation { stamp, from }, location, &mut base.space);
         }
     }
 
     /// Whether flash still holds this version of a page.
-    pub(crate) fn holds(&self, stamp: Stamp, base: &Base) -> bool {
+    pub(crate) fn holds(&self, stamp: DataTag, base: &Base) -> bool {
         self.pages.get(LogicalPage(stamp.logical)).is_some_and(|location| base.flash.stamp(location) == stamp)
     }
 
     /// Records that GC copies the program unit containing `from` to `to`.
     #[inline]
-    pub(crate) fn note_copy(&mut self, row: RowId, from: Location, to: Location, base: &Base) {
+    pub(crate) fn note_copy(&mut self, row: PlaneGroupId, from: Location, to: Location, base: &Base) {
         if let Some(writes) = &mut self.unit_writes
-            && base.space.has_whole_units(row)
+            && base.space.is_coarsely_mapped(row)
         {
             writes.copy(LogicalPage(base.flash.stamp(from).logical), from, to);
         }
@@ -460,9 +460,9 @@ fn new_discards(config: &Config) -> Option<Discards> {
 
 /// A page on its way from a victim to the active block of GC.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct Moved {
+pub struct Relocation {
     /// Stamp of its data.
-    pub stamp: Stamp,
+    pub stamp: DataTag,
     /// Its location in the victim.
     pub from: Location,
 }

@@ -2,21 +2,21 @@
 //! entries wait for a read; and pages of the discard table.
 
 use wordline_kernel::{Column, Duration, Schedule};
-use wordline_nand::{BlockSetId, Location, RowId, Stamp, TornBy};
+use wordline_nand::{BlockSetId, CutLosses, DataTag, Location, PlaneGroupId};
 
-use crate::base::{Base, LocationRead, Wanted};
+use crate::base::{Base, LocationRead, WantedSectors};
 use crate::command::RequestId;
-use crate::contents::Mutant;
+use crate::contents::InjectedFault;
 use crate::ensure::ensure;
 use crate::event::Event;
 use crate::flash::{Class, Ticket};
 use crate::map::checkpoint::Known;
 use crate::map::discards::{DiscardPage, Discards};
-use crate::map::translation::{Then, Translation, Waiter};
+use crate::map::translation::{Continuation, Translation, Waiter};
 use crate::map::{LogicalPage, Map};
 use crate::policy::mapper::TranslationPage;
-use crate::policy::placement::RowSet;
-use crate::pools::EVERYTHING_IN;
+use crate::policy::placement::PlaneGroupSet;
+use crate::pools::FALLBACK_POOL;
 
 /// Tables whose pages are written in program units of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ impl Map {
     pub(crate) fn locate_or_wait(
         &mut self,
         page: LogicalPage,
-        (then, class): (Then, Class),
+        (then, class): (Continuation, Class),
         base: &mut Base,
         calendar: &mut impl Schedule<Event>,
     ) -> bool {
@@ -45,7 +45,7 @@ impl Map {
     fn locate(
         &mut self,
         page: LogicalPage,
-        (then, class): (Then, Class),
+        (then, class): (Continuation, Class),
         base: &mut Base,
         calendar: &mut impl Schedule<Event>,
     ) -> bool {
@@ -58,7 +58,7 @@ impl Map {
         let table = translation.table_of(page);
         let in_flash = self.pages.get(translation.logical(table));
         let Some(location) = in_flash.filter(|_| !translation.is_in_memory(table)) else {
-            self.take_in(page);
+            self.load_entry(page);
             return true;
         };
         translation.wait(then, page, calendar.now());
@@ -67,7 +67,7 @@ impl Map {
     }
 
     /// Loads the map entry of a page into the cache.
-    fn take_in(&mut self, page: LogicalPage) {
+    fn load_entry(&mut self, page: LogicalPage) {
         let Some(translation) = &mut self.translation else { return };
         if let Some(table) = translation.mapper.load(page) {
             translation.write_back(table);
@@ -94,7 +94,7 @@ impl Map {
             ticket: Ticket::Table(table.0),
             class,
             location,
-            sectors: Wanted::Set(base.full_page()),
+            sectors: WantedSectors::Set(base.full_page()),
             logical: translation.logical(table),
             version: translation.version(table),
             waited: Duration::ZERO,
@@ -103,7 +103,7 @@ impl Map {
         if let Some(translation) = &mut self.translation {
             translation.reading(table, reads);
         }
-        base.kick(die, calendar);
+        base.start_die(die, calendar);
     }
 
     /// Handles a flash page read of a translation page: after the last one its entries are available.
@@ -127,7 +127,7 @@ impl Map {
     /// Takes the next waiter, whose location is now known.
     pub(crate) fn next_located(&mut self, waiting: &mut u32) -> Option<Waiter> {
         let waiter = self.translation.as_mut()?.next_waiter(waiting)?;
-        self.take_in(waiter.page);
+        self.load_entry(waiter.page);
         Some(waiter)
     }
 
@@ -158,7 +158,7 @@ impl Map {
 
     /// Records that a page, whose entry was not looked up, is not at `from` any more.
     #[inline]
-    pub(crate) fn note_amend(&mut self, page: LogicalPage, from: Location, base: &Base) {
+    pub(crate) fn note_change(&mut self, page: LogicalPage, from: Location, base: &Base) {
         if let Some(translation) = &mut self.translation
             && base.space.is_mapped_by_page(from)
         {
@@ -182,14 +182,14 @@ impl Map {
     }
 
     /// Records the contents of tables in flash from now on, if recovery depends on them.
-    pub(crate) fn watch_tables(&mut self) {
+    pub(crate) fn record_tables(&mut self) {
         if self.checkpoints.is_some() {
             self.told.get_or_insert_default();
         }
     }
 
     /// Records the current contents of these table pages, which are being programmed.
-    fn note_told(&mut self, pages: &[Stamp]) {
+    fn record_contents(&mut self, pages: &[DataTag]) {
         if let Some(mut told) = self.told.take() {
             pages.iter().filter(|page| page.is_data()).for_each(|page| told.note(*page, self));
             self.told = Some(told);
@@ -206,9 +206,9 @@ impl Map {
 
     /// Maps a translation page, or a page of the discard table, to `location`.
     pub(crate) fn install_table(&mut self, logical: LogicalPage, location: Location, base: &mut Base) {
-        let row_of = |location| base.space.row_of(base.config.pools.block_of(location));
-        let from = self.pages.get(logical).map(row_of);
-        let to = row_of(location);
+        let group_of = |location| base.space.group_of(base.config.pools.block_of(location));
+        let from = self.pages.get(logical).map(group_of);
+        let to = group_of(location);
         self.install(logical, location, base);
         match (&mut self.discards, &mut self.translation) {
             (Some(discards), _) if discards.table(logical.0).is_some() => discards.note_place(from, to),
@@ -228,14 +228,14 @@ impl Map {
         for (page, before) in (0..base.config.logical_pages).map(LogicalPage).zip(before) {
             let now = self.pages.get(page);
             if now != *before {
-                before.iter().chain(&now).for_each(|at| self.note_amend(page, *at, base));
+                before.iter().chain(&now).for_each(|at| self.note_change(page, *at, base));
             }
         }
     }
 
     /// Drops checkpoints after a power cut that destroyed pages programmed earlier: an older copy of them is
     /// found only by a full scan.
-    pub(crate) fn note_torn(&mut self, torn: &TornBy) {
+    pub(crate) fn note_interrupted(&mut self, torn: &CutLosses) {
         if torn.partners > 0 {
             self.lose_checkpoint();
         }
@@ -278,8 +278,13 @@ impl Map {
 
     /// Plane group, among those accepting one, for a unit of table pages under static allocation; translation
     /// pages use the groups in turn. Each group keeps enough room for its own pages.
-    pub(crate) fn row_for_tables(&self, of: Tables, accepting: &RowSet, base: &Base) -> Option<RowId> {
-        let takes = |row: &RowId| self.takes_tables(*row, base);
+    pub(crate) fn row_for_tables(
+        &self,
+        of: Tables,
+        accepting: &PlaneGroupSet,
+        base: &Base,
+    ) -> Option<PlaneGroupId> {
+        let takes = |row: &PlaneGroupId| self.has_room_for_tables(*row, base);
         match of {
             Tables::Translation => self.translation.as_ref()?.next_row(accepting, |row| takes(&row)),
             Tables::Discards => accepting.iter().find(takes),
@@ -287,45 +292,45 @@ impl Map {
     }
 
     /// Adds up to `pages` queued pages of a table to a unit of the plane group.
-    pub(crate) fn fill_unit(&mut self, of: Tables, row: RowId, pages: u32, unit: &mut Vec<Stamp>) {
+    pub(crate) fn fill_unit(&mut self, of: Tables, row: PlaneGroupId, pages: u32, unit: &mut Vec<DataTag>) {
         match of {
             Tables::Translation => self.fill_unit_with_translation(row, pages, unit),
             Tables::Discards => self.fill_unit_with_discards(pages, unit),
         }
-        self.note_told(unit);
+        self.record_contents(unit);
     }
 
-    fn fill_unit_with_translation(&mut self, row: RowId, pages: u32, unit: &mut Vec<Stamp>) {
+    fn fill_unit_with_translation(&mut self, row: PlaneGroupId, pages: u32, unit: &mut Vec<DataTag>) {
         let Some(translation) = &mut self.translation else { return };
         translation.begin_unit(row);
         while unit.len() < pages as usize {
             let Some(table) = translation.begin_program() else { break };
             let logical = translation.logical(table);
-            unit.push(Stamp { logical: logical.0, version: self.pages.written(logical) });
+            unit.push(DataTag { logical: logical.0, version: self.pages.written(logical) });
         }
     }
 
-    fn fill_unit_with_discards(&mut self, pages: u32, unit: &mut Vec<Stamp>) {
+    fn fill_unit_with_discards(&mut self, pages: u32, unit: &mut Vec<DataTag>) {
         let Some(discards) = &mut self.discards else { return };
         while unit.len() < pages as usize {
             let Some(table) = discards.take_queued() else { break };
             let logical = discards.logical(table);
             let version = self.pages.written(logical);
             discards.begin_program(table, version);
-            unit.push(Stamp { logical: logical.0, version });
+            unit.push(DataTag { logical: logical.0, version });
         }
     }
 
     /// Records that the host programs a plane group, which gives translation pages a new turn there.
     #[inline]
-    pub(crate) fn host_takes(&mut self, row: RowId) {
+    pub(crate) fn note_host_program(&mut self, row: PlaneGroupId) {
         if let Some(translation) = &mut self.translation {
             translation.turn_over(row);
         }
     }
 
     /// Records that a page of a table was programmed.
-    pub(crate) fn table_programmed(&mut self, stamp: Stamp, location: Location, base: &mut Base) {
+    pub(crate) fn table_programmed(&mut self, stamp: DataTag, location: Location, base: &mut Base) {
         self.install_table(LogicalPage(stamp.logical), location, base);
         if let Some(told) = &mut self.told {
             told.programmed(stamp);
@@ -339,7 +344,7 @@ impl Map {
     }
 
     /// Records that the program of a page of a table failed; the page is still in memory.
-    pub(crate) fn table_program_failed(&mut self, stamp: Stamp) {
+    pub(crate) fn table_program_failed(&mut self, stamp: DataTag) {
         if let Some((discards, table)) = self.discard_page_of(stamp.logical) {
             discards.program_failed(table);
         } else if let Some(translation) = &mut self.translation {
@@ -349,7 +354,7 @@ impl Map {
     }
 
     /// Records that a page of a table in a plane group became unreadable.
-    pub(crate) fn lose_table(&mut self, page: LogicalPage, row: RowId) {
+    pub(crate) fn lose_table(&mut self, page: LogicalPage, row: PlaneGroupId) {
         if let Some((discards, table)) = self.discard_page_of(page.0) {
             discards.lost(table, row);
         } else if let Some(translation) = &mut self.translation {
@@ -364,21 +369,21 @@ impl Map {
         let Some(checkpoints) = &mut self.checkpoints else { return };
         checkpoints.lost();
         if let Some(translation) = &mut self.translation {
-            translation.forgive();
+            translation.cancel_checkpoint_wait();
         }
     }
 
     /// Records that preconditioning placed a version of a translation page in a plane group.
-    pub(crate) fn lay_table(&mut self, table: TranslationPage, version: u32, row: RowId) {
+    pub(crate) fn lay_table(&mut self, table: TranslationPage, version: u32, row: PlaneGroupId) {
         if let Some(translation) = &mut self.translation {
             translation.lay(table, version, row);
-            let page = Stamp { logical: translation.logical(table).0, version };
-            self.note_told(&[page]);
+            let page = DataTag { logical: translation.logical(table).0, version };
+            self.record_contents(&[page]);
         }
     }
 
     /// Whether the map entry of a page is in memory; counts as a use of the entry.
-    pub(crate) fn has_in_memory(&mut self, page: LogicalPage) -> bool {
+    pub(crate) fn is_entry_cached(&mut self, page: LogicalPage) -> bool {
         self.translation.as_mut().is_none_or(|translation| translation.mapper.lookup(page))
     }
 
@@ -403,14 +408,14 @@ impl Map {
 
     /// Whether a plane group has room for a unit of table pages besides its statically assigned pages. With a
     /// balancer, pages of a full group go elsewhere.
-    pub(crate) fn takes_tables(&self, row: RowId, base: &Base) -> bool {
+    pub(crate) fn has_room_for_tables(&self, row: PlaneGroupId, base: &Base) -> bool {
         let unit = base.config.pools.per_program(row);
         let fits = |spare| self.tables_in(row) + unit <= spare;
-        base.policies.balances() || base.spare_beside_homes(row).is_some_and(fits)
+        base.policies.balances() || base.spare_beyond_static(row).is_some_and(fits)
     }
 
     /// Table pages in a plane group.
-    pub(super) fn tables_in(&self, row: RowId) -> u32 {
+    pub(super) fn tables_in(&self, row: PlaneGroupId) -> u32 {
         let tables = self.translation.as_ref().map_or(0, |translation| translation.placed().in_row(row));
         tables + self.discards.as_ref().map_or(0, |discards| discards.placed().in_row(row))
     }
@@ -421,7 +426,7 @@ impl Map {
     pub(crate) fn note_checkpoint(&mut self, base: &mut Base) {
         let pages = base.totals.host_programs;
         if self.checkpoints.as_ref().is_some_and(|checkpoints| checkpoints.is_due(pages))
-            && base.flash.takes_time()
+            && base.flash.is_clock_running()
         {
             self.begin_checkpoint(pages, base);
         }
@@ -430,7 +435,7 @@ impl Map {
     #[cold]
     fn begin_checkpoint(&mut self, pages: u64, base: &mut Base) {
         let Self { discards, checkpoints, translation, .. } = self;
-        let writes_changes = !base.has(Mutant::ChangesNotWritten);
+        let writes_changes = !base.has(InjectedFault::ChangesNotWritten);
         if let (Some(discards), Some(checkpoints)) = (discards, checkpoints)
             && discards.begin_checkpoint()
         {
@@ -451,10 +456,10 @@ impl Map {
     }
 
     /// Next page of the discard table to be written, and its statically assigned plane group.
-    pub(crate) fn next_in_place(&self, base: &Base) -> Option<(RowId, LogicalPage)> {
+    pub(crate) fn next_discard_page(&self, base: &Base) -> Option<(PlaneGroupId, LogicalPage)> {
         let discards = self.discards.as_ref()?;
         let page = discards.logical(discards.next_queued()?);
-        base.policies.placement.home(page.0, EVERYTHING_IN).map(|row| (row, page))
+        base.policies.placement.home(page.0, FALLBACK_POOL).map(|row| (row, page))
     }
 
     /// Resumes the tables after a power cut and writes their changes. [`take_held`](Self::take_held) returns
@@ -462,7 +467,7 @@ impl Map {
     pub(crate) fn resume_tables(&mut self) {
         self.release_tables();
         if let Some(discards) = &mut self.discards {
-            discards.write_for_held();
+            discards.begin_held_batch();
         }
     }
 
@@ -473,14 +478,14 @@ impl Map {
 
     /// Takes the flushes that waited for pages of the discard table, all of which are in flash; `None` while
     /// pages are in progress or if no flush waits.
-    pub(crate) fn end_discards(&mut self) -> Option<Vec<RequestId>> {
+    pub(crate) fn take_completed_flushes(&mut self) -> Option<Vec<RequestId>> {
         let discards = self.discards.as_mut().filter(|discards| discards.is_at_rest())?;
         if let Some(checkpoints) = &mut self.checkpoints
-            && !self.translation.as_ref().is_some_and(Translation::owes)
+            && !self.translation.as_ref().is_some_and(Translation::has_checkpoint_pages)
         {
             checkpoints.over();
         }
-        discards.is_waited_for().then(|| discards.batch_over())
+        discards.has_waiters().then(|| discards.finish_batch())
     }
 
     /// Checks that table pages are counted in the plane groups in which they are.
@@ -491,7 +496,7 @@ impl Map {
             let Some(location) = self.get(LogicalPage(page)) else { continue };
             let is_of_discards = self.discards().is_some_and(|discards| discards.table(page).is_some());
             let counts = if is_of_discards { &mut discards } else { &mut translation };
-            counts[base.config.pools.row_of(location)] += 1;
+            counts[base.config.pools.group_of(location)] += 1;
         }
         let holds = self.translation().is_none_or(|tables| tables.placed().counts(&translation))
             && self.discards().is_none_or(|tables| tables.placed().counts(&discards));

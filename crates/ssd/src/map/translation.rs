@@ -2,24 +2,24 @@
 //! stage of each write, and who waits for their reads. Their own locations (the global translation directory)
 //! are in memory, in the map, after those of the logical pages.
 
+mod checkpoint_debt;
 mod loaded;
-mod owed;
 
 use std::collections::VecDeque;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, Instant, state};
-use wordline_nand::{Pool, RowId};
+use wordline_nand::{PlaneGroupId, Pool};
 
 use super::mapping::LogicalPage;
-use super::placed::Placed;
+use super::table_page_counts::TablePageCounts;
 use crate::Config;
 use crate::cache::buffer::EntryId;
 use crate::command::RequestId;
 use crate::policy::mapper::{CacheSize, Mapper, TranslationPage};
-use crate::policy::placement::RowSet;
-use owed::Owed;
+use crate::policy::placement::PlaneGroupSet;
+use checkpoint_debt::CheckpointDebt;
 
 const NONE: u32 = u32::MAX;
 
@@ -29,13 +29,13 @@ const GATHERED: usize = 1;
 
 /// Most consecutive program units of translation pages in a plane group while the host wants it. Chosen: a
 /// small cache may cost a few translation pages for each page written; the host must progress nonetheless.
-pub const UNITS_IN_A_ROW: u8 = 8;
+pub const MAX_CONSECUTIVE_UNITS: u8 = 8;
 
 /// Stage of writing a translation page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Stage {
     /// Nothing to write.
-    AtRest,
+    Idle,
     /// Queued for writing.
     Queued,
     /// Its unchanged entries are being read.
@@ -63,13 +63,13 @@ struct State {
 impl State {
     /// Not queued, with this version in flash; 0 if none is.
     fn at_rest(version: u32) -> Self {
-        Self { stage: Stage::AtRest, again: false, reads: 0, version, next: NONE, waiters: NONE }
+        Self { stage: Stage::Idle, again: false, reads: 0, version, next: NONE, waiters: NONE }
     }
 }
 
 /// Work that continues once a location is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Then {
+pub enum Continuation {
     /// A host read of a page.
     Read(RequestId),
     /// The destage of this buffer entry.
@@ -82,7 +82,7 @@ pub enum Then {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Waiter {
     /// Work that continues.
-    pub then: Then,
+    pub then: Continuation,
     /// Page whose location is needed.
     pub page: LogicalPage,
     /// Start of the wait.
@@ -128,16 +128,16 @@ pub struct Translation {
     ahead: u32,
     most_ahead: u32,
     /// Programs that a checkpoint waits for.
-    owed: Owed,
+    owed: CheckpointDebt,
     staged: VecDeque<TranslationPage>,
     per_program: usize,
     waiters: Waiters,
     /// Units of translation pages in each plane group since the last host unit.
-    turns: Column<RowId, u8>,
+    turns: Column<PlaneGroupId, u8>,
     /// Translation pages that are in flash.
-    placed: Placed,
+    placed: TablePageCounts,
     /// Plane group of the last unit.
-    last_row: RowId,
+    last_row: PlaneGroupId,
 }
 
 state!(Translation {
@@ -158,15 +158,15 @@ impl Translation {
             states: Column::filled(size.tables as usize, State::at_rest(0)),
             queues: [(NONE, NONE); 2],
             ahead: 0,
-            owed: Owed::new(size.tables),
+            owed: CheckpointDebt::new(size.tables),
             // Two program units for each plane group keep every die busy while the next pages are read.
             most_ahead: 2 * geometry.rows() * locations.per_program,
             staged: VecDeque::new(),
             per_program: locations.per_program as usize,
             waiters: Waiters::default(),
             turns: Column::filled(rows, 0),
-            placed: Placed::new(rows),
-            last_row: RowId(0),
+            placed: TablePageCounts::new(rows),
+            last_row: PlaneGroupId(0),
         }
     }
 
@@ -174,7 +174,7 @@ impl Translation {
     /// flash, and its plane group. Cache entries and their dirty state stay: recovery rebuilds them. A page
     /// that was to be written, or of which an older version was found, is written once the list is
     /// [released](Self::release).
-    pub fn forget(&mut self, found: impl Fn(LogicalPage) -> Option<(u32, RowId)>) {
+    pub fn forget(&mut self, found: impl Fn(LogicalPage) -> Option<(u32, PlaneGroupId)>) {
         self.queues = [(NONE, NONE); 2];
         self.ahead = 0;
         self.owed.forget();
@@ -189,7 +189,7 @@ impl Translation {
             }
             let version = home.map_or(0, |(version, _)| version);
             let before = std::mem::replace(&mut self.states[table], State::at_rest(version));
-            if before.stage != Stage::AtRest || before.version != version {
+            if before.stage != Stage::Idle || before.version != version {
                 self.push(table, GATHERED);
             }
         }
@@ -214,7 +214,7 @@ impl Translation {
     }
 
     /// Number of the directory page that lists a translation page.
-    pub fn listed_with(&self, table: TranslationPage) -> u32 {
+    pub fn directory_page_of(&self, table: TranslationPage) -> u32 {
         table.0 / self.size.per_table
     }
 
@@ -254,7 +254,7 @@ impl Translation {
     fn change(&mut self, table: TranslationPage, list: usize) {
         let state = &mut self.states[table];
         match state.stage {
-            Stage::AtRest => self.push(table, list),
+            Stage::Idle => self.push(table, list),
             Stage::Programming => state.again = true,
             Stage::Queued | Stage::Reading | Stage::Staged => {}
         }
@@ -313,7 +313,7 @@ impl Translation {
     }
 
     /// Records that preconditioning placed version `version` of a translation page in `row`.
-    pub fn lay(&mut self, table: TranslationPage, version: u32, row: RowId) {
+    pub fn lay(&mut self, table: TranslationPage, version: u32, row: PlaneGroupId) {
         self.last_row = row;
         self.mapper.written(table);
         self.states[table].version = version;
@@ -333,47 +333,51 @@ impl Translation {
     /// Whether enough translation pages wait for a program unit.
     #[inline]
     pub fn has_unit(&self) -> bool {
-        self.staged.len() >= self.per_program || self.owed.any() && self.pads()
+        self.staged.len() >= self.per_program || self.owed.any() && self.can_pad()
     }
 
     /// Next plane group in turn among the accepting ones that `fits`.
-    pub fn next_row(&self, accepting: &RowSet, fits: impl Fn(RowId) -> bool) -> Option<RowId> {
+    pub fn next_row(
+        &self,
+        accepting: &PlaneGroupSet,
+        fits: impl Fn(PlaneGroupId) -> bool,
+    ) -> Option<PlaneGroupId> {
         let later = accepting.iter().filter(|row| *row > self.last_row);
         later.chain(accepting.iter().take_while(|row| *row <= self.last_row)).find(|row| fits(*row))
     }
 
     /// Translation pages that are in flash.
-    pub fn placed(&self) -> &Placed {
+    pub fn placed(&self) -> &TablePageCounts {
         &self.placed
     }
 
     /// Records that a translation page moved from plane group `from`, if it had one, to `to`.
-    pub fn note_place(&mut self, from: Option<RowId>, to: RowId) {
+    pub fn note_place(&mut self, from: Option<PlaneGroupId>, to: PlaneGroupId) {
         self.placed.note(from, to);
     }
 
     /// Records that a translation page in `row` became unreadable. It is rebuilt from the stamps of its
     /// pages, and written.
-    pub fn lost(&mut self, table: TranslationPage, row: RowId) {
+    pub fn lost(&mut self, table: TranslationPage, row: PlaneGroupId) {
         self.placed.lose(row);
         self.states[table].version = 0;
-        if self.states[table].stage == Stage::AtRest {
+        if self.states[table].stage == Stage::Idle {
             self.push(table, QUEUE);
         }
     }
 
     /// Whether `row` may take another unit of translation pages while the host wants it.
-    pub fn has_turn(&self, row: RowId) -> bool {
-        self.turns[row] < UNITS_IN_A_ROW
+    pub fn has_turn(&self, row: PlaneGroupId) -> bool {
+        self.turns[row] < MAX_CONSECUTIVE_UNITS
     }
 
     /// Gives translation pages a new turn in `row`, because the host programs it.
-    pub fn turn_over(&mut self, row: RowId) {
+    pub fn turn_over(&mut self, row: PlaneGroupId) {
         self.turns[row] = 0;
     }
 
     /// Counts a program unit in `row`.
-    pub fn begin_unit(&mut self, row: RowId) {
+    pub fn begin_unit(&mut self, row: PlaneGroupId) {
         self.last_row = row;
         let turns = &mut self.turns[row];
         *turns = turns.saturating_add(1);
@@ -392,9 +396,9 @@ impl Translation {
     /// Records that version `version` of a translation page is in flash.
     pub fn programmed(&mut self, table: TranslationPage, version: u32) {
         let state = &mut self.states[table];
-        (state.stage, state.version) = (Stage::AtRest, version);
+        (state.stage, state.version) = (Stage::Idle, version);
         let again = std::mem::take(&mut state.again);
-        let owes = self.owed.pay(table);
+        let owes = self.owed.note_program(table);
         if again {
             self.push(table, if owes { QUEUE } else { GATHERED });
         }
@@ -405,7 +409,7 @@ impl Translation {
         self.ahead += 1;
         self.states[table].stage = Stage::Staged;
         // The next program has all changes.
-        self.owed.once_at_most(table);
+        self.owed.limit_to_one(table);
         self.staged.push_front(table);
     }
 
@@ -426,7 +430,7 @@ impl Translation {
     }
 
     /// Makes a command wait for the location of `page`, whose translation page is being read.
-    pub fn wait(&mut self, then: Then, page: LogicalPage, since: Instant) {
+    pub fn wait(&mut self, then: Continuation, page: LogicalPage, since: Instant) {
         let table = self.table_of(page);
         let waiter = Waiter { then, page, since, next: self.states[table].waiters };
         self.states[table].waiters = self.waiters.add(waiter);

@@ -6,7 +6,7 @@ use wordline_nand::{BlockSetId, Chips, Location, Pool};
 
 use super::mapping::LogicalPage;
 use crate::Config;
-use crate::space::{Space, State};
+use crate::blocks::{BlockManager, State};
 
 /// No program unit.
 const NOWHERE: u32 = u32::MAX;
@@ -30,13 +30,13 @@ pub struct UnitWrites {
 state!(UnitWrites { values { last, is_programming } parts { written } fixed { per_unit, pool, first } });
 
 /// Program unit with the last write of each mapping unit, by its first location.
-pub struct Newest(Vec<u32>);
+pub struct NewestUnits(Vec<u32>);
 
 impl UnitWrites {
     /// No writes; `None` unless a pool is coarsely mapped.
     pub fn of(config: &Config) -> Option<Box<Self>> {
         let pool = config.pool_of_whole_units()?;
-        let (per_unit, locations) = (config.pages_of_a_sub_request(), &config.pools.get(pool).locations);
+        let (per_unit, locations) = (config.pages_per_sub_request(), &config.pools.get(pool).locations);
         Some(Box::new(Self {
             per_unit,
             pool,
@@ -90,7 +90,7 @@ impl UnitWrites {
     }
 
     /// Location of the last write of each mapping unit, from the spare areas after a power cut.
-    pub fn newest(&self, space: &Space, chips: &Chips) -> Newest {
+    pub fn newest(&self, space: &BlockManager, chips: &Chips) -> NewestUnits {
         let mut newest = vec![NOWHERE; self.is_programming.len()];
         let Pool { geometry, locations, .. } = space.pools().get(self.pool);
         for block in geometry.all_blocks().filter(|block| space.state(*block) != State::Bad) {
@@ -110,17 +110,17 @@ impl UnitWrites {
                 }
             }
         }
-        Newest(newest)
+        NewestUnits(newest)
     }
 
     /// Block of the program unit with the last write of a page's mapping unit.
-    pub fn newest_block(&self, newest: &Newest, page: LogicalPage, space: &Space) -> BlockSetId {
+    pub fn newest_block(&self, newest: &NewestUnits, page: LogicalPage, space: &BlockManager) -> BlockSetId {
         space.pools().block_of(Location(newest.0[self.unit(page)]))
     }
 
     /// Whether a location of the pool belongs to the program unit with the last write of a page's mapping
     /// unit.
-    pub fn is_newest(&self, newest: &Newest, location: Location, page: LogicalPage) -> bool {
+    pub fn is_newest(&self, newest: &NewestUnits, location: Location, page: LogicalPage) -> bool {
         newest.0[self.unit(page)] == location.0 - (location.0 - self.first) % self.per_unit
     }
 }

@@ -5,11 +5,11 @@ use wordline_nand::{Chips, DieTimes, EnergyReport, Pool};
 
 use super::{ENERGY_OF_POOL, Mark, energy, programs};
 use crate::base::Base;
+use crate::blocks::State;
 use crate::device::{Times, WriteBack};
 use crate::faults::Faults;
 use crate::front::Front;
-use crate::lifetime::Worn;
-use crate::space::State;
+use crate::lifetime::PoolWear;
 
 /// Metrics of a device between two times, by component. A device made of devices [joins](Self::join) theirs.
 #[derive(Clone, Debug, Default)]
@@ -69,7 +69,7 @@ pub struct PoolDetail {
     /// Flash pages programmed, padding included.
     pub programs: u64,
     /// Its wear.
-    pub worn: Worn,
+    pub worn: PoolWear,
     /// Valid data as a fraction of its flash at the end.
     pub valid_share: f64,
     /// Its failures and its energy: see [`of_pool`](super::of_pool).
@@ -169,7 +169,7 @@ fn pools(base: &Base, mark: &Mark, energy: &[EnergyReport]) -> Vec<PoolDetail> {
 fn dies(base: &Base, pool: &Pool) -> Vec<DieDetail> {
     let (geometry, erases) = (&pool.geometry, base.flash.chips().erases());
     let blocks = |die| {
-        let of_rows = geometry.rows_of(die).flat_map(|row| geometry.blocks_of(row));
+        let of_rows = geometry.groups_of(die).flat_map(|row| geometry.blocks_of(row));
         of_rows.map(|block| (erases[block], base.space.state(block) == State::Bad)).collect()
     };
     geometry.all_dies().map(|die| DieDetail { blocks: blocks(die) }).collect()

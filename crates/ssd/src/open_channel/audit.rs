@@ -27,10 +27,10 @@ impl OpenChannel {
     /// is in flight than belongs to no command, which happens only in a forged state.
     fn parts_in_flight(&self) -> Option<usize> {
         let of_recovery = self.recovering.as_ref().map_or(0, |recovering| recovering.left as usize);
-        let of_repairs = self.repairs.as_ref().map_or(0, |repairs| repairs.at_dies());
+        let of_repairs = self.repairs.as_ref().map_or(0, |repairs| repairs.tasks_in_flight());
         let of_none = of_recovery.checked_add(of_repairs)?.checked_add(self.buffers.programs())?;
         let of_commands = self.flash.outstanding().checked_sub(of_none)?;
-        Some(of_commands + self.buffers.awaited() + self.buffers.flushes() + self.resets.len())
+        Some(of_commands + self.buffers.awaited_units() + self.buffers.flushes() + self.resets.len())
     }
 
     /// Whether the tables agree with each other and, once the device has recovered, with the chips.
@@ -98,7 +98,9 @@ impl OpenChannel {
         let there = blocks.copied().all(|chunk| (chunk.0 as usize) < chunks);
         ensure(there, || "a recovery of a chunk that is not there".into())?;
         let parts: u32 = self.commands.iter().map(|command| command.parts).sum();
-        ensure(Some(parts as usize) == self.parts_in_flight(), || "commands that wait for nothing".into())?;
+        ensure(Some(parts as usize) == self.parts_in_flight(), || {
+            "commands that wait without work in flight".into()
+        })?;
         let of_flash = |(_, event): &(Instant, Event)| match *event {
             Event::Flash(event) => Some(event),
             Event::Link(_) | Event::Unit(_) => None,

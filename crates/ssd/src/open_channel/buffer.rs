@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Complaints};
-use wordline_nand::Stamp;
+use wordline_nand::DataTag;
 
 use super::chunks::ChunkId;
 use crate::cache::buffer::epochs::Epochs;
@@ -68,7 +68,7 @@ impl BufferFile {
             u64::from(geometry.mw_cunits) <= blocks,
             "mw_cunits",
             geometry.mw_cunits,
-            format!("at most {blocks}, what the buffer of a parallel unit holds"),
+            format!("at most {blocks}, the buffer of a parallel unit"),
         );
         let is_back = self.completion == CompletionMode::WriteBack;
         wrong.require(
@@ -81,13 +81,13 @@ impl BufferFile {
             !self.unreliable || is_back && !is_managed,
             "buffer.unreliable",
             true,
-            "false: no answered write is lost when a program fails",
+            "false: no completed write is lost when a program fails",
         );
         wrong.require(
             !self.protected || is_back,
             "buffer.protected",
             true,
-            "false: with write-through nothing that was answered is in the buffer alone",
+            "false: with write-through no completed write is only in the buffer",
         );
     }
 }
@@ -96,15 +96,15 @@ impl BufferFile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Stage {
     /// Waits for space.
-    Waits,
+    Waiting,
     /// Its data are on the link.
-    Coming,
+    Transferring,
     /// Its data are being read, for a copy.
     Copying,
     /// Its data have arrived.
-    Here,
+    Ready,
     /// Its data could not be read: its chunk ends before it.
-    Void,
+    Unreadable,
     /// No longer needed, but its data are still on the link.
     Dropped,
 }
@@ -140,7 +140,7 @@ struct Queue {
 pub(super) struct Buffers {
     queues: Vec<Queue>,
     units: Vec<Unit>,
-    stamps: Vec<Stamp>,
+    stamps: Vec<DataTag>,
     free: Vec<u32>,
     epochs: Epochs,
     /// Waiting flush commands: the epoch that each waits for, and the command's number.
@@ -172,7 +172,7 @@ impl Buffers {
     }
 
     /// The data tags of a unit.
-    pub(super) fn stamps(&self, id: u32) -> &[Stamp] {
+    pub(super) fn stamps(&self, id: u32) -> &[DataTag] {
         &self.stamps[(id * self.size) as usize..][..self.size as usize]
     }
 
@@ -182,10 +182,10 @@ impl Buffers {
         queue: u32,
         (command, at): (u32, u32),
         (chunk, first): (ChunkId, u32),
-        stamps: &[Stamp],
+        stamps: &[DataTag],
     ) {
         let epoch = self.epochs.enter();
-        let unit = Unit { command: Some(command), at, chunk, first, stage: Stage::Waits, epoch };
+        let unit = Unit { command: Some(command), at, chunk, first, stage: Stage::Waiting, epoch };
         let id = match self.free.pop() {
             Some(id) => {
                 self.units[id as usize] = unit;
@@ -193,7 +193,7 @@ impl Buffers {
             }
             None => {
                 self.units.push(unit);
-                self.stamps.resize(self.units.len() * self.size as usize, Stamp::PADDING);
+                self.stamps.resize(self.units.len() * self.size as usize, DataTag::PADDING);
                 self.units.len() as u32 - 1
             }
         };
@@ -202,7 +202,7 @@ impl Buffers {
     }
 
     /// Sets the data tags of a unit.
-    pub(super) fn fill(&mut self, id: u32, stamps: &[Stamp]) {
+    pub(super) fn fill(&mut self, id: u32, stamps: &[DataTag]) {
         self.stamps[(id * self.size) as usize..][..self.size as usize].copy_from_slice(stamps);
     }
 
@@ -213,7 +213,7 @@ impl Buffers {
         let space = self.capacity.saturating_sub(stranded.len() as u32).max(1);
         let id = *units.get(*granted as usize).filter(|_| *granted < space)?;
         *granted += 1;
-        self.units[id as usize].stage = Stage::Coming;
+        self.units[id as usize].stage = Stage::Transferring;
         Some(id)
     }
 
@@ -239,7 +239,7 @@ impl Buffers {
             if waiting.contains(&unit.chunk) {
                 continue;
             }
-            if matches!(unit.stage, Stage::Here | Stage::Void) {
+            if matches!(unit.stage, Stage::Ready | Stage::Unreadable) {
                 return Some(*id);
             }
             waiting.push(unit.chunk);
@@ -266,7 +266,7 @@ impl Buffers {
     pub(super) fn remove(&mut self, queue: u32, id: u32) -> Unit {
         let unit = self.leave(queue, id);
         self.epochs.leave(unit.epoch);
-        if unit.stage == Stage::Coming {
+        if unit.stage == Stage::Transferring {
             self.units[id as usize].stage = Stage::Dropped;
         } else {
             self.free.push(id);
@@ -283,7 +283,7 @@ impl Buffers {
     }
 
     /// Frees a dropped unit whose data have arrived.
-    pub(super) fn forget_dropped(&mut self, id: u32) {
+    pub(super) fn free_dropped(&mut self, id: u32) {
         self.free.push(id);
     }
 
@@ -306,40 +306,40 @@ impl Buffers {
     }
 
     /// The units of a chunk in their queue, in order.
-    pub(super) fn of_chunk(&self, queue: u32, chunk: ChunkId) -> Vec<u32> {
+    pub(super) fn units_of_chunk(&self, queue: u32, chunk: ChunkId) -> Vec<u32> {
         let units = self.queues[queue as usize].units.iter().copied();
         units.filter(|id| self.get(*id).chunk == chunk).collect()
     }
 
     /// The units of a queue that a command waits for.
-    pub(super) fn of_command(&self, queue: u32, command: u32) -> Vec<u32> {
+    pub(super) fn units_of_command(&self, queue: u32, command: u32) -> Vec<u32> {
         let units = self.queues[queue as usize].units.iter().copied();
         units.filter(|id| self.get(*id).command == Some(command)).collect()
     }
 
     /// The unit of a chunk that begins with a logical block, if its data have arrived.
-    pub(super) fn here_at(&self, queue: u32, chunk: ChunkId, first: u32) -> Option<u32> {
+    pub(super) fn ready_at(&self, queue: u32, chunk: ChunkId, first: u32) -> Option<u32> {
         let mut units = self.queues[queue as usize].units.iter().copied();
         units.find(|id| {
             let unit = self.get(*id);
-            unit.chunk == chunk && unit.first == first && unit.stage == Stage::Here
+            unit.chunk == chunk && unit.first == first && unit.stage == Stage::Ready
         })
     }
 
     /// The data tag of a logical block of a chunk that is in the buffer.
-    pub(super) fn find(&self, queue: u32, chunk: ChunkId, block: u32) -> Option<Stamp> {
+    pub(super) fn find(&self, queue: u32, chunk: ChunkId, block: u32) -> Option<DataTag> {
         let first = block - block % self.size;
         let Queue { units, stranded, .. } = &self.queues[queue as usize];
         let is_it = |id: &&u32| {
             let unit = self.get(**id);
-            unit.chunk == chunk && unit.first == first && unit.stage == Stage::Here
+            unit.chunk == chunk && unit.first == first && unit.stage == Stage::Ready
         };
         let id = units.iter().chain(stranded).find(is_it)?;
         Some(self.stamps(*id)[(block - first) as usize])
     }
 
     /// Occupancy of the buffer of a parallel unit, as a fraction; 0 without a limit.
-    pub(super) fn use_of(&self, queue: u32) -> f64 {
+    pub(super) fn occupancy(&self, queue: u32) -> f64 {
         let Queue { granted, stranded, .. } = &self.queues[queue as usize];
         f64::from(*granted + stranded.len() as u32) / f64::from(self.capacity)
     }
@@ -351,7 +351,7 @@ impl Buffers {
     }
 
     /// Units that have space, stranded ones included.
-    pub(super) fn held(&self) -> u32 {
+    pub(super) fn occupied_units(&self) -> u32 {
         self.queues.iter().map(|queue| queue.granted + queue.stranded.len() as u32).sum()
     }
 
@@ -369,7 +369,7 @@ impl Buffers {
     }
 
     /// Takes a flush command that has completed.
-    pub(super) fn flushed(&mut self) -> Option<u32> {
+    pub(super) fn take_completed_flush(&mut self) -> Option<u32> {
         let (epoch, command) = *self.flushes.front()?;
         self.epochs.is_over(epoch).then(|| self.flushes.pop_front())?;
         Some(command)
@@ -386,7 +386,7 @@ impl Buffers {
     }
 
     /// Units that commands wait for.
-    pub(super) fn awaited(&self) -> usize {
+    pub(super) fn awaited_units(&self) -> usize {
         self.queues
             .iter()
             .flat_map(|queue| &queue.units)
@@ -396,8 +396,8 @@ impl Buffers {
 
     /// The power is cut: only completed units stay, and these only if they are `kept`. Returns the chunks in
     /// which a unit was being programmed, and the chunks that lost units, one entry for each unit.
-    pub(super) fn forget(&mut self, kept: bool) -> Forgotten {
-        let mut forgotten = Forgotten::default();
+    pub(super) fn forget(&mut self, kept: bool) -> BufferLosses {
+        let mut forgotten = BufferLosses::default();
         let Self { queues, units, free, epochs, flushes, .. } = self;
         *epochs = Epochs::default();
         flushes.clear();
@@ -425,8 +425,8 @@ impl Buffers {
     }
 
     /// After a power cut: a unit turns out to be programmed, and a kept copy of it is dropped.
-    pub(super) fn programmed_at_cut(&mut self, queue: u32, chunk: ChunkId, first: u32) {
-        let id = self.of_chunk(queue, chunk).into_iter().find(|id| self.get(*id).first == first);
+    pub(super) fn drop_programmed(&mut self, queue: u32, chunk: ChunkId, first: u32) {
+        let id = self.units_of_chunk(queue, chunk).into_iter().find(|id| self.get(*id).first == first);
         if let Some(id) = id {
             self.remove(queue, id);
         }
@@ -473,7 +473,7 @@ impl Buffers {
 
 /// Losses of the buffers in a power cut.
 #[derive(Debug, Default)]
-pub(super) struct Forgotten {
+pub(super) struct BufferLosses {
     /// Chunks of which a unit was being programmed.
     pub(super) programming: Vec<ChunkId>,
     /// Chunks of completed units that are lost, one entry for each unit.

@@ -1,7 +1,7 @@
 //! The rules that a host has to keep (sections 1.2.4, Chunk Access Rules, and 3), checked before any state
 //! changes.
 
-use wordline_nand::Stamp;
+use wordline_nand::DataTag;
 
 use super::OpenChannel;
 use super::chunks::Entry;
@@ -39,7 +39,7 @@ impl OpenChannel {
         }
         match operation {
             Operation::Read => blocks.iter().try_for_each(|block| self.check_read(*block)),
-            Operation::Write => self.check_stamps(blocks, stamps).and_then(|()| self.check_write(blocks)),
+            Operation::Write => self.check_data_tags(blocks, stamps).and_then(|()| self.check_write(blocks)),
             Operation::Copy => blocks
                 .iter()
                 .try_for_each(|block| self.check_read(*block))
@@ -70,8 +70,8 @@ impl OpenChannel {
         if block.block < end { Ok(()) } else { Err(Refusal::NotReadable { block, end }) }
     }
 
-    fn check_stamps(&self, blocks: &[LogicalBlock], stamps: &[Stamp]) -> Result<(), Refusal> {
-        let is_written = |stamp: &Stamp| stamp.is_data() || *stamp == Stamp::PADDING;
+    fn check_data_tags(&self, blocks: &[LogicalBlock], stamps: &[DataTag]) -> Result<(), Refusal> {
+        let is_written = |stamp: &DataTag| stamp.is_data() || *stamp == DataTag::PADDING;
         let at = stamps.iter().position(|stamp| !is_written(stamp));
         at.map_or(Ok(()), |at| Err(Refusal::NoData { block: blocks[at] }))
     }

@@ -151,7 +151,7 @@ impl Chunks {
     }
 
     /// The reset of a chunk has ended.
-    pub(super) fn reset_over(&mut self, chunk: ChunkId, failed: bool) {
+    pub(super) fn finish_reset(&mut self, chunk: ChunkId, failed: bool) {
         self.set_state(chunk, ChunkState::Free);
         self.entries[chunk] = Entry::FREE;
         if failed {

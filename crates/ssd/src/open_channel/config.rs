@@ -191,7 +191,7 @@ impl OpenChannelFile {
             rule.check_pools(&pools).map_err(|inner| wrong.nest(&format!("faults[{n}]"), inner)).ok()
         };
         let faults = self.faults.iter().enumerate().filter_map(check).collect();
-        wrong.or_ok(()).map(|()| OpenChannelConfig { file: self, pools, geometry: seen, faults })
+        wrong.into_result(()).map(|()| OpenChannelConfig { file: self, pools, geometry: seen, faults })
     }
 
     /// Checks the size of a program, and the limits reported to the host.
@@ -200,14 +200,14 @@ impl OpenChannelFile {
             seen.ws_min as usize <= MOST_BLOCKS,
             "logical_block",
             seen.block_size,
-            format!("a larger one: a program writes {}, a command {MOST_BLOCKS} at the most", seen.ws_min),
+            format!("a larger one: a program writes {}, a command at most {MOST_BLOCKS}", seen.ws_min),
         );
         let most = seen.blocks_per_chunk - seen.ws_min.min(seen.blocks_per_chunk);
         wrong.require(
             self.mw_cunits <= most,
             "mw_cunits",
             self.mw_cunits,
-            format!("at most {most}: a chunk without what one program writes"),
+            format!("at most {most}: a chunk without one program"),
         );
         let holds = seen.ws_opt > 0 && seen.ws_opt.is_multiple_of(seen.ws_min);
         wrong.require(holds, "ws_opt", seen.ws_opt, format!("a multiple of {} (ws_min)", seen.ws_min));
@@ -228,12 +228,12 @@ impl OpenChannelFile {
     fn check_failures(&self, pools: &Pools, wrong: &mut Complaints) {
         let Some(file) = &self.failures else { return };
         let geometry = &pools.first().geometry;
-        let blocks = geometry.rows_per_die * geometry.blocks_per_plane;
+        let blocks = geometry.groups_per_die * geometry.blocks_per_plane;
         wrong.require(
             file.block_map,
             if file.shift { "failures.shift" } else { "failures.block_map" },
             file.shift,
-            "block_map = true: without a map no block takes the place of another, and the table has no effect",
+            "block_map = true: without a map no block can replace another, and the table has no effect",
         );
         wrong.require(
             file.shift || file.early_close == EarlyClose::Pad,
@@ -277,7 +277,7 @@ impl OpenChannelFile {
 
     /// The geometry of these chips as the host sees it.
     fn geometry(&self, Pool { part, geometry, locations }: &Pool) -> Geometry {
-        let blocks = geometry.rows_per_die * geometry.blocks_per_plane;
+        let blocks = geometry.groups_per_die * geometry.blocks_per_plane;
         let reserve = self.failures.as_ref().map_or(0, |failures| failures.blocks(blocks));
         Geometry {
             groups: geometry.channels as u16,
@@ -326,7 +326,7 @@ impl OpenChannelConfig {
     pub fn shape(&self) -> Option<Shape> {
         let failures = self.file.failures.as_ref()?;
         let geometry = &self.pools.first().geometry;
-        let blocks_per_unit = geometry.rows_per_die * geometry.blocks_per_plane;
+        let blocks_per_unit = geometry.groups_per_die * geometry.blocks_per_plane;
         Some(Shape {
             units: self.geometry.units(),
             blocks_per_unit,

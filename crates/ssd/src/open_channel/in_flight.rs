@@ -4,23 +4,23 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::Instant;
-use wordline_nand::{DieId, Location, Stamp};
+use wordline_nand::{DataTag, DieId, Location};
 
-use super::spans::Spans;
-use super::telling::Teller;
-use crate::physical_device::{Answer, Command, Failure, LogicalBlock, Operation};
+use super::latency::LatencyStats;
+use super::time_recorder::TimeRecorder;
+use crate::physical_device::{Command, Completion, Failure, LogicalBlock, Operation};
 
 /// Progress of a command on the link and in the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Stage {
     /// The submission is on its way to the device.
-    Ringing,
+    Submitting,
     /// The device is fetching it.
     Fetching,
     /// The device executes it.
-    Working,
+    Executing,
     /// Its completion is on its way to the host.
-    Reporting,
+    Completing,
 }
 
 /// A command in flight.
@@ -37,7 +37,7 @@ pub(super) struct InFlight {
     /// erased.
     pub(super) locations: Vec<Location>,
     /// Data tags to write, or those that were read.
-    pub(super) stamps: Vec<Stamp>,
+    pub(super) stamps: Vec<DataTag>,
     failed: u64,
     failure: Option<Failure>,
     /// Outstanding parts: reads and erases at dies, units, resets that have not begun.
@@ -47,7 +47,7 @@ pub(super) struct InFlight {
 }
 
 /// No location in flash: the block is read from the buffer.
-pub(super) const NOWHERE: Location = Location(u32::MAX);
+pub(super) const NO_LOCATION: Location = Location(u32::MAX);
 
 impl InFlight {
     /// A command without outstanding parts.
@@ -55,16 +55,16 @@ impl InFlight {
         let Command { operation, tag, blocks, to, stamps } = *command;
         let (locations, stamps) = match operation {
             Operation::Read | Operation::Copy => {
-                (vec![NOWHERE; blocks.len()], vec![Stamp::TORN; blocks.len()])
+                (vec![NO_LOCATION; blocks.len()], vec![DataTag::UNREADABLE; blocks.len()])
             }
-            Operation::Reset => (vec![NOWHERE; blocks.len()], Vec::new()),
+            Operation::Reset => (vec![NO_LOCATION; blocks.len()], Vec::new()),
             Operation::Write | Operation::Flush | Operation::Close => (Vec::new(), stamps.to_vec()),
         };
         Self {
             operation,
             tag,
             submitted,
-            stage: Stage::Ringing,
+            stage: Stage::Submitting,
             blocks: blocks.to_vec(),
             to: to.to_vec(),
             locations,
@@ -85,7 +85,7 @@ impl InFlight {
     }
 
     /// Records the failure of `count` logical blocks from index `at` of its list on.
-    pub(super) fn fails(&mut self, at: usize, count: u32, failure: Failure) {
+    pub(super) fn record_failure(&mut self, at: usize, count: u32, failure: Failure) {
         self.failure = Some(failure);
         for n in 0..count {
             self.failed |= 1 << (at + n as usize);
@@ -103,10 +103,10 @@ impl InFlight {
     }
 
     /// The completion of the command.
-    pub(super) fn answer(self, now: Instant) -> Answer {
+    pub(super) fn answer(self, now: Instant) -> Completion {
         let Self { operation, tag, submitted, stamps, failed, failure, .. } = self;
         let found = if operation == Operation::Read { stamps } else { Vec::new() };
-        Answer { operation, tag, latency: now - submitted, failure, failed, found }
+        Completion { operation, tag, latency: now - submitted, failure, failed, found }
     }
 }
 
@@ -118,13 +118,13 @@ pub(super) struct Commands {
     /// The number of the next one.
     next: u32,
     /// Latencies of writes, where commands take time.
-    pub(super) write_answers: Spans,
+    pub(super) write_answers: LatencyStats,
     /// Dies on which a command is being started; empty between two events.
     #[serde(skip)]
     pub(super) dies: Vec<DieId>,
     /// None where the times of commands are not recorded.
     #[serde(skip)]
-    pub(super) teller: Option<Box<Teller>>,
+    pub(super) teller: Option<Box<TimeRecorder>>,
 }
 
 impl Commands {
@@ -138,7 +138,7 @@ impl Commands {
 
     /// Index of a number in the window, or beyond it.
     #[inline]
-    fn place(&self, number: u32) -> usize {
+    fn locate(&self, number: u32) -> usize {
         number.wrapping_sub(self.next.wrapping_sub(self.window.len() as u32)) as usize
     }
 
@@ -149,26 +149,26 @@ impl Commands {
 
     #[inline]
     pub(super) fn find(&self, number: u32) -> Option<&InFlight> {
-        self.window.get(self.place(number))?.as_ref()
+        self.window.get(self.locate(number))?.as_ref()
     }
 
     #[inline]
     pub(super) fn get_mut(&mut self, number: u32) -> &mut InFlight {
-        let place = self.place(number);
+        let place = self.locate(number);
         let command = self.window.get_mut(place).and_then(Option::as_mut);
         command.expect("a part of it is in flight")
     }
 
     /// Ends a part of a command; whether it was the last one.
-    pub(super) fn part_over(&mut self, number: u32) -> bool {
+    pub(super) fn finish_part(&mut self, number: u32) -> bool {
         let command = self.get_mut(number);
         command.parts -= 1;
         command.parts == 0
     }
 
     /// Removes a command that has ended, and returns its completion.
-    pub(super) fn answer(&mut self, number: u32, now: Instant, takes_time: bool) -> Answer {
-        let place = self.place(number);
+    pub(super) fn answer(&mut self, number: u32, now: Instant, takes_time: bool) -> Completion {
+        let place = self.locate(number);
         let command = self.window.get_mut(place).and_then(Option::take);
         while let Some(None) = self.window.front() {
             self.window.pop_front();

@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 use wordline_nand::BlockSetId;
 
-use super::failures::{Place, memory};
+use super::failures::{PageLocation, memory};
 
 /// The journal of a parallel unit.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -61,14 +61,14 @@ impl Journal {
     }
 
     /// Takes the next page.
-    pub(super) fn take_page(&mut self) -> Place {
+    pub(super) fn take_page(&mut self) -> PageLocation {
         self.page += 1;
-        Place { block: self.blocks[0], page: self.page - 1 }
+        PageLocation { block: self.blocks[0], page: self.page - 1 }
     }
 
     /// The page written last, if there is one.
-    pub(super) fn last(&self) -> Option<Place> {
-        Some(Place { block: self.blocks[0], page: self.page.checked_sub(1)? })
+    pub(super) fn last(&self) -> Option<PageLocation> {
+        Some(PageLocation { block: self.blocks[0], page: self.page.checked_sub(1)? })
     }
 
     /// After a power cut: at most this many pages of the current block are programmed. If the block was still

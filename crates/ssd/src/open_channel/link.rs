@@ -4,7 +4,7 @@
 use wordline_kernel::{Duration, Factor, Instant, state};
 
 use crate::front::config::PcieFile;
-use crate::front::link::{Link, Way};
+use crate::front::link::{Direction, Link};
 
 /// The link of a device.
 #[derive(Clone, Debug)]
@@ -32,7 +32,7 @@ impl HostLink {
     }
 
     /// Sends the submission of a command; returns when the device has it.
-    pub(super) fn ring(&mut self, now: Instant) -> Instant {
+    pub(super) fn submit(&mut self, now: Instant) -> Instant {
         self.link.submit(now)
     }
 
@@ -42,17 +42,17 @@ impl HostLink {
     }
 
     /// Sends this many bytes to the device; returns when they have arrived.
-    pub(super) fn bring(&mut self, bytes: u64, now: Instant) -> Instant {
-        self.transfer(Way::ToDevice, bytes, now)
+    pub(super) fn receive(&mut self, bytes: u64, now: Instant) -> Instant {
+        self.transfer(Direction::ToDevice, bytes, now)
     }
 
     /// Sends a completion, with this many bytes of data, to the host; returns when it has arrived.
-    pub(super) fn report(&mut self, bytes: u64, now: Instant) -> Instant {
-        let at = if bytes > 0 { self.transfer(Way::ToHost, bytes, now) } else { now };
+    pub(super) fn complete(&mut self, bytes: u64, now: Instant) -> Instant {
+        let at = if bytes > 0 { self.transfer(Direction::ToHost, bytes, now) } else { now };
         self.link.complete(at)
     }
 
-    fn transfer(&mut self, way: Way, mut bytes: u64, now: Instant) -> Instant {
+    fn transfer(&mut self, way: Direction, mut bytes: u64, now: Instant) -> Instant {
         let mut at = self.link.transfer(way, &mut bytes, true, now);
         while bytes > 0 {
             at = self.link.transfer(way, &mut bytes, false, now);

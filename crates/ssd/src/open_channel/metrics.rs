@@ -8,10 +8,10 @@ use super::OpenChannel;
 use super::chunks::ChunkId;
 use super::failures::{memory, table};
 use super::in_flight::InFlight;
-use super::spans::{RetriesUntil, Until};
+use super::latency::{RetryTotals, SpanTotals};
 use crate::faults::Faults;
 use crate::flash;
-use crate::lifetime::Worn;
+use crate::lifetime::PoolWear;
 use crate::metrics::{Detail, DieDetail, PoolDetail, bus_waits};
 use crate::physical_device::{ChunkState, Operation};
 
@@ -23,17 +23,17 @@ counters! {
         resets: "vector.resets", Count, "Vector resets taken.";
         copies: "vector.copies", Count, "Vector copies taken.";
         flushes: "vector.flushes", Count, "Flushes taken.";
-        blocks_read: "vector.blocks_read", Count, "Logical blocks that reads asked for.";
-        blocks_unread: "vector.blocks_unread", Count, "Logical blocks among those that could not be read.";
-        programs: "vector.programs", Count, "Program commands for the host that ended, failed ones among them.";
+        blocks_read: "vector.blocks_read", Count, "Logical blocks requested by reads.";
+        blocks_unread: "vector.blocks_unread", Count, "Logical blocks of these that could not be read.";
+        programs: "vector.programs", Count, "Host program commands that ended, including failed ones.";
         blocks_written: "vector.blocks_written", Count, "Logical blocks that were programmed.";
         early_closes: "vector.early_closes", Count, "Chunks that were closed because a program failed.";
-        blocks_lost: "vector.blocks_lost", Count, "Logical blocks of which a write was answered and that are lost: their program failed, or the power was cut.";
+        blocks_lost: "vector.blocks_lost", Count, "Logical blocks whose write completed and that are lost: their program failed, or the power was cut.";
         program_failures: "vector.program_failures", Count, "Program commands that failed.";
         erase_failures: "vector.erase_failures", Count, "Erases for resets that failed.";
         repaired: "failures.repaired", Count, "Failed programs that the device recovered.";
-        migrated: "failures.migrated", Count, "Chunks whose pages were brought together in one block.";
-        copied_first: "failures.copied_first", Pages, "Programs of a die among these copies that a failed program waited for.";
+        migrated: "failures.migrated", Count, "Chunks whose pages were migrated into one block.";
+        copied_first: "failures.copied_first", Pages, "Copies of a die for which a failed program waited.";
         repair_programs: "failures.programs", Count, "Program commands that copied pages within the device, or padded chunks.";
         reserve_erases: "failures.erases", Count, "Erases of reserve blocks.";
         journal_programs: "failures.journal_programs", Count, "Program commands that recorded changes of the tables.";
@@ -81,17 +81,17 @@ const TABLES: [Metric; 3] = [
     Metric::new(
         "failures.map_bytes",
         Unit::Bytes,
-        "Memory of the map of its blocks, in as many bits as tell them apart; 0 without a manager.",
+        "Memory of the block map, in the bits that distinguish its blocks; 0 without a manager.",
     ),
     Metric::new(
         "failures.shift_bytes",
         Unit::Bytes,
-        "Memory of the table of shifts, in as many bits as tell pages of a block apart; 0 without shifts.",
+        "Memory of the shift table, in the bits that distinguish the pages of a block; 0 without shifts.",
     ),
     Metric::new(
         "failures.page_map_bytes",
         Unit::Bytes,
-        "Memory that a map of its pages would take in the same way, for comparison.",
+        "Memory of a page map computed in the same way, for comparison.",
     ),
 ];
 const LISTS: Metric =
@@ -100,12 +100,12 @@ const WRITE_ANSWERS: [Metric; 2] = [
     Metric::new(
         "vector.write_mean",
         Unit::Microseconds,
-        "Mean time from a vector write to its answer; null without writes.",
+        "Mean latency of vector writes; null without writes.",
     ),
     Metric::new(
         "vector.write_max",
         Unit::Microseconds,
-        "Longest time from a vector write to its answer; null without writes.",
+        "Maximum latency of vector writes; null without writes.",
     ),
 ];
 const RETRIES: [Metric; 2] = [
@@ -123,7 +123,7 @@ const RETRIES: [Metric; 2] = [
 const BUFFER_USE: Metric = Metric::new(
     "failures.buffer_use",
     Unit::Fraction,
-    "Mean part of the buffer of the parallel unit in use when a program failed; null without a failure.",
+    "Mean occupancy of the parallel unit's buffer at program failures; null without a failure.",
 );
 const IN_STATE: [Metric; 4] = [
     Metric::new("chunks.free", Unit::Count, "Chunks that are free at the end."),
@@ -148,12 +148,12 @@ pub fn own() -> impl Iterator<Item = &'static Metric> {
 #[derive(Clone, Debug)]
 pub struct Mark {
     counts: Counts,
-    write_answers: Until,
-    retries: RetriesUntil,
+    write_answers: SpanTotals,
+    retries: RetryTotals,
     flash: flash::Counts,
     chips: wordline_nand::chips::Counts,
     energy: EnergyReport,
-    worn: Worn,
+    worn: PoolWear,
     links: Vec<Duration>,
     buses: Vec<Duration>,
     arrays: Vec<Duration>,
@@ -268,7 +268,7 @@ impl OpenChannel {
 
     fn die_detail(&self, die: wordline_nand::DieId) -> DieDetail {
         let geometry = &self.config.pools.first().geometry;
-        let blocks = geometry.rows_of(die).flat_map(|row| geometry.blocks_of(row));
+        let blocks = geometry.groups_of(die).flat_map(|row| geometry.blocks_of(row));
         let erases = self.chips().erases();
         let unit = die.0 * self.config.geometry.chunks_per_unit;
         let chunks = (unit..unit + self.config.geometry.chunks_per_unit).map(ChunkId);
@@ -279,9 +279,9 @@ impl OpenChannel {
     }
 
     /// Wear of its chunks.
-    pub fn worn(&self) -> Worn {
+    pub fn worn(&self) -> PoolWear {
         let Pool { part, geometry, .. } = self.config.pools.first();
         let erases = self.chips().erases().iter().map(|erases| u64::from(*erases)).sum();
-        Worn { erases, blocks: u64::from(geometry.block_sets()), endurance: part.endurance }
+        PoolWear { erases, blocks: u64::from(geometry.block_sets()), endurance: part.endurance }
     }
 }

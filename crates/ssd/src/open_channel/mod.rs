@@ -17,37 +17,37 @@ pub mod buffer;
 mod check;
 pub mod chunks;
 mod config;
-mod cut;
+mod die_work;
 pub mod failures;
-mod hands;
 mod in_flight;
 mod journal;
+mod latency;
 mod link;
 mod metrics;
 mod physical_device;
+mod power_cut;
 mod progress;
 mod repairs;
 mod resets;
-mod spans;
-mod telling;
+mod time_recorder;
 mod writes;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Digest, Instant, Schedule, Seed, state};
-use wordline_nand::{BlockSetId, DieId, Done, Layers, Location, Operation as Work, Stamp};
+use wordline_nand::{BlockSetId, CommandCompletion, DataTag, DieId, Layers, Location, Operation as Work};
 
 use crate::command::RequestId;
 use crate::device::Recovered;
-use crate::flash::{self, Class, Flash, Outcome, Task, Ticket, Waited};
+use crate::flash::{self, Class, Flash, Outcome, Task, TaskWait, Ticket};
 use crate::physical_device::{
-    Answer, Chunk, ChunkState, Command, Failure, LogicalBlock, Notice, Notification, Operation,
+    Chunk, ChunkState, Command, Completion, Failure, LogicalBlock, Notice, Notification, Operation,
 };
 use crate::policy::failure::FailurePolicy;
 use crate::policy::tuner::Tuner;
 use buffer::{Buffers, CompletionMode};
 use chunks::{ChunkId, Chunks};
-use hands::Repairs;
-use in_flight::{Commands, InFlight, NOWHERE, Stage};
+use die_work::Repairs;
+use in_flight::{Commands, InFlight, NO_LOCATION, Stage};
 use link::HostLink;
 use resets::Resets;
 
@@ -102,7 +102,7 @@ pub struct OpenChannel {
     link: Option<HostLink>,
     repairs: Option<Repairs>,
     resets: Resets,
-    answers: Vec<Answer>,
+    answers: Vec<Completion>,
     notifications: Vec<Notification>,
     counts: Counts,
     /// Program commands that a power cut interrupted.
@@ -201,7 +201,7 @@ impl OpenChannel {
         match &self.repairs {
             None => self.config.pools.at(self.block_of(chunk), block - block % unit),
             Some(repairs) => {
-                let place = repairs.manager().place(chunk, block / unit);
+                let place = repairs.manager().locate(chunk, block / unit);
                 self.config.pools.at(place.block, place.page * unit)
             }
         }
@@ -222,7 +222,7 @@ impl OpenChannel {
 
     /// Whether writes complete when they are in the buffer. They do not where no reserve is left to recover a
     /// failure.
-    fn answers_early(&self, unit: u32) -> bool {
+    fn is_write_back(&self, unit: u32) -> bool {
         let is_back = |buffer: &buffer::BufferFile| buffer.completion == CompletionMode::WriteBack;
         self.config.file.buffer.as_ref().is_some_and(is_back)
             && self.repairs.as_ref().is_none_or(|repairs| !repairs.manager().reserve(unit).is_empty())
@@ -246,41 +246,41 @@ impl OpenChannel {
         if command.operation == Operation::Close {
             self.close(number);
         }
-        match self.link.as_mut().filter(|_| self.flash.takes_time()) {
+        match self.link.as_mut().filter(|_| self.flash.is_clock_running()) {
             Some(link) => {
-                let at = link.ring(calendar.now());
+                let at = link.submit(calendar.now());
                 calendar.at(at, Event::Link(number));
             }
-            None => self.arrive(number, calendar),
+            None => self.start_command(number, calendar),
         }
-        while let Some(done) = self.flash.next_over() {
+        while let Some(done) = self.flash.next_untimed_completion() {
             self.command_done(&done, calendar);
         }
     }
 
     /// Takes a command one step further on the link.
-    fn on_link(&mut self, number: u32, calendar: &mut impl Schedule<Event>) {
+    fn advance_on_link(&mut self, number: u32, calendar: &mut impl Schedule<Event>) {
         let link = self.link.as_mut().expect("an event of it");
         let command = self.commands.get_mut(number);
         match command.stage {
-            Stage::Ringing => {
+            Stage::Submitting => {
                 command.stage = Stage::Fetching;
                 calendar.at(link.fetch(calendar.now()), Event::Link(number));
             }
-            Stage::Fetching => self.arrive(number, calendar),
-            Stage::Reporting => self.answer(number, calendar),
-            Stage::Working => unreachable!("the link has nothing of a command that is worked on"),
+            Stage::Fetching => self.start_command(number, calendar),
+            Stage::Completing => self.answer(number, calendar),
+            Stage::Executing => unreachable!("the link has nothing of a command that is worked on"),
         }
     }
 
     /// Starts a command in the device.
-    fn arrive(&mut self, number: u32, calendar: &mut impl Schedule<Event>) {
+    fn start_command(&mut self, number: u32, calendar: &mut impl Schedule<Event>) {
         let submitted = self.commands.get(number).submitted;
         if let Some(teller) = &mut self.commands.teller {
             teller.begun(number, submitted, calendar.now(), self.flash.worked());
         }
         let command = self.commands.get_mut(number);
-        command.stage = Stage::Working;
+        command.stage = Stage::Executing;
         // The command counts as a part itself until all of its parts are known.
         command.parts = 1;
         match command.operation {
@@ -299,8 +299,8 @@ impl OpenChannel {
             Operation::Close => {}
         }
         self.counts.count(self.commands.get(number));
-        self.part_over(number, calendar);
-        self.serve_idle(calendar);
+        self.finish_part(number, calendar);
+        self.start_background_work(calendar);
     }
 
     /// Starts the reads of a command: buffered blocks at once, others by a task for each page.
@@ -325,7 +325,7 @@ impl OpenChannel {
 
     /// Records that a logical block of a command cannot be read.
     fn unread(&mut self, number: u32, at: usize) {
-        self.commands.get_mut(number).fails(at, 1, Failure::Unread);
+        self.commands.get_mut(number).record_failure(at, 1, Failure::Unread);
         self.counts.blocks_unread += 1;
     }
 
@@ -336,12 +336,12 @@ impl OpenChannel {
         let mut dies = std::mem::take(&mut commands.dies);
         let command = commands.get_mut(number);
         let is_beside = |location: &Location, next: &Location| {
-            *location != NOWHERE
+            *location != NO_LOCATION
                 && next.0 == location.0 + 1
                 && pools.page_of(*location) == pools.page_of(*next)
         };
         for locations in command.locations.chunk_by(is_beside) {
-            if locations[0] == NOWHERE {
+            if locations[0] == NO_LOCATION {
                 continue;
             }
             let (die, page) = pools.die_and_page_of(locations[0]);
@@ -362,24 +362,24 @@ impl OpenChannel {
     }
 
     /// Handles a command that a die has finished.
-    fn command_done(&mut self, done: &Done, calendar: &mut impl Schedule<Event>) {
+    fn command_done(&mut self, done: &CommandCompletion, calendar: &mut impl Schedule<Event>) {
         let now = calendar.now();
         self.digest.add(now.ps() ^ u64::from(done.die.0) << 48);
         self.digest.add(u64::from(done.command.page.0) << 3 | done.command.operation.kind() as u64);
         let mut next = self.flash.finish(done, now);
         while let Some(id) = next {
             let task = self.flash.release(done.die, id);
-            next = task.following();
+            next = task.next_in_chain();
             let tuner = &mut *self.policies.tuner;
             let failed = match self.flash.outcome(&task, done, tuner, &mut calendar.within(Event::Flash)) {
-                Outcome::Again => continue,
+                Outcome::Retried => continue,
                 Outcome::Done => false,
-                Outcome::Unread(_) | Outcome::Failed | Outcome::Refused => true,
+                Outcome::Unreadable(_) | Outcome::Failed | Outcome::Rejected => true,
             };
-            self.task_over(&task, done, failed, calendar);
+            self.finish_task(&task, done, failed, calendar);
         }
         self.start(done.die, calendar);
-        self.serve_idle(calendar);
+        self.start_background_work(calendar);
     }
 
     /// Notifies the policies of the erase of a block.
@@ -391,36 +391,42 @@ impl OpenChannel {
         self.flash.start(die, &*self.policies.tuner, &mut calendar.within(Event::Flash));
     }
 
-    fn task_over(&mut self, task: &Task, done: &Done, failed: bool, calendar: &mut impl Schedule<Event>) {
+    fn finish_task(
+        &mut self,
+        task: &Task,
+        done: &CommandCompletion,
+        failed: bool,
+        calendar: &mut impl Schedule<Event>,
+    ) {
         match task.ticket {
-            Ticket::Scan(_) => self.scan_read_over(calendar),
-            Ticket::Reclaim(..) | Ticket::TableUnit(_) => self.repair_over(task, failed, calendar),
+            Ticket::Scan(_) => self.finish_scan_read(calendar),
+            Ticket::Gc(..) | Ticket::TableUnit(_) => self.finish_repair_task(task, failed, calendar),
             Ticket::HostUnit(_) => {
                 let unit = self.buffers.at_die(self.config.pools.die_of(task.location).0);
                 let waits = unit.and_then(|id| self.buffers.get(id).command);
                 waits.into_iter().for_each(|number| self.note_task(number, task, done, calendar.now()));
-                self.program_over(task, failed, calendar);
+                self.finish_program(task, failed, calendar);
             }
             Ticket::Request(RequestId(number)) => {
                 self.note_task(number, task, done, calendar.now());
                 match task.operation {
-                    Work::Erase => self.erase_over(number, task, failed, calendar),
-                    _ => self.read_over(number, task, failed, calendar),
+                    Work::Erase => self.finish_erase(number, task, failed, calendar),
+                    _ => self.finish_read(number, task, failed, calendar),
                 }
             }
-            other => unreachable!("{other:?} is nothing that this device asks for"),
+            other => unreachable!("{other:?} does not belong to this device"),
         }
     }
 
     /// Records the times of a task that a command waits for.
-    fn note_task(&mut self, number: u32, task: &Task, done: &Done, now: Instant) {
+    fn note_task(&mut self, number: u32, task: &Task, done: &CommandCompletion, now: Instant) {
         if let Some(teller) = &mut self.commands.teller {
-            teller.task(number, self.flash.spent(task, done, now), Waited::of(done.die, task));
+            teller.task(number, self.flash.spent(task, done, now), TaskWait::of(done.die, task));
         }
     }
 
     /// Handles the read of a part of a page, which may have failed.
-    fn read_over(&mut self, number: u32, task: &Task, failed: bool, calendar: &mut impl Schedule<Event>) {
+    fn finish_read(&mut self, number: u32, task: &Task, failed: bool, calendar: &mut impl Schedule<Event>) {
         let mut first = None;
         let mut any_failed = false;
         let Self { flash, commands, counts, .. } = self;
@@ -432,10 +438,10 @@ impl OpenChannel {
                 continue;
             }
             let found = flash.stamp(location);
-            assert!(found != Stamp::ERASED, "location {} can be read and is not programmed", location.0);
-            if failed || found == Stamp::TORN {
+            assert!(found != DataTag::ERASED, "location {} can be read and is not programmed", location.0);
+            if failed || found == DataTag::UNREADABLE {
                 any_failed = true;
-                command.fails(at, 1, Failure::Unread);
+                command.record_failure(at, 1, Failure::Unread);
                 counts.blocks_unread += 1;
             } else {
                 command.stamps[at] = found;
@@ -450,34 +456,34 @@ impl OpenChannel {
         command.reads -= 1;
         let (is_last, copies) = (command.reads == 0, command.operation == Operation::Copy);
         if is_last && copies {
-            self.copy_read(number, calendar);
+            self.finish_copy_reads(number, calendar);
         }
         if is_last {
-            self.reads_over(calendar);
+            self.finish_command_reads(calendar);
         }
-        self.part_over(number, calendar);
+        self.finish_part(number, calendar);
     }
 
     /// Ends a part of a command; after the last one the command completes.
-    fn part_over(&mut self, number: u32, calendar: &mut impl Schedule<Event>) {
-        if !self.commands.part_over(number) {
+    fn finish_part(&mut self, number: u32, calendar: &mut impl Schedule<Event>) {
+        if !self.commands.finish_part(number) {
             return;
         }
         self.commands.teller.iter_mut().for_each(|teller| teller.ended(number, calendar.now()));
         let command = self.commands.get_mut(number);
-        command.stage = Stage::Reporting;
+        command.stage = Stage::Completing;
         if command.operation == Operation::Flush && self.buffers.has_stranded() {
-            command.fails(0, 1, Failure::NotFlushed);
+            command.record_failure(0, 1, Failure::NotFlushed);
         }
         if matches!(command.operation, Operation::Read | Operation::Copy) {
             for block in &command.blocks {
                 self.chunks.get_mut(ChunkId(self.config.geometry.number(block.chunk))).readers -= 1;
             }
         }
-        match self.link.as_mut().filter(|_| self.flash.takes_time()) {
+        match self.link.as_mut().filter(|_| self.flash.is_clock_running()) {
             Some(link) => {
                 let bytes = self.config.geometry.block_size.0 * command.found() as u64;
-                let at = link.report(bytes, calendar.now());
+                let at = link.complete(bytes, calendar.now());
                 calendar.at(at, Event::Link(number));
             }
             None => self.answer(number, calendar),
@@ -485,12 +491,12 @@ impl OpenChannel {
     }
 
     fn answer(&mut self, number: u32, calendar: &mut impl Schedule<Event>) {
-        let answer = self.commands.answer(number, calendar.now(), self.flash.takes_time());
+        let answer = self.commands.answer(number, calendar.now(), self.flash.is_clock_running());
         if let Some(teller) = &mut self.commands.teller {
             teller.answered(number, &answer, &self.flash);
         }
         self.answers.push(answer);
-        self.serve_idle(calendar);
+        self.start_background_work(calendar);
     }
 
     /// The first logical block of a chunk that cannot be read now.

@@ -1,18 +1,18 @@
 //! `PhysicalDevice` for the open-channel device.
 
 use wordline_kernel::{Digest, Duration, Instant, Metrics, Schedule};
-use wordline_nand::Stamp;
+use wordline_nand::DataTag;
 
 use super::{Event, Mark, OpenChannel};
-use crate::block_device::Oldest;
+use crate::block_device::OldestCommand;
 use crate::device::Recovered;
-use crate::factors::{NO_GC, NO_LINK, TimeFactors, Unchanged, none_of};
-use crate::flash::{self, ByWork};
+use crate::factors::{NO_GC, NO_LINK, TimeFactors, UnscalableReason, none_of};
+use crate::flash::{self, WorkTimes};
 use crate::gauges::Gauges;
 use crate::metrics::Detail;
 use crate::physical_device::{
-    Answer, Chunk, ChunkState, ChunkType, Command, Descriptor, Geometry, LogicalBlock, Notification,
-    PhysicalDevice, PowerCut, Refusal, Told,
+    Chunk, ChunkState, ChunkType, Command, CommandBreakdown, Completion, Descriptor, Geometry, LogicalBlock,
+    Notification, PhysicalDevice, PowerCut, Refusal,
 };
 use crate::snapshot::Agenda;
 use crate::timeline::Recorded;
@@ -41,14 +41,14 @@ impl PhysicalDevice for OpenChannel {
         }
     }
 
-    fn stamp(&self, block: LogicalBlock) -> Option<Stamp> {
+    fn stamp(&self, block: LogicalBlock) -> Option<DataTag> {
         let LogicalBlock { chunk, block } = block;
         let id = self.id_of(chunk);
         if block >= self.chunks.get(id).programmed {
             return self.buffers.find(self.chunks.unit_of(id), id, block);
         }
         let found = self.flash.stamp(self.location_of(id, block));
-        (found != Stamp::ERASED && found != Stamp::TORN).then_some(found)
+        (found != DataTag::ERASED && found != DataTag::UNREADABLE).then_some(found)
     }
 
     fn submit(&mut self, command: &Command<'_>, calendar: &mut impl Schedule<Event>) -> Result<(), Refusal> {
@@ -60,14 +60,14 @@ impl PhysicalDevice for OpenChannel {
     fn handle(&mut self, event: Event, calendar: &mut impl Schedule<Event>) {
         let event = match event {
             Event::Flash(event) => event,
-            Event::Link(number) => return self.on_link(number, calendar),
-            Event::Unit(id) => return self.unit_came(id, calendar),
+            Event::Link(number) => return self.advance_on_link(number, calendar),
+            Event::Unit(id) => return self.receive_unit(id, calendar),
         };
         let (tuner, of_flash) = (&*self.policies.tuner, &mut calendar.within(Event::Flash));
         let done = match event {
             flash::Event::Chips(event) => {
                 let done = self.flash.handle(event, tuner, of_flash);
-                done.filter(|done| !self.flash.goes_to_decoder(done, tuner, of_flash))
+                done.filter(|done| !self.flash.decode_if_needed(done, tuner, of_flash))
             }
             event => self.flash.handle_own(event, tuner, of_flash),
         };
@@ -76,15 +76,15 @@ impl PhysicalDevice for OpenChannel {
         }
     }
 
-    fn answers(&self) -> &[Answer] {
+    fn answers(&self) -> &[Completion] {
         &self.answers
     }
 
-    fn take_answers(&mut self, into: &mut Vec<Answer>) {
+    fn take_completions(&mut self, into: &mut Vec<Completion>) {
         into.append(&mut self.answers);
     }
 
-    fn forget_answers(&mut self) {
+    fn clear_completions(&mut self) {
         self.answers.clear();
     }
 
@@ -92,7 +92,7 @@ impl PhysicalDevice for OpenChannel {
         &self.notifications
     }
 
-    fn forget_notifications(&mut self) {
+    fn clear_notifications(&mut self) {
         self.notifications.clear();
     }
 
@@ -112,7 +112,7 @@ impl PhysicalDevice for OpenChannel {
         self.flash.start_clock();
     }
 
-    fn change_times(&mut self, factors: &TimeFactors) -> Result<(), Unchanged> {
+    fn change_times(&mut self, factors: &TimeFactors) -> Result<(), UnscalableReason> {
         self.flash.change_times(factors);
         match &mut self.link {
             Some(link) => link.change_times(factors.link),
@@ -126,7 +126,7 @@ impl PhysicalDevice for OpenChannel {
     }
 
     fn recover(&mut self, calendar: &mut impl Schedule<Event>) {
-        self.power_on(calendar);
+        self.begin_recovery(calendar);
     }
 
     fn is_ready(&self) -> bool {
@@ -145,17 +145,17 @@ impl PhysicalDevice for OpenChannel {
         self.audit_all(elapsed);
     }
 
-    fn oldest(&self) -> Option<Oldest> {
+    fn oldest(&self) -> Option<OldestCommand> {
         self.oldest_command()
     }
 
-    fn longest_wait(&self) -> Duration {
-        self.longest_step()
+    fn stall_limit(&self) -> Duration {
+        self.stall_limit()
     }
 
-    fn what_waits(&self, now: Instant) -> String {
+    fn describe_outstanding(&self, now: Instant) -> String {
         let mut text = String::new();
-        self.tell(now, &mut text).expect("a text takes everything");
+        self.describe(now, &mut text).expect("a text takes everything");
         text
     }
 
@@ -181,7 +181,7 @@ impl PhysicalDevice for OpenChannel {
             arrays: self.chips().array_busy(now).map(Duration::from_ps).collect(),
             free_blocks: free,
             good_blocks: good,
-            buffered_pages: u64::from(self.buffers.held() * self.config.geometry.ws_min),
+            buffered_pages: u64::from(self.buffers.occupied_units() * self.config.geometry.ws_min),
             ..Gauges::default()
         }
     }
@@ -198,17 +198,17 @@ impl PhysicalDevice for OpenChannel {
         recorded
     }
 
-    fn tell_times(&mut self) -> bool {
+    fn record_times(&mut self) -> bool {
         self.flash.keep_history();
         self.commands.teller = Some(Box::default());
         true
     }
 
-    fn take_told(&mut self, tag: u32) -> Option<Told> {
+    fn take_breakdown(&mut self, tag: u32) -> Option<CommandBreakdown> {
         self.commands.teller.as_mut()?.take(tag)
     }
 
-    fn worked(&self) -> ByWork {
+    fn worked(&self) -> WorkTimes {
         self.flash.worked()
     }
 
@@ -220,7 +220,7 @@ impl PhysicalDevice for OpenChannel {
     }
 
     /// Chosen: 64 B for a chunk, which takes less than 40, and 16 MiB for state that grows with the work.
-    fn most_bytes(&self) -> u64 {
+    fn max_field_bytes(&self) -> u64 {
         (16 << 20) + 64 * self.chunks.len() as u64
     }
 

@@ -6,7 +6,7 @@ use wordline_kernel::{Duration, Instant};
 use wordline_nand::DieId;
 
 use super::OpenChannel;
-use crate::block_device::Oldest;
+use crate::block_device::OldestCommand;
 use crate::physical_device::MOST_BLOCKS;
 
 /// Lines of each kind in a report. Chosen: a few of them show what hangs, and a device may have a thousand
@@ -14,20 +14,20 @@ use crate::physical_device::MOST_BLOCKS;
 const LINES: usize = 16;
 
 impl OpenChannel {
-    pub(super) fn oldest_command(&self) -> Option<Oldest> {
+    pub(super) fn oldest_command(&self) -> Option<OldestCommand> {
         let command = self.commands.oldest()?;
         let (submitted, tag) = (command.submitted, command.tag);
         // Progress of earlier commands at its dies is progress of the command as well.
         let done = u64::from(command.parts) << 32
             ^ self.chips().counts().program_commands
             ^ self.chips().counts().block_sets_erased << 16;
-        Some(Oldest { submitted, tag, done })
+        Some(OldestCommand { submitted, tag, done })
     }
 
     /// The longest time for which a command may make no progress without a fault: one die does the longest
     /// operations that the largest command can cause, each with as many reads in between as the scheduling
     /// lets pass; at least a second. Chosen: a command without progress has at most all of that before it.
-    pub(super) fn longest_step(&self) -> Duration {
+    pub(super) fn stall_limit(&self) -> Duration {
         let times = &self.config.geometry.times;
         let scheduling = &self.config.file.scheduling;
         let reads = times.read[1] * u64::from(scheduling.reads_in_a_row + 1);
@@ -36,8 +36,8 @@ impl OpenChannel {
         (step * MOST_BLOCKS as u64).max(Duration::from_ms(1_000))
     }
 
-    pub(super) fn tell(&self, now: Instant, out: &mut String) -> fmt::Result {
-        writeln!(out, "commands: {} not answered", self.commands.len())?;
+    pub(super) fn describe(&self, now: Instant, out: &mut String) -> fmt::Result {
+        writeln!(out, "commands: {} outstanding", self.commands.len())?;
         for command in self.commands.iter().take(LINES) {
             let name = command.operation.name();
             let (blocks, parts, age) = (command.blocks.len(), command.parts, now - command.submitted);
@@ -49,9 +49,9 @@ impl OpenChannel {
         }
         if let Some(recovering) = &self.recovering {
             let state = if recovering.since.is_some() { "on" } else { "off" };
-            writeln!(out, "power {state}: {} chunks are being looked at", recovering.left)?;
+            writeln!(out, "power {state}: {} chunks are being examined", recovering.left)?;
         }
-        let busy = |die: &DieId| !self.flash.is_at_rest(*die) || !self.buffers.is_empty(die.0);
+        let busy = |die: &DieId| !self.flash.is_idle(*die) || !self.buffers.is_empty(die.0);
         for die in self.config.pools.all_dies().filter(busy).take(LINES) {
             let state = if self.chips().is_idle(die) { "idle" } else { "at work" };
             let [units, in_buffer] = self.buffers.waiting(die.0);

@@ -5,26 +5,27 @@
 //! write waits for the copies, and so does everything behind it.
 
 use wordline_kernel::Schedule;
-use wordline_nand::{BlockSetId, Location, Operation as Work, Stamp};
+use wordline_nand::{BlockSetId, DataTag, Location, Operation as Work};
 
 use super::chunks::ChunkId;
-use super::failures::{NoBlock, Place, Step};
-use super::hands::{Action, Again, Hand, Recorded, Repairs};
+use super::die_work::{Action, DieWork, PendingChange, Repairs, UndoEntry};
+use super::failures::{NoBlock, PageLocation, Step};
 use super::journal::Journal;
 use super::{Event, OpenChannel};
 use crate::flash::{Class, Purpose, Task, Ticket};
 
 impl OpenChannel {
     /// Whether host programs of a queue have to wait for the manager.
-    pub(super) fn is_held(&self, queue: u32) -> bool {
-        self.recovering.is_some() || self.repairs.as_ref().is_some_and(|repairs| repairs.holds(queue))
+    pub(super) fn must_hold_programs(&self, queue: u32) -> bool {
+        self.recovering.is_some()
+            || self.repairs.as_ref().is_some_and(|repairs| repairs.must_hold_programs(queue))
     }
 
     fn repairs(&mut self) -> &mut Repairs {
         self.repairs.as_mut().expect("a device without a manager repairs nothing")
     }
 
-    fn hand(&mut self, queue: u32) -> &mut Hand {
+    fn die_work(&mut self, queue: u32) -> &mut DieWork {
         &mut self.repairs().hands[queue as usize]
     }
 
@@ -36,8 +37,8 @@ impl OpenChannel {
         calendar: &mut impl Schedule<Event>,
     ) {
         let queue = self.chunks.unit_of(chunk);
-        if self.hand(queue).recorded.is_some() {
-            return self.hand(queue).again.push_back(Again::Program(chunk, is_bad));
+        if self.die_work(queue).recorded.is_some() {
+            return self.die_work(queue).again.push_back(PendingChange::Program(chunk, is_bad));
         }
         let pages = self.chunks.get(chunk).programmed / self.config.geometry.ws_min;
         let before = self.before(chunk);
@@ -48,17 +49,19 @@ impl OpenChannel {
             }
             Err(NoBlock::UsedUp) => {
                 self.chunks.get_mut(chunk).is_bad |= is_bad;
-                self.end_offline(chunk, calendar);
+                self.take_offline(chunk, calendar);
             }
-            Err(NoBlock::NotErased(_)) => self.erase_first(queue, Again::Program(chunk, is_bad), calendar),
+            Err(NoBlock::NotErased(_)) => {
+                self.erase_first(queue, PendingChange::Program(chunk, is_bad), calendar);
+            }
         }
     }
 
     /// Saves the state before a change of the tables for a chunk.
-    fn before(&mut self, chunk: ChunkId) -> Recorded {
+    fn before(&mut self, chunk: ChunkId) -> UndoEntry {
         let entry = self.chunks.get(chunk);
         let (is_bad, is_void) = (entry.is_bad, entry.is_void);
-        Recorded { before: self.repairs().manager.before(chunk), is_bad, is_void }
+        UndoEntry { before: self.repairs().manager.before(chunk), is_bad, is_void }
     }
 
     /// The block of a chunk after its reset, which is to be erased once the change of the tables is recorded.
@@ -70,8 +73,8 @@ impl OpenChannel {
         calendar: &mut impl Schedule<Event>,
     ) -> Result<BlockSetId, NoBlock> {
         let queue = self.chunks.unit_of(chunk);
-        if self.hand(queue).recorded.is_some() {
-            self.hand(queue).again.push_back(Again::Reset(chunk));
+        if self.die_work(queue).recorded.is_some() {
+            self.die_work(queue).again.push_back(PendingChange::Reset(chunk));
             return Err(NoBlock::NotErased(self.block_of(chunk)));
         }
         let before = self.before(chunk);
@@ -83,24 +86,24 @@ impl OpenChannel {
                 self.chunks.get_mut(chunk).is_void = true;
                 self.chunks.get_mut(chunk).is_bad = false;
                 self.record(queue, before, calendar);
-                if self.hand(queue).recorded.is_some() {
+                if self.die_work(queue).recorded.is_some() {
                     return Err(NoBlock::NotErased(of_chunk));
                 }
             }
             Ok(_) | Err(NoBlock::UsedUp) => {}
-            Err(NoBlock::NotErased(_)) => self.erase_first(queue, Again::Reset(chunk), calendar),
+            Err(NoBlock::NotErased(_)) => self.erase_first(queue, PendingChange::Reset(chunk), calendar),
         }
         block
     }
 
     /// Records a change of the tables, if they survive a power cut.
-    fn record(&mut self, queue: u32, before: Recorded, calendar: &mut impl Schedule<Event>) {
-        let is_recorded = self.hand(queue).journal.is_some();
+    fn record(&mut self, queue: u32, before: UndoEntry, calendar: &mut impl Schedule<Event>) {
+        let is_recorded = self.die_work(queue).journal.is_some();
         if !is_recorded {
-            return self.go_on(queue, calendar);
+            return self.advance(queue, calendar);
         }
         let records = self.repairs().pages_of_record;
-        let hand = self.hand(queue);
+        let hand = self.die_work(queue);
         (hand.recorded, hand.records) = (Some(before), records);
         self.program_record(queue, calendar);
     }
@@ -117,12 +120,12 @@ impl OpenChannel {
             journal.turn();
         }
         let first = config.pools.at(journal.block(), 0);
-        let asked = (Ticket::TableUnit(config.pools.row_of(first)), Class::Write);
+        let asked = (Ticket::TableUnit(config.pools.group_of(first)), Class::Write);
         let programmed = flash.chips().programmed(journal.block());
         let die = if journal.is_new() && programmed > 0 {
             flash.erase(calendar.now(), asked, journal.block())
         } else {
-            let Place { block, page } = journal.take_page();
+            let PageLocation { block, page } = journal.take_page();
             // Padding tags stand for the tables.
             flash.program(calendar.now(), asked, config.pools.at(block, page * unit), unit).0
         };
@@ -130,29 +133,29 @@ impl OpenChannel {
     }
 
     /// Handles a programmed page of a record, or the erase of a journal block for it.
-    fn record_over(&mut self, queue: u32, task: &Task, failed: bool, calendar: &mut impl Schedule<Event>) {
+    fn finish_record(&mut self, queue: u32, task: &Task, failed: bool, calendar: &mut impl Schedule<Event>) {
         if task.operation == Work::Erase {
             self.counts.journal_erases += 1;
             if failed && !self.replace_in_journal(queue, true) {
-                (self.hand(queue).recorded, self.hand(queue).records) = (None, 0);
-                return self.go_on(queue, calendar);
+                (self.die_work(queue).recorded, self.die_work(queue).records) = (None, 0);
+                return self.advance(queue, calendar);
             }
             return self.program_record(queue, calendar);
         }
         self.counts.journal_programs += 1;
-        self.hand(queue).records -= u32::from(!failed);
-        if self.hand(queue).records > 0 {
+        self.die_work(queue).records -= u32::from(!failed);
+        if self.die_work(queue).records > 0 {
             return self.program_record(queue, calendar);
         }
-        self.hand(queue).recorded = None;
-        self.go_on(queue, calendar);
+        self.die_work(queue).recorded = None;
+        self.advance(queue, calendar);
     }
 
     /// Replaces a journal block that could not be erased, if the reserve has a block. Otherwise nothing is
     /// recorded any more.
     fn replace_in_journal(&mut self, queue: u32, is_current: bool) -> bool {
-        let block = self.repairs().manager.take_of(queue);
-        let hand = self.hand(queue);
+        let block = self.repairs().manager.take_reserve_block(queue);
+        let hand = self.die_work(queue);
         match (block, &mut hand.journal) {
             (Some(block), Some(journal)) => {
                 if is_current {
@@ -160,7 +163,7 @@ impl OpenChannel {
                 } else {
                     journal.replace_other(block);
                 }
-                hand.recorded.iter_mut().for_each(|recorded| recorded.before.without(block));
+                hand.recorded.iter_mut().for_each(|recorded| recorded.before.exclude(block));
             }
             _ => hand.journal = None,
         }
@@ -168,9 +171,9 @@ impl OpenChannel {
     }
 
     /// Erases a reserve block at once, because a change waits for it.
-    fn erase_first(&mut self, queue: u32, again: Again, calendar: &mut impl Schedule<Event>) {
-        self.hand(queue).again.push_back(again);
-        if self.hand(queue).action.is_none() && !self.is_being_read() {
+    fn erase_first(&mut self, queue: u32, again: PendingChange, calendar: &mut impl Schedule<Event>) {
+        self.die_work(queue).again.push_back(again);
+        if self.die_work(queue).action.is_none() && !self.is_being_read() {
             self.erase_reserve(queue, calendar);
         }
     }
@@ -183,14 +186,14 @@ impl OpenChannel {
     }
 
     /// All flash reads of a command have ended.
-    pub(super) fn reads_over(&mut self, calendar: &mut impl Schedule<Event>) {
-        if self.repairs.as_ref().is_some_and(Repairs::wait_for_reads) {
-            (0..self.config.geometry.units()).for_each(|queue| self.go_on(queue, calendar));
+    pub(super) fn finish_command_reads(&mut self, calendar: &mut impl Schedule<Event>) {
+        if self.repairs.as_ref().is_some_and(Repairs::is_waiting_for_reads) {
+            (0..self.config.geometry.units()).for_each(|queue| self.advance(queue, calendar));
         }
     }
 
     fn erase_reserve(&mut self, queue: u32, calendar: &mut impl Schedule<Event>) {
-        let block = self.repairs().manager.to_erase(queue).expect("a block is to be erased");
+        let block = self.repairs().manager.next_to_erase(queue).expect("a block is to be erased");
         self.erase_for(queue, (block, Action::Erase), calendar);
     }
 
@@ -200,47 +203,52 @@ impl OpenChannel {
         (block, action): (BlockSetId, Action),
         calendar: &mut impl Schedule<Event>,
     ) {
-        self.hand(queue).action = Some(action);
-        let ticket = Ticket::Reclaim(self.config.pools.row_of_block(block), Purpose::Vacating);
+        self.die_work(queue).action = Some(action);
+        let ticket = Ticket::Gc(self.config.pools.group_of_block(block), Purpose::Reclaiming);
         let die = self.flash.erase(calendar.now(), (ticket, Class::Write), block);
         self.start(die, calendar);
     }
 
     /// Handles the end of a die's work for the manager.
-    pub(super) fn repair_over(&mut self, task: &Task, failed: bool, calendar: &mut impl Schedule<Event>) {
+    pub(super) fn finish_repair_task(
+        &mut self,
+        task: &Task,
+        failed: bool,
+        calendar: &mut impl Schedule<Event>,
+    ) {
         let block = self.config.pools.block_of_page(task.page);
         let queue = self.config.pools.die_of_block(block).0;
         if matches!(task.ticket, Ticket::TableUnit(_)) {
-            return self.record_over(queue, task, failed, calendar);
+            return self.finish_record(queue, task, failed, calendar);
         }
-        match self.hand(queue).action.take().expect("its die worked for the manager") {
+        match self.die_work(queue).action.take().expect("its die worked for the manager") {
             Action::Read { chunk, step, left, mut unread } => {
                 unread |= self.unread_of(step, task, failed);
                 if left > 1 {
                     let action = Action::Read { chunk, step, left: left - 1, unread };
-                    self.hand(queue).action = Some(action);
+                    self.die_work(queue).action = Some(action);
                     return;
                 }
                 // A host command arrived meanwhile: the page is read again after it.
-                if !self.commands.is_empty() && !self.repairs().manager.copies_first(queue) {
-                    return self.go_on(queue, calendar);
+                if !self.commands.is_empty() && !self.repairs().manager.must_copy_first(queue) {
+                    return self.advance(queue, calendar);
                 }
                 self.program_step(queue, chunk, step, unread, calendar);
             }
             Action::Program { chunk, step, unread } => {
-                self.step_over(queue, chunk, step, (unread, failed), calendar);
+                self.finish_step(queue, chunk, step, (unread, failed), calendar);
             }
             Action::Erase => {
                 self.counts.reserve_erases += 1;
                 self.repairs().manager.erased(queue, failed);
-                self.go_on(queue, calendar);
+                self.advance(queue, calendar);
             }
             Action::EraseJournal => {
                 self.counts.journal_erases += 1;
                 if failed {
                     self.replace_in_journal(queue, false);
                 }
-                self.go_on(queue, calendar);
+                self.advance(queue, calendar);
             }
         }
     }
@@ -248,13 +256,14 @@ impl OpenChannel {
     /// Bits of the logical blocks of a copied page that a read could not read.
     fn unread_of(&self, step: Step, task: &Task, failed: bool) -> u64 {
         let Step::Copy { from, .. } = step else { return 0 };
-        let first = self.first_of(from).0;
+        let first = self.first_location(from).0;
         let of_task = task.location.0..task.location.0 + task.locations;
-        let is_unread = |location: &u32| failed || self.flash.stamp(Location(*location)) == Stamp::TORN;
+        let is_unread =
+            |location: &u32| failed || self.flash.stamp(Location(*location)) == DataTag::UNREADABLE;
         of_task.filter(is_unread).map(|location| 1 << (location - first)).fold(0, |all, one: u64| all | one)
     }
 
-    fn first_of(&self, place: Place) -> Location {
+    fn first_location(&self, place: PageLocation) -> Location {
         self.config.pools.at(place.block, place.page * self.config.geometry.ws_min)
     }
 
@@ -277,14 +286,14 @@ impl OpenChannel {
         &mut self,
         queue: u32,
         chunk: ChunkId,
-        (step, from): (Step, Place),
+        (step, from): (Step, PageLocation),
         calendar: &mut impl Schedule<Event>,
     ) {
-        let first = self.first_of(from).0;
+        let first = self.first_location(from).0;
         let Self { flash, config, .. } = self;
         let pools = &config.pools;
         let locations: Vec<Location> = (first..first + config.geometry.ws_min).map(Location).collect();
-        let ticket = Ticket::Reclaim(pools.row_of(locations[0]), Purpose::Vacating);
+        let ticket = Ticket::Gc(pools.group_of(locations[0]), Purpose::Reclaiming);
         let mut left = 0;
         for of_page in locations.chunk_by(|one, other| pools.page_of(*one) == pools.page_of(*other)) {
             let (die, page) = pools.die_and_page_of(of_page[0]);
@@ -293,7 +302,7 @@ impl OpenChannel {
             task.bytes = (config.geometry.block_size.0 * of_page.len() as u64) as u32;
             left += 1;
         }
-        self.hand(queue).action = Some(Action::Read { chunk, step, left, unread: 0 });
+        self.die_work(queue).action = Some(Action::Read { chunk, step, left, unread: 0 });
         self.start(wordline_nand::DieId(queue), calendar);
     }
 
@@ -308,22 +317,22 @@ impl OpenChannel {
         calendar: &mut impl Schedule<Event>,
     ) {
         let (from, to) = match step {
-            Step::Copy { from, to } => (Some(self.first_of(from)), self.first_of(to)),
-            Step::Pad { to } => (None, self.first_of(to)),
+            Step::Copy { from, to } => (Some(self.first_location(from)), self.first_location(to)),
+            Step::Pad { to } => (None, self.first_location(to)),
             Step::Finish => unreachable!("finishing programs nothing"),
         };
         let found = |n: u32| from.map(|from| self.flash.stamp(Location(from.0 + n)));
         let is_read = |n: u32| unread >> n & 1 == 0;
-        let data = |n: u32| found(n).filter(|_| is_read(n)).unwrap_or(Stamp::PADDING);
-        let data: Vec<Stamp> = (0..self.config.geometry.ws_min).map(data).collect();
-        let asked = (Ticket::Reclaim(self.config.pools.row_of(to), Purpose::Vacating), Class::Write);
+        let data = |n: u32| found(n).filter(|_| is_read(n)).unwrap_or(DataTag::PADDING);
+        let data: Vec<DataTag> = (0..self.config.geometry.ws_min).map(data).collect();
+        let asked = (Ticket::Gc(self.config.pools.group_of(to), Purpose::Reclaiming), Class::Write);
         let (die, stamps) = self.flash.program(calendar.now(), asked, to, data.len() as u32);
         stamps.copy_from_slice(&data);
-        self.hand(queue).action = Some(Action::Program { chunk, step, unread });
+        self.die_work(queue).action = Some(Action::Program { chunk, step, unread });
         self.start(die, calendar);
     }
 
-    fn step_over(
+    fn finish_step(
         &mut self,
         queue: u32,
         chunk: ChunkId,
@@ -332,18 +341,18 @@ impl OpenChannel {
         calendar: &mut impl Schedule<Event>,
     ) {
         self.counts.repair_programs += 1;
-        self.counts.copied_first += u64::from(self.repairs().manager.copies_first(queue));
+        self.counts.copied_first += u64::from(self.repairs().manager.must_copy_first(queue));
         if failed {
             self.counts.program_failures += 1;
             return self.repair_step(queue, chunk, (step, true), calendar);
         }
         if let Step::Copy { to, .. } = step {
-            let first = self.first_of(to).0;
+            let first = self.first_location(to).0;
             let spoilt = (0..self.config.geometry.ws_min).filter(|n| unread >> n & 1 != 0);
-            spoilt.for_each(|n| self.flash.spoil(Location(first + n)));
+            spoilt.for_each(|n| self.flash.corrupt(Location(first + n)));
         }
-        self.repairs().manager.stepped(chunk, step);
-        self.go_on(queue, calendar);
+        self.repairs().manager.complete_step(chunk, step);
+        self.advance(queue, calendar);
     }
 
     /// Recovers a failed or torn program of a step.
@@ -354,52 +363,52 @@ impl OpenChannel {
         (step, is_bad): (Step, bool),
         calendar: &mut impl Schedule<Event>,
     ) {
-        if self.hand(queue).recorded.is_some() {
-            return self.hand(queue).again.push_back(Again::Step(chunk, step, is_bad));
+        if self.die_work(queue).recorded.is_some() {
+            return self.die_work(queue).again.push_back(PendingChange::Step(chunk, step, is_bad));
         }
         let before = self.before(chunk);
         let manager = &mut self.repairs().manager;
-        let copied_first = manager.copies_first(queue);
-        match manager.step_failed(chunk, step, is_bad) {
+        let copied_first = manager.must_copy_first(queue);
+        match manager.fail_step(chunk, step, is_bad) {
             Ok(()) => self.record(queue, before, calendar),
             // A full chunk stays as it is; a chunk that the host was writing cannot continue.
-            Err(NoBlock::UsedUp) if copied_first => self.end_offline(chunk, calendar),
+            Err(NoBlock::UsedUp) if copied_first => self.take_offline(chunk, calendar),
             Err(NoBlock::UsedUp) => self.record(queue, before, calendar),
             Err(NoBlock::NotErased(_)) => {
-                self.erase_first(queue, Again::Step(chunk, step, is_bad), calendar);
+                self.erase_first(queue, PendingChange::Step(chunk, step, is_bad), calendar);
             }
         }
     }
 
     /// Tries the first waiting change of the tables again, once the reserve has an erased block if it can.
-    fn try_again(&mut self, queue: u32, calendar: &mut impl Schedule<Event>) {
-        if self.repairs().manager.is_waiting_for_erase(queue) {
+    fn retry_change(&mut self, queue: u32, calendar: &mut impl Schedule<Event>) {
+        if self.repairs().manager.needs_erase(queue) {
             if !self.is_being_read() {
                 self.erase_reserve(queue, calendar);
             }
             return;
         }
-        match self.hand(queue).again.pop_front() {
+        match self.die_work(queue).again.pop_front() {
             None => {}
-            Some(Again::Program(chunk, is_bad)) => self.repair_program(chunk, is_bad, calendar),
-            Some(Again::Step(chunk, step, is_bad)) => {
+            Some(PendingChange::Program(chunk, is_bad)) => self.repair_program(chunk, is_bad, calendar),
+            Some(PendingChange::Step(chunk, step, is_bad)) => {
                 self.repair_step(queue, chunk, (step, is_bad), calendar);
             }
-            Some(Again::Reset(chunk)) => self.go_on_with_reset(chunk, calendar),
+            Some(PendingChange::Reset(chunk)) => self.resume_reset(chunk, calendar),
         }
-        self.go_on(queue, calendar);
+        self.advance(queue, calendar);
     }
 
     /// Continues with the urgent work of a die: waiting changes of the tables, resets, copies that a failed
     /// write waits for, then host programs.
-    pub(super) fn go_on(&mut self, queue: u32, calendar: &mut impl Schedule<Event>) {
+    pub(super) fn advance(&mut self, queue: u32, calendar: &mut impl Schedule<Event>) {
         let is_recovering = self.recovering.is_some();
-        let hand = self.hand(queue);
+        let hand = self.die_work(queue);
         if is_recovering || hand.action.is_some() || hand.recorded.is_some() {
             return;
         }
         if !hand.again.is_empty() {
-            return self.try_again(queue, calendar);
+            return self.retry_change(queue, calendar);
         }
         let chunks = self.config.geometry.chunks_per_unit;
         for reset in self.resets.take_all(|chunk| chunk.0 / chunks == queue) {
@@ -409,7 +418,7 @@ impl OpenChannel {
             return;
         }
         let manager = &self.repairs().manager;
-        if manager.copies_first(queue)
+        if manager.must_copy_first(queue)
             && let Some(chunk) = manager.next_to_migrate(queue)
         {
             return self.step(queue, chunk, calendar);
@@ -418,15 +427,15 @@ impl OpenChannel {
     }
 
     /// Starts background work on dies that nobody waits for.
-    pub(super) fn serve_idle(&mut self, calendar: &mut impl Schedule<Event>) {
-        let is_idle = self.commands.is_empty() && self.recovering.is_none() && self.flash.takes_time();
+    pub(super) fn start_background_work(&mut self, calendar: &mut impl Schedule<Event>) {
+        let is_idle = self.commands.is_empty() && self.recovering.is_none() && self.flash.is_clock_running();
         if self.repairs.is_none() || !is_idle {
             return;
         }
         for queue in 0..self.config.geometry.units() {
             let is_free = !self.repairs().is_busy(queue);
             let die = wordline_nand::DieId(queue);
-            if !is_free || !self.buffers.is_empty(queue) || !self.flash.is_at_rest(die) {
+            if !is_free || !self.buffers.is_empty(queue) || !self.flash.is_idle(die) {
                 continue;
             }
             let repairs = self.repairs.as_ref().expect("it has a manager");
@@ -435,7 +444,7 @@ impl OpenChannel {
             let old = journal.map(Journal::other).filter(|block| self.chips().programmed(*block) > 0);
             if let Some(block) = old {
                 self.erase_for(queue, (block, Action::EraseJournal), calendar);
-            } else if manager.to_erase(queue).is_some() {
+            } else if manager.next_to_erase(queue).is_some() {
                 self.erase_reserve(queue, calendar);
             } else if let Some(chunk) = manager.next_to_migrate(queue) {
                 self.step(queue, chunk, calendar);

@@ -11,7 +11,7 @@ use super::{Event, OpenChannel};
 use crate::command::RequestId;
 use crate::flash::{Class, Task, Ticket};
 use crate::physical_device::{ChunkState, Failure, LogicalBlock, Notice, Notification, Operation};
-use crate::policy::failure::{After, Failed, Failure as Seen, MOST_FAILURES};
+use crate::policy::failure::{FailedOperation, Failure as FailureEvent, FailureAction, MOST_FAILURES};
 
 impl OpenChannel {
     /// Queues the units of a write or copy; units of a chunk that has ended meanwhile fail.
@@ -24,7 +24,7 @@ impl OpenChannel {
             let (chunk, at) = (self.id_of(chunk), n * unit);
             if self.chunks.get(chunk).state != ChunkState::Open {
                 self.chunks.get_mut(chunk).writing -= unit;
-                self.commands.get_mut(number).fails(at as usize, unit, Failure::EarlyClose);
+                self.commands.get_mut(number).record_failure(at as usize, unit, Failure::EarlyClose);
                 continue;
             }
             let command = self.commands.get_mut(number);
@@ -54,38 +54,38 @@ impl OpenChannel {
                 }
                 continue;
             }
-            match self.link.as_mut().filter(|_| self.flash.takes_time()) {
+            match self.link.as_mut().filter(|_| self.flash.is_clock_running()) {
                 Some(link) => {
                     let bytes = self.config.geometry.block_size.0 * u64::from(self.config.geometry.ws_min);
-                    let at = link.bring(bytes, calendar.now());
+                    let at = link.receive(bytes, calendar.now());
                     calendar.at(at, Event::Unit(id));
                     let time = at - calendar.now();
                     self.commands.teller.iter_mut().for_each(|teller| teller.brought(number, time));
                 }
-                None => self.unit_here(id, calendar),
+                None => self.mark_unit_ready(id, calendar),
             }
         }
         self.program_next(queue, calendar);
     }
 
     /// The data of a unit have arrived over the link.
-    pub(super) fn unit_came(&mut self, id: u32, calendar: &mut impl Schedule<Event>) {
+    pub(super) fn receive_unit(&mut self, id: u32, calendar: &mut impl Schedule<Event>) {
         if self.buffers.get(id).stage == Stage::Dropped {
-            return self.buffers.forget_dropped(id);
+            return self.buffers.free_dropped(id);
         }
-        self.unit_here(id, calendar);
+        self.mark_unit_ready(id, calendar);
         let queue = self.chunks.unit_of(self.buffers.get(id).chunk);
         self.program_next(queue, calendar);
     }
 
     /// All reads of a copy have ended.
-    pub(super) fn copy_read(&mut self, number: u32, calendar: &mut impl Schedule<Event>) {
+    pub(super) fn finish_copy_reads(&mut self, number: u32, calendar: &mut impl Schedule<Event>) {
         let to = self.commands.get(number).to.iter();
         let mut queues: Vec<u32> = to.map(|block| self.chunks.unit_of(self.id_of(block.chunk))).collect();
         queues.sort_unstable();
         queues.dedup();
         for queue in queues {
-            for id in self.buffers.of_command(queue, number) {
+            for id in self.buffers.units_of_command(queue, number) {
                 if self.buffers.get(id).stage == Stage::Copying {
                     self.copied(id, calendar);
                 }
@@ -100,20 +100,20 @@ impl OpenChannel {
             (self.buffers.get(id).command.expect("its copy waits for it"), self.buffers.get(id).at);
         let command = self.commands.get(number);
         if command.has_failed() {
-            return self.buffers.set_stage(id, Stage::Void);
+            return self.buffers.set_stage(id, Stage::Unreadable);
         }
         let stamps = &command.stamps[at as usize..][..self.config.geometry.ws_min as usize];
         self.buffers.fill(id, stamps);
-        self.unit_here(id, calendar);
+        self.mark_unit_ready(id, calendar);
     }
 
     /// A unit is in the buffer. With write-back it completes once all units before it in its chunk are there,
     /// which a copy may still have to read.
-    fn unit_here(&mut self, id: u32, calendar: &mut impl Schedule<Event>) {
-        self.buffers.set_stage(id, Stage::Here);
+    fn mark_unit_ready(&mut self, id: u32, calendar: &mut impl Schedule<Event>) {
+        self.buffers.set_stage(id, Stage::Ready);
         let chunk = self.buffers.get(id).chunk;
         let queue = self.chunks.unit_of(chunk);
-        if !self.answers_early(queue) {
+        if !self.is_write_back(queue) {
             return;
         }
         let mut next = Some(id);
@@ -121,24 +121,24 @@ impl OpenChannel {
             && let Some(number) = self.buffers.release_command(id)
         {
             self.chunks.written(chunk, self.config.geometry.ws_min);
-            self.part_over(number, calendar);
-            next = self.buffers.here_at(queue, chunk, self.chunks.get(chunk).written);
+            self.finish_part(number, calendar);
+            next = self.buffers.ready_at(queue, chunk, self.chunks.get(chunk).written);
         }
     }
 
     /// Starts the next program of a queue, unless one is at the die or the queue has to wait for the failure
     /// manager.
     pub(super) fn program_next(&mut self, queue: u32, calendar: &mut impl Schedule<Event>) {
-        while !self.is_held(queue)
+        while !self.must_hold_programs(queue)
             && let Some(id) = self.buffers.next(queue)
         {
             let unit = *self.buffers.get(id);
-            if unit.stage == Stage::Void {
-                self.end_early(unit.chunk, false, calendar);
+            if unit.stage == Stage::Unreadable {
+                self.close_early(unit.chunk, false, calendar);
                 continue;
             }
             let location = self.unit_location(unit.chunk, unit.first);
-            let row = self.config.pools.row_of(location);
+            let row = self.config.pools.group_of(location);
             let (ticket, size) = (Ticket::HostUnit(row), self.config.geometry.ws_min);
             let (die, stamps) = self.flash.program(calendar.now(), (ticket, Class::Write), location, size);
             stamps.copy_from_slice(self.buffers.stamps(id));
@@ -148,16 +148,17 @@ impl OpenChannel {
     }
 
     /// The program of a unit has ended.
-    pub(super) fn program_over(&mut self, task: &Task, failed: bool, calendar: &mut impl Schedule<Event>) {
+    pub(super) fn finish_program(&mut self, task: &Task, failed: bool, calendar: &mut impl Schedule<Event>) {
         let queue = self.config.pools.die_of(task.location).0;
         let (id, size) = (self.buffers.end(queue), self.config.geometry.ws_min);
         let chunk = self.buffers.get(id).chunk;
-        self.counts.programs += u64::from(self.flash.takes_time());
+        self.counts.programs += u64::from(self.flash.is_clock_running());
         if failed {
             self.counts.program_failures += 1;
-            let is_bad = self.treatment(self.config.pools.block_of(task.location), false) == After::Retire;
+            let is_bad = self.query_failure_policy(self.config.pools.block_of(task.location), false)
+                == FailureAction::Retire;
             match self.repairs {
-                None => self.end_early(chunk, is_bad, calendar),
+                None => self.close_early(chunk, is_bad, calendar),
                 Some(_) => {
                     self.note_failure(chunk, calendar.now());
                     self.repair_program(chunk, is_bad, calendar);
@@ -168,65 +169,65 @@ impl OpenChannel {
             self.chunks.get_mut(chunk).programmed += size;
             self.counts.blocks_written += u64::from(size);
             if let Some(repairs) = &mut self.repairs {
-                repairs.wrote(chunk);
-                repairs.retries.wrote(chunk, calendar.now());
+                repairs.note_programmed(chunk);
+                repairs.retries.note_programmed(chunk, calendar.now());
             }
             if let Some(number) = unit.command {
                 self.chunks.written(chunk, size);
-                self.part_over(number, calendar);
+                self.finish_part(number, calendar);
             }
             self.settle_closed(chunk);
-            self.flushes_over(calendar);
+            self.finish_flushes(calendar);
         }
-        self.go_on_with_reset(chunk, calendar);
+        self.resume_reset(chunk, calendar);
         self.admit(queue, calendar);
     }
 
     /// Records a failed program of a chunk that will be retried.
     fn note_failure(&mut self, chunk: ChunkId, now: Instant) {
-        let used = self.buffers.use_of(self.chunks.unit_of(chunk));
+        let used = self.buffers.occupancy(self.chunks.unit_of(chunk));
         self.repairs.iter_mut().for_each(|repairs| repairs.retries.failed(chunk, now, used));
     }
 
     /// Decision of the policy on a block in which a program or an erase failed.
-    fn treatment(&mut self, block: BlockSetId, is_erase: bool) -> After {
+    fn query_failure_policy(&mut self, block: BlockSetId, is_erase: bool) -> FailureAction {
         let times = self.resets.failed(block, is_erase);
-        let failed = if is_erase { Failed::Erase } else { Failed::Program };
-        let seen = Seen { failed, block, times, erases: self.chips().erases()[block] };
+        let failed = if is_erase { FailedOperation::Erase } else { FailedOperation::Program };
+        let seen = FailureEvent { failed, block, times, erases: self.chips().erases()[block] };
         let after = self.policies.failure.after(&seen);
-        if times >= u32::from(MOST_FAILURES) { After::Retire } else { after }
+        if times >= u32::from(MOST_FAILURES) { FailureAction::Retire } else { after }
     }
 
     /// Ends a chunk at what is in flash; the units behind that are given up.
-    pub(super) fn end_early(&mut self, chunk: ChunkId, is_bad: bool, calendar: &mut impl Schedule<Event>) {
-        self.give_up(chunk, false, calendar);
+    pub(super) fn close_early(&mut self, chunk: ChunkId, is_bad: bool, calendar: &mut impl Schedule<Event>) {
+        self.drop_buffered(chunk, false, calendar);
         self.chunks.end(chunk, ChunkState::Closed);
         self.chunks.get_mut(chunk).is_bad |= is_bad;
         self.counts.early_closes += 1;
         self.notify_end(chunk, Notice::EarlyClose);
         self.settle_closed(chunk);
-        self.flushes_over(calendar);
+        self.finish_flushes(calendar);
         self.admit(self.chunks.unit_of(chunk), calendar);
     }
 
     /// A program of a chunk failed, and no block is left for it: the chunk goes offline. Its completed data
     /// stay readable.
-    pub(super) fn end_offline(&mut self, chunk: ChunkId, calendar: &mut impl Schedule<Event>) {
+    pub(super) fn take_offline(&mut self, chunk: ChunkId, calendar: &mut impl Schedule<Event>) {
         self.repairs.iter_mut().for_each(|repairs| repairs.retries.forget(chunk));
-        self.give_up(chunk, true, calendar);
+        self.drop_buffered(chunk, true, calendar);
         let entry = self.chunks.get_mut(chunk);
         entry.next = entry.written;
         self.chunks.set_state(chunk, ChunkState::Offline);
         self.notify_end(chunk, Notice::Offline);
-        self.flushes_over(calendar);
+        self.finish_flushes(calendar);
         self.admit(self.chunks.unit_of(chunk), calendar);
     }
 
     /// Gives up the units of a chunk that are not programmed. Completed ones are lost, unless they are `kept`
     /// in the buffer.
-    fn give_up(&mut self, chunk: ChunkId, kept: bool, calendar: &mut impl Schedule<Event>) {
+    fn drop_buffered(&mut self, chunk: ChunkId, kept: bool, calendar: &mut impl Schedule<Event>) {
         let (queue, size) = (self.chunks.unit_of(chunk), self.config.geometry.ws_min);
-        for id in self.buffers.of_chunk(queue, chunk) {
+        for id in self.buffers.units_of_chunk(queue, chunk) {
             match self.buffers.get(id).command {
                 None if kept => self.buffers.strand(queue, id),
                 None => {
@@ -236,8 +237,8 @@ impl OpenChannel {
                 Some(number) => {
                     let at = self.buffers.remove(queue, id).at;
                     self.chunks.get_mut(chunk).writing -= size;
-                    self.commands.get_mut(number).fails(at as usize, size, Failure::EarlyClose);
-                    self.part_over(number, calendar);
+                    self.commands.get_mut(number).record_failure(at as usize, size, Failure::EarlyClose);
+                    self.finish_part(number, calendar);
                 }
             }
         }
@@ -251,9 +252,9 @@ impl OpenChannel {
         self.notifications.push(Notification { first, blocks, notice });
     }
 
-    fn flushes_over(&mut self, calendar: &mut impl Schedule<Event>) {
-        while let Some(number) = self.buffers.flushed() {
-            self.part_over(number, calendar);
+    fn finish_flushes(&mut self, calendar: &mut impl Schedule<Event>) {
+        while let Some(number) = self.buffers.take_completed_flush() {
+            self.finish_part(number, calendar);
         }
     }
 
@@ -296,15 +297,15 @@ impl OpenChannel {
             return self.resets.wait(reset);
         }
         self.repairs.iter_mut().for_each(|repairs| repairs.retries.forget(chunk));
-        for id in self.buffers.of_chunk(queue, chunk) {
+        for id in self.buffers.units_of_chunk(queue, chunk) {
             self.buffers.remove(queue, id);
             self.chunks.get_mut(chunk).is_void = true;
         }
-        self.flushes_over(calendar);
+        self.finish_flushes(calendar);
         let is_bad = self.chunks.get(chunk).is_bad;
         match self.block_to_erase(chunk, is_bad, calendar) {
             Ok(block) => self.erase((number, at, chunk), block, calendar),
-            Err(NoBlock::UsedUp) => self.reset_over((number, at, chunk), true, calendar),
+            Err(NoBlock::UsedUp) => self.finish_reset((number, at, chunk), true, calendar),
             Err(NoBlock::NotErased(_)) => self.resets.wait(reset),
         }
         self.admit(queue, calendar);
@@ -328,7 +329,7 @@ impl OpenChannel {
     fn erase(&mut self, reset: Reset, block: BlockSetId, calendar: &mut impl Schedule<Event>) {
         let (number, at, chunk) = reset;
         if self.chips().programmed(block) == 0 && self.repairs.is_some() {
-            return self.reset_over(reset, false, calendar);
+            return self.finish_reset(reset, false, calendar);
         }
         self.commands.get_mut(number).locations[at] = self.config.pools.at(block, 0);
         self.chunks.get_mut(chunk).is_erasing = true;
@@ -338,7 +339,7 @@ impl OpenChannel {
     }
 
     /// The erase of a block for a reset has ended.
-    pub(super) fn erase_over(
+    pub(super) fn finish_erase(
         &mut self,
         number: u32,
         task: &Task,
@@ -354,10 +355,10 @@ impl OpenChannel {
         let reset = (number, at, chunk);
         if !failed {
             self.note_erased(block);
-            return self.reset_over(reset, false, calendar);
+            return self.finish_reset(reset, false, calendar);
         }
         self.counts.erase_failures += 1;
-        if self.treatment(block, true) != After::Retire {
+        if self.query_failure_policy(block, true) != FailureAction::Retire {
             return self.erase(reset, block, calendar);
         }
         // The failure manager replaces the block, if the reserve has one. The data that the erase left are
@@ -366,29 +367,29 @@ impl OpenChannel {
         (entry.is_bad, entry.is_void) = (true, true);
         match self.block_to_erase(chunk, true, calendar) {
             Ok(other) => self.erase(reset, other, calendar),
-            Err(NoBlock::UsedUp) => self.reset_over(reset, true, calendar),
+            Err(NoBlock::UsedUp) => self.finish_reset(reset, true, calendar),
             Err(NoBlock::NotErased(_)) => self.resets.wait(reset),
         }
     }
 
     /// Resumes the reset that waits for a chunk, if there is one.
-    pub(super) fn go_on_with_reset(&mut self, chunk: ChunkId, calendar: &mut impl Schedule<Event>) {
+    pub(super) fn resume_reset(&mut self, chunk: ChunkId, calendar: &mut impl Schedule<Event>) {
         if let Some(reset) = self.resets.take(chunk) {
             self.begin_reset(reset, calendar);
         }
     }
 
     /// Ends a reset: the chunk is free, or offline.
-    fn reset_over(&mut self, reset: Reset, failed: bool, calendar: &mut impl Schedule<Event>) {
+    fn finish_reset(&mut self, reset: Reset, failed: bool, calendar: &mut impl Schedule<Event>) {
         let (number, at, chunk) = reset;
-        self.chunks.reset_over(chunk, failed);
+        self.chunks.finish_reset(chunk, failed);
         if failed {
             self.counts.reset_failures += 1;
-            self.commands.get_mut(number).fails(at, 1, Failure::Offline);
+            self.commands.get_mut(number).record_failure(at, 1, Failure::Offline);
             self.notify_end(chunk, Notice::Offline);
         } else {
             self.counts.chunks_reset += 1;
         }
-        self.part_over(number, calendar);
+        self.finish_part(number, calendar);
     }
 }

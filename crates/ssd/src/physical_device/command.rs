@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::Duration;
-use wordline_nand::Stamp;
+use wordline_nand::DataTag;
 
 use super::chunk::ChunkState;
 use super::geometry::{Chunk, LogicalBlock};
@@ -50,7 +50,7 @@ pub struct Command<'a> {
     /// Destinations of a copy, one for each block read; empty for other operations.
     pub to: &'a [LogicalBlock],
     /// Data tags of a write, one for each logical block; empty for other operations.
-    pub stamps: &'a [Stamp],
+    pub stamps: &'a [DataTag],
 }
 
 impl<'a> Command<'a> {
@@ -60,7 +60,7 @@ impl<'a> Command<'a> {
     }
 
     /// A write with these data tags.
-    pub fn write(tag: u32, blocks: &'a [LogicalBlock], stamps: &'a [Stamp]) -> Self {
+    pub fn write(tag: u32, blocks: &'a [LogicalBlock], stamps: &'a [DataTag]) -> Self {
         Self { operation: Operation::Write, tag, blocks, to: &[], stamps }
     }
 
@@ -96,7 +96,7 @@ impl<'a> Command<'a> {
 
 /// Completion of a vector command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Answer {
+pub struct Completion {
     /// The operation.
     pub operation: Operation,
     /// Tag chosen by the caller.
@@ -107,11 +107,11 @@ pub struct Answer {
     pub failure: Option<Failure>,
     /// The failed blocks: a bit for each, the lowest for the first.
     pub failed: u64,
-    /// Data tags that a read returned; [`Stamp::TORN`] for failed blocks.
-    pub found: Vec<Stamp>,
+    /// Data tags that a read returned; [`DataTag::UNREADABLE`] for failed blocks.
+    pub found: Vec<DataTag>,
 }
 
-impl Answer {
+impl Completion {
     /// Whether the command failed for the logical block at this index of its list.
     pub fn has_failed(&self, at: usize) -> bool {
         self.failed >> at & 1 != 0
@@ -265,12 +265,12 @@ impl fmt::Display for LogicalBlock {
 impl fmt::Display for Refusal {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotReady => write!(out, "found a command before the recovery is over, wanted none"),
+            Self::NotReady => write!(out, "found a command during the recovery, wanted none"),
             Self::Count { found } => {
                 write!(out, "found {found} logical blocks, wanted from 1 to {MOST_BLOCKS}")
             }
             Self::NoSuchBlock { block } => write!(out, "found {block}, wanted one that there is"),
-            Self::Stamps { found, wanted } => write!(out, "found {found} stamps, wanted {wanted}"),
+            Self::Stamps { found, wanted } => write!(out, "found {found} data tags, wanted {wanted}"),
             Self::Destinations { found, wanted } => {
                 write!(out, "found {found} logical blocks to copy to, wanted {wanted}")
             }
@@ -281,7 +281,7 @@ impl fmt::Display for Refusal {
                 write!(out, "{chunk}: found a write that opens it, wanted at most {limit} open chunks")
             }
             Self::NoData { block } => {
-                write!(out, "{block}: found a stamp of nothing, wanted one of data or padding")
+                write!(out, "{block}: found a data tag of an erased or torn block, wanted data or padding")
             }
             Self::WriteSize { chunk, found, wanted } => {
                 write!(out, "{chunk}: found a write of {found}, wanted a multiple of {wanted}")

@@ -11,40 +11,40 @@
 //! event that the device puts there, and takes its completions. Each logical block carries a data tag, set by
 //! a write and returned by a read, so that the layers above can verify where their data are.
 
+mod breakdown;
 mod chunk;
 mod command;
 mod geometry;
-mod told;
 
 use std::fmt;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use wordline_kernel::snapshot::{Broken, Sink, Source, State};
+use wordline_kernel::snapshot::{Sink, SnapshotError, Source, State};
 use wordline_kernel::{Digest, Duration, Instant, Metrics, Schedule};
-use wordline_nand::{Stamp, TornBy};
+use wordline_nand::{CutLosses, DataTag};
 
-use crate::block_device::Oldest;
+use crate::block_device::OldestCommand;
 use crate::device::Recovered;
-use crate::factors::{TimeFactors, Unchanged};
-use crate::flash::ByWork;
+use crate::factors::{TimeFactors, UnscalableReason};
+use crate::flash::WorkTimes;
 use crate::gauges::Gauges;
 use crate::metrics::Detail;
 use crate::snapshot::{self, Agenda};
 use crate::timeline::Recorded;
 
+pub use breakdown::CommandBreakdown;
 pub use chunk::{ChunkState, ChunkType, Descriptor, Notice, Notification};
-pub use command::{Answer, Command, Failure, MOST_BLOCKS, Operation, Refusal};
+pub use command::{Command, Completion, Failure, MOST_BLOCKS, Operation, Refusal};
 pub use geometry::{Capabilities, Chunk, Geometry, LogicalBlock, Times};
-pub use told::Told;
 
 /// Commands and operations that a power cut interrupted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PowerCut {
     /// Tags of the commands that will never complete.
-    pub unanswered: Vec<u32>,
+    pub incomplete: Vec<u32>,
     /// Programs and erases that were interrupted.
-    pub torn: TornBy,
+    pub torn: CutLosses,
 }
 
 /// A device without an FTL. A run is a function of its configuration, its seed and its commands.
@@ -62,7 +62,7 @@ pub trait PhysicalDevice: State {
 
     /// Data tag that a read of a logical block would return now; none if it could not be read. For
     /// verification by the layers above.
-    fn stamp(&self, block: LogicalBlock) -> Option<Stamp>;
+    fn stamp(&self, block: LogicalBlock) -> Option<DataTag>;
 
     /// Submits a command, which may complete at once.
     ///
@@ -77,24 +77,24 @@ pub trait PhysicalDevice: State {
     /// Handles an event at its time.
     fn handle(&mut self, event: Self::Event, calendar: &mut impl Schedule<Self::Event>);
 
-    /// Completions since they were last [cleared](Self::forget_answers).
-    fn answers(&self) -> &[Answer];
+    /// Completions since they were last [cleared](Self::clear_completions).
+    fn answers(&self) -> &[Completion];
 
     /// Moves all completions to the end of `into`.
-    fn take_answers(&mut self, into: &mut Vec<Answer>) {
+    fn take_completions(&mut self, into: &mut Vec<Completion>) {
         into.extend_from_slice(self.answers());
-        self.forget_answers();
+        self.clear_completions();
     }
 
     /// Clears the completions.
-    fn forget_answers(&mut self);
+    fn clear_completions(&mut self);
 
-    /// Notifications since they were last [cleared](Self::forget_notifications), in order; one may come
+    /// Notifications since they were last [cleared](Self::clear_notifications), in order; one may come
     /// without a command.
     fn notifications(&self) -> &[Notification];
 
     /// Clears the notifications.
-    fn forget_notifications(&mut self);
+    fn clear_notifications(&mut self);
 
     /// Outstanding commands.
     fn outstanding(&self) -> usize;
@@ -114,7 +114,7 @@ pub trait PhysicalDevice: State {
     ///
     /// # Errors
     /// The reason, where it lacks times of a kind whose factor is not one. The device is unusable then.
-    fn change_times(&mut self, _factors: &TimeFactors) -> Result<(), Unchanged> {
+    fn change_times(&mut self, _factors: &TimeFactors) -> Result<(), UnscalableReason> {
         Err("the times of a device of this type cannot be changed")
     }
 
@@ -141,13 +141,13 @@ pub trait PhysicalDevice: State {
     fn audit(&self, elapsed: Duration);
 
     /// Progress of the oldest command; none if none is outstanding.
-    fn oldest(&self) -> Option<Oldest>;
+    fn oldest(&self) -> Option<OldestCommand>;
 
     /// The longest time for which a command may make no progress without a fault.
-    fn longest_wait(&self) -> Duration;
+    fn stall_limit(&self) -> Duration;
 
     /// Report of outstanding work and the causes of its waits, in lines of text.
-    fn what_waits(&self, now: Instant) -> String;
+    fn describe_outstanding(&self, now: Instant) -> String;
 
     /// Counts of the device at `now`.
     fn mark(&self, now: Instant) -> Self::Mark;
@@ -175,27 +175,27 @@ pub trait PhysicalDevice: State {
         Recorded::default()
     }
 
-    /// Starts recording the [times](Self::take_told) of commands; returns whether the device supports it.
+    /// Starts recording the [times](Self::take_breakdown) of commands; returns whether the device supports it.
     /// Recording changes no result.
-    fn tell_times(&mut self) -> bool {
+    fn record_times(&mut self) -> bool {
         false
     }
 
     /// Takes the times of the completed command with this tag; none where they are not recorded.
-    fn take_told(&mut self, _tag: u32) -> Option<Told> {
+    fn take_breakdown(&mut self, _tag: u32) -> Option<CommandBreakdown> {
         None
     }
 
     /// Time of all dies by work since recording began; zeros without recording.
-    fn worked(&self) -> ByWork {
-        ByWork::default()
+    fn worked(&self) -> WorkTimes {
+        WorkTimes::default()
     }
 
     /// Lengths of the lists in a saved state whose lengths follow from the configuration.
     fn lengths(&self) -> Vec<usize>;
 
     /// Approximate upper limit, in bytes, for the longest field of its state, beyond what the source has.
-    fn most_bytes(&self) -> u64;
+    fn max_field_bytes(&self) -> u64;
 
     /// Checks whether a loaded state, with these pending events, can be a state of this device.
     ///
@@ -207,7 +207,7 @@ pub trait PhysicalDevice: State {
     ///
     /// # Errors
     /// Errors of the sink.
-    fn save(&self, agenda: &Agenda<Self::Event>, to: &mut dyn Sink) -> Result<(), Broken> {
+    fn save(&self, agenda: &Agenda<Self::Event>, to: &mut dyn Sink) -> Result<(), SnapshotError> {
         snapshot::save(self, agenda, to)
     }
 
@@ -216,7 +216,7 @@ pub trait PhysicalDevice: State {
     ///
     /// # Errors
     /// Errors of the source, and bytes that [`save`](Self::save) did not write for this configuration.
-    fn load(&mut self, from: &mut dyn Source) -> Result<Agenda<Self::Event>, Broken> {
-        snapshot::load(self, self.most_bytes(), from, Self::lengths, Self::check_loaded)
+    fn load(&mut self, from: &mut dyn Source) -> Result<Agenda<Self::Event>, SnapshotError> {
+        snapshot::load(self, self.max_field_bytes(), from, Self::lengths, Self::check_loaded)
     }
 }

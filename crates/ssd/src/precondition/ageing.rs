@@ -3,7 +3,7 @@
 
 use wordline_kernel::{Duration, Schedule};
 
-use crate::ageing::{Ages, Untimed, advance, rest};
+use crate::ageing::{Ages, UntimedCalendar, advance, rest};
 use crate::device::Device;
 use crate::event::Event;
 
@@ -11,12 +11,12 @@ use crate::event::Event;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
     /// As after a host that wrote as fast as it could until now: with victims partly collected.
-    AtWork,
+    UnderLoad,
     /// As after an idle time: with as many free blocks as GC aims for.
-    Rested,
+    Idle,
     /// As after a host whose writes came in an open loop: like after an idle time, with the buffer as full as
     /// the device keeps it.
-    Paced,
+    OpenLoop,
 }
 
 impl Ages for Device {
@@ -29,8 +29,8 @@ impl Ages for Device {
         true
     }
 
-    fn next_over(&mut self, clock: &mut impl Schedule<Event>) -> bool {
-        let done = self.core.base.flash.next_over();
+    fn next_untimed_completion(&mut self, clock: &mut impl Schedule<Event>) -> bool {
+        let done = self.core.base.flash.next_untimed_completion();
         if let Some(done) = &done {
             self.command_done(done, clock);
             self.writer.write_tables(&mut self.core, clock);
@@ -39,7 +39,7 @@ impl Ages for Device {
     }
 
     /// Block-level mapping has no collector to pause.
-    fn hold_still(&mut self) {
+    fn pause_gc(&mut self) {
         if self.core.map.by_block().is_none() {
             self.core.reclaim.pause();
         }
@@ -50,11 +50,11 @@ impl Ages for Device {
         self.core.base.flash.start_clock();
     }
 
-    fn time_of_a_page(&self) -> Duration {
+    fn page_program_time(&self) -> Duration {
         let pools = &self.core.base.config.pools;
         let times = &pools.first().part.timing.program;
         let program = times.iter().map(|time| time.middle().ps()).sum::<u64>() / times.len() as u64;
-        let at_once: u64 = pools.all_rows().map(|row| u64::from(pools.per_program(row))).sum();
+        let at_once: u64 = pools.all_groups().map(|row| u64::from(pools.per_program(row))).sum();
         Duration::from_ps(program / at_once)
     }
 }
@@ -62,19 +62,19 @@ impl Ages for Device {
 impl Device {
     /// Writes the buffer out, unless an open-loop workload follows. A host that writes as fast as it can
     /// leaves no time for more GC than that requires.
-    pub(super) fn write_out(&mut self, end: End, clock: &mut Untimed<Event>) {
+    pub(super) fn flush_all(&mut self, end: End, clock: &mut UntimedCalendar<Event>) {
         match end {
-            End::AtWork => self.core.reclaim.hold_back(),
-            End::Rested => {}
-            End::Paced => return,
+            End::UnderLoad => self.core.reclaim.limit_to_required(),
+            End::Idle => {}
+            End::OpenLoop => return,
         }
-        self.front.write_out(&mut self.core, &mut self.writer, clock);
+        self.front.flush_all(&mut self.core, &mut self.writer, clock);
         while self.core.cache.in_use() > 0 && advance(self, clock) {}
     }
 
     /// Finishes the work in progress, and GC as far as `end` requires. From then on flash takes time.
-    pub(super) fn come_to(&mut self, end: End, clock: &mut Untimed<Event>) {
-        if end == End::AtWork {
+    pub(super) fn finish_at(&mut self, end: End, clock: &mut UntimedCalendar<Event>) {
+        if end == End::UnderLoad {
             self.core.reclaim.pause();
         }
         rest(self, clock);
@@ -82,8 +82,8 @@ impl Device {
 
     /// Clears all timers, as in a new device.
     pub(super) fn forget_timers(&mut self) {
-        self.front.forget_timer();
-        self.core.reclaim.forget_timer();
+        self.front.clear_timer();
+        self.core.reclaim.clear_timer();
     }
 }
 

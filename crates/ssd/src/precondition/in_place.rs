@@ -3,30 +3,35 @@
 
 use wordline_kernel::state;
 
-use crate::design::{Seam, Seams, Unasked};
+use crate::design::{ExtensionPoint, ExtensionPoints, PausedDecisions};
 use crate::parts::Policies;
 use crate::policy::balancer::Balancer;
 use crate::policy::relocator::{Relocator, Single};
-use crate::policy::router::{Outgoing, Router};
+use crate::policy::router::{HostPage, Router};
 
 /// Decisions that move pages between pools.
-const MOVING: Seams = Seams::of(&[Seam::Pool, Seam::Stream, Seam::Balance, Seam::Relocate]);
+const MIGRATION_DECISIONS: ExtensionPoints = ExtensionPoints::of(&[
+    ExtensionPoint::Pool,
+    ExtensionPoint::Stream,
+    ExtensionPoint::Balance,
+    ExtensionPoint::Relocate,
+]);
 
 /// Policies that move pages between pools, and the designs that decide in their place.
-pub(super) struct Movers {
+pub(super) struct MigrationPolicies {
     router: Box<dyn Router>,
     relocator: Box<dyn Relocator>,
     balancer: Option<Box<dyn Balancer>>,
-    designs: Unasked,
+    designs: PausedDecisions,
 }
 
-impl Movers {
-    /// Keeps units in their pools until these policies are [restored](Self::ask_again).
-    pub(super) fn set_aside(policies: &mut Policies) -> Self {
+impl MigrationPolicies {
+    /// Keeps units in their pools until these policies are [restored](Self::resume_decisions).
+    pub(super) fn pause(policies: &mut Policies) -> Self {
         let pools: Vec<u8> =
             (0..policies.host_streams()).map(|stream| policies.pool_of_stream(stream)).collect();
         Self {
-            designs: policies.designs.ask_no_more(MOVING),
+            designs: policies.designs.pause_decisions(MIGRATION_DECISIONS),
             router: std::mem::replace(&mut policies.router, Box::new(InPlace { pools })),
             relocator: std::mem::replace(&mut policies.relocator, Box::new(Single)),
             balancer: policies.balancer.take(),
@@ -34,10 +39,10 @@ impl Movers {
     }
 
     /// Restores the policies and designs.
-    pub(super) fn ask_again(self, policies: &mut Policies) {
+    pub(super) fn resume_decisions(self, policies: &mut Policies) {
         (policies.router, policies.relocator, policies.balancer) =
             (self.router, self.relocator, self.balancer);
-        policies.designs.ask_again(self.designs);
+        policies.designs.resume_decisions(self.designs);
     }
 }
 
@@ -54,7 +59,7 @@ impl Router for InPlace {
         self.pools.len() as u8
     }
 
-    fn route(&mut self, unit: &Outgoing) -> u8 {
+    fn route(&mut self, unit: &HostPage) -> u8 {
         let home = unit.home.unwrap_or(0);
         self.pools.iter().position(|pool| *pool == home).map_or(0, |stream| stream as u8)
     }

@@ -6,18 +6,18 @@
 
 mod ageing;
 mod in_place;
-mod lay;
+mod placing;
+mod progress;
 pub mod shape;
 mod uniform;
-mod watched;
 
 use crate::device::Device;
 use crate::map::LogicalPage;
 
-use lay::Layer;
-pub use lay::Share;
-use watched::Watched;
-pub use watched::{Look, Steady, Written};
+use placing::Layer;
+pub use placing::Share;
+use progress::ProgressReporter;
+pub use progress::{FillProgress, ProgressFn, Steady};
 
 impl Device {
     /// Writes the first `fraction` of the logical pages of a new device once, in order.
@@ -26,14 +26,14 @@ impl Device {
     }
 
     /// Writes them with an observer; false if it was stopped.
-    pub fn fill_while(&mut self, fraction: f64, look: Look<'_>) -> bool {
-        self.core.base.space.pause_news(true);
-        let done = self.fill_watched(fraction, &mut Watched::by(look));
-        self.core.base.space.pause_news(false);
+    pub fn fill_while(&mut self, fraction: f64, look: ProgressFn<'_>) -> bool {
+        self.core.base.space.pause_events(true);
+        let done = self.fill_watched(fraction, &mut ProgressReporter::by(look));
+        self.core.base.space.pause_events(false);
         done
     }
 
-    fn fill_watched(&mut self, fraction: f64, watched: &mut Watched<'_>) -> bool {
+    fn fill_watched(&mut self, fraction: f64, watched: &mut ProgressReporter<'_>) -> bool {
         let pages = self.pages_in(fraction);
         watched.fills(u64::from(pages));
         let mut layer = Layer::of(&mut self.core, &mut self.writer);

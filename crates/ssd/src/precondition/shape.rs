@@ -42,7 +42,7 @@ impl Shape {
             Preference::Fewest => {
                 Self::by_valid(blocks, per_block, valid).unwrap_or_else(|| Self::by_age(blocks, valid))
             }
-            Preference::Drawn => {
+            Preference::Random => {
                 // The mean of exp(-a) over ages of density r exp(-r a) is r / (1 + r).
                 let rate = valid / (1.0 - valid);
                 Self { spacing: 1.0 / (rate * blocks), limit: Limit::Rate(rate) }
@@ -69,7 +69,7 @@ impl Shape {
     }
 
     /// Whether a block of this age and with this many valid units survives.
-    fn stands(&self, age: f64, valid: u32, random: &mut Stream) -> bool {
+    fn survives(&self, age: f64, valid: u32, random: &mut Stream) -> bool {
         match self.limit {
             Limit::Age => true,
             Limit::Valid(m, q) => valid > m + u32::from(random.unit() < q),
@@ -106,16 +106,16 @@ impl Shape {
 
     /// Draws the valid units of blocks, oldest first, of which `written` units each are written: `valid` of
     /// all units.
-    pub fn draw(&self, per_block: u32, written: Vec<u32>, valid: u64, random: &mut Stream) -> Drawn {
-        let mut drawn = self.stand(per_block, written, random);
+    pub fn draw(&self, per_block: u32, written: Vec<u32>, valid: u64, random: &mut Stream) -> ValidBitmap {
+        let mut drawn = self.draw_survivors(per_block, written, random);
         drawn.settle(valid, random);
         drawn
     }
 
     /// Draws the surviving blocks, the youngest first, with random numbers of valid units. Missing oldest
     /// blocks, if fewer survive than wanted, are drawn at the mean age of a victim.
-    fn stand(&self, per_block: u32, written: Vec<u32>, random: &mut Stream) -> Drawn {
-        let mut drawn = Drawn::new(per_block, written);
+    fn draw_survivors(&self, per_block: u32, written: Vec<u32>, random: &mut Stream) -> ValidBitmap {
+        let mut drawn = ValidBitmap::new(per_block, written);
         let mut left = drawn.blocks();
         let life = f64::from(left);
         let youngest = f64::from(drawn.written.last().copied().unwrap_or(per_block)) / f64::from(per_block);
@@ -126,7 +126,7 @@ impl Shape {
             let age = self.spacing * if middle <= life * self.longest() { middle } else { life };
             let held = drawn.fill(left - 1, libm::exp(-age.min(self.oldest_of(written, per_block))), random);
             let is_short = self.is_short(written, per_block);
-            if born == 0.0 || self.stands(age, held, random) || is_short {
+            if born == 0.0 || self.survives(age, held, random) || is_short {
                 left -= 1;
             }
             born += 1.0;
@@ -176,7 +176,7 @@ fn level_of(until: &[f64], valid: f64) -> Option<f64> {
 
 /// Bitmap of the valid units in the blocks of a plane group, oldest blocks first.
 #[derive(Debug)]
-pub struct Drawn {
+pub struct ValidBitmap {
     bits: Vec<u64>,
     /// Words of a block.
     words: usize,
@@ -185,7 +185,7 @@ pub struct Drawn {
     before: Vec<u64>,
 }
 
-impl Drawn {
+impl ValidBitmap {
     fn new(per_block: u32, written: Vec<u32>) -> Self {
         let words = per_block.div_ceil(u64::BITS) as usize;
         let before = written.iter().scan(0, |all, of_block| {
@@ -290,7 +290,7 @@ mod tests {
 
     #[test]
     fn as_much_is_valid_as_is_asked_for_and_more_in_younger_blocks() {
-        for preference in [Preference::Oldest, Preference::Fewest, Preference::Drawn] {
+        for preference in [Preference::Oldest, Preference::Fewest, Preference::Random] {
             let held = drawn(preference);
             assert_eq!(held.iter().sum::<u32>(), 89_600);
             let [old, young] = [&held[..200], &held[1_800..]].map(|held| held.iter().sum::<u32>());
@@ -300,10 +300,10 @@ mod tests {
 
     #[test]
     fn by_chance_nearly_as_much_is_valid_as_is_asked_for() {
-        for preference in [Preference::Oldest, Preference::Fewest, Preference::Drawn] {
+        for preference in [Preference::Oldest, Preference::Fewest, Preference::Random] {
             let shape = Shape::of(preference, 2_000.0, 64, 0.7);
             let mut random = Seed(2).stream("test.shape", 0);
-            let held = shape.stand(64, vec![64; 2_000], &mut random).held();
+            let held = shape.draw_survivors(64, vec![64; 2_000], &mut random).held();
             assert!(held.abs_diff(89_600) < 900, "{preference:?}: {held}");
         }
     }

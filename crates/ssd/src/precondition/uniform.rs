@@ -5,23 +5,23 @@
 //! otherwise for as long as it takes.
 
 use wordline_kernel::{Duration, Instant, Seed, Stream};
-use wordline_nand::{RowId, Stamp};
+use wordline_nand::{DataTag, PlaneGroupId};
 
-use super::in_place::Movers;
-use super::lay::{Layer, Share};
-use super::shape::{Drawn, Shape};
-use super::watched::{Look, Steady, Watched};
-use crate::ageing::{Ages, Untimed, carry_out};
+use super::in_place::MigrationPolicies;
+use super::placing::{Layer, Share};
+use super::progress::{ProgressFn, ProgressReporter, Steady};
+use super::shape::{Shape, ValidBitmap};
+use crate::ageing::{Ages, UntimedCalendar, carry_out};
 use crate::block_device::{BlockDevice, Programmed};
 use crate::command::{Command, Operation, SECTOR};
 use crate::config::Config;
-use crate::design::Seam;
+use crate::design::ExtensionPoint;
 use crate::device::Device;
+use crate::gc::config::Scope;
 use crate::map::LogicalPage;
 use crate::policy::victim::Preference;
-use crate::pools::EVERYTHING_IN;
+use crate::pools::FALLBACK_POOL;
 use crate::precondition::ageing::End;
-use crate::reclaim::config::Scope;
 
 /// Blocks of pages for each plane group overwritten between two measurements of write amplification, if the
 /// initial shape is that of the policy. Chosen: one is enough for a plane group to reach its next GC, and two
@@ -51,7 +51,7 @@ const WRITES_A_REPLACEMENT: u64 = 8;
 const AHEAD: u32 = 8;
 
 /// Stamp of a page overwritten long ago; no version has number 0.
-const DEAD: Stamp = Stamp { logical: 0, version: 0 };
+const OVERWRITTEN: DataTag = DataTag { logical: 0, version: 0 };
 
 impl Device {
     /// Fills the device and brings it to the steady state of uniform random overwrites of whole pages.
@@ -69,9 +69,9 @@ impl Device {
     }
 
     /// Does so with an observer; `None` if it was stopped.
-    pub fn fill_steady_while(&mut self, seed: Seed, look: Look<'_>) -> Option<Steady> {
+    pub fn fill_steady_while(&mut self, seed: Seed, look: ProgressFn<'_>) -> Option<Steady> {
         let rests = self.core.map.translation().is_some() || self.writer.has_units();
-        let end = if rests { End::Rested } else { End::AtWork };
+        let end = if rests { End::Idle } else { End::UnderLoad };
         self.reach_steady(seed, self.core.base.config.logical_pages, end, look)
     }
 
@@ -83,26 +83,31 @@ impl Device {
     }
 
     /// Does so with an observer; `None` if it was stopped.
-    pub fn fill_steady_to_while(&mut self, seed: Seed, fraction: f64, look: Look<'_>) -> Option<Steady> {
-        self.reach_steady(seed, self.pages_in(fraction).max(1), End::Paced, look)
+    pub fn fill_steady_to_while(
+        &mut self,
+        seed: Seed,
+        fraction: f64,
+        look: ProgressFn<'_>,
+    ) -> Option<Steady> {
+        self.reach_steady(seed, self.pages_in(fraction).max(1), End::OpenLoop, look)
     }
 
-    fn reach_steady(&mut self, seed: Seed, filled: u32, end: End, look: Look<'_>) -> Option<Steady> {
-        self.core.base.space.pause_news(true);
+    fn reach_steady(&mut self, seed: Seed, filled: u32, end: End, look: ProgressFn<'_>) -> Option<Steady> {
+        self.core.base.space.pause_events(true);
         let steady = self.go_to_steady(seed, filled, end, look);
-        self.core.base.space.pause_news(false);
+        self.core.base.space.pause_events(false);
         steady
     }
 
-    fn go_to_steady(&mut self, seed: Seed, filled: u32, end: End, look: Look<'_>) -> Option<Steady> {
+    fn go_to_steady(&mut self, seed: Seed, filled: u32, end: End, look: ProgressFn<'_>) -> Option<Steady> {
         let mut random = seed.stream("ssd.precondition", 0);
-        let watched = &mut Watched::by(look);
+        let watched = &mut ProgressReporter::by(look);
         if let Some(block) = &self.core.base.config.file.ftl.mapping.block {
             let rows = u64::from(self.core.base.config.pools.rows());
             let window = WRITES_A_REPLACEMENT * u64::from(block.replacements) * rows;
             let windows = Windows { pages: window, fewest: 2, most: 2 };
             self.fill_watched(1.0, watched).then_some(())?;
-            return self.overwrite((filled, windows), Vec::new(), End::Rested, random, watched);
+            return self.overwrite((filled, windows), Vec::new(), End::Idle, random, watched);
         }
         watched.fills(u64::from(filled));
         let left = match self.writer.has_units() {
@@ -118,7 +123,7 @@ impl Device {
     fn preference(&self) -> Option<Preference> {
         let base = &self.core.base;
         let is_super = base.config.file.ftl.gc.scope == Scope::SuperBlock && base.config.pools.rows() > 1;
-        let is_asked = !base.policies.designs.answers(Seam::Victim);
+        let is_asked = !base.policies.designs.answers(ExtensionPoint::Victim);
         let of_policy = self.core.reclaim.preference().filter(|_| is_asked);
         of_policy.map(|it| if is_super && it == Preference::Fewest { Preference::Oldest } else { it })
     }
@@ -127,7 +132,7 @@ impl Device {
     /// without GC.
     fn windows(&self, filled: u32) -> Windows {
         let pools = &self.core.base.config.pools;
-        let round: u64 = pools.all_rows().map(|row| u64::from(pools.per_block_of(row))).sum();
+        let round: u64 = pools.all_groups().map(|row| u64::from(pools.per_block_of(row))).sum();
         let part = if self.preference().is_some() { 0 } else { u64::from(filled) / WINDOWS_PER_DRIVE };
         Windows { pages: part.max(BLOCKS_A_WINDOW * round), fewest: FEWEST_WINDOWS, most: MOST_WINDOWS }
     }
@@ -138,24 +143,24 @@ impl Device {
         pages: u32,
         end: End,
         random: &mut Stream,
-        watched: &mut Watched<'_>,
+        watched: &mut ProgressReporter<'_>,
     ) -> Option<Vec<LogicalPage>> {
         let preference = self.preference().unwrap_or(Preference::Fewest);
         let mut left = Vec::new();
         let mut layer = Layer::of(&mut self.core, &mut self.writer);
         let rows = layer.core.base.config.pools.rows();
-        layer.core.base.space.wait_for_rows(true);
-        for row in (0..rows).map(RowId) {
+        layer.core.base.space.set_waiting_for_groups(true);
+        for row in (0..rows).map(PlaneGroupId) {
             let placement = &layer.core.base.policies.placement;
             let home =
-                (0..rows).find(|page| placement.home(*page, EVERYTHING_IN) == Some(row)).unwrap_or(row.0);
+                (0..rows).find(|page| placement.home(*page, FALLBACK_POOL) == Some(row)).unwrap_or(row.0);
             let share = Share::new(home, rows, pages);
-            let filling = Filling { share, extent: 1, page_of: &|page, _| Some(LogicalPage(page)) };
+            let filling = GroupContents { share, extent: 1, page_of: &|page, _| Some(LogicalPage(page)) };
             let laid = layer.row(row, &filling, (preference, end), random);
             left.extend((laid..share.count).map(|n| LogicalPage(share.item(n))));
             watched.wrote(u64::from(laid)).then_some(())?;
         }
-        layer.core.base.space.wait_for_rows(false);
+        layer.core.base.space.set_waiting_for_groups(false);
         layer.tables(pages, watched);
         layer.finish();
         watched.goes_on.then_some(left)
@@ -167,7 +172,7 @@ impl Device {
         &mut self,
         pages: u32,
         random: &mut Stream,
-        watched: &mut Watched<'_>,
+        watched: &mut ProgressReporter<'_>,
     ) -> Option<Vec<LogicalPage>> {
         let preference = self.preference().unwrap_or(Preference::Fewest);
         let per_unit = self.writer.subs().per_unit;
@@ -176,22 +181,24 @@ impl Device {
         let mut layer = Layer::of(&mut self.core, &mut self.writer);
         for (pool, units) in units.iter().enumerate() {
             let pools = &layer.core.base.config.pools;
-            let rows: Vec<RowId> = pools.all_rows().filter(|row| pools.number_of_row(*row) == pool).collect();
-            let extent = if layer.core.base.space.has_whole_units(rows[0]) { per_unit } else { 1 };
+            let rows: Vec<PlaneGroupId> =
+                pools.all_groups().filter(|row| pools.number_of_group(*row) == pool).collect();
+            let extent = if layer.core.base.space.is_coarsely_mapped(rows[0]) { per_unit } else { 1 };
             let items = per_unit / extent;
             let page_of = |item: u32, n: u32| {
                 let page = units[(item / items) as usize] * per_unit + item % items + n;
                 (page < pages).then_some(LogicalPage(page))
             };
             let all = units.len() as u32 * items;
-            let at_home = layer.at_home(&rows, (0..all).filter_map(|item| Some((item, page_of(item, 0)?))));
+            let at_home =
+                layer.items_by_group(&rows, (0..all).filter_map(|item| Some((item, page_of(item, 0)?))));
             for (n, row) in rows.iter().enumerate() {
                 let share = match &at_home {
                     Some(items) => Share::of(&items[n]),
                     None => Share::new(n as u32, rows.len() as u32, all),
                 };
-                let filling = Filling { share, extent, page_of: &page_of };
-                let laid = layer.row(*row, &filling, (preference, End::Rested), random);
+                let filling = GroupContents { share, extent, page_of: &page_of };
+                let laid = layer.row(*row, &filling, (preference, End::Idle), random);
                 let rest = (laid..share.count).flat_map(|n| (0..extent).map(move |at| (share.item(n), at)));
                 left.extend(rest.filter_map(|(item, at)| page_of(item, at)));
                 watched.wrote(u64::from(laid * extent)).then_some(())?;
@@ -210,7 +217,7 @@ impl Device {
         first: Vec<LogicalPage>,
         end: End,
         mut random: Stream,
-        watched: &mut Watched<'_>,
+        watched: &mut ProgressReporter<'_>,
     ) -> Option<Steady> {
         watched.overwrites(first.len() as u64 + u64::from(windows.fewest) * windows.pages);
         let host = self.core.base.config.clone();
@@ -219,7 +226,7 @@ impl Device {
             Progress::new(windows, [filled, unit].map(u64::from), BlockDevice::programmed(self));
         let mut first = first.into_iter();
         // In an open loop the device runs as far as it wants before the next write.
-        let depth = (end != End::Paced).then(|| host.pages_at_once());
+        let depth = (end != End::OpenLoop).then(|| host.pages_at_once());
         let next = &mut |programmed| {
             let command = first.by_ref().find_map(|page| host.overwriting(page, 1)).or_else(|| {
                 let drawn = || {
@@ -232,20 +239,20 @@ impl Device {
             });
             watched.wrote(unit.into()).then_some((Instant::ZERO, command?))
         };
-        let mut clock = Untimed::of::<Self>();
+        let mut clock = UntimedCalendar::of::<Self>();
         // With data verification the device counts as filled, whatever it was overwritten with.
         let contents = self.core.base.contents.take();
         self.core.base.space.pause_modes(true);
-        let movers = self.writer.has_units().then(|| Movers::set_aside(&mut self.core.base.policies));
+        let movers = self.writer.has_units().then(|| MigrationPolicies::pause(&mut self.core.base.policies));
         self.stop_clock();
         carry_out(self, next, depth, Duration::ZERO, &mut clock);
-        self.write_out(end, &mut clock);
-        self.come_to(end, &mut clock);
+        self.flush_all(end, &mut clock);
+        self.finish_at(end, &mut clock);
         self.forget_timers();
-        movers.into_iter().for_each(|movers| movers.ask_again(&mut self.core.base.policies));
+        movers.into_iter().for_each(|movers| movers.resume_decisions(&mut self.core.base.policies));
         self.core.base.contents = contents;
         self.core.base.space.pause_modes(false);
-        self.writer.note_all_rows(&self.core);
+        self.writer.update_all_groups(&self.core);
         watched.goes_on.then_some(progress.steady)
     }
 }
@@ -253,7 +260,7 @@ impl Device {
 impl Config {
     /// Pages programmed at a time if every plane group is busy.
     fn pages_at_once(&self) -> u32 {
-        self.pools.all_rows().map(|row| self.pools.per_program(row)).sum()
+        self.pools.all_groups().map(|row| self.pools.per_program(row)).sum()
     }
 
     /// Command that overwrites this many logical pages; `None` if no namespace contains the first.
@@ -310,7 +317,7 @@ impl Progress {
     }
 
     /// Whether one more page is to be overwritten.
-    fn goes_on(&mut self, now: Programmed, watched: &mut Watched<'_>) -> bool {
+    fn goes_on(&mut self, now: Programmed, watched: &mut ProgressReporter<'_>) -> bool {
         let host = now.host - self.begun.host;
         if host >= self.windows.pages {
             let amplification = 1.0 + (now.other - self.begun.other) as f64 / host as f64;
@@ -356,7 +363,7 @@ fn draw_pools(units: u32, per_unit: u32, room: &[u64], random: &mut Stream) -> V
 }
 
 /// Contents for a plane group.
-struct Filling<'a> {
+struct GroupContents<'a> {
     share: Share<'a>,
     /// Logical pages of an item of the share, which are valid together.
     extent: u32,
@@ -367,16 +374,16 @@ struct Filling<'a> {
 impl Layer<'_> {
     /// Items statically assigned to each plane group of a pool, in numerical order; `None` under dynamic
     /// allocation.
-    fn at_home(
+    fn items_by_group(
         &self,
-        rows: &[RowId],
+        rows: &[PlaneGroupId],
         items: impl Iterator<Item = (u32, LogicalPage)>,
     ) -> Option<Vec<Vec<u32>>> {
         let base = &self.core.base;
         if !base.has_homes {
             return None;
         }
-        let pool = base.config.pools.number_of_row(rows[0]);
+        let pool = base.config.pools.number_of_group(rows[0]);
         let mut at_home = vec![Vec::new(); rows.len()];
         for (item, page) in items {
             let home = base.policies.placement.home(page.0, pool)?;
@@ -390,18 +397,18 @@ impl Layer<'_> {
     /// there is no room for the rest.
     fn row(
         &mut self,
-        row: RowId,
-        filling: &Filling<'_>,
+        row: PlaneGroupId,
+        filling: &GroupContents<'_>,
         (preference, end): (Preference, End),
         random: &mut Stream,
     ) -> u32 {
         let base = &self.core.base;
-        let locations = base.config.pools.of_row(row).locations;
+        let locations = base.config.pools.of_group(row).locations;
         let (per_block, unit) = (locations.per_block(), locations.per_program);
         let kept = base.space.kept(row) + 1;
         let wanted = match end {
-            End::Rested | End::Paced => base.space.marks(row)[1].max(kept),
-            End::AtWork => kept,
+            End::Idle | End::OpenLoop => base.space.marks(row)[1].max(kept),
+            End::UnderLoad => kept,
         };
         // A plane group with more pages to hold is left with fewer free blocks.
         let needed =
@@ -424,7 +431,12 @@ impl Layer<'_> {
     }
 
     /// Writes the blocks of a plane group, with the items of a share where a mapping unit is valid.
-    fn blocks(&mut self, row: RowId, Filling { share, extent, page_of }: &Filling<'_>, drawn: &Drawn) {
+    fn blocks(
+        &mut self,
+        row: PlaneGroupId,
+        GroupContents { share, extent, page_of }: &GroupContents<'_>,
+        drawn: &ValidBitmap,
+    ) {
         let (unit, stream) = (self.core.base.config.pools.per_program(row), self.stream_to(row));
         let mut items = 0..share.count;
         let mut held = Vec::with_capacity(unit as usize);
@@ -437,7 +449,7 @@ impl Layer<'_> {
                     }
                     held.extend((0..*extent).map(|n| page_of(share.item(item?), n)));
                 }
-                self.unit(row, stream, DEAD, held.drain(..));
+                self.unit(row, stream, OVERWRITTEN, held.drain(..));
             }
         }
     }

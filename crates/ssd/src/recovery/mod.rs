@@ -11,15 +11,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Duration, Instant, state};
-use wordline_nand::{AtCut, BlockSetId, CellMode, Location, Operation, Pool, Stamp, TornBy};
+use wordline_nand::{BlockSetId, CellMode, CutLosses, DataTag, InFlightFate, Location, Operation, Pool};
 
 use crate::base::Base;
-use crate::contents::Mutant;
-use crate::design::{Observes, Seen};
+use crate::contents::InjectedFault;
+use crate::design::{DeviceEvent, EventMask};
 use crate::engines::Core;
 use crate::flash::Ticket;
 use crate::map::{LogicalPage, Map};
-use crate::writer::{Counted, Writer};
+use crate::writer::{PageCounts, Writer};
 
 pub(crate) use scan::Scan;
 
@@ -52,14 +52,14 @@ type Versions = BTreeMap<LogicalPage, u32>;
 impl Recovery {
     /// Cuts the power at `now`: operations in progress are interrupted, and all state outside the flash is
     /// lost. Nothing is known until power returns and the pages are scanned.
-    pub(crate) fn cut(&mut self, now: Instant, core: &mut Core, writer: &mut Writer) -> TornBy {
+    pub(crate) fn cut(&mut self, now: Instant, core: &mut Core, writer: &mut Writer) -> CutLosses {
         let is_protected = core.base.is_protected();
         let at_cut = match is_protected {
-            true => AtCut::Finished,
+            true => InFlightFate::Completed,
             false => core.base.config.file.ftl.recovery.programs_at_cut.into(),
         };
         let torn = cut_flash(now, at_cut, core, writer);
-        core.map.note_torn(&torn);
+        core.map.note_interrupted(&torn);
         core.base.digest(now.ps());
         core.cache.save_buffer(&core.base);
         if let Some(contents) = &mut core.base.contents {
@@ -67,7 +67,7 @@ impl Recovery {
         }
         core.base.policies.forget();
         core.base.policies.designs.note_time(now);
-        core.base.observe(Observes::POWER_LOST, |_| Seen::PowerLost);
+        core.base.observe(EventMask::POWER_LOST, |_| DeviceEvent::PowerLost);
         core.map.forget();
         core.cache.forget(&core.base.config);
         core.reclaim.forget();
@@ -84,31 +84,31 @@ impl Recovery {
     /// Rebuilds the tables from the stamps of the pages when power returns, and begins the scan that reads
     /// them. Rebuilding takes no time; the scan does.
     pub(crate) fn begin(&mut self, core: &mut Core, writer: &mut Writer, now: Instant) {
-        core.map.audit_told(&core.base);
+        core.map.audit_table_record(&core.base);
         let before = core.map.places();
         skip_torn_word_lines(core);
         let Base { space, flash, .. } = &mut core.base;
         let chips = flash.chips();
         space.forget(|block| chips.programmed(block), |block| chips.erases()[block]);
-        space.look_at_word_lines(|location| chips.is_programmed(location));
-        space.look_at_rewrites(|location| match chips.stamp(location) {
-            Stamp::ERASED => None,
-            Stamp::TORN => Some(u8::MAX),
+        space.rebuild_word_lines(|location| chips.is_programmed(location));
+        space.rebuild_reprogram_counts(|location| match chips.stamp(location) {
+            DataTag::ERASED => None,
+            DataTag::UNREADABLE => Some(u8::MAX),
             _ => Some(chips.reprograms(chips.pools().page_of(location))),
         });
         core.base.set_modes();
         let (stale, tellers) = find_newest(core);
         core.map.settle(&mut core.base);
         core.map.recover_tables(&mut core.base);
-        let lost_and_returned = believe(&stale, core);
+        let lost_and_returned = accept_versions(&stale, core);
         core.map.keep_discarded(&stale, &tellers, &mut core.base);
         core.map.note_moves_since(&before, &core.base);
         core.map.note_found(&core.base);
         core.base.space.close_full();
         core.base.life.read_only = false;
-        condemn_again(core, writer);
+        restore_retirements(core, writer);
         core.map.find_blocks(&mut core.base);
-        core.map.check_life(&mut core.base);
+        core.map.check_end_of_life(&mut core.base);
         let mut scan = Scan::of(&core.base.config.pools);
         scan.begin(now);
         (scan.found.lost, scan.found.returned) = lost_and_returned;
@@ -117,7 +117,7 @@ impl Recovery {
     }
 
     fn end(&mut self, scan: &Scan, now: Instant) {
-        self.last = Some(scan.found_by(now));
+        self.last = Some(scan.result_at(now));
     }
 
     /// Checks the loaded state: a known map matches the host's writes. It is unknown from a power cut until
@@ -138,7 +138,7 @@ impl Recovery {
 
 /// Cuts the power of the flash. Programs that were counted when their group was formed, but have not
 /// happened, are uncounted; those of a failed die stay counted, as they would have happened.
-fn cut_flash(now: Instant, at_cut: AtCut, core: &mut Core, writer: &Writer) -> TornBy {
+fn cut_flash(now: Instant, at_cut: InFlightFate, core: &mut Core, writer: &Writer) -> CutLosses {
     let Core { base: Base { flash, totals, config, .. }, map, reclaim, .. } = core;
     flash.cut_power(now, at_cut, |task, chips| {
         let Pool { geometry, locations, .. } = config.pools.of_location(task.location);
@@ -147,26 +147,26 @@ fn cut_flash(now: Instant, at_cut: AtCut, core: &mut Core, writer: &Writer) -> T
             0 => chips.is_programmed(task.location),
             times => chips.reprograms(task.page) >= times,
         };
-        if happened || chips.is_dead(geometry.die_of(block)) {
+        if happened || chips.has_failed(geometry.die_of(block)) {
             return;
         }
         let mode = chips.mode(block);
-        let side_by_side = locations.of_pages_side_by_side(geometry.planes_per_row);
+        let side_by_side = locations.of_adjacent_pages(geometry.planes_per_row);
         let unit = u64::from(match mode {
             CellMode::Native => locations.per_program,
-            CellMode::TwoBit if task.again > 0 => side_by_side,
+            CellMode::Mlc if task.again > 0 => side_by_side,
             mode => side_by_side * mode.bits(geometry.bits_per_cell()),
         });
         match task.ticket {
             Ticket::HostUnit(row) => {
-                let Counted { host, carried, .. } = writer.group(row).counted();
+                let PageCounts { host, carried, .. } = writer.group(row).count_pages();
                 let mode = if task.again > 0 { CellMode::Reprogrammed(task.again) } else { mode };
-                totals.take_back_group(host, carried, unit, mode);
+                totals.uncount_group(host, carried, unit, mode);
             }
-            Ticket::TableUnit(row) => totals.take_back_tables(writer.group(row).counted().data, unit),
-            Ticket::Reclaim(row, _) if !matches!(task.operation, Operation::Read | Operation::Erase) => {
+            Ticket::TableUnit(row) => totals.uncount_tables(writer.group(row).count_pages().data, unit),
+            Ticket::Gc(row, _) if !matches!(task.operation, Operation::Read | Operation::Erase) => {
                 let moved = map.copies(row).unwrap_or_else(|| reclaim.unit(row));
-                totals.take_back_moved(moved.len() as u64, unit, task.operation != Operation::Program);
+                totals.uncount_relocated(moved.len() as u64, unit, task.operation != Operation::Program);
             }
             _ => {}
         }
@@ -186,7 +186,7 @@ fn skip_torn_word_lines(core: &mut Core) {
         let first = written / unit;
         let is_torn = |page: u32| {
             let stamp = core.base.flash.stamp(locations.at(block, page * unit));
-            stamp == Stamp::TORN
+            stamp == DataTag::UNREADABLE
         };
         let in_torn_line =
             |page: &u32| part.pages().partners(*page).any(|other| other < first && is_torn(other));
@@ -201,7 +201,7 @@ fn skip_torn_word_lines(core: &mut Core) {
 /// unit of their mapping unit count. Returns the latest versions in other units, where nothing later was
 /// found, and the blocks of the newest units, which show that these versions are invalid.
 fn find_newest(core: &mut Core) -> (Versions, BTreeSet<BlockSetId>) {
-    core.map.forget_places();
+    core.map.unmap_all();
     let newest =
         core.map.unit_writes().map(|writes| writes.newest(&core.base.space, core.base.flash.chips()));
     let mut stale = BTreeMap::new();
@@ -219,7 +219,7 @@ fn find_newest(core: &mut Core) -> (Versions, BTreeSet<BlockSetId>) {
             }
             let logical = LogicalPage(stamp.logical);
             if let (Some(writes), Some(newest)) = (core.map.unit_writes(), &newest)
-                && core.base.space.has_whole_units(core.base.space.row_of(block))
+                && core.base.space.is_coarsely_mapped(core.base.space.group_of(block))
                 && !writes.is_newest(newest, location, logical)
             {
                 let version = stale.entry(logical).or_insert(0);
@@ -247,7 +247,7 @@ fn is_newer(location: Location, known: Location, base: &Base) -> bool {
     let opening = |location| base.space.opening_of(base.config.pools.block_of(location));
     match version(location).cmp(&version(known)) {
         Ordering::Equal => opening(location) > opening(known),
-        order => (order == Ordering::Greater) != base.has(Mutant::OldestAtRecovery),
+        order => (order == Ordering::Greater) != base.has(InjectedFault::OldestAtRecovery),
     }
 }
 
@@ -262,39 +262,41 @@ fn forget_stale(stale: &mut Versions, core: &mut Core) {
 
 /// Accepts the versions found as those that the host wrote last; versions still in flash, such as the `stale`
 /// ones, are not reused. Returns the numbers of pages lost and of discarded pages that returned.
-fn believe(stale: &Versions, core: &mut Core) -> (u64, u64) {
+fn accept_versions(stale: &Versions, core: &mut Core) -> (u64, u64) {
     let (mut lost, mut returned) = (0, 0);
     for page in (0..core.map.len()).map(LogicalPage) {
         let written = core.map.last_written(page);
         let found = core.map.version_in_flash(page, &core.base);
         let is_host = !Map::is_table(page.0, &core.base);
-        let void = if is_host { core.map.void(page, found, &mut core.base) } else { 0 };
+        let void = if is_host { core.map.last_discarded(page, found, &mut core.base) } else { 0 };
         let stale = stale.get(&page).copied().unwrap_or(0);
-        let known = core.map.lost_before(page, found, void, &mut core.base);
+        let known = core.map.lost_before_cut(page, found, void, &mut core.base);
         lost += u64::from(is_host && written.is_some() && written != known.or(found));
         returned += u64::from(written.is_none() && core.map.get(page).is_some());
         // A later version must not equal one that is still somewhere in flash.
         let present = core.map.get(page).is_some() || core.map.is_lost(page);
-        core.map.take_as_written(page, known.max(found).unwrap_or(0).max(void).max(stale), present);
+        core.map.set_last_written(page, known.max(found).unwrap_or(0).max(void).max(stale), present);
     }
     (lost - core.cache.restore_buffer(&core.base, &mut core.map), returned)
 }
 
 /// Restores the retirement queue: the bad-block table survives a power cut, including blocks pending
 /// retirement. Failed dies are registered again.
-fn condemn_again(core: &mut Core, writer: &mut Writer) {
-    for block in core.base.blocks_in_use().into_iter().filter(|block| core.base.space.is_condemned(*block)) {
-        core.reclaim.condemn(core.base.space.row_of(block), block);
+fn restore_retirements(core: &mut Core, writer: &mut Writer) {
+    for block in
+        core.base.blocks_in_use().into_iter().filter(|block| core.base.space.is_pending_retirement(*block))
+    {
+        core.reclaim.mark_for_retirement(core.base.space.group_of(block), block);
     }
     for die in core.base.config.pools.all_dies() {
-        if !core.base.flash.chips().is_dead(die) {
+        if !core.base.flash.chips().has_failed(die) {
             continue;
         }
-        let mut rows = core.base.config.pools.of_die(die).geometry.rows_of(die);
+        let mut rows = core.base.config.pools.of_die(die).geometry.groups_of(die);
         rows.clone().for_each(|row| core.reclaim.lose(row));
         if rows.any(|row| core.base.space.is_in_use(row)) {
             writer.lose_die(die, core);
-            core.map.check_life(&mut core.base);
+            core.map.check_end_of_life(&mut core.base);
         }
     }
 }

@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, Instant, Schedule};
 use wordline_nand::{BlockSetId, DieId, PageId, Pool, Pools};
 
+use crate::blocks::State;
 use crate::engines::Core;
 use crate::event::Event;
 use crate::flash::{Class, Ticket};
 use crate::map::checkpoint::Checkpoints;
 use crate::recovery::{Recovered, Recovery};
-use crate::space::State;
 
 /// Scan progress of a die.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -45,8 +45,8 @@ impl Scan {
     pub(crate) fn of(pools: &Pools) -> Self {
         let dies = Column::from_fn(pools.dies() as usize, |die: DieId| {
             let geometry = &pools.of_die(die).geometry;
-            let block = geometry.first_block(geometry.first_row_of(die));
-            let end = BlockSetId(block.0 + geometry.rows_per_die * geometry.blocks_per_plane);
+            let block = geometry.first_block(geometry.first_group_of(die));
+            let end = BlockSetId(block.0 + geometry.groups_per_die * geometry.blocks_per_plane);
             Cursor { block, end, page: 0, tables: VecDeque::new() }
         });
         Self { began: Instant::ZERO, dies, working: 0, found: Recovered::default() }
@@ -63,7 +63,7 @@ impl Scan {
     }
 
     /// Results of the scan, at its end.
-    pub(crate) fn found_by(&self, now: Instant) -> Recovered {
+    pub(crate) fn result_at(&self, now: Instant) -> Recovered {
         Recovered { time: now - self.began, ..self.found }
     }
 }
@@ -99,7 +99,7 @@ impl Recovery {
 
     /// Queues the next read of a die's scan, if any: the spare areas of the same page in all planes of a
     /// group, or a table page. Returns whether all dies are done, so that the device accepts commands again.
-    pub(crate) fn scan_on(
+    pub(crate) fn continue_scan(
         &mut self,
         die: DieId,
         core: &mut Core,
@@ -120,7 +120,7 @@ impl Recovery {
         self.scan = Some(scan);
         let read = core.base.flash.read(die, calendar.now(), (Ticket::Scan(die), Class::Read), page);
         (read.planes, read.bytes, read.retried) = (planes, bytes, false);
-        core.base.kick(die, calendar);
+        core.base.start_die(die, calendar);
         false
     }
 }
@@ -144,7 +144,7 @@ fn after_first_page(block: BlockSetId, core: &Core) -> u32 {
     match known {
         Some(known)
             if known.erases == core.base.flash.chips().erases()[block]
-                && !core.base.space.may_change(block) =>
+                && !core.base.space.is_reprogrammable(block) =>
         {
             pages_of_locations(core.base.config.pools.of_block(block), known.programmed).max(1)
         }

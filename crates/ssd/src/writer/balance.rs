@@ -2,20 +2,20 @@
 //! stealing), and units that a full plane group cannot take go anywhere.
 
 use wordline_kernel::{Column, Id, state};
-use wordline_nand::RowId;
+use wordline_nand::PlaneGroupId;
 
 use crate::base::Base;
-use crate::design::Sight;
+use crate::design::DesignContext;
 use crate::engines::Core;
-use crate::policy::balancer::Waiting;
+use crate::policy::balancer::WaitingUnits;
 use crate::writer::Writer;
+use crate::writer::plane_groups::PlaneGroups;
 use crate::writer::queue::Lists;
-use crate::writer::rows::Rows;
 
 /// Program units that wait for a plane group and may go to another.
 pub(super) struct Balance {
     /// Program units that wait for each plane group; maintained only for a balancer that looks at it.
-    waiting: Column<RowId, u32>,
+    waiting: Column<PlaneGroupId, u32>,
 }
 
 state!(Balance { values { waiting } });
@@ -36,8 +36,10 @@ impl Balance {
         let unit = base.config.pools.first().locations.per_program;
         let mut any = false;
         for (row, waiting) in self.waiting.iter_mut().enumerate() {
-            *waiting =
-                lists.of_row(RowId::from_index(row)).map(|list| lists[list].pages.len() as u32 / unit).sum();
+            *waiting = lists
+                .of_group(PlaneGroupId::from_index(row))
+                .map(|list| lists[list].pages.len() as u32 / unit)
+                .sum();
             any |= *waiting > 0;
         }
         any
@@ -45,18 +47,24 @@ impl Balance {
 
     /// The list from which an idle plane group steals a program unit: none, unless it accepts programs,
     /// nothing waits for it, and its die is idle.
-    pub fn list_for(&self, row: RowId, lists: &Lists, rows: &Rows, base: &mut Base) -> Option<usize> {
-        let die = base.config.pools.of_row(row).geometry.die_of_row(row);
+    pub fn list_to_steal(
+        &self,
+        row: PlaneGroupId,
+        lists: &Lists,
+        rows: &PlaneGroups,
+        base: &mut Base,
+    ) -> Option<usize> {
+        let die = base.config.pools.of_group(row).geometry.die_of_group(row);
         if self.waiting[row] > 0 || rows.accepted_of(row) == 0 || !base.flash.chips().is_idle(die) {
             return None;
         }
         let Base { policies, config, flash, space, .. } = base;
-        let waiting = Waiting { units: &self.waiting, geometry: &config.pools.first().geometry };
-        let from = policies.take(row, &waiting, Sight { flash, space })?;
+        let waiting = WaitingUnits { units: &self.waiting, geometry: &config.pools.first().geometry };
+        let from = policies.take(row, &waiting, DesignContext { flash, space })?;
         let unit = base.config.pools.per_program(row) as usize;
         let takes =
             |list: &usize| lists[*list].pages.len() >= unit && rows.of(lists.stream(*list)).contains(row);
-        lists.of_row(from).find(takes)
+        lists.of_group(from).find(takes)
     }
 }
 
@@ -64,7 +72,7 @@ impl Writer {
     /// The next plane group that takes a unit of a list whose home is full of valid pages. Also if the home
     /// does not accept the unit while the pools are idle: GC of a plane group may wait for pages of units to
     /// which these pages belong.
-    pub(super) fn row_beside(&self, list: usize, core: &Core) -> Option<RowId> {
+    pub(super) fn overflow_group(&self, list: usize, core: &Core) -> Option<PlaneGroupId> {
         let pools = &core.base.config.pools;
         let (rows, lists) = (pools.rows(), self.queue.lists());
         let home = lists.home(list)?;
@@ -73,13 +81,13 @@ impl Writer {
             return None;
         }
         let accepting = self.rows.of(lists.stream(list));
-        let is_stuck = || self.has_units() && !accepting.contains(home) && self.nothing_goes_on(core);
+        let is_stuck = || self.has_units() && !accepting.contains(home) && self.is_idle(core);
         if !core.base.space.is_full(home, unit) && !is_stuck() {
             return None;
         }
         if waiting < unit && !self.must_pad(list, core) {
             return None;
         }
-        (1..rows).map(|n| RowId((home.0 + n) % rows)).find(|row| accepting.contains(*row))
+        (1..rows).map(|n| PlaneGroupId((home.0 + n) % rows)).find(|row| accepting.contains(*row))
     }
 }

@@ -1,41 +1,41 @@
 //! Reactions of the writer to the end of its reads and programs, or to their failure.
 
 use wordline_kernel::Schedule;
-use wordline_nand::{DieId, Done, Location, RowId, Stamp};
+use wordline_nand::{CommandCompletion, DataTag, DieId, Location, PlaneGroupId};
 
 use crate::cache::buffer::EntryId;
 use crate::engines::Core;
 use crate::event::Event;
 use crate::flash::{Task, Ticket};
 use crate::map::LogicalPage;
-use crate::map::translation::{Then, Waiter};
-use crate::policy::failure::Failed;
-use crate::writer::{Group, Writer};
+use crate::map::translation::{Continuation, Waiter};
+use crate::policy::failure::FailedOperation;
+use crate::writer::{ProgramUnit, Writer};
 
 impl Writer {
     /// The program of the host's program unit of a plane group is done: its pages are mapped to their new
     /// locations, except pages that were written or discarded meanwhile.
     pub(crate) fn host_programmed(
         &mut self,
-        row: RowId,
+        row: PlaneGroupId,
         first: Location,
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
         let group = self.rows.take(row);
-        foresee_installs(&group, core);
+        prefetch_installs(&group, core);
         let extent = group.extent;
-        let moved = if self.has_units() { group.moved() } else { 0 };
+        let moved = if self.has_units() { group.relocated_count() } else { 0 };
         if extent.is_some() || moved > 0 {
-            self.queue.note_left(row, &group, core);
-            core.base.space.note_on_their_way(core.base.config.pools.number_of_row(row), moved, false);
+            self.queue.note_source_groups(row, &group, core);
+            core.base.space.count_in_flight(core.base.config.pools.number_of_group(row), moved, false);
         }
         for place in 0..group.stamps.len() {
             let location = Location(first.0 + place as u32);
             match group.page(place) {
                 Some((stamp, Some(id))) => self.page_programmed(id, stamp, location, core, calendar),
                 Some((stamp, None)) if extent.is_none() => {
-                    core.map.install_moved(stamp, location, &mut core.base);
+                    core.map.install_migrated(stamp, location, &mut core.base);
                 }
                 Some((stamp, None)) => core.map.install_carried(stamp, location, &mut core.base),
                 None => {}
@@ -49,13 +49,13 @@ impl Writer {
         }
         self.rows.end(row, group);
         core.base.space.program_done(first);
-        core.base.space.look_at_row_again(row);
+        core.base.space.request_selection_in(row);
         self.rows.note(row, &core.base, &core.reclaim);
         core.map.note_checkpoint(&mut core.base);
         if let Some(extent) = extent {
-            self.queue.extent_programmed(extent, core, calendar);
+            self.queue.unit_programmed(extent, core, calendar);
         }
-        self.queue.pages_over(over, core, calendar);
+        self.queue.finish_pages(over, core, calendar);
     }
 
     /// A buffered page was programmed to `location`: it is mapped there, unless it is invalid.
@@ -63,38 +63,38 @@ impl Writer {
     fn page_programmed(
         &mut self,
         id: EntryId,
-        stamp: Stamp,
+        stamp: DataTag,
         location: Location,
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
-        let Stamp { logical, version } = stamp;
+        let DataTag { logical, version } = stamp;
         let page = LogicalPage(logical);
-        if core.cache.is_there(id, version) {
+        if core.cache.mark_programmed(id, version) {
             let old = core.map.install(page, location, &mut core.base);
             core.map.note_update(page, old, location, &core.base);
             core.map.in_flash(page, version);
         }
         if core.cache.programmed(id, version) {
-            self.dirty_again(id, core, calendar);
-        } else if core.cache.keeps_reads() {
+            self.requeue_rewritten(id, core, calendar);
+        } else if core.cache.has_read_cache() {
             core.cache.keep_programmed(page, version, &core.base, &core.map);
         }
     }
 
     /// A page that was written again during its program is destaged once more.
-    fn dirty_again(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+    fn requeue_rewritten(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let entry = core.cache.entry(id);
         if entry.discarded {
             core.cache.unlink(id);
             core.cache.drop_entry(id);
         } else if entry.urgent || core.cache.is_drained(id) {
-            self.queue.urge(id, core, calendar);
+            self.queue.force(id, core, calendar);
         }
     }
 
     /// The program of translation pages or discard records of a plane group is done.
-    pub(crate) fn tables_programmed(&mut self, row: RowId, first: Location, core: &mut Core) {
+    pub(crate) fn tables_programmed(&mut self, row: PlaneGroupId, first: Location, core: &mut Core) {
         let group = self.rows.take(row);
         for (n, stamp) in group.stamps.iter().enumerate().filter(|(_, stamp)| stamp.is_data()) {
             core.map.table_programmed(*stamp, Location(first.0 + n as u32), &mut core.base);
@@ -107,42 +107,58 @@ impl Writer {
 
     /// The program of the host's program unit of a plane group failed: its pages, which the buffer still has,
     /// go elsewhere at once.
-    fn host_program_failed(&mut self, failed: Failed, row: RowId, first: Location, core: &mut Core) {
+    fn host_program_failed(
+        &mut self,
+        failed: FailedOperation,
+        row: PlaneGroupId,
+        first: Location,
+        core: &mut Core,
+    ) {
         let group = self.rows.take(row);
         core.base.space.program_done(first);
-        core.base.space.spoil_word_line(first);
-        core.base.space.look_at_row_again(row);
+        core.base.space.exclude_word_line(first);
+        core.base.space.request_selection_in(row);
         group
             .kept
             .iter()
             .for_each(|(at, stamp)| core.cache.lose_beside(*at, *stamp, &mut core.base, &mut core.map));
         group.entries().for_each(|id| core.cache.program_failed(id));
         match group.extent {
-            Some(extent) => self.queue.extent_failed(extent, &group, core),
+            Some(extent) => self.queue.unit_failed(extent, &group, core),
             None => group.entries().for_each(|id| {
-                core.cache.urge(id);
+                core.cache.force(id);
                 self.queue.make_ready(id, core);
             }),
         }
-        if group.moved() > 0 {
-            self.moved_come_back(row, &group, core);
+        if group.relocated_count() > 0 {
+            self.requeue_relocated(row, &group, core);
         }
         self.rows.end(row, group);
         core.reclaim.program_failed(failed, first, &mut core.base, &mut core.map);
     }
 
     /// Relocated pages in a program unit that go to another pool were not programmed: they wait again.
-    fn moved_come_back(&mut self, row: RowId, group: &Group, core: &mut Core) {
-        core.base.space.note_on_their_way(core.base.config.pools.number_of_row(row), group.moved(), false);
-        for stamp in group.moved_stamps() {
+    fn requeue_relocated(&mut self, row: PlaneGroupId, group: &ProgramUnit, core: &mut Core) {
+        core.base.space.count_in_flight(
+            core.base.config.pools.number_of_group(row),
+            group.relocated_count(),
+            false,
+        );
+        for stamp in group.relocated_tags() {
             if let Some(at) = core.map.get(LogicalPage(stamp.logical)) {
-                core.reclaim.come_back(core.base.config.pools.row_of(at), at);
+                core.reclaim.requeue(core.base.config.pools.group_of(at), at);
             }
         }
     }
 
     /// The program of translation pages of a plane group failed: they are still in memory.
-    fn table_program_failed(&mut self, failed: Failed, row: RowId, first: Location, core: &mut Core) {
+    fn table_program_failed(
+        &mut self,
+        failed: FailedOperation,
+        row: PlaneGroupId,
+        first: Location,
+        core: &mut Core,
+    ) {
         let group = self.rows.take(row);
         core.base.space.program_done(first);
         for stamp in group.stamps.iter().rev().filter(|stamp| stamp.is_data()) {
@@ -154,15 +170,15 @@ impl Writer {
 
     /// A program or erase failed, or a program was rejected.
     #[cold]
-    pub(crate) fn change_failed(
+    pub(crate) fn program_or_erase_failed(
         &mut self,
-        failed: Failed,
+        failed: FailedOperation,
         task: &Task,
-        done: &Done,
+        done: &CommandCompletion,
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
-        core.base.tell_programmed(task, done, true);
+        core.base.notify_programmed(task, done, true);
         let row = match task.ticket {
             Ticket::HostUnit(row) => {
                 self.host_program_failed(failed, row, task.location, core);
@@ -172,13 +188,13 @@ impl Writer {
                 self.table_program_failed(failed, row, task.location, core);
                 row
             }
-            Ticket::Reclaim(row, _) => {
+            Ticket::Gc(row, _) => {
                 core.reclaim.step_failed(failed, row, task, &mut core.base, &mut core.map);
                 row
             }
             _ => unreachable!("{task:?} changes pages"),
         };
-        self.note_row(row, core);
+        self.update_group(row, core);
         self.collect(row, core, calendar);
     }
 
@@ -194,29 +210,29 @@ impl Writer {
     ) -> bool {
         core.cache.lose_unread(task, unread, &mut core.base, &mut core.map);
         let block = core.base.config.pools.block_of_page(task.page);
-        core.reclaim.failed(Failed::Read, block, &mut core.base, &mut core.map);
-        let row = core.base.space.row_of(block);
-        self.note_row(row, core);
+        core.reclaim.failed(FailedOperation::Read, block, &mut core.base, &mut core.map);
+        let row = core.base.space.group_of(block);
+        self.update_group(row, core);
         // The read of a victim is a step that has not ended: nothing new begins then.
         self.collect(row, core, calendar);
-        if task.is_reclaim() {
+        if task.is_gc() {
             return false;
         }
         let elsewhere = core.map.read_elsewhere(task, &mut core.base, calendar.now());
         if let Some(die) = elsewhere {
-            core.base.kick(die, calendar);
-            self.read_over(task.page, core, calendar);
+            core.base.start_die(die, calendar);
+            self.finish_read(task.page, core, calendar);
         }
         elsewhere.is_some()
     }
 
     /// A command of this die failed: the die may have failed, with everything in it.
     #[cold]
-    pub(crate) fn note_dead_die(&mut self, die: DieId, core: &mut Core) {
+    pub(crate) fn check_failed_die(&mut self, die: DieId, core: &mut Core) {
         let chips = core.base.flash.chips();
-        if core.base.totals.failed_dies < u64::from(chips.failed_dies()) && chips.is_dead(die) {
+        if core.base.totals.failed_dies < u64::from(chips.failed_dies()) && chips.has_failed(die) {
             self.lose_die(die, core);
-            core.map.check_life(&mut core.base);
+            core.map.check_end_of_life(&mut core.base);
         }
     }
 
@@ -224,15 +240,15 @@ impl Writer {
     pub(crate) fn lose_die(&mut self, die: DieId, core: &mut Core) {
         core.base.totals.failed_dies += 1;
         let mut locations = Vec::new();
-        for row in core.base.config.pools.of_die(die).geometry.rows_of(die) {
+        for row in core.base.config.pools.of_die(die).geometry.groups_of(die) {
             core.reclaim.lose(row);
-            let good = core.base.space.lose_row(row, |location| locations.push(location));
+            let good = core.base.space.fail_group(row, |location| locations.push(location));
             core.base.totals.grown_bad_blocks += u64::from(good);
-            core.map.lose_row(row, &core.base);
+            core.map.fail_group(row, &core.base);
             self.rows.note(row, &core.base, &core.reclaim);
         }
         // Program units that wait for the lost plane groups go elsewhere.
-        self.rows.lost_one();
+        self.rows.note_lost_group();
         locations
             .into_iter()
             .for_each(|location| core.cache.lose_location(location, &mut core.base, &mut core.map));
@@ -240,7 +256,7 @@ impl Writer {
 
     /// An RMW read of a page has ended, or found nothing.
     #[inline]
-    pub(crate) fn fill_done(
+    pub(crate) fn rmw_read_done(
         &mut self,
         task: &Task,
         entry: EntryId,
@@ -248,42 +264,44 @@ impl Writer {
         calendar: &mut impl Schedule<Event>,
     ) {
         core.base.totals.rmw_reads += 1;
-        self.queue.filled(entry, core);
-        self.read_over(task.page, core, calendar);
+        self.queue.finish_rmw_read(entry, core);
+        self.finish_read(task.page, core, calendar);
     }
 
     /// The RMW read of a page that is programmed with its unit has ended.
     #[inline(never)]
-    pub(crate) fn unit_fill_done(
+    pub(crate) fn unit_rmw_read_done(
         &mut self,
         task: &Task,
         sub: u32,
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
-        self.queue.unit_filled(sub, LogicalPage(task.wanted.logical), task.wanted.version, core);
-        self.read_over(task.page, core, calendar);
+        self.queue.finish_carried_read(sub, LogicalPage(task.wanted.logical), task.wanted.version, core);
+        self.finish_read(task.page, core, calendar);
     }
 
     /// A page was located for which an entry, or a sub-request that carries the page along, waited on its way
     /// to flash.
-    pub(crate) fn go_on_located(
+    pub(crate) fn resume_located(
         &mut self,
         waiter: &Waiter,
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
         match waiter.then {
-            Then::Prepare(entry) => self.queue.go_on_preparing(entry, core, calendar),
-            Then::Carry(sub) => self.queue.go_on_carrying(sub, waiter.page, waiter.since, core, calendar),
-            Then::Read(_) => unreachable!("{waiter:?} reads for the host"),
+            Continuation::Prepare(entry) => self.queue.resume_preparing(entry, core, calendar),
+            Continuation::Carry(sub) => {
+                self.queue.resume_carrying(sub, waiter.page, waiter.since, core, calendar);
+            }
+            Continuation::Read(_) => unreachable!("{waiter:?} reads for the host"),
         }
     }
 }
 
 /// Prefetches the table entries that the end of a program needs, for all its pages at once: they are far
 /// apart in large tables.
-fn foresee_installs(group: &Group, core: &Core) {
+fn prefetch_installs(group: &ProgramUnit, core: &Core) {
     let data = group.stamps.iter().take_while(|stamp| stamp.is_data());
     let pages = || data.clone().map(|stamp| LogicalPage(stamp.logical));
     for page in pages() {

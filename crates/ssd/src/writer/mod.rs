@@ -3,41 +3,41 @@
 //! of plane groups continue.
 
 mod balance;
+mod build;
 mod collect;
 mod done;
-mod form;
-mod group;
+mod plane_groups;
+mod program_unit;
 pub mod queue;
-mod rows;
 
 use std::fmt::{self, Write};
 use std::ops::Range;
 
 use wordline_kernel::{Schedule, state};
-use wordline_nand::{CellMode, RowId};
+use wordline_nand::{CellMode, PlaneGroupId};
 
 use crate::base::Base;
+use crate::blocks::{BlockManager, ModeShare, Streams};
 use crate::cache::Cache;
 use crate::cache::buffer::EntryId;
 use crate::command::Command;
 use crate::config::Config;
 use crate::engines::Core;
 use crate::event::Event;
-use crate::policy::placement::RowSet;
-use crate::space::{ModeShare, Space, Streams};
+use crate::policy::placement::PlaneGroupSet;
 use balance::Balance;
-pub(crate) use group::Counted;
-use group::Group;
+use plane_groups::PlaneGroups;
+pub(crate) use program_unit::PageCounts;
+use program_unit::ProgramUnit;
 use queue::WriteQueue;
 use queue::units::{Counts, SubRequests};
-use rows::Rows;
 
 /// Moves dirty pages of the buffer to flash.
 pub struct Writer {
     /// Pages on their way to a program unit.
     queue: WriteQueue,
     /// The streams that each plane group accepts, and the program unit that is programmed there.
-    rows: Rows,
+    rows: PlaneGroups,
     /// Program units that wait for a plane group and may go to another.
     balance: Balance,
 }
@@ -52,15 +52,15 @@ impl Writer {
         let units = new_units(&base.config, streams, shares, base.has_homes);
         Self {
             queue: WriteQueue::new(units, streams.host.into(), base.has_homes, new_sub_requests(base)),
-            rows: Rows::new(base, shares),
+            rows: PlaneGroups::new(base, shares),
             balance: Balance::new(base.config.pools.rows()),
         }
     }
 
     /// Whether a plane group has begun to accept a stream, or has failed, since the last move.
     #[inline]
-    pub(crate) fn row_opened(&self) -> bool {
-        self.rows.have_opened()
+    pub(crate) fn has_opened(&self) -> bool {
+        self.rows.has_opened()
     }
 
     /// Whether units of pages go to several pools.
@@ -71,40 +71,40 @@ impl Writer {
 
     /// Whether nothing is being programmed.
     #[inline]
-    pub(crate) fn is_at_rest(&self) -> bool {
+    pub(crate) fn has_no_programs(&self) -> bool {
         self.rows.programming() == 0
     }
 
     /// The plane groups that accept a program unit of tables.
-    pub(crate) fn rows_for_tables(&self) -> &RowSet {
+    pub(crate) fn groups_for_tables(&self) -> &PlaneGroupSet {
         self.rows.of_all().last().expect("there is a stream of the host")
     }
 
     /// The plane groups that accept a program unit of a host stream.
-    pub(crate) fn rows_of(&self, stream: usize) -> &RowSet {
+    pub(crate) fn groups_of(&self, stream: usize) -> &PlaneGroupSet {
         self.rows.of(stream)
     }
 
     /// The program unit that is programmed in a plane group.
-    pub(crate) fn group(&self, row: RowId) -> &Group {
+    pub(crate) fn group(&self, row: PlaneGroupId) -> &ProgramUnit {
         self.rows.group(row)
     }
 
     /// Writes a report of the pages in flight and waiting, with at most this many lists.
-    pub(crate) fn tell(&self, lists: usize, out: &mut String) -> fmt::Result {
+    pub(crate) fn describe(&self, lists: usize, out: &mut String) -> fmt::Result {
         writeln!(
             out,
-            "writer: {} pages being completed, {} being programmed",
+            "writer: {} pages wait for RMW reads, {} being programmed",
             self.queue.filling(),
             self.rows.programming()
         )?;
-        self.queue.tell(lists, out)
+        self.queue.describe(lists, out)
     }
 
     /// Report of the streams that a plane group accepts.
-    pub(crate) fn tell_row(&self, row: RowId) -> String {
+    pub(crate) fn describe_group(&self, row: PlaneGroupId) -> String {
         format!(
-            "takes streams {:b}, program under way {}",
+            "accepts streams {:b}, program in progress {}",
             self.rows.accepted_of(row),
             self.rows.is_busy(row)
         )
@@ -119,7 +119,7 @@ impl Writer {
     }
 
     /// Checks a loaded state: it writes entries of the cache, or one of `pages` pages.
-    pub(crate) fn check_loaded(&self, cache: &Cache, space: &Space, pages: u32) -> Result<(), String> {
+    pub(crate) fn check_loaded(&self, cache: &Cache, space: &BlockManager, pages: u32) -> Result<(), String> {
         self.queue.check_loaded(cache, space)?;
         self.rows.check_loaded(cache, pages)
     }
@@ -155,38 +155,38 @@ impl Writer {
     }
 
     /// Destages an entry that the host wrote, if the policy or a design decides so and it is waiting.
-    pub(crate) fn leave_if_told(
+    pub(crate) fn destage_if_due(
         &mut self,
         id: EntryId,
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
-        self.queue.leave_if_told(id, core, calendar);
+        self.queue.destage_if_due(id, core, calendar);
     }
 
     /// Destages a dirty entry, with its neighbours if they belong to it.
-    pub(crate) fn leave(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        self.queue.leave(id, core, calendar);
+    pub(crate) fn destage(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+        self.queue.destage(id, core, calendar);
     }
 
     /// Forces an entry out of the buffer.
-    pub(crate) fn urge(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        self.queue.urge(id, core, calendar);
+    pub(crate) fn force(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+        self.queue.force(id, core, calendar);
     }
 
     /// Forces the entries of these pages out of the buffer, in order.
-    pub(crate) fn urge_pages(
+    pub(crate) fn force_pages(
         &mut self,
         pages: Range<u32>,
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
-        self.queue.urge_pages(pages, core, calendar);
+        self.queue.force_pages(pages, core, calendar);
     }
 
     /// Forces the pages in flight of a flush epoch and of older ones.
-    pub(crate) fn urge_covered(&mut self, epoch: u64, core: &mut Core) {
-        self.queue.urge_covered(epoch, core);
+    pub(crate) fn force_covered(&mut self, epoch: u64, core: &mut Core) {
+        self.queue.force_covered(epoch, core);
     }
 }
 
@@ -194,16 +194,16 @@ impl Writer {
 fn new_units(config: &Config, streams: Streams, shares: &[Vec<ModeShare>], has_homes: bool) -> Vec<u32> {
     let lists = usize::from(streams.host) as u32;
     let least_unit = |share: &ModeShare| match share.mode {
-        CellMode::TwoBit if config.file.again() > 0 => share.unit_again(),
+        CellMode::Mlc if config.file.again() > 0 => share.reprogram_unit(),
         _ => share.unit,
     };
     let of_host =
-        |row| shares[config.pools.number_of_row(row)].iter().filter(|share| share.streams.host != 0);
+        |row| shares[config.pools.number_of_group(row)].iter().filter(|share| share.streams.host != 0);
     let unit =
         |row| of_host(row).fold(config.pools.per_program(row), |least, share| least.min(least_unit(share)));
     match has_homes {
-        true => (0..config.pools.rows() * lists).map(|list| unit(RowId(list / lists))).collect(),
-        false => vec![config.pools.all_rows().map(unit).min().unwrap_or(1); lists as usize],
+        true => (0..config.pools.rows() * lists).map(|list| unit(PlaneGroupId(list / lists))).collect(),
+        false => vec![config.pools.all_groups().map(unit).min().unwrap_or(1); lists as usize],
     }
 }
 

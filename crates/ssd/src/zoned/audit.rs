@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
 use super::Zoned;
-use super::bodies::{Body, Job};
 use super::in_flight::Work;
 use super::table::{ZoneId, ZoneState};
+use super::zone_data::{Job, ZoneData};
 use crate::ensure::ensure;
 use crate::physical_device::{ChunkState, PhysicalDevice};
 use wordline_kernel::Instant;
@@ -26,8 +26,8 @@ impl<D: PhysicalDevice> Zoned<D> {
         self.check_parts()?;
         for zone in self.table.ids() {
             let is_sound = self.bodies[zone].is_sound(&self.config.layout);
-            ensure(is_sound, || format!("zone {} is not as zones are", zone.0))?;
-            if self.is_up() {
+            ensure(is_sound, || format!("zone {} has an impossible state", zone.0))?;
+            if self.accepts_commands() {
                 self.check_zone(zone)?;
             }
         }
@@ -77,7 +77,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         ensure(jobs && is_listed, || "pieces and jobs of nothing".into())
     }
 
-    fn has_sound_jobs(&self, zone: ZoneId, body: &Body) -> bool {
+    fn has_sound_jobs(&self, zone: ZoneId, body: &ZoneData) -> bool {
         let is_there = |command: u32| self.commands.find(command).is_some();
         let is_piece = |piece: &u32| self.pieces.find(*piece).is_some_and(|piece| piece.zone == zone);
         body.pieces.iter().all(is_piece)
@@ -93,16 +93,16 @@ impl<D: PhysicalDevice> Zoned<D> {
         let (entry, body) = (self.table.get(zone), &self.bodies[zone]);
         let layout = &self.config.layout;
         let wrong = |what: &str| format!("zone {} is {:?}: {what}", zone.0, entry.state);
-        if body.is_void() {
+        if body.has_pending_reset() {
             return Ok(());
         }
         let is_counted = entry.state == ZoneState::Offline || entry.next == body.taken;
-        ensure(is_counted, || wrong("its write pointer is not behind what was taken"))?;
+        ensure(is_counted, || wrong("its write pointer differs from the accepted blocks"))?;
         if !entry.state.is_active() {
             return Ok(());
         }
-        ensure(body.fits(layout), || wrong("it has no room for all of its blocks"))?;
-        let handed = body.runs.position(body.handed());
+        ensure(body.fits(layout), || wrong("its capacity no longer fits"))?;
+        let handed = body.runs.position(body.blocks_sent());
         for (member, chunk) in (0..).zip(layout.chunks(zone)) {
             let report = self.device.report(chunk);
             let is_written = report.write_pointer == layout.below(member, handed);
@@ -119,10 +119,10 @@ impl<D: PhysicalDevice> Zoned<D> {
     }
 
     /// Writes a report of the zones and commands that wait.
-    pub(super) fn tell(&self, out: &mut String) -> fmt::Result {
-        let at_work: Vec<(ZoneId, &Body)> =
+    pub(super) fn describe(&self, out: &mut String) -> fmt::Result {
+        let at_work: Vec<(ZoneId, &ZoneData)> =
             self.bodies.entries().filter(|(_, body)| !body.jobs.is_empty() || body.writes > 0).collect();
-        writeln!(out, "{} commands to zones; {} zones are at work", self.commands.len(), at_work.len())?;
+        writeln!(out, "{} commands to zones; {} zones are busy", self.commands.len(), at_work.len())?;
         for (zone, body) in at_work.into_iter().take(LINES) {
             let (writes, reads, jobs) = (body.writes, body.reads, body.jobs.len());
             writeln!(out, "zone {}: {writes} writes, {reads} reads, and {jobs} to be done", zone.0)?;
@@ -131,9 +131,9 @@ impl<D: PhysicalDevice> Zoned<D> {
     }
 
     /// The oldest command, with a number that changes with any progress.
-    pub(super) fn oldest_command(&self) -> Option<crate::block_device::Oldest> {
+    pub(super) fn oldest_command(&self) -> Option<crate::block_device::OldestCommand> {
         let first = self.commands.values().min_by_key(|command| command.submitted)?;
         let (submitted, tag): (Instant, u32) = (first.submitted, first.tag);
-        Some(crate::block_device::Oldest { submitted, tag, done: self.device.digest().value() })
+        Some(crate::block_device::OldestCommand { submitted, tag, done: self.device.digest().value() })
     }
 }

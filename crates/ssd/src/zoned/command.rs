@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::Duration;
-use wordline_nand::Stamp;
+use wordline_nand::DataTag;
 
 /// Actions of Zone Management Send (79h), in the order of their codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,7 +61,7 @@ pub struct Command<'a> {
     /// Whether zone management applies to all eligible zones (Select All).
     pub all: bool,
     /// Data tags of a write, one for each logical block.
-    pub stamps: &'a [Stamp],
+    pub stamps: &'a [DataTag],
 }
 
 impl<'a> Command<'a> {
@@ -71,12 +71,12 @@ impl<'a> Command<'a> {
     }
 
     /// A write.
-    pub fn write(tag: u32, first: u64, stamps: &'a [Stamp]) -> Self {
+    pub fn write(tag: u32, first: u64, stamps: &'a [DataTag]) -> Self {
         Self { operation: Operation::Write, tag, first, blocks: 0, all: false, stamps }
     }
 
     /// An append to the zone that begins at `first`.
-    pub fn append(tag: u32, first: u64, stamps: &'a [Stamp]) -> Self {
+    pub fn append(tag: u32, first: u64, stamps: &'a [DataTag]) -> Self {
         Self { operation: Operation::Append, ..Self::write(tag, first, stamps) }
     }
 
@@ -98,7 +98,7 @@ impl<'a> Command<'a> {
 
 /// Completion of an accepted command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Answer {
+pub struct Completion {
     /// The operation.
     pub operation: Operation,
     /// Tag chosen by the caller.
@@ -109,9 +109,9 @@ pub struct Answer {
     pub status: Option<Status>,
     /// The first logical block read or written; of an append the block at which its data begin.
     pub first: u64,
-    /// Data tags that a read returned: [`Stamp::ERASED`] for unwritten blocks, [`Stamp::TORN`] for unreadable
+    /// Data tags that a read returned: [`DataTag::ERASED`] for unwritten blocks, [`DataTag::UNREADABLE`] for unreadable
     /// ones.
-    pub found: Vec<Stamp>,
+    pub found: Vec<DataTag>,
 }
 
 /// NVMe status of a rejected or failed command.

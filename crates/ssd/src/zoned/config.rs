@@ -99,7 +99,7 @@ impl ZonesFile {
             let wanted = format!("{PAGE} times a power of two, at least {step} (stripe)");
             wrong.require(fits, "append_limit", limit, wanted);
         }
-        wrong.or_ok(())?;
+        wrong.into_result(())?;
         let layout = Layout::of(geometry, width, stripe, blocks(capacity) as u32, blocks(size));
         Ok(ZonesConfig {
             layout,
@@ -133,7 +133,7 @@ pub fn check_device(file: &OpenChannelFile) -> Result<(), Complaints> {
     }
     let early = file.early_resets;
     wrong.require(early, "early_resets", early, "true: zones are reset that are not full");
-    wrong.or_ok(())
+    wrong.into_result(())
 }
 
 impl ZonesConfig {

@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::Instant;
-use wordline_nand::Stamp;
+use wordline_nand::DataTag;
 
 use super::command::{Operation, Status};
 use super::table::ZoneId;
-use super::telling::Teller;
+use super::time_recorder::TimeRecorder;
 use crate::physical_device::{self, Failure};
 
 /// The interface through which a command came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Face {
+pub(super) enum Interface {
     Zones(Operation),
     Chunks(physical_device::Operation),
 }
@@ -22,7 +22,7 @@ pub(super) enum Face {
 /// A command in flight.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct InFlight {
-    pub(super) face: Face,
+    pub(super) face: Interface,
     pub(super) tag: u32,
     pub(super) submitted: Instant,
     /// Outstanding parts.
@@ -30,17 +30,17 @@ pub(super) struct InFlight {
     pub(super) status: Option<Status>,
     failed: u64,
     pub(super) first: u64,
-    pub(super) found: Vec<Stamp>,
+    pub(super) found: Vec<DataTag>,
 }
 
 impl InFlight {
     /// A command with one part: itself, until all of its parts are known.
-    pub(super) fn new(face: Face, tag: u32, submitted: Instant) -> Self {
+    pub(super) fn new(face: Interface, tag: u32, submitted: Instant) -> Self {
         Self { face, tag, submitted, parts: 1, status: None, failed: 0, first: 0, found: Vec::new() }
     }
 
     /// Records the failure of `count` of its logical blocks or zones, from index `at` of its list on.
-    pub(super) fn fails(&mut self, at: usize, count: u32, status: Status) {
+    pub(super) fn record_failure(&mut self, at: usize, count: u32, status: Status) {
         self.status = Some(status);
         for n in (at..at + count as usize).take_while(|n| *n < u64::BITS as usize) {
             self.failed |= 1 << n;
@@ -48,17 +48,17 @@ impl InFlight {
     }
 
     /// Its completion for a host of zones.
-    pub(super) fn answer(self, operation: Operation, now: Instant) -> super::command::Answer {
+    pub(super) fn complete(self, operation: Operation, now: Instant) -> super::command::Completion {
         let Self { tag, submitted, status, first, found, .. } = self;
-        super::command::Answer { operation, tag, latency: now - submitted, status, first, found }
+        super::command::Completion { operation, tag, latency: now - submitted, status, first, found }
     }
 
     /// Its completion for a host of chunks.
-    pub(super) fn chunk_answer(
+    pub(super) fn complete_chunk(
         self,
         operation: physical_device::Operation,
         now: Instant,
-    ) -> physical_device::Answer {
+    ) -> physical_device::Completion {
         use physical_device::Operation as Chunks;
         let Self { tag, submitted, status, failed, found, .. } = self;
         let failure = status.map(|_| match operation {
@@ -67,7 +67,7 @@ impl InFlight {
             Chunks::Flush => Failure::NotFlushed,
             Chunks::Write | Chunks::Copy | Chunks::Close => Failure::EarlyClose,
         });
-        physical_device::Answer { operation, tag, latency: now - submitted, failure, failed, found }
+        physical_device::Completion { operation, tag, latency: now - submitted, failure, failed, found }
     }
 }
 
@@ -116,18 +116,18 @@ impl Work {
 
 /// Entries in flight by ascending number.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Ledger<T> {
+pub(super) struct InFlightTable<T> {
     entries: BTreeMap<u32, T>,
     next: u32,
 }
 
-impl<T> Default for Ledger<T> {
+impl<T> Default for InFlightTable<T> {
     fn default() -> Self {
         Self { entries: BTreeMap::new(), next: 0 }
     }
 }
 
-impl<T> Ledger<T> {
+impl<T> InFlightTable<T> {
     /// The number of the next entry.
     pub(super) fn next(&self) -> u32 {
         self.next
@@ -173,21 +173,21 @@ impl<T> Ledger<T> {
 /// Completions and notifications that the host has not taken yet.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Outbox {
-    pub(super) answers: Vec<super::command::Answer>,
-    pub(super) chunk_answers: Vec<physical_device::Answer>,
+    pub(super) answers: Vec<super::command::Completion>,
+    pub(super) chunk_answers: Vec<physical_device::Completion>,
     pub(super) notifications: Vec<physical_device::Notification>,
     /// None where the times of commands are not recorded.
     #[serde(skip)]
-    pub(super) teller: Option<Box<Teller>>,
+    pub(super) teller: Option<Box<TimeRecorder>>,
 }
 
 impl Outbox {
     /// Completes a command.
     pub(super) fn add(&mut self, command: InFlight, now: Instant) {
-        self.teller.iter_mut().for_each(|teller| teller.note_answered(&command, now));
+        self.teller.iter_mut().for_each(|teller| teller.note_completed(&command, now));
         match command.face {
-            Face::Zones(operation) => self.answers.push(command.answer(operation, now)),
-            Face::Chunks(operation) => self.chunk_answers.push(command.chunk_answer(operation, now)),
+            Interface::Zones(operation) => self.answers.push(command.complete(operation, now)),
+            Interface::Chunks(operation) => self.chunk_answers.push(command.complete_chunk(operation, now)),
         }
     }
 }
@@ -211,7 +211,7 @@ impl Losses {
     }
 
     /// Whether a flush that noted `told` has new losses to report; then all are reported.
-    pub(super) fn tell(&mut self, told: u64) -> bool {
+    pub(super) fn report(&mut self, told: u64) -> bool {
         let tells = self.count > told;
         self.told = if tells { self.count } else { self.told };
         tells

@@ -76,7 +76,7 @@ impl Layout {
 
     /// The zone behind a chunk of the host.
     #[inline]
-    pub(super) fn zone_as(&self, chunk: Chunk) -> ZoneId {
+    pub(super) fn zone_from_chunk(&self, chunk: Chunk) -> ZoneId {
         ZoneId(chunk.chunk * (self.units / self.width) + u32::from(chunk.unit))
     }
 
@@ -142,7 +142,7 @@ impl Runs {
     }
 
     /// Starts a new run: logical block `block` is at `position`. Earlier runs from that block on are dropped.
-    pub(super) fn go_on(&mut self, block: u32, position: u32) {
+    pub(super) fn add_run(&mut self, block: u32, position: u32) {
         self.0.retain(|(first, _)| *first < block);
         if self.0.is_empty() || self.position(block) != position {
             self.0.push((block, position));
@@ -183,7 +183,7 @@ mod tests {
         let mut seen = Vec::new();
         assert_eq!((layout.zones, layout.positions()), (10, 36));
         for zone in (0..layout.zones).map(ZoneId) {
-            assert_eq!(layout.zone_as(layout.as_chunk(zone)), zone);
+            assert_eq!(layout.zone_from_chunk(layout.as_chunk(zone)), zone);
             for (member, chunk) in (0..).zip(layout.chunks(zone)) {
                 assert_eq!(layout.zone_of(chunk), zone);
                 seen.push(chunk);
@@ -212,17 +212,17 @@ mod tests {
     fn blocks_behind_padding_lie_further_on() {
         let mut runs = Runs::default();
         assert_eq!((runs.position(7), runs.blocks_below(8, 7)), (7, 7));
-        runs.go_on(7, 8);
-        runs.go_on(9, 12);
+        runs.add_run(7, 8);
+        runs.add_run(9, 12);
         assert_eq!([0, 6, 7, 8, 9, 10].map(|block| runs.position(block)), [0, 6, 8, 9, 12, 13]);
         assert_eq!(
             [6, 7, 8, 9, 10, 12, 13, 99].map(|at| runs.blocks_below(at, 20)),
             [6, 7, 7, 8, 9, 9, 10, 20]
         );
         assert!(runs.is_sound(34, 36));
-        runs.go_on(8, 9);
+        runs.add_run(8, 9);
         assert_eq!(runs, Runs(vec![(0, 0), (7, 8)]), "a run that changes nothing is none");
-        runs.go_on(0, 4);
+        runs.add_run(0, 4);
         assert_eq!(runs, Runs(vec![(0, 4)]));
         assert!(!Runs(vec![(0, 0), (5, 4)]).is_sound(34, 36));
     }

@@ -11,25 +11,22 @@ counters! {
     /// Counts of the zones since they were made.
     pub struct Counts {
         reads: "zones.reads", Count, "Reads of zones.";
-        writes: "zones.writes", Count, "Writes to zones, appends among them; one for each zone.";
+        writes: "zones.writes", Count, "Writes to zones, including appends; one for each zone.";
         appends: "zones.appends", Count, "Appends.";
-        blocks_written: "zones.blocks_written", Count, "Logical blocks that these were to write.";
+        blocks_written: "zones.blocks_written", Count, "Logical blocks of these writes.";
         writes_failed: "zones.writes_failed", Count, "Writes among them that failed.";
         flushes: "zones.flushes", Count, "Flushes.";
         padding: "zones.padding", Count, "Logical blocks of padding, by flushes and after power cuts.";
         resets: "zones.resets", Count, "Resets of zones.";
         zones_ended: "zones.ended", Count, "Zones that the device made full.";
         zones_lost: "zones.lost", Count, "Zones that went read only or offline.";
-        blocks_stranded: "zones.blocks_stranded", Count, "Logical blocks that waited for a program and stay in memory, since their zone takes no more writes.";
+        blocks_stranded: "zones.blocks_stranded", Count, "Logical blocks that waited for a program and stay in memory, because their zone accepts no more writes.";
         blocks_lost: "zones.blocks_lost", Count, "Logical blocks that waited for a program when the power was cut, and are lost.";
     }
 }
 
-const CLOSED_FOR_OTHERS: Metric = Metric::new(
-    "zones.closed_for_others",
-    Unit::Count,
-    "Zones that the device closed since another one was to be open.",
-);
+const CLOSED_FOR_OTHERS: Metric =
+    Metric::new("zones.closed_for_others", Unit::Count, "Zones that the device closed to open another one.");
 
 /// By zone state, in order of the states.
 const IN_STATE: [Metric; 7] = [

@@ -10,31 +10,31 @@
 //! describes the mechanisms and the choices.
 
 mod audit;
-mod bodies;
 mod command;
 mod config;
-mod cut;
 mod in_flight;
 mod layout;
 mod metrics;
 mod physical_device;
+mod power_cut;
 mod resets;
 mod table;
-mod telling;
+mod time_recorder;
 mod writes;
+mod zone_data;
 
 use wordline_kernel::snapshot::State;
 use wordline_kernel::{Column, Digest, Schedule, state};
-use wordline_nand::Stamp;
+use wordline_nand::DataTag;
 
 use crate::physical_device::{
     self as physical, ChunkState, Geometry, LogicalBlock, MOST_BLOCKS, Notice, Notification, PhysicalDevice,
 };
-use bodies::Body;
-use in_flight::{Face, InFlight, Ledger, Losses, Outbox, Piece, Work};
+use in_flight::{InFlight, InFlightTable, Interface, Losses, Outbox, Piece, Work};
 use table::Table;
+use zone_data::ZoneData;
 
-pub use command::{Action, Answer, Command, Operation, Status};
+pub use command::{Action, Command, Completion, Operation, Status};
 pub use config::{ZonesConfig, ZonesFile, check_device};
 pub use layout::Layout;
 pub use metrics::{Counts, Mark, own as own_metrics};
@@ -62,10 +62,10 @@ pub struct Zoned<D> {
     geometry: Geometry,
     device: D,
     table: Table,
-    bodies: Column<ZoneId, Body>,
-    commands: Ledger<InFlight>,
-    pieces: Ledger<Piece>,
-    sent: Ledger<Work>,
+    bodies: Column<ZoneId, ZoneData>,
+    commands: InFlightTable<InFlight>,
+    pieces: InFlightTable<Piece>,
+    sent: InFlightTable<Work>,
     outbox: Outbox,
     counts: Counts,
     losses: Losses,
@@ -93,12 +93,12 @@ impl<D: PhysicalDevice> Zoned<D> {
         Self {
             geometry,
             table,
-            bodies: Column::filled(layout.zones as usize, Body::default()),
+            bodies: Column::filled(layout.zones as usize, ZoneData::default()),
             config,
             device,
-            commands: Ledger::default(),
-            pieces: Ledger::default(),
-            sent: Ledger::default(),
+            commands: InFlightTable::default(),
+            pieces: InFlightTable::default(),
+            sent: InFlightTable::default(),
             outbox: Outbox::default(),
             counts: Counts::default(),
             losses: Losses::default(),
@@ -174,7 +174,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         calendar: &mut impl Schedule<D::Event>,
     ) -> Result<(), Status> {
         let target = self.check(command)?;
-        let face = Face::Zones(command.operation);
+        let face = Interface::Zones(command.operation);
         let number = self.commands.add(InFlight::new(face, command.tag, calendar.now()));
         self.commands.get_mut(number).first = command.first;
         match (command.operation, target) {
@@ -196,23 +196,24 @@ impl<D: PhysicalDevice> Zoned<D> {
                     Some((zone, _)) => vec![zone],
                 };
                 for (at, zone) in (0..).zip(zones) {
-                    self.follow(action, (number, at), zone, calendar);
+                    self.queue_job(action, (number, at), zone, calendar);
                 }
             }
             (Operation::Read | Operation::Write | Operation::Append, None) => unreachable!("it was checked"),
         }
-        self.part_over(number, calendar);
-        self.take_news(calendar);
+        self.finish_part(number, calendar);
+        self.process_below(calendar);
         Ok(())
     }
 
     /// Executes a checked command of a host of chunks.
     fn take_chunks(&mut self, command: &physical::Command<'_>, calendar: &mut impl Schedule<D::Event>) {
-        let (face, layout) = (Face::Chunks(command.operation), self.config.layout);
+        let (face, layout) = (Interface::Chunks(command.operation), self.config.layout);
         let number = self.commands.add(InFlight::new(face, command.tag, calendar.now()));
         match command.operation {
             physical::Operation::Read => {
-                let place = |block: &LogicalBlock| (layout.zone_as(block.chunk), u64::from(block.block));
+                let place =
+                    |block: &LogicalBlock| (layout.zone_from_chunk(block.chunk), u64::from(block.block));
                 let blocks: Vec<(ZoneId, u64)> = command.blocks.iter().map(place).collect();
                 self.read(number, &blocks, calendar);
             }
@@ -222,7 +223,7 @@ impl<D: PhysicalDevice> Zoned<D> {
                 let most = (limit / unit * unit).max(unit) as usize;
                 let mut at = 0;
                 for run in physical_device::runs(command.blocks) {
-                    let zone = layout.zone_as(run[0].chunk);
+                    let zone = layout.zone_from_chunk(run[0].chunk);
                     for part in run.chunks(most) {
                         let stamps = &command.stamps[at..at + part.len()];
                         self.counts.appends += 1;
@@ -235,21 +236,21 @@ impl<D: PhysicalDevice> Zoned<D> {
                 let is_reset = command.operation == physical::Operation::Reset;
                 let action = if is_reset { Action::Reset } else { Action::Finish };
                 for (at, block) in (0..).zip(command.blocks) {
-                    let zone = layout.zone_as(block.chunk);
+                    let zone = layout.zone_from_chunk(block.chunk);
                     self.table.manage(action, zone).expect("it was checked");
-                    self.follow(action, (number, at), zone, calendar);
+                    self.queue_job(action, (number, at), zone, calendar);
                 }
             }
             physical::Operation::Flush => self.flush(number, calendar),
             physical::Operation::Copy => unreachable!("it was refused"),
         }
-        self.part_over(number, calendar);
-        self.take_news(calendar);
+        self.finish_part(number, calendar);
+        self.process_below(calendar);
     }
 
     /// Checks a command and returns its target. A state change of one zone is made in the table at once.
     fn check(&mut self, command: &Command<'_>) -> Result<Option<(ZoneId, u64)>, Status> {
-        if !self.is_up() {
+        if !self.accepts_commands() {
             return Err(Status::NotReady);
         }
         let is_for_all = command.all && matches!(command.operation, Operation::Manage(_));
@@ -270,7 +271,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         if command.first + count > end {
             return Err(Status::OutOfRange);
         }
-        let is_written = |stamp: &Stamp| stamp.is_data() || *stamp == Stamp::PADDING;
+        let is_written = |stamp: &DataTag| stamp.is_data() || *stamp == DataTag::PADDING;
         match command.operation {
             Operation::Read | Operation::Write | Operation::Append if count == 0 => {
                 return Err(Status::InvalidField);
@@ -297,20 +298,20 @@ impl<D: PhysicalDevice> Zoned<D> {
         Ok(Some((zone, place)))
     }
 
-    /// Completions since they were last [cleared](Self::forget_zone_answers).
-    pub fn zone_answers(&self) -> &[Answer] {
+    /// Completions since they were last [cleared](Self::clear_zone_completions).
+    pub fn zone_completions(&self) -> &[Completion] {
         &self.outbox.answers
     }
 
     /// Clears the completions.
-    pub fn forget_zone_answers(&mut self) {
+    pub fn clear_zone_completions(&mut self) {
         self.outbox.answers.clear();
     }
 
     /// Reads logical blocks of zones for a command.
     fn read(&mut self, number: u32, blocks: &[(ZoneId, u64)], calendar: &mut impl Schedule<D::Event>) {
         self.counts.reads += 1;
-        self.commands.get_mut(number).found = vec![Stamp::ERASED; blocks.len()];
+        self.commands.get_mut(number).found = vec![DataTag::ERASED; blocks.len()];
         let mut at = 0;
         for run in blocks.chunk_by(|(one, _), (next, _)| one == next) {
             let zone = run[0].0;
@@ -335,11 +336,11 @@ impl<D: PhysicalDevice> Zoned<D> {
     /// Locates a logical block for a read: its block in the device below, unless the data are known here.
     fn find(&mut self, number: u32, at: u32, zone: ZoneId, block: u64) -> Option<LogicalBlock> {
         let body = &self.bodies[zone];
-        if block >= u64::from(body.taken) || body.is_void() {
+        if block >= u64::from(body.taken) || body.has_pending_reset() {
             return None;
         }
         let block = block as u32;
-        if let Some(stamp) = body.in_memory(block) {
+        if let Some(stamp) = body.buffered_tag(block) {
             self.commands.get_mut(number).found[at as usize] = stamp;
             return None;
         }
@@ -357,8 +358,8 @@ impl<D: PhysicalDevice> Zoned<D> {
     /// Records that a logical block of a command cannot be read.
     fn unread(&mut self, number: u32, at: u32) {
         let command = self.commands.get_mut(number);
-        command.fails(at as usize, 1, Status::Unrecovered);
-        command.found[at as usize] = Stamp::TORN;
+        command.record_failure(at as usize, 1, Status::Unrecovered);
+        command.found[at as usize] = DataTag::UNREADABLE;
     }
 
     /// Sends a command to the device below; whether it accepts the command.
@@ -377,25 +378,25 @@ impl<D: PhysicalDevice> Zoned<D> {
     }
 
     /// Handles the completions and notifications of the device below.
-    fn take_news(&mut self, calendar: &mut impl Schedule<D::Event>) {
+    fn process_below(&mut self, calendar: &mut impl Schedule<D::Event>) {
         loop {
             let notifications = self.device.notifications().to_vec();
             let answers = self.device.answers().to_vec();
             if notifications.is_empty() && answers.is_empty() {
                 return;
             }
-            self.device.forget_notifications();
-            self.device.forget_answers();
-            notifications.iter().for_each(|notification| self.notified(notification, calendar));
+            self.device.clear_notifications();
+            self.device.clear_completions();
+            notifications.iter().for_each(|notification| self.on_notification(notification, calendar));
             answers.iter().for_each(|answer| self.answered(answer, calendar));
         }
     }
 
-    fn notified(&mut self, notification: &Notification, calendar: &mut impl Schedule<D::Event>) {
+    fn on_notification(&mut self, notification: &Notification, calendar: &mut impl Schedule<D::Event>) {
         let chunk = notification.first.chunk;
         let zone = self.config.layout.zone_of(chunk);
         let state = self.table.get(zone).state;
-        if self.bodies[zone].is_void() {
+        if self.bodies[zone].has_pending_reset() {
             // The completion of the reset reports it.
             return;
         }
@@ -421,7 +422,7 @@ impl<D: PhysicalDevice> Zoned<D> {
     }
 
     /// Ends a part of a command; after the last one the command completes.
-    fn part_over(&mut self, number: u32, calendar: &mut impl Schedule<D::Event>) {
+    fn finish_part(&mut self, number: u32, calendar: &mut impl Schedule<D::Event>) {
         let command = self.commands.get_mut(number);
         command.parts -= 1;
         if command.parts > 0 {
@@ -434,7 +435,7 @@ impl<D: PhysicalDevice> Zoned<D> {
     }
 
     /// Whether the device accepts commands.
-    fn is_up(&self) -> bool {
+    fn accepts_commands(&self) -> bool {
         self.device.is_ready() && !self.is_recovering
     }
 }

@@ -1,22 +1,22 @@
 //! Zones as chunks, for hosts of physical devices. Their writes to a chunk are appended to the zone.
 
 use wordline_kernel::{Digest, Duration, Instant, Metrics, Schedule};
-use wordline_nand::Stamp;
+use wordline_nand::DataTag;
 
 use super::Zoned;
 use super::command::Status;
 use super::metrics::Mark;
 use super::table::{ZoneId, ZoneState};
-use crate::block_device::Oldest;
+use crate::block_device::OldestCommand;
 use crate::device::Recovered;
 use crate::ensure::ensure;
-use crate::factors::{TimeFactors, Unchanged};
-use crate::flash::ByWork;
+use crate::factors::{TimeFactors, UnscalableReason};
+use crate::flash::WorkTimes;
 use crate::gauges::Gauges;
 use crate::metrics::Detail;
 use crate::physical_device::{
-    Answer, Chunk, ChunkState, ChunkType, Command, Descriptor, Geometry, LogicalBlock, MOST_BLOCKS,
-    Notification, Operation, PhysicalDevice, PowerCut, Refusal, Told,
+    Chunk, ChunkState, ChunkType, Command, CommandBreakdown, Completion, Descriptor, Geometry, LogicalBlock,
+    MOST_BLOCKS, Notification, Operation, PhysicalDevice, PowerCut, Refusal,
 };
 use crate::snapshot::Agenda;
 use crate::timeline::Recorded;
@@ -38,16 +38,16 @@ pub(super) fn runs(blocks: &[LogicalBlock]) -> impl Iterator<Item = &[LogicalBlo
 
 impl<D: PhysicalDevice> Zoned<D> {
     /// Logical blocks of a zone whose writes have completed.
-    fn answered_of(&self, zone: ZoneId) -> u32 {
+    fn completed_blocks(&self, zone: ZoneId) -> u32 {
         let body = &self.bodies[zone];
-        let is_there = self.table.get(zone).state != ZoneState::Offline && !body.is_void();
+        let is_there = self.table.get(zone).state != ZoneState::Offline && !body.has_pending_reset();
         if is_there { body.answered } else { 0 }
     }
 
     /// Checks a command of a host of chunks.
     fn check_chunks(&self, command: &Command<'_>) -> Result<(), Refusal> {
         let Command { operation, blocks, to, stamps, .. } = *command;
-        if !self.is_up() {
+        if !self.accepts_commands() {
             return Err(Refusal::NotReady);
         }
         if operation == Operation::Copy {
@@ -71,7 +71,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         }
         match operation {
             Operation::Read => blocks.iter().try_for_each(|block| {
-                let end = self.answered_of(self.config.layout.zone_as(block.chunk));
+                let end = self.completed_blocks(self.config.layout.zone_from_chunk(block.chunk));
                 if block.block < end { Ok(()) } else { Err(Refusal::NotReadable { block: *block, end }) }
             }),
             Operation::Write => self.check_runs(blocks, stamps),
@@ -81,15 +81,15 @@ impl<D: PhysicalDevice> Zoned<D> {
     }
 
     /// Whether each run of a list begins at the write pointer of its zone and fills whole programs.
-    fn check_runs(&self, blocks: &[LogicalBlock], stamps: &[Stamp]) -> Result<(), Refusal> {
-        let is_written = |stamp: &Stamp| stamp.is_data() || *stamp == Stamp::PADDING;
+    fn check_runs(&self, blocks: &[LogicalBlock], stamps: &[DataTag]) -> Result<(), Refusal> {
+        let is_written = |stamp: &DataTag| stamp.is_data() || *stamp == DataTag::PADDING;
         if let Some(at) = stamps.iter().position(|stamp| !is_written(stamp)) {
             return Err(Refusal::NoData { block: blocks[at] });
         }
         let mut after = None;
         for run in runs(blocks) {
             let (first, found) = (run[0], run.len() as u32);
-            let (chunk, zone) = (first.chunk, self.config.layout.zone_as(first.chunk));
+            let (chunk, zone) = (first.chunk, self.config.layout.zone_from_chunk(first.chunk));
             let table = after.as_ref().unwrap_or(&self.table);
             let entry = table.get(zone);
             let state = state_of(entry.state);
@@ -115,7 +115,7 @@ impl<D: PhysicalDevice> Zoned<D> {
 
     fn check_changes(&self, operation: Operation, blocks: &[LogicalBlock]) -> Result<(), Refusal> {
         for (n, LogicalBlock { chunk, .. }) in blocks.iter().enumerate() {
-            let state = state_of(self.table.get(self.config.layout.zone_as(*chunk)).state);
+            let state = state_of(self.table.get(self.config.layout.zone_from_chunk(*chunk)).state);
             let may = match operation {
                 Operation::Close => state == ChunkState::Open,
                 _ => state != ChunkState::Offline,
@@ -140,7 +140,7 @@ impl<D: PhysicalDevice> PhysicalDevice for Zoned<D> {
     }
 
     fn report(&self, chunk: Chunk) -> Descriptor {
-        let zone = self.config.layout.zone_as(chunk);
+        let zone = self.config.layout.zone_from_chunk(chunk);
         let entry = self.table.get(zone);
         let worn = self.config.layout.chunks(zone).map(|chunk| self.device.report(chunk).wear_level).max();
         Descriptor {
@@ -150,19 +150,19 @@ impl<D: PhysicalDevice> PhysicalDevice for Zoned<D> {
             wear_level: worn.unwrap_or(0),
             blocks: self.config.layout.capacity,
             write_pointer: entry.next,
-            readable: self.answered_of(zone),
+            readable: self.completed_blocks(zone),
         }
     }
 
-    fn stamp(&self, block: LogicalBlock) -> Option<Stamp> {
+    fn stamp(&self, block: LogicalBlock) -> Option<DataTag> {
         let LogicalBlock { chunk, block } = block;
-        let zone = self.config.layout.zone_as(chunk);
+        let zone = self.config.layout.zone_from_chunk(chunk);
         let body = &self.bodies[zone];
-        if block >= self.answered_of(zone) {
+        if block >= self.completed_blocks(zone) {
             return None;
         }
         let below = || self.device.stamp(self.config.layout.block(zone, body.runs.position(block)));
-        body.in_memory(block).or_else(below)
+        body.buffered_tag(block).or_else(below)
     }
 
     fn submit(
@@ -178,17 +178,17 @@ impl<D: PhysicalDevice> PhysicalDevice for Zoned<D> {
     fn handle(&mut self, event: Self::Event, calendar: &mut impl Schedule<Self::Event>) {
         self.device.handle(event, calendar);
         if self.is_recovering {
-            self.recover_on(calendar);
+            self.continue_recovery(calendar);
         } else if self.device.is_ready() {
-            self.take_news(calendar);
+            self.process_below(calendar);
         }
     }
 
-    fn answers(&self) -> &[Answer] {
+    fn answers(&self) -> &[Completion] {
         &self.outbox.chunk_answers
     }
 
-    fn forget_answers(&mut self) {
+    fn clear_completions(&mut self) {
         self.outbox.chunk_answers.clear();
     }
 
@@ -196,7 +196,7 @@ impl<D: PhysicalDevice> PhysicalDevice for Zoned<D> {
         &self.outbox.notifications
     }
 
-    fn forget_notifications(&mut self) {
+    fn clear_notifications(&mut self) {
         self.outbox.notifications.clear();
     }
 
@@ -216,7 +216,7 @@ impl<D: PhysicalDevice> PhysicalDevice for Zoned<D> {
         self.device.start_clock();
     }
 
-    fn change_times(&mut self, factors: &TimeFactors) -> Result<(), Unchanged> {
+    fn change_times(&mut self, factors: &TimeFactors) -> Result<(), UnscalableReason> {
         self.device.change_times(factors)
     }
 
@@ -226,11 +226,11 @@ impl<D: PhysicalDevice> PhysicalDevice for Zoned<D> {
 
     fn recover(&mut self, calendar: &mut impl Schedule<Self::Event>) {
         self.device.recover(calendar);
-        self.recover_on(calendar);
+        self.continue_recovery(calendar);
     }
 
     fn is_ready(&self) -> bool {
-        self.is_up()
+        self.accepts_commands()
     }
 
     fn recovery(&self) -> Option<Recovered> {
@@ -248,19 +248,19 @@ impl<D: PhysicalDevice> PhysicalDevice for Zoned<D> {
         self.audit_zones();
     }
 
-    fn oldest(&self) -> Option<Oldest> {
+    fn oldest(&self) -> Option<OldestCommand> {
         self.oldest_command()
     }
 
     /// Chosen: a command waits for the ones before it in its zone, and those for all chunks of the zone.
-    fn longest_wait(&self) -> Duration {
-        self.device.longest_wait() * u64::from(self.config.layout.width)
+    fn stall_limit(&self) -> Duration {
+        self.device.stall_limit() * u64::from(self.config.layout.width)
     }
 
-    fn what_waits(&self, now: Instant) -> String {
+    fn describe_outstanding(&self, now: Instant) -> String {
         let mut text = String::new();
-        self.tell(&mut text).expect("a text takes everything");
-        text + &self.device.what_waits(now)
+        self.describe(&mut text).expect("a text takes everything");
+        text + &self.device.describe_outstanding(now)
     }
 
     fn mark(&self, now: Instant) -> Self::Mark {
@@ -287,17 +287,17 @@ impl<D: PhysicalDevice> PhysicalDevice for Zoned<D> {
         self.device.take_recorded()
     }
 
-    fn tell_times(&mut self) -> bool {
-        let tells = self.device.tell_times();
+    fn record_times(&mut self) -> bool {
+        let tells = self.device.record_times();
         self.outbox.teller = tells.then(Box::default);
         tells
     }
 
-    fn take_told(&mut self, tag: u32) -> Option<Told> {
+    fn take_breakdown(&mut self, tag: u32) -> Option<CommandBreakdown> {
         self.outbox.teller.as_mut()?.take(tag)
     }
 
-    fn worked(&self) -> ByWork {
+    fn worked(&self) -> WorkTimes {
         self.device.worked()
     }
 
@@ -308,8 +308,8 @@ impl<D: PhysicalDevice> PhysicalDevice for Zoned<D> {
     }
 
     /// Chosen: 1 KiB for a zone with its gathered blocks, and 16 MiB for state that grows with the work.
-    fn most_bytes(&self) -> u64 {
-        self.device.most_bytes() + (16 << 20) + 1_024 * self.table.len() as u64
+    fn max_field_bytes(&self) -> u64 {
+        self.device.max_field_bytes() + (16 << 20) + 1_024 * self.table.len() as u64
     }
 
     fn check_loaded(&self, agenda: &Agenda<Self::Event>) -> Result<(), String> {

@@ -3,15 +3,15 @@
 use wordline_kernel::Schedule;
 
 use super::Zoned;
-use super::bodies::Job;
 use super::command::{Action, Status};
 use super::in_flight::Work;
 use super::table::{ZoneId, ZoneState};
+use super::zone_data::Job;
 use crate::physical_device::{self as physical, ChunkState, LogicalBlock, Notice, PhysicalDevice};
 
 impl<D: PhysicalDevice> Zoned<D> {
     /// Queues the flash job for a change of the table, for a zone at an index in the list of a command.
-    pub(super) fn follow(
+    pub(super) fn queue_job(
         &mut self,
         action: Action,
         (number, at): (u32, u32),
@@ -27,11 +27,11 @@ impl<D: PhysicalDevice> Zoned<D> {
         self.counts.resets += u64::from(action == Action::Reset);
         self.commands.get_mut(number).parts += 1;
         self.bodies[zone].jobs.push_back(job);
-        self.work_on(zone, calendar);
+        self.run_jobs(zone, calendar);
     }
 
     /// Runs the jobs of a zone that can run now.
-    pub(super) fn work_on(&mut self, zone: ZoneId, calendar: &mut impl Schedule<D::Event>) {
+    pub(super) fn run_jobs(&mut self, zone: ZoneId, calendar: &mut impl Schedule<D::Event>) {
         loop {
             let body = &mut self.bodies[zone];
             if body.is_at_work {
@@ -81,7 +81,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         body.clear();
         let chunks = self.chunks_in(zone, &[ChunkState::Open, ChunkState::Closed]);
         if chunks.is_empty() {
-            self.reset_over(zone, false, calendar);
+            self.finish_reset(zone, false, calendar);
             return true;
         }
         self.bodies[zone].is_at_work = true;
@@ -90,15 +90,20 @@ impl<D: PhysicalDevice> Zoned<D> {
         false
     }
 
-    pub(super) fn was_reset(&mut self, zone: ZoneId, failed: bool, calendar: &mut impl Schedule<D::Event>) {
+    pub(super) fn on_reset_done(
+        &mut self,
+        zone: ZoneId,
+        failed: bool,
+        calendar: &mut impl Schedule<D::Event>,
+    ) {
         self.bodies[zone].is_at_work = false;
-        self.reset_over(zone, failed, calendar);
-        self.work_on(zone, calendar);
+        self.finish_reset(zone, failed, calendar);
+        self.run_jobs(zone, calendar);
     }
 
     /// Ends the first job of a zone, a reset. A zone that has lost a chunk goes offline, with its other
     /// chunks.
-    fn reset_over(&mut self, zone: ZoneId, failed: bool, calendar: &mut impl Schedule<D::Event>) {
+    fn finish_reset(&mut self, zone: ZoneId, failed: bool, calendar: &mut impl Schedule<D::Event>) {
         let Some(Job::Reset(asked)) = self.bodies[zone].jobs.pop_front() else {
             unreachable!("a reset is the first")
         };
@@ -110,9 +115,9 @@ impl<D: PhysicalDevice> Zoned<D> {
         }
         if let Some((number, at)) = asked {
             if has_lost {
-                self.commands.get_mut(number).fails(at as usize, 1, Status::Offline);
+                self.commands.get_mut(number).record_failure(at as usize, 1, Status::Offline);
             }
-            self.part_over(number, calendar);
+            self.finish_part(number, calendar);
         }
     }
 
@@ -126,7 +131,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         }
         let chunks = self.chunks_in(zone, &[ChunkState::Open]);
         if chunks.is_empty() {
-            self.close_over(zone, calendar);
+            self.finish_close(zone, calendar);
             return true;
         }
         self.bodies[zone].is_at_work = true;
@@ -135,31 +140,31 @@ impl<D: PhysicalDevice> Zoned<D> {
         false
     }
 
-    pub(super) fn was_closed(&mut self, zone: ZoneId, calendar: &mut impl Schedule<D::Event>) {
+    pub(super) fn on_close_done(&mut self, zone: ZoneId, calendar: &mut impl Schedule<D::Event>) {
         self.bodies[zone].is_at_work = false;
-        self.close_over(zone, calendar);
-        self.work_on(zone, calendar);
+        self.finish_close(zone, calendar);
+        self.run_jobs(zone, calendar);
     }
 
-    fn close_over(&mut self, zone: ZoneId, calendar: &mut impl Schedule<D::Event>) {
+    fn finish_close(&mut self, zone: ZoneId, calendar: &mut impl Schedule<D::Event>) {
         let Some(Job::Close(asked)) = self.bodies[zone].jobs.pop_front() else {
             unreachable!("a close is the first")
         };
         if let Some(number) = asked {
-            self.part_over(number, calendar);
+            self.finish_part(number, calendar);
         }
     }
 
     /// Makes a zone full that can take no more writes.
     pub(super) fn end(&mut self, zone: ZoneId, calendar: &mut impl Schedule<D::Event>) {
-        if !self.table.get(zone).state.is_active() || self.bodies[zone].is_void() {
+        if !self.table.get(zone).state.is_active() || self.bodies[zone].has_pending_reset() {
             return;
         }
         self.table.end(zone);
         self.counts.zones_ended += 1;
         self.notify(zone, Notice::EarlyClose);
         self.bodies[zone].jobs.push_back(Job::Close(None));
-        self.work_on(zone, calendar);
+        self.run_jobs(zone, calendar);
     }
 
     /// Retires a zone of which a chunk is offline. Its completed data stay readable; an empty zone goes
@@ -174,6 +179,6 @@ impl<D: PhysicalDevice> Zoned<D> {
         self.counts.zones_lost += 1;
         self.notify(zone, Notice::Offline);
         self.bodies[zone].jobs.push_back(Job::Close(None));
-        self.work_on(zone, calendar);
+        self.run_jobs(zone, calendar);
     }
 }

@@ -188,7 +188,7 @@ impl Table {
 
     /// Whether a zone in this state may be opened: first by the active limit, then by the open limit, for
     /// which an implicitly open zone can be closed.
-    fn may_open(&self, state: ZoneState) -> Result<(), Status> {
+    fn can_open(&self, state: ZoneState) -> Result<(), Status> {
         let is_full = |used: u32, limit: Option<u32>| limit.is_some_and(|limit| used >= limit);
         if !state.is_active() && is_full(self.tracked.active, self.limits.active) {
             return Err(Status::TooManyActive);
@@ -200,7 +200,7 @@ impl Table {
     }
 
     /// Opens a zone that may be opened; closes the oldest implicitly open zone if the limit requires it.
-    fn open_as(&mut self, zone: ZoneId, state: ZoneState) {
+    fn open_zone(&mut self, zone: ZoneId, state: ZoneState) {
         if !self.get(zone).state.is_open() && self.limits.open.is_some_and(|limit| self.open() >= limit) {
             let oldest = *self.tracked.implicit.front().expect("it may be opened");
             self.set(oldest, ZoneState::Closed);
@@ -236,14 +236,14 @@ impl Table {
         if at.is_some_and(|at| at != next) {
             return Err(Status::InvalidWrite);
         }
-        self.may_open(state)
+        self.can_open(state)
     }
 
     /// Makes a checked write.
     pub(super) fn write(&mut self, zone: ZoneId, count: u32) {
         let Entry { state, .. } = *self.get(zone);
         if !state.is_open() {
-            self.open_as(zone, ZoneState::ImplicitlyOpen);
+            self.open_zone(zone, ZoneState::ImplicitlyOpen);
         }
         let entry = &mut self.tracked.entries[zone];
         entry.next += count;
@@ -261,8 +261,8 @@ impl Table {
             (Action::Offline, _) | (_, ReadOnly | Offline) => return Err(Status::InvalidTransition),
             (Action::Open, Full) | (Action::Close, Empty | Full) => return Err(Status::InvalidTransition),
             (Action::Open, _) => {
-                self.may_open(state)?;
-                self.open_as(zone, ExplicitlyOpen);
+                self.can_open(state)?;
+                self.open_zone(zone, ExplicitlyOpen);
             }
             (Action::Close, ImplicitlyOpen | ExplicitlyOpen | Closed) => self.set(zone, Closed),
             (Action::Finish, _) => self.set(zone, Full),

@@ -2,13 +2,13 @@
 //! rest.
 
 use wordline_kernel::Schedule;
-use wordline_nand::Stamp;
+use wordline_nand::DataTag;
 
 use super::Zoned;
-use super::bodies::Job;
 use super::command::Status;
 use super::in_flight::{Piece, Work};
 use super::table::ZoneId;
+use super::zone_data::Job;
 use crate::physical_device::{self as physical, Failure, LogicalBlock, MOST_BLOCKS, PhysicalDevice};
 
 impl<D: PhysicalDevice> Zoned<D> {
@@ -18,7 +18,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         number: u32,
         at: u32,
         zone: ZoneId,
-        stamps: &[Stamp],
+        stamps: &[DataTag],
         calendar: &mut impl Schedule<D::Event>,
     ) {
         let count = stamps.len() as u32;
@@ -38,7 +38,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         }
         if end == self.config.layout.capacity {
             self.bodies[zone].jobs.push_back(Job::Close(None));
-            self.work_on(zone, calendar);
+            self.run_jobs(zone, calendar);
         }
     }
 
@@ -46,22 +46,22 @@ impl<D: PhysicalDevice> Zoned<D> {
     pub(super) fn write_piece(
         &mut self,
         number: u32,
-        stamps: &[Stamp],
+        stamps: &[DataTag],
         calendar: &mut impl Schedule<D::Event>,
     ) {
         let zone = self.pieces.get_mut(number).zone;
         let body = &mut self.bodies[zone];
-        let kept = (body.handed(), body.gathered.len() as u32);
+        let kept = (body.blocks_sent(), body.gathered.len() as u32);
         let (position, whole) = body.take(stamps, self.config.layout.unit);
         self.write_programs(zone, (position, &whole), (Some(number), kept), calendar);
-        self.piece_part_over(number, calendar);
+        self.finish_piece_part(number, calendar);
     }
 
     /// Writes programs from a position on; if the device below rejects one, the zone ends.
     fn write_programs(
         &mut self,
         zone: ZoneId,
-        (position, stamps): (u32, &[Stamp]),
+        (position, stamps): (u32, &[DataTag]),
         (piece, (first, kept)): (Option<u32>, (u32, u32)),
         calendar: &mut impl Schedule<D::Event>,
     ) {
@@ -74,7 +74,7 @@ impl<D: PhysicalDevice> Zoned<D> {
                 (position..end).map(|at| self.config.layout.block(zone, at)).collect();
             let work = Work::Write { zone, piece, first, kept };
             if !self.send(work, |tag| physical::Command::write(tag, &blocks, stamps), calendar) {
-                self.lose(piece, kept);
+                self.record_loss(piece, kept);
                 return self.end(zone, calendar);
             }
             self.bodies[zone].writes += 1;
@@ -87,7 +87,7 @@ impl<D: PhysicalDevice> Zoned<D> {
 
     /// Records that data were not written, so that a piece fails. Completed data among them stay in memory,
     /// where they are lost in a power cut unless the buffer is protected: the next flush reports it.
-    fn lose(&mut self, piece: Option<u32>, stranded: u32) {
+    fn record_loss(&mut self, piece: Option<u32>, stranded: u32) {
         if stranded > 0 && !self.config.is_protected {
             self.losses.add();
         }
@@ -98,29 +98,29 @@ impl<D: PhysicalDevice> Zoned<D> {
     }
 
     /// Programs of a zone were written, or failed.
-    pub(super) fn written(
+    pub(super) fn finish_write(
         &mut self,
         zone: ZoneId,
         (piece, (first, kept)): (Option<u32>, (u32, u32)),
-        answer: &physical::Answer,
+        answer: &physical::Completion,
         calendar: &mut impl Schedule<D::Event>,
     ) {
         self.bodies[zone].writes -= 1;
         let arrived = (0..kept).filter(|at| !answer.has_failed(*at as usize));
         let arrived = arrived.map(|at| self.bodies[zone].on_way.remove(&(first + at))).count() as u32;
         if answer.failure.is_some() {
-            self.lose(piece, kept - arrived);
+            self.record_loss(piece, kept - arrived);
             self.end(zone, calendar);
         }
         if let Some(piece) = piece {
-            self.piece_part_over(piece, calendar);
+            self.finish_piece_part(piece, calendar);
         }
-        self.work_on(zone, calendar);
+        self.run_jobs(zone, calendar);
     }
 
     /// Ends a part of a piece. Pieces of a zone end in order, so that after a power cut nothing is missing
     /// before completed data.
-    fn piece_part_over(&mut self, number: u32, calendar: &mut impl Schedule<D::Event>) {
+    fn finish_piece_part(&mut self, number: u32, calendar: &mut impl Schedule<D::Event>) {
         let piece = self.pieces.get_mut(number);
         piece.parts -= 1;
         let zone = piece.zone;
@@ -130,12 +130,12 @@ impl<D: PhysicalDevice> Zoned<D> {
             self.bodies[zone].pieces.pop_front();
             let Piece { command, at, count, end, has_failed, .. } = self.pieces.remove(first);
             if has_failed {
-                self.commands.get_mut(command).fails(at as usize, count, Status::WriteFault);
+                self.commands.get_mut(command).record_failure(at as usize, count, Status::WriteFault);
                 self.counts.writes_failed += 1;
             } else {
                 self.bodies[zone].answered = end;
             }
-            self.part_over(command, calendar);
+            self.finish_part(command, calendar);
         }
     }
 
@@ -155,17 +155,17 @@ impl<D: PhysicalDevice> Zoned<D> {
     }
 
     /// Ends a flush: all earlier writes are in flash, or some never will be.
-    pub(super) fn flushed(
+    pub(super) fn finish_flush(
         &mut self,
         (number, told): (u32, u64),
-        answer: &physical::Answer,
+        answer: &physical::Completion,
         calendar: &mut impl Schedule<D::Event>,
     ) {
         let has_failed = answer.failure == Some(Failure::NotFlushed);
-        if self.losses.tell(told) || has_failed {
-            self.commands.get_mut(number).fails(0, 1, Status::WriteFault);
+        if self.losses.report(told) || has_failed {
+            self.commands.get_mut(number).record_failure(0, 1, Status::WriteFault);
         }
-        self.part_over(number, calendar);
+        self.finish_part(number, calendar);
     }
 
     /// Writes the gathered blocks of a zone with padding behind them. The zone becomes full if its remaining
@@ -176,7 +176,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         if body.gathered.is_empty() {
             return;
         }
-        let kept = (body.handed(), body.gathered.len() as u32);
+        let kept = (body.blocks_sent(), body.gathered.len() as u32);
         self.counts.padding += u64::from(layout.unit - kept.1);
         let (position, stamps) = body.pad(layout.unit);
         let fits = body.fits(&layout);
@@ -187,7 +187,7 @@ impl<D: PhysicalDevice> Zoned<D> {
     }
 
     /// Pads the chunks of a zone up to a position, after a power cut.
-    pub(super) fn level(&mut self, zone: ZoneId, position: u32, calendar: &mut impl Schedule<D::Event>) {
+    pub(super) fn pad_to(&mut self, zone: ZoneId, position: u32, calendar: &mut impl Schedule<D::Event>) {
         let layout = self.config.layout;
         let unit = layout.unit as usize;
         let mut blocks = Vec::new();
@@ -198,7 +198,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         }
         self.counts.padding += blocks.len() as u64;
         for blocks in blocks.chunks(MOST_BLOCKS / unit * unit) {
-            let stamps = vec![Stamp::PADDING; blocks.len()];
+            let stamps = vec![DataTag::PADDING; blocks.len()];
             let work = Work::Write { zone, piece: None, first: 0, kept: 0 };
             if !self.send(work, |tag| physical::Command::write(tag, blocks, &stamps), calendar) {
                 return self.end(zone, calendar);
@@ -208,13 +208,13 @@ impl<D: PhysicalDevice> Zoned<D> {
     }
 
     /// Handles a completion of the device below.
-    pub(super) fn answered(&mut self, answer: &physical::Answer, calendar: &mut impl Schedule<D::Event>) {
+    pub(super) fn answered(&mut self, answer: &physical::Completion, calendar: &mut impl Schedule<D::Event>) {
         if let Some(teller) = &mut self.outbox.teller {
-            teller.note_below(self.device.take_told(answer.tag), calendar.now());
+            teller.note_below(self.device.take_breakdown(answer.tag), calendar.now());
         }
         match self.sent.remove(answer.tag) {
             Work::Write { zone, piece, first, kept } => {
-                self.written(zone, (piece, (first, kept)), answer, calendar);
+                self.finish_write(zone, (piece, (first, kept)), answer, calendar);
             }
             Work::Read { zone, command, places } => {
                 self.bodies[zone].reads -= 1;
@@ -225,12 +225,12 @@ impl<D: PhysicalDevice> Zoned<D> {
                         self.commands.get_mut(command).found[*at as usize] = answer.found[n];
                     }
                 }
-                self.part_over(command, calendar);
-                self.work_on(zone, calendar);
+                self.finish_part(command, calendar);
+                self.run_jobs(zone, calendar);
             }
-            Work::Reset { zone } => self.was_reset(zone, answer.failure.is_some(), calendar),
-            Work::Close { zone } => self.was_closed(zone, calendar),
-            Work::Flush { command, told } => self.flushed((command, told), answer, calendar),
+            Work::Reset { zone } => self.on_reset_done(zone, answer.failure.is_some(), calendar),
+            Work::Close { zone } => self.on_close_done(zone, calendar),
+            Work::Flush { command, told } => self.finish_flush((command, told), answer, calendar),
         }
     }
 }

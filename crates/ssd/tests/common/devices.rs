@@ -5,6 +5,7 @@ use wordline_kernel::{Bytes, Duration, Energy};
 use wordline_nand::geometry::Layout;
 use wordline_nand::part::{ArrayTiming, PartFile, SlcTiming};
 use wordline_ssd::DeviceFile;
+use wordline_ssd::blocks::wear::Allocation;
 use wordline_ssd::config::{
     BufferFile, BufferMode, BufferSpace, GcFile, MappingFile, Protection, Scope, SlcCacheFile, WearFile,
 };
@@ -23,7 +24,6 @@ use wordline_ssd::policy::victim::VictimKind;
 use wordline_ssd::policy::wear::WearKind;
 use wordline_ssd::pools::{ChannelsFile, PoolFile};
 use wordline_ssd::scheduling::{GcPriority, SchedulingFile};
-use wordline_ssd::space::wear::Allocation;
 
 use super::{sets_aside, small};
 

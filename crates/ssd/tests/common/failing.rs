@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use proptest::prelude::*;
 use wordline_kernel::Duration;
-use wordline_nand::faults::{Fails, FaultFile, Numbers, WearFile};
+use wordline_nand::faults::{Fails, FaultFile, NumberRange, WearFile};
 use wordline_ssd::DeviceFile;
 use wordline_ssd::config::ReadRetryFile;
 use wordline_ssd::policy::failure::FailureKind;
@@ -22,7 +22,7 @@ fn when() -> impl Strategy<Value = FaultFile> {
             ..of()
         }),
         (0u32..24, 0u32..4).prop_map(move |(first, more)| FaultFile {
-            block: Some(Numbers { least: first, most: (first + more).min(23) }),
+            block: Some(NumberRange { least: first, most: (first + more).min(23) }),
             ..of()
         }),
     ]
@@ -49,9 +49,9 @@ pub fn rule() -> impl Strategy<Value = FaultFile> {
         3 => when().prop_map(|when| FaultFile { fails: Fails::Program, ..when }),
         3 => when().prop_map(|when| FaultFile { fails: Fails::Erase, ..when }),
         3 => (when(), prop::option::of(1u32..=12))
-            .prop_map(|(when, most)| FaultFile { retries: most.map(|most| Numbers { least: 1, most }), ..when }),
+            .prop_map(|(when, most)| FaultFile { retries: most.map(|most| NumberRange { least: 1, most }), ..when }),
         2 => (when(), 0u32..=4, 0u32..=5).prop_map(|(when, least, more)| FaultFile {
-            level: Some(Numbers { least, most: least + more }),
+            level: Some(NumberRange { least, most: least + more }),
             ..when
         }),
         1 => die,

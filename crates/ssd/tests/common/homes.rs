@@ -12,8 +12,8 @@ pub fn away(rig: &Rig) -> u64 {
     let placement = kind.build(&config.pools, &config.file.packages());
     let is_away = |page: &u32| {
         let Some(at) = rig.device.map().get(LogicalPage(*page)) else { return false };
-        let row = config.pools.row_of(at);
-        placement.home(*page, config.pools.number_of_row(row)) != Some(row)
+        let row = config.pools.group_of(at);
+        placement.home(*page, config.pools.number_of_group(row)) != Some(row)
     };
     (0..config.logical_pages).filter(is_away).count() as u64
 }

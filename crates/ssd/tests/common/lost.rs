@@ -4,7 +4,7 @@
 use wordline_ssd::device::Device;
 use wordline_ssd::map::LogicalPage;
 use wordline_ssd::sectors::Sectors;
-use wordline_ssd::{Answer, Command, Operation};
+use wordline_ssd::{Command, Completion, Operation};
 
 /// A command in flight, and its first sector on the device.
 #[derive(Clone, Debug)]
@@ -35,13 +35,13 @@ pub struct UnderWay {
 
 impl UnderWay {
     /// A command is submitted, whose first sector is `first` on the device.
-    pub fn submits(&mut self, command: Command, first: u64) {
+    pub fn on_submit(&mut self, command: Command, first: u64) {
         self.now += 1;
         self.pending.push(Pending { begun: self.now, first, command });
     }
 
     /// A command completes: a read that failed had to. Commands that this log does not know are skipped.
-    pub fn answered(&mut self, answer: &Answer, is_lost: impl Fn(u64) -> bool, refuses: bool) {
+    pub fn answered(&mut self, answer: &Completion, is_lost: impl Fn(u64) -> bool, refuses: bool) {
         self.now += 1;
         let Some(at) = self.pending.iter().position(|pending| pending.command == answer.command) else {
             return;

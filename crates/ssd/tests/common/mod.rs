@@ -19,7 +19,7 @@ use wordline_ssd::design::Combination;
 use wordline_ssd::device::Watchdog;
 use wordline_ssd::policy::router::RouterKind;
 use wordline_ssd::pools::PoolFile;
-use wordline_ssd::{Answer, Command, Design, Device, Event, Operation, Parts, PowerCut};
+use wordline_ssd::{Command, Completion, Design, Device, Event, Operation, Parts, PowerCut};
 
 include!("small.rs");
 
@@ -71,7 +71,7 @@ const PATIENCE: Duration = Duration::from_ms(10_000);
 pub struct Rig {
     pub device: Device,
     pub calendar: Calendar<Event>,
-    pub answers: Vec<(Instant, Answer)>,
+    pub answers: Vec<(Instant, Completion)>,
     pub under_way: lost::UnderWay,
 }
 
@@ -101,14 +101,14 @@ impl Rig {
     /// Submits a command as it is.
     pub fn submit_command(&mut self, command: Command) {
         let namespace = &self.device.config().namespaces[usize::from(command.namespace)];
-        self.under_way.submits(command, namespace.base + command.sector);
+        self.under_way.on_submit(command, namespace.base + command.sector);
         self.device.submit(command, &mut self.calendar);
     }
 
     /// Takes the completions. A read that failed had to.
-    pub fn take_answers(&mut self) -> Vec<Answer> {
+    pub fn take_completions(&mut self) -> Vec<Completion> {
         let mut answers = Vec::new();
-        self.device.take_answers(&mut answers);
+        self.device.take_completions(&mut answers);
         let Self { device, under_way, .. } = self;
         for answer in &answers {
             under_way.answered(answer, |sector| lost::is_lost(device, sector), device.is_read_only());
@@ -116,9 +116,9 @@ impl Rig {
         answers
     }
 
-    fn note_answers(&mut self) {
+    fn record_completions(&mut self) {
         let now = self.calendar.now();
-        let answers = self.take_answers();
+        let answers = self.take_completions();
         self.answers.extend(answers.into_iter().map(|answer| (now, answer)));
     }
 
@@ -136,12 +136,12 @@ impl Rig {
                 Some(event) => self.device.handle(event, &mut self.calendar),
                 None => {
                     let gave_up = self.device.give_up(&mut self.calendar);
-                    let waits = || self.device.what_waits(self.calendar.now());
-                    assert!(gave_up, "commands wait and nothing will happen\n{}", waits());
+                    let waits = || self.device.describe_outstanding(self.calendar.now());
+                    assert!(gave_up, "commands are outstanding and no event is pending\n{}", waits());
                 }
             }
             watchdog.look(&self.device, self.calendar.now()).unwrap_or_else(|waits| panic!("{waits}"));
-            self.note_answers();
+            self.record_completions();
         }
     }
 
@@ -152,7 +152,7 @@ impl Rig {
             && let Some(event) = self.calendar.advance()
         {
             self.device.handle(event, &mut self.calendar);
-            self.note_answers();
+            self.record_completions();
         }
     }
 

@@ -3,14 +3,16 @@
 
 use wordline_kernel::metrics::{Unit, Value};
 use wordline_kernel::{Metric, state};
-use wordline_nand::{BlockSetId, CellMode, RowId};
+use wordline_nand::{BlockSetId, CellMode, PlaneGroupId};
 use wordline_ssd::Design;
-use wordline_ssd::design::{Needs, Observes, Seam, Seen, SuspendedBlocks, View, WriteStream};
+use wordline_ssd::blocks::State;
+use wordline_ssd::design::{
+    DeviceEvent, EventMask, ExtensionPoint, Needs, SuspendedBlocks, View, WriteStream,
+};
 use wordline_ssd::policy::frontier::OpenBlock;
-use wordline_ssd::policy::relocator::Leaving;
-use wordline_ssd::policy::router::Outgoing;
+use wordline_ssd::policy::relocator::RelocatedPage;
+use wordline_ssd::policy::router::HostPage;
 use wordline_ssd::policy::victim::Candidates;
-use wordline_ssd::space::State;
 
 /// The settings of the design.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,10 +79,10 @@ fn one_of<T: Copy>(all: &[T], view: &mut View<'_>) -> Option<T> {
 /// Checks that the view of a block agrees with what is known of it.
 fn check(shown: &OpenBlock<'_>, state: State, view: &View<'_>) {
     let facts = view.block(shown.block);
-    assert_eq!((facts.state, facts.moved_by.is_some()), (state, shown.is_gc), "{:?}", shown.block);
+    assert_eq!((facts.state, facts.relocated_by.is_some()), (state, shown.is_gc), "{:?}", shown.block);
     let programmed: u32 = shown.programmed.iter().map(|word| word.count_ones()).sum();
     assert_eq!(programmed, shown.written, "{:?}", shown.block);
-    let may_be_full = facts.mode == CellMode::TwoBit;
+    let may_be_full = facts.mode == CellMode::Mlc;
     assert!(shown.written < shown.shape.count() || may_be_full, "{:?} is not full", shown.block);
     for line in shown.again.word_lines {
         let facts = view.word_line(shown.block, *line);
@@ -119,16 +121,21 @@ impl Design for SetsAside {
             collector_streams: of_all(0),
             streams: of_all(again),
             open_blocks,
-            observes: Observes::BLOCKS | Observes::LOST_PAGES,
-            ..Needs::of(&[Seam::Stream, Seam::Frontier, Seam::Victim, Seam::Relocate])
+            observes: EventMask::BLOCKS | EventMask::LOST_PAGES,
+            ..Needs::of(&[
+                ExtensionPoint::Stream,
+                ExtensionPoint::Frontier,
+                ExtensionPoint::Victim,
+                ExtensionPoint::Relocate,
+            ])
         }
     }
 
-    fn stream(&mut self, written: &Outgoing<'_>, _: u8, _: &mut View<'_>) -> u8 {
+    fn stream(&mut self, written: &HostPage<'_>, _: u8, _: &mut View<'_>) -> u8 {
         (written.logical % u32::from(self.settings.streams)) as u8
     }
 
-    fn relocate(&mut self, page: &Leaving, _: u8, _: &mut View<'_>) -> u8 {
+    fn relocate(&mut self, page: &RelocatedPage, _: u8, _: &mut View<'_>) -> u8 {
         (page.logical % u32::from(self.settings.streams)) as u8
     }
 
@@ -151,7 +158,7 @@ impl Design for SetsAside {
         one_of(&left, view).expect("some word line can be programmed")
     }
 
-    fn suspends(
+    fn select_to_suspend(
         &mut self,
         open: &[OpenBlock<'_>],
         suspended: &SuspendedBlocks<'_>,
@@ -165,7 +172,7 @@ impl Design for SetsAside {
         is_drawn(self.settings.chances[0], view).then(|| one_of(&written, view)).flatten()
     }
 
-    fn vacates(
+    fn select_to_reclaim(
         &mut self,
         open: &[OpenBlock<'_>],
         suspended: &SuspendedBlocks<'_>,
@@ -178,27 +185,31 @@ impl Design for SetsAside {
         is_drawn(self.settings.chances[1], view).then(|| one_of(&all, view)).flatten()
     }
 
-    fn resumes(&mut self, suspended: &SuspendedBlocks<'_>, view: &mut View<'_>) -> Option<BlockSetId> {
+    fn select_to_resume(
+        &mut self,
+        suspended: &SuspendedBlocks<'_>,
+        view: &mut View<'_>,
+    ) -> Option<BlockSetId> {
         self.check_suspended(suspended, view);
         let all: Vec<BlockSetId> = suspended.iter().map(|one| one.block).collect();
         assert!(!all.is_empty() && suspended.iter().all(|one| one.written < one.shape.count()));
         is_drawn(self.settings.chances[1], view).then(|| one_of(&all, view)).flatten()
     }
 
-    fn victim(&mut self, from: Candidates<'_>, row: RowId, view: &mut View<'_>) -> Option<BlockSetId> {
+    fn victim(&mut self, from: Candidates<'_>, row: PlaneGroupId, view: &mut View<'_>) -> Option<BlockSetId> {
         let resting: Vec<BlockSetId> = from.suspended().collect();
         assert!(resting.iter().all(|block| view.block(*block).state == State::Suspended));
-        assert!(resting.iter().all(|block| view.pools().row_of_block(*block) == row));
+        assert!(resting.iter().all(|block| view.pools().group_of_block(*block) == row));
         let drawn = is_drawn(self.settings.chances[2], view).then(|| one_of(&resting, view)).flatten();
         self.counts[3] += u64::from(drawn.is_some());
         drawn.or_else(|| from.fewest_valid())
     }
 
-    fn observe(&mut self, seen: &Seen<'_>, view: &mut View<'_>) {
+    fn observe(&mut self, seen: &DeviceEvent<'_>, view: &mut View<'_>) {
         match seen {
-            Seen::Suspended { .. } => self.counts[0] += 1,
-            Seen::Resumed { .. } => self.counts[1] += 1,
-            Seen::LostPage { block, location, valid } => {
+            DeviceEvent::Suspended { .. } => self.counts[0] += 1,
+            DeviceEvent::Resumed { .. } => self.counts[1] += 1,
+            DeviceEvent::LostPage { block, location, valid } => {
                 self.counts[2] += 1;
                 assert_eq!(view.pools().block_of(*location), *block);
                 assert!(*valid < view.pools().per_block(*block));

@@ -2,8 +2,8 @@
 //! their cost for the host.
 
 use wordline_kernel::{Bytes, Duration};
-use wordline_nand::chain::Hold;
-use wordline_nand::faults::{Fails, FaultFile, Numbers};
+use wordline_nand::chain::BusPhase;
+use wordline_nand::faults::{Fails, FaultFile, NumberRange};
 use wordline_ssd::PhysicalDevice;
 use wordline_ssd::front::config::PcieFile;
 use wordline_ssd::open_channel::buffer::{BufferFile, CompletionMode};
@@ -36,7 +36,7 @@ fn nth(fails: Fails, nth: u64) -> FaultFile {
 
 /// The time of one program of both planes: over the bus, and 250 us in the array.
 fn program(host: &Host) -> Duration {
-    Hold::Program.total(&host.device.config().pools.first().part, 2) + Duration::from_us(250)
+    BusPhase::Program.total(&host.device.config().pools.first().part, 2) + Duration::from_us(250)
 }
 
 /// The latency of a write of this many units to the first chunk.
@@ -144,7 +144,7 @@ fn chunks_beyond_the_limit_stay_closed() {
 }
 
 #[test]
-fn without_a_manager_an_answered_write_is_lost_and_counted() {
+fn without_a_manager_a_completed_write_is_lost_and_counted() {
     let lossy = BufferFile { unreliable: true, ..buffer(8, CompletionMode::WriteBack) };
     let faults = vec![nth(Fails::Program, 3)];
     let mut host = Host::new(OpenChannelFile { buffer: Some(lossy), faults, ..device() }, 1);
@@ -217,7 +217,7 @@ fn copies_in_the_background_delay_a_command_by_one_operation_at_the_most() {
 fn a_chunk_without_a_block_to_go_on_in_is_offline_and_can_be_read() {
     let mut file = asynchronous(8, true);
     // The fifth program of block 0 fails, and all of block 1 and of the reserve, the last 7 of 24.
-    let of = |least, most| FaultFile { block: Some(Numbers { least, most }), ..rule(Fails::Program) };
+    let of = |least, most| FaultFile { block: Some(NumberRange { least, most }), ..rule(Fails::Program) };
     file.faults = vec![FaultFile { nth: Some(5), ..of(0, 0) }, of(1, 1), of(17, 23)];
     let mut host = Host::new(file, 1);
     write(&mut host, 8);

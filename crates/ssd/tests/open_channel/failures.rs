@@ -7,13 +7,13 @@ use wordline_kernel::Bytes;
 use wordline_nand::BlockSetId;
 use wordline_ssd::open_channel::chunks::ChunkId;
 use wordline_ssd::open_channel::failures::{
-    EarlyClose, Element, Manager, NoBlock, Phase, Place, Shape, Step, memory,
+    EarlyClose, Element, Manager, NoBlock, PageLocation, Phase, Shape, Step, memory,
 };
 
 const CHUNK: ChunkId = ChunkId(0);
 
-fn place(block: u32, page: u32) -> Place {
-    Place { block: BlockSetId(block), page }
+fn locate(block: u32, page: u32) -> PageLocation {
+    PageLocation { block: BlockSetId(block), page }
 }
 
 fn element(block: u32, pages: u32, is_bad: bool) -> Element {
@@ -37,77 +37,77 @@ fn list(manager: &Manager, chunk: ChunkId) -> Vec<Element> {
 fn figure_6_all_pages_are_copied_before_a_failed_one_is_tried_again() {
     let mut manager = drawn(false);
     for page in 0..3 {
-        assert_eq!(manager.place(CHUNK, page), place(0, page));
-        manager.wrote(CHUNK);
+        assert_eq!(manager.locate(CHUNK, page), locate(0, page));
+        manager.note_programmed(CHUNK);
     }
     manager.failed(CHUNK, 3, true).expect("there is a reserve");
-    assert!(manager.copies_first(0));
+    assert!(manager.must_copy_first(0));
     for page in 0..3 {
-        let step = Step::Copy { from: place(0, page), to: place(100, page) };
+        let step = Step::Copy { from: locate(0, page), to: locate(100, page) };
         assert_eq!(manager.step(CHUNK), step);
-        assert_eq!(manager.place(CHUNK, page), place(0, page), "it is read from where it was");
-        manager.stepped(CHUNK, step);
+        assert_eq!(manager.locate(CHUNK, page), locate(0, page), "it is read from where it was");
+        manager.complete_step(CHUNK, step);
     }
     assert_eq!(manager.step(CHUNK), Step::Finish);
     manager.finish(CHUNK);
     assert_eq!((manager.block(CHUNK), manager.shift(CHUNK)), (BlockSetId(100), Some(0)));
-    assert_eq!(manager.place(CHUNK, 3), place(100, 3));
-    assert!(!manager.copies_first(0));
+    assert_eq!(manager.locate(CHUNK, 3), locate(100, 3));
+    assert!(!manager.must_copy_first(0));
 }
 
 #[test]
 fn figures_7_and_10_a_failed_page_goes_to_the_first_of_a_reserve_block_and_pages_follow_later() {
     let mut manager = drawn(true);
     // Step 1: D0 and D1 are in PBN 0, and D2 fails.
-    (0..2).for_each(|_| manager.wrote(CHUNK));
+    (0..2).for_each(|_| manager.note_programmed(CHUNK));
     manager.failed(CHUNK, 2, true).expect("there is a reserve");
     assert_eq!(list(&manager, CHUNK), [element(0, 2, true), element(100, 0, false)]);
     assert_eq!(manager.shift(CHUNK), None);
     // Steps 2 and 3: D2 to the first page of PBN 100.
-    assert_eq!(manager.place(CHUNK, 2), place(100, 0));
-    manager.wrote(CHUNK);
+    assert_eq!(manager.locate(CHUNK, 2), locate(100, 0));
+    manager.note_programmed(CHUNK);
     assert_eq!(list(&manager, CHUNK), [element(0, 2, true), element(100, 1, false)]);
     // Steps 4 and 5: D3 behind it. The pages now fill a block.
-    assert_eq!(manager.place(CHUNK, 3), place(100, 1));
+    assert_eq!(manager.locate(CHUNK, 3), locate(100, 1));
     assert_eq!(manager.next_to_migrate(0), None);
-    manager.wrote(CHUNK);
+    manager.note_programmed(CHUNK);
     assert_eq!(list(&manager, CHUNK), [element(0, 2, true), element(100, 2, false)]);
     assert_eq!(manager.next_to_migrate(0), Some(CHUNK));
     // Steps 6 and 7: D0 and D1 behind D3, then the map and a shift of 2.
     for page in 0..2 {
-        let step = Step::Copy { from: place(0, page), to: place(100, 2 + page) };
+        let step = Step::Copy { from: locate(0, page), to: locate(100, 2 + page) };
         assert_eq!(manager.step(CHUNK), step);
-        manager.stepped(CHUNK, step);
+        manager.complete_step(CHUNK, step);
     }
     assert_eq!(manager.step(CHUNK), Step::Finish);
     manager.finish(CHUNK);
     assert_eq!((manager.block(CHUNK), manager.shift(CHUNK)), (BlockSetId(100), Some(2)));
     assert!(manager.list(CHUNK).is_none());
-    let all: Vec<Place> = (0..4).map(|page| manager.place(CHUNK, page)).collect();
-    assert_eq!(all, [place(100, 2), place(100, 3), place(100, 0), place(100, 1)]);
+    let all: Vec<PageLocation> = (0..4).map(|page| manager.locate(CHUNK, page)).collect();
+    assert_eq!(all, [locate(100, 2), locate(100, 3), locate(100, 0), locate(100, 1)]);
 }
 
 #[test]
 fn figure_11_a_second_failure_adds_another_block() {
     let mut manager = drawn(true);
-    (0..2).for_each(|_| manager.wrote(CHUNK));
+    (0..2).for_each(|_| manager.note_programmed(CHUNK));
     manager.failed(CHUNK, 2, true).expect("there is a reserve");
-    manager.wrote(CHUNK);
+    manager.note_programmed(CHUNK);
     manager.failed(CHUNK, 3, true).expect("there is a reserve");
     let two = [element(0, 2, true), element(100, 1, true), element(101, 0, false)];
     assert_eq!(list(&manager, CHUNK), two);
-    assert_eq!(manager.place(CHUNK, 3), place(101, 0));
-    manager.wrote(CHUNK);
-    let sources = [place(0, 0), place(0, 1), place(100, 0)];
+    assert_eq!(manager.locate(CHUNK, 3), locate(101, 0));
+    manager.note_programmed(CHUNK);
+    let sources = [locate(0, 0), locate(0, 1), locate(100, 0)];
     for (from, page) in sources.into_iter().zip(1..) {
-        let step = Step::Copy { from, to: place(101, page) };
+        let step = Step::Copy { from, to: locate(101, page) };
         assert_eq!(manager.step(CHUNK), step);
-        manager.stepped(CHUNK, step);
+        manager.complete_step(CHUNK, step);
     }
     manager.finish(CHUNK);
     assert_eq!((manager.block(CHUNK), manager.shift(CHUNK)), (BlockSetId(101), Some(1)));
-    let all: Vec<Place> = (0..4).map(|page| manager.place(CHUNK, page)).collect();
-    assert_eq!(all, [place(101, 1), place(101, 2), place(101, 3), place(101, 0)]);
+    let all: Vec<PageLocation> = (0..4).map(|page| manager.locate(CHUNK, page)).collect();
+    assert_eq!(all, [locate(101, 1), locate(101, 2), locate(101, 3), locate(101, 0)]);
     assert_eq!(manager.reserve(0).len(), 2, "blocks in which a program failed are not used again");
 }
 
@@ -115,26 +115,26 @@ fn figure_11_a_second_failure_adds_another_block() {
 fn figures_9_and_12_a_read_goes_by_the_shift_or_through_the_list() {
     let mut manager = drawn(true);
     // D2 of LBN 0, with no shift.
-    (0..4).for_each(|_| manager.wrote(CHUNK));
-    assert_eq!(manager.place(CHUNK, 2), place(0, 2));
+    (0..4).for_each(|_| manager.note_programmed(CHUNK));
+    assert_eq!(manager.locate(CHUNK, 2), locate(0, 2));
     // D10 is page 2 of LBN 2, of which two pages are in PBN 2 and one in PBN 100.
     let third = ChunkId(2);
-    (0..2).for_each(|_| manager.wrote(third));
+    (0..2).for_each(|_| manager.note_programmed(third));
     manager.failed(third, 2, true).expect("there is a reserve");
-    manager.wrote(third);
+    manager.note_programmed(third);
     assert_eq!(list(&manager, third), [element(2, 2, true), element(100, 1, false)]);
-    assert_eq!(manager.place(third, 1), place(2, 1));
-    assert_eq!(manager.place(third, 2), place(100, 0), "page 2 of a block of two is in the next one");
+    assert_eq!(manager.locate(third, 1), locate(2, 1));
+    assert_eq!(manager.locate(third, 2), locate(100, 0), "page 2 of a block of two is in the next one");
     // D6 is page 2 of LBN 1, whose shift is 2.
     let second = ChunkId(1);
-    (0..2).for_each(|_| manager.wrote(second));
+    (0..2).for_each(|_| manager.note_programmed(second));
     manager.failed(second, 2, true).expect("there is a reserve");
-    (0..2).for_each(|_| manager.wrote(second));
+    (0..2).for_each(|_| manager.note_programmed(second));
     while manager.step(second) != Step::Finish {
-        manager.stepped(second, manager.step(second));
+        manager.complete_step(second, manager.step(second));
     }
     manager.finish(second);
-    assert_eq!((manager.shift(second), manager.place(second, 2)), (Some(2), place(101, 0)));
+    assert_eq!((manager.shift(second), manager.locate(second, 2)), (Some(2), locate(101, 0)));
 }
 
 #[test]
@@ -171,7 +171,7 @@ impl Small {
         }
     }
 
-    fn program(&mut self, to: Place, data: u32) -> bool {
+    fn program(&mut self, to: PageLocation, data: u32) -> bool {
         let fails = self.fails.contains(&self.programs);
         self.programs += 1;
         let block = &mut self.blocks[to.block.0 as usize];
@@ -181,14 +181,14 @@ impl Small {
     }
 
     fn write(&mut self) {
-        while !self.program(self.manager.place(CHUNK, self.written), self.written) {
+        while !self.program(self.manager.locate(CHUNK, self.written), self.written) {
             self.manager.failed(CHUNK, self.written, true).expect("there is a reserve");
             self.check();
-            while !self.shifts && self.manager.copies_first(0) {
+            while !self.shifts && self.manager.must_copy_first(0) {
                 self.step();
             }
         }
-        self.manager.wrote(CHUNK);
+        self.manager.note_programmed(CHUNK);
         self.written += 1;
         self.check();
     }
@@ -206,9 +206,9 @@ impl Small {
             }
         };
         if self.program(to, data) {
-            self.manager.stepped(CHUNK, step);
+            self.manager.complete_step(CHUNK, step);
         } else {
-            self.manager.step_failed(CHUNK, step, true).expect("there is a reserve");
+            self.manager.fail_step(CHUNK, step, true).expect("there is a reserve");
         }
         self.check();
     }
@@ -217,7 +217,7 @@ impl Small {
     fn check(&self) {
         self.manager.check(6, []).expect("the tables agree");
         for page in 0..self.written {
-            let Place { block, page: of_block } = self.manager.place(CHUNK, page);
+            let PageLocation { block, page: of_block } = self.manager.locate(CHUNK, page);
             assert_eq!(self.blocks[block.0 as usize][of_block as usize], Some(page), "page {page}");
         }
     }
@@ -227,8 +227,8 @@ impl Small {
         let mut other = self.clone();
         let block = other.manager.reset(CHUNK, false).expect("a block is left");
         other.blocks[block.0 as usize].clear();
-        while other.manager.to_erase(0).is_some() {
-            let used = other.manager.to_erase(0).expect("there is one");
+        while other.manager.next_to_erase(0).is_some() {
+            let used = other.manager.next_to_erase(0).expect("there is one");
             other.blocks[used.0 as usize].clear();
             other.manager.erased(0, false);
         }
@@ -263,8 +263,8 @@ fn play(size: u32, close: u32, mut small: Small, resets: bool) -> u32 {
         None => {
             let shift = small.manager.shift(CHUNK).expect("it has no list");
             for page in 0..close {
-                let wanted = Place { block: small.manager.block(CHUNK), page: (page + shift) % size };
-                assert_eq!(small.manager.place(CHUNK, page), wanted);
+                let wanted = PageLocation { block: small.manager.block(CHUNK), page: (page + shift) % size };
+                assert_eq!(small.manager.locate(CHUNK, page), wanted);
             }
         }
     }
@@ -308,10 +308,10 @@ fn every_set_of_three_failures_and_every_early_close_reads_back() {
 fn a_reserve_that_is_used_up_leaves_what_was_written_readable() {
     let mut small = Small::new(4, true, EarlyClose::Pad, &[1, 2, 3, 4, 5, 6]);
     small.write();
-    small.program(small.manager.place(CHUNK, 1), 1);
+    small.program(small.manager.locate(CHUNK, 1), 1);
     for _ in 0..5 {
         small.manager.failed(CHUNK, 1, true).expect("there are five blocks");
-        small.program(small.manager.place(CHUNK, 1), 1);
+        small.program(small.manager.locate(CHUNK, 1), 1);
     }
     let before = small.manager.clone();
     assert_eq!(small.manager.failed(CHUNK, 1, true), Err(NoBlock::UsedUp));
@@ -329,7 +329,7 @@ fn a_copy_without_a_block_for_it_leaves_the_list() {
         let step = small.manager.step(CHUNK);
         let Step::Copy { to, .. } = step else { panic!("a copy is next, and not {step:?}") };
         assert!(!small.program(to, 0));
-        let _ = small.manager.step_failed(CHUNK, step, true);
+        let _ = small.manager.fail_step(CHUNK, step, true);
         small.check();
     }
     assert_eq!(small.manager.list(CHUNK).expect("it stays").phase, Phase::Kept);
@@ -346,7 +346,7 @@ fn a_torn_block_goes_back_to_the_reserve_and_is_erased_before_it_is_used() {
     while small.manager.next_to_migrate(0).is_some() {
         small.step();
     }
-    assert_eq!((small.manager.reserve(0).len(), small.manager.to_erase(0)), (5, Some(BlockSetId(0))));
+    assert_eq!((small.manager.reserve(0).len(), small.manager.next_to_erase(0)), (5, Some(BlockSetId(0))));
     small.manager.erased(0, false);
-    assert_eq!((small.manager.reserve(0).len(), small.manager.to_erase(0)), (5, None));
+    assert_eq!((small.manager.reserve(0).len(), small.manager.next_to_erase(0)), (5, None));
 }

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use wordline_kernel::snapshot::Broken;
+use wordline_kernel::snapshot::SnapshotError;
 use wordline_kernel::{Calendar, Duration, Instant, Schedule, Seed};
-use wordline_nand::Stamp;
+use wordline_nand::DataTag;
 use wordline_ssd::open_channel::buffer::CompletionMode;
 use wordline_ssd::open_channel::{Event, OpenChannelFile};
 use wordline_ssd::physical_device::{
-    Answer, Chunk, ChunkState, Command, Descriptor, Failure, LogicalBlock, Operation, PowerCut, Refusal,
+    Chunk, ChunkState, Command, Completion, Descriptor, Failure, LogicalBlock, Operation, PowerCut, Refusal,
 };
 use wordline_ssd::snapshot::Agenda;
 use wordline_ssd::{OpenChannel, PhysicalDevice};
@@ -25,7 +25,7 @@ struct Sent {
     /// Of a copy: its sources.
     sources: Vec<LogicalBlock>,
     /// The data tags that a read has to find.
-    expected: Vec<Stamp>,
+    expected: Vec<DataTag>,
     /// Resets so far of the chunks of the blocks.
     resets: Vec<u32>,
     /// The blocks whose read may fail because something in their chunk was torn.
@@ -38,7 +38,7 @@ struct Sent {
 #[derive(Clone, Debug, Default)]
 struct Known {
     /// The data tags written, or being written.
-    written: Vec<Stamp>,
+    written: Vec<DataTag>,
     /// Logical blocks whose write has completed.
     done: u32,
     /// Those of them that a flush covers.
@@ -64,7 +64,7 @@ impl Known {
 pub struct Host {
     pub device: OpenChannel,
     pub calendar: Calendar<Event>,
-    pub answers: Vec<Answer>,
+    pub answers: Vec<Completion>,
     chunks: Vec<Known>,
     sent: BTreeMap<u32, Sent>,
     tag: u32,
@@ -152,7 +152,7 @@ impl Host {
     }
 
     /// The same host with a device of another seed that loaded the state.
-    pub fn restored(&self, mut bytes: &[u8]) -> Result<Self, Broken> {
+    pub fn restored(&self, mut bytes: &[u8]) -> Result<Self, SnapshotError> {
         let mut device = OpenChannel::new(self.device.config().clone(), Seed(999));
         let agenda = device.load(&mut bytes)?;
         assert!(bytes.is_empty(), "{} bytes are left over", bytes.len());
@@ -174,7 +174,7 @@ impl Host {
     pub fn submit(&mut self, command: &Command<'_>) -> Result<(), Refusal> {
         let before = self.saved();
         let may = self.may(command.operation, command.blocks, command.stamps.len());
-        let (expected, mut may_be_torn): (Vec<Stamp>, Vec<bool>) =
+        let (expected, mut may_be_torn): (Vec<DataTag>, Vec<bool>) =
             command.blocks.iter().map(|block| self.expected(*block)).unzip();
         if command.operation == Operation::Copy {
             // Nothing of a copy is written if any source cannot be read.
@@ -222,7 +222,7 @@ impl Host {
         }
         self.sent
             .insert(command.tag, Sent { operation, blocks, sources, expected, resets, may_be_torn, covers });
-        self.take_answers();
+        self.take_completions();
         Ok(())
     }
 
@@ -231,12 +231,12 @@ impl Host {
     }
 
     /// The data tag that a read of a logical block has to find, and whether it may fail because it was torn.
-    fn expected(&self, block: LogicalBlock) -> (Stamp, bool) {
+    fn expected(&self, block: LogicalBlock) -> (DataTag, bool) {
         if !self.device.geometry().has(block.chunk) {
-            return (Stamp::TORN, false);
+            return (DataTag::UNREADABLE, false);
         }
         let known = &self.chunks[self.number(block.chunk)];
-        (known.written.get(block.block as usize).copied().unwrap_or(Stamp::TORN), known.is_torn)
+        (known.written.get(block.block as usize).copied().unwrap_or(DataTag::UNREADABLE), known.is_torn)
     }
 
     /// Whether the device has to accept a command; none where that depends on the progress of others.
@@ -304,14 +304,14 @@ impl Host {
     }
 
     /// Takes the completions and checks them against what was written.
-    fn take_answers(&mut self) {
+    fn take_completions(&mut self) {
         let answers = self.device.answers().to_vec();
-        self.device.forget_answers();
+        self.device.clear_completions();
         for answer in answers {
             let sent = self.sent.remove(&answer.tag).expect("it was sent, and answered once");
             assert_eq!(answer.failed == 0, answer.failure.is_none(), "{answer:?}");
             for at in 0..sent.blocks.len() {
-                self.take_answer(&answer, &sent, at);
+                self.check_block(&answer, &sent, at);
             }
             if answer.failure.is_none() {
                 for (known, (done, resets)) in self.chunks.iter_mut().zip(&sent.covers) {
@@ -323,7 +323,7 @@ impl Host {
         }
     }
 
-    fn take_answer(&mut self, answer: &Answer, sent: &Sent, at: usize) {
+    fn check_block(&mut self, answer: &Completion, sent: &Sent, at: usize) {
         let block = sent.blocks[at];
         let (number, failed) = (self.number(block.chunk), answer.has_failed(at));
         let may_end = self.chunks[number].may_end && sent.operation != Operation::Read;
@@ -376,8 +376,8 @@ impl Host {
         }
         blocks.truncate(64 / unit as usize * unit as usize);
         let tag = self.next_tag();
-        let stamps: Vec<Stamp> =
-            (0..blocks.len()).map(|n| Stamp { logical: n as u32, version: tag }).collect();
+        let stamps: Vec<DataTag> =
+            (0..blocks.len()).map(|n| DataTag { logical: n as u32, version: tag }).collect();
         self.submit(&Command::write(tag, &blocks, &stamps)).map(|()| tag)
     }
 
@@ -454,7 +454,7 @@ impl Host {
         let blocks: Vec<LogicalBlock> =
             raw.iter().map(|(pick, place)| self.pick(*pick).at(u32::from(*place))).collect();
         let tag = self.next_tag();
-        let stamps = vec![Stamp { logical: 7, version: tag }; blocks.len()];
+        let stamps = vec![DataTag { logical: 7, version: tag }; blocks.len()];
         let _ = match kind {
             0 => self.submit(&Command::read(tag, &blocks)),
             1 => self.submit(&Command::write(tag, &blocks, &stamps)),
@@ -467,7 +467,7 @@ impl Host {
         for _ in 0..events {
             let Some(event) = self.calendar.advance() else { return };
             self.device.handle(event, &mut self.calendar);
-            self.take_answers();
+            self.take_completions();
         }
     }
 
@@ -476,8 +476,13 @@ impl Host {
         while !self.calendar.pending().is_empty() {
             self.go_on(1);
         }
-        let waits = || self.device.what_waits(self.calendar.now());
-        assert_eq!(self.device.outstanding(), 0, "commands wait and nothing will happen\n{}", waits());
+        let waits = || self.device.describe_outstanding(self.calendar.now());
+        assert_eq!(
+            self.device.outstanding(),
+            0,
+            "commands are outstanding and no event is pending\n{}",
+            waits()
+        );
         assert!(self.sent.is_empty());
     }
 
@@ -489,9 +494,9 @@ impl Host {
         let cut = self.device.power_cut(now);
         self.calendar = Calendar::resumed(now, []);
         let sent = std::mem::take(&mut self.sent);
-        let mut unanswered: Vec<u32> = sent.keys().copied().collect();
-        unanswered.sort_unstable();
-        assert_eq!(cut.unanswered, unanswered);
+        let mut incomplete: Vec<u32> = sent.keys().copied().collect();
+        incomplete.sort_unstable();
+        assert_eq!(cut.incomplete, incomplete);
         assert!(!self.device.is_ready());
         self.device.recover(&mut self.calendar);
         self.wait_until_ready();

@@ -11,10 +11,10 @@ mod table;
 mod times;
 
 use host::Host;
-use wordline_kernel::snapshot::Broken;
+use wordline_kernel::snapshot::SnapshotError;
 use wordline_kernel::{Bytes, Duration, Seed};
-use wordline_nand::Stamp;
-use wordline_nand::faults::{Fails, FaultFile, Numbers};
+use wordline_nand::DataTag;
+use wordline_nand::faults::{Fails, FaultFile, NumberRange};
 use wordline_nand::geometry::Layout;
 use wordline_nand::part::PartFile;
 use wordline_ssd::config::{BufferFile, DeviceFile, FrontFile, FtlFile};
@@ -82,7 +82,7 @@ fn a_chunk_is_free_then_open_then_closed_and_free_again() {
 fn a_command_that_breaks_a_rule_is_refused_by_its_reason() {
     let mut host = written(device(), 2);
     let (second, none) = (Chunk { chunk: 1, ..FIRST }, Chunk { group: 2, ..FIRST });
-    let data = [Stamp { logical: 0, version: 1 }; 65];
+    let data = [DataTag { logical: 0, version: 1 }; 65];
     let write = |host: &mut Host, blocks: &[LogicalBlock]| {
         host.submit(&Command::write(9, blocks, &data[..blocks.len()])).expect_err("it breaks a rule")
     };
@@ -102,7 +102,7 @@ fn a_command_that_breaks_a_rule_is_refused_by_its_reason() {
     assert_eq!(write(&mut host, &range(4, 3)), Refusal::WriteSize { chunk: FIRST, found: 3, wanted: 2 });
     let few = host.submit(&Command::write(9, &range(4, 2), &data[..1])).expect_err("a stamp is missing");
     assert_eq!(few, Refusal::Stamps { found: 1, wanted: 2 });
-    let (blocks, torn) = (range(4, 2), [Stamp::PADDING, Stamp::TORN]);
+    let (blocks, torn) = (range(4, 2), [DataTag::PADDING, DataTag::UNREADABLE]);
     let torn = host.device.submit(&Command::write(9, &blocks, &torn), &mut host.calendar);
     assert_eq!(torn, Err(Refusal::NoData { block: FIRST.at(5) }));
     assert_eq!(read(&mut host, FIRST.at(4)), Refusal::NotReadable { block: FIRST.at(4), end: 4 });
@@ -204,7 +204,7 @@ fn a_failed_program_closes_its_chunk_and_takes_what_is_to_follow_with_it() {
 }
 
 #[test]
-fn a_command_tells_which_of_its_chunks_failed() {
+fn a_completion_names_the_failed_chunks() {
     let mut file = device();
     file.faults = vec![FaultFile { die: Some(2.into()), nth: Some(1), ..rule(Fails::Program) }];
     let mut host = Host::new(file, 1);
@@ -244,7 +244,7 @@ fn a_failed_erase_takes_its_chunk_offline_as_one_too_many_does() {
 }
 
 #[test]
-fn what_cannot_be_read_is_told_by_logical_block_and_noticed() {
+fn unreadable_logical_blocks_are_reported_and_notified() {
     let mut file = device();
     file.logical_block = Some(Bytes::kib(2));
     let page = FaultFile { page: Some(1.into()), plane: Some(0.into()), ..rule(Fails::Read) };
@@ -256,18 +256,18 @@ fn what_cannot_be_read_is_told_by_logical_block_and_noticed() {
     host.run_down();
     let answer = host.answers.last().expect("it was answered");
     assert_eq!((answer.failure, answer.failed), (Some(Failure::Unread), 0b0110));
-    assert_eq!(answer.found[1], Stamp::TORN);
+    assert_eq!(answer.found[1], DataTag::UNREADABLE);
     let notices = |host: &Host| -> Vec<_> {
         host.device.notifications().iter().map(|n| (n.first, n.blocks, n.notice)).collect()
     };
     assert_eq!(notices(&host), [(FIRST.at(4), 2, Notice::Unrecovered)]);
-    file.faults = vec![FaultFile { retries: Some(Numbers { least: 2, most: 2 }), ..page }];
+    file.faults = vec![FaultFile { retries: Some(NumberRange { least: 2, most: 2 }), ..page }];
     let mut host = written(file, 3);
     host.read(&blocks).expect("they are written");
     host.run_down();
     assert_eq!(host.answers.last().expect("it was answered").failure, None);
     assert_eq!(notices(&host), [(FIRST.at(4), 2, Notice::HighErrorRate)]);
-    host.device.forget_notifications();
+    host.device.clear_notifications();
     assert!(host.device.notifications().is_empty());
 }
 
@@ -291,7 +291,7 @@ fn a_torn_unit_closes_its_chunk_before_it() {
     host.write(&[(Chunk { chunk: 1, ..FIRST }, 1)]).expect("it is free");
     // The first of the three is being programmed; the others, and the other chunk of the die, wait for it.
     let cut = host.cut_power(Duration::from_us(100));
-    assert_eq!((cut.torn.programs, cut.torn.pages, cut.unanswered.len()), (1, 2, 2));
+    assert_eq!((cut.torn.programs, cut.torn.pages, cut.incomplete.len()), (1, 2, 2));
     let report = host.report(FIRST);
     assert_eq!((report.state, report.write_pointer), (ChunkState::Closed, 4));
     let waited = host.report(Chunk { chunk: 1, ..FIRST });
@@ -350,7 +350,7 @@ fn a_state_that_cannot_be_is_refused() {
     other.layout.channels = 1;
     let mut device = OpenChannel::new(other.check().expect("it is sound"), Seed(1));
     let error = device.load(&mut bytes.as_slice()).expect_err("it has fewer chunks");
-    assert!(!matches!(error, Broken::Ended), "{error}");
+    assert!(!matches!(error, SnapshotError::UnexpectedEnd), "{error}");
     let short = host.restored(&bytes[..bytes.len() - 1]);
     assert!(short.is_err());
 }
@@ -358,16 +358,16 @@ fn a_state_that_cannot_be_is_refused() {
 // Progress.
 
 #[test]
-fn what_waits_is_told_and_the_oldest_command_moves_on() {
+fn outstanding_commands_are_described_and_the_oldest_progresses() {
     let mut host = Host::new(device(), 1);
     assert_eq!(host.device.oldest(), None);
     host.write(&[(FIRST, 3)]).expect("it is free");
     let second = host.write(&[(Chunk { chunk: 1, ..FIRST }, 1)]).expect("it is free");
     let first = host.device.oldest().expect("two commands are in flight");
     assert_eq!(first.tag, second - 1);
-    let text = host.device.what_waits(host.now());
+    let text = host.device.describe_outstanding(host.now());
     let wanted = [
-        "2 not answered",
+        "2 outstanding",
         "write 1 of 6 logical blocks",
         "waits for 3 parts",
         "die 0: at work; 4 units to write",
@@ -378,6 +378,6 @@ fn what_waits_is_told_and_the_oldest_command_moves_on() {
     }
     let later = host.device.oldest().expect("two commands are in flight");
     assert!(later.tag == first.tag && later.done != first.done);
-    assert!(host.device.longest_wait() > Duration::from_us(1_500));
+    assert!(host.device.stall_limit() > Duration::from_us(1_500));
     host.run_down();
 }

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use wordline_kernel::{Bytes, Duration};
 use wordline_nand::Pairing;
-use wordline_nand::faults::{Fails, FaultFile, Numbers};
+use wordline_nand::faults::{Fails, FaultFile, NumberRange};
 use wordline_ssd::PhysicalDevice;
 use wordline_ssd::front::config::PcieFile;
 use wordline_ssd::map::checkpoint::ProgramsAtCut;
@@ -42,7 +42,8 @@ fn any_managed_device() -> impl Strategy<Value = OpenChannelFile> {
         let config = file.clone().check().unwrap_or_else(|wrong| panic!("{wrong}"));
         let unit = config.geometry.block_size * u64::from(config.geometry.ws_min);
         let least = u64::from(file.mw_cunits.div_ceil(config.geometry.ws_min)).max(1);
-        let completion = if back && managed { CompletionMode::WriteBack } else { CompletionMode::WriteThrough };
+        let completion =
+            if back && managed { CompletionMode::WriteBack } else { CompletionMode::WriteThrough };
         let buffer = BufferFile {
             size: unit * units.max(least),
             completion,
@@ -67,7 +68,7 @@ fn any_rule() -> impl Strategy<Value = FaultFile> {
         1 => (1u64..200).prop_map(|n| FaultFile { nth: Some(n), ..rule(Fails::Die) }),
         1 => (1u32..9).prop_map(|most| FaultFile {
             probability: Some(0.2),
-            retries: Some(Numbers { least: 1, most }),
+            retries: Some(NumberRange { least: 1, most }),
             ..rule(Fails::Read)
         }),
     ]
@@ -105,7 +106,7 @@ proptest! {
     }
 
     #[test]
-    fn what_was_flushed_outlives_power_cuts(file in any_managed_device(), steps in steps(true)) {
+    fn flushed_data_survive_power_cuts(file in any_managed_device(), steps in steps(true)) {
         let mut host = Host::new(file, 1);
         steps.iter().for_each(|step| host.play(step));
         host.cut_power(Duration::ZERO);
@@ -152,7 +153,7 @@ proptest! {
     }
 
     #[test]
-    fn what_was_answered_outlives_power_cuts(file in any_device(), steps in steps(true)) {
+    fn completed_writes_survive_power_cuts(file in any_device(), steps in steps(true)) {
         let mut host = Host::new(file, 1);
         steps.iter().for_each(|step| host.play(step));
         host.cut_power(Duration::ZERO);

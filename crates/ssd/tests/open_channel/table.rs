@@ -1,7 +1,7 @@
 //! The rules of chunks against a table model: random commands, legal and illegal, and the status of each.
 
 use wordline_kernel::{Calendar, Seed, Stream};
-use wordline_nand::Stamp;
+use wordline_nand::DataTag;
 use wordline_ssd::open_channel::OpenChannelFile;
 use wordline_ssd::physical_device::{Chunk, ChunkState, Command, Geometry, LogicalBlock, Operation};
 use wordline_ssd::{OpenChannel, PhysicalDevice};
@@ -153,7 +153,7 @@ fn play(file: OpenChannelFile, commands: u32) -> std::collections::BTreeMap<u16,
         let kind = random.below(12);
         let (list, other) =
             (blocks(&table, (4..8).contains(&kind), &mut random), blocks(&table, true, &mut random));
-        let stamps = vec![Stamp { logical: tag, version: 1 }; list.len()];
+        let stamps = vec![DataTag { logical: tag, version: 1 }; list.len()];
         let command = match kind {
             0..4 => Command::read(tag, &list),
             4..8 => Command::write(tag, &list, &stamps),
@@ -172,7 +172,7 @@ fn play(file: OpenChannelFile, commands: u32) -> std::collections::BTreeMap<u16,
                 device.answers().iter().find(|answer| answer.tag == tag).expect("it is answered").status()
             },
         );
-        device.forget_answers();
+        device.clear_completions();
         assert_eq!(found, wanted, "{command:?}");
         *seen.entry(wanted).or_insert(0) += 1;
         for block in command.blocks.iter().chain(command.to).filter(|block| table.geometry.has(block.chunk)) {

@@ -1,7 +1,7 @@
 //! Speed: closed forms of the part's times, and the counts.
 
 use wordline_kernel::Duration;
-use wordline_nand::chain::Hold;
+use wordline_nand::chain::BusPhase;
 use wordline_nand::faults::{Fails, FaultFile};
 use wordline_ssd::PhysicalDevice;
 use wordline_ssd::physical_device::{Chunk, LogicalBlock};
@@ -23,16 +23,16 @@ fn one_parallel_unit_is_written_as_fast_as_its_die_programs() {
     let mut host = Host::new(device(), 1);
     let part = host.device.config().pools.first().part.clone();
     // Both planes: their commands and 8 KiB over the bus, then the array for 250 us.
-    let unit = Hold::Program.total(&part, 2) + Duration::from_us(250);
+    let unit = BusPhase::Program.total(&part, 2) + Duration::from_us(250);
     assert_eq!(takes(&mut host, |host| host.write(&[(FIRST, 16)])), unit * 16);
     // Two chunks of it share the die; two parallel units of a group share the bus alone.
     let chunk = |unit, chunk| Chunk { group: 0, unit, chunk };
     let same = takes(&mut host, |host| host.write(&[(chunk(0, 1), 8), (chunk(0, 2), 8)]));
     assert_eq!(same, unit * 16);
     let both = takes(&mut host, |host| host.write(&[(chunk(0, 3), 8), (chunk(1, 3), 8)]));
-    assert_eq!(both, unit * 8 + Hold::Program.total(&part, 2), "the second begins when the bus is free");
+    assert_eq!(both, unit * 8 + BusPhase::Program.total(&part, 2), "the second begins when the bus is free");
     let reset = takes(&mut host, |host| host.reset(&[chunk(0, 3), chunk(1, 3)]));
-    assert_eq!(reset, Hold::Erase.total(&part, 2) * 2 + Duration::from_us(1_500));
+    assert_eq!(reset, BusPhase::Erase.total(&part, 2) * 2 + Duration::from_us(1_500));
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn pages_side_by_side_are_read_by_one_command() {
     let before = host.device.chips().counts();
     let blocks: Vec<LogicalBlock> = FIRST.range(0, 2).collect();
     let time = takes(&mut host, |host| host.read(&blocks));
-    let both = Hold::Read.total(&part, 2) + Duration::from_us(25) + Hold::DataOut.total(&part, 2);
+    let both = BusPhase::Read.total(&part, 2) + Duration::from_us(25) + BusPhase::DataOut.total(&part, 2);
     assert_eq!(time, both);
     let counts = host.device.chips().counts();
     assert_eq!((counts.read_commands - before.read_commands, counts.pages_read - before.pages_read), (1, 2));
@@ -75,7 +75,7 @@ fn reads_scale_with_parallel_units_until_their_bus_is_full() {
     let file = device().check().expect("it is sound");
     let part = &file.pools.first().part;
     let turnaround = part.bus.t_rhw - part.bus.t_cs;
-    let on_bus = turnaround + Hold::Read.total(part, 1) + Hold::DataOut.total(part, 1);
+    let on_bus = turnaround + BusPhase::Read.total(part, 1) + BusPhase::DataOut.total(part, 1);
     let alone = on_bus + Duration::from_us(25);
     let reads = 960;
     for units in 1..=8u16 {
@@ -93,7 +93,7 @@ fn reads_scale_with_parallel_units_until_their_bus_is_full() {
 }
 
 #[test]
-fn metrics_tell_what_was_done() {
+fn metrics_count_what_was_done() {
     let mut host = Host::new(device(), 1);
     let mark = host.device.mark(host.now());
     host.write(&[(FIRST, 16)]).expect("it is free");

@@ -13,7 +13,7 @@ const PAGES: u32 = 130;
 const WINDOW: Duration = Duration::from_us(1_000);
 
 #[test]
-fn where_pages_leave_when_the_buffer_is_full_none_leaves_before() {
+fn a_policy_that_destages_when_full_destages_nothing_before() {
     let policy = DestageKind::WhenFull {}.build();
     assert_eq!(policy.in_flight(), None);
     assert!(!policy.leaves(LogicalPage(0), Instant::ZERO));
@@ -21,7 +21,7 @@ fn where_pages_leave_when_the_buffer_is_full_none_leaves_before() {
 
 proptest! {
     #[test]
-    fn a_page_leaves_the_first_time_that_it_is_written_in_a_window(
+    fn a_page_is_destaged_at_its_first_write_in_a_window(
         writes in prop::collection::vec((0..PAGES, 0u64..200), 1..400),
     ) {
         let kind = DestageKind::UnlessHot { window: WINDOW, in_flight: Bytes::mib(1) };

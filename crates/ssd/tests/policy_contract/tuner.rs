@@ -67,7 +67,7 @@ proptest! {
                             senses: 1,
                             is_read: *what > 3,
                         };
-                        tuner.read_over(&page, &outcome);
+                        tuner.read_finished(&page, &outcome);
                         if outcome.is_read {
                             good.insert(page.layer, outcome.parameters.level);
                         }

@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use wordline_kernel::snapshot::Broken;
+use wordline_kernel::snapshot::SnapshotError;
 use wordline_kernel::{Calendar, Duration, Instant, Schedule, Seed};
-use wordline_nand::Stamp;
+use wordline_nand::DataTag;
 use wordline_nand::faults::Fails;
 use wordline_ssd::open_channel::{Event, OpenChannelFile};
 use wordline_ssd::snapshot::Agenda;
-use wordline_ssd::zoned::{Action, Answer, Command, Operation, Status, Zone, ZoneId, ZoneState, ZonesFile};
+use wordline_ssd::zoned::{
+    Action, Command, Completion, Operation, Status, Zone, ZoneId, ZoneState, ZonesFile,
+};
 use wordline_ssd::{OpenChannel, PhysicalDevice, Zoned};
 
 /// Zones that random steps use: few, so that they collide.
@@ -19,7 +21,7 @@ const ZONES: u32 = 5;
 #[derive(Clone, Debug, Default)]
 struct Known {
     /// The data tags written, or being written, since the last reset.
-    written: Vec<Stamp>,
+    written: Vec<DataTag>,
     /// The number of completed ones, and of those that a flush covers.
     done: u32,
     flushed: u32,
@@ -39,7 +41,7 @@ struct Sent {
     end: u32,
     resets: u32,
     /// Of a read: the allowed contents of each block.
-    allowed: Vec<Vec<Stamp>>,
+    allowed: Vec<Vec<DataTag>>,
     /// Of a flush: the completed blocks of each zone, and its resets.
     covers: Vec<(u32, u32)>,
 }
@@ -47,7 +49,7 @@ struct Sent {
 pub struct Host {
     pub device: Zoned<OpenChannel>,
     pub calendar: Calendar<Event>,
-    pub answers: Vec<Answer>,
+    pub answers: Vec<Completion>,
     zones: Vec<Known>,
     sent: BTreeMap<u32, Sent>,
     tag: u32,
@@ -117,7 +119,7 @@ impl Host {
     }
 
     /// The same host with a device of another seed that loaded the state.
-    pub fn restored(&self, mut bytes: &[u8]) -> Result<Self, Broken> {
+    pub fn restored(&self, mut bytes: &[u8]) -> Result<Self, SnapshotError> {
         let mut device = build(&self.files, 999);
         let agenda = device.load(&mut bytes)?;
         assert!(bytes.is_empty(), "{} bytes are left over", bytes.len());
@@ -174,31 +176,31 @@ impl Host {
         }
         let sent = Sent { operation: command.operation, zone, begin, end, resets, allowed, covers };
         self.sent.insert(command.tag, sent);
-        self.take_answers();
+        self.take_completions();
         Ok(())
     }
 
     /// The data tags that a read may find in a logical block.
-    fn allowed(&self, zone: ZoneId, block: u64) -> Vec<Stamp> {
+    fn allowed(&self, zone: ZoneId, block: u64) -> Vec<DataTag> {
         let known = &self.zones[zone.0 as usize];
-        let Some(stamp) = known.written.get(block as usize).copied() else { return vec![Stamp::ERASED] };
+        let Some(stamp) = known.written.get(block as usize).copied() else { return vec![DataTag::ERASED] };
         let has_failed = known.failed.iter().any(|failed| failed.contains(&(block as u32)));
         let is_safe = block < u64::from(known.flushed)
             || block < u64::from(known.done) && !self.fails && !known.is_loose;
         let is_safe = is_safe && !has_failed;
         let mut allowed = vec![stamp];
         if !is_safe {
-            allowed.push(Stamp::ERASED);
+            allowed.push(DataTag::ERASED);
         }
         if !is_safe && (self.fails || known.is_loose) || self.reads_fail {
-            allowed.push(Stamp::TORN);
+            allowed.push(DataTag::UNREADABLE);
         }
         allowed
     }
 
-    fn take_answers(&mut self) {
-        let answers = self.device.zone_answers().to_vec();
-        self.device.forget_zone_answers();
+    fn take_completions(&mut self) {
+        let answers = self.device.zone_completions().to_vec();
+        self.device.clear_zone_completions();
         for answer in answers {
             let sent = self.sent.remove(&answer.tag).expect("it was sent, and answered once");
             assert_eq!(sent.operation, answer.operation);
@@ -209,7 +211,7 @@ impl Host {
                     for (found, allowed) in answer.found.iter().zip(&sent.allowed) {
                         assert!(allowed.contains(found), "{answer:?} where {allowed:?} may be");
                     }
-                    let is_torn = answer.found.contains(&Stamp::TORN);
+                    let is_torn = answer.found.contains(&DataTag::UNREADABLE);
                     assert_eq!(answer.status, is_torn.then_some(Status::Unrecovered));
                 }
                 Operation::Write | Operation::Append if answer.status.is_none() => {
@@ -248,8 +250,8 @@ impl Host {
         self.tag
     }
 
-    fn stamps(tag: u32, count: u32) -> Vec<Stamp> {
-        (0..count).map(|n| Stamp { logical: n, version: tag }).collect()
+    fn stamps(tag: u32, count: u32) -> Vec<DataTag> {
+        (0..count).map(|n| DataTag { logical: n, version: tag }).collect()
     }
 
     /// Writes at the write pointer of a zone.
@@ -289,7 +291,7 @@ impl Host {
     }
 
     /// The completion of a command.
-    pub fn answer(&self, tag: u32) -> &Answer {
+    pub fn completion(&self, tag: u32) -> &Completion {
         self.answers.iter().find(|answer| answer.tag == tag).expect("it is answered")
     }
 
@@ -323,7 +325,7 @@ impl Host {
         for _ in 0..events {
             let Some(event) = self.calendar.advance() else { return };
             self.device.handle(event, &mut self.calendar);
-            self.take_answers();
+            self.take_completions();
         }
     }
 
@@ -332,8 +334,13 @@ impl Host {
         while !self.calendar.pending().is_empty() {
             self.go_on(1);
         }
-        let waits = || self.device.what_waits(self.calendar.now());
-        assert_eq!(self.device.outstanding(), 0, "commands wait and nothing will happen\n{}", waits());
+        let waits = || self.device.describe_outstanding(self.calendar.now());
+        assert_eq!(
+            self.device.outstanding(),
+            0,
+            "commands are outstanding and no event is pending\n{}",
+            waits()
+        );
         assert!(self.sent.is_empty());
     }
 
@@ -345,8 +352,8 @@ impl Host {
         let cut = self.device.power_cut(now);
         self.calendar = Calendar::resumed(now, []);
         let flushes = self.sent.values().any(|sent| sent.operation == Operation::Flush);
-        let unanswered: Vec<u32> = std::mem::take(&mut self.sent).into_keys().collect();
-        assert_eq!(cut.unanswered, unanswered);
+        let incomplete: Vec<u32> = std::mem::take(&mut self.sent).into_keys().collect();
+        assert_eq!(cut.incomplete, incomplete);
         assert!(!self.device.is_ready());
         self.device.recover(&mut self.calendar);
         while !self.device.is_ready() {

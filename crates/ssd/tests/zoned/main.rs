@@ -41,8 +41,12 @@ fn zones() -> ZonesFile {
 
 /// The same device with a write buffer of four programs and a manager of failures.
 fn managed(reserve: f64, protected: bool) -> OpenChannelFile {
-    let buffer =
-        WriteBuffer { size: Bytes::kib(32), completion: CompletionMode::WriteBack, unreliable: false, protected };
+    let buffer = WriteBuffer {
+        size: Bytes::kib(32),
+        completion: CompletionMode::WriteBack,
+        unreliable: false,
+        protected,
+    };
     let failures = FailuresFile {
         block_map: true,
         shift: true,

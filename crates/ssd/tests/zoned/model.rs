@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use wordline_kernel::{Calendar, Seed, Stream};
-use wordline_nand::Stamp;
+use wordline_nand::DataTag;
 use wordline_nand::faults::{Fails, FaultFile};
 use wordline_ssd::zoned::{Action, Command, Operation, Status, ZoneId, ZoneState, ZonesFile};
 use wordline_ssd::{OpenChannelFile, PhysicalDevice, Zoned};
@@ -20,7 +20,7 @@ const LIMITS: [usize; 2] = [5, 3];
 
 /// A zone: its state by number (ZS), its write pointer, when a write opened it, and what is written.
 struct Model {
-    zones: Vec<(u8, u64, u64, Vec<Stamp>)>,
+    zones: Vec<(u8, u64, u64, Vec<DataTag>)>,
     time: u64,
 }
 
@@ -83,7 +83,7 @@ impl Model {
         0
     }
 
-    fn write(&mut self, first: u64, stamps: &[Stamp], appends: bool) -> u16 {
+    fn write(&mut self, first: u64, stamps: &[DataTag], appends: bool) -> u16 {
         let (at, place, count) = ((first / SIZE) as usize, first % SIZE, stamps.len() as u64);
         let (state, next, ..) = self.zones[at];
         let begin = match (appends, state) {
@@ -136,22 +136,22 @@ impl Model {
     }
 
     /// The data tags that a read finds.
-    fn found(&self, first: u64, count: u64) -> Vec<Stamp> {
+    fn found(&self, first: u64, count: u64) -> Vec<DataTag> {
         let written = &self.zones[(first / SIZE) as usize].3;
-        let at = |n: u64| written.get((first % SIZE + n) as usize).copied().unwrap_or(Stamp::ERASED);
+        let at = |n: u64| written.get((first % SIZE + n) as usize).copied().unwrap_or(DataTag::ERASED);
         (0..count).map(at).collect()
     }
 }
 
 /// A command: mostly valid, sometimes anything. Few zones, so that they collide.
-fn draw<'a>(model: &Model, tag: u32, stamps: &'a mut Vec<Stamp>, random: &mut Stream) -> Command<'a> {
+fn draw<'a>(model: &Model, tag: u32, stamps: &'a mut Vec<DataTag>, random: &mut Stream) -> Command<'a> {
     let kind = random.below(24);
     let mut below = |n: u64| random.below(n);
     let zone = if below(60) == 0 { below(model.zones.len() as u64 + 1) } else { below(8) };
     let (start, next) = (zone * SIZE, model.zones.get(zone as usize).map_or(0, |zone| zone.1));
     let count = [1 + below(4), 1 + below(24), below(70)][if below(30) == 0 { 2 } else { below(2) as usize }];
     let odd = if below(15) == 0 { below(SIZE) } else { 0 };
-    *stamps = (0..count as u32).map(|n| Stamp { logical: n, version: tag }).collect();
+    *stamps = (0..count as u32).map(|n| DataTag { logical: n, version: tag }).collect();
     let action = Action::ALL[below(5) as usize];
     match kind {
         0..5 => Command::read(tag, start + below(SIZE), count as u32),
@@ -186,7 +186,7 @@ fn play(files: (OpenChannelFile, ZonesFile), seed: u64, commands: u32) -> BTreeM
                 device.handle(event, &mut calendar);
             }
             let answer =
-                device.zone_answers().iter().find(|answer| answer.tag == tag).expect("it is answered");
+                device.zone_completions().iter().find(|answer| answer.tag == tag).expect("it is answered");
             let is_told = match (command.operation, answer.status) {
                 (_, None) => true,
                 (Operation::Manage(Action::Reset), Some(Status::Offline)) => fails,
@@ -209,8 +209,8 @@ fn play(files: (OpenChannelFile, ZonesFile), seed: u64, commands: u32) -> BTreeM
                 _ => {}
             }
         }
-        device.forget_zone_answers();
-        device.forget_notifications();
+        device.clear_zone_completions();
+        device.clear_notifications();
         for n in 0..model.zones.len() {
             let state = device.zone(ZoneId(n as u32)).state.code();
             if fails && matches!(state, 0xd | 0xf) && state != model.zones[n].0 {

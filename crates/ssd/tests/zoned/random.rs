@@ -86,7 +86,7 @@ proptest! {
     }
 
     #[test]
-    fn what_was_flushed_outlives_power_cuts((file, zones) in any_zoned(), steps in steps(true)) {
+    fn flushed_data_survive_power_cuts((file, zones) in any_zoned(), steps in steps(true)) {
         let mut host = Host::new(file, zones);
         steps.iter().for_each(|step| host.play(step));
         host.cut_power(Duration::ZERO);
@@ -94,7 +94,7 @@ proptest! {
     }
 
     #[test]
-    fn what_was_flushed_is_there_whatever_fails(
+    fn flushed_data_survive_failures(
         (file, zones) in any_zoned(),
         rules in prop::collection::vec(any_rule(false), 1..3),
         steps in steps(true),

@@ -1,8 +1,8 @@
 //! Single commands: padding, zones that become full, attributes, and the configuration.
 
 use wordline_kernel::{Bytes, Duration};
-use wordline_nand::Stamp;
-use wordline_nand::faults::{Fails, FaultFile, Numbers};
+use wordline_nand::DataTag;
+use wordline_nand::faults::{Fails, FaultFile, NumberRange};
 use wordline_ssd::open_channel::OpenChannelFile;
 use wordline_ssd::zoned::{Action, Attributes, Command, Status, ZoneState, ZonesFile, check_device};
 use wordline_ssd::{PhysicalDevice, physical_device};
@@ -11,7 +11,7 @@ use super::host::Host;
 use super::{device, managed, rule, zones};
 
 #[test]
-fn what_fills_no_program_is_read_from_memory_and_padded_by_a_flush() {
+fn data_short_of_a_program_unit_are_read_from_memory_and_padded_by_a_flush() {
     let mut host = Host::new(device(), zones());
     host.write(0, 3).expect("it is empty");
     host.run_down();
@@ -27,7 +27,7 @@ fn what_fills_no_program_is_read_from_memory_and_padded_by_a_flush() {
 }
 
 #[test]
-fn a_protected_buffer_keeps_what_fills_no_program() {
+fn a_protected_buffer_keeps_data_short_of_a_program_unit() {
     let mut host = Host::new(managed(0.2, true), zones());
     host.write(0, 3).expect("it is empty");
     host.flush();
@@ -39,7 +39,7 @@ fn a_protected_buffer_keeps_what_fills_no_program() {
 }
 
 #[test]
-fn what_a_protected_buffer_gathered_behind_a_program_that_is_cut_is_lost_and_counted() {
+fn data_buffered_behind_a_torn_program_are_lost_and_counted() {
     let mut host = Host::new(managed(0.2, true), zones());
     // The device below accepts 16 blocks at once. Two more fill a program, and the last waits for another.
     host.write(0, 19).expect("it is empty");
@@ -71,14 +71,14 @@ fn a_zone_without_room_for_padding_is_full() {
 }
 
 #[test]
-fn appends_at_once_are_answered_in_order_with_their_places() {
+fn concurrent_appends_complete_in_order_with_their_lbas() {
     let mut host = Host::new(device(), zones());
     let tags = [8, 3, 1, 7].map(|blocks| host.append(1, blocks).expect("it is empty"));
     assert_eq!(host.append(1, 9), Err(Status::InvalidField), "an append has at most 8");
     host.run_down();
-    assert_eq!(tags.map(|tag| host.answer(tag).first - 64), [0, 8, 11, 12]);
+    assert_eq!(tags.map(|tag| host.completion(tag).first - 64), [0, 8, 11, 12]);
     let tag = host.next_tag();
-    let stamps = [Stamp { logical: 0, version: tag }];
+    let stamps = [DataTag { logical: 0, version: tag }];
     assert_eq!(host.submit(&Command::append(tag, 65, &stamps)), Err(Status::InvalidField));
     host.read_all();
 }
@@ -89,7 +89,7 @@ fn a_write_uses_all_chunks_of_a_zone_at_once() {
         let mut host = Host::new(device(), ZonesFile { width: Some(width), capacity: None, ..zones() });
         let tag = host.write(0, 32).expect("it is empty");
         host.run_down();
-        host.answer(tag).latency.ps() as f64
+        host.completion(tag).latency.ps() as f64
     };
     let (one, two, four) = (time(1), time(2), time(4));
     assert!((1.9..2.1).contains(&(one / two)) && (1.8..2.1).contains(&(two / four)), "{one} {two} {four}");
@@ -101,7 +101,7 @@ fn a_failed_program_without_a_manager_ends_the_zone_and_its_reset_takes_it_offli
     let mut host = Host::new(OpenChannelFile { faults: vec![fails], ..device() }, zones());
     let tag = host.write(0, 16).expect("it is empty");
     host.run_down();
-    assert_eq!(host.answer(tag).status, Some(Status::WriteFault));
+    assert_eq!(host.completion(tag).status, Some(Status::WriteFault));
     assert_eq!((host.zone(0).state, host.zone(0).attributes.byte()), (ZoneState::Full, 1));
     host.read_all();
     host.manage(Action::Reset, 0).expect("it is full");
@@ -114,7 +114,7 @@ fn a_failed_program_without_a_manager_ends_the_zone_and_its_reset_takes_it_offli
 
 #[test]
 fn pages_that_are_hard_to_read_recommend_a_finish_then_a_reset() {
-    let retries = Some(Numbers { least: 3, most: 3 });
+    let retries = Some(NumberRange { least: 3, most: 3 });
     let hard = FaultFile { probability: Some(1.0), retries, ..rule(Fails::Read) };
     let mut host = Host::new(OpenChannelFile { faults: vec![hard], ..device() }, zones());
     host.write(0, 8).expect("it is empty");
@@ -158,7 +158,7 @@ fn to_a_host_of_chunks_a_zone_is_a_chunk() {
 fn a_host_of_chunks_reads_what_it_wrote() {
     let Host { mut device, mut calendar, .. } = Host::new(device(), zones());
     let blocks: Vec<_> = device.geometry().chunk(5).range(0, 4).collect();
-    let stamps: Vec<_> = (0..4).map(|logical| Stamp { logical, version: 1 }).collect();
+    let stamps: Vec<_> = (0..4).map(|logical| DataTag { logical, version: 1 }).collect();
     let commands =
         [physical_device::Command::write(1, &blocks, &stamps), physical_device::Command::read(2, &blocks)];
     for command in commands {

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use serde_json::{Value as Json, json};
 use wordline_lab::devices::Registry;
 use wordline_lab::report::{Chart, for_a_page};
-use wordline_lab::sweep::Conduct;
+use wordline_lab::sweep::SweepOptions;
 
 use super::charts;
 use crate::{Progress, Record, State, Store, Study, Table, run};
@@ -22,7 +22,7 @@ fn drawn(text: &str) -> Vec<Chart> {
     let study = Study::parse(&Registry::default(), Path::new("study.toml"), &format!("{head}{text}"));
     let study = study.unwrap_or_else(|error| panic!("{error}"));
     let stop = AtomicBool::new(false);
-    let conduct = Conduct { threads: 2, stop: &stop, progress: &|_, _| () };
+    let conduct = SweepOptions { threads: 2, stop: &stop, progress: &|_, _| () };
     let progress = Progress { conduct, again: false, elsewhere: None };
     let table =
         run(&study, &Store::in_memory(), "program", &progress).unwrap_or_else(|error| panic!("{error}"));
@@ -89,7 +89,7 @@ fn a_cell_that_is_unknown_has_a_sign_and_its_line_a_gap() {
     assert_eq!((signs.len(), &signs[0]["encoding"]["y"]["field"]), (1, &json!("base")));
     assert_eq!(rows(chart)[0]["base"], 0.0, "just above the axis");
     assert!(chart.caption.contains("A question mark stands where runs cannot answer"), "{}", chart.caption);
-    assert!(chart.caption.contains("One seed: there is no interval."), "{}", chart.caption);
+    assert!(chart.caption.contains("One seed: no interval."), "{}", chart.caption);
     // If no value is known, there is no chart of an empty axis.
     let none = "precondition = \"empty\"\ncolumns = [\"write_amplification\"]\n".to_owned()
         + &vary("workload.named.requests", "[300, 400]");

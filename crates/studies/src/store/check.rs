@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use wordline_lab::error::Result;
 
-use super::folder::{self, UNFINISHED, kind_of};
+use super::folder::{self, UNFINISHED_PREFIX, kind_of};
 use super::{RUNS, WINDOWS, failed, filed};
 
 /// Folder of a store into which damaged files are moved.
@@ -23,7 +23,7 @@ pub struct Damage {
 
 /// Result of checking a store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Checked {
+pub struct CheckReport {
     /// Number of intact runs.
     pub runs: usize,
     /// Damaged files, in order.
@@ -32,7 +32,7 @@ pub struct Checked {
 
 /// A file that was moved, relative to the store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Moved {
+pub struct MovedFile {
     /// Old path.
     pub from: PathBuf,
     /// New path.
@@ -45,9 +45,9 @@ pub struct Moved {
 /// # Errors
 /// [`Error::Argument`](wordline_lab::error::Error::Argument) if there is no store, and
 /// [`Error::File`](wordline_lab::error::Error::File) if a file cannot be read.
-pub fn check(path: &Path) -> Result<Checked> {
+pub fn check(path: &Path) -> Result<CheckReport> {
     folder::has_store(path)?;
-    let mut checked = Checked { runs: 0, damage: Vec::new() };
+    let mut checked = CheckReport { runs: 0, damage: Vec::new() };
     for file in files_of(path, RUNS)? {
         match damage_of(path, &file)? {
             None => checked.runs += 1,
@@ -72,7 +72,7 @@ pub fn check(path: &Path) -> Result<Checked> {
 ///
 /// The errors of [`check`], and [`Error::File`](wordline_lab::error::Error::File) if a file cannot be moved.
 /// Those of [`check`], and [`Error::File`](wordline_lab::error::Error::File) if a file cannot be moved.
-pub fn repair(path: &Path) -> Result<(Checked, Vec<Moved>)> {
+pub fn repair(path: &Path) -> Result<(CheckReport, Vec<MovedFile>)> {
     let checked = check(path)?;
     let mut wanted: BTreeSet<PathBuf> = BTreeSet::new();
     for Damage { file, .. } in &checked.damage {
@@ -85,7 +85,7 @@ pub fn repair(path: &Path) -> Result<(Checked, Vec<Moved>)> {
     Ok((checked, moved))
 }
 
-fn move_aside(path: &Path, from: PathBuf) -> Result<Moved> {
+fn move_aside(path: &Path, from: PathBuf) -> Result<MovedFile> {
     let folder = from.parent().unwrap_or(Path::new(""));
     let name = from.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let into = Path::new(DAMAGED).join(folder);
@@ -93,10 +93,10 @@ fn move_aside(path: &Path, from: PathBuf) -> Result<Moved> {
     let numbered =
         |number: u32| into.join(if number == 0 { name.clone() } else { format!("{name}.{number}") });
     let is_free = |to: &PathBuf| std::fs::symlink_metadata(path.join(to)).is_err();
-    let to = (0..=u32::MAX).map(numbered).find(is_free).expect("no folder has so many files");
+    let to = (0..=u32::MAX).map(numbered).find(is_free).expect("no folder has that many files");
     let place = path.join(&from);
     std::fs::rename(&place, path.join(&to)).map_err(|reason| failed(&place, "move", reason))?;
-    Ok(Moved { from, to })
+    Ok(MovedFile { from, to })
 }
 
 /// Damage of the file of a run, or of its windows.
@@ -140,7 +140,7 @@ fn files_of(path: &Path, part: &str) -> Result<Vec<PathBuf>> {
     let mut all = Vec::new();
     for entry in entries {
         let name = entry.map_err(|reason| failed(&folder, "read", reason))?.file_name();
-        if !name.as_encoded_bytes().starts_with(UNFINISHED.as_bytes()) {
+        if !name.as_encoded_bytes().starts_with(UNFINISHED_PREFIX.as_bytes()) {
             all.push(Path::new(part).join(name));
         }
     }

@@ -13,7 +13,7 @@ use super::{Record, WINDOWS};
 use crate::name::hex;
 
 /// First bytes of the file of a run, before its digest.
-const BEGINNING: &str = "{\"digest\":\"";
+const RECORD_PREFIX: &str = "{\"digest\":\"";
 
 /// Hexadecimal digits of a digest.
 const DIGITS: usize = 64;
@@ -29,14 +29,14 @@ pub struct Files {
 
 /// Members of the file of a run beside its record.
 #[derive(Deserialize)]
-struct Head {
+struct FileHeader {
     name: String,
     windows: Option<String>,
 }
 
 /// A record with the digest of its windows, as in its file.
 #[derive(Debug)]
-pub(crate) struct Filed {
+pub(crate) struct StoredRecord {
     /// The record.
     pub record: Record,
     /// SHA-256 of the file of its windows, if any.
@@ -54,26 +54,26 @@ impl Record {
         // Merges the members of both objects, head first.
         let (head, record) = (json(&head), json(&self));
         let rest = format!("\",{},{}", &head[1..head.len() - 1], &record[1..]);
-        let run = format!("{BEGINNING}{}{rest}", digest(rest.as_bytes()));
+        let run = format!("{RECORD_PREFIX}{}{rest}", digest(rest.as_bytes()));
         (Files { run, windows }, self)
     }
 }
 
 /// Parses the record of the run called `name` from the bytes of its file; the error says what was found
 /// instead.
-pub(crate) fn read(name: &str, bytes: &[u8]) -> Result<Filed, String> {
-    let parts = bytes.strip_prefix(BEGINNING.as_bytes()).and_then(|rest| rest.split_at_checked(DIGITS));
+pub(crate) fn read(name: &str, bytes: &[u8]) -> Result<StoredRecord, String> {
+    let parts = bytes.strip_prefix(RECORD_PREFIX.as_bytes()).and_then(|rest| rest.split_at_checked(DIGITS));
     let (told, rest) = parts.ok_or("no record with a digest")?;
     if told != digest(rest).as_bytes() {
         return Err("content that its digest does not fit: it was changed or cut off".into());
     }
-    let no_record = |error: serde_json::Error| format!("no record of a run: {error}");
-    let head: Head = serde_json::from_slice(bytes).map_err(no_record)?;
+    let no_record = |error: serde_json::Error| format!("not a record of a run: {error}");
+    let head: FileHeader = serde_json::from_slice(bytes).map_err(no_record)?;
     if head.name != name {
         return Err(format!("the record of run {}", head.name));
     }
     let record = serde_json::from_slice(bytes).map_err(no_record)?;
-    Ok(Filed { record, windows: head.windows })
+    Ok(StoredRecord { record, windows: head.windows })
 }
 
 /// SHA-256 of bytes, in hexadecimal digits.

@@ -15,14 +15,14 @@ use wordline_lab::error::{Error, Result};
 use super::{LAYOUT, RUNS, WINDOWS, failed};
 
 /// File that marks a folder as a store.
-const MARK: &str = "store.json";
+const MARK_FILE: &str = "store.json";
 
 /// Prefix of the names of files being written.
-pub(super) const UNFINISHED: &str = ".unfinished-";
+pub(super) const UNFINISHED_PREFIX: &str = ".unfinished-";
 
 /// Attempts to create a store. Chosen: if another program creates the same one, the second attempt finds it;
 /// one more in case another program removes it meanwhile.
-const TRIES: u32 = 3;
+const MAX_ATTEMPTS: u32 = 3;
 
 #[derive(Serialize, Deserialize)]
 struct Mark {
@@ -30,39 +30,39 @@ struct Mark {
 }
 
 /// State of the path of a store.
-enum Standing {
+enum PathState {
     /// A complete store.
-    Whole,
+    Complete,
     /// Nothing.
     Absent,
     /// An empty folder, or an incomplete store.
-    Begun,
+    Incomplete,
 }
 
 /// Opens or creates the store in `path`. While the returned file is open, no other program removes the files
 /// being written as remains of a killed one.
 pub(super) fn open(path: &Path) -> Result<File> {
     let mut failure = None;
-    for _ in 0..TRIES {
+    for _ in 0..MAX_ATTEMPTS {
         let made = match standing(path)? {
-            Standing::Whole => return claimed(path),
-            Standing::Absent => build_beside(path),
-            Standing::Begun => complete(path),
+            PathState::Complete => return lock_mark(path),
+            PathState::Absent => build_in_sibling(path),
+            PathState::Incomplete => complete(path),
         };
         failure = made.err().or(failure);
     }
     match standing(path)? {
-        Standing::Whole => claimed(path),
-        _ => Err(failure.unwrap_or_else(|| refused(path, "a folder that is removed again and again"))),
+        PathState::Complete => lock_mark(path),
+        _ => Err(failure.unwrap_or_else(|| refused(path, "a folder that is removed repeatedly"))),
     }
 }
 
 /// Returns an error if a path has no store.
 pub(super) fn has_store(path: &Path) -> Result<()> {
     match standing(path)? {
-        Standing::Whole => Ok(()),
-        Standing::Absent => Err(refused(path, "nothing")),
-        Standing::Begun => Err(refused(path, "a folder without store.json")),
+        PathState::Complete => Ok(()),
+        PathState::Absent => Err(refused(path, "nothing")),
+        PathState::Incomplete => Err(refused(path, "a folder without store.json")),
     }
 }
 
@@ -74,13 +74,13 @@ fn refused(path: &Path, found: &str) -> Error {
     }
 }
 
-fn standing(path: &Path) -> Result<Standing> {
-    let Some(about) = about(path)? else { return Ok(Standing::Absent) };
+fn standing(path: &Path) -> Result<PathState> {
+    let Some(about) = about(path)? else { return Ok(PathState::Absent) };
     if !about.is_dir() {
         return Err(refused(path, kind_of(&about)));
     }
     if is_marked(path)? {
-        return Ok(Standing::Whole);
+        return Ok(PathState::Complete);
     }
     for part in [RUNS, WINDOWS] {
         part_of(path, part)?;
@@ -89,25 +89,25 @@ fn standing(path: &Path) -> Result<Standing> {
     let is_known = |entry: std::io::Result<std::fs::DirEntry>| {
         let name = entry.as_ref().map(std::fs::DirEntry::file_name).unwrap_or_default();
         let is_part = name == RUNS || name == WINDOWS;
-        name == MARK || is_part && is_empty(&path.join(&name)) || is_unfinished(entry)
+        name == MARK_FILE || is_part && is_empty(&path.join(&name)) || is_unfinished(entry)
     };
     match std::fs::read_dir(path).map_err(|reason| failed(path, "read", reason))?.all(is_known) {
-        true => Ok(Standing::Begun),
+        true => Ok(PathState::Incomplete),
         // Another program may have created it, and begun to fill it, since the first check.
-        false if is_marked(path)? => Ok(Standing::Whole),
+        false if is_marked(path)? => Ok(PathState::Complete),
         false => Err(refused(path, "a folder with other files")),
     }
 }
 
 fn is_unfinished(entry: std::io::Result<std::fs::DirEntry>) -> bool {
-    entry.is_ok_and(|entry| entry.file_name().as_encoded_bytes().starts_with(UNFINISHED.as_bytes()))
+    entry.is_ok_and(|entry| entry.file_name().as_encoded_bytes().starts_with(UNFINISHED_PREFIX.as_bytes()))
 }
 
 /// Whether the folder has the mark of a store, and both of its subfolders.
 fn is_marked(path: &Path) -> Result<bool> {
-    let Some(bytes) = read(&path.join(MARK))? else { return Ok(false) };
+    let Some(bytes) = read(&path.join(MARK_FILE))? else { return Ok(false) };
     let mark: Mark = serde_json::from_slice(&bytes)
-        .map_err(|error| refused(path, &format!("{MARK} with other content: {error}")))?;
+        .map_err(|error| refused(path, &format!("{MARK_FILE} with other content: {error}")))?;
     if mark.layout != LAYOUT {
         return Err(refused(path, &format!("a store of layout {}, this program has {LAYOUT}", mark.layout)));
     }
@@ -179,12 +179,12 @@ pub(super) fn read(path: &Path) -> Result<Option<Vec<u8>>> {
 }
 
 /// Builds a store in a sibling folder, and renames it. If another program was first, this copy is removed.
-fn build_beside(path: &Path) -> Result<()> {
+fn build_in_sibling(path: &Path) -> Result<()> {
     let parent = parent_of(path);
     let made = |reason| failed(path, "make", reason);
     std::fs::create_dir_all(parent).map_err(made)?;
     let mut builder = Builder::new();
-    let prefix = beginning_beside(path);
+    let prefix = sibling_prefix(path);
     builder.prefix(&prefix);
     #[cfg(unix)]
     {
@@ -211,7 +211,7 @@ fn complete(path: &Path) -> Result<()> {
         }
     }
     let text = serde_json::to_vec(&Mark { layout: LAYOUT }).expect("it is an object");
-    write_new(&path.join(MARK), &text)
+    write_new(&path.join(MARK_FILE), &text)
 }
 
 fn parent_of(path: &Path) -> &Path {
@@ -219,21 +219,21 @@ fn parent_of(path: &Path) -> &Path {
 }
 
 /// Prefix of the names of folders in which the store `path` is built.
-fn beginning_beside(path: &Path) -> String {
+fn sibling_prefix(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    format!(".{name}{UNFINISHED}")
+    format!(".{name}{UNFINISHED_PREFIX}")
 }
 
 /// Opens and locks the mark of a store. If no other program has it open, removes the remains of killed
 /// programs; skipped on systems without locks.
-fn claimed(path: &Path) -> Result<File> {
-    let place = path.join(MARK);
+fn lock_mark(path: &Path) -> Result<File> {
+    let place = path.join(MARK_FILE);
     let mark = File::open(&place).map_err(|reason| failed(&place, "read", reason))?;
     if mark.try_lock().is_ok() {
         for folder in [path.to_owned(), path.join(RUNS), path.join(WINDOWS)] {
-            remove_all(&folder, UNFINISHED);
+            remove_all(&folder, UNFINISHED_PREFIX);
         }
-        remove_all(parent_of(path), &beginning_beside(path));
+        remove_all(parent_of(path), &sibling_prefix(path));
         // Without locks there is nothing to unlock.
         let _ = mark.unlock();
     }
@@ -263,14 +263,14 @@ pub(super) fn write_new(path: &Path, bytes: &[u8]) -> Result<()> {
 }
 
 /// Creates or replaces a file atomically.
-pub(super) fn write_over(path: &Path, bytes: &[u8]) -> Result<()> {
+pub(super) fn replace_file(path: &Path, bytes: &[u8]) -> Result<()> {
     unfinished(path, bytes)?.persist(path).map_err(|failure| failed(path, "write", failure.error)).map(drop)
 }
 
 fn unfinished(path: &Path, bytes: &[u8]) -> Result<NamedTempFile> {
     let write = || {
         let folder = path.parent().expect("a file in a folder");
-        let mut file = Builder::new().prefix(UNFINISHED).tempfile_in(folder)?;
+        let mut file = Builder::new().prefix(UNFINISHED_PREFIX).tempfile_in(folder)?;
         file.write_all(bytes)?;
         file.as_file().sync_all()?;
         Ok(file)

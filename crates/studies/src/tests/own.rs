@@ -9,8 +9,8 @@ use wordline_lab::error::{Error, Result};
 
 use super::{Store, done, progress, study};
 use crate::{
-    Designs, Elsewhere, Ended, Names, Own, Placed, Progress, State, Study, Task, Watched, carry_out, plan,
-    run,
+    CallerDesigns, DesignMonitor, Designs, DeviceWithDesign, Progress, RunExecutor, RunNames, RunOutcome,
+    State, Study, Task, carry_out, plan, run,
 };
 
 const STUDY: &str = "\
@@ -31,7 +31,7 @@ struct Idle {
     fails: bool,
 }
 
-impl Watched for Idle {
+impl DesignMonitor for Idle {
     fn has_failed(&self) -> bool {
         self.fails
     }
@@ -49,13 +49,13 @@ fn name(at: &toml::Table) -> &str {
     at.get("design").and_then(toml::Value::as_str).expect("it is varied")
 }
 
-impl Own for Named {
+impl CallerDesigns for Named {
     fn source(&self, at: &toml::Table) -> Option<String> {
         (name(at) != "none").then(|| format!("{} {}", self.0, name(at)))
     }
 
-    fn placed(&self, at: &toml::Table, device: &Arc<dyn Configured>) -> Result<Option<Placed>> {
-        let placed = |name: &str| Placed {
+    fn placed(&self, at: &toml::Table, device: &Arc<dyn Configured>) -> Result<Option<DeviceWithDesign>> {
+        let placed = |name: &str| DeviceWithDesign {
             device: Arc::clone(device),
             design: Box::new(Idle { fails: name == "broken" }),
         };
@@ -98,12 +98,12 @@ fn a_run_is_named_by_the_source_of_its_design_and_one_that_raises_has_failed() {
 /// An executor whose designs have this source.
 struct Beside(&'static str);
 
-impl Elsewhere for Beside {
-    fn carry_out(&self, runs: Vec<Task>, over: &mut dyn FnMut(&str, Ended) -> Result<()>) -> Result<()> {
-        let (own, mut names) = (Named(self.0), Names::default());
+impl RunExecutor for Beside {
+    fn carry_out(&self, runs: Vec<Task>, over: &mut dyn FnMut(&str, RunOutcome) -> Result<()>) -> Result<()> {
+        let (own, mut names) = (Named(self.0), RunNames::default());
         for task in runs {
             let files = carry_out(&task.text, "program", (None, Some(&own)), &mut names)?;
-            over(&task.name, Ended::Files(files))?;
+            over(&task.name, RunOutcome::Files(files))?;
         }
         Ok(())
     }

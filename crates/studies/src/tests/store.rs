@@ -45,7 +45,7 @@ fn a_changed_digit_a_renamed_key_and_swapped_files_are_no_results() {
     let folder = tempfile::tempdir().expect("a folder");
     let (study, path, files) = filled(folder.path());
     let whole = done(&study, &Store::open(&path).expect("a store")).json();
-    assert_eq!(check(&path).expect("a store"), crate::Checked { runs: 4, damage: Vec::new() });
+    assert_eq!(check(&path).expect("a store"), crate::CheckReport { runs: 4, damage: Vec::new() });
     let was: Vec<String> =
         files.iter().map(|file| std::fs::read_to_string(file).expect("it is there")).collect();
     let its_digest = "content that its digest does not fit: it was changed or cut off";
@@ -93,7 +93,7 @@ fn windows_that_are_not_those_of_their_run_are_moved_with_it() {
     assert_eq!(moved.len(), 4, "two runs, a file of windows and the notes: {moved:?}");
     assert_eq!(std::fs::read_to_string(path.join("damaged/windows/notes.txt")).expect("it is kept"), "mine");
     done(&study, &Store::open(&path).expect("a store"));
-    assert_eq!(check(&path).expect("a store"), crate::Checked { runs: 4, damage: Vec::new() });
+    assert_eq!(check(&path).expect("a store"), crate::CheckReport { runs: 4, damage: Vec::new() });
     // A second repair overwrites nothing.
     change(&files[0], "\"seed\":", "\"sead\":");
     let (_, moved) = repair(&path).expect("it can be moved");

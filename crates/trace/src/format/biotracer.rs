@@ -3,8 +3,8 @@
 //! time.
 
 use super::super::Op;
-use super::super::field::{bytes_field, decimal, exactly, whole};
-use super::super::input::Bad;
+use super::super::field::{exact_fields, parse_bytes, parse_decimal, parse_integer};
+use super::super::input::ParseError;
 use super::super::options::Units;
 use super::super::row::Row;
 
@@ -12,20 +12,20 @@ const LAYOUT: &str = "address sectors bytes flags created processed submitted fi
 
 /// Parses the request on one line. Its arrival is the creation time; the response time is finish minus
 /// creation.
-pub(super) fn row(line: &str, units: Units) -> Result<Row, Bad> {
+pub(super) fn row(line: &str, units: Units) -> Result<Row, ParseError> {
     let [address, sectors, size, flags, created, _, _, finished] =
-        exactly(line, line.split_ascii_whitespace(), LAYOUT)?;
-    let op = if whole(flags, "flags")? & 1 == 1 { Op::Write } else { Op::Read };
-    let bytes = bytes_field(sectors, units.size, "size")?;
-    if bytes != whole(size, "size in bytes")? {
-        return Err(Bad {
+        exact_fields(line, line.split_ascii_whitespace(), LAYOUT)?;
+    let op = if parse_integer(flags, "flags")? & 1 == 1 { Op::Write } else { Op::Read };
+    let bytes = parse_bytes(sectors, units.size, "size")?;
+    if bytes != parse_integer(size, "size in bytes")? {
+        return Err(ParseError {
             found: format!("a size of {sectors} sectors and of {size} bytes"),
             wanted: format!("the same size twice, {bytes} bytes"),
         });
     }
-    let created = decimal(created, units.time.ps(), "creation time")?;
-    let offset = bytes_field(address, units.address, "address")?;
+    let created = parse_decimal(created, units.time.ps(), "creation time")?;
+    let offset = parse_bytes(address, units.address, "address")?;
     let mut row = Row::new(created, op, 0, offset, bytes)?;
-    row.answered_after(decimal(finished, units.time.ps(), "finish time")? - created);
+    row.set_response(parse_decimal(finished, units.time.ps(), "finish time")? - created);
     Ok(row)
 }

@@ -3,8 +3,8 @@
 //! Reads the actions Q, D and C; ignores the summary at the end, messages and headers.
 
 use super::super::Op;
-use super::super::field::{at_least, bytes_field, decimal, whole};
-use super::super::input::Bad;
+use super::super::field::{leading_fields, parse_bytes, parse_decimal, parse_integer};
+use super::super::input::ParseError;
 use super::super::options::{Action, Units};
 use super::super::row::{LineReader, Row, linux_device};
 
@@ -33,7 +33,7 @@ const SUMMARY: [&str; 15] = [
 pub(super) struct Blkparse(pub(super) Units);
 
 impl LineReader for Blkparse {
-    fn row(&mut self, line: &str) -> std::result::Result<Option<Row>, Bad> {
+    fn row(&mut self, line: &str) -> std::result::Result<Option<Row>, ParseError> {
         if SUMMARY.iter().any(|start| line.starts_with(start)) { Ok(None) } else { event(line, self.0) }
     }
 }
@@ -47,16 +47,17 @@ pub(super) fn begins_as_event(line: &str) -> bool {
 }
 
 /// Parses the event on a line; `None` if it does not belong to a request.
-fn event(line: &str, units: Units) -> std::result::Result<Option<Row>, Bad> {
-    let [device, cpu, sequence, time, pid, action] = at_least(line, line.split_ascii_whitespace(), LAYOUT)?;
+fn event(line: &str, units: Units) -> std::result::Result<Option<Row>, ParseError> {
+    let [device, cpu, sequence, time, pid, action] =
+        leading_fields(line, line.split_ascii_whitespace(), LAYOUT)?;
     let (major, minor) =
-        device.split_once(',').ok_or_else(|| Bad::quoting(line, format!("a line of {LAYOUT}")))?;
+        device.split_once(',').ok_or_else(|| ParseError::quoting(line, format!("a line of {LAYOUT}")))?;
     let device = linux_device(major, minor)?;
     for (text, what) in [(sequence, "sequence"), (pid, "pid")] {
-        whole(text, what)?;
+        parse_integer(text, what)?;
     }
-    let cpu = u16::try_from(whole(cpu, "cpu")?).ok();
-    let time = decimal(time, units.time.ps(), "time")?;
+    let cpu = u16::try_from(parse_integer(cpu, "cpu")?).ok();
+    let time = parse_decimal(time, units.time.ps(), "time")?;
     let Some(kind) = kind(action) else { return Ok(None) };
     let mut rest = line.split_ascii_whitespace().skip(6);
     let flags = Rwbs::parse(rest.next().unwrap_or_default());
@@ -73,7 +74,7 @@ fn event(line: &str, units: Units) -> std::result::Result<Option<Row>, Bad> {
         _ if flags.preflush || kind == Action::Complete && sector.parse::<u64>().is_ok() => {
             flags.event(time, kind, device, op, ("0", "0"), units).map(|row| Some(Row { cpu, ..row }))
         }
-        _ => Err(Bad::quoting(line, format!("a line of {LAYOUT}"))),
+        _ => Err(ParseError::quoting(line, format!("a line of {LAYOUT}"))),
     }
 }
 
@@ -121,9 +122,9 @@ impl Rwbs {
         op: Op,
         (sector, count): (&str, &str),
         units: Units,
-    ) -> std::result::Result<Row, Bad> {
-        let offset = bytes_field(sector, units.address, "sector")?;
-        let size = bytes_field(count, units.size, "size")?;
+    ) -> std::result::Result<Row, ParseError> {
+        let offset = parse_bytes(sector, units.address, "sector")?;
+        let size = parse_bytes(count, units.size, "size")?;
         let row = Row::new(time, op, device, offset, size)?;
         Ok(Row { event: Some(kind), preflush: self.preflush, fua: self.fua && op == Op::Write, ..row })
     }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use super::super::Op;
 use super::super::field::bytes;
-use super::super::input::{Bad, Input, fill, stream_error};
+use super::super::input::{Input, ParseError, fill, stream_error};
 use super::super::options::Action;
 use super::super::row::{Reader, Row};
 use crate::{Error, error::Result};
@@ -198,7 +198,7 @@ impl Record {
     }
 
     /// Returns the event, if it belongs to a data request.
-    fn row(&self) -> std::result::Result<Option<Row>, Bad> {
+    fn row(&self) -> std::result::Result<Option<Row>, ParseError> {
         let is = |category: u32| self.action >> 16 & category != 0;
         // The low byte is the event (`enum blktrace_act`); the bit above it marks a cgroup ID.
         let kind = match self.action & 0xff {

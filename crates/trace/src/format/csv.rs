@@ -5,11 +5,11 @@
 
 use wordline_kernel::Bytes;
 
-use super::super::field::{bare, by_commas, bytes_field, decimal, device};
-use super::super::input::{Bad, Lines, quoted};
+use super::super::field::{device, parse_bytes, parse_decimal, split_commas, unquoted};
+use super::super::input::{Lines, ParseError, quoted};
 use super::super::options::{Options, TimeUnit, Units};
 use super::super::row::{LineReader, Row, op};
-use super::super::units::Assumed;
+use super::super::units::AssumedUnits;
 use super::super::{Generated, Op};
 use crate::error::Result;
 
@@ -55,7 +55,7 @@ pub(super) fn reader(
     lines: &mut Lines<'_>,
     options: &Options,
     units: Units,
-    assumed: &mut Assumed,
+    assumed: &mut AssumedUnits,
 ) -> Result<Csv> {
     let mut line = String::new();
     let mut generated = None;
@@ -130,12 +130,12 @@ fn is_other_column(name: &str) -> bool {
 }
 
 /// Finds the column of each field. Two columns for the same field are an error: one of them would be ignored.
-fn places(names: &[String]) -> std::result::Result<[Option<usize>; ROLES], Bad> {
+fn places(names: &[String]) -> std::result::Result<[Option<usize>; ROLES], ParseError> {
     let mut places: [Option<usize>; ROLES] = [None; ROLES];
     for (at, name) in names.iter().enumerate() {
         let Some(role) = role(name) else { continue };
         if let Some(first) = places[role as usize].replace(at) {
-            return Err(Bad {
+            return Err(ParseError {
                 found: format!("columns {} and {}", quoted(&names[first]), quoted(name)),
                 wanted:
                     "one column for each of time, op, offset, size, device, response, fua, cpu and stream"
@@ -151,12 +151,12 @@ impl Csv {
         line: &str,
         options: &Options,
         units: Units,
-        assumed: &mut Assumed,
-    ) -> std::result::Result<Self, Bad> {
+        assumed: &mut AssumedUnits,
+    ) -> std::result::Result<Self, ParseError> {
         let names: Vec<String> = names(line).collect();
         let places = places(&names)?;
         let need = |role: Role, name: &str| {
-            places[role as usize].map(|at| names[at].as_str()).ok_or_else(|| Bad {
+            places[role as usize].map(|at| names[at].as_str()).ok_or_else(|| ParseError {
                 found: format!("no column {name} in {}", quoted(line)),
                 wanted: WANTED.into(),
             })
@@ -190,12 +190,12 @@ impl Csv {
     }
 
     /// Returns the fields of a line by role.
-    fn cells<'a>(&self, line: &'a str) -> std::result::Result<[&'a str; ROLES], Bad> {
+    fn cells<'a>(&self, line: &'a str) -> std::result::Result<[&'a str; ROLES], ParseError> {
         let mut cells = [""; ROLES];
         let mut count = 0;
-        for field in by_commas(line) {
+        for field in split_commas(line) {
             if let Some(Some(role)) = self.roles.get(count) {
-                cells[*role as usize] = bare(field, '"');
+                cells[*role as usize] = unquoted(field, '"');
             }
             count += 1;
         }
@@ -203,33 +203,33 @@ impl Csv {
             return Ok(cells);
         }
         let found = format!("{count} fields in {}", quoted(line));
-        Err(Bad { found, wanted: format!("{} fields, as in the header", self.roles.len()) })
+        Err(ParseError { found, wanted: format!("{} fields, as in the header", self.roles.len()) })
     }
 }
 
 impl LineReader for Csv {
-    fn row(&mut self, line: &str) -> std::result::Result<Option<Row>, Bad> {
+    fn row(&mut self, line: &str) -> std::result::Result<Option<Row>, ParseError> {
         let [time, op_name, offset, size, device_name, response, fua, cpu, stream] = self.cells(line)?;
         let op = op(op_name)?;
         let count = |text, unit, what| match (op, text) {
             (Op::Flush, "") => Ok(0),
-            (_, text) => bytes_field(text, unit, what),
+            (_, text) => parse_bytes(text, unit, what),
         };
         let mut row = Row::new(
-            decimal(time, self.time.ps(), "time")?,
+            parse_decimal(time, self.time.ps(), "time")?,
             op,
             if device_name.is_empty() { 0 } else { device(device_name)? },
             count(offset, self.offset, "offset")?,
             count(size, self.size, "size")?,
         )?;
         if !response.is_empty() {
-            row.answered_after(decimal(response, self.response.ps(), "response time")?);
+            row.set_response(parse_decimal(response, self.response.ps(), "response time")?);
         }
         row.fua = match fua {
             "" | "0" | "false" => false,
             "1" | "true" => true,
             text => {
-                return Err(Bad { found: format!("fua {}", quoted(text)), wanted: "0 or 1".into() });
+                return Err(ParseError { found: format!("fua {}", quoted(text)), wanted: "0 or 1".into() });
             }
         };
         row.cpu = if cpu.is_empty() { None } else { Some(small(cpu, "cpu")?) };
@@ -238,7 +238,7 @@ impl LineReader for Csv {
     }
 
     fn notes(&self) -> Vec<String> {
-        let note = || format!("columns passed over: {}", self.unknown.join(", "));
+        let note = || format!("ignored columns: {}", self.unknown.join(", "));
         (!self.unknown.is_empty()).then(note).into_iter().collect()
     }
 
@@ -248,9 +248,9 @@ impl LineReader for Csv {
 }
 
 /// Parses a small number in its own column.
-fn small<N: std::str::FromStr>(text: &str, what: &str) -> std::result::Result<N, Bad> {
+fn small<N: std::str::FromStr>(text: &str, what: &str) -> std::result::Result<N, ParseError> {
     let most = (1_u64 << (8 * size_of::<N>())) - 1;
-    text.parse().map_err(|_| Bad {
+    text.parse().map_err(|_| ParseError {
         found: format!("{what} {}", quoted(text)),
         wanted: format!("a whole number from 0 to {most}"),
     })

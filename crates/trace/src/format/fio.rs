@@ -5,11 +5,11 @@
 use std::collections::BTreeMap;
 
 use super::super::Op;
-use super::super::field::{at_least, bytes_field, decimal};
-use super::super::input::{Bad, Lines, quoted};
+use super::super::field::{leading_fields, parse_bytes, parse_decimal};
+use super::super::input::{Lines, ParseError, quoted};
 use super::super::options::Units;
 use super::super::row::{LineReader, Row};
-use super::MOST_NAMES;
+use super::MAX_NAMES;
 use crate::error::Result;
 
 /// First words of the log, before the version number and `iolog`.
@@ -19,7 +19,7 @@ const LAYOUT_2: &str = "file action [offset length]";
 const LAYOUT_3: &str = "time file action [offset length]";
 
 /// Upper bound on the length of a file name: PATH_MAX of Linux (limits.h).
-const LONGEST_NAME: usize = 4096;
+const MAX_NAME_BYTES: usize = 4096;
 
 /// Reads the log. Files are numbered as devices in order of appearance.
 pub(super) struct Log {
@@ -37,23 +37,24 @@ impl Log {
             "fio version 2 iolog" => false,
             "fio version 3 iolog" => true,
             _ => {
-                return Err(
-                    lines.wrong(Bad::quoting(&header, "\"fio version 2 iolog\" or \"fio version 3 iolog\""))
-                );
+                return Err(lines.wrong(ParseError::quoting(
+                    &header,
+                    "\"fio version 2 iolog\" or \"fio version 3 iolog\"",
+                )));
             }
         };
         Ok(Self { stamped, units, now: 0, files: BTreeMap::new() })
     }
 
-    fn device(&mut self, file: &str) -> std::result::Result<u32, Bad> {
+    fn device(&mut self, file: &str) -> std::result::Result<u32, ParseError> {
         if let Some(number) = self.files.get(file) {
             return Ok(*number);
         }
         let next = self.files.len();
-        if next >= MOST_NAMES || file.len() > LONGEST_NAME {
-            return Err(Bad {
+        if next >= MAX_NAMES || file.len() > MAX_NAME_BYTES {
+            return Err(ParseError {
                 found: format!("file {} after {next} others", quoted(file)),
-                wanted: format!("at most {MOST_NAMES} files, with names of at most {LONGEST_NAME} bytes"),
+                wanted: format!("at most {MAX_NAMES} files, with names of at most {MAX_NAME_BYTES} bytes"),
             });
         }
         self.files.insert(file.into(), next as u32);
@@ -65,29 +66,29 @@ impl Log {
         line: &'a str,
         rest: impl Iterator<Item = &'a str>,
         layout: &str,
-    ) -> std::result::Result<(u64, u64), Bad> {
-        let [offset, length] = at_least(line, rest, layout)?;
+    ) -> std::result::Result<(u64, u64), ParseError> {
+        let [offset, length] = leading_fields(line, rest, layout)?;
         Ok((
-            bytes_field(offset, self.units.address, "offset")?,
-            bytes_field(length, self.units.size, "length")?,
+            parse_bytes(offset, self.units.address, "offset")?,
+            parse_bytes(length, self.units.size, "length")?,
         ))
     }
 }
 
 impl LineReader for Log {
-    fn row(&mut self, line: &str) -> std::result::Result<Option<Row>, Bad> {
+    fn row(&mut self, line: &str) -> std::result::Result<Option<Row>, ParseError> {
         let mut rest = line.split_ascii_whitespace();
         let layout = if self.stamped { LAYOUT_3 } else { LAYOUT_2 };
         if self.stamped {
-            self.now = decimal(rest.next().unwrap_or_default(), self.units.time.ps(), "time")?;
+            self.now = parse_decimal(rest.next().unwrap_or_default(), self.units.time.ps(), "time")?;
         }
-        let [file, action] = at_least(line, rest.clone(), layout)?;
+        let [file, action] = leading_fields(line, rest.clone(), layout)?;
         rest.nth(1);
         let op = match action {
             "add" | "open" | "close" => return Ok(None),
             "wait" if !self.stamped => {
-                let [offset] = at_least(line, rest, layout)?;
-                self.now += decimal(offset, self.units.time.ps(), "wait")?;
+                let [offset] = leading_fields(line, rest, layout)?;
+                self.now += parse_decimal(offset, self.units.time.ps(), "wait")?;
                 return Ok(None);
             }
             "read" => Op::Read,
@@ -95,7 +96,7 @@ impl LineReader for Log {
             "trim" => Op::Discard,
             "sync" | "datasync" => Op::Flush,
             _ => {
-                return Err(Bad {
+                return Err(ParseError {
                     found: format!("action {}", quoted(action)),
                     wanted: "add, open, close, wait (version 2), read, write, trim, sync or datasync".into(),
                 });

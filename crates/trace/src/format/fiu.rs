@@ -2,8 +2,8 @@
 //!
 //! Published samples were cut from tar archives: lines of tar headers stand between the requests.
 
-use super::super::field::{bytes_field, decimal, exactly};
-use super::super::input::Bad;
+use super::super::field::{exact_fields, parse_bytes, parse_decimal};
+use super::super::input::ParseError;
 use super::super::options::Units;
 use super::super::row::{LineReader, Row, linux_device, read_or_write};
 
@@ -22,7 +22,7 @@ impl Fiu {
 }
 
 impl LineReader for Fiu {
-    fn row(&mut self, line: &str) -> Result<Option<Row>, Bad> {
+    fn row(&mut self, line: &str) -> Result<Option<Row>, ParseError> {
         if is_tar_remains(line) {
             self.damaged += 1;
             return Ok(None);
@@ -32,7 +32,7 @@ impl LineReader for Fiu {
 
     fn notes(&self) -> Vec<String> {
         let Self { damaged, .. } = self;
-        let note = || format!("{damaged} lines of tar headers between the requests were passed over");
+        let note = || format!("{damaged} lines of tar headers between the requests were ignored");
         (*damaged > 0).then(note).into_iter().collect()
     }
 }
@@ -49,14 +49,14 @@ fn is_tar_remains(line: &str) -> bool {
 }
 
 /// Parses the request on one line.
-pub(super) fn row(line: &str, units: Units) -> Result<Row, Bad> {
+pub(super) fn row(line: &str, units: Units) -> Result<Row, ParseError> {
     let [time, _, _, address, sectors, op, major, minor, _] =
-        exactly(line, line.split_ascii_whitespace(), LAYOUT)?;
+        exact_fields(line, line.split_ascii_whitespace(), LAYOUT)?;
     Row::new(
-        decimal(time, units.time.ps(), "time")?,
+        parse_decimal(time, units.time.ps(), "time")?,
         read_or_write(op)?,
         linux_device(major, minor)?,
-        bytes_field(address, units.address, "address")?,
-        bytes_field(sectors, units.size, "size")?,
+        parse_bytes(address, units.address, "address")?,
+        parse_bytes(sectors, units.size, "size")?,
     )
 }

@@ -22,12 +22,12 @@ pub(super) use msr::TICK_PS as MSR_TICK_PS;
 
 use super::input::Input;
 use super::options::{Format, Options, Units};
-use super::row::{LineReader, OnEachLine, Reader, Text};
-use super::units::Assumed;
+use super::row::{LineReader, Reader, RequestPerLine, TextReader};
+use super::units::AssumedUnits;
 use crate::error::Result;
 
 /// Upper bound on host or file names in a trace: they are kept to number the devices.
-const MOST_NAMES: usize = 1 << 16;
+const MAX_NAMES: usize = 1 << 16;
 
 /// Returns a reader of a file in `format`, which is not binary blktrace, and the units that were assumed.
 pub(super) fn reader<'a>(
@@ -35,28 +35,28 @@ pub(super) fn reader<'a>(
     input: Input<'a>,
     options: &Options,
     units: Units,
-) -> Result<(Box<dyn Reader + 'a>, Assumed)> {
+) -> Result<(Box<dyn Reader + 'a>, AssumedUnits)> {
     if format == Format::Vscsi {
-        return Ok((Box::new(vscsi::reader(input)?), Assumed::none()));
+        return Ok((Box::new(vscsi::reader(input)?), AssumedUnits::none()));
     }
     let mut lines = input.lines();
-    let mut assumed = Assumed::of(format, units, options);
+    let mut assumed = AssumedUnits::of(format, units, options);
     let reader: Box<dyn LineReader> = match format {
         Format::Csv => Box::new(csv::reader(&mut lines, options, units, &mut assumed)?),
         Format::Msr => Box::new(msr::Msr::new(units)),
-        Format::Spc => Box::new(OnEachLine(move |line: &str| spc::row(line, units))),
+        Format::Spc => Box::new(RequestPerLine(move |line: &str| spc::row(line, units))),
         Format::Disksim | Format::Mqsim => {
-            Box::new(OnEachLine(move |line: &str| ascii::row(line, units, false)))
+            Box::new(RequestPerLine(move |line: &str| ascii::row(line, units, false)))
         }
-        Format::Ssdsim => Box::new(OnEachLine(move |line: &str| ascii::row(line, units, true))),
+        Format::Ssdsim => Box::new(RequestPerLine(move |line: &str| ascii::row(line, units, true))),
         Format::Blkparse => Box::new(blkparse::Blkparse(units)),
         Format::Most => Box::new(most::Most(units)),
         Format::Fiu => Box::new(fiu::Fiu::new(units)),
         Format::FioIolog => Box::new(fio::Log::new(&mut lines, units)?),
-        Format::Biotracer => Box::new(OnEachLine(move |line: &str| biotracer::row(line, units))),
+        Format::Biotracer => Box::new(RequestPerLine(move |line: &str| biotracer::row(line, units))),
         Format::Hfplayer => Box::new(hfplayer::reader(&mut lines, units)?),
         Format::Wiscsee => Box::new(wiscsee::Wiscsee::new(units)),
         Format::Blktrace | Format::Vscsi => unreachable!("binary formats are read by record"),
     };
-    Ok((Box::new(Text::new(lines, reader)), assumed))
+    Ok((Box::new(TextReader::new(lines, reader)), assumed))
 }

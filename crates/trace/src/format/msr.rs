@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use super::super::field::{by_commas, bytes_field, decimal, device, exactly};
-use super::super::input::{Bad, quoted};
+use super::super::field::{device, exact_fields, parse_bytes, parse_decimal, split_commas};
+use super::super::input::{ParseError, quoted};
 use super::super::options::Units;
 use super::super::row::{LineReader, Row, read_or_write};
-use super::MOST_NAMES;
+use super::MAX_NAMES;
 
 const LAYOUT: &str = "time,host,disk,Read or Write,offset,size,response";
 
@@ -15,7 +15,7 @@ const LAYOUT: &str = "time,host,disk,Read or Write,offset,size,response";
 pub(crate) const TICK_PS: u64 = 100_000;
 
 /// Upper bound on the length of a host name; the domain name system allows 253 (RFC 1035, section 3.1).
-const LONGEST_HOST: usize = 255;
+const MAX_HOST_BYTES: usize = 255;
 
 /// Reads the lines. The disk is the device; with several hosts, the device is 65536 x the host's number (in
 /// order of appearance) + the disk.
@@ -31,16 +31,16 @@ impl Msr {
         Self { units, hosts: BTreeMap::new(), last: (String::new(), 0) }
     }
 
-    fn number(&mut self, host: &str) -> Result<u32, Bad> {
+    fn number(&mut self, host: &str) -> Result<u32, ParseError> {
         if !self.hosts.is_empty() && self.last.0 == host {
             return Ok(self.last.1);
         }
         let next = self.hosts.len();
         let number = self.hosts.get(host).copied();
-        if number.is_none() && (next >= MOST_NAMES || host.len() > LONGEST_HOST) {
-            return Err(Bad {
+        if number.is_none() && (next >= MAX_NAMES || host.len() > MAX_HOST_BYTES) {
+            return Err(ParseError {
                 found: format!("host {} after {next} others", quoted(host)),
-                wanted: format!("at most {MOST_NAMES} hosts, with names of at most {LONGEST_HOST} bytes"),
+                wanted: format!("at most {MAX_NAMES} hosts, with names of at most {MAX_HOST_BYTES} bytes"),
             });
         }
         let number = number.unwrap_or(next as u32);
@@ -51,13 +51,13 @@ impl Msr {
 }
 
 impl LineReader for Msr {
-    fn row(&mut self, line: &str) -> Result<Option<Row>, Bad> {
+    fn row(&mut self, line: &str) -> Result<Option<Row>, ParseError> {
         let fields = fields(line)?;
         let [_, host, disk, ..] = fields;
         let number = self.number(host)?;
         let disk = device(disk)?;
         if disk >= 1 << 16 {
-            return Err(Bad {
+            return Err(ParseError {
                 found: format!("disk {disk} of host {}", quoted(host)),
                 wanted: "a disk below 65536".into(),
             });
@@ -72,19 +72,19 @@ impl LineReader for Msr {
     }
 }
 
-fn fields(line: &str) -> Result<[&str; 7], Bad> {
-    exactly(line, by_commas(line), LAYOUT)
+fn fields(line: &str) -> Result<[&str; 7], ParseError> {
+    exact_fields(line, split_commas(line), LAYOUT)
 }
 
-fn row(fields: [&str; 7], device: u32, units: Units) -> Result<Row, Bad> {
+fn row(fields: [&str; 7], device: u32, units: Units) -> Result<Row, ParseError> {
     let [time, _, _, op, offset, size, response] = fields;
     let mut row = Row::new(
-        decimal(time, units.time.ps(), "time")?,
+        parse_decimal(time, units.time.ps(), "time")?,
         read_or_write(op)?,
         device,
-        bytes_field(offset, units.address, "offset")?,
-        bytes_field(size, units.size, "size")?,
+        parse_bytes(offset, units.address, "offset")?,
+        parse_bytes(size, units.size, "size")?,
     )?;
-    row.answered_after(decimal(response, units.time.ps(), "response time")?);
+    row.set_response(parse_decimal(response, units.time.ps(), "response time")?);
     Ok(row)
 }

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 use super::super::Op;
 use super::super::field::bytes;
-use super::super::input::{Bad, Input, fill, stream_error};
+use super::super::input::{Input, ParseError, fill, stream_error};
 use super::super::row::{Reader, Row};
 use crate::{Error, error::Result};
 
@@ -37,7 +37,7 @@ const LAYOUTS: [Layout; 2] = [
 ];
 
 /// Size of the longest record, in bytes.
-const LONGEST_RECORD: usize = 40;
+const MAX_RECORD_BYTES: usize = 40;
 
 /// Whether the beginning of a file consists of such records.
 pub(super) fn is_vscsi(prefix: &[u8]) -> bool {
@@ -77,14 +77,14 @@ pub(super) fn reader(input: Input<'_>) -> Result<Vscsi<'_>> {
 }
 
 impl Vscsi<'_> {
-    fn wrong(&self, bad: Bad) -> Error {
+    fn wrong(&self, bad: ParseError) -> Error {
         Error::Line { path: self.path.clone(), line: self.number, found: bad.found, wanted: bad.wanted }
     }
 }
 
 impl Reader for Vscsi<'_> {
     fn next(&mut self) -> Result<Option<Row>> {
-        let mut record = [0; LONGEST_RECORD];
+        let mut record = [0; MAX_RECORD_BYTES];
         let record = &mut record[..self.layout.length];
         loop {
             self.number += 1;
@@ -94,7 +94,7 @@ impl Reader for Vscsi<'_> {
                 return Ok(None);
             }
             if read < record.len() {
-                return Err(self.wrong(Bad {
+                return Err(self.wrong(ParseError {
                     found: format!("{read} bytes at the end of the file"),
                     wanted: format!("a whole record of {} bytes: the file is cut off", record.len()),
                 }));
@@ -108,15 +108,15 @@ impl Reader for Vscsi<'_> {
 
     fn notes(&self) -> Vec<String> {
         let Self { others, .. } = self;
-        let note = || format!("{others} commands other than read, write and flush were left out");
+        let note = || format!("{others} commands other than read, write and flush were ignored");
         (*others > 0).then(note).into_iter().collect()
     }
 }
 
-fn row(record: &[u8], layout: Layout) -> std::result::Result<Option<Row>, Bad> {
+fn row(record: &[u8], layout: Layout) -> std::result::Result<Option<Row>, ParseError> {
     let version = record[layout.command + 3];
     if version != layout.version {
-        return Err(Bad {
+        return Err(ParseError {
             found: format!("version {version} in a record"),
             wanted: format!("version {}, as in the records before", layout.version),
         });
@@ -131,7 +131,7 @@ fn row(record: &[u8], layout: Layout) -> std::result::Result<Option<Row>, Bad> {
     };
     let mut row = Row::new(time, op, 0, offset, size)?;
     if let Some(at) = layout.response {
-        row.answered_after(i128::from(u64_at(record, at)) * US);
+        row.set_response(i128::from(u64_at(record, at)) * US);
     }
     Ok(Some(row))
 }

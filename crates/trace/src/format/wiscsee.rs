@@ -1,8 +1,8 @@
 //! Events of wiscsee: process, D (issued) or C (completed), read, write or discard, offset, size, seconds,
 //! seconds since the previous event, and whether the request is synchronous.
 
-use super::super::field::{at_least, bytes_field, decimal};
-use super::super::input::{Bad, quoted};
+use super::super::field::{leading_fields, parse_bytes, parse_decimal};
+use super::super::input::{ParseError, quoted};
 use super::super::options::{Action, Units};
 use super::super::row::{LineReader, Row, op};
 
@@ -22,14 +22,15 @@ impl Wiscsee {
 }
 
 impl LineReader for Wiscsee {
-    fn row(&mut self, line: &str) -> Result<Option<Row>, Bad> {
+    fn row(&mut self, line: &str) -> Result<Option<Row>, ParseError> {
         let units = self.units;
-        let [_, kind, op_name, offset, size, time] = at_least(line, line.split_ascii_whitespace(), LAYOUT)?;
+        let [_, kind, op_name, offset, size, time] =
+            leading_fields(line, line.split_ascii_whitespace(), LAYOUT)?;
         let event = match kind {
             "D" => Action::Issue,
             "C" => Action::Complete,
             _ => {
-                return Err(Bad { found: format!("event {}", quoted(kind)), wanted: "D or C".into() });
+                return Err(ParseError { found: format!("event {}", quoted(kind)), wanted: "D or C".into() });
             }
         };
         if offset.starts_with('-') {
@@ -37,18 +38,18 @@ impl LineReader for Wiscsee {
             return Ok(None);
         }
         let row = Row::new(
-            decimal(time, units.time.ps(), "time")?,
+            parse_decimal(time, units.time.ps(), "time")?,
             op(op_name)?,
             0,
-            bytes_field(offset, units.address, "offset")?,
-            bytes_field(size, units.size, "size")?,
+            parse_bytes(offset, units.address, "offset")?,
+            parse_bytes(size, units.size, "size")?,
         )?;
         Ok(Some(Row { event: Some(event), ..row }))
     }
 
     fn notes(&self) -> Vec<String> {
         let Self { negative, .. } = self;
-        let note = || format!("{negative} requests with a negative offset were left out");
+        let note = || format!("{negative} requests with a negative offset were ignored");
         (*negative > 0).then(note).into_iter().collect()
     }
 }

@@ -137,7 +137,7 @@ impl Workload {
             c.require(holds, "think_time", think, "none, or arrival.kind = closed without bursts");
             c.require(think <= Duration::from_ms(3_600_000), "think_time", think, "at most 1h");
         }
-        complaints.or_ok(())
+        complaints.into_result(())
     }
 
     /// Returns the requests of this workload on a device of `capacity` logical bytes.
@@ -150,7 +150,7 @@ impl Workload {
         let largest = self.sizes.iter().map(|share| share.size).max().unwrap_or_default();
         let mut complaints = Complaints::default();
         complaints.require(largest <= region, "region", region, format!("at least one request of {largest}"));
-        complaints.or_ok(())?;
+        complaints.into_result(())?;
         Ok(Generator::new(self, seed, region, largest))
     }
 }

@@ -15,7 +15,7 @@ pub mod zipf;
 pub use application::Application;
 pub use config::{Precondition, SizeShare, Workload};
 pub use generator::Generator;
-pub use named::{names, one_of_all};
+pub use named::{list_all_names, names};
 pub use profile::{Bursts, Profile, RealOrProfile, resolve};
 pub use times::Times;
 

@@ -20,7 +20,7 @@ pub fn names() -> Vec<String> {
 }
 
 /// Lists the names of all patterns, applications and profiles, with the closest match to `found`.
-pub fn one_of_all(found: &str) -> String {
+pub fn list_all_names(found: &str) -> String {
     let names = [names(), application::names(), Profile::names()].concat();
     one_of(found, &names.iter().map(String::as_str).collect::<Vec<_>>())
 }
@@ -34,7 +34,7 @@ impl Workload {
         let workload = all().remove(name).ok_or_else(|| Error::Argument {
             what: "workload".into(),
             found: format!("`{name}`"),
-            wanted: one_of_all(name),
+            wanted: list_all_names(name),
         })?;
         workload.check().expect("a test checks the embedded workloads");
         Ok(workload)

@@ -6,7 +6,7 @@ use crate::{Request, Requests, Result};
 
 /// Upper bound on arrivals held; then they repeat. Chosen: the length up to which a trace is read once, 8
 /// MiB.
-const MOST: usize = crate::HELD;
+const MAX_TIMES: usize = crate::MAX_HELD_REQUESTS;
 
 /// Arrival times of a trace, repeated.
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ impl Times {
     /// The errors of the trace.
     pub fn of(requests: Requests) -> Result<Option<Self>> {
         let times: Vec<Instant> = requests
-            .take(MOST)
+            .take(MAX_TIMES)
             .map(|request| request.map(|request| request.arrival))
             .collect::<Result<_>>()?;
         let (Some(first), Some(last)) = (times.first().copied(), times.last().copied()) else {

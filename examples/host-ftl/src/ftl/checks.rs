@@ -32,11 +32,11 @@ impl<D: PhysicalDevice> Ftl<D> {
                 .iter()
                 .chain(self.open.iter().chain(&self.victim).map(|(line, _)| line))
                 .all(|line| (*line as usize) < self.valid.len());
-        if is_there { Ok(()) } else { Err("pages, places or lines that are not there".into()) }
+        if is_there { Ok(()) } else { Err("pages, locations or lines that do not exist".into()) }
     }
 
     /// The operations in progress, for a stall report.
-    pub(crate) fn tell(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         format!(
             "buffer: {} pages, {} of them wait; {} free lines; {:?} is cleaned; {} commands under way\n",
             self.buffer.len(),

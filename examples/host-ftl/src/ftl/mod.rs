@@ -8,7 +8,7 @@
 //! of each page counts.
 
 mod checks;
-mod cleaning;
+mod gc;
 mod recovery;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -16,9 +16,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use serde::{Deserialize, Serialize};
 use wordline_kernel::snapshot::State;
 use wordline_kernel::{Schedule, counters, state};
-use wordline_nand::Stamp;
+use wordline_nand::DataTag;
 use wordline_ssd::PhysicalDevice;
-use wordline_ssd::physical_device::{Answer, Chunk, ChunkState, Command, LogicalBlock, MOST_BLOCKS};
+use wordline_ssd::physical_device::{Chunk, ChunkState, Command, Completion, LogicalBlock, MOST_BLOCKS};
 
 /// No location, no page.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -30,10 +30,10 @@ counters! {
     /// The counters of the FTL.
     pub struct Counts {
         host_pages: "ftl.host_pages", LogicalPages, "Pages programmed for the host.";
-        moved_pages: "ftl.moved_pages", LogicalPages, "Pages programmed because their line was cleaned.";
+        moved_pages: "ftl.moved_pages", LogicalPages, "Pages relocated by GC.";
         padding: "ftl.padding", LogicalPages, "Pages of padding programmed to complete a unit.";
         lines_cleaned: "ftl.lines_cleaned", Count, "Lines that were reset.";
-        lost_pages: "ftl.lost_pages", LogicalPages, "Pages that could not be read when their line was cleaned.";
+        lost_pages: "ftl.lost_pages", LogicalPages, "Pages that GC could not read.";
     }
 }
 
@@ -47,7 +47,7 @@ struct Page {
 }
 
 #[derive(Clone, Copy, Serialize, Deserialize)]
-enum Work {
+enum Purpose {
     Write,
     Clean,
     Reset,
@@ -57,10 +57,10 @@ enum Work {
 
 /// A device command: its purpose, its locations and its data tags.
 #[derive(Clone, Serialize, Deserialize)]
-struct Sent {
-    work: Work,
+struct InFlightCommand {
+    work: Purpose,
     places: Vec<u32>,
-    stamps: Vec<Stamp>,
+    stamps: Vec<DataTag>,
 }
 
 /// An FTL over a device. A location is a logical block, numbered over the device.
@@ -85,7 +85,7 @@ pub struct Ftl<D> {
     /// GC reads in flight, and lines being reset.
     cleaning: u32,
     resetting: usize,
-    sent: BTreeMap<u32, Sent>,
+    sent: BTreeMap<u32, InFlightCommand>,
     tag: u32,
     /// Completed host reads: the request, and whether one failed.
     pub(crate) reads: Vec<(u32, bool)>,
@@ -159,7 +159,7 @@ impl<D: PhysicalDevice> Ftl<D> {
     }
 
     /// Whether all written data are in flash.
-    pub(crate) fn is_clean(&self) -> bool {
+    pub(crate) fn is_flushed(&self) -> bool {
         self.buffer.is_empty()
     }
 
@@ -220,15 +220,18 @@ impl<D: PhysicalDevice> Ftl<D> {
             // A mapped location holds the newest version of its page, or the page would be in the buffer.
             let stamp = |place: &u32| {
                 let logical = self.owners[*place as usize];
-                Stamp { logical, version: self.versions[logical as usize] }
+                DataTag { logical, version: self.versions[logical as usize] }
             };
             let stamps = places.iter().map(stamp).collect();
-            self.send(Sent { work: Work::Read(request), places: places.to_vec(), stamps }, calendar);
+            self.send(
+                InFlightCommand { work: Purpose::Read(request), places: places.to_vec(), stamps },
+                calendar,
+            );
         }
         count
     }
 
-    fn send(&mut self, sent: Sent, calendar: &mut impl Schedule<D::Event>) {
+    fn send(&mut self, sent: InFlightCommand, calendar: &mut impl Schedule<D::Event>) {
         let per_chunk = self.device.geometry().blocks_per_chunk;
         let block = |place: &u32| self.device.geometry().chunk(place / per_chunk).at(place % per_chunk);
         let blocks: Vec<LogicalBlock> = sent.places.iter().map(block).collect();
@@ -238,9 +241,9 @@ impl<D: PhysicalDevice> Ftl<D> {
         }
         self.tag = self.tag.wrapping_add(1);
         let command = match sent.work {
-            Work::Write => Command::write(self.tag, &blocks, &sent.stamps),
-            Work::Reset => Command::reset(self.tag, &blocks),
-            Work::Clean | Work::Read(_) | Work::Scan => Command::read(self.tag, &blocks),
+            Purpose::Write => Command::write(self.tag, &blocks, &sent.stamps),
+            Purpose::Reset => Command::reset(self.tag, &blocks),
+            Purpose::Clean | Purpose::Read(_) | Purpose::Scan => Command::read(self.tag, &blocks),
         };
         self.device
             .submit(&command, calendar)
@@ -249,14 +252,14 @@ impl<D: PhysicalDevice> Ftl<D> {
     }
 
     /// Runs every activity that is possible now.
-    pub(crate) fn go_on(&mut self, calendar: &mut impl Schedule<D::Event>) {
-        while self.take_answers() || self.write_out(calendar) || self.clean(calendar) {}
+    pub(crate) fn make_progress(&mut self, calendar: &mut impl Schedule<D::Event>) {
+        while self.take_completions() || self.write_out(calendar) || self.collect_garbage(calendar) {}
     }
 
-    pub(crate) fn take_answers(&mut self) -> bool {
+    pub(crate) fn take_completions(&mut self) -> bool {
         let answers = self.device.answers().to_vec();
-        self.device.forget_answers();
-        self.device.forget_notifications();
+        self.device.clear_completions();
+        self.device.clear_notifications();
         for answer in &answers {
             let sent = self.sent.remove(&answer.tag).expect("it was sent");
             for place in &sent.places {
@@ -264,11 +267,11 @@ impl<D: PhysicalDevice> Ftl<D> {
                 self.busy[line] -= 1;
             }
             match sent.work {
-                Work::Write => self.written(answer, &sent),
-                Work::Clean => self.read_to_clean(answer, &sent),
-                Work::Reset => self.reset(&sent),
-                Work::Scan => self.scanned(answer, &sent),
-                Work::Read(request) => {
+                Purpose::Write => self.written(answer, &sent),
+                Purpose::Clean => self.read_to_clean(answer, &sent),
+                Purpose::Reset => self.reset(&sent),
+                Purpose::Scan => self.scanned(answer, &sent),
+                Purpose::Read(request) => {
                     let is_right = |at: usize| answer.has_failed(at) || answer.found[at] == sent.stamps[at];
                     assert!(
                         (0..sent.places.len()).all(is_right),
@@ -315,7 +318,7 @@ impl<D: PhysicalDevice> Ftl<D> {
             return false;
         }
         let Some(places) = self.next_unit() else { return false };
-        let mut stamps = vec![Stamp::PADDING; unit];
+        let mut stamps = vec![DataTag::PADDING; unit];
         for stamp in &mut stamps {
             let Some(logical) = self.queue.pop_front() else {
                 self.counts.padding += 1;
@@ -323,12 +326,12 @@ impl<D: PhysicalDevice> Ftl<D> {
             };
             let page = self.buffer.get_mut(&logical).expect("what is queued is in the buffer");
             page.waits = false;
-            *stamp = Stamp { logical, version: page.version };
+            *stamp = DataTag { logical, version: page.version };
             let count =
                 if page.is_moved { &mut self.counts.moved_pages } else { &mut self.counts.host_pages };
             *count += 1;
         }
-        self.send(Sent { work: Work::Write, places, stamps }, calendar);
+        self.send(InFlightCommand { work: Purpose::Write, places, stamps }, calendar);
         true
     }
 
@@ -343,7 +346,7 @@ impl<D: PhysicalDevice> Ftl<D> {
         self.cleaning == 0 && next == size && self.queue.iter().any(is_of_victim)
     }
 
-    fn written(&mut self, answer: &Answer, sent: &Sent) {
+    fn written(&mut self, answer: &Completion, sent: &InFlightCommand) {
         for (at, (place, stamp)) in sent.places.iter().zip(&sent.stamps).enumerate() {
             let Some(page) = self.buffer.get_mut(&stamp.logical) else { continue };
             if page.waits || page.version != stamp.version {

@@ -2,9 +2,9 @@
 
 use wordline_kernel::Schedule;
 use wordline_ssd::PhysicalDevice;
-use wordline_ssd::physical_device::{Answer, Chunk, ChunkState, MOST_BLOCKS};
+use wordline_ssd::physical_device::{Chunk, ChunkState, Completion, MOST_BLOCKS};
 
-use super::{Ftl, NONE, Sent, Work};
+use super::{Ftl, InFlightCommand, NONE, Purpose};
 
 impl<D: PhysicalDevice> Ftl<D> {
     /// Resets after a power cut: all volatile state is lost.
@@ -32,7 +32,10 @@ impl<D: PhysicalDevice> Ftl<D> {
             let places: Vec<u32> = (first..first + self.device.report(chunk).readable).collect();
             read += places.len() as u64;
             for places in places.chunks(MOST_BLOCKS) {
-                self.send(Sent { work: Work::Scan, places: places.to_vec(), stamps: Vec::new() }, calendar);
+                self.send(
+                    InFlightCommand { work: Purpose::Scan, places: places.to_vec(), stamps: Vec::new() },
+                    calendar,
+                );
             }
         }
         self.scanning = Some(read);
@@ -43,7 +46,7 @@ impl<D: PhysicalDevice> Ftl<D> {
         self.sent.is_empty()
     }
 
-    pub(super) fn scanned(&mut self, answer: &Answer, sent: &Sent) {
+    pub(super) fn scanned(&mut self, answer: &Completion, sent: &InFlightCommand) {
         for (place, found) in sent.places.iter().zip(&answer.found) {
             let page = found.logical as usize;
             if found.is_data() && page < self.map.len() && found.version > self.versions[page] {

@@ -117,12 +117,12 @@ impl Host {
         }
         self.sent.insert(self.tag, (command, allowed));
         self.device.submit(command, &mut self.calendar);
-        self.take_answers();
+        self.take_completions();
     }
 
-    fn take_answers(&mut self) {
+    fn take_completions(&mut self) {
         let answers = self.device.answers().to_vec();
-        self.device.forget_answers();
+        self.device.clear_completions();
         for answer in answers {
             let (command, allowed) = self.sent.remove(&answer.command.tag).expect("it was sent");
             assert!(!answer.failed || self.may_fail, "{command:?} failed");
@@ -165,10 +165,14 @@ impl Host {
                 Some(event) => self.device.handle(event, &mut self.calendar),
                 None => {
                     let gave_up = self.device.give_up(&mut self.calendar);
-                    assert!(gave_up && self.may_fail, "{}", self.device.what_waits(self.calendar.now()));
+                    assert!(
+                        gave_up && self.may_fail,
+                        "{}",
+                        self.device.describe_outstanding(self.calendar.now())
+                    );
                 }
             }
-            self.take_answers();
+            self.take_completions();
         }
     }
 
@@ -176,7 +180,7 @@ impl Host {
         for _ in 0..events {
             let Some(event) = self.calendar.advance() else { return };
             self.device.handle(event, &mut self.calendar);
-            self.take_answers();
+            self.take_completions();
         }
     }
 

@@ -42,7 +42,7 @@ const LOGARITHMIC: f64 = 8.0;
 const UNEVEN: f64 = 1.9;
 
 /// Maximum number of values with a tick each. Chosen: as many as fit a page.
-const OWN_TICKS: usize = 24;
+const MAX_OWN_TICKS: usize = 24;
 
 /// Pixels between the edge of the plot and the first and the last amount. Chosen: half of an error bar with
 /// its mark.
@@ -97,7 +97,7 @@ impl KeyAxis {
             Measure::Time => LATENCY_LABELS,
         };
         let mut axis = json!({ "labelExpr": labels, "labelOverlap": "greedy", "labelSeparation": 6, "labelAngle": 0, "grid": false });
-        if self.len() <= OWN_TICKS {
+        if self.len() <= MAX_OWN_TICKS {
             axis["values"] = json!(self.amounts);
         }
         json!({ "field": field, "type": "quantitative", "title": title, "scale": scale, "axis": axis })
@@ -106,7 +106,7 @@ impl KeyAxis {
     /// Edges of the cells of a map, each half-way to the next amount on the axis: one more than there are
     /// amounts.
     pub fn edges(&self) -> Vec<f64> {
-        let on: Vec<f64> = self.amounts.iter().map(|amount| self.stretched(*amount)).collect();
+        let on: Vec<f64> = self.amounts.iter().map(|amount| self.to_distance(*amount)).collect();
         let between = on.windows(2).map(|pair| (pair[0] + pair[1]) / 2.0);
         let mut edges: Vec<f64> = between.collect();
         let (Some(first), Some(last)) = (edges.first().copied(), edges.last().copied()) else {
@@ -120,13 +120,13 @@ impl KeyAxis {
 
     /// Width of the narrowest cell, as a fraction of the axis.
     pub fn narrowest(&self) -> f64 {
-        let on: Vec<f64> = self.edges().iter().map(|edge| self.stretched(*edge)).collect();
+        let on: Vec<f64> = self.edges().iter().map(|edge| self.to_distance(*edge)).collect();
         let all = on[on.len() - 1] - on[0];
         on.windows(2).map(|pair| (pair[1] - pair[0]) / all).fold(1.0, f64::min)
     }
 
     /// Position on the axis, as a distance.
-    fn stretched(&self, amount: f64) -> f64 {
+    fn to_distance(&self, amount: f64) -> f64 {
         match self.spacing {
             Spacing::Linear => amount,
             Spacing::Logarithmic => libm::log(amount),

@@ -101,7 +101,8 @@ impl ChartFile {
         let keys = keys.into_iter().filter_map(|key| check_along(key, &kind.axes()));
         let keys = keys.chain(self.at.keys().filter_map(|key| check_along(key, &kind.axes())));
         let mut all: Vec<_> = keys.map(|(found, wanted)| ("chart.shape", found, wanted)).collect();
-        let unknown = self.columns().iter().filter_map(|column| Some((column, kind.astray(column, false)?)));
+        let unknown =
+            self.columns().iter().filter_map(|column| Some((column, kind.unknown_column(column, false)?)));
         all.extend(unknown.map(|(column, wanted)| ("chart.shape", format!("`{column}`"), wanted)));
         let of_points = matches!(self.shape, Shape::Curves { .. } | Shape::Stacked { .. });
         let of_stages = matches!(self.shape, Shape::Trace { .. });

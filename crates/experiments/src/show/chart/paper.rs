@@ -8,7 +8,7 @@ use crate::show::chart::label::of_text;
 use wordline_lab::report::{Chart, SCHEMA};
 
 /// Encoding of paper and ours: colour, dash and shape, so that they differ without colour as well.
-fn whose(range: Option<Json>) -> Json {
+fn source_encoding(range: Option<Json>) -> Json {
     let mut channel = json!({ "field": "whose", "type": "nominal", "title": null,
         "scale": { "domain": ["paper", "ours"] } });
     if let Some(range) = range {
@@ -74,13 +74,16 @@ fn points(of: &str, size: u32) -> Json {
     json!({
         "transform": [{ "filter": format!("datum.whose == '{of}'") }],
         "mark": { "type": "point", "filled": true, "opacity": 1, "size": size, "tooltip": true },
-        "encoding": { "shape": whose(Some(json!(["diamond", "circle"]))) },
+        "encoding": { "shape": source_encoding(Some(json!(["diamond", "circle"]))) },
     })
 }
 
 fn lines(data: Vec<Json>, along: &str, unit: &str, several: bool) -> Json {
-    let colour =
-        if several { json!({ "field": "at", "type": "nominal", "title": null }) } else { whose(None) };
+    let colour = if several {
+        json!({ "field": "at", "type": "nominal", "title": null })
+    } else {
+        source_encoding(None)
+    };
     let line = json!({ "mark": { "type": "line", "strokeWidth": 2 } });
     json!({
         "$schema": SCHEMA,
@@ -90,7 +93,7 @@ fn lines(data: Vec<Json>, along: &str, unit: &str, several: bool) -> Json {
             "x": { "field": "x", "type": "quantitative", "title": along, "scale": { "zero": false } },
             "y": { "field": "value", "type": "quantitative", "title": unit },
             "color": colour,
-            "strokeDash": whose(Some(json!([[1, 0], [6, 4]]))),
+            "strokeDash": source_encoding(Some(json!([[1, 0], [6, 4]]))),
         },
         "layer": [band("y", unit, 12), line, points("paper", 130), points("ours", 45)],
     })
@@ -111,7 +114,7 @@ fn bars(data: Vec<Json>, along: &str, unit: &str) -> Json {
         "encoding": {
             "x": { "field": "x", "type": "nominal", "title": along, "sort": null },
             "y": { "field": "value", "type": "quantitative", "title": unit },
-            "color": whose(None),
+            "color": source_encoding(None),
         },
         "layer": [pairs("xOffset"), band("y", unit, 20)],
     })
@@ -119,7 +122,7 @@ fn bars(data: Vec<Json>, along: &str, unit: &str) -> Json {
 
 /// Minimum and maximum number of rows of a unit for a chart. Chosen: a single row is compared in the table,
 /// and more do not fit a screen.
-const ROWS: std::ops::RangeInclusive<usize> = 2..=40;
+const CHART_ROWS: std::ops::RangeInclusive<usize> = 2..=40;
 
 /// Charts of the compared rows, by unit: bars side by side.
 pub(super) fn beside(rows: &[Row]) -> Vec<Chart> {
@@ -133,7 +136,7 @@ pub(super) fn beside(rows: &[Row]) -> Vec<Chart> {
         }
     }
     let of_unit = |unit: &&str| drawn.iter().copied().filter(|row| row.unit == **unit).collect::<Vec<_>>();
-    let groups = units.iter().map(of_unit).filter(|rows| ROWS.contains(&rows.len()));
+    let groups = units.iter().map(of_unit).filter(|rows| CHART_ROWS.contains(&rows.len()));
     groups.enumerate().map(|(n, rows)| beside_of(n, &rows)).collect()
 }
 
@@ -156,7 +159,7 @@ fn beside_of(n: usize, rows: &[&Row]) -> Chart {
         "encoding": {
             "y": { "field": "x", "type": "nominal", "title": "row", "axis": { "title": null }, "sort": names },
             "x": { "field": "value", "type": "quantitative", "title": unit },
-            "color": whose(None),
+            "color": source_encoding(None),
         },
         "layer": [pairs("yOffset"), band("x", unit, 20)],
     });

@@ -13,7 +13,7 @@ fn place<'a>(at: &'a [(String, Value)], key: &str) -> Option<&'a Value> {
 }
 
 /// A value of a varied key as drawn.
-fn drawn(value: &Value) -> Value {
+fn displayed_value(value: &Value) -> Value {
     match value {
         Value::Number(_) => value.clone(),
         Value::Text(text) => Value::Text(of_text(text)),
@@ -23,7 +23,7 @@ fn drawn(value: &Value) -> Value {
 /// Distinct values of a varied key as drawn, in the order of the experiment.
 fn values(points: &[&Measured], key: &str) -> Vec<Value> {
     let mut all = Vec::new();
-    for value in points.iter().filter_map(|point| place(&point.at, key)).map(drawn) {
+    for value in points.iter().filter_map(|point| place(&point.at, key)).map(displayed_value) {
         if !all.contains(&value) {
             all.push(value);
         }
@@ -100,7 +100,8 @@ pub(crate) fn curves(
     by: Option<&str>,
     panel: Option<&str>,
 ) -> Json {
-    let of = |point: &Measured, key: Option<&str>| key.and_then(|key| place(&point.at, key)).map(drawn);
+    let of =
+        |point: &Measured, key: Option<&str>| key.and_then(|key| place(&point.at, key)).map(displayed_value);
     let places = values(points, along);
     let amounts = KeyAxis::of(&places);
     let row = |point: &&Measured| {
@@ -142,11 +143,12 @@ pub(crate) fn stacked(
     along: &str,
     panel: Option<&str>,
 ) -> Json {
-    let of = |point: &Measured, key: Option<&str>| key.and_then(|key| place(&point.at, key)).map(drawn);
+    let of =
+        |point: &Measured, key: Option<&str>| key.and_then(|key| place(&point.at, key)).map(displayed_value);
     let row = |point: &Measured, (order, column): (usize, &String)| {
         let value = number(point, column)?;
         Some(json!({
-            "x": of(point, Some(along)), "panel": of(point, panel), "stage": telling(column, columns),
+            "x": of(point, Some(along)), "panel": of(point, panel), "stage": distinguishing_stage(column, columns),
             "order": order, "value": value,
         }))
     };
@@ -165,7 +167,7 @@ pub(crate) fn stacked(
     });
     let stages: Vec<(String, String)> = columns
         .iter()
-        .map(|column| (part_of(column, columns).to_owned(), telling(column, columns)))
+        .map(|column| (part_of(column, columns).to_owned(), distinguishing_stage(column, columns)))
         .collect();
     let colours = stage_scale(&stages);
     if let Some((scale, _)) = &colours {
@@ -179,7 +181,7 @@ pub(crate) fn stacked(
 }
 
 /// Distinguishing part of a column's name, in the spelling of a stage.
-fn telling(column: &str, all: &[String]) -> String {
+fn distinguishing_stage(column: &str, all: &[String]) -> String {
     part_of(column, all).replace('_', " ").to_uppercase()
 }
 
@@ -262,7 +264,7 @@ mod tests {
     fn stacked_columns_are_named_by_what_tells_them_apart() {
         let names = |all: &[&str]| {
             let all: Vec<String> = all.iter().map(|&name| name.to_owned()).collect();
-            all.iter().map(|name| telling(name, &all)).collect::<Vec<_>>()
+            all.iter().map(|name| distinguishing_stage(name, &all)).collect::<Vec<_>>()
         };
         assert_eq!(names(&["time.bus.read_us", "time.gc_wait.read_us"]), ["BUS", "GC WAIT"]);
         assert_eq!(names(&["share_percent.cle", "share_percent.tin"]), ["CLE", "TIN"]);

@@ -62,7 +62,7 @@ mod tests {
     use wordline_ssd::physical_device::{ChunkState, Geometry};
 
     use super::*;
-    use crate::pblk::layout::{Layout, Place};
+    use crate::pblk::layout::{Layout, Ppa};
 
     /// Closed lines of two chunks of 64 logical blocks, with so many valid blocks each.
     fn closed(valid: &[u32]) -> Lines {
@@ -82,8 +82,8 @@ mod tests {
         for valid in valid {
             let line = lines.take_free(|_| true).expect("all are free");
             lines.open(line);
-            let first = layout.places_of(line).start + 1;
-            (first..first + valid).for_each(|place| lines.validate(Place(place)));
+            let first = layout.locations_of(line).start + 1;
+            (first..first + valid).for_each(|place| lines.validate(Ppa(place)));
             lines.close(line, true);
         }
         lines
@@ -106,7 +106,7 @@ mod tests {
         let order: Vec<u32> = std::iter::from_fn(|| lines.victim(false)).map(|line| line.0).collect();
         assert_eq!(order, [0, 2, 3, 1]);
         assert!(lines.victim(false).is_none());
-        lines.invalidate(Place(4 * 128 + 1));
+        lines.invalidate(Ppa(4 * 128 + 1));
         assert_eq!(lines.victim(false), Some(LineId(4)), "one of its pages is invalid now");
     }
 
@@ -123,11 +123,11 @@ mod tests {
     #[test]
     fn a_line_that_holds_nothing_is_freed_once_nothing_concerns_it() {
         let mut lines = closed(&[1, 1]);
-        lines.refer(LineId(0));
-        lines.invalidate(Place(1));
-        assert_eq!(lines.next_emptied(), None);
-        lines.release(LineId(0));
-        assert_eq!(lines.next_emptied(), Some(LineId(0)));
+        lines.add_reference(LineId(0));
+        lines.invalidate(Ppa(1));
+        assert_eq!(lines.pop_emptied(), None);
+        lines.drop_reference(LineId(0));
+        assert_eq!(lines.pop_emptied(), Some(LineId(0)));
         lines.free(LineId(0), 0);
         assert_eq!((lines.free_chunks(), lines.get(LineId(0)).state), (2, LineState::Free));
         lines.check().expect("its counts are right");

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::state;
 
 use super::super::layout::Striping;
-use super::super::way::Set;
+use super::super::write_method::MemberSet;
 use super::Stamp;
 
 /// Sectors of the header of an entry: 4 KiB, as in md.
@@ -22,13 +22,13 @@ struct Entry {
     /// The member whose area holds it.
     member: u16,
     /// Members whose blocks were written since the row was non-volatile.
-    modified: Set,
+    modified: MemberSet,
     stamp: Stamp,
 }
 
 /// Space of an entry in an area. A row that was logged repeatedly has several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Room {
+struct LogExtent {
     row: u64,
     sectors: u64,
     stamp: Stamp,
@@ -37,14 +37,14 @@ struct Room {
 /// The area of a member.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Area {
-    taken: Vec<Room>,
+    taken: Vec<LogExtent>,
     /// Offset of the next entry.
     next: u64,
 }
 
 /// The log.
 #[derive(Clone, Debug, Default)]
-pub struct Log {
+pub struct PartialParityLog {
     /// Sectors of each area; 0 for no log.
     size: u64,
     entries: BTreeMap<u64, Entry>,
@@ -56,19 +56,19 @@ pub struct Log {
     replay: BTreeSet<u64>,
 }
 
-state!(Log {
+state!(PartialParityLog {
     values { entries, areas, bare, replay }
     fixed { size }
 });
 
-impl Log {
+impl PartialParityLog {
     /// A log with `members` areas of `size` sectors.
     pub(super) fn new(size: u64, members: u64) -> Self {
         Self { size, areas: vec![Area::default(); members as usize], ..Self::default() }
     }
 
     /// Whether the log is enabled.
-    pub fn is_on(&self) -> bool {
+    pub fn is_enabled(&self) -> bool {
         self.size > 0
     }
 
@@ -79,7 +79,13 @@ impl Log {
 
     /// Adds or extends the entry of a row before these blocks are written. Returns the members written since
     /// the row was non-volatile, if it had an entry.
-    pub(super) fn write(&mut self, row: u64, member: u16, written: Set, stamp: Stamp) -> Option<Set> {
+    pub(super) fn write(
+        &mut self,
+        row: u64,
+        member: u16,
+        written: MemberSet,
+        stamp: Stamp,
+    ) -> Option<MemberSet> {
         let before = self.modified(row);
         self.entries.insert(row, Entry { member, modified: before.unwrap_or(0) | written, stamp });
         before
@@ -98,13 +104,13 @@ impl Log {
         }
         let at = area.next;
         area.next += sectors;
-        area.taken.push(Room { row, sectors, stamp });
+        area.taken.push(LogExtent { row, sectors, stamp });
         Some(at)
     }
 
     /// The members of a logged row whose blocks were written since it was non-volatile; `None` without an
     /// entry.
-    pub fn modified(&self, row: u64) -> Option<Set> {
+    pub fn modified(&self, row: u64) -> Option<MemberSet> {
         self.entries.get(&row).map(|entry| entry.modified)
     }
 
@@ -114,7 +120,7 @@ impl Log {
     }
 
     /// Notes a write of a row without an entry, as the member of its parity is missing.
-    pub(super) fn write_bare(&mut self, row: u64, stamp: Stamp) {
+    pub(super) fn note_unlogged_write(&mut self, row: u64, stamp: Stamp) {
         self.forget(row);
         self.bare.insert(row, stamp);
     }
@@ -129,14 +135,14 @@ impl Log {
 
     /// Whether a covering flush would free space in the log: whether it holds an entry of a row that is fully
     /// written. `open` rows are being written; those of them that `wait` for space are not yet.
-    pub fn has_closed(&self, open: &BTreeSet<u64>, wait: &BTreeSet<u64>) -> bool {
+    pub fn can_free_space(&self, open: &BTreeSet<u64>, wait: &BTreeSet<u64>) -> bool {
         let mut taken = self.areas.iter().flat_map(|area| &area.taken);
-        taken.any(|Room { row, .. }| !open.contains(row) || wait.contains(row))
+        taken.any(|LogExtent { row, .. }| !open.contains(row) || wait.contains(row))
     }
 
     /// Notes the start of a covering flush: `open` rows get the number `after`. For rows that `wait` for
     /// space, their earlier entries are covered.
-    pub(super) fn flush_begins(&mut self, open: &BTreeSet<u64>, wait: &BTreeSet<u64>, after: Stamp) {
+    pub(super) fn start_flush(&mut self, open: &BTreeSet<u64>, wait: &BTreeSet<u64>, after: Stamp) {
         let entries = self.entries.iter_mut().map(|(row, entry)| (row, &mut entry.stamp));
         let of_rows = entries.chain(&mut self.bare).filter(|(row, _)| open.contains(row));
         of_rows.for_each(|(_, stamp)| *stamp = after);
@@ -146,7 +152,7 @@ impl Log {
     }
 
     /// Notes the end of flush `done`: the entries that it covers are dropped.
-    pub(super) fn flush_over(&mut self, done: Stamp) {
+    pub(super) fn end_flush(&mut self, done: Stamp) {
         self.bare.retain(|_, stamp| *stamp > done);
         self.entries.retain(|_, entry| entry.stamp > done);
         self.areas.iter_mut().for_each(|area| area.taken.retain(|room| room.stamp > done));
@@ -163,7 +169,7 @@ impl Log {
 
     /// After a power cut: selects the rows for replay, for which `is_replayed` holds, given the row and the
     /// members written.
-    pub(super) fn plan_replay(&mut self, mut is_replayed: impl FnMut(u64, Set) -> bool) {
+    pub(super) fn plan_replay(&mut self, mut is_replayed: impl FnMut(u64, MemberSet) -> bool) {
         let rows = self.entries.iter().filter(|(row, entry)| is_replayed(**row, entry.modified));
         self.replay = rows.map(|(row, _)| *row).collect();
     }
@@ -174,7 +180,7 @@ impl Log {
     }
 
     /// Whether rows wait for replay.
-    pub fn has_replay(&self) -> bool {
+    pub fn has_pending_replay(&self) -> bool {
         !self.replay.is_empty()
     }
 
@@ -184,7 +190,7 @@ impl Log {
     }
 
     /// The members whose blocks give the parity of a row that waits for replay; empty for other rows.
-    pub fn replays(&self, row: u64) -> Set {
+    pub fn replays(&self, row: u64) -> MemberSet {
         if self.replay.contains(&row) { self.modified(row).unwrap_or(0) } else { 0 }
     }
 
@@ -194,7 +200,7 @@ impl Log {
         let is_area = |(member, area): (u16, &Area)| {
             let used = area.taken.iter().try_fold(0u64, |sum, room| sum.checked_add(room.sectors));
             let mut rooms = area.taken.iter();
-            let is_there = |room: &Room| self.has(room.row) && is_place(room.row, member);
+            let is_there = |room: &LogExtent| self.has(room.row) && is_place(room.row, member);
             area.next <= self.size && used.is_some_and(|used| used <= self.size) && rooms.all(is_there)
         };
         (0..).zip(&self.areas).all(is_area)

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use wordline_kernel::state;
 
-use super::super::heads::{Sectors, sectors};
+use super::super::stripe_cache::{SectorSet, sectors};
 use super::Stamp;
 
 /// A block: its row and its member.
@@ -14,20 +14,20 @@ type Place = (u64, u16);
 /// The lost sectors of an array, kept on the members like md's bad block log, so that they survive a power
 /// cut.
 #[derive(Clone, Debug, Default)]
-pub struct Lost {
-    lost: BTreeMap<Place, Sectors>,
+pub struct LostSectors {
+    lost: BTreeMap<Place, SectorSet>,
     /// Lost sectors that were discarded. A flush does not make a discard non-volatile, so that a power cut
     /// may undo it until they are written.
-    discarded: BTreeMap<Place, Sectors>,
+    discarded: BTreeMap<Place, SectorSet>,
     /// Lost sectors that were rewritten, in order: a power cut may undo those writes.
-    written: Vec<(Stamp, Place, Sectors)>,
+    written: Vec<(Stamp, Place, SectorSet)>,
 }
 
-state!(Lost { values { lost, discarded, written } });
+state!(LostSectors { values { lost, discarded, written } });
 
-impl Lost {
+impl LostSectors {
     /// Records sectors of a block as lost. Returns how many are new.
-    pub fn add(&mut self, row: u64, member: u16, which: Sectors) -> u64 {
+    pub fn add(&mut self, row: u64, member: u16, which: SectorSet) -> u64 {
         let held = self.lost.entry((row, member)).or_default();
         let new = which & !*held;
         *held |= which;
@@ -35,7 +35,7 @@ impl Lost {
     }
 
     /// Notes a write to sectors of a block.
-    pub(super) fn written(&mut self, row: u64, member: u16, which: Sectors, stamp: Stamp) {
+    pub(super) fn written(&mut self, row: u64, member: u16, which: SectorSet, stamp: Stamp) {
         let place = (row, member);
         let written = take(&mut self.lost, place, which) | take(&mut self.discarded, place, which);
         if written != 0 {
@@ -45,14 +45,14 @@ impl Lost {
 
     /// Notes the discard of a block.
     pub(super) fn discarded(&mut self, row: u64, member: u16) {
-        let discarded = take(&mut self.lost, (row, member), Sectors::MAX);
+        let discarded = take(&mut self.lost, (row, member), SectorSet::MAX);
         if discarded != 0 {
             *self.discarded.entry((row, member)).or_default() |= discarded;
         }
     }
 
     /// The lost sectors of a block.
-    pub fn of(&self, row: u64, member: u16) -> Sectors {
+    pub fn of(&self, row: u64, member: u16) -> SectorSet {
         if self.lost.is_empty() { 0 } else { self.lost.get(&(row, member)).copied().unwrap_or(0) }
     }
 
@@ -73,7 +73,7 @@ impl Lost {
     }
 
     /// Notes the end of flush `done`.
-    pub(super) fn flush_over(&mut self, done: Stamp) {
+    pub(super) fn end_flush(&mut self, done: Stamp) {
         let covered = self.written.partition_point(|(stamp, ..)| *stamp <= done);
         self.written.drain(..covered);
     }
@@ -94,7 +94,7 @@ impl Lost {
 }
 
 /// Removes some sectors of a block from a map. Returns those that were in it.
-fn take(held: &mut BTreeMap<Place, Sectors>, place: Place, which: Sectors) -> Sectors {
+fn take(held: &mut BTreeMap<Place, SectorSet>, place: Place, which: SectorSet) -> SectorSet {
     let Some(of_block) = held.get_mut(&place) else { return 0 };
     let taken = *of_block & which;
     *of_block &= !which;

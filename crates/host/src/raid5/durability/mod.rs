@@ -14,23 +14,23 @@
 //! | rewritten lost sectors ([`lost`]) | they are lost again |
 //! | the position of a rebuild ([`held`]) | it continues from the last non-volatile position |
 
-pub mod held;
 pub mod log;
 pub mod lost;
+pub mod member_state;
 pub mod rows;
 
 use std::collections::BTreeSet;
 
 use wordline_kernel::state;
 
-use super::heads::{Sectors, sectors};
 use super::layout::Striping;
+use super::stripe_cache::{SectorSet, sectors};
 use super::sync::Task;
-use super::way::{Set, each};
-use held::Held;
-use log::Log;
-use lost::Lost;
-use rows::Rows;
+use super::write_method::{MemberSet, each};
+use log::PartialParityLog;
+use lost::LostSectors;
+use member_state::MemberState;
+use rows::DirtyRows;
 
 /// Number of the covering flush that makes something non-volatile.
 pub type Stamp = u64;
@@ -46,13 +46,13 @@ pub struct Durability {
     /// Whether a covering flush is in progress.
     is_flushing: bool,
     /// Rows whose parity a power cut may leave inconsistent, and rows where it has.
-    pub rows: Rows,
+    pub rows: DirtyRows,
     /// The state of the members.
-    pub held: Held,
+    pub held: MemberState,
     /// The lost sectors.
-    pub lost: Lost,
+    pub lost: LostSectors,
     /// The partial parity log.
-    pub log: Log,
+    pub log: PartialParityLog,
 }
 
 state!(Durability {
@@ -63,7 +63,7 @@ state!(Durability {
 
 /// Outcome of a power cut.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Cut {
+pub struct CutOutcome {
     /// Rows whose parity may be inconsistent.
     pub in_doubt: u64,
     /// Sectors lost because a member lacks them in such a row.
@@ -78,10 +78,10 @@ impl Durability {
             begun: 0,
             done: 0,
             is_flushing: false,
-            rows: Rows::new(striping.rows()),
-            held: Held::new(striping.members),
-            lost: Lost::default(),
-            log: Log::new(log_sectors, striping.members),
+            rows: DirtyRows::new(striping.rows()),
+            held: MemberState::new(striping.members),
+            lost: LostSectors::default(),
+            log: PartialParityLog::new(log_sectors, striping.members),
         }
     }
 
@@ -91,29 +91,29 @@ impl Durability {
     }
 
     /// Notes the start of a write to a row.
-    pub fn write_begins(&mut self, row: u64) {
+    pub fn note_write_start(&mut self, row: u64) {
         self.rows.write(row, self.begun + 1);
     }
 
     /// Logs a row before these blocks are written. Returns the members written since the row was
     /// non-volatile, if it had an entry.
-    pub fn write_in_log(&mut self, row: u64, written: Set) -> Option<Set> {
+    pub fn write_in_log(&mut self, row: u64, written: MemberSet) -> Option<MemberSet> {
         self.log.write(row, self.striping.parity(row), written, self.begun + 1)
     }
 
     /// Notes a write of a row without a log entry, as the member of its parity is missing.
-    pub fn write_bare(&mut self, row: u64) {
-        self.log.write_bare(row, self.begun + 1);
+    pub fn note_unlogged_write(&mut self, row: u64) {
+        self.log.note_unlogged_write(row, self.begun + 1);
     }
 
     /// Allocates log space for the entry of a row. Returns its first sector within the area, or `None` if the
     /// area is full.
-    pub fn take_room(&mut self, row: u64, sectors: u64) -> Option<u64> {
+    pub fn allocate_log(&mut self, row: u64, sectors: u64) -> Option<u64> {
         self.log.take(row, sectors, self.begun + 1)
     }
 
     /// Notes a write to sectors of a block.
-    pub fn written(&mut self, row: u64, member: u16, which: Sectors) {
+    pub fn written(&mut self, row: u64, member: u16, which: SectorSet) {
         self.lost.written(row, member, which, self.begun + 1);
     }
 
@@ -129,30 +129,30 @@ impl Durability {
     ///
     /// # Panics
     /// If another is in progress.
-    pub fn flush_begins(&mut self, open: &BTreeSet<u64>, wait: &BTreeSet<u64>) {
+    pub fn start_flush(&mut self, open: &BTreeSet<u64>, wait: &BTreeSet<u64>) {
         assert!(!self.is_flushing, "a covering flush begins when the one before is over");
         self.is_flushing = true;
-        self.rows.flush_begins(open, self.begun, self.done);
+        self.rows.start_flush(open, self.begun, self.done);
         self.begun += 1;
-        self.log.flush_begins(open, wait, self.begun + 1);
-        self.held.flush_begins();
+        self.log.start_flush(open, wait, self.begun + 1);
+        self.held.start_flush();
     }
 
     /// Ends the covering flush.
-    pub fn flush_over(&mut self, failed: bool) {
+    pub fn end_flush(&mut self, failed: bool) {
         self.is_flushing = false;
         if failed {
             return;
         }
         self.done = self.begun;
-        self.log.flush_over(self.done);
-        self.lost.flush_over(self.done);
-        self.held.flush_over();
+        self.log.end_flush(self.done);
+        self.lost.end_flush(self.done);
+        self.held.end_flush();
     }
 
     /// Applies a power cut, at which parity of the rows `behind` was deferred.
-    pub fn cut(&mut self, behind: impl Iterator<Item = u64>) -> Cut {
-        behind.for_each(|row| self.write_begins(row));
+    pub fn cut(&mut self, behind: impl Iterator<Item = u64>) -> CutOutcome {
+        behind.for_each(|row| self.note_write_start(row));
         self.is_flushing = false;
         self.held.cut();
         self.lost.cut();
@@ -160,7 +160,7 @@ impl Durability {
         log.cut(|row| rows.needs_log(row, *done));
         let in_doubt = rows.cut(*done);
         self.plan_replay();
-        Cut { in_doubt, lost: self.lose_in_doubt() }
+        CutOutcome { in_doubt, lost: self.mark_lost_in_doubt() }
     }
 
     /// Selects the rows for log replay, and clears rows whose missing block the interrupted write did not
@@ -180,13 +180,13 @@ impl Durability {
 
     /// In degraded rows with inconsistent parity, marks the blocks of missing members as lost. Returns how
     /// many sectors.
-    fn lose_in_doubt(&mut self) -> u64 {
+    fn mark_lost_in_doubt(&mut self) -> u64 {
         let mut lost = 0;
-        if self.held.lacking() == 0 {
+        if self.held.incomplete() == 0 {
             return lost;
         }
         let block = sectors(&(0..self.striping.block));
-        let mut next = self.rows.next_untrusted(0);
+        let mut next = self.rows.next_dirty(0);
         while let Some(row) = next {
             let missing = self.held.missing(row);
             if missing.count_ones() == 1 && self.log.replays(row) == 0 {
@@ -196,15 +196,15 @@ impl Durability {
                 // From now on the other blocks and the parity define the content of the block.
                 self.rows.is_right(row);
             }
-            next = self.rows.next_untrusted(row + 1);
+            next = self.rows.next_dirty(row + 1);
         }
         lost
     }
 
     /// The next synchronisation needed, and its first row: log replay, then the rebuild of a replaced member,
     /// then the resync of parity.
-    pub fn to_sync(&self) -> Option<(Task, u64)> {
-        if self.log.has_replay() {
+    pub fn next_sync(&self) -> Option<(Task, u64)> {
+        if self.log.has_pending_replay() {
             return Some((Task::Replay, 0));
         }
         if self.held.failed() != 0 {
@@ -217,14 +217,14 @@ impl Durability {
     /// The first row from `row` on that a synchronisation has to process.
     pub fn next_to_sync(&self, task: Task, row: u64) -> Option<u64> {
         match task {
-            Task::Resync => self.rows.next_untrusted(row),
+            Task::Resync => self.rows.next_dirty(row),
             Task::Replay => self.log.next_replay(row),
             Task::Rebuild { .. } | Task::Scrub => (row < self.striping.rows()).then_some(row),
         }
     }
 
     /// Notes a row processed by a synchronisation. A row with two missing members could not be processed.
-    pub fn row_synced(&mut self, task: Task, row: u64) {
+    pub fn note_row_synced(&mut self, task: Task, row: u64) {
         let missing = self.held.missing(row).count_ones();
         match task {
             Task::Replay => {
@@ -234,7 +234,7 @@ impl Durability {
                 }
             }
             _ if missing > 1 => {}
-            Task::Rebuild { member } => self.held.row_rebuilt(member, row),
+            Task::Rebuild { member } => self.held.note_row_rebuilt(member, row),
             Task::Resync | Task::Scrub if missing == 0 => self.rows.is_right(row),
             Task::Resync | Task::Scrub => {}
         }
@@ -256,7 +256,7 @@ impl Durability {
             && held.is_sound(all)
             && lost.places().all(|(row, member)| is_place(row, member))
             && log.is_sound(striping);
-        if holds { Ok(()) } else { Err("rows or members of which nothing can be known".into()) }
+        if holds { Ok(()) } else { Err("an inconsistent durability state of rows or members".into()) }
     }
 }
 

@@ -12,7 +12,7 @@ const DISCARDED: u8 = u8::MAX;
 
 /// The rows of an array that may be inconsistent.
 #[derive(Clone, Debug)]
-pub struct Rows {
+pub struct DirtyRows {
     /// By row: the stamp of its last write, relative to `base` so that it fits a byte; 0 without one.
     stamps: Vec<u8>,
     base: Stamp,
@@ -22,12 +22,12 @@ pub struct Rows {
     wrong: u64,
 }
 
-state!(Rows {
+state!(DirtyRows {
     values { base, wrong }
     parts { stamps, untrusted }
 });
 
-impl Rows {
+impl DirtyRows {
     /// So many consistent rows.
     pub(super) fn new(rows: u64) -> Self {
         let untrusted = vec![0; rows.div_ceil(64) as usize];
@@ -52,7 +52,7 @@ impl Rows {
 
     /// Notes the start of the flush after `begun`, when `done` completed last: `open` rows that are
     /// still volatile get the number after it.
-    pub(super) fn flush_begins(&mut self, open: &BTreeSet<u64>, begun: Stamp, done: Stamp) {
+    pub(super) fn start_flush(&mut self, open: &BTreeSet<u64>, begun: Stamp, done: Stamp) {
         if begun + 2 - self.base >= Stamp::from(DISCARDED) {
             // Rebases the stamps: with no flush in progress, everything still volatile waits for this flush.
             let durable = self.durable(done);
@@ -72,7 +72,7 @@ impl Rows {
     /// member may hold either content, so that an entry says nothing about the untouched blocks.
     pub(super) fn needs_log(&self, row: u64, done: Stamp) -> bool {
         let stamp = self.stamps[row as usize];
-        stamp != DISCARDED && (stamp > self.durable(done) || self.is_untrusted(row))
+        stamp != DISCARDED && (stamp > self.durable(done) || self.is_dirty(row))
     }
 
     /// Applies a power cut: the parity of all rows that are still volatile may be wrong. Returns how many
@@ -89,13 +89,13 @@ impl Rows {
     }
 
     /// Whether the parity of a row may be wrong.
-    pub fn is_untrusted(&self, row: u64) -> bool {
+    pub fn is_dirty(&self, row: u64) -> bool {
         self.wrong > 0 && self.untrusted[(row / 64) as usize] >> (row % 64) & 1 == 1
     }
 
     /// Clears a row: its parity was computed from all its data and written.
     pub fn is_right(&mut self, row: u64) {
-        if self.is_untrusted(row) {
+        if self.is_dirty(row) {
             self.untrusted[(row / 64) as usize] &= !(1 << (row % 64));
             self.wrong -= 1;
         }
@@ -107,7 +107,7 @@ impl Rows {
     }
 
     /// The first row from `row` on whose parity may be wrong.
-    pub fn next_untrusted(&self, row: u64) -> Option<u64> {
+    pub fn next_dirty(&self, row: u64) -> Option<u64> {
         let mut at = (row / 64) as usize;
         let mut word = self.untrusted.get(at)? & (u64::MAX << (row % 64));
         while word == 0 {
@@ -125,7 +125,7 @@ impl Rows {
         self.base <= begun
             && begun - self.base < Stamp::from(DISCARDED) - 1
             && wrong == self.wrong
-            && self.next_untrusted(rows).is_none()
+            && self.next_dirty(rows).is_none()
             && self
                 .stamps
                 .iter()

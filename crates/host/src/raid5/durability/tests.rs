@@ -13,15 +13,15 @@ fn none() -> BTreeSet<u64> {
 }
 
 fn flush(of: &mut Durability, open: &[u64]) {
-    of.flush_begins(&open.iter().copied().collect(), &none());
-    of.flush_over(false);
+    of.start_flush(&open.iter().copied().collect(), &none());
+    of.end_flush(false);
 }
 
 /// Cuts the power. Returns the rows whose parity may be wrong then.
 fn cut(of: &mut Durability) -> Vec<u64> {
     let in_doubt = of.cut(std::iter::empty()).in_doubt;
-    let next = |row: &u64| of.rows.next_untrusted(row + 1);
-    let rows: Vec<u64> = std::iter::successors(of.rows.next_untrusted(0), next).collect();
+    let next = |row: &u64| of.rows.next_dirty(row + 1);
+    let rows: Vec<u64> = std::iter::successors(of.rows.next_dirty(0), next).collect();
     assert_eq!(in_doubt, rows.len() as u64);
     rows
 }
@@ -29,10 +29,10 @@ fn cut(of: &mut Durability) -> Vec<u64> {
 #[test]
 fn a_flush_covers_what_was_written_before_it_began() {
     let mut of = durability();
-    [3, 64, 299].iter().for_each(|row| of.write_begins(*row));
-    of.flush_begins(&none(), &none());
-    of.write_begins(64);
-    of.flush_over(false);
+    [3, 64, 299].iter().for_each(|row| of.note_write_start(*row));
+    of.start_flush(&none(), &none());
+    of.note_write_start(64);
+    of.end_flush(false);
     assert_eq!(cut(&mut of), [64]);
     of.rows.is_right(64);
     assert_eq!(of.rows.wrong(), 0);
@@ -42,22 +42,22 @@ fn a_flush_covers_what_was_written_before_it_began() {
 #[test]
 fn a_flush_that_fails_moves_nothing_and_the_next_covers_what_it_left() {
     let mut of = durability();
-    of.write_begins(3);
-    of.flush_begins(&none(), &none());
-    of.write_begins(5);
-    of.flush_over(true);
+    of.note_write_start(3);
+    of.start_flush(&none(), &none());
+    of.note_write_start(5);
+    of.end_flush(true);
     let mut other = of.clone();
     assert_eq!(cut(&mut other), [3, 5]);
-    of.flush_begins(&none(), &none());
-    of.write_begins(100);
-    of.flush_over(false);
+    of.start_flush(&none(), &none());
+    of.note_write_start(100);
+    of.end_flush(false);
     assert_eq!(cut(&mut of), [100]);
 }
 
 #[test]
 fn a_row_that_is_being_written_when_a_flush_begins_is_not_covered() {
     let mut of = durability();
-    [3, 64].iter().for_each(|row| of.write_begins(*row));
+    [3, 64].iter().for_each(|row| of.note_write_start(*row));
     flush(&mut of, &[64, 65]);
     let mut other = of.clone();
     assert_eq!(cut(&mut other), [64], "65 was not written");
@@ -70,7 +70,7 @@ fn a_flush_does_not_make_discards_durable() {
     let mut of = durability();
     of.discard(9);
     flush(&mut of, &[]);
-    of.write_begins(9);
+    of.note_write_start(9);
     flush(&mut of, &[]);
     assert_eq!(cut(&mut of), [9]);
     of.rows.is_right(9);
@@ -80,14 +80,14 @@ fn a_flush_does_not_make_discards_durable() {
 #[test]
 fn rows_stay_what_they_are_over_more_flushes_than_a_byte_has_numbers() {
     let mut of = durability();
-    of.write_begins(1);
+    of.note_write_start(1);
     flush(&mut of, &[]);
     of.discard(9);
-    of.write_begins(2);
+    of.note_write_start(2);
     for _ in 0..1000 {
-        of.flush_begins(&BTreeSet::from([2]), &none());
-        of.write_begins(3);
-        of.flush_over(true);
+        of.start_flush(&BTreeSet::from([2]), &none());
+        of.note_write_start(3);
+        of.end_flush(true);
         flush(&mut of, &[2, 3]);
         let mut other = of.clone();
         assert_eq!(cut(&mut other), [2, 3, 9]);
@@ -101,30 +101,30 @@ fn rows_stay_what_they_are_over_more_flushes_than_a_byte_has_numbers() {
 fn an_area_is_full_until_a_flush_covers_its_rows() {
     let mut of = durability();
     // The parity of rows 0, 4 and 8 is on one member.
-    assert_eq!((of.write_in_log(0, 0b001), of.take_room(0, 16)), (None, Some(0)));
-    assert_eq!((of.write_in_log(1, 0b001), of.take_room(1, 16)), (None, Some(0)), "another area");
-    assert_eq!((of.write_in_log(0, 0b100), of.take_room(0, 16)), (Some(0b001), Some(16)));
-    assert_eq!((of.write_in_log(4, 0b001), of.take_room(4, 16)), (None, None));
+    assert_eq!((of.write_in_log(0, 0b001), of.allocate_log(0, 16)), (None, Some(0)));
+    assert_eq!((of.write_in_log(1, 0b001), of.allocate_log(1, 16)), (None, Some(0)), "another area");
+    assert_eq!((of.write_in_log(0, 0b100), of.allocate_log(0, 16)), (Some(0b001), Some(16)));
+    assert_eq!((of.write_in_log(4, 0b001), of.allocate_log(4, 16)), (None, None));
     let open = BTreeSet::from([1, 4]);
-    assert!(of.log.has_closed(&open, &none()));
+    assert!(of.log.can_free_space(&open, &none()));
     flush(&mut of, &[1, 4]);
     assert_eq!((of.log.modified(0), of.log.modified(1)), (None, Some(0b001)));
-    assert_eq!((of.take_room(4, 16), of.take_room(4, 24)), (Some(0), None));
-    assert!(!of.log.has_closed(&open, &none()) && of.log.has_closed(&open, &open));
-    of.flush_begins(&open, &open);
-    of.flush_over(false);
+    assert_eq!((of.allocate_log(4, 16), of.allocate_log(4, 24)), (Some(0), None));
+    assert!(!of.log.can_free_space(&open, &none()) && of.log.can_free_space(&open, &open));
+    of.start_flush(&open, &open);
+    of.end_flush(false);
     assert_eq!(of.log.modified(4), Some(0b001), "a row that waits for room keeps its entry");
-    assert_eq!((of.take_room(4, 32), of.take_room(1, 32)), (Some(0), Some(0)));
+    assert_eq!((of.allocate_log(4, 32), of.allocate_log(1, 32)), (Some(0), Some(0)));
     assert_eq!(of.check_loaded(), Ok(()));
 }
 
 #[test]
 fn a_row_that_is_written_beside_a_flush_keeps_its_entry() {
     let mut of = durability();
-    assert_eq!((of.write_in_log(0, 0b001), of.take_room(0, 16)), (None, Some(0)));
-    of.flush_begins(&none(), &none());
+    assert_eq!((of.write_in_log(0, 0b001), of.allocate_log(0, 16)), (None, Some(0)));
+    of.start_flush(&none(), &none());
     assert_eq!(of.write_in_log(0, 0b100), Some(0b001));
-    of.flush_over(false);
+    of.end_flush(false);
     assert_eq!(of.log.modified(0), Some(0b101));
     assert!(cut(&mut of).is_empty(), "nothing was written yet");
     assert!(!of.log.has(0), "a row that is not in doubt needs no entry");
@@ -150,10 +150,10 @@ fn lost_sectors_are_lost_until_they_are_written_and_flushed() {
     assert!(lost.touches(1, &(7 * 8 + 3..7 * 8 + 4), 8) && !lost.touches(1, &(7 * 8 + 4..8 * 8 + 8), 8));
     assert!(!lost.touches(0, &(0..1000), 8));
     of.written(7, 1, 0b0110);
-    of.flush_begins(&none(), &none());
+    of.start_flush(&none(), &none());
     of.written(7, 1, 0b1000);
     assert_eq!(of.lost.count(), 0);
-    of.flush_over(false);
+    of.end_flush(false);
     cut(&mut of);
     assert_eq!(of.lost.of(7, 1), 0b1000, "its write was not flushed");
 }
@@ -164,44 +164,44 @@ fn a_rebuild_goes_on_from_the_rows_that_a_flush_of_its_device_covered() {
     let rebuild = Task::Rebuild { member: 1 };
     assert!(of.held.fail(1) && !of.held.fail(1));
     of.held.replace(1);
-    [0, 2, 1, 4].iter().for_each(|row| of.row_synced(rebuild, *row));
+    [0, 2, 1, 4].iter().for_each(|row| of.note_row_synced(rebuild, *row));
     assert_eq!([2, 3, 4, 5].map(|row| of.held.missing(row)), [0, 0b10, 0, 0b10]);
-    of.flush_begins(&none(), &none());
-    of.row_synced(rebuild, 3);
-    of.flush_over(false);
+    of.start_flush(&none(), &none());
+    of.note_row_synced(rebuild, 3);
+    of.end_flush(false);
     let mut other = of.clone();
     cut(&mut other);
-    assert_eq!(other.to_sync(), Some((rebuild, 3)));
+    assert_eq!(other.next_sync(), Some((rebuild, 3)));
     // The device is replaced again while a flush is in progress.
-    of.flush_begins(&none(), &none());
+    of.start_flush(&none(), &none());
     assert!(of.held.fail(1));
     of.held.replace(1);
-    of.flush_over(false);
+    of.end_flush(false);
     cut(&mut of);
-    assert_eq!(of.to_sync(), Some((rebuild, 0)));
+    assert_eq!(of.next_sync(), Some((rebuild, 0)));
     of.held.rebuilt(false);
-    assert_eq!((of.to_sync(), of.held.lacking()), (None, 0));
+    assert_eq!((of.next_sync(), of.held.incomplete()), (None, 0));
 }
 
 #[test]
 fn what_a_missing_member_held_of_a_row_in_doubt_is_lost() {
     let mut of = durability();
     assert!(of.held.fail(0));
-    [0, 1].iter().for_each(|row| of.write_begins(*row));
+    [0, 1].iter().for_each(|row| of.note_write_start(*row));
     // Without its parity member a row is consistent.
     assert_eq!(of.striping.parity(3), 0);
-    assert_eq!(of.cut([3].into_iter()), Cut { in_doubt: 3, lost: 16 });
+    assert_eq!(of.cut([3].into_iter()), CutOutcome { in_doubt: 3, lost: 16 });
     assert_eq!([0, 1, 3].map(|row| of.lost.of(row, 0)), [0xff, 0xff, 0]);
     assert_eq!(of.rows.wrong(), 0);
 }
 
 #[test]
 fn the_log_gives_no_parity_of_a_row_without_a_block_that_was_written() {
-    let replays = |written: Set| {
+    let replays = |written: MemberSet| {
         let mut of = durability();
         assert!(of.held.fail(0));
-        of.write_begins(0);
-        assert_eq!((of.write_in_log(0, written), of.take_room(0, 16)), (None, Some(0)));
+        of.note_write_start(0);
+        assert_eq!((of.write_in_log(0, written), of.allocate_log(0, 16)), (None, Some(0)));
         let lost = of.cut(std::iter::empty()).lost;
         (of.log.replays(0), lost)
     };

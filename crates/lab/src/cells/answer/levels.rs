@@ -2,15 +2,15 @@
 
 use serde::Serialize;
 use wordline_kernel::Seed;
-use wordline_nand::cell::{CellSet, Level, Levels, Place, drawn_count};
+use wordline_nand::cell::{CellLocation, CellSet, Level, Levels, drawn_count};
 
-use super::super::question::Asked;
-use super::Answer;
-use super::places::{Found, is_same_block};
+use super::super::question::CheckedQuestion;
+use super::Evaluation;
+use super::places::{PlaceResult, is_same_block};
 
 /// A state of the first place.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct StateAnswer {
+pub struct StateResult {
     /// ER, P1, P2 ...
     pub name: String,
     /// The mean of its threshold voltages.
@@ -23,7 +23,7 @@ pub struct StateAnswer {
 
 /// A page of a word line.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct PageAnswer {
+pub struct PageResult {
     /// The page, the lowest first: p0, p1 ...
     pub name: String,
     /// Number of times that the cells are sensed for it.
@@ -45,17 +45,17 @@ pub struct Spread {
     pub p99: f64,
 }
 
-impl Answer {
-    pub(super) fn say_levels(
+impl Evaluation {
+    pub(super) fn set_levels(
         &mut self,
         set: &CellSet,
-        asked: &Asked,
+        asked: &CheckedQuestion,
         references: &[f64],
-        (found, best): (&[Found], &[Vec<f64>]),
+        (found, best): (&[PlaceResult], &[Vec<f64>]),
     ) {
         let first = &found[0].levels;
         let base = asked.two_bits.as_ref().map_or(0, |(base, _)| *base);
-        let state = |(n, level): (usize, &Level)| StateAnswer {
+        let state = |(n, level): (usize, &Level)| StateResult {
             name: state_name(base + n),
             mean: level.mean,
             deviation: level.deviation,
@@ -69,7 +69,7 @@ impl Answer {
             let default = found.iter().map(|found| found.levels.page_error(page, references)).sum::<f64>();
             let at_best = found.iter().zip(best);
             let at_best = at_best.map(|(found, best)| found.levels.page_error(page, best)).sum::<f64>();
-            self.pages.push(PageAnswer {
+            self.pages.push(PageResult {
                 name: format!("p{page}"),
                 senses: first.coding.sensed(page).count() as u64,
                 error_rate: default / places,
@@ -77,7 +77,7 @@ impl Answer {
             });
         }
         let mean =
-            |rate: fn(&PageAnswer) -> f64| self.pages.iter().map(rate).sum::<f64>() / self.pages.len() as f64;
+            |rate: fn(&PageResult) -> f64| self.pages.iter().map(rate).sum::<f64>() / self.pages.len() as f64;
         (self.error_rate, self.best_error_rate) = (mean(|p| p.error_rate), mean(|p| p.best_error_rate));
         let bits = (asked.question.page_size.0 * 8) as f64;
         (self.page_errors, self.best_page_errors) = (self.error_rate * bits, self.best_error_rate * bits);
@@ -88,26 +88,26 @@ impl Answer {
     }
 
     /// Sets the results that differ between layers. Word lines of a layer do not differ.
-    pub(super) fn say_layers(&mut self, set: &CellSet, found: &[Found]) {
-        let by_block: Vec<&[Found]> = found.chunk_by(|a, b| is_same_block(a.place, b.place)).collect();
-        let ratio = |block: &&[Found]| {
-            let (worst, best) = ends(block);
+    pub(super) fn set_layers(&mut self, set: &CellSet, found: &[PlaceResult]) {
+        let by_block: Vec<&[PlaceResult]> = found.chunk_by(|a, b| is_same_block(a.place, b.place)).collect();
+        let ratio = |block: &&[PlaceResult]| {
+            let (worst, best) = worst_and_best(block);
             if best.error > 0.0 { worst.error / best.error } else { 1.0 }
         };
         let ratios: Vec<f64> = by_block.iter().map(ratio).collect();
         self.layer_ratio = ratios.iter().sum::<f64>() / ratios.len() as f64;
         let differs = ratios.windows(2).map(|pair| pair[0].max(pair[1]) / pair[0].min(pair[1]) - 1.0);
         self.layer_ratio_differs_percent = 100.0 * differs.fold(0.0, f64::max);
-        let (worst, best) = ends(by_block[0]);
+        let (worst, best) = worst_and_best(by_block[0]);
         (self.worst_layer, self.best_layer) = (layer_name(set, worst.place), layer_name(set, best.place));
     }
 
     /// Sets the errors of the worst page of all, with error counts drawn at random.
-    pub(super) fn say_worst_pages(
+    pub(super) fn set_worst_pages(
         &mut self,
-        asked: &Asked,
+        asked: &CheckedQuestion,
         references: &[f64],
-        (found, best): (&[Found], &[Vec<f64>]),
+        (found, best): (&[PlaceResult], &[Vec<f64>]),
         seed: Seed,
     ) {
         let bits = (asked.question.page_size.0 * 8) as f64;
@@ -126,7 +126,7 @@ impl Answer {
     }
 
     /// Sets how far states reach beyond the best references, at the worst place.
-    pub(super) fn say_crossed(&mut self, found: &[Found], best: &[Vec<f64>]) {
+    pub(super) fn set_crossed(&mut self, found: &[PlaceResult], best: &[Vec<f64>]) {
         for (found, best) in found.iter().zip(best) {
             let Levels { states, shape, .. } = &found.levels;
             for (pair, reference) in states.windows(2).zip(best) {
@@ -145,13 +145,13 @@ pub(super) fn state_name(state: usize) -> String {
 }
 
 /// The places with the most and the fewest errors.
-fn ends(found: &[Found]) -> (&Found, &Found) {
+fn worst_and_best(found: &[PlaceResult]) -> (&PlaceResult, &PlaceResult) {
     let worst = found.iter().max_by(|a, b| a.error.total_cmp(&b.error)).expect("there is a place");
     let best = found.iter().min_by(|a, b| a.error.total_cmp(&b.error)).expect("there is a place");
     (worst, best)
 }
 
-fn layer_name(set: &CellSet, place: Place) -> String {
+fn layer_name(set: &CellSet, place: CellLocation) -> String {
     let roles = set.variation.iter().flat_map(|variation| &variation.anchors);
     let role = roles.into_iter().find(|anchor| anchor.layer == place.layer);
     role.map_or_else(|| place.layer.to_string(), |anchor| anchor.role.name().to_owned())

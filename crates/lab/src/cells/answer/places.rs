@@ -1,13 +1,16 @@
 //! Evaluation of a parameter set at each place of a question.
 
 use wordline_kernel::{Seed, Stream};
-use wordline_nand::cell::{CellSet, Condition, How, Levels, Place, Programmed, Role, Strength, Written};
+use wordline_nand::cell::{
+    CellLocation, CellProperties, CellSet, Condition, Levels, ProgramEffect, ProgramParameters, Programmed,
+    Role,
+};
 
-use super::super::question::{Asked, Question};
+use super::super::question::{CheckedQuestion, Question};
 
 /// The results at a place.
-pub(super) struct Found {
-    pub place: Place,
+pub(super) struct PlaceResult {
+    pub place: CellLocation,
     pub levels: Levels,
     pub programmed: Option<Programmed>,
     /// Reduction of its program window, in millivolts.
@@ -15,7 +18,7 @@ pub(super) struct Found {
     pub error: f64,
 }
 
-impl Asked {
+impl CheckedQuestion {
     pub(super) fn references(&self, set: &CellSet) -> Vec<f64> {
         let offset = |at: usize| self.question.offsets.get(at).copied().unwrap_or_default();
         let (base, count) = match &self.two_bits {
@@ -26,20 +29,24 @@ impl Asked {
         moved.map(|(at, reference)| reference + offset(at) + self.question.offset).collect()
     }
 
-    fn strength(&self, set: &CellSet, place: Place, seed: Seed) -> Strength {
+    fn strength(&self, set: &CellSet, place: CellLocation, seed: Seed) -> CellProperties {
         let variation = set.variation.as_ref();
-        variation.map_or(Strength::USUAL, |variation| variation.strength(place, self.effects, seed))
+        variation.map_or(CellProperties::USUAL, |variation| variation.strength(place, self.effects, seed))
     }
 
     /// Evaluates every place; with super layers every word line, each with how often word lines above were
     /// ahead of it.
-    pub(super) fn all(&self, set: &CellSet, references: &[f64], seed: Seed) -> Vec<Found> {
+    pub(super) fn all(&self, set: &CellSet, references: &[f64], seed: Seed) -> Vec<PlaceResult> {
         let layers = self.question.super_layer;
         if self.question.lines || self.order.is_some() {
-            return self.by_line(set, references, seed);
+            return self.evaluate_lines(set, references, seed);
         }
         if layers < 2 {
-            return self.places.iter().map(|place| self.found(set, *place, references, seed)).collect();
+            return self
+                .places
+                .iter()
+                .map(|place| self.evaluate_place(set, *place, references, seed))
+                .collect();
         }
         let moves = self.moves as usize;
         let mut random = seed.stream("cells.order", 0);
@@ -47,11 +54,11 @@ impl Asked {
         let blocks = self.places.chunk_by(|a, b| is_same_block(*a, *b));
         for group in blocks.flat_map(|block| block.chunks(layers as usize)) {
             for _ in 0..self.word_lines {
-                let ahead = ahead_of(group.len(), moves, &mut random);
+                let ahead = count_ahead(group.len(), moves, &mut random);
                 for (place, ahead) in group.iter().zip(ahead) {
                     let condition = Condition { ahead: f64::from(ahead), ..self.condition };
                     let asked = Self { condition, ..self.clone() };
-                    all.push(asked.found(set, *place, references, seed));
+                    all.push(asked.evaluate_place(set, *place, references, seed));
                 }
             }
         }
@@ -60,7 +67,7 @@ impl Asked {
 
     /// Evaluates every word line of every place, with the effect of the neighbours that are programmed after
     /// it.
-    fn by_line(&self, set: &CellSet, references: &[f64], seed: Seed) -> Vec<Found> {
+    fn evaluate_lines(&self, set: &CellSet, references: &[f64], seed: Seed) -> Vec<PlaceResult> {
         let variation = set.variation.as_ref().expect("questions of word lines are of sets with layers");
         let later = self.order.map(|order| order.later_neighbours(variation.layers, self.word_lines));
         let mut all = Vec::new();
@@ -72,20 +79,32 @@ impl Asked {
                 let asked = Self { condition: Condition { again, ..self.condition }, ..self.clone() };
                 let mut strength = self.strength(set, *place, seed);
                 strength.width *= variation.line_width(*place, line, seed);
-                all.push(asked.found_of(set, *place, strength, references));
+                all.push(asked.evaluate_strength(set, *place, strength, references));
             }
         }
         all
     }
 
-    fn found(&self, set: &CellSet, place: Place, references: &[f64], seed: Seed) -> Found {
-        self.found_of(set, place, self.strength(set, place, seed), references)
+    fn evaluate_place(
+        &self,
+        set: &CellSet,
+        place: CellLocation,
+        references: &[f64],
+        seed: Seed,
+    ) -> PlaceResult {
+        self.evaluate_strength(set, place, self.strength(set, place, seed), references)
     }
 
     /// Evaluates a place whose cells have this strength.
-    fn found_of(&self, set: &CellSet, place: Place, strength: Strength, references: &[f64]) -> Found {
+    fn evaluate_strength(
+        &self,
+        set: &CellSet,
+        place: CellLocation,
+        strength: CellProperties,
+        references: &[f64],
+    ) -> PlaceResult {
         let question = &self.question;
-        let mut how = How {
+        let mut how = ProgramParameters {
             start_margin: question.start_margin,
             final_margin: question.final_margin,
             faster: strength.faster,
@@ -107,7 +126,8 @@ impl Asked {
         }
         how.skipped = &skipped;
         let programmed = set.ispp.as_ref().map(|ispp| ispp.program(&how));
-        let written = programmed.as_ref().map_or_else(Written::default, |done| Written::of(&how, done));
+        let written =
+            programmed.as_ref().map_or_else(ProgramEffect::default, |done| ProgramEffect::of(&how, done));
         let levels = set.levels(&strength, &self.condition, self.effects, &written);
         let levels = match &self.two_bits {
             Some((base, coding)) => levels.part(*base, coding.clone()),
@@ -115,22 +135,22 @@ impl Asked {
         };
         let error = levels.mean_error(references);
         let margin = how.start_margin + how.final_margin;
-        Found { place, levels, programmed, margin, error }
+        PlaceResult { place, levels, programmed, margin, error }
     }
 
     /// Reduction of the program window, in millivolts, of word lines whose leader was programmed with default
     /// parameters: in proportion to the margin that the leader's BER_EP1 leaves.
-    fn follower_margin(&self, set: &CellSet, strength: &Strength) -> f64 {
+    fn follower_margin(&self, set: &CellSet, strength: &CellProperties) -> f64 {
         let Question { follow_limit, follow_spare, follow_margin, .. } = self.question;
         let after = Condition { hours: 0.0, ..self.condition };
-        let leader = set.levels(strength, &after, self.effects, &Written::default());
+        let leader = set.levels(strength, &after, self.effects, &ProgramEffect::default());
         let spare = follow_limit - set.erased_to_p1(&leader);
         follow_margin * (spare / follow_spare).clamp(0.0, 1.0)
     }
 
     /// The greatest margin in millivolts, a multiple of ten, with which the layer of the question has no more
     /// errors than the worst layer has without one: balanced errors (cubeFTL, figure 9).
-    pub(super) fn safe(
+    pub(super) fn safe_margin(
         &self,
         set: &CellSet,
         references: &[f64],
@@ -143,7 +163,7 @@ impl Asked {
             let mut question = Question { start_margin: 0.0, final_margin: 0.0, ..self.question.clone() };
             put(margin, &mut question);
             let asked = Self { question, ..self.clone() };
-            asked.found(set, Place { layer, ..*place }, references, seed).error
+            asked.evaluate_place(set, CellLocation { layer, ..*place }, references, seed).error
         };
         let most = error(worst, 0.0);
         let fits = |tens: &u32| error(place.layer, 10.0 * f64::from(*tens)) <= most;
@@ -155,7 +175,7 @@ impl Asked {
 /// Draws an order in which the word lines of a string of `layers` layers, the upper one first, are each
 /// reprogrammed `moves` times. Returns for each, summed over its reprograms, the number of word lines above
 /// that were ahead of it.
-fn ahead_of(layers: usize, moves: usize, random: &mut Stream) -> Vec<u32> {
+fn count_ahead(layers: usize, moves: usize, random: &mut Stream) -> Vec<u32> {
     let mut order: Vec<usize> = (0..layers).flat_map(|layer| vec![layer; moves]).collect();
     random.shuffle(&mut order);
     let (mut done, mut ahead) = (vec![0; layers], vec![0; layers]);
@@ -166,6 +186,6 @@ fn ahead_of(layers: usize, moves: usize, random: &mut Stream) -> Vec<u32> {
     ahead
 }
 
-pub(super) fn is_same_block(a: Place, b: Place) -> bool {
+pub(super) fn is_same_block(a: CellLocation, b: CellLocation) -> bool {
     (a.chip, a.block) == (b.chip, b.block)
 }

@@ -3,11 +3,11 @@
 use serde::Serialize;
 use wordline_nand::cell::{CellSet, Programmed};
 
-use super::places::Found;
+use super::places::PlaceResult;
 
 /// Means of word-line programs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct ProgramAnswer {
+pub struct ProgramResult {
     /// Program loops.
     pub loops: f64,
     /// Verifies.
@@ -33,16 +33,16 @@ pub struct ProgramAnswer {
 }
 
 /// Means over the programs of all places.
-pub(super) fn program(set: &CellSet, found: &[Found]) -> ProgramAnswer {
+pub(super) fn program(set: &CellSet, found: &[PlaceResult]) -> ProgramResult {
     let done: Vec<&Programmed> = found.iter().filter_map(|found| found.programmed.as_ref()).collect();
-    let (Some(first), Some(ispp)) = (done.first(), &set.ispp) else { return ProgramAnswer::default() };
+    let (Some(first), Some(ispp)) = (done.first(), &set.ispp) else { return ProgramResult::default() };
     let mean = |value: &dyn Fn(&Programmed) -> f64| {
         done.iter().map(|one| value(one)).sum::<f64>() / done.len() as f64
     };
     let states = ispp.loops.len();
     let us = || done.iter().map(|one| one.time.us());
     let all = |one: &Programmed| one.loops.iter().map(|loops| loops.last).sum::<u32>();
-    ProgramAnswer {
+    ProgramResult {
         loops: mean(&|one| one.verifies.len() as f64),
         verifies: mean(&|one| f64::from(one.all_verifies())),
         skipped: mean(&|one| f64::from(all(one) - one.all_verifies())),

@@ -2,15 +2,15 @@
 
 use serde::Serialize;
 use wordline_kernel::Seed;
-use wordline_nand::cell::{Place, Reading, Tries, drawn_deviate};
+use wordline_nand::cell::{CellLocation, Reading, RetryLimits, drawn_deviate};
 
-use super::super::question::Asked;
-use super::Answer;
-use super::places::Found;
+use super::super::question::CheckedQuestion;
+use super::Evaluation;
+use super::places::PlaceResult;
 
 /// Read retries, with each page of each word line read once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct RetryAnswer {
+pub struct RetryResult {
     /// Share of reads that are retried.
     pub share: f64,
     /// Mean retries of those.
@@ -24,13 +24,13 @@ pub struct RetryAnswer {
     pub decoding_us: f64,
 }
 
-impl Answer {
-    pub(super) fn say_reads(
+impl Evaluation {
+    pub(super) fn set_reads(
         &mut self,
         reading: &Reading,
-        asked: &Asked,
+        asked: &CheckedQuestion,
         references: &[f64],
-        found: &[Found],
+        found: &[PlaceResult],
         seed: Seed,
     ) {
         let bits = asked.question.page_size.0 * 8;
@@ -38,7 +38,7 @@ impl Answer {
         let (mut default, mut aware) = (Sum::default(), Sum::default());
         for found in found {
             let pages = 0..found.levels.coding.bits();
-            let tries: Vec<Tries> = pages
+            let tries: Vec<RetryLimits> = pages
                 .map(|page| reading.tries(reading.rates(&found.levels, page, references), bits))
                 .collect();
             for tries in &tries {
@@ -48,7 +48,7 @@ impl Answer {
                     reading.ecc.hard.us() * (1.0 + again) + reading.ecc.soft.us() * retries.uncorrectable;
                 default.add(retries.share, again, retries.uncorrectable, decoding);
             }
-            let Place { chip, block, layer } = found.place;
+            let CellLocation { chip, block, layer } = found.place;
             let index = (u64::from(chip) << 40) | (u64::from(block) << 8) | u64::from(layer);
             let mut random = seed.stream("cells.reads", index);
             // The first read of a layer has no history; each leaves its last step, rounded down to a quarter
@@ -89,9 +89,9 @@ impl Sum {
         self.reads += 1.0;
     }
 
-    fn answer(&self) -> RetryAnswer {
+    fn answer(&self) -> RetryResult {
         let mean = if self.share > 0.0 { self.retries / self.share } else { 0.0 };
-        RetryAnswer {
+        RetryResult {
             share: self.share / self.reads,
             mean,
             mean_of_all: self.retries / self.reads,

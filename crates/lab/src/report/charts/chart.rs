@@ -23,7 +23,7 @@ pub struct Chart {
 
 impl Chart {
     /// The chart with these sums.
-    pub(super) fn adding(self, sums: Vec<Sum>) -> Self {
+    pub(super) fn with_sums(self, sums: Vec<Sum>) -> Self {
         Self { sums, ..self }
     }
 }

@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::chart::{Chart, Runs, chart, shown, shown_number};
-use super::die_grid::{Across, Shade, die_grid};
-use super::over_time::{Axis, Clock, Lines, Scale, length, line, time_unit};
-use super::sums::{Counted, DIGITS, Sum, Weights};
+use super::die_grid::{GridColumns, GridShade, die_grid};
+use super::over_time::{Axis, Clock, LineData, Scale, length, line, time_unit};
+use super::sums::{Counter, DIGITS, Sum, Weights};
 use crate::course::Course;
 use crate::summary::Summary;
 
@@ -55,7 +55,7 @@ fn lines(
     kind: &'static str,
     counter: impl Fn(&Summary) -> &'static str,
     values: impl Fn(&Summary) -> Vec<(Option<f64>, f64)>,
-) -> Lines {
+) -> LineData {
     let clock = Clock::of(runs);
     let (mut rows, mut sums) = (Vec::new(), Vec::new());
     for (n, (run, label)) in runs.iter().enumerate() {
@@ -68,9 +68,13 @@ fn lines(
             json!({ "run": label, "kind": kind, "time": shown(clock.place(run, n as f64 * width)),
                 "value": value.map_or(Value::Null, shown) })
         }));
-        sums.push(Sum::of(n, "value", &[("run", label)]).weighted(Weights::Rows(weights)).is([counter(run)]));
+        sums.push(
+            Sum::of(n, "value", &[("run", label)])
+                .with_weights(Weights::Rows(weights))
+                .equal_to([counter(run)]),
+        );
     }
-    Lines { rows, sums }
+    LineData { rows, sums }
 }
 
 /// Utilisation of the dies of a run: a map of dies by time.
@@ -93,13 +97,13 @@ pub fn dies(runs: &Runs<'_>, index: usize) -> Option<Chart> {
     let sum = busy_time(index, run);
     let cells: Vec<Value> = map.busy_percent.iter().flatten().map(|busy| json!(busy)).collect();
     let axis = format!("Simulated time ({unit})");
-    let across = Across {
+    let across = GridColumns {
         field: "time",
         step: shown_number(column),
         title: &axis,
         tooltip: json!({ "field": "time", "type": "quantitative", "title": format!("from ({unit})"), "format": ",.4~g" }),
     };
-    let shade = Shade {
+    let shade = GridShade {
         title: "Busy (%)",
         most: json!(100),
         tooltip: json!({ "field": "data", "type": "quantitative", "title": "busy (%)" }),
@@ -114,7 +118,7 @@ pub fn dies(runs: &Runs<'_>, index: usize) -> Option<Chart> {
         cells,
         die_grid(columns, map.busy_percent.len(), map.dies_a_row, across, shade),
     )
-    .map(|chart| chart.adding(vec![sum]))
+    .map(|chart| chart.with_sums(vec![sum]))
 }
 
 /// The time of all cells equals the busy time of the dies. A cell is a whole per cent of the time between two
@@ -137,6 +141,6 @@ fn busy_time(index: usize, run: &Summary) -> Sum {
     let without =
         windows.iter().filter(|window| window.requests == 0).count() as f64 / windows.len().max(1) as f64;
     let within = (0.01 * dies as f64 / busy.max(1e-9)).max(DIGITS) + without;
-    let counted = Counted::Product(vec!["/die_utilisation".into(), "/simulated_seconds".into()]);
+    let counted = Counter::Product(vec!["/die_utilisation".into(), "/simulated_seconds".into()]);
     Sum { run: index, rows: Vec::new(), field: None, weights: Weights::Rows(weights), counted, within }
 }

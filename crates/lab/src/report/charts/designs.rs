@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::chart::{Chart, Runs, chart, shown};
-use super::over_time::{Axis, Clock, Lines, Scale, line};
+use super::over_time::{Axis, Clock, LineData, Scale, line};
 use super::sums::Sum;
 use crate::summary::{DesignChart, Summary};
 
@@ -15,10 +15,10 @@ pub fn all(runs: &Runs<'_>) -> Vec<Chart> {
             kinds.push(one);
         }
     }
-    kinds.into_iter().filter_map(|kind| drawn(runs, kind)).collect()
+    kinds.into_iter().filter_map(|kind| chart_of(runs, kind)).collect()
 }
 
-fn drawn(runs: &Runs<'_>, kind: &DesignChart) -> Option<Chart> {
+fn chart_of(runs: &Runs<'_>, kind: &DesignChart) -> Option<Chart> {
     match &kind.over {
         None => over_time(runs, kind),
         Some(title) => over_sizes(runs, kind, title),
@@ -44,7 +44,7 @@ fn over_time(runs: &Runs<'_>, kind: &DesignChart) -> Option<Chart> {
     };
     let rows: Vec<Value> = points(runs, kind).map(row).collect();
     let axis = Axis { title: &kind.value, kinds: &[&kind.value], scale: Scale::Linear };
-    line(runs, &kind.name, &kind.title, &kind.caption, Lines { rows, sums: told(runs, kind) }, &axis)
+    line(runs, &kind.name, &kind.title, &kind.caption, LineData { rows, sums: sums_of(runs, kind) }, &axis)
 }
 
 fn over_sizes(runs: &Runs<'_>, kind: &DesignChart, title: &str) -> Option<Chart> {
@@ -61,14 +61,14 @@ fn over_sizes(runs: &Runs<'_>, kind: &DesignChart, title: &str) -> Option<Chart>
         encoding["xOffset"] = json!({ "field": "run" });
     }
     chart(&kind.name, &kind.title, &kind.caption, rows, json!({ "mark": "bar", "encoding": encoding }))
-        .map(|chart| chart.adding(told(runs, kind)))
+        .map(|chart| chart.with_sums(sums_of(runs, kind)))
 }
 
 /// The sum of the points of a chart equals the sum in the result of the run.
-fn told(runs: &Runs<'_>, kind: &DesignChart) -> Vec<Sum> {
+fn sums_of(runs: &Runs<'_>, kind: &DesignChart) -> Vec<Sum> {
     let has = |(n, (run, label)): (usize, (&Summary, &str))| {
         let place = run.charts.iter().position(|one| one.name == kind.name)?;
-        Some(Sum::of(n, "value", &[("run", label)]).is([format!("/charts/{place}/points")]))
+        Some(Sum::of(n, "value", &[("run", label)]).equal_to([format!("/charts/{place}/points")]))
     };
     runs.iter().enumerate().filter_map(has).collect()
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::chart::shown_number;
 
 /// The columns of a grid.
-pub(super) struct Across<'a> {
+pub(super) struct GridColumns<'a> {
     /// The field that names them.
     pub field: &'a str,
     /// The step of [`field`](Self::field) from one column to the next.
@@ -17,7 +17,7 @@ pub(super) struct Across<'a> {
 }
 
 /// The shades of a grid.
-pub(super) struct Shade<'a> {
+pub(super) struct GridShade<'a> {
     /// The title of the legend.
     pub title: &'a str,
     /// The value of the darkest shade.
@@ -32,10 +32,10 @@ pub(super) fn die_grid(
     columns: usize,
     rows: usize,
     dies_a_row: u64,
-    across: Across<'_>,
-    shade: Shade<'_>,
+    across: GridColumns<'_>,
+    shade: GridShade<'_>,
 ) -> Value {
-    let Across { field, step, title, tooltip } = across;
+    let GridColumns { field, step, title, tooltip } = across;
     let end = shown_number(columns as f64 * step);
     json!({
         "height": (rows * 6).clamp(60, 400),

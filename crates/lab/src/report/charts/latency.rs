@@ -27,13 +27,13 @@ pub fn distribution(runs: &Runs<'_>) -> Option<Chart> {
     chart(
         "latency-distribution",
         "Latency of reads and writes: cumulative distribution",
-        "How many percent of the requests were answered within the time on the axis below. Further left is faster; \
+        "How many percent of the requests completed within the time on the axis below. Further left is faster; \
          a steep line is a predictable device.",
         data,
         json!({ "transform": [{ "calculate": latency_text("us"), "as": "latency" }],
             "mark": { "type": "line", "interpolate": "step-after", "clip": true, "strokeWidth": 2 }, "encoding": encoding }),
     )
-    .map(|chart| chart.adding(means(runs, "percent")))
+    .map(|chart| chart.with_sums(means(runs, "percent")))
 }
 
 /// The slowest requests.
@@ -58,7 +58,7 @@ pub fn tail(runs: &Runs<'_>) -> Option<Chart> {
         json!({ "transform": [{ "calculate": latency_text("us"), "as": "latency" }],
             "mark": { "type": "line", "interpolate": "step-after", "clip": true, "strokeWidth": 2 }, "encoding": encoding }),
     )
-    .map(|chart| chart.adding(means(runs, "slower")))
+    .map(|chart| chart.with_sums(means(runs, "slower")))
 }
 
 /// The encoding of the share of slower requests: a line at each power of ten of the percentiles, however many
@@ -90,7 +90,10 @@ fn means(runs: &Runs<'_>, share: &'static str) -> Vec<Sum> {
             if requests > 0 {
                 let mean = format!("/host/{}_latency_us/mean", kind.trim_end_matches('s'));
                 let sum = Sum::of(n, "us", &[("run", label), ("kind", kind)]);
-                sums.push(Sum { within: THINNED, ..sum.weighted(Weights::Increase(share)).is([mean]) });
+                sums.push(Sum {
+                    within: THINNED,
+                    ..sum.with_weights(Weights::Increase(share)).equal_to([mean])
+                });
             }
         }
     }

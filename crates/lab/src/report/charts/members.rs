@@ -50,7 +50,7 @@ pub fn written(runs: &Runs<'_>) -> Option<Chart> {
             },
         }),
     )
-    .map(|chart| chart.adding(sums(runs, "size", MIB, "written_bytes")))
+    .map(|chart| chart.with_sums(sums(runs, "size", MIB, "written_bytes")))
 }
 
 /// Wear of each device.
@@ -75,7 +75,7 @@ pub fn worn(runs: &Runs<'_>) -> Option<Chart> {
             },
         }),
     )
-    .map(|chart| chart.adding(sums(runs, "erases", 1.0, "erases_per_block")))
+    .map(|chart| chart.with_sums(sums(runs, "erases", 1.0, "erases_per_block")))
 }
 
 /// Each bar equals the counter of its device.
@@ -83,8 +83,8 @@ fn sums(runs: &Runs<'_>, field: &'static str, weight: f64, counter: &str) -> Vec
     let of_run = |(index, (run, label)): (usize, (&Summary, &str))| {
         let one = |n: usize| {
             let bar = runs.prefixed(label, &format!("device {n}"));
-            let sum = Sum::of(index, field, &[("bar", &bar)]).weighted(Weights::Each(weight));
-            sum.is([format!("/members/{n}/{counter}")])
+            let sum = Sum::of(index, field, &[("bar", &bar)]).with_weights(Weights::Each(weight));
+            sum.equal_to([format!("/members/{n}/{counter}")])
         };
         (0..run.members.len()).map(one).collect::<Vec<_>>()
     };

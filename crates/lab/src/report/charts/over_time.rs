@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use wordline_ssd::lifetime::write_amplification;
 
 use super::chart::{Chart, Runs, chart, latency_channel, latency_text, shown};
-use super::sums::{Counted, Sum, Weights};
+use super::sums::{Counter, Sum, Weights};
 use crate::report::quantity::Quantity;
 use crate::summary::{Summary, Window};
 
@@ -87,8 +87,8 @@ pub fn worst(runs: &Runs<'_>) -> Option<Chart> {
         .iter()
         .enumerate()
         .map(|(n, (_, label))| Sum {
-            counted: Counted::Greatest(greatest.to_vec()),
-            ..Sum::of(n, "value", &[("run", label)]).weighted(Weights::Greatest)
+            counted: Counter::Greatest(greatest.to_vec()),
+            ..Sum::of(n, "value", &[("run", label)]).with_weights(Weights::Greatest)
         })
         .collect();
     line(
@@ -117,7 +117,7 @@ pub fn amplification(runs: &Runs<'_>) -> Option<Chart> {
         runs,
         "write-amplification",
         "Write amplification over time",
-        "Bytes programmed for each byte that the host wrote. What is written waits in the buffer, so that a window may have \
+        "Bytes programmed for each byte that the host wrote. Written data wait in the buffer, so that a window may have \
          programs of writes before it. A gap is a window without writes: what was programmed there counts in the next one with writes.",
         lines,
         &Axis { title: "Write amplification", kinds: &KINDS, scale: Scale::Ratio },
@@ -137,7 +137,7 @@ pub(super) enum Scale {
 }
 
 /// The rows of a chart over time, and their sums.
-pub(super) struct Lines {
+pub(super) struct LineData {
     pub rows: Vec<Value>,
     pub sums: Vec<Sum>,
 }
@@ -153,10 +153,10 @@ pub(super) fn line(
     name: &str,
     title: &str,
     caption: &str,
-    lines: Lines,
+    lines: LineData,
     axis: &Axis<'_>,
 ) -> Option<Chart> {
-    let Lines { mut rows, sums } = lines;
+    let LineData { mut rows, sums } = lines;
     let clock = Clock::of(runs);
     let is_latency = axis.scale == Scale::Latency;
     let y = match axis.scale {
@@ -202,7 +202,7 @@ pub(super) fn line(
         parts["transform"] = json!([{ "calculate": latency_text("value"), "as": "text" }]);
     }
     let drawn = chart(name, title, &(caption.to_owned() + &clock.caption(runs)), rows, parts)?;
-    Some(drawn.adding(sums))
+    Some(drawn.with_sums(sums))
 }
 
 /// Takes the part that applies only to lines out of an encoding: the legend of dashes does not apply to
@@ -269,7 +269,7 @@ fn lines(
     counters: Counters,
     spans: impl Fn(&Summary) -> Vec<Span>,
     values: impl Fn(&Summary, &Span) -> Values,
-) -> Lines {
+) -> LineData {
     let clock = Clock::of(runs);
     let (mut rows, mut sums) = (Vec::new(), Vec::new());
     for (n, (run, label)) in runs.iter().enumerate() {
@@ -286,14 +286,14 @@ fn lines(
             }));
             if let Some((_, counted)) = counters.iter().find(|(of, _)| *of == name) {
                 let weights = windows.iter().map(|(_, values)| values[kind].2).collect();
-                let sum =
-                    Sum::of(n, "value", &[("run", label), ("kind", name)]).weighted(Weights::Rows(weights));
+                let sum = Sum::of(n, "value", &[("run", label), ("kind", name)])
+                    .with_weights(Weights::Rows(weights));
                 let counted = counted.iter().map(|pointer| (*pointer).to_owned()).collect();
-                sums.push(Sum { counted: Counted::Product(counted), ..sum });
+                sums.push(Sum { counted: Counter::Product(counted), ..sum });
             }
         }
     }
-    Lines { rows, sums }
+    LineData { rows, sums }
 }
 
 /// A window with its position in the run.

@@ -39,7 +39,7 @@ pub fn time(runs: &Runs<'_>) -> Option<Chart> {
             if !run.time.is_empty() {
                 let is_sampled = !run.members.is_empty() || run.metrics.get("vector.reads").is_some();
                 let within = if is_sampled { SAMPLED } else { DIGITS };
-                sums.push(Sum { within, ..Sum::of(n, "us", &[("bar", &bar)]).is([mean]) });
+                sums.push(Sum { within, ..Sum::of(n, "us", &[("bar", &bar)]).equal_to([mean]) });
             }
             bars.push(bar);
         }
@@ -47,7 +47,7 @@ pub fn time(runs: &Runs<'_>) -> Option<Chart> {
     let (colours, numbers) = stage_scale(&stages).expect("the time of a request is by stage");
     chart(
         "time",
-        "Where the time of a request went",
+        "Latency breakdown",
         "Mean time that a request spent in each stage, one after the other; the length of a bar is the mean latency.",
         rows,
         json!({
@@ -68,7 +68,7 @@ pub fn time(runs: &Runs<'_>) -> Option<Chart> {
             },
         }),
     )
-    .map(|chart| chart.adding(sums))
+    .map(|chart| chart.with_sums(sums))
 }
 
 /// The sampling error: for an array one of 128 requests after the first 10,000. Chosen: three standard errors
@@ -77,8 +77,9 @@ const SAMPLED: f64 = 0.03;
 
 /// The sum over the parts of each run equals the sum in its result.
 fn busy_sums(runs: &Runs<'_>, counter: &str) -> Vec<Sum> {
-    let of_run =
-        |(n, (_, label)): (usize, (&Summary, &str))| Sum::of(n, "busy", &[("run", label)]).is([counter]);
+    let of_run = |(n, (_, label)): (usize, (&Summary, &str))| {
+        Sum::of(n, "busy", &[("run", label)]).equal_to([counter])
+    };
     runs.iter().enumerate().map(of_run).collect()
 }
 
@@ -135,7 +136,7 @@ impl Bars {
         // A single bar need not fill the chart.
         let mark = json!({ "type": "bar", "width": { "band": 0.8 } });
         chart(self.name, self.title, self.caption, rows, json!({ "mark": mark, "encoding": encoding }))
-            .map(|chart| chart.adding(busy_sums(runs, self.counter)))
+            .map(|chart| chart.with_sums(busy_sums(runs, self.counter)))
     }
 }
 
@@ -180,7 +181,7 @@ pub fn dies(runs: &Runs<'_>) -> Option<Chart> {
             },
         }),
     )
-    .map(|chart| chart.adding(busy_sums(runs, "/die_utilisation")))
+    .map(|chart| chart.with_sums(busy_sums(runs, "/die_utilisation")))
 }
 
 /// The dies as cells of a map, and its rows in order: one for each channel, or for each pool, since pools

@@ -16,7 +16,7 @@ pub struct Sum {
     /// The weight of each value.
     pub weights: Weights,
     /// The counter that it equals.
-    pub counted: Counted,
+    pub counted: Counter,
     /// The greatest relative difference. Charts have four digits of each number.
     pub within: f64,
 }
@@ -36,7 +36,7 @@ pub enum Weights {
 
 /// A value in the summary of a run, by JSON pointers.
 #[derive(Clone, Debug)]
-pub enum Counted {
+pub enum Counter {
     /// The product of these; a list counts as the sum of its numbers.
     Product(Vec<String>),
     /// The greatest of these.
@@ -52,22 +52,22 @@ impl Sum {
     /// A sum of a field over all rows with these values.
     pub(super) fn of(run: usize, field: &'static str, rows: &[(&'static str, &str)]) -> Self {
         let rows = rows.iter().map(|(field, value)| (*field, (*value).to_owned())).collect();
-        let (weights, counted) = (Weights::Each(1.0), Counted::Exactly(f64::NAN));
+        let (weights, counted) = (Weights::Each(1.0), Counter::Exactly(f64::NAN));
         Self { run, rows, field: Some(field), weights, counted, within: DIGITS }
     }
 
     /// The sum with these weights.
-    pub(super) fn weighted(self, weights: Weights) -> Self {
+    pub(super) fn with_weights(self, weights: Weights) -> Self {
         Self { weights, ..self }
     }
 
     /// The sum that equals the product of these counters.
-    pub(super) fn is<const N: usize>(self, pointers: [impl Into<String>; N]) -> Self {
-        Self { counted: Counted::Product(pointers.map(Into::into).into()), ..self }
+    pub(super) fn equal_to<const N: usize>(self, pointers: [impl Into<String>; N]) -> Self {
+        Self { counted: Counter::Product(pointers.map(Into::into).into()), ..self }
     }
 
     /// The sum over the data of a chart.
-    pub fn drawn(&self, data: &[Value]) -> f64 {
+    pub fn sum_of_data(&self, data: &[Value]) -> f64 {
         let is_of = |row: &&Value| self.rows.iter().all(|(field, value)| row[*field] == **value);
         let rows: Vec<&Value> = data.iter().filter(is_of).collect();
         let of = |row: &Value, field: Option<&str>| field.map_or(row.as_f64(), |field| row[field].as_f64());
@@ -92,9 +92,9 @@ impl Sum {
     pub fn counted(&self, summary: &Value) -> f64 {
         let at = |pointer: &String| summary.pointer(pointer).map_or(f64::NAN, amount);
         match &self.counted {
-            Counted::Product(pointers) => pointers.iter().map(at).product(),
-            Counted::Greatest(pointers) => pointers.iter().map(at).fold(0.0, f64::max),
-            Counted::Exactly(number) => *number,
+            Counter::Product(pointers) => pointers.iter().map(at).product(),
+            Counter::Greatest(pointers) => pointers.iter().map(at).fold(0.0, f64::max),
+            Counter::Exactly(number) => *number,
         }
     }
 }

@@ -24,7 +24,7 @@ pub fn by_percentile(runs: &Runs<'_>) -> Option<Chart> {
                 &format!("{}s, p{}–p{}", range.operation, range.from_percentile, range.to_percentile),
             );
             let mean = format!("/tail/ranges/{place}/latency_us");
-            sums.push(Sum::of(n, "us", &[("bar", &bar)]).is([mean]));
+            sums.push(Sum::of(n, "us", &[("bar", &bar)]).equal_to([mean]));
             rows.extend(cells(&bar, &range.time));
             bars.push(bar);
         }
@@ -42,7 +42,7 @@ pub fn by_percentile(runs: &Runs<'_>) -> Option<Chart> {
     let caption = std::iter::once(caption.to_owned()).chain(captions.into_iter().map(|text| text + "."));
     chart(
         "tail-parts",
-        "Where the time went, by percentile",
+        "Latency breakdown by percentile",
         &caption.collect::<Vec<_>>().join(" "),
         rows,
         json!({
@@ -62,7 +62,7 @@ pub fn by_percentile(runs: &Runs<'_>) -> Option<Chart> {
             },
         }),
     )
-    .map(|chart| chart.adding(sums))
+    .map(|chart| chart.with_sums(sums))
 }
 
 /// The parts in these cells in order, each with its name and its words; the smallest beyond the limit of

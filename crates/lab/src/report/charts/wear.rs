@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::chart::{Chart, Runs, chart, shown};
-use super::die_grid::{Across, Shade, die_grid};
+use super::die_grid::{GridColumns, GridShade, die_grid};
 use super::parts::part_of;
-use super::sums::{Counted, DIGITS, Sum, Weights};
+use super::sums::{Counter, DIGITS, Sum, Weights};
 use crate::summary::{PoolUse, Summary};
 
 /// The distribution of erases over blocks.
@@ -47,14 +47,14 @@ pub fn distribution(runs: &Runs<'_>) -> Option<Chart> {
         rows,
         json!({ "mark": mark, "encoding": encoding }),
     )
-    .map(|chart| chart.adding(shares(runs)))
+    .map(|chart| chart.with_sums(shares(runs)))
 }
 
 /// The shares of all blocks sum up to one.
 fn shares(runs: &Runs<'_>) -> Vec<Sum> {
     let has_blocks = runs.iter().enumerate().filter(|(_, (run, _))| !run.wear.erases.is_empty());
     let of_run =
-        |(n, (_, label))| Sum { counted: Counted::Exactly(1.0), ..Sum::of(n, "share", &[("run", label)]) };
+        |(n, (_, label))| Sum { counted: Counter::Exactly(1.0), ..Sum::of(n, "share", &[("run", label)]) };
     has_blocks.map(of_run).collect()
 }
 
@@ -89,8 +89,8 @@ fn map(runs: &Runs<'_>, index: usize, part: Option<String>, erases: &[f64], dies
         weights: Weights::Rows(grid.blocks().into_iter().map(f64::from).collect()),
         // The map of one of several pools has a part of the list.
         counted: match &part {
-            None => Counted::Product(vec!["/wear/erases".into()]),
-            Some(_) => Counted::Exactly(erases.iter().sum()),
+            None => Counter::Product(vec!["/wear/erases".into()]),
+            Some(_) => Counter::Exactly(erases.iter().sum()),
         },
         within: DIGITS,
     };
@@ -106,13 +106,13 @@ fn map(runs: &Runs<'_>, index: usize, part: Option<String>, erases: &[f64], dies
         counted(grid.dies_a_row, "die", "dies"),
         counted(grid.blocks_a_cell, "block", "blocks (their mean)"),
     );
-    let across = Across {
+    let across = GridColumns {
         field: "block",
         step: grid.blocks_a_cell as f64,
         title: "Block of the die",
         tooltip: json!({ "field": "block", "title": "block, from" }),
     };
-    let shade = Shade {
+    let shade = GridShade {
         title: "Erases",
         most: json!(most.max(1.0)),
         tooltip: json!({ "field": "data", "type": "quantitative", "title": "erases", "format": ",.4~g" }),
@@ -124,7 +124,7 @@ fn map(runs: &Runs<'_>, index: usize, part: Option<String>, erases: &[f64], dies
         cells,
         die_grid(grid.columns, grid.rows, grid.dies_a_row as u64, across, shade),
     )
-    .map(|chart| chart.adding(vec![sum]))
+    .map(|chart| chart.with_sums(vec![sum]))
 }
 
 fn counted(count: usize, one: &str, many: &str) -> String {

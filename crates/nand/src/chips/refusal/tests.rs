@@ -1,7 +1,7 @@
 use wordline_kernel::{Calendar, Duration};
 
 use super::*;
-use crate::chips::{Done, Wiring};
+use crate::chips::{CommandCompletion, Wiring};
 use crate::geometry::Layout;
 use crate::part::tests::{mqsim, mqsim_file};
 use crate::part::{PartFile, SlcTiming};
@@ -33,11 +33,11 @@ fn refused(chips: &mut Chips, die: u32, command: Command) -> Refusal {
 }
 
 /// Runs one command after the other.
-fn run(chips: &mut Chips, commands: &[Command]) -> Vec<Done> {
+fn run(chips: &mut Chips, commands: &[Command]) -> Vec<CommandCompletion> {
     run_on(chips, &mut Calendar::new(), commands)
 }
 
-fn run_on(chips: &mut Chips, calendar: &mut Calendar<Event>, commands: &[Command]) -> Vec<Done> {
+fn run_on(chips: &mut Chips, calendar: &mut Calendar<Event>, commands: &[Command]) -> Vec<CommandCompletion> {
     let mut done = Vec::new();
     for command in commands {
         chips.start(DieId(0), *command, calendar).expect("the die takes it");
@@ -94,7 +94,7 @@ fn a_one_shot_part_programs_whole_word_lines() {
     let mut calendar = Calendar::new();
     run_on(&mut chips, &mut calendar, &[program(0), program(6)]);
     // A block in SLC mode has one page per word line.
-    assert!(chips.offer_mode(crate::CellMode::Slc));
+    assert!(chips.enable_mode(crate::CellMode::Slc));
     chips.set_mode(crate::BlockSetId(1), crate::CellMode::Slc);
     run_on(&mut chips, &mut calendar, &[24, 26, 28, 30].map(program));
     assert_eq!(refused(&mut chips, 0, program(32)), Refusal::NoSuchPage { page: PageId(32) });

@@ -1,10 +1,10 @@
 use wordline_kernel::{Bytes, Calendar, Duration, Instant, Schedule};
 
-use crate::chain::Hold;
+use crate::chain::BusPhase;
 use crate::chips::tests::{chips, program, read};
-use crate::chips::{AtCut, Chips, Event, Operation, Refusal, Stamp};
+use crate::chips::{Chips, DataTag, Event, InFlightFate, Operation, Refusal};
 use crate::geometry::{BlockSetId, ChannelId, DieId};
-use crate::{Command, Done, Part, Stage};
+use crate::{Command, CommandCompletion, Part, Stage};
 
 const DIE: DieId = DieId(0);
 
@@ -12,7 +12,7 @@ const DIE: DieId = DieId(0);
 struct Meeting {
     read: Instant,
     other: Instant,
-    done: Done,
+    done: CommandCompletion,
     suspends: u32,
 }
 
@@ -49,7 +49,7 @@ fn meet(chips: &mut Chips, command: Command, reads: &[Duration], suspends: bool)
         let once = stages.active_ps() + stages.ps(Stage::Idle) - chips.overlap_ps(elapsed);
         assert_eq!(once, u128::from(elapsed.ps()), "at {elapsed}");
     }
-    let is_read = |done: &Done| done.command.operation == Operation::Read;
+    let is_read = |done: &CommandCompletion| done.command.operation == Operation::Read;
     let (other, done) = *ends.iter().find(|(_, done)| !is_read(done)).expect("it ends");
     let read = ends.iter().rev().find(|(_, done)| is_read(done)).map_or(Instant::ZERO, |(at, _)| *at);
     let array: u64 = ends.iter().map(|(_, done)| done.array.ps()).sum();
@@ -66,7 +66,7 @@ fn erase(chips: &Chips) -> Command {
 
 /// Latch, sensing and data out of the read.
 fn read_time(part: &Part) -> Duration {
-    Hold::Read.total(part, 1) + part.read_time(0) + Hold::DataOut.total(part, 1)
+    BusPhase::Read.total(part, 1) + part.read_time(0) + BusPhase::DataOut.total(part, 1)
 }
 
 #[test]
@@ -75,25 +75,26 @@ fn a_read_that_meets_an_erase_waits_for_its_end_or_for_the_array_to_rest() {
     let mut waits = chips(1);
     let part = waits.part().clone();
     let command = erase(&waits);
-    let whole = Hold::Erase.total(&part, 1) + part.timing.erase;
+    let whole = BusPhase::Erase.total(&part, 1) + part.timing.erase;
     let without = meet(&mut waits, command, &[ms], false);
     assert_eq!(without.read, Instant::ZERO + whole + read_time(&part));
     assert_eq!(without.other, Instant::ZERO + whole);
 
     let [_, rest] = part.timing.suspend;
     let with = meet(&mut chips(1), command, &[ms], true);
-    let rests = ms + Hold::SuspendErase.total(&part, 1) + rest;
+    let rests = ms + BusPhase::SuspendErase.total(&part, 1) + rest;
     assert_eq!(with.read, Instant::ZERO + rests + read_time(&part));
     // The remaining time at the latch of the suspend follows the resume.
-    let left = whole - ms - Hold::SuspendErase.total(&part, 1);
+    let left = whole - ms - BusPhase::SuspendErase.total(&part, 1);
     let turn = part.bus.t_rhw - part.bus.t_cs;
-    assert_eq!(with.other, with.read + turn + Hold::ResumeErase.total(&part, 1) + left);
+    assert_eq!(with.other, with.read + turn + BusPhase::ResumeErase.total(&part, 1) + left);
     assert_eq!(
         with.done.array,
         part.timing.erase + rest,
         "the array works for nothing while it comes to rest"
     );
-    let holds = [Hold::Erase, Hold::SuspendErase, Hold::ResumeErase].map(|hold| hold.total(&part, 1));
+    let holds =
+        [BusPhase::Erase, BusPhase::SuspendErase, BusPhase::ResumeErase].map(|hold| hold.total(&part, 1));
     assert_eq!(with.done.bus, holds.into_iter().sum::<Duration>() + turn);
 }
 
@@ -102,7 +103,7 @@ fn a_program_is_suspended_twice_and_writes_its_page_once() {
     let mut chips = chips(1);
     let (_, command) = program(&chips, 0);
     let part = chips.part().clone();
-    let load = Hold::Program.total(&part, 1);
+    let load = BusPhase::Program.total(&part, 1);
     let reads = [load + Duration::from_us(50), load + Duration::from_us(500)];
     let met = meet(&mut chips, command, &reads, true);
     let [rest, _] = part.timing.suspend;
@@ -118,13 +119,13 @@ fn what_ends_before_it_could_rest_is_not_suspended() {
     let part = chips.part().clone();
     let (_, command) = program(&chips, 0);
     let [rest, _] = part.timing.suspend;
-    let end = Hold::Program.total(&part, 1) + part.program_time(0);
+    let end = BusPhase::Program.total(&part, 1) + part.program_time(0);
     let met = meet(&mut chips, command, &[end - rest], true);
     assert_eq!((met.suspends, met.other), (0, Instant::ZERO + end));
     // A picosecond earlier the suspend is still allowed, but is latched too late: it costs only the latch.
     let met = meet(&mut self::chips(1), command, &[end - rest - Duration::from_ps(1)], true);
     assert_eq!((met.suspends, met.other), (0, Instant::ZERO + end));
-    assert_eq!(met.done.bus, Hold::Program.total(&part, 1) + Hold::SuspendProgram.total(&part, 1));
+    assert_eq!(met.done.bus, BusPhase::Program.total(&part, 1) + BusPhase::SuspendProgram.total(&part, 1));
 }
 
 #[test]
@@ -207,9 +208,9 @@ fn a_program_of_another_block_goes_amid_a_suspended_erase() {
     let mut chips = chips(1);
     let part = chips.part().clone();
     let mut calendar = Calendar::new();
-    chips.put(crate::Location(0), Stamp::PADDING);
+    chips.put(crate::Location(0), DataTag::PADDING);
     let program = program_amid_an_erase(&mut chips, &mut calendar);
-    let stamp = Stamp { logical: 3, version: 1 };
+    let stamp = DataTag { logical: 3, version: 1 };
     chips.registers(DIE)[0] = stamp;
     let begun = calendar.now();
     let mut ends = Vec::new();
@@ -226,7 +227,7 @@ fn a_program_of_another_block_goes_amid_a_suspended_erase() {
     }
     let [(programmed, first), (erased, second)] = ends[..] else { panic!("two commands end: {ends:?}") };
     assert_eq!((first.command, second.command.operation), (program, Operation::Erase));
-    assert_eq!(programmed, begun + Hold::Program.total(&part, 1) + part.program_time(0));
+    assert_eq!(programmed, begun + BusPhase::Program.total(&part, 1) + part.program_time(0));
     let [_, rest] = part.timing.suspend;
     assert_eq!(second.array, part.timing.erase + rest);
     assert!(erased > programmed);
@@ -238,10 +239,10 @@ fn a_program_of_another_block_goes_amid_a_suspended_erase() {
 fn a_power_cut_tears_the_suspended_erase_and_the_program_amid_it() {
     let mut chips = chips(1);
     let mut calendar = Calendar::new();
-    chips.put(crate::Location(0), Stamp::PADDING);
+    chips.put(crate::Location(0), DataTag::PADDING);
     program_amid_an_erase(&mut chips, &mut calendar);
-    let torn = chips.cut_power(calendar.now() + Duration::from_us(500), AtCut::Torn);
+    let torn = chips.cut_power(calendar.now() + Duration::from_us(500), InFlightFate::Interrupted);
     assert_eq!((torn.erases, torn.programs, torn.pages), (1, 1, 1));
     assert_eq!(chips.erases()[BlockSetId(0)], 1, "an erase that was torn wears the block");
-    assert_eq!(chips.stamp(chips.pools().at(BlockSetId(1), 0)), Stamp::TORN);
+    assert_eq!(chips.stamp(chips.pools().at(BlockSetId(1), 0)), DataTag::UNREADABLE);
 }

@@ -3,17 +3,22 @@
 use wordline_kernel::Instant;
 
 use super::Bus;
-use super::carry::{Done, out_of, within};
+use super::execute::{StepResult, out_of, within};
 use super::target::{Output, Target, is_short};
 use crate::onfi::command::{self, Operation};
 use crate::onfi::failure::FailureKind;
 use crate::onfi::features::Features;
-use crate::onfi::sequence::{Mode, Order};
+use crate::onfi::sequence::{DecodedCommand, Mode};
 use crate::onfi::{Busy, CellMode, Limit, Lun, ProgramKind, ReadKind, Row};
 
 impl Bus {
     /// Starts an array operation.
-    pub(super) fn array(&mut self, order: &Order, begin: Instant, busy_at: Instant) -> Done<()> {
+    pub(super) fn array(
+        &mut self,
+        order: &DecodedCommand,
+        begin: Instant,
+        busy_at: Instant,
+    ) -> StepResult<()> {
         let (strict, page) = (self.strict, self.page_bytes());
         let operation = order.command.operation;
         let row = self.target().row_of(order)?;
@@ -26,7 +31,7 @@ impl Bus {
             target.require_even("column", target.byte_at(order.column))?;
         }
         target.selected = lun;
-        target.ports[lun].history.admits(operation, plane, strict).map_err(FailureKind::Sequence)?;
+        target.ports[lun].history.check_allowed(operation, plane, strict).map_err(FailureKind::Sequence)?;
         if operation == Operation::CacheReadSequential {
             // It senses another page without an address, and is thus an operation of its own.
             self.number_operation(lun);
@@ -38,14 +43,14 @@ impl Bus {
             return Ok(());
         }
         let several = target.ports[lun].history.is_queueing();
-        let busy = target.give(order, lun, row, busy_at)?;
+        let busy = target.start_operation(order, lun, row, busy_at)?;
         let port = &mut target.ports[lun];
         port.history.note(operation, plane, busy.ready_at < busy.array_ready_at);
         port.select_sensed(operation, row.map(|_| plane), several);
         target.note_interleaving(lun, begin);
         target.short_busy = is_short(order.command.busy).then_some((busy_at, busy.ready_at));
         target.loading = None;
-        if command::gives_data(operation) {
+        if command::has_data_out(operation) {
             // After 31h and 3Fh, data out begin with the first byte of the page.
             let column = if row.is_some() { target.byte_at(order.column) } else { 0 };
             target.output = Output::Register;
@@ -57,7 +62,7 @@ impl Bus {
 
 impl Target {
     /// The row of an array operation, if it has one.
-    fn row_of(&self, order: &Order) -> Done<Option<Row>> {
+    fn row_of(&self, order: &DecodedCommand) -> StepResult<Option<Row>> {
         match order.command.address {
             command::Address::Full => self.row(order.row, false).map(Some),
             command::Address::Row => self.row(order.row, true).map(Some),
@@ -66,7 +71,13 @@ impl Target {
     }
 
     /// Starts an operation in a LUN, which becomes busy at `now`.
-    fn give(&mut self, order: &Order, lun: usize, row: Option<Row>, now: Instant) -> Done<Busy> {
+    fn start_operation(
+        &mut self,
+        order: &DecodedCommand,
+        lun: usize,
+        row: Option<Row>,
+        now: Instant,
+    ) -> StepResult<Busy> {
         let port = &mut self.ports[lun];
         // Blocks queued in legacy form, without a busy time between them, have their busy times now, before
         // the erase.
@@ -82,7 +93,7 @@ impl Target {
 fn operate(
     lun: &mut Lun,
     features: &Features,
-    order: &Order,
+    order: &DecodedCommand,
     row: Option<Row>,
     now: Instant,
 ) -> Result<Busy, Limit> {
@@ -93,11 +104,11 @@ fn operate(
         Mode::Usual if features.slc_mode() => CellMode::Slc,
         Mode::Usual => CellMode::Native,
         Mode::Slc => CellMode::Slc,
-        Mode::TwoBit | Mode::Reprogram => CellMode::TwoBit,
+        Mode::Mlc | Mode::Reprogram => CellMode::Mlc,
     };
-    if command::takes_mode(order.command.first) {
+    if command::accepts_mode_prefix(order.command.first) {
         lun.set_mode(mode)?;
-        lun.use_parameters(features.parameter_set())?;
+        lun.select_parameters(features.parameter_set())?;
     }
     match order.command.operation {
         O::Read => lun.read(row, ReadKind::Plain, now),

@@ -9,10 +9,10 @@ use crate::onfi::failure::{FailureKind, Fault};
 use crate::onfi::features::{Features, address};
 use crate::onfi::history::History;
 use crate::onfi::identity::Identity;
-use crate::onfi::offers::Offers;
 use crate::onfi::rules::{Edge, Edges, Waits};
 use crate::onfi::sequence::Decoder;
 use crate::onfi::status::Status;
+use crate::onfi::support::CommandSupport;
 use crate::onfi::{Limit, Lun, LunOptions, Row, RowAddressing, TimingMode};
 use crate::{DieId, Part};
 
@@ -127,12 +127,12 @@ pub(super) struct Target {
     pub refused: bool,
     /// The LUN of the open sequence: the one in its address, or the selected one; and the LUN of the rejected
     /// cycle, whose status shows FAIL.
-    pub concerned: usize,
-    pub blamed: usize,
+    pub addressed_lun: usize,
+    pub rejected_lun: usize,
     /// Whether there was no reset since power-on.
-    pub asleep: bool,
+    pub awaits_first_reset: bool,
     /// The optional commands that the part has.
-    pub offers: Offers,
+    pub offers: CommandSupport,
     /// End of the busy time of a command to the target.
     pub busy_until: Instant,
     /// The short busy time after a plane was queued.
@@ -179,10 +179,10 @@ impl Target {
             before: Output::Nothing,
             loading: None,
             refused: false,
-            concerned: 0,
-            blamed: 0,
-            asleep: false,
-            offers: Offers::of(part, luns),
+            addressed_lun: 0,
+            rejected_lun: 0,
+            awaits_first_reset: false,
+            offers: CommandSupport::of(part, luns),
             busy_until: Instant::ZERO,
             short_busy: None,
             status_unselected: false,
@@ -235,7 +235,7 @@ impl Target {
     /// this byte is accepted.
     pub fn require_any(&self, first: u8, lun: usize, at: Instant) -> Result<(), FailureKind> {
         let mut refused = Ok(());
-        for command in command::opened_by(first).filter(|c| !c.goes_on()) {
+        for command in command::starting_with(first).filter(|c| !c.continues_program()) {
             refused = self.require(command, lun, at);
             if refused.is_ok() {
                 break;
@@ -247,15 +247,15 @@ impl Target {
     /// As [`require_any`](Self::require_any) before the address: checks that a command with this byte is
     /// accepted by the selected LUN, or by any LUN if the address will select one. A prefix is accepted if a
     /// command that it may precede is.
-    pub fn require_somewhere(&self, first: u8, at: Instant) -> Result<(), FailureKind> {
+    pub fn require_any_lun(&self, first: u8, at: Instant) -> Result<(), FailureKind> {
         let mut refused = Ok(());
-        if command::opened_by(first).any(Command::is_prefix) {
-            let followed = command::TAKE_MODE.map(|first| self.require_somewhere(first, at));
+        if command::starting_with(first).any(Command::is_prefix) {
+            let followed = command::MODE_PREFIX_TARGETS.map(|first| self.require_any_lun(first, at));
             return followed.into_iter().reduce(Result::or).expect("a prefix stands before something");
         }
-        for command in command::opened_by(first).filter(|c| !c.goes_on()) {
+        for command in command::starting_with(first).filter(|c| !c.continues_program()) {
             let luns =
-                if command.names_lun() { 0..self.ports.len() } else { self.selected..self.selected + 1 };
+                if command.selects_lun() { 0..self.ports.len() } else { self.selected..self.selected + 1 };
             for lun in luns {
                 refused = self.require(command, lun, at);
                 if refused.is_ok() {
@@ -284,14 +284,14 @@ impl Target {
             return status & Status::UNPROTECTED;
         }
         // FAIL is valid only while ready.
-        let fails = self.refused && self.blamed == lun;
+        let fails = self.refused && self.rejected_lun == lun;
         if fails && status.has(Status::READY) { status | Status::FAIL } else { status }
     }
 
     /// Records the LUN of an address, if it exists.
-    pub fn concern(&mut self, lun: u32) {
+    pub fn note_lun(&mut self, lun: u32) {
         if (lun as usize) < self.ports.len() {
-            self.concerned = lun as usize;
+            self.addressed_lun = lun as usize;
         }
     }
 
@@ -309,12 +309,12 @@ impl Target {
     }
 
     /// The source of data out after 00h alone.
-    pub fn after_back(&self) -> &Output {
+    pub fn data_source(&self) -> &Output {
         if self.output.is_status() { &self.before } else { &self.output }
     }
 
     /// Checks that data may be transferred out of `output` at `at`.
-    pub fn require_output(&self, output: &Output, at: Instant) -> Result<(), FailureKind> {
+    pub fn check_output_source(&self, output: &Output, at: Instant) -> Result<(), FailureKind> {
         let busy = |until| {
             let die = self.ports[self.selected].lun.die();
             Err(FailureKind::Busy { what: "data out", die, until })
@@ -335,7 +335,7 @@ impl Target {
     }
 
     /// Switches data out to a status; 00h restores the previous source.
-    pub fn put_out_status(&mut self, status: Output) {
+    pub fn output_status(&mut self, status: Output) {
         let before = std::mem::replace(&mut self.output, status);
         if !before.is_status() {
             self.before = before;
@@ -383,7 +383,7 @@ impl Target {
 
     /// Resets features and interface to their power-on values; unless `power_on`, the mode of the part's file
     /// is set at once.
-    pub fn wake(&mut self, part: &Part, power_on: bool) {
+    pub fn power_on_reset(&mut self, part: &Part, power_on: bool) {
         let mode = TimingMode { interface: part.bus.interface, mode: part.bus.mode };
         for port in &mut self.ports {
             port.features.reset();
@@ -392,11 +392,11 @@ impl Target {
                 debug_assert!(set.is_ok(), "a part has the mode that it is operated in: {set:?}");
             }
         }
-        self.follow_mode(part);
+        self.apply_timing_mode(part);
     }
 
     /// Switches the interface to the mode in the features.
-    pub fn follow_mode(&mut self, part: &Part) {
+    pub fn apply_timing_mode(&mut self, part: &Part) {
         let mode = self.ports[0].features.timing_mode();
         self.timing = if (mode.interface, mode.mode) == (part.bus.interface, part.bus.mode) {
             part.bus

@@ -7,9 +7,9 @@ use super::{Bus, Pace};
 use crate::Stage;
 use crate::onfi::command::{self, Operation};
 use crate::onfi::failure::{Failure, FailureKind, Fault};
+use crate::onfi::host_times::TooShort;
 use crate::onfi::rules::{self, Edge, Wait};
 use crate::onfi::sequence::{Decoder, Step};
-use crate::onfi::within::TooShort;
 
 /// The rejection for a time of the host that is too short.
 pub(super) fn within((parameter, found, least): TooShort) -> FailureKind {
@@ -40,8 +40,8 @@ impl Bus {
     pub(super) fn begin(&mut self, to: Edge) -> Result<Instant, Failure> {
         self.cycles += 1;
         let target = self.target_mut();
-        if target.decoder.is_resting() || target.decoder.is_back() {
-            target.concerned = target.selected;
+        if target.decoder.has_no_command() || target.decoder.is_return_to_data() {
+            target.addressed_lun = target.selected;
         }
         self.note_ready();
         if let Some(short) = self.host.too_short(to, self.timing()) {
@@ -76,13 +76,13 @@ impl Bus {
         decode: impl FnOnce(&mut Decoder) -> Result<Vec<Step>, FailureKind>,
     ) -> Result<Vec<Step>, Failure> {
         let steps = decode(&mut self.target_mut().decoder).map_err(|kind| self.refuse(kind))?;
-        let from = self.held_from(edge, begin);
-        let status = steps.contains(&Step::Back).then(|| self.target().output.clone());
+        let from = self.occupied_from(edge, begin);
+        let status = steps.contains(&Step::ReturnToData).then(|| self.target().output.clone());
         let mut busy = false;
         for step in &steps {
-            busy |= self.carry(step, begin, end).map_err(|kind| {
+            busy |= self.execute_step(step, begin, end).map_err(|kind| {
                 // The steps after 00h alone were rejected: data out return to the status.
-                status.clone().into_iter().for_each(|status| self.target_mut().put_out_status(status));
+                status.clone().into_iter().for_each(|status| self.target_mut().output_status(status));
                 self.refuse(kind)
             })?;
         }
@@ -101,7 +101,7 @@ impl Bus {
 
     /// The time from which the bus is occupied for a cycle that begins at `begin`: the waits that end at its
     /// begin count as part of it, unless another cycle was on the bus.
-    fn held_from(&self, edge: Edge, begin: Instant) -> Instant {
+    fn occupied_from(&self, edge: Edge, begin: Instant) -> Instant {
         let target = self.target();
         let windows =
             rules::windows(edge, &self.target().waits, &self.edges, &target.edges).map(|w| (w.from, w.until));
@@ -126,7 +126,7 @@ impl Bus {
     pub(super) fn refuse(&mut self, kind: FailureKind) -> Failure {
         let target = self.target_mut();
         target.decoder.clear();
-        (target.refused, target.blamed) = (true, target.concerned);
+        (target.refused, target.rejected_lun) = (true, target.addressed_lun);
         self.failure(kind)
     }
 
@@ -134,19 +134,19 @@ impl Bus {
     /// command is accepted.
     pub(super) fn check_command(&self, code: u8, at: Instant) -> Result<(), FailureKind> {
         let target = self.target();
-        let harmless = command::opened_by(code).any(|c| {
+        let harmless = command::starting_with(code).any(|c| {
             use Operation as O;
             let resets =
                 matches!(c.operation, O::Reset | O::SynchronousReset | O::ResetLun | O::VolumeSelect);
             resets || matches!(c.operation, O::Status | O::StatusEnhanced | O::ExtendedStatus)
         });
-        if target.asleep && code != 0xFF {
+        if target.awaits_first_reset && code != 0xFF {
             return Err(FailureKind::Sequence(Fault::BeforeReset));
         }
         if target.refused && !harmless {
             return Err(FailureKind::AwaitingReset);
         }
-        let mut begun = command::opened_by(code).peekable();
+        let mut begun = command::starting_with(code).peekable();
         if let Some(first) = begun.peek().copied()
             && begun.all(|command| !target.offers.has(command.operation))
         {
@@ -155,14 +155,14 @@ impl Bus {
             });
         }
         // 00h alone ends when another command follows.
-        let opens = target.decoder.is_resting() || target.decoder.is_back();
-        if opens { target.require_somewhere(code, at) } else { Ok(()) }
+        let opens = target.decoder.has_no_command() || target.decoder.is_return_to_data();
+        if opens { target.require_any_lun(code, at) } else { Ok(()) }
     }
 
     /// Checks the same for other cycles.
     pub(super) fn check_locked(&self) -> Result<(), FailureKind> {
         let target = self.target();
-        let open = !target.decoder.is_resting();
+        let open = !target.decoder.has_no_command();
         if target.refused && !open { Err(FailureKind::AwaitingReset) } else { Ok(()) }
     }
 }

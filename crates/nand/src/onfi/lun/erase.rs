@@ -18,7 +18,7 @@ impl Lun {
         let row = Row { page: 0, ..row };
         let checked = self.check_erase(row, now);
         self.refuse(row, checked)?;
-        let mut broken = self.against_queue(row, Stage::Ber, false);
+        let mut broken = self.queue_conflicts(row, Stage::Ber, false);
         let limit = self.cells.part.endurance;
         if self.contents.erases(row.block) >= limit {
             broken.push(Limit::Endurance { block: row.block, limit });
@@ -52,11 +52,11 @@ impl Lun {
         failing |= broken;
         self.in_cache_programs = false;
         self.sensed.clear();
-        let time = self.ask(Stage::Ber, &rows, self.cells.erase_time(self.mode), now);
+        let time = self.query(Stage::Ber, &rows, self.cells.erase_time(self.mode), now);
         let working = self.pipeline.run(now, time);
         let planes = self.mask(&rows);
         let work = Work::Erase { blocks: rows.iter().map(|row| row.block).collect() };
-        self.give(work, planes, failing, (working.begin, working.end)).broken = broken;
+        self.start_job(work, planes, failing, (working.begin, working.end)).broken = broken;
         self.busy()
     }
 }

@@ -16,7 +16,7 @@ pub(super) enum Work {
         before: Vec<Row>,
     },
     /// The end of a cache read: the pages in the data registers move to the cache registers.
-    HandOver {
+    TransferPages {
         before: Vec<Row>,
     },
     Program {
@@ -29,7 +29,7 @@ pub(super) enum Work {
         blocks: Vec<u32>,
     },
     /// The suspend latency of an operation.
-    Rest {
+    SuspendLatency {
         stage: Stage,
     },
 }
@@ -76,15 +76,15 @@ impl Job {
     pub fn stage(&self) -> Option<Stage> {
         match self.work {
             Work::Sense { .. } => Some(Stage::Ton),
-            Work::HandOver { .. } => None,
+            Work::TransferPages { .. } => None,
             Work::Program { .. } | Work::Reprogram { .. } => Some(Stage::Tin),
             Work::Erase { .. } => Some(Stage::Ber),
-            Work::Rest { stage } => Some(stage),
+            Work::SuspendLatency { stage } => Some(stage),
         }
     }
 
     /// Whether it is an independent plane read.
-    pub fn senses_alone(&self) -> bool {
+    pub fn is_independent_read(&self) -> bool {
         matches!(self.work, Work::Sense { kind: ReadKind::Independent, .. })
     }
 
@@ -96,7 +96,7 @@ impl Job {
     /// Whether it uses the cells of `row`.
     pub fn uses(&self, row: Row) -> bool {
         match &self.work {
-            Work::Sense { .. } | Work::HandOver { .. } | Work::Rest { .. } => false,
+            Work::Sense { .. } | Work::TransferPages { .. } | Work::SuspendLatency { .. } => false,
             Work::Program { pages } => pages.iter().any(|(r, _)| (r.block, r.page) == (row.block, row.page)),
             Work::Reprogram { pages } => pages.iter().any(|Rewritten { page, kept, .. }| {
                 page.block == row.block && (page.page == row.page || kept.page == row.page)

@@ -41,7 +41,7 @@ pub enum ProgramKind {
 
 impl ProgramKind {
     /// Whether it is a reprogram.
-    pub fn is_again(self) -> bool {
+    pub fn is_reprogram(self) -> bool {
         matches!(self, Self::Reprogram | Self::QueueReprogram)
     }
 }

@@ -28,11 +28,11 @@ impl Lun {
         self.settle(now);
         let checked = self.check_program(row, kind, now);
         self.refuse(row, checked)?;
-        if kind.is_again() {
+        if kind.is_reprogram() {
             return self.reprogram(row, kind, now);
         }
         let finishes = matches!(kind, ProgramKind::Start | ProgramKind::Cache);
-        let mut broken = self.against_queue(row, Stage::Tin, false);
+        let mut broken = self.queue_conflicts(row, Stage::Tin, false);
         broken.extend(self.order_limits(row));
         broken.extend(self.mixed_modes(row));
         broken.extend(copyback.then(|| self.copyback_limit(row)).flatten());
@@ -54,13 +54,15 @@ impl Lun {
         let unsupported = match kind {
             ProgramKind::Cache if !self.cells.has_cache_register() => Some("a cache program"),
             ProgramKind::Page if !self.is_one_shot() => Some("a page for a write-back register"),
-            kind if kind.is_again() && self.mode != CellMode::TwoBit => Some("a reprogram in this cell mode"),
+            kind if kind.is_reprogram() && self.mode != CellMode::Mlc => {
+                Some("a reprogram in this cell mode")
+            }
             _ => None,
         };
         if let Some(what) = unsupported {
             return Err(Limit::Unsupported { what });
         }
-        let behind = !kind.is_again() && self.works_behind(Stage::Tin);
+        let behind = !kind.is_reprogram() && self.works_in_cache(Stage::Tin);
         self.require_ready(now, behind)?;
         self.require_row(row)?;
         if self.protected {
@@ -155,7 +157,7 @@ impl Lun {
         let cached = kind == ProgramKind::Cache;
         let turn = if cached { self.cells.part.timing.cache_busy } else { Default::default() };
         let begin = now.max(self.pipeline.array_ready_at) + turn;
-        let time = self.ask(Stage::Tin, &rows, time, begin);
+        let time = self.query(Stage::Tin, &rows, time, begin);
         let working = match cached {
             true => self.pipeline.turn_and_run(now, turn, time),
             false => self.pipeline.run(now, time),
@@ -163,7 +165,7 @@ impl Lun {
         let follows_cache = std::mem::replace(&mut self.in_cache_programs, cached);
         self.sensed.clear();
         let planes = self.mask(&rows);
-        let job = self.give(Work::Program { pages }, planes, failing, (working.begin, working.end));
+        let job = self.start_job(Work::Program { pages }, planes, failing, (working.begin, working.end));
         (job.cached, job.follows_cache, job.broken, job.turn) = (cached, follows_cache, broken, turn);
         self.busy()
     }

@@ -16,7 +16,7 @@ impl Lun {
         self.settle(now);
         let allowed = self.check_read(row, kind, now);
         self.refuse(row, allowed)?;
-        let mut broken = self.against_queue(row, Stage::Ton, false);
+        let mut broken = self.queue_conflicts(row, Stage::Ton, false);
         broken.extend(self.mixed_modes(row));
         let failing = self.admit(row, &broken)?;
         self.sending = if self.queue.is_empty() { self.addressing.plane(row) } else { self.sending };
@@ -31,11 +31,11 @@ impl Lun {
     fn check_read(&self, row: Row, kind: ReadKind, now: Instant) -> Result<(), Limit> {
         let behind = match kind {
             ReadKind::Plain | ReadKind::Copyback => false,
-            ReadKind::Queue | ReadKind::CacheRandom => self.works_behind(Stage::Ton),
+            ReadKind::Queue | ReadKind::CacheRandom => self.works_in_cache(Stage::Ton),
             ReadKind::Independent if !self.cells.part.geometry.independent_reads => {
                 return Err(Limit::Unsupported { what: "an independent read" });
             }
-            ReadKind::Independent => self.jobs.iter().all(|job| job.senses_alone()),
+            ReadKind::Independent => self.jobs.iter().all(|job| job.is_independent_read()),
         };
         if kind == ReadKind::CacheRandom && !self.cells.has_cache_register() {
             return Err(Limit::Unsupported { what: "a cache read" });
@@ -61,13 +61,13 @@ impl Lun {
     /// The limit that it exceeds; registers are unchanged.
     pub fn cache_read_next(&mut self, now: Instant) -> Result<Busy, Limit> {
         self.settle(now);
-        let checked = self.check_cache_read(now).and_then(|_| self.rows_after());
+        let checked = self.check_cache_read(now).and_then(|_| self.next_rows());
         let rows = self.refuse(self.sensed.first().copied().unwrap_or_default(), checked)?;
         Ok(self.sense(rows, 0, ReadKind::CacheRandom, now))
     }
 
     /// The rows after the sensed ones, if all can be read.
-    fn rows_after(&self) -> Result<Vec<Row>, Limit> {
+    fn next_rows(&self) -> Result<Vec<Row>, Limit> {
         let pages = self.cells.pages(self.mode);
         let after = |row: &Row| {
             let next = Row { page: row.page + 1, ..*row };
@@ -96,7 +96,7 @@ impl Lun {
         let before = std::mem::take(&mut self.sensed);
         let at = self.pipeline.turn(now, self.cells.part.timing.cache_busy);
         let planes = self.mask(&before);
-        self.give(Work::HandOver { before }, planes, 0, (at, at));
+        self.start_job(Work::TransferPages { before }, planes, 0, (at, at));
         Ok(self.busy())
     }
 
@@ -105,7 +105,7 @@ impl Lun {
         if !self.cells.has_cache_register() {
             return Err(Limit::Unsupported { what: "a cache read" });
         }
-        self.require_ready(now, self.works_behind(Stage::Ton))?;
+        self.require_ready(now, self.works_in_cache(Stage::Ton))?;
         match self.queue.first() {
             Some(queued) => Err(Limit::OtherQueued { first: queued.row, second: queued.row }),
             None => self.sensed.first().copied().ok_or(Limit::NothingSensed),
@@ -119,7 +119,7 @@ impl Lun {
             _ => Duration::ZERO,
         };
         let rests = if kind == ReadKind::Independent { now } else { now.max(self.pipeline.array_ready_at) };
-        let time = self.ask(Stage::Ton, &rows, self.sensing_time(&rows), rests + turn);
+        let time = self.query(Stage::Ton, &rows, self.sensing_time(&rows), rests + turn);
         let planes = self.mask(&rows);
         self.in_cache_programs = false;
         let before = std::mem::take(&mut self.sensed);
@@ -144,7 +144,7 @@ impl Lun {
             }
         };
         let before = if cached { before } else { Vec::new() };
-        self.give(Work::Sense { rows, kind, before }, planes, failing, (begin, end));
+        self.start_job(Work::Sense { rows, kind, before }, planes, failing, (begin, end));
         self.busy()
     }
 

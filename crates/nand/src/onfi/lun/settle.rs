@@ -32,9 +32,9 @@ impl Lun {
         self.failed_before = if job.follows_cache { self.failed } else { 0 };
         self.failed = 0;
         match &job.work {
-            Work::Sense { before, .. } | Work::HandOver { before } => {
+            Work::Sense { before, .. } | Work::TransferPages { before } => {
                 for row in before {
-                    self.planes[self.addressing.plane(*row) as usize].hand_over();
+                    self.planes[self.addressing.plane(*row) as usize].transfer_to_cache();
                 }
             }
             Work::Program { pages } => {
@@ -47,7 +47,7 @@ impl Lun {
                 }
             }
             Work::Erase { blocks } => blocks.iter().for_each(|block| self.contents.note_erase(*block)),
-            Work::Rest { .. } => {}
+            Work::SuspendLatency { .. } => {}
         }
     }
 
@@ -76,7 +76,7 @@ impl Lun {
                     registers.copied = (kind == ReadKind::Copyback).then_some(row);
                 }
             }
-            Work::HandOver { .. } | Work::Rest { .. } => {}
+            Work::TransferPages { .. } | Work::SuspendLatency { .. } => {}
             Work::Program { pages } => {
                 for (row, bytes) in pages {
                     self.contents.program(row, &bytes);
@@ -106,7 +106,7 @@ impl Lun {
     }
 
     /// Queues an array operation that begins and ends at these instants.
-    pub(super) fn give(
+    pub(super) fn start_job(
         &mut self,
         work: Work,
         planes: u16,

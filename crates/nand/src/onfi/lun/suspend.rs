@@ -33,7 +33,7 @@ impl Lun {
         self.suspended_status = (self.failed, self.failed_before);
         self.suspended[0].begin = now;
         self.jobs.push(Job {
-            work: Work::Rest { stage },
+            work: Work::SuspendLatency { stage },
             end: rests_at,
             failing: 0,
             broken: 0,
@@ -87,7 +87,7 @@ impl Lun {
             _ => read,
         });
         let time = longest.max().unwrap_or(read);
-        self.break_off(now);
+        self.abort_all(now);
         self.pipeline.ready_at = now + time;
         self.pipeline.array_ready_at = now + time;
         self.busy()
@@ -95,9 +95,9 @@ impl Lun {
 
     /// Cuts the power at `now`: operations are aborted as by a reset, and the registers are lost. The LUN is
     /// ready when the power returns.
-    pub fn lose_power(&mut self, now: Instant) {
+    pub fn cut_power(&mut self, now: Instant) {
         self.settle(now);
-        self.break_off(now);
+        self.abort_all(now);
         for registers in &mut self.planes {
             registers.cache.fill(ERASED);
         }
@@ -105,7 +105,7 @@ impl Lun {
         self.pipeline.array_ready_at = now;
     }
 
-    fn break_off(&mut self, now: Instant) {
+    fn abort_all(&mut self, now: Instant) {
         for job in std::mem::take(&mut self.jobs).into_iter().filter(|job| job.begun) {
             self.record(&job, now);
             self.tear(job);
@@ -129,7 +129,7 @@ impl Lun {
     /// lower pages of the word line are torn too: the cells leave the states that stored their bits.
     fn tear(&mut self, job: Job) {
         match job.work {
-            Work::Sense { .. } | Work::HandOver { .. } | Work::Rest { .. } => {}
+            Work::Sense { .. } | Work::TransferPages { .. } | Work::SuspendLatency { .. } => {}
             Work::Program { pages } => {
                 for (row, _) in pages {
                     self.contents.tear_page(row);

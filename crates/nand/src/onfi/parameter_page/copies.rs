@@ -5,7 +5,7 @@ use std::fmt;
 use super::{PAGE_LENGTH, PageError, ParameterPage};
 
 /// Minimum number of copies (ONFI).
-pub const FEWEST_COPIES: usize = 3;
+pub const MIN_COPIES: usize = 3;
 
 /// The source of a recovered page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +48,7 @@ impl std::error::Error for Unrecoverable {}
 impl ParameterPage {
     /// `count` concatenated copies of the page, at least three.
     pub fn copies(&self, count: usize) -> Vec<u8> {
-        self.encode().repeat(count.max(FEWEST_COPIES))
+        self.encode().repeat(count.max(MIN_COPIES))
     }
 
     /// Recovers the page from `bytes`, concatenated copies: the first valid copy, otherwise their bitwise

@@ -1,7 +1,7 @@
 //! The extended parameter page: sections that follow the copies of the parameter page. Only ECC sections are
 //! supported; others are skipped.
 
-use super::copies::FEWEST_COPIES;
+use super::copies::MIN_COPIES;
 use super::{Field, PageError, PageFeatures, ParameterPage, Scaled, check_crc, check_signature};
 
 /// The first bytes of every extended page, after its CRC.
@@ -11,9 +11,9 @@ const COVERED_FROM: usize = 2;
 /// Offset of the types and lengths of the sections.
 const SECTIONS_AT: usize = 16;
 /// Maximum number of sections.
-const MOST_SECTIONS: usize = 8;
+const MAX_SECTIONS: usize = 8;
 /// Offset of the first section.
-const HEADER: usize = SECTIONS_AT + 2 * MOST_SECTIONS;
+const HEADER: usize = SECTIONS_AT + 2 * MAX_SECTIONS;
 /// Unit of lengths, in bytes.
 const UNIT: usize = 16;
 /// Type of a section with an ECC requirement (Linux `onfi.h`).
@@ -59,14 +59,14 @@ pub struct ExtendedPage {
 impl ExtendedPage {
     /// Length of the page in bytes.
     pub fn length(&self) -> usize {
-        HEADER + self.ecc.len().min(MOST_SECTIONS) * UNIT
+        HEADER + self.ecc.len().min(MAX_SECTIONS) * UNIT
     }
 
     /// Encodes the page with signature and CRC.
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = vec![0; self.length()];
         bytes[COVERED_FROM..COVERED_FROM + SIGNATURE.len()].copy_from_slice(&SIGNATURE);
-        for (section, ecc) in self.ecc.iter().take(MOST_SECTIONS).enumerate() {
+        for (section, ecc) in self.ecc.iter().take(MAX_SECTIONS).enumerate() {
             bytes[SECTIONS_AT + 2 * section..][..2].copy_from_slice(&[ECC_SECTION, 1]);
             ecc.put(&mut bytes[HEADER + section * UNIT..][..UNIT]);
         }
@@ -103,7 +103,7 @@ impl ExtendedPage {
 impl ParameterPage {
     /// The page with the announcement that `extended` follows its copies and contains the ECC.
     #[must_use]
-    pub fn announcing(mut self, extended: &ExtendedPage) -> Self {
+    pub fn with_extended(mut self, extended: &ExtendedPage) -> Self {
         self.features = self.features.with(PageFeatures::EXTENDED_PAGE, true);
         self.extended_units = (extended.length() / UNIT) as u16;
         self.ecc_bits = 0xff;
@@ -113,7 +113,7 @@ impl ParameterPage {
     /// The data of Read Parameter Page: as many copies as the page states (three at least), then as many of
     /// the extended page, if there is one.
     pub fn data(&self, extended: Option<&ExtendedPage>) -> Vec<u8> {
-        let count = usize::from(self.parameter_pages).max(FEWEST_COPIES);
+        let count = usize::from(self.parameter_pages).max(MIN_COPIES);
         let mut bytes = self.copies(count);
         if let Some(extended) = extended {
             bytes.extend(extended.encode().repeat(count));
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn a_host_finds_the_extended_page_after_the_copies() {
-        let page = example().announcing(&extended());
+        let page = example().with_extended(&extended());
         let bytes = page.data(Some(&extended()));
         let found = ParameterPage::decode(&bytes).expect("the first copy is whole");
         assert!(found.features.has(PageFeatures::EXTENDED_PAGE) && found.ecc_bits == 0xff);

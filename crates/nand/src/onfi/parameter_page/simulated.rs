@@ -2,7 +2,7 @@
 
 use wordline_kernel::Duration;
 
-use super::copies::FEWEST_COPIES;
+use super::copies::MIN_COPIES;
 use super::{
     AddressCycles, Micros, MultiPlane, Nanos, Opaque, OptionalCommands, PageFeatures, ParameterPage,
     Revisions, Scaled, Text,
@@ -12,7 +12,7 @@ use crate::interface::Interface;
 use crate::onfi::features::READ_RETRY_OPTIONS;
 use crate::onfi::identity::MANUFACTURER;
 use crate::onfi::modes::Modes;
-use crate::onfi::offers::Offers;
+use crate::onfi::support::CommandSupport;
 
 /// Maximum share of bad blocks, in percent (chosen: as in data sheets, 40 of 2048, and the factory bad blocks
 /// of py_ssd_sim).
@@ -37,9 +37,9 @@ pub struct Saturated {
 
 /// Clamps values to their fields and records those that do not fit.
 #[derive(Default)]
-struct Fitting(Vec<Saturated>);
+struct FieldClamp(Vec<Saturated>);
 
-impl Fitting {
+impl FieldClamp {
     fn fit(&mut self, name: &'static str, value: u64, most: u64) -> u64 {
         if value > most {
             self.0.push(Saturated { name, value, stated: most });
@@ -84,10 +84,10 @@ impl ParameterPage {
     }
 }
 
-fn fitted(part: &Part, luns: u32) -> (ParameterPage, Fitting) {
-    let mut fitting = Fitting::default();
+fn fitted(part: &Part, luns: u32) -> (ParameterPage, FieldClamp) {
+    let mut fitting = FieldClamp::default();
     let page = ParameterPage {
-        parameter_pages: FEWEST_COPIES as u8,
+        parameter_pages: MIN_COPIES as u8,
         manufacturer: Text::new("WORDLINE"),
         model: Text::new(&part.name),
         jedec_manufacturer: MANUFACTURER,
@@ -97,7 +97,7 @@ fn fitted(part: &Part, luns: u32) -> (ParameterPage, Fitting) {
         ..ParameterPage::default()
     };
     let page = organisation(page, part, luns, &mut fitting);
-    let page = abilities(page, part, luns);
+    let page = capabilities(page, part, luns);
     (interface(times(page, part, &mut fitting), &Modes::of(part)), fitting)
 }
 
@@ -108,7 +108,7 @@ fn vendor() -> Opaque<88> {
 }
 
 /// The memory organisation block.
-fn organisation(page: ParameterPage, part: &Part, luns: u32, fitting: &mut Fitting) -> ParameterPage {
+fn organisation(page: ParameterPage, part: &Part, luns: u32, fitting: &mut FieldClamp) -> ParameterPage {
     let g = &part.geometry;
     let blocks = g.planes * g.blocks_per_plane;
     let page_bytes = g.page_size.0 + g.spare_size.0;
@@ -140,7 +140,7 @@ fn bits(count: u64) -> u32 {
 
 /// Features, optional commands and multi-plane operations that the model supports. Small data move is left
 /// out, and so are overlapped plane operations: the planes of a die begin together here.
-fn abilities(page: ParameterPage, part: &Part, luns: u32) -> ParameterPage {
+fn capabilities(page: ParameterPage, part: &Part, luns: u32) -> ParameterPage {
     use {MultiPlane as M, OptionalCommands as C, PageFeatures as F};
     let g = &part.geometry;
     let planes = g.planes > 1;
@@ -160,7 +160,7 @@ fn abilities(page: ParameterPage, part: &Part, luns: u32) -> ParameterPage {
         C::LUN_FEATURES,
     ];
     let commands = commands.into_iter().fold(page.optional_commands, |all, one| all.with(one, true));
-    let Offers { termination, calibration, reset_lun } = Offers::of(part, luns);
+    let CommandSupport { termination, calibration, reset_lun } = CommandSupport::of(part, luns);
     let commands = commands.with(C::ODT_CONFIGURE, termination).with(C::ZQ_CALIBRATION, calibration);
     let commands = commands.with(C::RESET_LUN, reset_lun);
     let multi_plane = page.multi_plane.with(M::ANY_BLOCKS, planes).with(M::CACHE_ANY_BLOCKS, planes && cache);
@@ -173,7 +173,7 @@ fn abilities(page: ParameterPage, part: &Part, luns: u32) -> ParameterPage {
 }
 
 /// The maximum array times.
-fn times(page: ParameterPage, part: &Part, fitting: &mut Fitting) -> ParameterPage {
+fn times(page: ParameterPage, part: &Part, fitting: &mut FieldClamp) -> ParameterPage {
     let t = &part.timing;
     let slc = |time: fn(&crate::part::SlcTiming) -> Duration| t.slc.as_ref().map(time);
     let reads = t.read.iter().map(|time| time.most).chain(slc(|slc| slc.read));
@@ -213,7 +213,7 @@ fn interface(page: ParameterPage, modes: &Modes) -> ParameterPage {
         nv_ddr2_modes_high: (mask(Interface::NvDdr2) >> 8) as u8,
         nv_ddr3_modes: mask(Interface::NvDdr3) as u16,
         nv_lpddr4_modes: mask(Interface::NvLpddr4),
-        nv_ddr2_features: if modes.strobed() { TERMINATION_AND_DIFFERENTIAL } else { 0 },
+        nv_ddr2_features: if modes.has_strobe() { TERMINATION_AND_DIFFERENTIAL } else { 0 },
         ..page
     }
 }

@@ -3,19 +3,19 @@
 use wordline_kernel::{Complaints, Duration, Seed};
 
 use super::expect::STATES;
-use super::words::{Read, Words, Wrong, one_of};
-use super::{Action, Address, Begin, Data, Place, Script, Setup, Statement, StatusWanted, Wanted};
-use crate::onfi::within::WITHIN;
+use super::words::{ParseError, Read, Words, one_of};
+use super::{Action, Address, Begin, Data, PageByte, Script, Setup, Statement, StatusWanted, Wanted};
+use crate::onfi::host_times::HOST_TIME_RULES;
 use crate::onfi::{InjectedFailure, Row};
 
-/// Maximum statements of a script with repetitions expanded; every [`STRETCH`] bytes of data count as one
+/// Maximum statements of a script with repetitions expanded; every [`BYTES_PER_STATEMENT`] bytes of data count as one
 /// more (chosen: some seconds of run time, and a transcript that fits in memory).
-const MOST_STATEMENTS: u64 = 1_000_000;
-const STRETCH: u32 = 256;
+const MAX_STATEMENTS: u64 = 1_000_000;
+const BYTES_PER_STATEMENT: u32 = 256;
 /// Maximum nesting depth of repetitions (chosen: more than a person can follow).
-const DEEPEST: usize = 16;
+const MAX_NESTING: usize = 16;
 /// Maximum bytes of one statement: four of the largest pages (chosen).
-const MOST_BYTES: u32 = 65_536;
+const MAX_STATEMENT_BYTES: u32 = 65_536;
 
 /// A header line, which configures the bus before the first statement.
 struct Header {
@@ -82,7 +82,7 @@ pub(super) fn parse(name: &str, text: &str) -> Result<Script, Complaints> {
         if line.is_empty() {
             continue;
         }
-        if let Err(Wrong { found, wanted }) = read_line(number, line, &mut setup, &mut blocks) {
+        if let Err(ParseError { found, wanted }) = read_line(number, line, &mut setup, &mut blocks) {
             wrong.add(format!("{name}:{number}"), found, wanted);
         }
     }
@@ -91,7 +91,7 @@ pub(super) fn parse(name: &str, text: &str) -> Result<Script, Complaints> {
         wrong.add(format!("{name}:{line}"), "`repeat` without its end", "`end` after it");
     }
     let statements = blocks.pop().unwrap_or_default().statements;
-    wrong.or_ok(Script { setup, statements })
+    wrong.into_result(Script { setup, statements })
 }
 
 fn read_line(number: u32, line: &str, setup: &mut Setup, blocks: &mut Vec<Block>) -> Read<()> {
@@ -107,9 +107,9 @@ fn read_line(number: u32, line: &str, setup: &mut Setup, blocks: &mut Vec<Block>
     if words.take("repeat") {
         let count = words.number(1, u32::MAX)?;
         words.end()?;
-        if blocks.len() > DEEPEST {
-            let found = format!("`repeat` within {DEEPEST} others");
-            return Err(Wrong { found, wanted: "less deep nesting".into() });
+        if blocks.len() > MAX_NESTING {
+            let found = format!("`repeat` within {MAX_NESTING} others");
+            return Err(ParseError { found, wanted: "less deep nesting".into() });
         }
         blocks.push(Block { opened: Some((number, line.into(), count)), ..Block::default() });
         return Ok(());
@@ -132,7 +132,7 @@ fn read_line(number: u32, line: &str, setup: &mut Setup, blocks: &mut Vec<Block>
     words.next(verb.word)?;
     let action = (verb.read)(&mut words)?;
     words.end()?;
-    let size = u64::from(1 + bytes(&action) / STRETCH);
+    let size = u64::from(1 + bytes(&action) / BYTES_PER_STATEMENT);
     let mut waits = if let Action::Wait(time) = action { time.ps().into() } else { 0 };
     if let Some(Begin::After(time)) = begin {
         waits += u128::from(time.ps());
@@ -162,11 +162,11 @@ fn push(blocks: &mut [Block], statement: Statement, size: u64, waits: u128) -> R
     block.statements.push(statement);
     if block.waits > u128::from(Duration::LIMIT.ps()) {
         let found = format!("waits of {} days with their repetitions", block.waits / 86_400_000_000_000_000);
-        return Err(Wrong { found, wanted: "at most 106 days in a script".into() });
+        return Err(ParseError { found, wanted: "at most 106 days in a script".into() });
     }
-    if block.size > MOST_STATEMENTS {
+    if block.size > MAX_STATEMENTS {
         let found = format!("{} statements and stretches of data with their repetitions", block.size);
-        return Err(Wrong { found, wanted: format!("at most {MOST_STATEMENTS}") });
+        return Err(ParseError { found, wanted: format!("at most {MAX_STATEMENTS}") });
     }
     Ok(())
 }
@@ -257,7 +257,7 @@ fn address(words: &mut Words<'_>) -> Read<Address> {
     Ok(match (row == [None; 3], column) {
         (true, Some(column)) => Address::Column(narrow(words, column)?),
         (true, None) => return Err(words.wrong("`lun=`, `block=`, `page=` or `column=`")),
-        (false, Some(column)) => Address::Full(Place { row: row_of(row), column: narrow(words, column)? }),
+        (false, Some(column)) => Address::Full(PageByte { row: row_of(row), column: narrow(words, column)? }),
         (false, None) => Address::Row(row_of(row)),
     })
 }
@@ -269,7 +269,7 @@ fn narrow(words: &Words<'_>, column: u32) -> Read<u32> {
     if column <= most {
         Ok(column)
     } else {
-        Err(Wrong { found: format!("`column={column}`"), ..words.wrong(wanted) })
+        Err(ParseError { found: format!("`column={column}`"), ..words.wrong(wanted) })
     }
 }
 
@@ -285,13 +285,13 @@ fn row(words: &mut Words<'_>) -> Read<Row> {
     Ok(row_of([lun, block, None]))
 }
 
-fn place(words: &mut Words<'_>) -> Read<Place> {
+fn place(words: &mut Words<'_>) -> Read<PageByte> {
     let [lun, block, page, column] = words.fields(["lun", "block", "page", "column"])?;
     if block.is_none() {
         return Err(words.wrong("`block=`"));
     }
     let column = narrow(words, column.unwrap_or_default())?;
-    Ok(Place { row: row_of([lun, block, page]), column })
+    Ok(PageByte { row: row_of([lun, block, page]), column })
 }
 
 fn confirm(words: &mut Words<'_>, usual: u8) -> Read<u8> {
@@ -308,10 +308,10 @@ fn program(words: &mut Words<'_>) -> Read<Action> {
 /// `fill N XX`, `random N seed S`, `text ABC` or bytes.
 fn data(words: &mut Words<'_>) -> Read<Data> {
     if words.take("fill") {
-        return Ok(Data::Fill(words.number(1, MOST_BYTES)?, words.byte()?));
+        return Ok(Data::Fill(words.number(1, MAX_STATEMENT_BYTES)?, words.byte()?));
     }
     if words.take("random") {
-        let count = words.number(1, MOST_BYTES)?;
+        let count = words.number(1, MAX_STATEMENT_BYTES)?;
         words.choice(&["seed"])?;
         return Ok(Data::Random(count, words.read("a whole number")?));
     }
@@ -327,7 +327,7 @@ fn text(words: &mut Words<'_>) -> Read<Data> {
 }
 
 fn out(words: &mut Words<'_>) -> Read<Action> {
-    let count = words.number(1, MOST_BYTES)?;
+    let count = words.number(1, MAX_STATEMENT_BYTES)?;
     if words.is_empty() {
         return Ok(Action::Out(count, None));
     }
@@ -349,7 +349,7 @@ fn out(words: &mut Words<'_>) -> Read<Action> {
         && bytes.len() != count as usize
     {
         let wanted = format!("as many as come out: {count}");
-        return Err(Wrong { found: format!("{} bytes", bytes.len()), ..before.wrong(wanted) });
+        return Err(ParseError { found: format!("{} bytes", bytes.len()), ..before.wrong(wanted) });
     }
     Ok(Action::Out(count, Some(if not { Wanted::Not(data) } else { Wanted::Data(data) })))
 }
@@ -388,8 +388,8 @@ fn wait(words: &mut Words<'_>) -> Read<Action> {
 
 /// `host tWP 20ns`, or `host tWP` for the time that the interface requires.
 fn host(words: &mut Words<'_>) -> Read<Action> {
-    let symbols: Vec<&str> = WITHIN.iter().map(|(parameter, _)| parameter.symbol()).collect();
-    let (parameter, _) = WITHIN[words.choice(&symbols)?];
+    let symbols: Vec<&str> = HOST_TIME_RULES.iter().map(|(parameter, _)| parameter.symbol()).collect();
+    let (parameter, _) = HOST_TIME_RULES[words.choice(&symbols)?];
     let time = if words.is_empty() { None } else { Some(words.time()?) };
     Ok(Action::Host(parameter, time))
 }

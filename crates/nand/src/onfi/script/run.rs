@@ -3,12 +3,12 @@
 use wordline_kernel::Instant;
 
 use super::expect::rule;
-use super::{Action, Address, Begin, Data, Entry, Mismatch, Place, Script, Statement, Transcript};
+use super::{Action, Address, Begin, Data, Entry, Mismatch, PageByte, Script, Statement, Transcript};
 use crate::DieId;
 use crate::onfi::{Bus, Failure, Pace, Row, RowAddressing, Status};
 
 /// Whether the script continues after a statement.
-type GoesOn = bool;
+type Continues = bool;
 
 struct Runner<'a> {
     bus: &'a mut Bus,
@@ -32,7 +32,7 @@ pub(super) fn run(script: &Script, bus: &mut Bus) -> Transcript {
     let pace = if script.setup.exact { Pace::Exact } else { Pace::Earliest };
     let mut runner = Runner { bus, addressing, pace, transcript: Transcript::default(), refusal: None };
     let complete = runner.all(&script.statements);
-    runner.expectation_met(script);
+    runner.check_pending_expectation(script);
     let Runner { bus, mut transcript, .. } = runner;
     // The time line includes array operations after the last statement.
     let luns = (0..bus.dies()).map(|die| bus.lun(DieId(die)).pipeline().array_ready_at);
@@ -45,7 +45,7 @@ pub(super) fn run(script: &Script, bus: &mut Bus) -> Transcript {
 }
 
 impl<'a> Runner<'a> {
-    fn all(&mut self, statements: &'a [Statement]) -> GoesOn {
+    fn all(&mut self, statements: &'a [Statement]) -> Continues {
         statements.iter().all(|statement| match &statement.action {
             Action::Repeat(count, body) => (0..*count).all(|_| self.all(body)),
             Action::ExpectFailure(name) => {
@@ -57,7 +57,7 @@ impl<'a> Runner<'a> {
     }
 
     /// Reports an `expect failure` on the last line, which has no statement to reject.
-    fn expectation_met(&mut self, script: &Script) {
+    fn check_pending_expectation(&mut self, script: &Script) {
         let (Some(name), Some(last)) = (self.refusal.take(), script.statements.last()) else { return };
         let now = self.bus.now();
         let mut entry = entry(last, now, self.bus.cycles());
@@ -67,7 +67,7 @@ impl<'a> Runner<'a> {
         self.transcript.entries.push(entry);
     }
 
-    fn one(&mut self, statement: &Statement) -> GoesOn {
+    fn one(&mut self, statement: &Statement) -> Continues {
         match statement.begin {
             Some(Begin::After(time)) => self.bus.wait(time),
             Some(Begin::At(time)) => self.bus.wait_until(Instant::ZERO + time),
@@ -150,9 +150,9 @@ impl<'a> Runner<'a> {
         let bytes = match address {
             Address::Bytes(bytes) => bytes.clone(),
             Address::Column(column) => column.to_le_bytes()[..2].to_vec(),
-            Address::Row(row) => self.addressing.spell(*row),
-            Address::Full(Place { row, column }) => {
-                [column.to_le_bytes()[..2].to_vec(), self.addressing.spell(*row)].concat()
+            Address::Row(row) => self.addressing.encode(*row),
+            Address::Full(PageByte { row, column }) => {
+                [column.to_le_bytes()[..2].to_vec(), self.addressing.encode(*row)].concat()
             }
         };
         self.bus.address(&bytes)

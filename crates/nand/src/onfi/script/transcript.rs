@@ -124,11 +124,11 @@ fn micros(time: Duration) -> String {
 }
 
 /// Maximum letters of a statement shown, so that the table fits a terminal.
-const LETTERS: usize = 48;
+const MAX_STATEMENT_LETTERS: usize = 48;
 
 fn shortened(text: &str) -> String {
-    if text.chars().count() <= LETTERS {
+    if text.chars().count() <= MAX_STATEMENT_LETTERS {
         return text.into();
     }
-    text.chars().take(LETTERS - 3).chain("...".chars()).collect()
+    text.chars().take(MAX_STATEMENT_LETTERS - 3).chain("...".chars()).collect()
 }

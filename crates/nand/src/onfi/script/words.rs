@@ -6,12 +6,12 @@ use wordline_kernel::Duration;
 
 /// A parse error: the text found in a line, and the text expected.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Wrong {
+pub(super) struct ParseError {
     pub found: String,
     pub wanted: String,
 }
 
-pub(super) type Read<T> = Result<T, Wrong>;
+pub(super) type Read<T> = Result<T, ParseError>;
 
 /// The rest of a line.
 #[derive(Clone, Copy, Debug)]
@@ -34,9 +34,9 @@ impl<'a> Words<'a> {
     }
 
     /// The error that the next word is not `wanted`.
-    pub fn wrong(&self, wanted: impl Into<String>) -> Wrong {
+    pub fn wrong(&self, wanted: impl Into<String>) -> ParseError {
         let found = self.peek().map_or("the end of the line".into(), |word| format!("`{word}`"));
-        Wrong { found, wanted: wanted.into() }
+        ParseError { found, wanted: wanted.into() }
     }
 
     pub fn next(&mut self, wanted: &str) -> Read<&'a str> {

@@ -1,6 +1,6 @@
 //! Die-first: consecutive pages go to different dies.
 
-use super::{Place, Scheduler};
+use super::{Scheduler, UnitLocation};
 use crate::unit::Shape;
 
 /// Stripes pages over the dies, then over the planes. Pages of one plane group are far apart in the stream,
@@ -9,12 +9,12 @@ use crate::unit::Shape;
 pub struct DieFirst;
 
 impl Scheduler for DieFirst {
-    fn place(&self, n: u32, shape: &Shape) -> Place {
+    fn place(&self, n: u32, shape: &Shape) -> UnitLocation {
         let (row, within) = (n / (shape.dies * shape.planes), n % (shape.dies * shape.planes));
-        Place { die: within % shape.dies, plane: within / shape.dies, row }
+        UnitLocation { die: within % shape.dies, plane: within / shape.dies, row }
     }
 
-    fn overtakes(&self) -> bool {
+    fn allows_overtaking(&self) -> bool {
         false
     }
 }

@@ -14,7 +14,7 @@ pub use plane_first::PlaneFirst;
 
 /// The location of a program unit in a logical unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct UnitLocation {
     /// The die.
     pub die: u32,
     /// The plane of the die.
@@ -27,9 +27,9 @@ pub struct Place {
 /// acts.
 pub trait Scheduler: Send {
     /// The location of program unit `n` of the logical unit: distinct for every `n`.
-    fn place(&self, n: u32, shape: &Shape) -> Place;
+    fn place(&self, n: u32, shape: &Shape) -> UnitLocation;
     /// Whether a page whose die is idle may overtake earlier pages that wait for another die.
-    fn overtakes(&self) -> bool;
+    fn allows_overtaking(&self) -> bool;
 }
 
 /// The built-in schedulers.
@@ -77,7 +77,7 @@ mod tests {
                 let scheduler = kind.build();
                 let mut seen = vec![false; (dies * planes * rows) as usize];
                 for n in 0..dies * planes * rows {
-                    let Place { die, plane, row } = scheduler.place(n, &shape);
+                    let UnitLocation { die, plane, row } = scheduler.place(n, &shape);
                     prop_assert!(die < dies && plane < planes && row < rows);
                     let at = ((die * planes + plane) * rows + row) as usize;
                     prop_assert!(!std::mem::replace(&mut seen[at], true), "{kind:?} gives a place twice");

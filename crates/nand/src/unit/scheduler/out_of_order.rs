@@ -1,6 +1,6 @@
 //! Out of order: an idle die takes its next page.
 
-use super::{Place, PlaneFirst, Scheduler};
+use super::{PlaneFirst, Scheduler, UnitLocation};
 use crate::unit::Shape;
 
 /// Places pages as plane-first does. Pages of one die keep their order; pages of different dies do not wait
@@ -9,11 +9,11 @@ use crate::unit::Shape;
 pub struct OutOfOrder;
 
 impl Scheduler for OutOfOrder {
-    fn place(&self, n: u32, shape: &Shape) -> Place {
+    fn place(&self, n: u32, shape: &Shape) -> UnitLocation {
         PlaneFirst.place(n, shape)
     }
 
-    fn overtakes(&self) -> bool {
+    fn allows_overtaking(&self) -> bool {
         true
     }
 }

@@ -1,6 +1,6 @@
 //! Plane-first: consecutive pages go to the planes of one die.
 
-use super::{Place, Scheduler};
+use super::{Scheduler, UnitLocation};
 use crate::unit::Shape;
 
 /// Stripes pages over the planes of a die, then over the dies: neighbours in the stream satisfy the plane
@@ -9,12 +9,12 @@ use crate::unit::Shape;
 pub struct PlaneFirst;
 
 impl Scheduler for PlaneFirst {
-    fn place(&self, n: u32, shape: &Shape) -> Place {
+    fn place(&self, n: u32, shape: &Shape) -> UnitLocation {
         let (row, within) = (n / (shape.dies * shape.planes), n % (shape.dies * shape.planes));
-        Place { die: within / shape.planes, plane: within % shape.planes, row }
+        UnitLocation { die: within / shape.planes, plane: within % shape.planes, row }
     }
 
-    fn overtakes(&self) -> bool {
+    fn allows_overtaking(&self) -> bool {
         false
     }
 }

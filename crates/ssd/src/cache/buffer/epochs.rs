@@ -57,7 +57,7 @@ impl Epochs {
     }
 
     /// Whether the loaded counts match the epochs of these entries.
-    pub fn are_of(&self, entries: impl Iterator<Item = u64>) -> bool {
+    pub fn match_entries(&self, entries: impl Iterator<Item = u64>) -> bool {
         let mut counts = vec![0; self.pending.len()];
         for epoch in entries {
             let place = epoch.checked_sub(self.first).and_then(|place| usize::try_from(place).ok());

@@ -87,7 +87,7 @@ impl EntryList {
     }
 
     /// Whether this list is sound and has the same entries as another sound list, in any order.
-    pub(crate) fn has_those_of(&self, other: &Self) -> bool {
+    pub(crate) fn has_same_entries(&self, other: &Self) -> bool {
         let mut is_in = vec![false; self.places()];
         let fits = self.is_sound() && (self.places(), self.len) == (other.places(), other.len);
         if fits {
@@ -125,7 +125,7 @@ impl EntryList {
 
     /// Moves an entry of the list to its end.
     #[inline]
-    pub fn renew(&mut self, id: EntryId) {
+    pub fn move_to_end(&mut self, id: EntryId) {
         self.remove(id);
         self.push(id);
     }
@@ -145,7 +145,7 @@ mod tests {
                     None => list.push(id),
                     Some(at) => {
                         model.remove(at);
-                        if renew { list.renew(id) } else { list.remove(id) }
+                        if renew { list.move_to_end(id) } else { list.remove(id) }
                         if !renew {
                             continue;
                         }

@@ -15,7 +15,7 @@ impl Buffer {
     pub(crate) fn check_loaded(&self, pages: u32, known: impl Fn(RequestId) -> bool) -> Result<(), String> {
         self.check_free()?;
         let is_index = self.index.is_sound(self.entries.len(), self.used().count());
-        ensure(is_index, || "the buffer looks up other pages than it holds".into())?;
+        ensure(is_index, || "the index of the buffer differs from its pages".into())?;
         for (id, entry) in (0..).zip(&self.entries).filter(|(_, entry)| entry.state != EntryState::Free) {
             let is_found = entry.logical.0 < pages && self.find(entry.logical) == Some(EntryId(id));
             ensure(is_found, || format!("the buffer holds page {} and does not find it", entry.logical.0))?;
@@ -23,9 +23,13 @@ impl Buffer {
         self.check_dirty()?;
         let again = self.used().filter(|entry| entry.again).map(|entry| entry.again_epoch);
         let epochs = self.used().map(|entry| entry.epoch).chain(again);
-        ensure(self.epochs.are_of(epochs), || "the buffer counts other epochs than its entries have".into())?;
+        ensure(self.epochs.match_entries(epochs), || {
+            "the buffer counts other epochs than its entries have".into()
+        })?;
         let heads = self.used().map(|entry| entry.waiters);
-        ensure(self.waiters.are_in(heads, known), || "requests wait for other entries than there are".into())
+        ensure(self.waiters.match_heads(heads, known), || {
+            "requests wait for entries that do not exist".into()
+        })
     }
 
     fn check_free(&self) -> Result<(), String> {

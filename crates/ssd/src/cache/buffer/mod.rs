@@ -29,7 +29,7 @@ pub enum EntryState {
     /// In the list of dirty entries.
     Dirty,
     /// Waiting for the RMW read of the rest of its page.
-    Filling,
+    AwaitingRmw,
     /// Complete, waiting for a program unit.
     Ready,
     /// Being programmed.
@@ -100,7 +100,7 @@ impl Entry {
 
 /// The smallest occupancy of a page if written sectors are counted: 4 KiB, the page of host memory. Chosen:
 /// with less, there would have to be as many entries as sectors.
-pub const LEAST_WEIGHT: u32 = 8;
+pub const MIN_OCCUPANCY: u32 = 8;
 
 /// The buffer.
 pub struct Buffer {
@@ -128,12 +128,12 @@ state!(Buffer {
 impl Buffer {
     /// A buffer of `pages` pages, which leave it in the order of `eviction`.
     pub fn new(pages: u32, eviction: Box<dyn Eviction>) -> Self {
-        Self::with_room(pages, None, eviction)
+        Self::with_sector_capacity(pages, None, eviction)
     }
 
     /// A buffer of up to `pages` pages with a capacity of `room` written sectors; each page counts at least
-    /// [`LEAST_WEIGHT`]. The last page admitted may exceed the capacity.
-    pub fn with_room(pages: u32, room: Option<u32>, mut eviction: Box<dyn Eviction>) -> Self {
+    /// [`MIN_OCCUPANCY`]. The last page admitted may exceed the capacity.
+    pub fn with_sector_capacity(pages: u32, room: Option<u32>, mut eviction: Box<dyn Eviction>) -> Self {
         eviction.prepare(pages);
         Self {
             entries: vec![Entry::FREE; pages as usize],
@@ -152,7 +152,7 @@ impl Buffer {
     /// Drops everything, in a power cut.
     pub fn forget(&mut self) {
         let eviction = std::mem::replace(&mut self.eviction, Box::new(Fifo));
-        *self = Self::with_room(self.entries.len() as u32, self.room, eviction);
+        *self = Self::with_sector_capacity(self.entries.len() as u32, self.room, eviction);
     }
 
     /// The entry of a page.
@@ -177,7 +177,7 @@ impl Buffer {
 
     /// The entry that became dirty after this one, and leaves after it; prefetches the one after that.
     #[inline]
-    pub fn foresee(&self, id: EntryId) -> Option<EntryId> {
+    pub fn prefetch_lookups(&self, id: EntryId) -> Option<EntryId> {
         let after = self.dirty.after(id)?;
         if let Some(next) = self.dirty.after(after) {
             prefetch(&self.entries[next.0 as usize]);
@@ -217,7 +217,7 @@ impl Buffer {
 
     /// Pages on their way to flash, or their sectors if sectors are counted.
     #[inline]
-    pub fn on_the_way(&self) -> u32 {
+    pub fn in_transit(&self) -> u32 {
         match self.room {
             Some(_) => self.taken - self.waiting,
             None => self.in_use() - self.dirty(),
@@ -226,10 +226,10 @@ impl Buffer {
 
     /// Updates the occupancy of an entry, which is dirty or about to be.
     #[inline]
-    fn weigh(&mut self, id: EntryId) {
+    fn update_occupancy(&mut self, id: EntryId) {
         if self.room.is_some() {
             let entry = &mut self.entries[id.0 as usize];
-            let before = u32::from(std::mem::replace(&mut entry.weight, weight_of(entry.sectors)));
+            let before = u32::from(std::mem::replace(&mut entry.weight, occupancy_of(entry.sectors)));
             self.taken = self.taken - before + u32::from(entry.weight);
             if entry.state == EntryState::Dirty {
                 self.waiting = self.waiting - before + u32::from(entry.weight);
@@ -261,7 +261,7 @@ impl Buffer {
 
     /// The dirty entry that the eviction policy destages next; there must be one.
     #[inline]
-    pub fn next_out(&mut self) -> EntryId {
+    pub fn next_to_destage(&mut self) -> EntryId {
         let id = self.eviction.next(&self.dirty);
         let state = self.entries[id.0 as usize].state;
         assert_eq!(state, EntryState::Dirty, "the eviction policy chose entry {id:?}");
@@ -297,7 +297,7 @@ impl Buffer {
             ..Entry::FREE
         };
         self.index.insert(logical.0, id.0);
-        self.weigh(id);
+        self.update_occupancy(id);
         self.dirty.push(id);
         self.eviction.added(id, logical);
         id
@@ -314,7 +314,7 @@ impl Buffer {
             entry.again_epoch = self.epochs.enter();
         }
         if entry.state == EntryState::Dirty {
-            self.weigh(id);
+            self.update_occupancy(id);
         }
         self.touch(id);
     }
@@ -341,7 +341,7 @@ impl Buffer {
             entry.state = EntryState::Dirty;
             self.waiting += u32::from(entry.weight);
             let logical = entry.logical;
-            self.weigh(id);
+            self.update_occupancy(id);
             self.dirty.push(id);
             self.eviction.added(id, logical);
         } else {
@@ -434,8 +434,8 @@ impl Buffer {
 
 /// Occupancy of the written sectors of a page.
 #[inline]
-fn weight_of(sectors: Sectors) -> u16 {
-    sectors.count().max(LEAST_WEIGHT) as u16
+fn occupancy_of(sectors: Sectors) -> u16 {
+    sectors.count().max(MIN_OCCUPANCY) as u16
 }
 
 #[cfg(test)]
@@ -461,7 +461,7 @@ mod tests {
 
     #[test]
     fn a_buffer_of_written_sectors_is_full_when_so_many_were_written_whatever_their_pages_are() {
-        let mut buffer = Buffer::with_room(8, Some(40), Box::new(Fifo));
+        let mut buffer = Buffer::with_sector_capacity(8, Some(40), Box::new(Fifo));
         let mut wake = Vec::new();
         let first = buffer.add(LogicalPage(1), 1, 0, Sectors::range(0, 16));
         let second = buffer.add(LogicalPage(2), 1, 0, Sectors::range(3, 4));
@@ -490,7 +490,7 @@ mod tests {
         for round in 0..2 {
             let ids = [5, 6].map(|page| buffer.add(LogicalPage(page), 1, 0, Sectors::range(0, 1)));
             buffer.touch(ids[0]);
-            assert_eq!((buffer.next_out(), buffer.has_room()), (ids[1], false), "round {round}");
+            assert_eq!((buffer.next_to_destage(), buffer.has_room()), (ids[1], false), "round {round}");
             buffer.forget();
             assert_eq!((buffer.in_use(), buffer.end_epoch(), buffer.find(LogicalPage(5))), (0, None, None));
         }

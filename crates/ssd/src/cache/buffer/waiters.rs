@@ -74,7 +74,7 @@ impl Waiters {
 
     /// Whether a loaded state has a list for each of these heads, without duplicates, and all requests
     /// `known`.
-    pub fn are_in(&self, heads: impl Iterator<Item = u32>, known: impl Fn(RequestId) -> bool) -> bool {
+    pub fn match_heads(&self, heads: impl Iterator<Item = u32>, known: impl Fn(RequestId) -> bool) -> bool {
         let mut seen = vec![false; self.pool.len()];
         let mut is_first = |at: u32| ensure::is_first(&mut seen, at as usize);
         if !self.free.iter().all(|free| is_first(*free)) {

@@ -1,7 +1,7 @@
 //! Checks of loaded queues.
 
 use wordline_kernel::{Id, Instant};
-use wordline_nand::{Chips, Operation, Stamp};
+use wordline_nand::{Chips, DataTag, Operation};
 
 use super::{DieQueue, Queues, RANKS};
 use crate::ensure::{self, ensure};
@@ -39,7 +39,7 @@ impl Queues {
             let found = || chips.stamp(task.location);
             task.operation != Operation::Read
                 || !task.wanted.is_data()
-                || [task.wanted, Stamp::TORN].contains(&found())
+                || [task.wanted, DataTag::UNREADABLE].contains(&found())
         };
         let is_known = |task: &Task| {
             let Task { page, location, locations: more, .. } = *task;
@@ -53,7 +53,7 @@ impl Queues {
         decoded.iter().try_for_each(|first| self.check_chain(*first, &is_known, &mut seen).map(drop))?;
         self.dies.iter().try_for_each(|die| self.check_die(die, &is_known, &mut seen))?;
         self.check_work(chips, now)?;
-        self.check_behind()
+        self.check_background()
     }
 
     /// Checks that a die that is not idle has a task, and that a suspended die has a suspended one.
@@ -70,7 +70,7 @@ impl Queues {
     }
 
     /// Checks that the dies with background reads are listed, in order.
-    fn check_behind(&self) -> Result<(), String> {
+    fn check_background(&self) -> Result<(), String> {
         let behind = self.dies.entries().filter(|(_, die)| die.behind > 0).map(|(id, _)| id);
         ensure(behind.eq(self.behind.iter().copied()), || {
             "background reads of other dies than have them".into()

@@ -10,7 +10,7 @@ use crate::flash::ticket::Class;
 
 impl Queues {
     /// Counts a background read that is queued or kept for a die.
-    pub(super) fn note_behind(&mut self, die: DieId) {
+    pub(super) fn add_background(&mut self, die: DieId) {
         let queue = &mut self.dies[die];
         queue.behind += 1;
         if queue.behind == 1
@@ -21,7 +21,7 @@ impl Queues {
     }
 
     /// A background read of a die has ended, or is promoted.
-    pub(super) fn note_promoted(&mut self, die: DieId) {
+    pub(super) fn remove_background(&mut self, die: DieId) {
         let queue = &mut self.dies[die];
         queue.behind -= 1;
         if queue.behind == 0
@@ -38,7 +38,7 @@ impl Queues {
     }
 
     /// The `n`-th of the dies with background reads, in order.
-    pub fn die_behind(&self, n: usize) -> Option<DieId> {
+    pub fn die_with_background(&self, n: usize) -> Option<DieId> {
         self.behind.get(n).copied()
     }
 
@@ -55,19 +55,19 @@ impl Queues {
 
     /// Whether GC goes before reads for which its erases may wait.
     #[inline]
-    pub fn cleaning_passes_reads(&self) -> bool {
-        self.rules.rank_of_cleaning < self.rules.rank_of_programs
+    pub fn gc_passes_reads(&self) -> bool {
+        self.rules.rank_of_gc < self.rules.rank_of_programs
     }
 
     /// GC waits for the `wanted` reads, which wait for `die`: they get its priority.
-    pub fn inherit(&mut self, die: DieId, wanted: impl FnMut(&Task) -> bool) {
-        self.move_to(die, [self.rules.rank_of_programs, self.rules.rank_of_cleaning], wanted);
+    pub fn raise_to_gc(&mut self, die: DieId, wanted: impl FnMut(&Task) -> bool) {
+        self.move_to(die, [self.rules.rank_of_programs, self.rules.rank_of_gc], wanted);
     }
 
     /// The tasks that wait for `die`, by rank: name, number, and the first one.
     pub fn waiting(&self, die: DieId) -> Vec<(&'static str, usize, &Task)> {
         let mut found = Vec::new();
-        let names = ["reads that go first", "what goes after those", "what goes last"];
+        let names = ["prioritised reads", "tasks after those", "last tasks"];
         for (name, list) in names.into_iter().zip(&self.dies[die].lists) {
             let of = |id: TaskId| self.pool.get(id.index());
             let all = std::iter::successors(of(list.first), |task| of(task.next));
@@ -89,7 +89,7 @@ impl Queues {
             let moves = wanted(task);
             if moves && to == self.rules.rank_of_reads && task.class == Class::Background {
                 task.class = Class::Read;
-                self.note_promoted(die);
+                self.remove_background(die);
             }
             any |= moves;
             self.append(die, if moves { to } else { from }, at);

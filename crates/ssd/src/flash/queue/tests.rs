@@ -20,7 +20,7 @@ impl Kind {
         match self {
             HostRead => Class::Read,
             HostProgram => Class::Write,
-            GcRead | GcProgram | GcErase => Class::Reclaim,
+            GcRead | GcProgram | GcErase => Class::Gc,
         }
     }
 
@@ -56,7 +56,7 @@ fn order(rules: &SchedulingFile, waiting: &[(Kind, u64)], now: u64, every: u64) 
     let mut taken = Vec::new();
     while let Some(next) = queues.next(DIE, at(now + every * taken.len() as u64), &mut 0, |_, _| false) {
         taken.push(waiting[number(next) as usize].0);
-        assert_eq!(finish(&mut queues, now).following(), None, "nothing was merged");
+        assert_eq!(finish(&mut queues, now).next_in_chain(), None, "nothing was merged");
     }
     assert_eq!(queues.outstanding(), 0);
     taken
@@ -161,16 +161,16 @@ fn while_something_is_suspended_only_reads_are_taken_and_so_many_in_a_row() {
     push(&mut queues, HostProgram, 1, 1);
     (2..5).for_each(|n| push(&mut queues, HostRead, n, 1));
     assert!(queues.wants_suspend(DIE, at(1)));
-    queues.park(DIE, at(11));
+    queues.suspend(DIE, at(11));
     let ten = Duration::from_us(10).ps();
-    assert_eq!(queues.cleaning_time(DIE, at(50)), ten, "the die cleans nothing meanwhile");
+    assert_eq!(queues.gc_time(DIE, at(50)), ten, "the die cleans nothing meanwhile");
     for n in 2..4 {
         assert_eq!(next(&mut queues, 12), Some(n));
         finish(&mut queues, 13);
     }
     assert_eq!(next(&mut queues, 14), None, "two reads in a row");
-    queues.unpark(DIE, at(20));
-    assert_eq!(queues.cleaning_time(DIE, at(25)), Duration::from_us(15).ps());
+    queues.resume(DIE, at(20));
+    assert_eq!(queues.gc_time(DIE, at(25)), Duration::from_us(15).ps());
     assert_eq!(finish(&mut queues, 30).operation, Operation::Erase);
     assert_eq!(next(&mut queues, 31), Some(4));
     assert!(!queues.wants_suspend(DIE, at(31)), "a read is not suspended");
@@ -188,7 +188,7 @@ fn an_old_command_is_not_suspended() {
     push(&mut queues, HostRead, 1, 1);
     assert!(queues.wants_suspend(DIE, at(99)));
     assert!(!queues.wants_suspend(DIE, at(100)));
-    queues.park(DIE, at(99));
+    queues.suspend(DIE, at(99));
     assert!(queues.next(DIE, at(100), &mut 0, |_, _| false).is_none(), "it goes on before the read");
 }
 
@@ -231,10 +231,10 @@ fn a_read_that_an_erase_waits_for_goes_as_cleaning_does() {
         file.read_priority = false;
     });
     let mut queues = Queues::new(1, &rules);
-    assert!(queues.cleaning_passes_reads());
+    assert!(queues.gc_passes_reads());
     let kinds = [HostRead, HostProgram, HostRead, GcRead, GcRead];
     kinds.into_iter().zip(0..).for_each(|(kind, n)| push(&mut queues, kind, n, n.into()));
-    queues.inherit(DIE, |read| read.page == PageId(200));
+    queues.raise_to_gc(DIE, |read| read.page == PageId(200));
     let mut taken = Vec::new();
     while let Some(next) = queues.next(DIE, at(9), &mut 0, |_, _| false) {
         taken.push(number(next));

@@ -4,18 +4,18 @@ use wordline_kernel::Id;
 use wordline_nand::{BlockSetId, Chips};
 
 use super::{BlockMap, LogicalBlock, Pair};
+use crate::blocks::BlockManager;
 use crate::ensure::ensure;
 use crate::map::LogicalPage;
-use crate::space::Space;
 
 impl BlockMap {
     /// Checks that each valid page is at its offset, in a block of its logical block, and that pages up to
     /// the write pointer of a replacement block are valid nowhere else. Panics otherwise. Takes time in
     /// proportion to the number of pages.
-    pub fn audit(&self, space: &Space, chips: &Chips) {
+    pub fn audit(&self, space: &BlockManager, chips: &Chips) {
         for block in self.owners.ids().filter(|block| space.valid(*block) > 0) {
             let logical = LogicalBlock(self.owners[block]);
-            let row = space.row_of(block);
+            let row = space.group_of(block);
             let is_target = self.rows[row].copying.is_some_and(|copying| copying.into == block);
             let known = self.blocks_of(logical).any(|known| known == block);
             assert!(known || is_target, "{block:?} holds pages of {logical:?}, which has it not");
@@ -26,11 +26,11 @@ impl BlockMap {
                 let replacement = self.pairs[*logical].replacement();
                 let replacement =
                     replacement.expect("a logical block that is listed has a replacement block");
-                assert_eq!(space.row_of(replacement), row, "{replacement:?} of {logical:?}");
+                assert_eq!(space.group_of(replacement), row, "{replacement:?} of {logical:?}");
                 let merges = state.copying.is_some_and(|copying| copying.logical == *logical);
                 if !merges && !state.due.contains(logical) {
                     assert_eq!(
-                        self.takes_rest(*logical, space, chips),
+                        self.merge_target(*logical, space, chips),
                         Some(replacement),
                         "{logical:?} has valid pages that its replacement block has passed"
                     );
@@ -46,7 +46,7 @@ impl BlockMap {
         ensure(self.pairs.iter().all(is_right), || "a logical block is in blocks that are not there".into())
     }
 
-    fn audit_places(&self, logical: LogicalBlock, block: BlockSetId, space: &Space, chips: &Chips) {
+    fn audit_places(&self, logical: LogicalBlock, block: BlockSetId, space: &BlockManager, chips: &Chips) {
         let mut place = 0;
         while let Some(at) = space.next_valid(block, place) {
             let stamp = chips.stamp(self.locations.at(block, at));

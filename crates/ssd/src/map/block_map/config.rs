@@ -64,7 +64,7 @@ impl BlockMapFile {
             *placement != PlacementKind::Dynamic {},
             "ftl.placement.policy",
             "dynamic",
-            "fixed: with ftl.mapping.block each logical block has one home",
+            "fixed: with ftl.mapping.block each logical block has one plane group",
         );
         check_mechanisms(file, wrong);
         check_collector(&file.ftl, wrong);
@@ -89,20 +89,25 @@ fn check_mechanisms(file: &DeviceFile, wrong: &mut Complaints) {
             "a cache".into(),
             "nothing: a block map is in memory",
         ),
-        (streams != 1, "ftl.router.streams", streams.to_string(), "1: a page has its place by its number"),
-        (ftl.slc_cache.is_some(), "ftl.slc_cache", "a cache".into(), "nothing: no page moves between modes"),
-        (ftl.two_bit.is_some(), "ftl.two_bit", "blocks".into(), "nothing: no page moves between modes"),
+        (
+            streams != 1,
+            "ftl.router.streams",
+            streams.to_string(),
+            "1: the offset of a page follows from its number",
+        ),
+        (ftl.slc_cache.is_some(), "ftl.slc_cache", "a cache".into(), "nothing: no page changes its mode"),
+        (ftl.two_bit.is_some(), "ftl.two_bit", "blocks".into(), "nothing: no page changes its mode"),
         (
             ftl.frontier != FrontierKind::InOrder {},
             "ftl.frontier.policy",
             name_of(&ftl.frontier),
-            "in-order: a page has its place by its number",
+            "in-order: the offset of a page follows from its number",
         ),
         (
             ftl.balancer != BalancerKind::None {},
             "ftl.balancer.policy",
             name_of(&ftl.balancer),
-            "none: a logical block stays in its row",
+            "none: a logical block stays in its plane group",
         ),
     ] {
         wrong.require(!is_wrong, key, found, format!("{wanted} (ftl.mapping.block)"));

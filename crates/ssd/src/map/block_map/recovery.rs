@@ -3,9 +3,9 @@
 use wordline_kernel::Id;
 use wordline_nand::{BlockSetId, Chips};
 
-use super::{BlockMap, LogicalBlock, NONE, NOWHERE, Pair, RowState};
+use super::{BlockMap, LogicalBlock, NONE, NOWHERE, Pair, PlaneGroupState};
+use crate::blocks::{BlockManager, State};
 use crate::map::mapping::{LogicalPage, Mapping};
-use crate::space::{Space, State};
 
 /// A multi-plane block with pages of a logical block, and the sequence number of its opening.
 type Written = (LogicalBlock, u64, BlockSetId);
@@ -16,18 +16,18 @@ impl BlockMap {
         self.pairs.ids().for_each(|logical| self.pairs[logical] = NOWHERE);
         self.owners.ids().for_each(|block| self.owners[block] = NONE);
         self.strays.clear();
-        self.rows.fill(RowState::default());
+        self.rows.fill(PlaneGroupState::default());
     }
 
     /// Written blocks of each logical block, ordered by opening.
-    fn written(&self, space: &Space, chips: &Chips) -> Vec<Written> {
+    fn written(&self, space: &BlockManager, chips: &Chips) -> Vec<Written> {
         let all = self.owners.ids();
         let used = all.filter(|block| space.state(*block) != State::Bad && chips.programmed(*block) > 0);
         let owner = |block: BlockSetId| {
             let mut stamps =
                 (0..chips.programmed(block)).map(|place| chips.stamp(self.locations.at(block, place)));
             let data = stamps.find(|stamp| stamp.is_data())?;
-            Some((self.split(LogicalPage(data.logical)).0, space.opened_as(block), block))
+            Some((self.split(LogicalPage(data.logical)).0, space.opening_number(block), block))
         };
         let mut written: Vec<Written> = used.filter_map(owner).collect();
         written.sort_unstable_by_key(|(logical, opened, _)| (logical.index(), *opened));
@@ -36,7 +36,7 @@ impl BlockMap {
 
     /// Selects one of several copies of a page that have the same version: the one in the replacement block,
     /// then the one in the data block. A third block has nothing but copies, and is discarded.
-    pub fn settle(&self, mapping: &mut Mapping, space: &mut Space, chips: &Chips) {
+    pub fn settle(&self, mapping: &mut Mapping, space: &mut BlockManager, chips: &Chips) {
         let written = self.written(space, chips);
         for group in written.chunk_by(|one, other| one.0 == other.0).filter(|group| group.len() > 1) {
             let mut order: Vec<BlockSetId> = group.iter().map(|(_, _, block)| *block).collect();
@@ -62,7 +62,7 @@ impl BlockMap {
     /// Finds the data and replacement blocks, once the valid pages are known and all blocks are closed.
     /// Logical blocks that cannot continue, as after an interrupted program, are merged again; blocks without
     /// valid pages are erased.
-    pub fn rebuild(&mut self, space: &mut Space, chips: &Chips) {
+    pub fn rebuild(&mut self, space: &mut BlockManager, chips: &Chips) {
         let written = self.written(space, chips);
         for (logical, _, block) in written.iter().filter(|(_, _, block)| space.valid(*block) > 0) {
             self.owners[*block] = logical.0;
@@ -74,32 +74,32 @@ impl BlockMap {
             }
         }
         for block in self.owners.ids() {
-            let closed = matches!(space.state(block), State::Closed | State::Condemned);
+            let closed = matches!(space.state(block), State::Closed | State::PendingRetirement);
             if closed && space.valid(block) == 0 {
-                self.erase(space.row_of(block), block, space);
+                self.erase(space.group_of(block), block, space);
             }
         }
         self.find_work(space, chips);
     }
 
-    fn find_work(&mut self, space: &mut Space, chips: &Chips) {
+    fn find_work(&mut self, space: &mut BlockManager, chips: &Chips) {
         let mut replaced = Vec::new();
         for logical in self.pairs.ids() {
             let all: Vec<BlockSetId> = self.blocks_of(logical).collect();
             let Some(first) = all.first() else { continue };
-            let row = space.row_of(*first);
-            let mut fails = all.len() > 2 || all.iter().any(|block| space.is_condemned(*block));
+            let row = space.group_of(*first);
+            let mut fails = all.len() > 2 || all.iter().any(|block| space.is_pending_retirement(*block));
             if let Some(replacement) = self.pairs[logical].replacement() {
-                replaced.push((space.opened_as(replacement), row, logical));
+                replaced.push((space.opening_number(replacement), row, logical));
                 if space.state(replacement) == State::Closed
                     && chips.programmed(replacement) < self.locations.per_block()
                 {
                     space.reopen(replacement);
                 }
-                fails |= self.takes_rest(logical, space, chips).is_none();
+                fails |= self.merge_target(logical, space, chips).is_none();
             }
             if fails {
-                self.merge_soon(row, logical);
+                self.queue_merge(row, logical);
             }
         }
         replaced.sort_unstable_by_key(|(opened, ..)| *opened);

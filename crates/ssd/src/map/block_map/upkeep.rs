@@ -1,67 +1,79 @@
 //! Background work of block-level mapping: logical blocks with cold data are relocated for wear levelling,
 //! and logical blocks are merged ahead of need while the host is idle.
 
-use wordline_nand::{BlockSetId, Chips, RowId};
+use wordline_nand::{BlockSetId, Chips, PlaneGroupId};
 
-use super::{BlockMap, KEPT, LogicalBlock, NONE, Until};
-use crate::space::{Space, State};
+use super::{BlockMap, CopyLimit, LogicalBlock, NONE, RESERVED};
+use crate::blocks::{BlockManager, State};
 
 impl BlockMap {
     /// Whether a plane group has no pending work besides host requests.
-    pub fn is_at_rest(&self, row: RowId) -> bool {
+    pub fn is_at_rest(&self, row: PlaneGroupId) -> bool {
         let state = &self.rows[row];
         let goes_on = state.commands > 0 || state.copying.is_some();
         let has_more = !state.to_erase.is_empty() || !state.due.is_empty();
-        !(goes_on || has_more || state.lost || state.stuck || state.gives_up())
+        !(goes_on || has_more || state.lost || state.stuck || state.has_given_up())
     }
 
     /// Whether a block is full of data that can be relocated to another one.
-    pub fn may_move(&self, block: BlockSetId, space: &Space) -> bool {
+    pub fn may_move(&self, block: BlockSetId, space: &BlockManager) -> bool {
         self.owners[block] != NONE && space.state(block) == State::Closed
     }
 
     /// Relocates a block's cold data before anything else is written to the plane group, which is idle: its
     /// logical block is merged, and the block erased. If that needs a free block and too few are free,
     /// another logical block is merged first; if that gains none, the block stays as it is.
-    pub fn move_still(&mut self, row: RowId, block: BlockSetId, space: &Space, chips: &Chips) {
+    pub fn relocate_cold(
+        &mut self,
+        row: PlaneGroupId,
+        block: BlockSetId,
+        space: &BlockManager,
+        chips: &Chips,
+    ) {
         let logical = LogicalBlock(self.owners[block]);
-        let has_room = space.free(row) > KEPT || self.takes_rest(logical, space, chips).is_some();
-        let first = if has_room { None } else { self.first_to_gain(row, space, chips) };
+        let has_room = space.free(row) > RESERVED || self.merge_target(logical, space, chips).is_some();
+        let first = if has_room { None } else { self.first_gaining_merge(row, space, chips) };
         if let Some(first) = first {
-            self.merge_soon(row, first);
+            self.queue_merge(row, first);
         }
         if has_room || first.is_some() {
-            self.merge_soon(row, logical);
+            self.queue_merge(row, logical);
         }
     }
 
     /// Least recently written logical block of a plane group whose merge frees a block without taking one.
-    pub(super) fn first_to_gain(&self, row: RowId, space: &Space, chips: &Chips) -> Option<LogicalBlock> {
+    pub(super) fn first_gaining_merge(
+        &self,
+        row: PlaneGroupId,
+        space: &BlockManager,
+        chips: &Chips,
+    ) -> Option<LogicalBlock> {
         let gains = |logical: &&LogicalBlock| {
-            self.pairs[**logical].data().is_some() && self.takes_rest(**logical, space, chips).is_some()
+            self.pairs[**logical].data().is_some() && self.merge_target(**logical, space, chips).is_some()
         };
         self.rows[row].replaced.iter().find(gains).copied()
     }
 
     /// Whether a merge in a plane group frees a block without taking one.
-    pub fn gains(&self, row: RowId, space: &Space, chips: &Chips) -> bool {
-        self.first_to_gain(row, space, chips).is_some()
+    pub fn gains(&self, row: PlaneGroupId, space: &BlockManager, chips: &Chips) -> bool {
+        self.first_gaining_merge(row, space, chips).is_some()
     }
 
     /// Begins to merge the least recently written logical block of a plane group, while the host is idle.
-    pub fn merge_ahead(&mut self, row: RowId, space: &mut Space, chips: &Chips) {
-        let Some(logical) = self.first_to_gain(row, space, chips) else { return };
+    pub fn merge_while_idle(&mut self, row: PlaneGroupId, space: &mut BlockManager, chips: &Chips) {
+        let Some(logical) = self.first_gaining_merge(row, space, chips) else { return };
         self.merge(row, logical, space, chips);
         if let Some(copying) = &mut self.rows[row].copying {
-            copying.until = Until::MergedWhileIdle;
+            copying.until = CopyLimit::MergedWhileIdle;
         }
     }
 
     /// Stops a background merge between two commands, because the host is active again. Pages copied so far
     /// stay in the replacement block.
-    pub fn put_aside(&mut self, row: RowId) {
+    pub fn stop_merge(&mut self, row: PlaneGroupId) {
         let state = &mut self.rows[row];
-        if state.commands == 0 && state.copying.is_some_and(|copying| copying.until == Until::MergedWhileIdle)
+        if state.commands == 0
+            && state.copying.is_some_and(|copying| copying.until == CopyLimit::MergedWhileIdle)
         {
             state.copying = None;
             state.held.clear();

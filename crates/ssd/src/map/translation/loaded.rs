@@ -2,7 +2,7 @@
 
 use wordline_kernel::Id;
 
-use super::{NONE, Stage, Then, Translation};
+use super::{Continuation, NONE, Stage, Translation};
 use crate::base::Base;
 use crate::command::RequestId;
 use crate::ensure::{self, ensure};
@@ -64,8 +64,8 @@ impl Translation {
                     let waiter = &self.waiters.all[at as usize];
                     at = waiter.next;
                     let is_known = match waiter.then {
-                        Then::Read(id) => known(id),
-                        Then::Prepare(_) | Then::Carry(_) => true,
+                        Continuation::Read(id) => known(id),
+                        Continuation::Prepare(_) | Continuation::Carry(_) => true,
                     };
                     is_known && self.table_of(waiter.page) == table
                 };

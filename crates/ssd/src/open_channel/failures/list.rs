@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use wordline_nand::BlockSetId;
 
-use super::{Place, Step};
+use super::{PageLocation, Step};
 
 /// A block of a list, and the number of the chunk's pages in it, from its first on (`WP`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,7 +29,7 @@ pub enum Phase {
 
 /// The open block list of a chunk.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OpenBlocks {
+pub struct OpenBlockList {
     /// Its blocks in page order; the last one is being written.
     pub elements: Vec<Element>,
     /// Its phase.
@@ -40,7 +40,7 @@ pub struct OpenBlocks {
     pub copied: u32,
 }
 
-impl OpenBlocks {
+impl OpenBlockList {
     pub(super) fn new(block: BlockSetId, pages: u32, is_bad: bool) -> Self {
         let elements = vec![Element { block, pages, is_bad }];
         Self { elements, phase: Phase::Writing, whole: None, copied: 0 }
@@ -61,10 +61,10 @@ impl OpenBlocks {
 
     /// Location of a page (algorithm 2, lines 8 to 17, with `>=` in line 12: page 2 of a block of two is in
     /// the next one).
-    pub(super) fn find(&self, mut page: u32) -> Option<Place> {
+    pub(super) fn find(&self, mut page: u32) -> Option<PageLocation> {
         for element in &self.elements {
             if page < element.pages {
-                return Some(Place { block: element.block, page });
+                return Some(PageLocation { block: element.block, page });
             }
             page -= element.pages;
         }
@@ -72,8 +72,8 @@ impl OpenBlocks {
     }
 
     /// Location of the next page (algorithm 2, lines 20 and 21).
-    pub(super) fn end(&self) -> Place {
-        Place { block: self.tail().block, page: self.tail().pages }
+    pub(super) fn end(&self) -> PageLocation {
+        PageLocation { block: self.tail().block, page: self.tail().pages }
     }
 
     /// The next step of the migration into one block of `size` pages (algorithm 3).
@@ -81,11 +81,13 @@ impl OpenBlocks {
         let from = |page| self.find(page).expect("it is one of the pages");
         match self.whole {
             Some(_) if self.copied == self.pages() => Step::Finish,
-            Some(block) => Step::Copy { from: from(self.copied), to: Place { block, page: self.copied } },
+            Some(block) => {
+                Step::Copy { from: from(self.copied), to: PageLocation { block, page: self.copied } }
+            }
             None if self.pages() < size => Step::Pad { to: self.end() },
             None if self.copied == size - self.tail().pages => Step::Finish,
             None => {
-                let to = Place { block: self.tail().block, page: self.tail().pages + self.copied };
+                let to = PageLocation { block: self.tail().block, page: self.tail().pages + self.copied };
                 Step::Copy { from: from(self.copied), to }
             }
         }

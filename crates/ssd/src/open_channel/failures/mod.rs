@@ -22,7 +22,7 @@ use wordline_nand::BlockSetId;
 use super::chunks::ChunkId;
 use crate::ensure::ensure;
 
-pub use list::{Element, OpenBlocks, Phase};
+pub use list::{Element, OpenBlockList, Phase};
 pub use reserve::{NoBlock, Reserve};
 
 /// The entry of the shift table for a chunk with a list (`NULL`).
@@ -30,7 +30,7 @@ const LISTED: u16 = u16::MAX;
 
 /// A page of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Place {
+pub struct PageLocation {
     /// The block.
     pub block: BlockSetId,
     /// The page, counted from 0.
@@ -43,14 +43,14 @@ pub enum Step {
     /// Programs a page of padding, because the chunk was closed early.
     Pad {
         /// Destination.
-        to: Place,
+        to: PageLocation,
     },
     /// Copies a page.
     Copy {
         /// Source.
-        from: Place,
+        from: PageLocation,
         /// Destination.
-        to: Place,
+        to: PageLocation,
     },
     /// All pages are there: [finish](Manager::finish).
     Finish,
@@ -85,7 +85,7 @@ pub struct Shape {
 pub struct Manager {
     map: Vec<BlockSetId>,
     shift: Vec<u16>,
-    lists: BTreeMap<ChunkId, OpenBlocks>,
+    lists: BTreeMap<ChunkId, OpenBlockList>,
     reserves: Vec<Reserve>,
     /// Chunks to migrate into one block, by parallel unit.
     migrating: Vec<VecDeque<ChunkId>>,
@@ -97,23 +97,23 @@ pub struct Manager {
 
 /// The table entries of a chunk and the reserve of its parallel unit, before a change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Before {
+pub struct SavedEntries {
     chunk: ChunkId,
     map: BlockSetId,
     shift: u16,
-    list: Option<OpenBlocks>,
+    list: Option<OpenBlockList>,
     reserve: Reserve,
     migrating: VecDeque<ChunkId>,
 }
 
-impl Before {
+impl SavedEntries {
     /// The chunk.
     pub fn chunk(&self) -> ChunkId {
         self.chunk
     }
 
     /// Removes a block from the saved reserve: it is used for something else, even if the change is undone.
-    pub(super) fn without(&mut self, block: BlockSetId) {
+    pub(super) fn exclude(&mut self, block: BlockSetId) {
         self.reserve.forget(block);
     }
 }
@@ -167,7 +167,7 @@ impl Manager {
     }
 
     /// The open block list of a chunk, if it has one.
-    pub fn list(&self, chunk: ChunkId) -> Option<&OpenBlocks> {
+    pub fn list(&self, chunk: ChunkId) -> Option<&OpenBlockList> {
         self.lists.get(&chunk)
     }
 
@@ -183,7 +183,7 @@ impl Manager {
 
     /// Location of a written page; with an open block list also of the next one (algorithm 2).
     #[inline]
-    pub fn place(&self, chunk: ChunkId, page: u32) -> Place {
+    pub fn locate(&self, chunk: ChunkId, page: u32) -> PageLocation {
         let shift = self.shift[chunk.0 as usize];
         if shift == LISTED {
             let list = &self.lists[&chunk];
@@ -191,11 +191,11 @@ impl Manager {
         }
         let shifted = page + u32::from(shift);
         let page = if shifted >= self.pages { shifted - self.pages } else { shifted };
-        Place { block: self.block(chunk), page }
+        PageLocation { block: self.block(chunk), page }
     }
 
     /// Notes that the next page of a chunk is programmed; a full chunk begins to migrate.
-    pub fn wrote(&mut self, chunk: ChunkId) {
+    pub fn note_programmed(&mut self, chunk: ChunkId) {
         let Some(list) = self.lists.get_mut(&chunk) else { return };
         list.tail_mut().pages += 1;
         if list.pages() == self.pages {
@@ -213,7 +213,7 @@ impl Manager {
         let new = self.take(chunk)?;
         let block = self.block(chunk);
         self.shift[chunk.0 as usize] = LISTED;
-        let list = self.lists.entry(chunk).or_insert_with(|| OpenBlocks::new(block, pages, is_bad));
+        let list = self.lists.entry(chunk).or_insert_with(|| OpenBlockList::new(block, pages, is_bad));
         list.tail_mut().is_bad = is_bad;
         if self.shifts {
             list.elements.push(Element { block: new, pages: 0, is_bad: false });
@@ -260,7 +260,7 @@ impl Manager {
     }
 
     /// Whether a failed write waits for the copies of its chunk.
-    pub fn copies_first(&self, unit: u32) -> bool {
+    pub fn must_copy_first(&self, unit: u32) -> bool {
         !self.shifts && self.next_to_migrate(unit).is_some()
     }
 
@@ -270,7 +270,7 @@ impl Manager {
     }
 
     /// Notes that a step is done.
-    pub fn stepped(&mut self, chunk: ChunkId, step: Step) {
+    pub fn complete_step(&mut self, chunk: ChunkId, step: Step) {
         let list = self.lists.get_mut(&chunk).expect("a step of it was under way");
         match step {
             Step::Pad { .. } => list.tail_mut().pages += 1,
@@ -284,7 +284,7 @@ impl Manager {
     ///
     /// # Errors
     /// No block can replace it. If the reserve is used up, the list stays.
-    pub fn step_failed(&mut self, chunk: ChunkId, step: Step, is_bad: bool) -> Result<(), NoBlock> {
+    pub fn fail_step(&mut self, chunk: ChunkId, step: Step, is_bad: bool) -> Result<(), NoBlock> {
         let new = self.take(chunk);
         if let Err(NoBlock::NotErased(_)) = new {
             return new.map(drop);
@@ -326,7 +326,7 @@ impl Manager {
     }
 
     /// Takes all blocks of a list except `block` from the chunk: sound ones return to the reserve.
-    fn leave(&mut self, chunk: ChunkId, list: &OpenBlocks, block: BlockSetId) {
+    fn leave(&mut self, chunk: ChunkId, list: &OpenBlockList, block: BlockSetId) {
         let unit = self.unit_of(chunk) as usize;
         self.migrating[unit].retain(|other| *other != chunk);
         for element in list.elements.iter().filter(|element| element.block != block && !element.is_bad) {
@@ -384,7 +384,7 @@ impl Manager {
     }
 
     /// Takes an erased reserve block of a parallel unit.
-    pub(super) fn take_of(&mut self, unit: u32) -> Option<BlockSetId> {
+    pub(super) fn take_reserve_block(&mut self, unit: u32) -> Option<BlockSetId> {
         self.reserves[unit as usize].take().ok()
     }
 
@@ -394,14 +394,14 @@ impl Manager {
     }
 
     /// The next reserve block of a parallel unit to erase.
-    pub fn to_erase(&self, unit: u32) -> Option<BlockSetId> {
-        self.reserves[unit as usize].to_erase()
+    pub fn next_to_erase(&self, unit: u32) -> Option<BlockSetId> {
+        self.reserves[unit as usize].next_to_erase()
     }
 
     /// Whether a reserve has no erased block but one to erase.
-    pub(super) fn is_waiting_for_erase(&self, unit: u32) -> bool {
+    pub(super) fn needs_erase(&self, unit: u32) -> bool {
         let reserve = &self.reserves[unit as usize];
-        reserve.ready().next().is_none() && reserve.to_erase().is_some()
+        reserve.ready().next().is_none() && reserve.next_to_erase().is_some()
     }
 
     /// The erase of that block has ended.
@@ -410,9 +410,9 @@ impl Manager {
     }
 
     /// Saves the table entries of a chunk and its parallel unit.
-    pub fn before(&self, chunk: ChunkId) -> Before {
+    pub fn before(&self, chunk: ChunkId) -> SavedEntries {
         let unit = self.unit_of(chunk) as usize;
-        Before {
+        SavedEntries {
             chunk,
             map: self.block(chunk),
             shift: self.shift[chunk.0 as usize],
@@ -423,8 +423,8 @@ impl Manager {
     }
 
     /// Undoes a change. Chunks that were filled meanwhile are still to be migrated.
-    pub fn undo(&mut self, before: Before) {
-        let Before { chunk, map, shift, list, reserve, mut migrating } = before;
+    pub fn undo(&mut self, before: SavedEntries) {
+        let SavedEntries { chunk, map, shift, list, reserve, mut migrating } = before;
         let unit = self.unit_of(chunk) as usize;
         self.map[chunk.0 as usize] = map;
         self.shift[chunk.0 as usize] = shift;
@@ -439,7 +439,7 @@ impl Manager {
     }
 
     /// All open block lists.
-    pub fn lists(&self) -> impl Iterator<Item = (ChunkId, &OpenBlocks)> {
+    pub fn lists(&self) -> impl Iterator<Item = (ChunkId, &OpenBlockList)> {
         self.lists.iter().map(|(chunk, list)| (*chunk, list))
     }
 

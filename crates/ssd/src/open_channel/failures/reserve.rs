@@ -40,7 +40,7 @@ impl Reserve {
     }
 
     /// The block to erase next.
-    pub(super) fn to_erase(&self) -> Option<BlockSetId> {
+    pub(super) fn next_to_erase(&self) -> Option<BlockSetId> {
         self.used.front().copied()
     }
 

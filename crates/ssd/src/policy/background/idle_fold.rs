@@ -2,7 +2,7 @@
 
 use wordline_kernel::{Duration, state};
 
-use super::{Background, Resting};
+use super::{Background, IdleGroup};
 
 /// Folds the cached blocks of each plane group, oldest first, until this many are left.
 pub struct IdleFold {
@@ -15,15 +15,15 @@ pub struct IdleFold {
 state!(IdleFold { fixed { idle, until_cached } });
 
 impl Background for IdleFold {
-    fn rests_after(&self) -> Option<Duration> {
+    fn idle_delay(&self) -> Option<Duration> {
         Some(self.idle)
     }
 
-    fn free_blocks(&mut self, _: &Resting) -> u32 {
+    fn free_blocks(&mut self, _: &IdleGroup) -> u32 {
         0
     }
 
-    fn cached_blocks(&mut self, _: &Resting) -> u32 {
+    fn cached_blocks(&mut self, _: &IdleGroup) -> u32 {
         self.until_cached
     }
 }

@@ -2,7 +2,7 @@
 
 use wordline_kernel::{Duration, state};
 
-use super::{Background, Resting};
+use super::{Background, IdleGroup};
 
 /// Collects each plane group until it has this many free blocks, or this fraction of its spare ones.
 pub struct IdleGc {
@@ -17,11 +17,11 @@ pub struct IdleGc {
 state!(IdleGc { fixed { idle, until_free, until_spare } });
 
 impl Background for IdleGc {
-    fn rests_after(&self) -> Option<Duration> {
+    fn idle_delay(&self) -> Option<Duration> {
         Some(self.idle)
     }
 
-    fn free_blocks(&mut self, row: &Resting) -> u32 {
+    fn free_blocks(&mut self, row: &IdleGroup) -> u32 {
         let spare = row.good_blocks.saturating_sub(row.full_blocks);
         self.until_free.max((f64::from(spare) * self.until_spare) as u32)
     }

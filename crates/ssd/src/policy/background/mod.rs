@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::Duration;
 use wordline_kernel::snapshot::State;
-use wordline_nand::RowId;
+use wordline_nand::PlaneGroupId;
 
 pub use idle_fold::IdleFold;
 pub use idle_gc::IdleGc;
@@ -16,9 +16,9 @@ pub use none::None;
 
 /// A plane group while the host is idle, as a background policy sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Resting {
+pub struct IdleGroup {
     /// Plane group.
-    pub row: RowId,
+    pub row: PlaneGroupId,
     /// Free blocks.
     pub free_blocks: u32,
     /// Good blocks.
@@ -34,11 +34,11 @@ pub struct Resting {
 pub trait Background: State + Send {
     /// Idle time before background work starts: no host command outstanding for this long; `None` if there is
     /// no background work.
-    fn rests_after(&self) -> Option<Duration>;
+    fn idle_delay(&self) -> Option<Duration>;
     /// Goal for the free blocks of a plane group. Queried before each GC command.
-    fn free_blocks(&mut self, row: &Resting) -> u32;
+    fn free_blocks(&mut self, row: &IdleGroup) -> u32;
     /// Number of blocks of a plane group that may stay in the SLC cache: the others are folded.
-    fn cached_blocks(&mut self, row: &Resting) -> u32 {
+    fn cached_blocks(&mut self, row: &IdleGroup) -> u32 {
         row.cached_blocks
     }
 }

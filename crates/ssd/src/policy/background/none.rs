@@ -2,7 +2,7 @@
 
 use wordline_kernel::{Duration, state};
 
-use super::{Background, Resting};
+use super::{Background, IdleGroup};
 
 /// Does no background work.
 pub struct None;
@@ -10,11 +10,11 @@ pub struct None;
 state!(None {});
 
 impl Background for None {
-    fn rests_after(&self) -> Option<Duration> {
+    fn idle_delay(&self) -> Option<Duration> {
         Option::None
     }
 
-    fn free_blocks(&mut self, _: &Resting) -> u32 {
+    fn free_blocks(&mut self, _: &IdleGroup) -> u32 {
         0
     }
 }

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::Column;
 use wordline_kernel::snapshot::State;
-use wordline_nand::{Geometry, RowId};
+use wordline_nand::{Geometry, PlaneGroupId};
 
 use crate::pools::PoolState;
 
@@ -18,9 +18,9 @@ pub use valid_share::ValidShare;
 
 /// Program units waiting for their plane groups, as a balancer sees them.
 #[derive(Clone, Copy, Debug)]
-pub struct Waiting<'a> {
+pub struct WaitingUnits<'a> {
     /// Complete program units that wait for each plane group, besides the one in progress.
-    pub units: &'a Column<RowId, u32>,
+    pub units: &'a Column<PlaneGroupId, u32>,
     /// Geometry that locates the plane groups.
     pub geometry: &'a Geometry,
 }
@@ -31,7 +31,7 @@ pub trait Balancer: State + Send {
     /// Whether it ever steals: otherwise pages stay in their assigned plane groups.
     fn is_on(&self) -> bool;
     /// Plane group from which `idle` steals a program unit: its die is idle, and no unit waits for it.
-    fn take(&mut self, idle: RowId, waiting: &Waiting<'_>) -> Option<RowId>;
+    fn take(&mut self, idle: PlaneGroupId, waiting: &WaitingUnits<'_>) -> Option<PlaneGroupId>;
     /// With several pools: whether the sub-request that waits longest for pool `from` goes to pool `to`,
     /// which has an idle die.
     fn steals(&mut self, _from: usize, _to: usize, _pools: &[PoolState]) -> bool {

@@ -1,9 +1,9 @@
 //! None: pages wait for their assigned plane group.
 
 use wordline_kernel::state;
-use wordline_nand::RowId;
+use wordline_nand::PlaneGroupId;
 
-use super::{Balancer, Waiting};
+use super::{Balancer, WaitingUnits};
 
 /// Steals nothing.
 pub struct None;
@@ -15,7 +15,7 @@ impl Balancer for None {
         false
     }
 
-    fn take(&mut self, _: RowId, _: &Waiting<'_>) -> Option<RowId> {
+    fn take(&mut self, _: PlaneGroupId, _: &WaitingUnits<'_>) -> Option<PlaneGroupId> {
         Option::None
     }
 }

@@ -2,9 +2,9 @@
 //! intra-NAND work stealers that Centaur names in section 7).
 
 use wordline_kernel::state;
-use wordline_nand::RowId;
+use wordline_nand::PlaneGroupId;
 
-use super::{Balancer, Reach, Waiting};
+use super::{Balancer, Reach, WaitingUnits};
 
 /// Steals from the plane group with the most waiting program units, within its reach; the lowest number wins
 /// a tie.
@@ -22,15 +22,15 @@ impl Balancer for Stealing {
         true
     }
 
-    fn take(&mut self, idle: RowId, waiting: &Waiting<'_>) -> Option<RowId> {
+    fn take(&mut self, idle: PlaneGroupId, waiting: &WaitingUnits<'_>) -> Option<PlaneGroupId> {
         let geometry = waiting.geometry;
         let span = match self.reach {
-            Reach::Die => geometry.rows_per_die,
-            Reach::Channel => geometry.rows_per_die * geometry.dies_per_channel,
+            Reach::Die => geometry.groups_per_die,
+            Reach::Channel => geometry.groups_per_die * geometry.dies_per_channel,
             Reach::Device => geometry.rows(),
         };
         let first = idle.0 - idle.0 % span;
-        let units = |row: &RowId| waiting.units[*row];
-        (first..first + span).rev().map(RowId).filter(|row| units(row) >= self.least).max_by_key(units)
+        let units = |row: &PlaneGroupId| waiting.units[*row];
+        (first..first + span).rev().map(PlaneGroupId).filter(|row| units(row) >= self.least).max_by_key(units)
     }
 }

@@ -2,9 +2,9 @@
 //! idle (Centaur, algorithm 2).
 
 use wordline_kernel::state;
-use wordline_nand::RowId;
+use wordline_nand::PlaneGroupId;
 
-use super::{Balancer, Waiting};
+use super::{Balancer, WaitingUnits};
 use crate::pools::PoolState;
 
 /// Compares the valid shares of the pools.
@@ -17,7 +17,7 @@ impl Balancer for ValidShare {
         true
     }
 
-    fn take(&mut self, _: RowId, _: &Waiting<'_>) -> Option<RowId> {
+    fn take(&mut self, _: PlaneGroupId, _: &WaitingUnits<'_>) -> Option<PlaneGroupId> {
         None
     }
 

@@ -22,7 +22,7 @@ pub trait Destage: State + Send {
 
     /// Gives the policy its random stream, if its decisions are random. Called once, when the device is
     /// created.
-    fn draws_from(&mut self, _random: Stream) {}
+    fn set_random(&mut self, _random: Stream) {}
 
     /// Prepares for pages numbered from 0 to `pages` - 1, none of them written. Called before anything else,
     /// and again after a power loss.

@@ -43,12 +43,12 @@ impl Eviction for Clock {
             if !std::mem::take(&mut self.used[entry.0 as usize]) {
                 return entry;
             }
-            self.face.renew(entry);
+            self.face.move_to_end(entry);
         }
     }
 
     fn check_loaded(&self, waiting: &EntryList) -> Result<(), String> {
-        let holds = self.face.has_those_of(waiting) && self.used.len() == waiting.places();
+        let holds = self.face.has_same_entries(waiting) && self.used.len() == waiting.places();
         ensure(holds, || "the face of the clock has not the entries that wait".into())
     }
 }

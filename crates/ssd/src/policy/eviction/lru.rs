@@ -24,7 +24,7 @@ impl Eviction for Lru {
     }
 
     fn used(&mut self, entry: EntryId) {
-        self.by_use.renew(entry);
+        self.by_use.move_to_end(entry);
     }
 
     fn removed(&mut self, entry: EntryId) {
@@ -36,7 +36,7 @@ impl Eviction for Lru {
     }
 
     fn check_loaded(&self, waiting: &EntryList) -> Result<(), String> {
-        ensure(self.by_use.has_those_of(waiting), || {
+        ensure(self.by_use.has_same_entries(waiting), || {
             "the entries by their use are not those that wait".into()
         })
     }

@@ -13,7 +13,7 @@ pub use tolerate::Tolerate;
 
 /// Operation that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Failed {
+pub enum FailedOperation {
     /// A program: its pages are unreadable. Their data are still in the buffer, or in the victim, and are
     /// programmed elsewhere whatever the policy decides.
     Program,
@@ -23,14 +23,14 @@ pub enum Failed {
     Read,
     /// A program that completed, but whose outcome a design [does not accept](crate::Design::accepts): its
     /// data are dropped, and handled as after a failed program.
-    Refused,
+    Rejected,
 }
 
 /// A failure, as a policy sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// Operation that failed.
-    pub failed: Failed,
+    pub failed: FailedOperation,
     /// Block.
     pub block: BlockSetId,
     /// Number of failures of this kind in this block, including this one.
@@ -41,20 +41,20 @@ pub struct Failure {
 
 /// Action for the block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum After {
+pub enum FailureAction {
     /// Retire: the block accepts no more programs, and leaves service once its valid pages are relocated.
     Retire,
     /// Close: the block accepts no programs until it has been erased. A failed erase is retried.
     Close,
     /// Nothing. An open block is programmed further, behind the failed pages; a failed erase is retried.
-    GoOn,
+    Continue,
 }
 
 /// Decides what happens to a block in which an operation failed. The policy looks and decides; the mechanism
 /// acts. A block with [`MOST_FAILURES`] failures is retired in any case.
 pub trait FailurePolicy: State + Send {
     /// Action for the block.
-    fn after(&mut self, failure: &Failure) -> After;
+    fn after(&mut self, failure: &Failure) -> FailureAction;
 }
 
 /// Most failures of one kind in a block. Chosen: it ends retries that never succeed, and is the most that a

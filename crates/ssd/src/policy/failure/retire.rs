@@ -2,7 +2,7 @@
 
 use wordline_kernel::state;
 
-use super::{After, Failed, Failure, FailurePolicy};
+use super::{FailedOperation, Failure, FailureAction, FailurePolicy};
 
 /// Retires a block at its first failed program or erase, as the data sheets of NAND parts require. An
 /// unreadable page is lost but does not retire its block, nor does a program that a design rejects.
@@ -11,10 +11,10 @@ pub struct Retire;
 state!(Retire {});
 
 impl FailurePolicy for Retire {
-    fn after(&mut self, failure: &Failure) -> After {
+    fn after(&mut self, failure: &Failure) -> FailureAction {
         match failure.failed {
-            Failed::Program | Failed::Erase => After::Retire,
-            Failed::Read | Failed::Refused => After::GoOn,
+            FailedOperation::Program | FailedOperation::Erase => FailureAction::Retire,
+            FailedOperation::Read | FailedOperation::Rejected => FailureAction::Continue,
         }
     }
 }

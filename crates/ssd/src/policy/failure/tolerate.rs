@@ -2,7 +2,7 @@
 
 use wordline_kernel::state;
 
-use super::{After, Failed, Failure, FailurePolicy};
+use super::{FailedOperation, Failure, FailureAction, FailurePolicy};
 
 /// Programs a block further behind failed pages until it has `programs` such failures, over all its erases. A
 /// failed erase retires it at once.
@@ -16,13 +16,13 @@ pub struct Tolerate {
 state!(Tolerate { fixed { programs, reads } });
 
 impl FailurePolicy for Tolerate {
-    fn after(&mut self, failure: &Failure) -> After {
+    fn after(&mut self, failure: &Failure) -> FailureAction {
         let enough = match failure.failed {
-            Failed::Program => failure.times >= self.programs,
-            Failed::Erase => true,
-            Failed::Refused => false,
-            Failed::Read => self.reads > 0 && failure.times >= self.reads,
+            FailedOperation::Program => failure.times >= self.programs,
+            FailedOperation::Erase => true,
+            FailedOperation::Rejected => false,
+            FailedOperation::Read => self.reads > 0 && failure.times >= self.reads,
         };
-        if enough { After::Retire } else { After::GoOn }
+        if enough { FailureAction::Retire } else { FailureAction::Continue }
     }
 }

@@ -33,20 +33,20 @@ pub struct OpenBlock<'a> {
     /// Bitmap of the word lines that are programmed, or being programmed.
     pub programmed: &'a [u64],
     /// Word lines that can be reprogrammed now.
-    pub again: Again<'a>,
+    pub again: Reprogram<'a>,
 }
 
 /// Word lines of an open block that can be reprogrammed now: they are in MLC mode, and one of their pages is
 /// invalid.
 #[derive(Clone, Copy, Debug)]
-pub struct Again<'a> {
+pub struct Reprogram<'a> {
     /// Their numbers, in the last super layer of the block that is being programmed.
     pub word_lines: &'a [u32],
     /// Word lines of a super layer.
     pub per_super_layer: u32,
 }
 
-impl Again<'_> {
+impl Reprogram<'_> {
     /// No word lines.
     pub const NONE: Self = Self { word_lines: &[], per_super_layer: 1 };
 }
@@ -58,13 +58,13 @@ impl OpenBlock<'_> {
     }
 
     /// Whether a word line can be reprogrammed now.
-    pub fn can_be_programmed_again(&self, word_line: u32) -> bool {
+    pub fn can_reprogram(&self, word_line: u32) -> bool {
         self.again.word_lines.contains(&word_line)
     }
 
     /// Word line that must be reprogrammed now, when its super layer is completely programmed: after the
     /// first word line of the next super layer it cannot be any more.
-    pub fn due_again(&self) -> Option<u32> {
+    pub fn due_reprogram(&self) -> Option<u32> {
         let first = *self.again.word_lines.first()?;
         let per = self.again.per_super_layer;
         let begin = first / per * per;
@@ -72,9 +72,9 @@ impl OpenBlock<'_> {
         is_done.then_some(first)
     }
 
-    /// Next word line: one that is [due](Self::due_again), or the first unprogrammed one.
+    /// Next word line: one that is [due](Self::due_reprogram), or the first unprogrammed one.
     pub fn next_word_line(&self) -> u32 {
-        self.due_again().unwrap_or_else(|| self.first_unprogrammed())
+        self.due_reprogram().unwrap_or_else(|| self.first_unprogrammed())
     }
 
     /// First unprogrammed word line, by number.

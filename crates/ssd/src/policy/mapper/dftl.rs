@@ -124,7 +124,7 @@ impl Dftl {
         }
     }
 
-    fn soil(&mut self, at: u32) {
+    fn mark_dirty(&mut self, at: u32) {
         let Entry { page, dirty, .. } = self.entries[at as usize];
         if dirty {
             return;
@@ -138,7 +138,7 @@ impl Dftl {
         (entry.dirty, entry.changed) = (true, Links { newer: NONE, older });
     }
 
-    fn clean(&mut self, at: u32) {
+    fn mark_clean(&mut self, at: u32) {
         let Entry { page, changed, .. } = self.entries[at as usize];
         match changed.newer {
             NONE => {
@@ -165,7 +165,7 @@ impl Dftl {
             let at = self.lists[Segment::Probation as usize].oldest;
             let Entry { page: old, dirty, .. } = self.entries[at as usize];
             if dirty {
-                self.clean(at);
+                self.mark_clean(at);
                 evicted = Some(self.table(old));
             }
             self.unlink(at);
@@ -200,14 +200,14 @@ impl Mapper for Dftl {
             Some(at) => (at, None),
             None => self.insert(page),
         };
-        self.soil(at);
+        self.mark_dirty(at);
         evicted
     }
 
     fn amend(&mut self, page: LogicalPage) -> Option<TranslationPage> {
         match self.places.get(page.0) {
             Some(at) => {
-                self.soil(at);
+                self.mark_dirty(at);
                 None
             }
             None => Some(self.table(page)),
@@ -218,7 +218,7 @@ impl Mapper for Dftl {
         loop {
             match self.dirty[table] {
                 NONE => return,
-                at => self.clean(at),
+                at => self.mark_clean(at),
             }
         }
     }
@@ -236,7 +236,7 @@ impl Mapper for Dftl {
                 let (kept, _) = self.insert(before.entries[at as usize].page);
                 self.unlink(kept);
                 self.link(kept, segment);
-                self.soil(kept);
+                self.mark_dirty(kept);
             }
         }
     }

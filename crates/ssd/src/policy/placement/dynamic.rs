@@ -1,9 +1,9 @@
 //! Dynamic: the next plane group in turn whose die is free.
 
 use wordline_kernel::state;
-use wordline_nand::{Geometry, Pools, RowId};
+use wordline_nand::{Geometry, PlaneGroupId, Pools};
 
-use super::{Placement, RowSet};
+use super::{Placement, PlaneGroupSet};
 use crate::ensure::ensure;
 
 /// Round-robin over the channels first, then the dies, then the plane groups of a die; takes the first group
@@ -17,9 +17,9 @@ state!(Dynamic { parts { first } lists { others } });
 
 /// Round over the plane groups of a pool.
 struct Round {
-    turn: Vec<RowId>,
+    turn: Vec<PlaneGroupId>,
     /// First plane group of the pool.
-    begins: RowId,
+    begins: PlaneGroupId,
     /// Position of each plane group in the round.
     place: Vec<u32>,
     at: usize,
@@ -32,13 +32,13 @@ const TRIES: usize = 8;
 
 impl Round {
     fn new(geometry: &Geometry) -> Self {
-        let (dies, rows) = (geometry.dies_per_channel, geometry.rows_per_die);
-        let begins = geometry.first_row();
-        let turn: Vec<RowId> = (0..geometry.channels * dies * rows)
+        let (dies, rows) = (geometry.dies_per_channel, geometry.groups_per_die);
+        let begins = geometry.first_group();
+        let turn: Vec<PlaneGroupId> = (0..geometry.channels * dies * rows)
             .filter_map(|n| {
                 let (channel, rest) = (n % geometry.channels, n / geometry.channels);
                 let row = begins.0 + (geometry.first_die_on(channel) + rest % dies) * rows + rest / dies;
-                (rest % dies < geometry.dies_on(channel)).then_some(RowId(row))
+                (rest % dies < geometry.dies_on(channel)).then_some(PlaneGroupId(row))
             })
             .collect();
         let mut place = vec![0; turn.len()];
@@ -46,17 +46,17 @@ impl Round {
         Self { turn, begins, place, at: 0 }
     }
 
-    fn place(&self, row: RowId) -> usize {
+    fn place(&self, row: PlaneGroupId) -> usize {
         self.place[(row.0 - self.begins.0) as usize] as usize
     }
 
     /// Steps from the current position to `row`.
-    fn distance(&self, row: RowId) -> usize {
+    fn distance(&self, row: PlaneGroupId) -> usize {
         let place = self.place(row);
         if place >= self.at { place - self.at } else { place + self.turn.len() - self.at }
     }
 
-    fn next(&mut self, rows: &RowSet) -> Option<RowId> {
+    fn next(&mut self, rows: &PlaneGroupSet) -> Option<PlaneGroupId> {
         let ahead = self.turn[self.at..].iter().take(TRIES).position(|row| rows.contains(*row));
         let place = match ahead {
             Some(further) => self.at + further,
@@ -76,7 +76,7 @@ impl Dynamic {
 }
 
 impl Placement for Dynamic {
-    fn home(&self, _: u32, _: usize) -> Option<RowId> {
+    fn home(&self, _: u32, _: usize) -> Option<PlaneGroupId> {
         None
     }
 
@@ -87,7 +87,7 @@ impl Placement for Dynamic {
         })
     }
 
-    fn next(&mut self, rows: &RowSet) -> Option<RowId> {
+    fn next(&mut self, rows: &PlaneGroupSet) -> Option<PlaneGroupId> {
         if self.others.is_empty() {
             return self.first.next(rows);
         }
@@ -106,12 +106,12 @@ mod tests {
     fn it_goes_round_the_rows_that_accept() {
         let config = small().check().expect("the device is sound");
         let count = config.pools.rows();
-        let mut rows = RowSet::new(count);
+        let mut rows = PlaneGroupSet::new(count);
         let mut placement = Dynamic::new(&config.pools);
         assert_eq!(placement.next(&rows), None);
-        let all: Vec<RowId> = config.pools.all_rows().collect();
+        let all: Vec<PlaneGroupId> = config.pools.all_groups().collect();
         all.iter().for_each(|row| _ = rows.set(*row, true));
-        let mut round: Vec<RowId> = (0..count).filter_map(|_| placement.next(&rows)).collect();
+        let mut round: Vec<PlaneGroupId> = (0..count).filter_map(|_| placement.next(&rows)).collect();
         assert_eq!(
             round[..2].iter().map(|row| row.0 / (count / 2)).collect::<Vec<_>>(),
             [0, 1],

@@ -1,16 +1,16 @@
 //! Fixed: static allocation by the logical page number, in one of the orders of channel, way, die and plane.
 
 use wordline_kernel::state;
-use wordline_nand::{Geometry, Pools, RowId};
+use wordline_nand::{Geometry, PlaneGroupId, Pools};
 
-use super::{Dynamic, Placement, RowSet};
+use super::{Dynamic, Placement, PlaneGroupSet};
 
 /// Spreads consecutive logical pages over the coordinates in a given order, as in the static allocation
 /// schemes of MQSim and SSDSim. Each of several pools is covered separately; there, table pages and pages
 /// migrated to another pool are placed round-robin.
 pub struct Fixed {
     /// Plane groups of the first pages in each pool; the pattern repeats.
-    homes: Vec<Vec<RowId>>,
+    homes: Vec<Vec<PlaneGroupId>>,
     round: Option<Dynamic>,
 }
 
@@ -34,7 +34,7 @@ impl Fixed {
 }
 
 /// Plane groups of the first pages in a pool; the pattern repeats.
-fn homes(geometry: &Geometry, packages: u32, order: &str) -> Vec<RowId> {
+fn homes(geometry: &Geometry, packages: u32, order: &str) -> Vec<PlaneGroupId> {
     let dies = geometry.dies_per_channel / packages;
     let homes = (0..geometry.rows()).map(|page| {
         let (mut rest, mut channel, mut way, mut die, mut row) = (page, 0, 0, 0, 0);
@@ -43,20 +43,22 @@ fn homes(geometry: &Geometry, packages: u32, order: &str) -> Vec<RowId> {
                 'C' => (&mut channel, geometry.channels),
                 'W' => (&mut way, packages),
                 'D' => (&mut die, dies),
-                _ => (&mut row, geometry.rows_per_die),
+                _ => (&mut row, geometry.groups_per_die),
             };
             *coordinate = rest % count;
             rest /= count;
         }
-        RowId(
-            geometry.first_row().0 + ((channel * packages + way) * dies + die) * geometry.rows_per_die + row,
+        PlaneGroupId(
+            geometry.first_group().0
+                + ((channel * packages + way) * dies + die) * geometry.groups_per_die
+                + row,
         )
     });
     homes.collect()
 }
 
 impl Placement for Fixed {
-    fn home(&self, page: u32, pool: usize) -> Option<RowId> {
+    fn home(&self, page: u32, pool: usize) -> Option<PlaneGroupId> {
         let homes = &self.homes[pool];
         Some(homes[page as usize % homes.len()])
     }
@@ -65,7 +67,7 @@ impl Placement for Fixed {
         self.round.as_ref().map_or(Ok(()), Dynamic::check_loaded)
     }
 
-    fn next(&mut self, rows: &RowSet) -> Option<RowId> {
+    fn next(&mut self, rows: &PlaneGroupSet) -> Option<PlaneGroupId> {
         self.round.as_mut()?.next(rows)
     }
 }

@@ -11,15 +11,15 @@ use wordline_nand::Pools;
 
 pub use dynamic::Dynamic;
 pub use fixed::Fixed;
-pub use wordline_nand::RowId;
+pub use wordline_nand::PlaneGroupId;
 
 /// Plane groups that accept a program unit now: their last one is done, and they have free pages.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct RowSet {
+pub struct PlaneGroupSet {
     words: Vec<u64>,
 }
 
-impl RowSet {
+impl PlaneGroupSet {
     /// Empty set, of `count` plane groups.
     pub fn new(count: u32) -> Self {
         Self { words: vec![0; count.div_ceil(64) as usize] }
@@ -32,18 +32,18 @@ impl RowSet {
 
     /// Whether `row` is in the set.
     #[inline]
-    pub fn contains(&self, row: RowId) -> bool {
+    pub fn contains(&self, row: PlaneGroupId) -> bool {
         self.words[row.index() / 64] >> (row.0 % 64) & 1 != 0
     }
 
     /// Whether a loaded set has no plane groups beyond `count`.
     pub(crate) fn is_of(&self, count: u32) -> bool {
-        self.words.len() == count.div_ceil(64) as usize && self.next_from(RowId(count)).is_none()
+        self.words.len() == count.div_ceil(64) as usize && self.next_from(PlaneGroupId(count)).is_none()
     }
 
     /// Whether `row` is in the set; any number is allowed.
     #[inline]
-    pub(crate) fn has(&self, row: RowId) -> bool {
+    pub(crate) fn has(&self, row: PlaneGroupId) -> bool {
         self.words.get(row.index() / 64).is_some_and(|word| word >> (row.0 % 64) & 1 != 0)
     }
 
@@ -55,7 +55,7 @@ impl RowSet {
 
     /// Adds `row` or removes it; returns whether it was added.
     #[inline]
-    pub fn set(&mut self, row: RowId, member: bool) -> bool {
+    pub fn set(&mut self, row: PlaneGroupId, member: bool) -> bool {
         let (word, bit) = (&mut self.words[row.index() / 64], 1 << (row.0 % 64));
         let before = *word;
         *word = if member { before | bit } else { before & !bit };
@@ -69,24 +69,24 @@ impl RowSet {
 
     /// First member at or after `row`.
     #[inline]
-    pub fn next_from(&self, row: RowId) -> Option<RowId> {
+    pub fn next_from(&self, row: PlaneGroupId) -> Option<PlaneGroupId> {
         self.next_where(row, |_| u64::MAX)
     }
 
     /// First common member of both sets at or after `row`.
     #[inline]
-    pub fn next_common(&self, other: &Self, row: RowId) -> Option<RowId> {
+    pub fn next_common(&self, other: &Self, row: PlaneGroupId) -> Option<PlaneGroupId> {
         self.next_where(row, |word| other.words[word])
     }
 
     /// First member at or after `row` among those that `mask` leaves of each word.
     #[inline]
-    fn next_where(&self, row: RowId, mask: impl Fn(usize) -> u64) -> Option<RowId> {
+    fn next_where(&self, row: PlaneGroupId, mask: impl Fn(usize) -> u64) -> Option<PlaneGroupId> {
         let mut rest = u64::MAX << (row.0 % 64);
         for word in row.index() / 64..self.words.len() {
             rest &= self.words[word] & mask(word);
             if rest != 0 {
-                return Some(RowId(word as u32 * 64 + rest.trailing_zeros()));
+                return Some(PlaneGroupId(word as u32 * 64 + rest.trailing_zeros()));
             }
             rest = u64::MAX;
         }
@@ -94,11 +94,11 @@ impl RowSet {
     }
 
     /// All members, in ascending order.
-    pub fn iter(&self) -> impl Iterator<Item = RowId> + '_ {
+    pub fn iter(&self) -> impl Iterator<Item = PlaneGroupId> + '_ {
         self.words.iter().enumerate().flat_map(|(n, word)| {
             std::iter::successors(Some(*word), |rest| Some(rest & rest.wrapping_sub(1)))
                 .take_while(|rest| *rest != 0)
-                .map(move |rest| RowId(n as u32 * 64 + rest.trailing_zeros()))
+                .map(move |rest| PlaneGroupId(n as u32 * 64 + rest.trailing_zeros()))
         })
     }
 }
@@ -108,7 +108,7 @@ impl RowSet {
 pub trait Placement: State + Send {
     /// Plane group in pool `pool` of logical page `page`, under static allocation. Either all pages have one
     /// in each pool, or none has.
-    fn home(&self, page: u32, pool: usize) -> Option<RowId>;
+    fn home(&self, page: u32, pool: usize) -> Option<PlaneGroupId>;
 
     /// Whether allocation is static.
     fn has_homes(&self) -> bool {
@@ -126,7 +126,7 @@ pub trait Placement: State + Send {
     /// Selects one of the plane groups that accept a program unit, all of one pool; `None` when there are
     /// none. For pages under dynamic allocation; with several pools also for table pages and pages migrated
     /// to another pool.
-    fn next(&mut self, rows: &RowSet) -> Option<RowId>;
+    fn next(&mut self, rows: &PlaneGroupSet) -> Option<PlaneGroupId>;
 }
 
 /// Built-in placements.

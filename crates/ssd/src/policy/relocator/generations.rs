@@ -2,7 +2,7 @@
 
 use wordline_kernel::state;
 
-use super::{Leaving, Relocator};
+use super::{RelocatedPage, Relocator};
 
 /// Relocates a page of a block that the host wrote to the first stream, and with each further relocation to
 /// the next one, up to the last: the more often a page was still valid when its block was collected, the
@@ -19,7 +19,7 @@ impl Relocator for Generations {
         self.streams
     }
 
-    fn route(&mut self, page: &Leaving) -> u8 {
-        page.moved_by.map_or(0, |before| (before + 1).min(self.streams - 1))
+    fn route(&mut self, page: &RelocatedPage) -> u8 {
+        page.relocated_by.map_or(0, |before| (before + 1).min(self.streams - 1))
     }
 }

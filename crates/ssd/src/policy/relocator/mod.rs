@@ -16,16 +16,16 @@ pub use valid_share::ValidShare;
 
 /// A valid page of a victim, as a relocator sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Leaving {
+pub struct RelocatedPage {
     /// Logical page number.
     pub logical: u32,
     /// GC stream that wrote its block; `None` if a host stream did.
-    pub moved_by: Option<u8>,
+    pub relocated_by: Option<u8>,
 }
 
 /// Destination of a page that is migrated to another pool individually.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Elsewhere {
+pub struct MigrationTarget {
     /// Another pool, which is mapped by page.
     pub pool: u8,
     /// Host stream in that pool, counted from 0 there.
@@ -37,7 +37,7 @@ pub trait Relocator: State + Send {
     /// Number of streams that it distinguishes, from 1 to 16.
     fn streams(&self) -> u8;
     /// Stream of a page, from 0 to [`streams`](Self::streams) - 1.
-    fn route(&mut self, page: &Leaving) -> u8;
+    fn route(&mut self, page: &RelocatedPage) -> u8;
     /// Whether the valid pages of a victim of `pool`, which is not the first of several, are migrated to the
     /// first.
     fn leaves(&mut self, _pool: usize, _pools: &[PoolState]) -> bool {

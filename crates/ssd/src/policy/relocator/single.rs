@@ -2,7 +2,7 @@
 
 use wordline_kernel::state;
 
-use super::{Leaving, Relocator};
+use super::{RelocatedPage, Relocator};
 
 /// Keeps all relocated pages together.
 pub struct Single;
@@ -14,7 +14,7 @@ impl Relocator for Single {
         1
     }
 
-    fn route(&mut self, _: &Leaving) -> u8 {
+    fn route(&mut self, _: &RelocatedPage) -> u8 {
         0
     }
 }

@@ -3,7 +3,7 @@
 
 use wordline_kernel::state;
 
-use super::{Leaving, Relocator};
+use super::{RelocatedPage, Relocator};
 use crate::pools::PoolState;
 
 /// Compares the valid shares of the pools.
@@ -16,7 +16,7 @@ impl Relocator for ValidShare {
         1
     }
 
-    fn route(&mut self, _: &Leaving) -> u8 {
+    fn route(&mut self, _: &RelocatedPage) -> u8 {
         0
     }
 

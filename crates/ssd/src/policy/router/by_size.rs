@@ -3,7 +3,7 @@
 
 use wordline_kernel::{Bytes, state};
 
-use super::{Outgoing, Router};
+use super::{HostPage, Router};
 use crate::command::SECTOR;
 
 /// Selects one of two pools by how much of a unit was written.
@@ -19,7 +19,7 @@ impl Router for BySize {
         2
     }
 
-    fn route(&mut self, written: &Outgoing) -> u8 {
+    fn route(&mut self, written: &HostPage) -> u8 {
         u8::from(written.sectors < self.sectors)
     }
 
@@ -27,7 +27,7 @@ impl Router for BySize {
         stream
     }
 
-    fn least_of_first(&self) -> Option<Bytes> {
+    fn min_size_for_first_pool(&self) -> Option<Bytes> {
         Some(SECTOR * u64::from(self.sectors))
     }
 }

@@ -2,7 +2,7 @@
 
 use wordline_kernel::state;
 
-use super::{Outgoing, Router};
+use super::{HostPage, Router};
 
 /// Selects the stream of the command that wrote the page last, modulo the number of streams.
 pub struct Host {
@@ -17,7 +17,7 @@ impl Router for Host {
         self.streams
     }
 
-    fn route(&mut self, page: &Outgoing) -> u8 {
+    fn route(&mut self, page: &HostPage) -> u8 {
         page.tag % self.streams
     }
 }

@@ -2,7 +2,7 @@
 
 use wordline_kernel::state;
 
-use super::{Outgoing, Router};
+use super::{HostPage, Router};
 
 /// Considers a page hot if few pages were written since its last write.
 pub struct HotCold {
@@ -32,7 +32,7 @@ impl Router for HotCold {
         2
     }
 
-    fn route(&mut self, page: &Outgoing) -> u8 {
+    fn route(&mut self, page: &HostPage) -> u8 {
         // The count wraps after 2^32 writes; a page that was not written for so long may count as hot once.
         self.writes = self.writes.checked_add(1).unwrap_or(1);
         let last = std::mem::replace(&mut self.last[page.logical as usize], self.writes);

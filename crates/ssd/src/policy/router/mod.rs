@@ -24,7 +24,7 @@ pub use slc_cache::SlcCache;
 /// A page that is destaged, as a router sees it; in a device with several pools all dirty pages of a unit,
 /// which are destaged together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Outgoing<'a> {
+pub struct HostPage<'a> {
     /// Logical page number, or that of the first page of the unit.
     pub logical: u32,
     /// Stream that the host gave when it wrote the page last; 0 for none.
@@ -42,7 +42,7 @@ pub struct Outgoing<'a> {
     pub home: Option<u8>,
 }
 
-impl Outgoing<'_> {
+impl HostPage<'_> {
     /// A page, or the unit that begins with it, without further information.
     pub fn of(logical: u32) -> Self {
         Self {
@@ -63,14 +63,14 @@ pub trait Router: State + Send {
     /// Number of streams that it distinguishes, from 1 to 16.
     fn streams(&self) -> u8;
     /// Stream of a page, from 0 to [`streams`](Self::streams) - 1.
-    fn route(&mut self, page: &Outgoing) -> u8;
+    fn route(&mut self, page: &HostPage) -> u8;
     /// Pool of a stream, counted from 0.
     fn pool(&self, _stream: u8) -> u8 {
         0
     }
     /// Smallest size of a written unit that goes to the first of several pools, if sizes decide: the current
     /// one, if it changes. For reports.
-    fn least_of_first(&self) -> Option<Bytes> {
+    fn min_size_for_first_pool(&self) -> Option<Bytes> {
         None
     }
     /// Stream of the SLC cache, if any.

@@ -2,7 +2,7 @@
 
 use wordline_kernel::state;
 
-use super::{Outgoing, Router};
+use super::{HostPage, Router};
 
 /// Keeps all pages together.
 pub struct Single;
@@ -14,7 +14,7 @@ impl Router for Single {
         1
     }
 
-    fn route(&mut self, _: &Outgoing) -> u8 {
+    fn route(&mut self, _: &HostPage) -> u8 {
         0
     }
 }

@@ -2,7 +2,7 @@
 
 use wordline_kernel::state;
 
-use super::{HotCold, Outgoing, Router};
+use super::{HostPage, HotCold, Router};
 
 /// Routes pages to the cache.
 pub enum SlcCache {
@@ -27,7 +27,7 @@ impl Router for SlcCache {
         }
     }
 
-    fn route(&mut self, page: &Outgoing) -> u8 {
+    fn route(&mut self, page: &HostPage) -> u8 {
         match self {
             Self::All => 0,
             Self::Hot(router) => router.route(page),

@@ -28,7 +28,7 @@ impl Tuner for LastGood {
         ReadParameters { level: self.known[page.layer] }
     }
 
-    fn read_over(&mut self, page: &SensedPage, outcome: &ReadOutcome) {
+    fn read_finished(&mut self, page: &SensedPage, outcome: &ReadOutcome) {
         if outcome.is_read {
             self.known[page.layer] = outcome.parameters.level;
         }

@@ -102,7 +102,7 @@ pub trait Tuner: State + Send {
     fn refused(&self, _page: &ProgrammedPage, _found: String, _allowed: String) {}
 
     /// Records that a page was read, or could not be read.
-    fn read_over(&mut self, page: &SensedPage, outcome: &ReadOutcome);
+    fn read_finished(&mut self, page: &SensedPage, outcome: &ReadOutcome);
 
     /// Records the erase of a block, whose cells have no drift any more.
     fn erased(&mut self, block: BlockSetId);

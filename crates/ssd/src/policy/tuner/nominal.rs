@@ -16,7 +16,7 @@ impl Tuner for Nominal {
         ReadParameters { level: 0 }
     }
 
-    fn read_over(&mut self, _page: &SensedPage, _outcome: &ReadOutcome) {}
+    fn read_finished(&mut self, _page: &SensedPage, _outcome: &ReadOutcome) {}
 
     fn erased(&mut self, _block: BlockSetId) {}
 

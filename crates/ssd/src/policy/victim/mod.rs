@@ -13,7 +13,7 @@ use wordline_kernel::Stream;
 use wordline_kernel::snapshot::State;
 use wordline_nand::BlockSetId;
 
-pub use crate::space::candidates::{Candidates, Indexes};
+pub use crate::blocks::candidates::{Candidates, Indexes};
 pub use cost_benefit::CostBenefit;
 pub use d_choices::DChoices;
 pub use fifo::Fifo;
@@ -47,7 +47,7 @@ pub enum Preference {
     /// The block with the fewest valid pages.
     Fewest,
     /// A random block.
-    Drawn,
+    Random,
 }
 
 /// Built-in victim policies.

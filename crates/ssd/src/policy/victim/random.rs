@@ -16,7 +16,7 @@ impl VictimPolicy for Random {
     }
 
     fn preference(&self) -> Option<Preference> {
-        Some(Preference::Drawn)
+        Some(Preference::Random)
     }
 
     fn choose(&mut self, from: Candidates<'_>, random: &mut Stream) -> Option<BlockSetId> {

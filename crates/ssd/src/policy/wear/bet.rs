@@ -5,9 +5,9 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, Stream, state};
-use wordline_nand::RowId;
+use wordline_nand::PlaneGroupId;
 
-use super::{RowBlocks, WearLeveller};
+use super::{PlaneGroupBlocks, WearLeveller};
 use crate::ensure::ensure;
 
 /// Block erasing table of a plane group.
@@ -36,8 +36,8 @@ pub struct Bet {
     k: u32,
     threshold: u64,
     /// Blocks of each plane group.
-    blocks: Column<RowId, u32>,
-    rows: Column<RowId, Table>,
+    blocks: Column<PlaneGroupId, u32>,
+    rows: Column<PlaneGroupId, Table>,
 }
 
 state!(Bet { values { rows } fixed { k, threshold, blocks } });
@@ -45,7 +45,7 @@ state!(Bet { values { rows } fixed { k, threshold, blocks } });
 impl Bet {
     /// Leveller with sets of `2^k` of the `blocks` of each plane group; `threshold` erases for each set that
     /// had one are too many.
-    pub fn new(blocks: Column<RowId, u32>, k: u32, threshold: u32) -> Self {
+    pub fn new(blocks: Column<PlaneGroupId, u32>, k: u32, threshold: u32) -> Self {
         let table = |row| {
             let sets = blocks[row].div_ceil(1 << k);
             Table { saw_erase: vec![false; sets as usize], marked: 0, erases: 0, at: 0 }
@@ -59,14 +59,14 @@ impl WearLeveller for Bet {
         true
     }
 
-    fn erased(&mut self, row: RowId, block: u32) {
+    fn erased(&mut self, row: PlaneGroupId, block: u32) {
         let table = &mut self.rows[row];
         table.erases += 1;
         table.mark(block >> self.k);
     }
 
     fn check_loaded(&self) -> Result<(), String> {
-        let is_table = |(row, table): (RowId, &Table)| {
+        let is_table = |(row, table): (PlaneGroupId, &Table)| {
             let sets = self.blocks[row].div_ceil(1 << self.k);
             let marked = table.saw_erase.iter().filter(|saw| **saw).count();
             (table.saw_erase.len(), marked) == (sets as usize, table.marked as usize)
@@ -76,7 +76,7 @@ impl WearLeveller for Bet {
         ensure(fits, || "the wear leveller marks other sets of blocks than there are".into())
     }
 
-    fn next(&mut self, blocks: &RowBlocks<'_>, random: &mut Stream) -> Option<Range<u32>> {
+    fn next(&mut self, blocks: &PlaneGroupBlocks<'_>, random: &mut Stream) -> Option<Range<u32>> {
         let row = blocks.row();
         let table = &mut self.rows[row];
         let sets = table.saw_erase.len() as u32;

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::snapshot::State;
 use wordline_kernel::{Column, Stream};
-use wordline_nand::{BlockSetId, RowId};
+use wordline_nand::{BlockSetId, PlaneGroupId};
 
 pub use bet::Bet;
 pub use none::None;
@@ -20,7 +20,7 @@ pub trait WearLeveller: State + Send {
     /// Whether it ever finds any.
     fn is_on(&self) -> bool;
     /// Records the erase of a block; the blocks of a plane group are counted from 0.
-    fn erased(&mut self, row: RowId, block: u32);
+    fn erased(&mut self, row: PlaneGroupId, block: u32);
     /// Checks that the loaded state is consistent.
     ///
     /// # Errors
@@ -29,23 +29,23 @@ pub trait WearLeveller: State + Send {
         Ok(())
     }
     /// Blocks of a plane group whose data are to be relocated now. Queried again until there are none.
-    fn next(&mut self, blocks: &RowBlocks<'_>, random: &mut Stream) -> Option<Range<u32>>;
+    fn next(&mut self, blocks: &PlaneGroupBlocks<'_>, random: &mut Stream) -> Option<Range<u32>>;
 }
 
 /// Blocks of a plane group, counted from 0, as a wear leveller sees them.
 #[derive(Clone, Copy)]
-pub struct RowBlocks<'a> {
-    row: RowId,
+pub struct PlaneGroupBlocks<'a> {
+    row: PlaneGroupId,
     first: BlockSetId,
     count: u32,
     free: u32,
     pages_per_block: u32,
-    each: &'a dyn Fn(u32) -> RowBlock,
+    each: &'a dyn Fn(u32) -> PlaneGroupBlock,
 }
 
 /// A block of a plane group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RowBlock {
+pub struct PlaneGroupBlock {
     /// Whether its data may be relocated: it is closed, or suspended without a program in progress.
     pub may_move: bool,
     /// Valid logical pages.
@@ -56,19 +56,19 @@ pub struct RowBlock {
     pub age: u64,
 }
 
-impl<'a> RowBlocks<'a> {
+impl<'a> PlaneGroupBlocks<'a> {
     /// Blocks of `row`, beginning with `first`, whose state `each` returns, with their number, the number of
     /// free ones, and the logical pages of a block.
     pub fn new(
-        (row, first): (RowId, BlockSetId),
+        (row, first): (PlaneGroupId, BlockSetId),
         [count, free, pages_per_block]: [u32; 3],
-        each: &'a dyn Fn(u32) -> RowBlock,
+        each: &'a dyn Fn(u32) -> PlaneGroupBlock,
     ) -> Self {
         Self { row, first, count, free, pages_per_block, each }
     }
 
     /// Plane group of the blocks.
-    pub fn row(&self) -> RowId {
+    pub fn row(&self) -> PlaneGroupId {
         self.row
     }
 
@@ -148,7 +148,7 @@ impl WearKind {
     }
 
     /// Builds the policy for a device of plane groups with this many `blocks` each.
-    pub fn build(&self, blocks: Column<RowId, u32>) -> Box<dyn WearLeveller> {
+    pub fn build(&self, blocks: Column<PlaneGroupId, u32>) -> Box<dyn WearLeveller> {
         match *self {
             Self::None {} => Box::new(None),
             Self::Bet { k, threshold } => Box::new(Bet::new(blocks, k, threshold)),

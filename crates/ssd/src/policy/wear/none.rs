@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use wordline_kernel::{Stream, state};
-use wordline_nand::RowId;
+use wordline_nand::PlaneGroupId;
 
-use super::{RowBlocks, WearLeveller};
+use super::{PlaneGroupBlocks, WearLeveller};
 
 /// Relocates nothing for wear levelling.
 pub struct None;
@@ -17,9 +17,9 @@ impl WearLeveller for None {
         false
     }
 
-    fn erased(&mut self, _: RowId, _: u32) {}
+    fn erased(&mut self, _: PlaneGroupId, _: u32) {}
 
-    fn next(&mut self, _: &RowBlocks<'_>, _: &mut Stream) -> Option<Range<u32>> {
+    fn next(&mut self, _: &PlaneGroupBlocks<'_>, _: &mut Stream) -> Option<Range<u32>> {
         Option::None
     }
 }

@@ -2,11 +2,11 @@ use wordline_kernel::{Bytes, Instant, Seed, Stream};
 
 use super::*;
 use crate::block_device::BlockDevice;
+use crate::blocks::State;
 use crate::command::{Command, Operation};
 use crate::config::{BufferFile, DeviceFile, FrontFile, FtlFile};
 use crate::policy::victim::VictimKind;
-use crate::space::State;
-use wordline_nand::RowId;
+use wordline_nand::PlaneGroupId;
 use wordline_nand::geometry::Layout;
 use wordline_nand::part::PartFile;
 
@@ -76,7 +76,7 @@ fn valid(device: &Device) -> Vec<u32> {
 
 /// Free blocks of all plane groups.
 fn free(device: &Device) -> usize {
-    device.config().pools.all_rows().map(|row| device.core.base.space.free(row)).sum()
+    device.config().pools.all_groups().map(|row| device.core.base.space.free(row)).sum()
 }
 
 /// Largest difference between the cumulative distributions: the statistic of Kolmogorov and Smirnov.
@@ -173,9 +173,9 @@ fn a_device_that_is_left_as_after_a_rest_owes_no_cleaning_and_one_left_at_work_d
     let [mut rested, mut loaded] = [device(), device()];
     rested.fill_steady_to(Seed(1), 1.0);
     loaded.fill_steady(Seed(1));
-    let [start, _] = rested.core.base.space.marks(RowId(0));
+    let [start, _] = rested.core.base.space.marks(PlaneGroupId(0));
     assert!(
-        (0..4).all(|row| rested.core.base.space.free(RowId(row)) >= start),
+        (0..4).all(|row| rested.core.base.space.free(PlaneGroupId(row)) >= start),
         "{} free blocks",
         free(&rested)
     );
@@ -198,7 +198,7 @@ fn a_device_that_was_aged_goes_on_cleaning_in_every_row() {
     // writes.
     for _ in 0..40 {
         overwrite_pages(&mut device, 2_500, Some(16), random);
-        let valid: Vec<u32> = (0..4).map(|row| device.core.base.space.valid_in(RowId(row))).collect();
+        let valid: Vec<u32> = (0..4).map(|row| device.core.base.space.valid_in(PlaneGroupId(row))).collect();
         let (least, most) = (valid.iter().min().expect("rows"), valid.iter().max().expect("rows"));
         assert!(most - least < 1_000, "{valid:?}");
     }

@@ -7,15 +7,15 @@ use std::ops::{Index, Range};
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Id, state};
-use wordline_nand::RowId;
+use wordline_nand::PlaneGroupId;
 
 use crate::cache::buffer::EntryId;
 use crate::ensure;
-use crate::policy::placement::RowSet;
+use crate::policy::placement::PlaneGroupSet;
 
 /// Complete pages that wait for a program unit.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Ready {
+pub(crate) struct ReadyList {
     pub(crate) pages: VecDeque<EntryId>,
     /// Urgent pages among them.
     pub(crate) urgent: u32,
@@ -24,7 +24,7 @@ pub(crate) struct Ready {
 /// All lists.
 #[derive(Clone, Debug)]
 pub(crate) struct Lists {
-    all: Vec<Ready>,
+    all: Vec<ReadyList>,
     /// The smallest unit of each list, in pages.
     units: Vec<u32>,
     /// Streams of the host, and whether each plane group has a list for each of them, for pages statically
@@ -32,18 +32,18 @@ pub(crate) struct Lists {
     streams: usize,
     has_homes: bool,
     /// The lists that have a page.
-    held: RowSet,
+    held: PlaneGroupSet,
     /// The lists that have at least a unit, or an urgent page.
-    ripe: RowSet,
+    ripe: PlaneGroupSet,
 }
 
 state!(Lists { values { all, held, ripe } fixed { units, streams, has_homes } });
 
 impl Index<usize> for Lists {
-    type Output = Ready;
+    type Output = ReadyList;
 
     #[inline]
-    fn index(&self, list: usize) -> &Ready {
+    fn index(&self, list: usize) -> &ReadyList {
         &self.all[list]
     }
 }
@@ -53,26 +53,26 @@ impl Lists {
     /// plane group and stream.
     pub fn new(units: Vec<u32>, streams: usize, has_homes: bool) -> Self {
         let count = units.len() as u32;
-        let (held, ripe) = (RowSet::new(count), RowSet::new(count));
-        Self { all: vec![Ready::default(); units.len()], units, streams, has_homes, held, ripe }
+        let (held, ripe) = (PlaneGroupSet::new(count), PlaneGroupSet::new(count));
+        Self { all: vec![ReadyList::default(); units.len()], units, streams, has_homes, held, ripe }
     }
 
     /// Whether pages are statically allocated to plane groups.
     #[inline]
-    pub fn have_homes(&self) -> bool {
+    pub fn has_static_allocation(&self) -> bool {
         self.has_homes
     }
 
     /// The list for pages of a stream with this home.
     #[inline]
-    pub fn of(&self, home: Option<RowId>, stream: usize) -> usize {
+    pub fn of(&self, home: Option<PlaneGroupId>, stream: usize) -> usize {
         home.map_or(0, |home| home.index() * self.streams) + stream
     }
 
     /// The plane group to which the pages of a list are allocated, if it has one.
     #[inline]
-    pub fn home(&self, list: usize) -> Option<RowId> {
-        self.has_homes.then(|| RowId((list / self.streams) as u32))
+    pub fn home(&self, list: usize) -> Option<PlaneGroupId> {
+        self.has_homes.then(|| PlaneGroupId((list / self.streams) as u32))
     }
 
     /// The stream of a list's pages.
@@ -83,7 +83,7 @@ impl Lists {
 
     /// The lists of a plane group, with static allocation.
     #[inline]
-    pub fn of_row(&self, row: RowId) -> Range<usize> {
+    pub fn of_group(&self, row: PlaneGroupId) -> Range<usize> {
         let first = row.index() * self.streams;
         first..first + self.streams
     }
@@ -95,13 +95,13 @@ impl Lists {
     }
 
     /// All lists, by number.
-    pub fn iter(&self) -> impl Iterator<Item = &Ready> {
+    pub fn iter(&self) -> impl Iterator<Item = &ReadyList> {
         self.all.iter()
     }
 
     /// The first list from `list` on that has a page.
     #[inline]
-    pub fn held_from(&self, list: usize) -> Option<usize> {
+    pub fn nonempty_from(&self, list: usize) -> Option<usize> {
         self.held.next_from(at(list)).map(Id::index)
     }
 
@@ -109,7 +109,7 @@ impl Lists {
     /// page, or any page if units are padded. Where each plane group has a single list, only lists of
     /// accepting plane groups are considered.
     #[inline]
-    pub fn ripe_from(&self, list: usize, pads: bool, accepting: &[RowSet]) -> Option<usize> {
+    pub fn with_unit_from(&self, list: usize, pads: bool, accepting: &[PlaneGroupSet]) -> Option<usize> {
         let ripe = if pads { &self.held } else { &self.ripe };
         let next = match accepting {
             [accepting] => ripe.next_common(accepting, at(list)),
@@ -137,14 +137,14 @@ impl Lists {
 
     /// A page of a list becomes urgent, or an urgent one has left it.
     #[inline]
-    pub fn urge(&mut self, list: usize, urgent: bool) {
+    pub fn force(&mut self, list: usize, urgent: bool) {
         let ready = &mut self.all[list];
         ready.urgent = if urgent { ready.urgent + 1 } else { ready.urgent - 1 };
         self.note(list);
     }
 
     /// Takes all pages of a list.
-    pub fn take(&mut self, list: usize) -> Ready {
+    pub fn take(&mut self, list: usize) -> ReadyList {
         let ready = std::mem::take(&mut self.all[list]);
         self.note(list);
         ready
@@ -174,7 +174,7 @@ impl Lists {
     }
 
     fn state_of(&self, list: usize) -> (bool, bool) {
-        let Ready { pages, urgent } = &self.all[list];
+        let ReadyList { pages, urgent } = &self.all[list];
         (!pages.is_empty(), *urgent > 0 || pages.len() as u32 >= self.units[list])
     }
 
@@ -188,6 +188,6 @@ impl Lists {
 
 /// Number of a list in a set of lists. Where each plane group has a single list, that is its plane group.
 #[inline]
-fn at(list: usize) -> RowId {
-    RowId::from_index(list)
+fn at(list: usize) -> PlaneGroupId {
+    PlaneGroupId::from_index(list)
 }

@@ -2,35 +2,35 @@
 //! is read (RMW), the router is queried for its stream, and the page waits in a list. With several pools the
 //! pages of a unit go together, as sub-requests.
 
-mod leave;
+mod destage;
 mod lists;
 pub mod units;
 
 use std::fmt::{self, Write};
 
 use wordline_kernel::{Duration, Schedule, state};
-use wordline_nand::RowId;
+use wordline_nand::PlaneGroupId;
 
-use crate::base::{Base, LocationRead, Wanted};
+use crate::base::{Base, LocationRead, WantedSectors};
+use crate::blocks::BlockManager;
 use crate::cache::buffer::{EntryId, EntryState};
-use crate::cache::{Begun, Cache, Ready};
-use crate::contents::Mutant;
-use crate::design::Sight;
+use crate::cache::{BegunProgram, Cache, Ready};
+use crate::contents::InjectedFault;
+use crate::design::DesignContext;
 use crate::engines::Core;
 use crate::ensure::ensure;
 use crate::event::Event;
 use crate::flash::Ticket;
 use crate::map::LogicalPage;
-use crate::map::translation::Then;
-use crate::policy::router::Outgoing;
-use crate::pools::EVERYTHING_IN;
-use crate::space::Space;
-use crate::writer::Group;
+use crate::map::translation::Continuation;
+use crate::policy::router::HostPage;
+use crate::pools::FALLBACK_POOL;
+use crate::writer::ProgramUnit;
 pub(super) use lists::Lists;
 use units::SubRequests;
 
 /// Reason for which a device has sub-requests.
-const THERE: &str = "the device has several pools";
+const HAS_SUB_REQUESTS: &str = "the device has several pools";
 
 /// Pages between the buffer's list of dirty pages and a program unit.
 pub(super) struct WriteQueue {
@@ -74,7 +74,7 @@ impl WriteQueue {
 
     /// The sub-requests, to change them.
     fn units(&mut self) -> &mut SubRequests {
-        self.subs.as_mut().expect(THERE)
+        self.subs.as_mut().expect(HAS_SUB_REQUESTS)
     }
 
     /// Outstanding reads and lookups of pages that are not complete yet.
@@ -84,7 +84,7 @@ impl WriteQueue {
     }
 
     /// Writes a report of up to `lists` of the lists with pages.
-    pub fn tell(&self, lists: usize, out: &mut String) -> fmt::Result {
+    pub fn describe(&self, lists: usize, out: &mut String) -> fmt::Result {
         let held = self.ready.iter().enumerate().filter(|(_, list)| !list.pages.is_empty());
         for (n, list) in held.take(lists) {
             let (pages, urgent) = (list.pages.len(), list.urgent);
@@ -94,10 +94,10 @@ impl WriteQueue {
     }
 
     /// Checks a loaded state: waiting pages are in the cache, and the reads for them are counted.
-    pub fn check_loaded(&self, cache: &Cache, space: &Space) -> Result<(), String> {
+    pub fn check_loaded(&self, cache: &Cache, space: &BlockManager) -> Result<(), String> {
         let is_ready = |id| cache.entry(id).state == EntryState::Ready;
         ensure(self.ready.check_loaded(cache.entries(), is_ready), || {
-            "lists of pages that are not what they are noted as".into()
+            "lists of pages disagree with their entries".into()
         })?;
         match &self.subs {
             Some(subs) => subs.check_loaded(cache, space),
@@ -111,7 +111,7 @@ impl WriteQueue {
     fn prepare(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let logical = core.cache.entry(id).logical;
         let class = core.cache.class_of_reads_for(id);
-        if core.map.locate_or_wait(logical, (Then::Prepare(id), class), &mut core.base, calendar) {
+        if core.map.locate_or_wait(logical, (Continuation::Prepare(id), class), &mut core.base, calendar) {
             self.complete(id, core, calendar);
         } else {
             core.cache.begin_completing(id);
@@ -120,14 +120,14 @@ impl WriteQueue {
     }
 
     /// Continues with an entry whose page was located.
-    pub fn go_on_preparing(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+    pub fn resume_preparing(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         self.filling -= 1;
         self.complete(id, core, calendar);
     }
 
     /// Makes an entry ready; the rest of a partly written page is read first (RMW).
     fn complete(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        if core.cache.is_complete(id, &core.base, &core.map) || core.base.has(Mutant::RestNotRead) {
+        if core.cache.is_complete(id, &core.base, &core.map) || core.base.has(InjectedFault::RestNotRead) {
             self.make_ready(id, core);
             return;
         }
@@ -138,23 +138,23 @@ impl WriteQueue {
         let location = core.map.get(logical).expect("an incomplete page is in flash");
         self.filling += 1;
         let fill = LocationRead {
-            ticket: Ticket::Fill(id),
+            ticket: Ticket::Rmw(id),
             class: core.cache.class_of_reads_for(id),
             location,
-            sectors: Wanted::Set(missing),
+            sectors: WantedSectors::Set(missing),
             logical,
             version,
             waited: Duration::ZERO,
         };
         let (die, reads) = core.base.queue_read(fill, calendar);
         core.cache.await_reads(id, reads);
-        core.base.kick(die, calendar);
+        core.base.start_die(die, calendar);
     }
 
     /// An RMW read of a page has ended; the last one completes the page.
     #[inline]
-    pub fn filled(&mut self, id: EntryId, core: &mut Core) {
-        if core.cache.read_over(id) {
+    pub fn finish_rmw_read(&mut self, id: EntryId, core: &mut Core) {
+        if core.cache.finish_read(id) {
             self.filling -= 1;
             self.make_ready(id, core);
         }
@@ -174,19 +174,19 @@ impl WriteQueue {
         let entry = core.cache.entry(id);
         let routes = core.base.policies.designs.routes();
         let from = if routes { core.map.get(entry.logical) } else { None };
-        let outgoing = Outgoing {
+        let outgoing = HostPage {
             tag: entry.tag,
             sectors: entry.sectors.count(),
             request: entry.request,
             from,
-            ..Outgoing::of(entry.logical.0)
+            ..HostPage::of(entry.logical.0)
         };
         if routes {
             core.base.policies.designs.note_level(core.cache.level());
         }
         let Base { policies, flash, space, .. } = &mut core.base;
-        let stream = policies.route(&outgoing, Sight { flash, space });
-        core.cache.send_to(id, stream);
+        let stream = policies.route(&outgoing, DesignContext { flash, space });
+        core.cache.set_stream(id, stream);
         let Ready { page, stream, urgent } = core.cache.completed(id, &core.base);
         let list = self.list_of(page, stream, core);
         self.ready.push(list, id, urgent);
@@ -195,9 +195,9 @@ impl WriteQueue {
     /// The list in which a complete page waits.
     #[inline]
     fn list_of(&self, logical: LogicalPage, stream: u8, core: &Core) -> usize {
-        let home = match self.ready.have_homes() {
+        let home = match self.ready.has_static_allocation() {
             true => {
-                let pool = self.subs.as_ref().map_or(EVERYTHING_IN, |subs| subs.pool_of(stream));
+                let pool = self.subs.as_ref().map_or(FALLBACK_POOL, |subs| subs.pool_of(stream));
                 core.base.policies.placement.home(logical.0, pool)
             }
             false => None,
@@ -206,22 +206,24 @@ impl WriteQueue {
     }
 
     /// Whether a ready entry waits in a list, and not for its whole unit.
-    fn waits_in_list(&self, page: LogicalPage) -> bool {
-        self.subs.as_ref().is_none_or(|subs| subs.waits_in_list(page))
+    fn is_in_list(&self, page: LogicalPage) -> bool {
+        self.subs.as_ref().is_none_or(|subs| subs.is_in_list(page))
     }
 
     /// Forces an entry out of the buffer.
-    pub fn urge(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        let was_urgent = core.cache.urge(id);
+    pub fn force(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+        let was_urgent = core.cache.force(id);
         let entry = *core.cache.entry(id);
         match entry.state {
-            EntryState::Dirty => self.leave(id, core, calendar),
-            EntryState::Ready if !was_urgent && self.waits_in_list(entry.logical) => {
+            EntryState::Dirty => self.destage(id, core, calendar),
+            EntryState::Ready if !was_urgent && self.is_in_list(entry.logical) => {
                 let list = self.list_of(entry.logical, entry.stream, core);
-                self.ready.urge(list, true);
+                self.ready.force(list, true);
             }
-            EntryState::Filling if self.subs.is_some() => self.hurry_unit(entry.logical, core, calendar),
-            EntryState::Filling => core.cache.hurry_fill(id, &mut core.base, &core.map, calendar),
+            EntryState::AwaitingRmw if self.subs.is_some() => {
+                self.promote_unit(entry.logical, core, calendar);
+            }
+            EntryState::AwaitingRmw => core.cache.promote_rmw_reads(id, &mut core.base, &core.map, calendar),
             _ => {}
         }
     }
@@ -234,7 +236,7 @@ impl WriteQueue {
             if core.cache.dirty() == 0 || self.subs.is_some() {
                 return;
             }
-            let id = core.cache.next_out();
+            let id = core.cache.next_to_destage();
             if !core.cache.is_complete(id, &core.base, &core.map) {
                 return;
             }
@@ -244,21 +246,21 @@ impl WriteQueue {
     }
 
     /// Moves pages of a list into a program unit, up to a number. Pages that were discarded meanwhile are
-    /// left out: with sub-requests, they are returned for [`pages_over`](Self::pages_over).
+    /// left out: with sub-requests, they are returned for [`finish_pages`](Self::finish_pages).
     #[inline]
     pub fn fill(
         &mut self,
         list: usize,
         pages: usize,
-        group: &mut Group,
+        group: &mut ProgramUnit,
         cache: &mut Cache,
     ) -> Vec<LogicalPage> {
         let mut over = self.list_of_pages();
         while group.stamps.len() < pages {
             let Some(id) = self.ready.pop(list) else { break };
-            let Begun { page, stamp, was_urgent } = cache.begin_program(id);
+            let BegunProgram { page, stamp, was_urgent } = cache.begin_program(id);
             if was_urgent {
-                self.ready.urge(list, false);
+                self.ready.force(list, false);
             }
             if let Some(stamp) = stamp {
                 group.push(id, stamp);
@@ -272,20 +274,20 @@ impl WriteQueue {
     /// A list for pages of sub-requests that have ended; one without capacity if there are no sub-requests.
     #[inline]
     pub fn list_of_pages(&mut self) -> Vec<LogicalPage> {
-        self.subs.as_mut().map_or_else(Vec::new, |subs| subs.take_over())
+        self.subs.as_mut().map_or_else(Vec::new, |subs| subs.take_page_list())
     }
 
     /// The page that a plane group writes next, and its list. Pages that were discarded meanwhile leave their
     /// lists.
-    pub fn first_of(&mut self, row: RowId, cache: &mut Cache) -> Option<(usize, EntryId)> {
-        for list in self.ready.of_row(row) {
+    pub fn first_of(&mut self, row: PlaneGroupId, cache: &mut Cache) -> Option<(usize, EntryId)> {
+        for list in self.ready.of_group(row) {
             while let Some(id) = self.ready[list].pages.front().copied() {
                 if !cache.entry(id).discarded {
                     return Some((list, id));
                 }
                 self.ready.pop(list);
                 if cache.entry(id).urgent {
-                    self.ready.urge(list, false);
+                    self.ready.force(list, false);
                 }
                 cache.drop_entry(id);
             }

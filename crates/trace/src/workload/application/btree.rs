@@ -6,11 +6,11 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Complaints, Seed};
 
-use super::asks::{Asks, BLOCK};
+use super::block_requests::{BLOCK, RequestQueue};
 use super::cache::Cache;
-use super::keys::{Clients, Keys};
-use super::program::Turn;
-use super::space::Space;
+use super::free_space::FreeSpaceMap;
+use super::keys::{Clients, KeyGenerator};
+use super::program::StepOutcome;
 
 /// An application over a B-tree.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -60,14 +60,14 @@ impl Btree {
 }
 
 /// Fill factor of a page. Chosen: between a page that was just split and a full one.
-const FULL: f64 = 0.85;
+const FILL_FACTOR: f64 = 0.85;
 
 /// Bytes of an update in the journal beside its record. Chosen: header and key, rounded up to the 128 B of
 /// WiredTiger.
 const JOURNAL_HEADER: u64 = 128;
 
 /// Blocks before the data: the superblock and the roots of the last checkpoints.
-const BEFORE: u32 = 16;
+const BLOCKS_BEFORE_DATA: u32 = 16;
 
 /// A checkpoint is made early once the pages that it would free fill this fraction (one in `FREED`) of the
 /// region. Chosen: otherwise the store would keep growing.
@@ -76,7 +76,7 @@ const FREED: u32 = 8;
 /// The store.
 #[derive(Clone, Debug)]
 pub struct Store {
-    keys: Keys,
+    keys: KeyGenerator,
     per_page: u64,
     page: u32,
     piece: u64,
@@ -91,7 +91,7 @@ pub struct Store {
     dirty_target: usize,
     dirty_trigger: usize,
     cache: Cache,
-    space: Space,
+    space: FreeSpaceMap,
     /// Journal: first block and number of blocks; then the next block to write.
     journal: (u32, u32),
     journal_at: u32,
@@ -130,20 +130,20 @@ impl Store {
     ) -> Result<Self, Complaints> {
         let record = config.clients.record.0;
         let page = (config.page.0 / BLOCK) as u32;
-        let per_page = ((config.page.0 as f64 * FULL) as u64 / record).max(1);
+        let per_page = ((config.page.0 as f64 * FILL_FACTOR) as u64 / record).max(1);
         let pages = ((config.fill * f64::from(blocks)) as u32 / page).min(most_pages);
         let mut wrong = Complaints::default();
         wrong.require(pages >= 16, "model.page", config.page, "a size of which at least 16 have room");
-        wrong.or_ok(())?;
+        wrong.into_result(())?;
         let region = u64::from(blocks) * BLOCK;
         let checkpoint_every = config.checkpoint_every.0.min(region / 64);
         let piece = config.journal_piece.0.min(checkpoint_every / BLOCK * BLOCK);
         // Holds the records since the last checkpoint and those written during the next one.
         let journal = 2 * (checkpoint_every.div_ceil(BLOCK) as u32).max((piece / BLOCK) as u32);
-        let space = Space::new(BEFORE + journal, blocks - BEFORE - journal);
+        let space = FreeSpaceMap::new(BLOCKS_BEFORE_DATA + journal, blocks - BLOCKS_BEFORE_DATA - journal);
         let count = u64::from(pages) * per_page;
         let mut store = Self {
-            keys: Keys::new(&config.clients, count.min(u64::from(u32::MAX - 1)), seed),
+            keys: KeyGenerator::new(&config.clients, count.min(u64::from(u32::MAX - 1)), seed),
             per_page,
             page,
             piece,
@@ -157,7 +157,7 @@ impl Store {
             dirty_trigger: 0,
             cache: Cache::new(((f64::from(pages) * config.page_cache) as u32).clamp(8, most_cached)),
             space,
-            journal: (BEFORE, journal),
+            journal: (BLOCKS_BEFORE_DATA, journal),
             journal_at: 0,
             journaled: 0,
             since_checkpoint: 0,
@@ -191,7 +191,7 @@ impl Store {
         let (place, blocks) = self.space.take(self.page)?;
         if blocks < self.page {
             // A remainder at the end of the region.
-            self.space.give(place, blocks);
+            self.space.release(place, blocks);
             return None;
         }
         Some(place)
@@ -203,12 +203,12 @@ impl Store {
     }
 
     /// Frees blocks.
-    pub fn give(&mut self, block: u32, blocks: u32) {
-        self.space.give(block, blocks);
+    pub fn release(&mut self, block: u32, blocks: u32) {
+        self.space.release(block, blocks);
     }
 
     /// Advances a thread, whose requests have all been issued, by one step.
-    pub fn step(&mut self, number: usize, asks: &mut Asks) -> Turn {
+    pub fn step(&mut self, number: usize, asks: &mut RequestQueue) -> StepOutcome {
         for (page, place) in std::mem::take(&mut self.threads[number].moved) {
             self.freed.push(std::mem::replace(&mut self.places[page as usize], place));
             asks.wakes = true;
@@ -225,29 +225,33 @@ impl Store {
             self.threads[number].updates = Some(page);
         }
         // A dirty page is in memory, even if the cache has since evicted it.
-        if !self.cache.hits(page) && !self.is_dirty(page) {
+        if !self.cache.touch(page) && !self.is_dirty(page) {
             asks.read(self.places[page as usize], self.page);
             self.cache.insert(page);
         }
-        Turn::Went
+        StepOutcome::Advanced
     }
 
     fn is_dirty(&self, page: u32) -> bool {
         self.dirty[page as usize / 64] >> (page % 64) & 1 == 1
     }
 
-    fn flip(&mut self, page: u32) {
+    fn toggle_dirty(&mut self, page: u32) {
         self.dirty[page as usize / 64] ^= 1 << (page % 64);
     }
 
-    fn update(&mut self, number: usize, page: u32, asks: &mut Asks) -> Turn {
+    fn update(&mut self, number: usize, page: u32, asks: &mut RequestQueue) -> StepOutcome {
         if self.dirty_count > self.dirty_trigger {
-            return if self.write_oldest(number, asks) { Turn::Went } else { Turn::Waits };
+            return if self.write_oldest(number, asks) {
+                StepOutcome::Advanced
+            } else {
+                StepOutcome::Waiting
+            };
         }
         self.threads[number].updates = None;
         asks.wakes = true;
         if !self.is_dirty(page) {
-            self.flip(page);
+            self.toggle_dirty(page);
             self.in_order.push_back(page);
             self.dirty_count += 1;
         }
@@ -264,15 +268,15 @@ impl Store {
             asks.flush();
             self.journal_at += blocks;
         }
-        Turn::Went
+        StepOutcome::Advanced
     }
 
     /// Writes the page that has been dirty longest out of place; false if there is none, or no free location.
-    fn write_oldest(&mut self, number: usize, asks: &mut Asks) -> bool {
+    fn write_oldest(&mut self, number: usize, asks: &mut RequestQueue) -> bool {
         let Some(page) = self.in_order.front().copied() else { return false };
         let Some(place) = self.place() else { return false };
         self.in_order.pop_front();
-        self.flip(page);
+        self.toggle_dirty(page);
         self.dirty_count -= 1;
         asks.wakes = true;
         asks.write(place, self.page);
@@ -282,11 +286,11 @@ impl Store {
         true
     }
 
-    fn checkpoint(&mut self, number: usize, asks: &mut Asks) -> Turn {
+    fn checkpoint(&mut self, number: usize, asks: &mut RequestQueue) -> StepOutcome {
         if self.is_checkpoint {
             if self.to_write > 0 && self.write_oldest(number, asks) {
                 self.to_write -= 1;
-                return Turn::Went;
+                return StepOutcome::Advanced;
             }
             // Writes the root, which becomes durable after everything it refers to. The old locations of the
             // moved pages are free then.
@@ -295,7 +299,7 @@ impl Store {
             asks.write_through(0);
             let page = self.page;
             self.freeing.drain(..).for_each(|place| asks.free_later(place, page, false));
-            return Turn::Went;
+            return StepOutcome::Advanced;
         }
         let is_full = self.space.free() < 16 * self.page && !self.freed.is_empty();
         let is_due =
@@ -305,12 +309,12 @@ impl Store {
             self.is_checkpoint = true;
             self.to_write = self.dirty_count;
             self.freeing = std::mem::take(&mut self.freed);
-            return Turn::Went;
+            return StepOutcome::Advanced;
         }
         if self.dirty_count > self.dirty_target && self.write_oldest(number, asks) {
-            Turn::Went
+            StepOutcome::Advanced
         } else {
-            Turn::Waits
+            StepOutcome::Waiting
         }
     }
 }

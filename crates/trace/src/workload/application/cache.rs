@@ -34,7 +34,7 @@ impl Cache {
 
     /// Whether an item is held; a hit makes it the most recently used.
     #[inline]
-    pub fn hits(&mut self, number: u32) -> bool {
+    pub fn touch(&mut self, number: u32) -> bool {
         if self.slots.is_empty() {
             return false;
         }
@@ -87,9 +87,9 @@ mod tests {
     fn the_least_recently_used_goes_first() {
         let mut cache = Cache::new(3);
         assert_eq!([5, 6, 7].map(|number| cache.insert(number)), [None; 3]);
-        assert!(cache.hits(5));
+        assert!(cache.touch(5));
         assert_eq!(cache.insert(8), Some(6));
-        assert_eq!((cache.hits(6), cache.hits(5)), (false, true));
+        assert_eq!((cache.touch(6), cache.touch(5)), (false, true));
         cache.remove(7);
         assert_eq!((cache.insert(9), cache.insert(10)), (None, Some(8)));
     }
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn a_cache_without_room_holds_nothing() {
         let mut cache = Cache::new(0);
-        assert_eq!((cache.insert(3), cache.hits(3)), (Some(3), false));
+        assert_eq!((cache.insert(3), cache.touch(3)), (Some(3), false));
         cache.remove(3);
     }
 
@@ -107,7 +107,7 @@ mod tests {
         let mut cache = Cache::new(all / 4);
         let mut access = || {
             let number = random.below(u64::from(all)) as u32;
-            let hit = cache.hits(number);
+            let hit = cache.touch(number);
             cache.insert(number);
             hit
         };

@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 
 use wordline_kernel::Stream;
 
-use super::asks::{Asks, BLOCK, MOST_WRITTEN};
+use super::block_requests::{BLOCK, MAX_WRITE_BLOCKS, RequestQueue};
 use super::cache::Cache;
+use super::free_space::FreeSpaceMap;
 use super::journal::{Journal, Layout};
-use super::space::Space;
 
 /// No extent, or no file.
 const NONE: u32 = u32::MAX;
@@ -21,14 +21,14 @@ const CLEAN: u16 = u16::MAX;
 
 /// Random draws before a file is taken as not existing. Chosen: if one in a hundred files exists, one pick in
 /// 20,000 fails.
-const DRAWS: usize = 1000;
+const MAX_DRAWS: usize = 1000;
 
 /// Upper bound on items put into the page cache before the run. Chosen: they take two seconds.
-const MOST_WARM: u64 = 1 << 24;
+const MAX_WARM_ITEMS: u64 = 1 << 24;
 
 /// Upper bound on file sizes, so that the dirty part of a file counts in 16 bits: a size of 64 times the mean
 /// has a probability of 1e-27.
-pub const LARGEST_FILE: u64 = 128 << 20;
+pub const MAX_FILE_BYTES: u64 = 128 << 20;
 
 /// An extent of a file. The first extents of the files come first, further ones in spare slots.
 #[derive(Clone, Copy, Debug)]
@@ -65,7 +65,7 @@ pub struct Plan {
 /// A file system.
 #[derive(Clone, Debug)]
 pub struct FileSystem {
-    space: Space,
+    space: FreeSpaceMap,
     journal: Journal,
     extents: Vec<Extent>,
     /// First unused extent; the others are linked by `next`.
@@ -86,7 +86,7 @@ impl FileSystem {
     pub fn new(plan: &Plan, sizes: &mut Stream, random: &mut Stream) -> Self {
         let layout = Layout::new(plan.blocks, plan.files, plan.journal);
         let data = layout.data();
-        let space = Space::new(data, plan.blocks - data);
+        let space = FreeSpaceMap::new(data, plan.blocks - data);
         // One more for the log file.
         let all = plan.files as usize + 1;
         let absent = Extent { start: NONE, bytes: 0, next: ABSENT };
@@ -117,7 +117,7 @@ impl FileSystem {
             }
             let bytes = if plan.all_equal { plan.mean } else { gamma(sizes, plan.mean) };
             self.extents[file as usize].next = NONE;
-            self.grow(file, bytes.clamp(1, LARGEST_FILE));
+            self.grow(file, bytes.clamp(1, MAX_FILE_BYTES));
         }
         self.extents[plan.files as usize].next = NONE;
         // Journal writes from before the run are already on the device.
@@ -139,11 +139,11 @@ impl FileSystem {
             return;
         }
         // Twice as many items as fit, as some sets would otherwise stay half empty.
-        let (given, of_file) = (all.min(2 * held).min(MOST_WARM), plan.mean.div_ceil(BLOCK));
+        let (given, of_file) = (all.min(2 * held).min(MAX_WARM_ITEMS), plan.mean.div_ceil(BLOCK));
         for number in (0..given).map(|n| n * all / given) {
             let number = match plan.by_blocks {
                 true => self.block_of((number / of_file) as u32, (number % of_file) as u32),
-                false => Some(number as u32).filter(|file| self.is_there(*file)),
+                false => Some(number as u32).filter(|file| self.exists(*file)),
             };
             if let Some(number) = number {
                 self.cache.insert(number);
@@ -153,12 +153,12 @@ impl FileSystem {
 
     /// Picks an existing file that is not among the `open` ones.
     pub fn pick(&self, random: &mut Stream, open: &[u32]) -> Option<u32> {
-        let draws = (0..DRAWS).map(|_| random.below(u64::from(self.files)) as u32);
-        draws.into_iter().find(|file| self.is_there(*file) && !open.contains(file))
+        let draws = (0..MAX_DRAWS).map(|_| random.below(u64::from(self.files)) as u32);
+        draws.into_iter().find(|file| self.exists(*file) && !open.contains(file))
     }
 
     /// Whether a file exists.
-    pub fn is_there(&self, file: u32) -> bool {
+    pub fn exists(&self, file: u32) -> bool {
         self.extents[file as usize].next != ABSENT
     }
 
@@ -178,7 +178,7 @@ impl FileSystem {
     }
 
     /// Creates a file that does not exist; `None` if all exist.
-    pub fn create(&mut self, random: &mut Stream, asks: &mut Asks) -> Option<u32> {
+    pub fn create(&mut self, random: &mut Stream, asks: &mut RequestQueue) -> Option<u32> {
         let count = self.absent.len() as u64;
         if count == 0 {
             return None;
@@ -187,13 +187,13 @@ impl FileSystem {
         self.extents[file as usize] = Extent { start: NONE, bytes: 0, next: NONE };
         self.journal.name(file);
         self.journal.inode(file);
-        self.remember(file);
+        self.mark_dirty(file);
         self.commit_if_full(asks);
         Some(file)
     }
 
     /// Deletes a file.
-    pub fn delete(&mut self, file: u32, asks: &mut Asks) {
+    pub fn delete(&mut self, file: u32, asks: &mut RequestQueue) {
         self.empty(file);
         self.extents[file as usize].next = ABSENT;
         self.absent.push(file);
@@ -229,7 +229,7 @@ impl FileSystem {
     pub fn append(&mut self, file: u32, bytes: u64) {
         self.grow(file, bytes);
         self.journal.inode(file);
-        self.remember(file);
+        self.mark_dirty(file);
     }
 
     fn grow(&mut self, file: u32, bytes: u64) {
@@ -247,9 +247,9 @@ impl FileSystem {
         if left > 0 && extent.bytes > 0 {
             let end = extent.start + (u64::from(extent.bytes) / BLOCK) as u32;
             let room = u64::from(u32::MAX - extent.bytes) / BLOCK;
-            let taken = self.space.take_at(end, left.div_ceil(BLOCK).min(room) as u32);
+            let taken = self.space.allocate_at(end, left.div_ceil(BLOCK).min(room) as u32);
             if taken > 0 {
-                self.journal.taken(end);
+                self.journal.record_allocation(end);
             }
             let here = left.min(u64::from(taken) * BLOCK);
             self.extents[last as usize].bytes += here as u32;
@@ -257,7 +257,7 @@ impl FileSystem {
         }
         while left > 0 {
             let Some((start, blocks)) = self.space.take(left.div_ceil(BLOCK) as u32) else { return };
-            self.journal.taken(start);
+            self.journal.record_allocation(start);
             let here = left.min(u64::from(blocks) * BLOCK);
             let extent = Extent { start, bytes: here as u32, next: NONE };
             if self.extents[last as usize].bytes == 0 {
@@ -311,29 +311,29 @@ impl FileSystem {
     }
 
     /// Reads a whole file, unless it is in the page cache.
-    pub fn read_whole(&mut self, file: u32, asks: &mut Asks) {
-        if self.is_dirty(file) || self.cache.hits(file) {
+    pub fn read_whole(&mut self, file: u32, asks: &mut RequestQueue) {
+        if self.is_dirty(file) || self.cache.touch(file) {
             return;
         }
         self.runs(file, 0).for_each(|(block, blocks)| asks.read(block, blocks));
-        self.remember(file);
+        self.mark_dirty(file);
     }
 
     /// Puts a block into the page cache, as a write of a whole block does.
-    pub fn keep_block(&mut self, block: u32) {
+    pub fn cache_block(&mut self, block: u32) {
         self.cache.insert(block);
     }
 
     /// Reads a block, unless it is in the page cache.
-    pub fn read_block(&mut self, block: u32, asks: &mut Asks) {
-        if !self.cache.hits(block) {
+    pub fn read_block(&mut self, block: u32, asks: &mut RequestQueue) {
+        if !self.cache.touch(block) {
             asks.read(block, 1);
             self.cache.insert(block);
         }
     }
 
     /// Writes blocks of a file durably, from block `number` on: each request is followed by a flush.
-    pub fn write_durably(&mut self, file: u32, number: u32, blocks: u32, asks: &mut Asks) {
+    pub fn write_durably(&mut self, file: u32, number: u32, blocks: u32, asks: &mut RequestQueue) {
         let (mut left, from) = (blocks, u64::from(number) * BLOCK);
         for (block, run) in self.runs(file, from) {
             let here = run.min(left);
@@ -347,7 +347,7 @@ impl FileSystem {
     }
 
     /// Makes a file durable from byte `from` on, its first byte not yet written.
-    pub fn fsync(&mut self, file: u32, from: u64, asks: &mut Asks) {
+    pub fn fsync(&mut self, file: u32, from: u64, asks: &mut RequestQueue) {
         let from = self.clean(file).map_or(from, |dirty| dirty.min(from));
         if from < self.size(file) {
             self.runs(file, from).for_each(|(block, blocks)| asks.write(block, blocks));
@@ -357,7 +357,7 @@ impl FileSystem {
 
     /// Closes a file whose data from byte `from` on are not yet written: they are written back later, or at
     /// once without a page cache.
-    pub fn write_later(&mut self, file: u32, from: u64, asks: &mut Asks) {
+    pub fn write_later(&mut self, file: u32, from: u64, asks: &mut RequestQueue) {
         if self.most_dirty == 0 {
             self.runs(file, from).for_each(|(block, blocks)| asks.write(block, blocks));
             asks.writes_back = Some(file);
@@ -379,8 +379,8 @@ impl FileSystem {
     }
 
     /// Frees blocks.
-    pub fn give(&mut self, block: u32, blocks: u32) {
-        self.space.give(block, blocks);
+    pub fn release(&mut self, block: u32, blocks: u32) {
+        self.space.release(block, blocks);
     }
 
     /// Returns the first dirty byte of a file, and marks the file clean.
@@ -394,7 +394,7 @@ impl FileSystem {
     }
 
     /// Appends to the log, which is written in whole requests and restarts at `limit` bytes.
-    pub fn append_to_log(&mut self, bytes: u64, limit: u64, asks: &mut Asks) {
+    pub fn append_to_log(&mut self, bytes: u64, limit: u64, asks: &mut RequestQueue) {
         let log = self.log();
         let before = self.size(log);
         if before + bytes > limit && before > 0 {
@@ -403,7 +403,7 @@ impl FileSystem {
         }
         self.grow(log, bytes);
         self.journal.inode(log);
-        let piece = if self.most_dirty == 0 { 1 } else { u64::from(MOST_WRITTEN) * BLOCK };
+        let piece = if self.most_dirty == 0 { 1 } else { u64::from(MAX_WRITE_BLOCKS) * BLOCK };
         if before / piece != self.size(log) / piece {
             let from = before / piece * piece;
             self.runs(log, from).for_each(|(block, blocks)| asks.write(block, blocks));
@@ -411,19 +411,19 @@ impl FileSystem {
         self.commit_if_full(asks);
     }
 
-    fn commit_if_full(&mut self, asks: &mut Asks) {
+    fn commit_if_full(&mut self, asks: &mut RequestQueue) {
         if self.journal.is_full() {
             self.commit(asks);
         }
     }
 
-    fn commit(&mut self, asks: &mut Asks) {
+    fn commit(&mut self, asks: &mut RequestQueue) {
         for (block, blocks) in self.journal.commit(asks) {
             asks.free_later(block, blocks, self.discard);
         }
     }
 
-    fn remember(&mut self, file: u32) {
+    fn mark_dirty(&mut self, file: u32) {
         if !self.by_blocks {
             self.cache.insert(file);
         }
@@ -437,7 +437,7 @@ impl FileSystem {
     pub fn audit(&self, on_their_way: u32) -> Vec<bool> {
         let mut held = vec![false; (self.space.first() + self.space.blocks()) as usize];
         let mut count = 0;
-        for file in (0..=self.files).filter(|file| self.is_there(*file)) {
+        for file in (0..=self.files).filter(|file| self.exists(*file)) {
             for (block, blocks) in self.runs(file, 0) {
                 count += blocks;
                 for at in block..block + blocks {
@@ -448,7 +448,7 @@ impl FileSystem {
                 }
             }
         }
-        let on_their_way = on_their_way + self.journal.on_their_way();
+        let on_their_way = on_their_way + self.journal.blocks_being_freed();
         assert_eq!(self.space.blocks() - self.space.free(), count + on_their_way, "blocks are lost");
         held
     }

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Complaints, one_of};
 
-use super::asks::BLOCK;
-use super::files::LARGEST_FILE;
+use super::block_requests::BLOCK;
+use super::files::MAX_FILE_BYTES;
 
 /// An application as threads that use files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -157,7 +157,7 @@ const fn log_limit() -> Bytes {
 }
 
 /// Upper bound on threads of an application. Chosen: five times the threads of Filebench's largest.
-const MOST_THREADS: u32 = 1024;
+const MAX_THREADS: u32 = 1024;
 
 impl Files {
     /// Total number of threads.
@@ -181,7 +181,7 @@ impl Files {
 
     pub(super) fn check(&self, c: &mut Complaints) {
         let size = self.mean_size;
-        let most = Bytes(LARGEST_FILE);
+        let most = Bytes(MAX_FILE_BYTES);
         c.require(size.0 > 0 && size <= most, "mean_size", size, format!("above 0B and at most {most}"));
         let holds = self.present > 0.0 && self.present <= 1.0;
         c.require(holds, "present", self.present, "a fraction above 0 and at most 1");
@@ -193,8 +193,8 @@ impl Files {
         c.require(holds, "journal", self.journal, "a multiple of 4KiB");
         c.require(self.log_limit.0 >= BLOCK, "log_limit", self.log_limit, "at least 4KiB");
         let threads = self.thread_count();
-        let holds = (1..=MOST_THREADS).contains(&threads);
-        c.require(holds, "threads", format!("{threads} threads"), format!("from 1 to {MOST_THREADS} in all"));
+        let holds = (1..=MAX_THREADS).contains(&threads);
+        c.require(holds, "threads", format!("{threads} threads"), format!("from 1 to {MAX_THREADS} in all"));
         self.check_kinds(c);
         for (n, threads) in self.threads.iter().enumerate() {
             let is_first = self.threads[..n].iter().all(|other| other.name != threads.name);
@@ -220,7 +220,11 @@ impl Files {
         }
         let has = |wanted: fn(&Step) -> bool| self.steps().any(wanted);
         if has(|step| matches!(step, Step::Create {})) != has(|step| matches!(step, Step::Delete {})) {
-            c.add("threads", "files that only come or only go", "both steps, create and delete, or none");
+            c.add(
+                "threads",
+                "files that are only created or only deleted",
+                "both steps, create and delete, or none",
+            );
         }
         let is_free = |threads: &Group| {
             let asks = |step: &Step| {
@@ -239,8 +243,8 @@ impl Files {
             threads.steps.iter().any(asks) && !threads.steps.iter().any(waits)
         };
         if !self.threads.iter().any(is_free) {
-            let wanted = "some that read, write or make durable, and wait for no posts";
-            c.add("threads", "none that asks something of the device by itself", wanted);
+            let wanted = "some that read, write or fsync, and wait for no posts";
+            c.add("threads", "none that issues requests by itself", wanted);
         }
     }
 
@@ -251,7 +255,7 @@ impl Files {
             c.add(
                 "",
                 "steps that post and that wait",
-                "one or the other: threads could wait for each other for ever",
+                "one or the other: threads could wait for each other forever",
             );
         }
         let (mut is_open, mut again) = (false, false);

@@ -6,12 +6,12 @@
 
 use wordline_kernel::Bytes;
 
-use super::asks::{Asks, BLOCK};
+use super::block_requests::{BLOCK, RequestQueue};
 use super::cache::Cache;
 
 /// Upper bound on metadata blocks in a transaction. Chosen: it stands for the five seconds after which ext4
 /// commits by itself, as a generator has no time.
-const MOST_CHANGED: usize = 256;
+const MAX_TRANSACTION_BLOCKS: usize = 256;
 
 /// One in this many blocks of the journal may be committed and not yet written in place. Chosen: the journal
 /// cannot hold more than its size, and most blocks are in it more than once.
@@ -90,13 +90,13 @@ impl Journal {
     }
 
     /// Records that a block is allocated.
-    pub fn taken(&mut self, block: u32) {
+    pub fn record_allocation(&mut self, block: u32) {
         self.change(self.layout.bitmap + block / IN_BITMAP);
     }
 
     /// Frees blocks at the next commit.
     pub fn free(&mut self, block: u32, blocks: u32) {
-        self.taken(block);
+        self.record_allocation(block);
         self.freed.push((block, blocks));
         self.freed_blocks += blocks;
     }
@@ -109,11 +109,12 @@ impl Journal {
 
     /// Whether the transaction is full.
     pub fn is_full(&self) -> bool {
-        self.changed.len().max(self.freed.len()) >= MOST_CHANGED || self.freed_blocks > self.most_freed
+        self.changed.len().max(self.freed.len()) >= MAX_TRANSACTION_BLOCKS
+            || self.freed_blocks > self.most_freed
     }
 
     /// Makes all writes and metadata changes durable. Returns the runs that become free.
-    pub fn commit(&mut self, asks: &mut Asks) -> Vec<(u32, u32)> {
+    pub fn commit(&mut self, asks: &mut RequestQueue) -> Vec<(u32, u32)> {
         if self.changed.is_empty() {
             asks.flush();
         } else if self.layout.journal == 0 {
@@ -139,7 +140,7 @@ impl Journal {
     }
 
     /// Writes this many blocks to the journal, wrapping around at its end.
-    fn append(&mut self, blocks: u32, asks: &mut Asks) {
+    fn append(&mut self, blocks: u32, asks: &mut RequestQueue) {
         let mut left = blocks;
         while left > 0 {
             let here = left.min(self.layout.journal - self.head);
@@ -160,7 +161,7 @@ impl Journal {
 #[cfg(test)]
 impl Journal {
     /// Blocks to be freed at the next commit.
-    pub fn on_their_way(&self) -> u32 {
+    pub fn blocks_being_freed(&self) -> u32 {
         self.freed.iter().map(|(_, blocks)| blocks).sum()
     }
 }

@@ -51,7 +51,7 @@ pub struct Operation {
 
 /// Draws the operations of clients.
 #[derive(Clone, Debug)]
-pub struct Keys {
+pub struct KeyGenerator {
     ranks: Zipf,
     scramble: Scramble,
     read_share: f64,
@@ -59,7 +59,7 @@ pub struct Keys {
     kinds: Stream,
 }
 
-impl Keys {
+impl KeyGenerator {
     /// Creates operations on `count` keys, at least one.
     pub fn new(clients: &Clients, count: u64, seed: Seed) -> Self {
         Self {
@@ -85,15 +85,15 @@ impl Keys {
 
 /// Ranks whose share is tabulated: with YCSB's distribution over 20 million keys, two thirds of the
 /// operations go to them. Chosen: 512 KiB, which fit the second-level cache of a processor.
-const KEPT: u64 = 1 << 16;
+const TABULATED_RANKS: u64 = 1 << 16;
 
-/// Points on the curve of [`Distinct`], two per octave.
+/// Points on the curve of [`DistinctKeys`], two per octave.
 const POINTS: usize = 96;
 
 /// Expected number of distinct keys in a sequence of n updates: the sum over the ranks of `1 - (1 - p)^n`,
 /// interpolated on a curve with points half an octave apart.
 #[derive(Clone, Debug)]
-pub struct Distinct {
+pub struct DistinctKeys {
     theta: f64,
     /// Share of the most popular key.
     first: f64,
@@ -103,10 +103,10 @@ pub struct Distinct {
     shares: Vec<f64>,
 }
 
-impl Distinct {
+impl DistinctKeys {
     /// Creates the curve for this many keys.
     pub fn new(keys: u64, theta: f64) -> Self {
-        let kept = 0..keys.min(KEPT);
+        let kept = 0..keys.min(TABULATED_RANKS);
         let keys = keys as f64;
         let sum = integral(keys, |rank| libm::pow(rank, -theta));
         let mut distinct = Self { theta, first: 1.0 / sum, keys, curve: Vec::new(), shares: Vec::new() };
@@ -191,29 +191,29 @@ mod tests {
 
     #[test]
     fn operations_come_in_their_shares() {
-        let mut keys = Keys::new(&clients(), 1000, Seed(2));
+        let mut keys = KeyGenerator::new(&clients(), 1000, Seed(2));
         let all: Vec<Operation> = (0..100_000).map(|_| keys.next()).collect();
         let updates = all.iter().filter(|operation| operation.updates).count();
         assert!(updates.abs_diff(50_000) < 800, "{updates}");
         let first = all.iter().filter(|operation| operation.rank == 0).count() as f64 / 1e5;
-        let share = Distinct::new(1000, 0.99).share(0);
+        let share = DistinctKeys::new(1000, 0.99).share(0);
         assert!((first / share - 1.0).abs() < 0.05, "{first}, {share}");
     }
 
     #[test]
     fn as_many_keys_differ_as_the_law_says() {
         let (count, updates) = (50_000, 40_000);
-        let mut keys = Keys::new(&clients(), count, Seed(2));
+        let mut keys = KeyGenerator::new(&clients(), count, Seed(2));
         let mut seen = vec![false; count as usize];
         (0..updates).for_each(|_| seen[keys.next().key as usize] = true);
         let found = seen.iter().filter(|seen| **seen).count() as f64;
-        let wanted = Distinct::new(count, 0.99).of(f64::from(updates));
+        let wanted = DistinctKeys::new(count, 0.99).of(f64::from(updates));
         assert!((found / wanted - 1.0).abs() < 0.03, "{found}, {wanted}");
     }
 
     #[test]
     fn the_number_of_updates_follows_from_that_of_different_keys() {
-        let distinct = Distinct::new(20_000_000, 0.99);
+        let distinct = DistinctKeys::new(20_000_000, 0.99);
         for updates in [10.0, 1e3, 65_536.0, 1e7] {
             let back = distinct.updates(distinct.of(updates));
             assert!((back / updates - 1.0).abs() < 1e-6, "{updates}: {back}");

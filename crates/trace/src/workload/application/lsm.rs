@@ -8,11 +8,11 @@
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Complaints, Seed, Stream};
 
-use super::asks::{Asks, BLOCK, MOST_WRITTEN};
+use super::block_requests::{BLOCK, MAX_WRITE_BLOCKS, RequestQueue};
 use super::cache::Cache;
-use super::keys::{Clients, Distinct, Keys, Operation};
-use super::program::Turn;
-use super::space::Space;
+use super::free_space::FreeSpaceMap;
+use super::keys::{Clients, DistinctKeys, KeyGenerator, Operation};
+use super::program::StepOutcome;
 
 /// An application over a log-structured merge tree.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -66,7 +66,7 @@ impl Lsm {
 const LOG_HEADER: u64 = 48;
 
 /// Blocks before the data. The first of them holds the manifest.
-const BEFORE: u32 = 16;
+const BLOCKS_BEFORE_DATA: u32 = 16;
 
 /// A sorted table.
 #[derive(Clone, Debug)]
@@ -95,7 +95,7 @@ impl Table {
 
 /// A compaction in progress.
 #[derive(Clone, Debug)]
-struct Merge {
+struct Compaction {
     /// The upper level, the range of its tables that are compacted, and the range in the level below.
     level: usize,
     upper: std::ops::Range<usize>,
@@ -105,7 +105,7 @@ struct Merge {
 
 /// The write-ahead log of a memtable.
 #[derive(Clone, Debug, Default)]
-struct Log {
+struct WriteAheadLog {
     runs: Vec<(u32, u32)>,
     /// Bytes appended, and bytes of them written.
     bytes: u64,
@@ -115,11 +115,11 @@ struct Log {
 /// The store.
 #[derive(Clone, Debug)]
 pub struct Store {
-    keys: Keys,
+    keys: KeyGenerator,
     count: u64,
-    distinct: Distinct,
+    distinct: DistinctKeys,
     record: u64,
-    space: Space,
+    space: FreeSpaceMap,
     /// Updates per memtable, and blocks per table.
     memtable: u64,
     table: u32,
@@ -139,11 +139,11 @@ pub struct Store {
     cursors: Vec<u64>,
     cache: Cache,
     updates: u64,
-    log: Log,
+    log: WriteAheadLog,
     /// Log of the memtable being flushed.
-    flushed: Option<Log>,
+    flushed: Option<WriteAheadLog>,
     flush: Option<Table>,
-    merge: Option<Merge>,
+    merge: Option<Compaction>,
     /// Runs of compacted tables, which readers may still hold.
     retired: Vec<(u32, u32)>,
     /// Whether the next operation of a client is an update, by thread.
@@ -168,7 +168,7 @@ impl Store {
         let mut wrong = Complaints::default();
         let wanted = "a size of which a memtable holds more than one";
         wrong.require(memtable > 1 && table > 0, "model.clients.record", config.clients.record, wanted);
-        wrong.or_ok(())?;
+        wrong.into_result(())?;
         let level = config.level.0.min(region / 64) as f64 / record as f64;
         let mut targets = vec![count as f64];
         while *targets.last().expect("the last level") > level {
@@ -177,11 +177,11 @@ impl Store {
         targets.push(0.0);
         targets.reverse();
         let mut store = Self {
-            keys: Keys::new(&config.clients, count, seed),
+            keys: KeyGenerator::new(&config.clients, count, seed),
             count,
-            distinct: Distinct::new(count, config.clients.theta),
+            distinct: DistinctKeys::new(count, config.clients.theta),
             record,
-            space: Space::new(BEFORE, blocks - BEFORE),
+            space: FreeSpaceMap::new(BLOCKS_BEFORE_DATA, blocks - BLOCKS_BEFORE_DATA),
             memtable,
             table,
             merge_at: config.merge_at as usize,
@@ -194,7 +194,7 @@ impl Store {
             cursors: vec![0; targets.len()],
             cache: Cache::new(0),
             updates: 0,
-            log: Log::default(),
+            log: WriteAheadLog::default(),
             flushed: None,
             flush: None,
             merge: None,
@@ -210,7 +210,7 @@ impl Store {
         }
         store.log.runs = store.run_of_log();
         store.warm(config.page_cache, most_cached);
-        store.look();
+        store.update_windows();
         Ok(store)
     }
 
@@ -249,12 +249,12 @@ impl Store {
     }
 
     /// Frees blocks.
-    pub fn give(&mut self, block: u32, blocks: u32) {
-        self.space.give(block, blocks);
+    pub fn release(&mut self, block: u32, blocks: u32) {
+        self.space.release(block, blocks);
     }
 
     /// Advances a thread, whose requests have all been issued, by one step.
-    pub fn step(&mut self, number: usize, asks: &mut Asks) -> Turn {
+    pub fn step(&mut self, number: usize, asks: &mut RequestQueue) -> StepOutcome {
         let clients = self.pending.len();
         if number == clients {
             self.flush(asks)
@@ -266,12 +266,12 @@ impl Store {
             let operation = self.keys.next();
             self.pending[number] = operation.updates;
             self.read(operation, asks);
-            Turn::Went
+            StepOutcome::Advanced
         }
     }
 
     /// Reads the newest version of a record. YCSB's client of RocksDB reads a record before it updates it.
-    fn read(&mut self, operation: Operation, asks: &mut Asks) {
+    fn read(&mut self, operation: Operation, asks: &mut RequestQueue) {
         let key = u64::from(operation.key);
         let age = self.ages.exponential() / self.distinct.share(operation.rank);
         let in_memory = self.updates + if self.flushed.is_some() { self.memtable } else { 0 };
@@ -285,7 +285,7 @@ impl Store {
             return;
         };
         let number = self.number(level, key);
-        if !self.cache.hits(number) {
+        if !self.cache.touch(number) {
             asks.read(block, 1);
             self.cache.insert(number);
         }
@@ -301,15 +301,15 @@ impl Store {
         (key < tables[at].end).then(|| (level, tables[at].block(key)))
     }
 
-    fn update(&mut self, number: usize, asks: &mut Asks) -> Turn {
+    fn update(&mut self, number: usize, asks: &mut RequestQueue) -> StepOutcome {
         let is_full = self.updates == self.memtable;
         if self.levels[0].len() >= self.stall_at || is_full && self.flushed.is_some() {
-            return Turn::Waits;
+            return StepOutcome::Waiting;
         }
         if is_full {
-            let next = Log { runs: self.run_of_log(), ..Log::default() };
+            let next = WriteAheadLog { runs: self.run_of_log(), ..WriteAheadLog::default() };
             if next.runs.is_empty() {
-                return Turn::Waits;
+                return StepOutcome::Waiting;
             }
             self.write_log(1, asks);
             self.flushed = Some(std::mem::replace(&mut self.log, next));
@@ -323,13 +323,13 @@ impl Store {
             self.write_log(1, asks);
             asks.flush();
         } else {
-            self.write_log(u64::from(MOST_WRITTEN) * BLOCK, asks);
+            self.write_log(u64::from(MAX_WRITE_BLOCKS) * BLOCK, asks);
         }
-        Turn::Went
+        StepOutcome::Advanced
     }
 
     /// Writes the new part of the log if it is at least `least` bytes.
-    fn write_log(&mut self, least: u64, asks: &mut Asks) {
+    fn write_log(&mut self, least: u64, asks: &mut RequestQueue) {
         if self.log.bytes - self.log.written < least {
             return;
         }
@@ -352,42 +352,42 @@ impl Store {
         self.take(bytes.div_ceil(BLOCK) as u32).unwrap_or_default()
     }
 
-    fn flush(&mut self, asks: &mut Asks) -> Turn {
+    fn flush(&mut self, asks: &mut RequestQueue) -> StepOutcome {
         if let Some(table) = self.flush.take() {
             self.levels[0].push(table);
             asks.wakes = true;
             let log = self.flushed.take().expect("a memtable is flushed with its log");
             log.runs.into_iter().for_each(|(block, blocks)| asks.free_later(block, blocks, self.discard));
-            self.look();
-            return Turn::Went;
+            self.update_windows();
+            return StepOutcome::Advanced;
         }
         if self.flushed.is_none() {
-            return Turn::Waits;
+            return StepOutcome::Waiting;
         }
         let records = self.distinct.of(self.memtable as f64);
         let blocks = self.blocks_of(records).max(1) as u32;
-        let Some(runs) = self.take(blocks) else { return Turn::Waits };
+        let Some(runs) = self.take(blocks) else { return StepOutcome::Waiting };
         runs.iter().for_each(|(block, blocks)| asks.write(*block, *blocks));
         install(asks);
         self.flush = Some(Table { first: 0, end: self.count, blocks, records, runs });
-        Turn::Went
+        StepOutcome::Advanced
     }
 
-    fn merge(&mut self, asks: &mut Asks) -> Turn {
+    fn merge(&mut self, asks: &mut RequestQueue) -> StepOutcome {
         if let Some(merge) = self.merge.take() {
             self.finish(merge, asks);
-            return Turn::Went;
+            return StepOutcome::Advanced;
         }
-        let Some((level, upper)) = self.choose() else { return Turn::Waits };
+        let Some((level, upper)) = self.choose() else { return StepOutcome::Waiting };
         let Some(merge) = self.begin(level, upper) else {
             // There is no room: the retired tables must be freed now.
             let gone = !self.retired.is_empty();
-            self.give_retired(asks);
-            return if gone { Turn::Went } else { Turn::Waits };
+            self.release_retired(asks);
+            return if gone { StepOutcome::Advanced } else { StepOutcome::Waiting };
         };
-        self.ask_for(&merge, asks);
+        self.issue_compaction(&merge, asks);
         self.merge = Some(merge);
-        Turn::Went
+        StepOutcome::Advanced
     }
 
     /// Returns the level that is fullest for its size, and its tables that are compacted into the next one.
@@ -418,7 +418,7 @@ impl Store {
     }
 
     /// Selects the tables of the next level for a compaction, and allocates its output.
-    fn begin(&mut self, level: usize, upper: std::ops::Range<usize>) -> Option<Merge> {
+    fn begin(&mut self, level: usize, upper: std::ops::Range<usize>) -> Option<Compaction> {
         let (from, to) = match level {
             0 => (0, self.count),
             _ => (self.levels[level][upper.start].first, self.levels[level][upper.end - 1].end),
@@ -439,12 +439,12 @@ impl Store {
         let records = records.min((end - first) as f64);
         let made = self.tables(first, end, records)?;
         self.cursors[level] = to;
-        Some(Merge { level, upper, lower, made })
+        Some(Compaction { level, upper, lower, made })
     }
 
     /// Issues the reads and writes of a compaction, interleaved in proportion.
-    fn ask_for(&self, merge: &Merge, asks: &mut Asks) {
-        let (mut reads, mut writes) = (Asks::default(), Asks::default());
+    fn issue_compaction(&self, merge: &Compaction, asks: &mut RequestQueue) {
+        let (mut reads, mut writes) = (RequestQueue::default(), RequestQueue::default());
         let upper = &self.levels[merge.level][merge.upper.clone()];
         let lower = &self.levels[merge.level + 1][merge.lower.clone()];
         for (block, blocks) in upper.iter().chain(lower).flat_map(|table| &table.runs) {
@@ -458,25 +458,25 @@ impl Store {
         install(asks);
     }
 
-    fn finish(&mut self, merge: Merge, asks: &mut Asks) {
-        let Merge { level, upper, lower, made } = merge;
+    fn finish(&mut self, merge: Compaction, asks: &mut RequestQueue) {
+        let Compaction { level, upper, lower, made } = merge;
         // Tables retired by the previous compaction have no readers any more.
-        self.give_retired(asks);
+        self.release_retired(asks);
         let mut gone: Vec<Table> = self.levels[level].drain(upper).collect();
         gone.extend(self.levels[level + 1].splice(lower, made));
         self.retired.extend(gone.into_iter().flat_map(|table| table.runs));
         asks.wakes = true;
-        self.look();
+        self.update_windows();
     }
 
-    fn give_retired(&mut self, asks: &mut Asks) {
+    fn release_retired(&mut self, asks: &mut RequestQueue) {
         for (block, blocks) in self.retired.drain(..) {
             asks.free_later(block, blocks, self.discard);
         }
     }
 
     /// Updates the age window of each level.
-    fn look(&mut self) {
+    fn update_windows(&mut self) {
         let mut back = 0.0;
         self.windows.clear();
         for (level, tables) in self.levels.iter().enumerate() {
@@ -500,7 +500,7 @@ impl Store {
             let Some(runs) = self.take(of_table) else {
                 made.iter()
                     .flat_map(|table| &table.runs)
-                    .for_each(|(block, blocks)| self.space.give(*block, *blocks));
+                    .for_each(|(block, blocks)| self.space.release(*block, *blocks));
                 return None;
             };
             let (first, end) = (bound(n), bound(n + 1));
@@ -525,7 +525,7 @@ impl Store {
 }
 
 /// Installs new tables: makes them durable, and then the manifest that lists them.
-fn install(asks: &mut Asks) {
+fn install(asks: &mut RequestQueue) {
     asks.flush();
     asks.write_through(0);
 }
@@ -562,7 +562,7 @@ impl Store {
     }
 
     /// Number of flushed tables, and the records of each level as a fraction of its target.
-    pub fn shape(&self) -> (usize, Vec<f64>) {
+    pub fn level_fill(&self) -> (usize, Vec<f64>) {
         let records = |level: &Vec<Table>| level.iter().map(|table| table.records).sum::<f64>();
         let parts =
             self.levels.iter().zip(&self.targets).skip(1).map(|(level, target)| records(level) / target);

@@ -1,19 +1,19 @@
 //! Applications: requests of programs above a file system. They follow from file operations, unlike those of
 //! a pattern, which are drawn one by one.
 
-mod asks;
+mod block_requests;
 mod btree;
 mod cache;
 mod files;
 mod flowops;
+mod free_space;
 mod journal;
 mod keys;
 mod lsm;
 mod program;
 mod requests;
-mod space;
+mod thread_queues;
 mod threads;
-mod work;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -23,7 +23,7 @@ use wordline_kernel::{Bytes, Complaints, Seed};
 
 use super::Precondition;
 use super::arrival::Bursts;
-use asks::BLOCK;
+use block_requests::BLOCK;
 pub use btree::Btree;
 use files::{FileSystem, Plan};
 pub use flowops::{Files, Group, Sizes, Step};
@@ -32,25 +32,25 @@ pub use keys::Clients;
 pub use lsm::Lsm;
 use program::Program;
 pub use requests::Requests;
+use thread_queues::{ApplicationModel, ThreadQueues};
 pub use threads::Threads;
-use work::{Threaded, Work};
 
 const FILE: &str = include_str!("../../../../../data/workloads/applications.toml");
 
 /// Smallest region for an application. Chosen: with less, a hundred threads would not have one file each.
-const SMALLEST: Bytes = Bytes::mib(4);
+const MIN_REGION: Bytes = Bytes::mib(4);
 
 /// The log takes at most one in this many parts of the region. Chosen: files have room beside it.
 const OF_LOG: u32 = 16;
 
 /// Upper bound on blocks: 16 TiB, so that block numbers have 32 bits.
-const MOST_BLOCKS: u64 = u32::MAX as u64;
+const MAX_BLOCKS: u64 = u32::MAX as u64;
 
 /// Upper bound on files. Chosen: their records take 14 bytes each, 470 MB in all.
-const MOST_FILES: f64 = (1u64 << 25) as f64;
+const MAX_FILES: f64 = (1u64 << 25) as f64;
 
 /// Upper bound on items in the page cache: 128 GiB of blocks. Chosen: their records take 128 MiB.
-const MOST_CACHED: u32 = 1 << 25;
+const MAX_CACHED_ITEMS: u32 = 1 << 25;
 
 /// An application.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -158,7 +158,7 @@ impl Application {
             Model::Btree(btree) => btree.check(&mut inner),
         }
         c.nest("model", inner);
-        complaints.or_ok(())
+        complaints.into_result(())
     }
 
     /// Returns the requests of this application on a device of `capacity` logical bytes, with threads taking
@@ -180,21 +180,25 @@ impl Application {
         let region = Bytes((capacity.0 as f64 * self.region) as u64);
         let mut complaints = Complaints::default();
         complaints.require(
-            region >= SMALLEST,
+            region >= MIN_REGION,
             "region",
             region,
-            format!("at least {SMALLEST} for an application"),
+            format!("at least {MIN_REGION} for an application"),
         );
-        complaints.or_ok(())?;
-        let blocks = (region.0 / BLOCK).min(MOST_BLOCKS) as u32;
+        complaints.into_result(())?;
+        let blocks = (region.0 / BLOCK).min(MAX_BLOCKS) as u32;
         let threads = match &self.model {
-            Model::Files(files) => Threaded::Files(program_of(files, seed, blocks)?),
-            Model::Lsm(lsm) => Threaded::Lsm(lsm::Store::new(lsm, seed, blocks, MOST_CACHED)?),
-            Model::Btree(btree) => {
-                Threaded::Btree(btree::Store::new(btree, seed, blocks, MOST_CACHED, MOST_FILES as u32)?)
-            }
+            Model::Files(files) => ApplicationModel::Files(program_of(files, seed, blocks)?),
+            Model::Lsm(lsm) => ApplicationModel::Lsm(lsm::Store::new(lsm, seed, blocks, MAX_CACHED_ITEMS)?),
+            Model::Btree(btree) => ApplicationModel::Btree(btree::Store::new(
+                btree,
+                seed,
+                blocks,
+                MAX_CACHED_ITEMS,
+                MAX_FILES as u32,
+            )?),
         };
-        Ok(Threads::new(Work::new(threads), self.requests))
+        Ok(Threads::new(ThreadQueues::new(threads), self.requests))
     }
 }
 
@@ -207,8 +211,7 @@ fn file_count(files: &Files, blocks: u32) -> Result<u32, Complaints> {
         if files.sizes == Sizes::Equal { whole } else { (mean as f64 / BLOCK as f64 + 0.5).max(1.0) };
     let room = |blocks: u32| files.fill * f64::from(blocks) / (files.present * mean_blocks);
     let data =
-        Layout::new(blocks, room(blocks).min(MOST_FILES) as u32, journal_blocks(files.journal, blocks))
-            .data();
+        Layout::new(blocks, room(blocks).min(MAX_FILES) as u32, journal_blocks(files.journal, blocks)).data();
     let mut complaints = Complaints::default();
     let holds = data < blocks / 2;
     complaints.require(
@@ -217,13 +220,13 @@ fn file_count(files: &Files, blocks: u32) -> Result<u32, Complaints> {
         files.present,
         "a larger fraction: metadata would fill half the region",
     );
-    complaints.clone().or_ok(())?;
-    let count = room(blocks - data).min(MOST_FILES) as u32;
+    complaints.clone().into_result(())?;
+    let count = room(blocks - data).min(MAX_FILES) as u32;
     // Each thread has one open file.
     let least = if files.has_parts() { 0 } else { files.thread_count() + 1 };
     let wanted = format!("a size of which at least {least} have room");
     complaints.require(count >= least, "model.mean_size", files.mean_size, wanted);
-    complaints.or_ok(count)
+    complaints.into_result(count)
 }
 
 /// Creates the threads of a load on files, over a filled file system.
@@ -242,7 +245,7 @@ fn program_of(files: &Files, seed: Seed, blocks: u32) -> Result<Program, Complai
         journal: journal_blocks(files.journal, blocks),
         page_cache: files.page_cache,
         by_blocks: files.has_parts(),
-        most_cached: MOST_CACHED,
+        most_cached: MAX_CACHED_ITEMS,
         discard: files.discard,
     };
     let mut fs = FileSystem::new(

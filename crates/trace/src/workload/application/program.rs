@@ -2,17 +2,17 @@
 
 use wordline_kernel::{Seed, Stream};
 
-use super::asks::{Asks, BLOCK};
+use super::block_requests::{BLOCK, RequestQueue};
 use super::files::FileSystem;
 use super::flowops::Step;
 
 /// Outcome of a thread's step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Turn {
+pub enum StepOutcome {
     /// The thread advanced.
-    Went,
+    Advanced,
     /// The thread waits for others.
-    Waits,
+    Waiting,
 }
 
 /// No file is open.
@@ -95,12 +95,12 @@ impl Program {
     }
 
     /// Frees blocks.
-    pub fn give(&mut self, block: u32, blocks: u32) {
-        self.fs.give(block, blocks);
+    pub fn release(&mut self, block: u32, blocks: u32) {
+        self.fs.release(block, blocks);
     }
 
     /// Advances a thread, whose requests have all been issued, by one step.
-    pub fn step(&mut self, number: usize, asks: &mut Asks) -> Turn {
+    pub fn step(&mut self, number: usize, asks: &mut RequestQueue) -> StepOutcome {
         asks.writes_back = None;
         self.open[2 * number + 1] = NONE;
         let thread = &mut self.threads[number];
@@ -116,16 +116,16 @@ impl Program {
                 let is_over = thread.rounds == times;
                 thread.rounds = if is_over { 0 } else { thread.rounds };
                 thread.at = if is_over { next } else { at - usize::from(steps) } as u16;
-                return Turn::Went;
+                return StepOutcome::Advanced;
             }
             Step::Post { .. } => {
                 if !self.post(usize::from(self.targets[kind][at])) {
-                    return Turn::Waits;
+                    return StepOutcome::Waiting;
                 }
                 asks.wakes = true;
             }
             Step::Wait { posts, .. } => {
-                let Some(left) = thread.posts.checked_sub(posts) else { return Turn::Waits };
+                let Some(left) = thread.posts.checked_sub(posts) else { return StepOutcome::Waiting };
                 thread.posts = left;
                 asks.wakes = true;
             }
@@ -134,16 +134,16 @@ impl Program {
             | Step::WriteLog { .. }
             | Step::AppendLog { .. } => {
                 let step = step.clone();
-                self.on_parts(&step, asks);
+                self.step_parts(&step, asks);
             }
             _ => {
                 let step = step.clone();
-                self.on_whole(number, &step, asks);
+                self.step_whole_files(number, &step, asks);
             }
         }
         self.open[2 * number + 1] = asks.writes_back.unwrap_or(NONE);
         self.threads[number].at = next as u16;
-        Turn::Went
+        StepOutcome::Advanced
     }
 
     /// Posts to each thread of a group, unless one of them has too many pending posts. Returns whether it
@@ -159,7 +159,7 @@ impl Program {
         true
     }
 
-    fn on_whole(&mut self, number: usize, step: &Step, asks: &mut Asks) {
+    fn step_whole_files(&mut self, number: usize, step: &Step, asks: &mut RequestQueue) {
         let Self { fs, picks, lengths, open, .. } = self;
         let thread = &mut self.threads[number];
         let file = open[2 * number];
@@ -194,7 +194,7 @@ impl Program {
         }
     }
 
-    fn on_parts(&mut self, step: &Step, asks: &mut Asks) {
+    fn step_parts(&mut self, step: &Step, asks: &mut RequestQueue) {
         let Self { fs, lengths, parts, picks, log_limit, .. } = self;
         match step {
             Step::AppendLog { up_to } => fs.append_to_log(1 + lengths.below(up_to.0), *log_limit, asks),
@@ -214,7 +214,7 @@ impl Program {
                 let Some(block) = fs.block_of(file, number) else { return };
                 let is_whole = matches!(step, Step::WritePart { size } if size.0 == BLOCK);
                 if is_whole {
-                    fs.keep_block(block);
+                    fs.cache_block(block);
                 } else {
                     fs.read_block(block, asks);
                 }

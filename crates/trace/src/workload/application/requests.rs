@@ -1,7 +1,7 @@
 //! Requests of an application's threads in turn, and of the system below them.
 
-use super::asks::Ask;
-use super::work::{Next, Work};
+use super::block_requests::BlockRequest;
+use super::thread_queues::{NextRequest, ThreadQueues};
 use crate::Request;
 
 /// Iterates over the requests of an [`Application`](super::Application). Each thread issues one request per
@@ -10,28 +10,28 @@ use crate::Request;
 #[derive(Clone, Debug)]
 pub struct Requests {
     left: u64,
-    work: Work,
+    work: ThreadQueues,
     turn: usize,
     /// Whether the next turn is the system's.
     is_systems_turn: bool,
 }
 
 impl Requests {
-    pub(super) fn new(work: Work, requests: u64) -> Self {
+    pub(super) fn new(work: ThreadQueues, requests: u64) -> Self {
         Self { left: requests, work, turn: 0, is_systems_turn: false }
     }
 
-    fn ask(&mut self) -> Ask {
-        for _ in 0..self.work.most_tries() {
+    fn ask(&mut self) -> BlockRequest {
+        for _ in 0..self.work.max_attempts() {
             self.is_systems_turn = !self.is_systems_turn || self.work.is_behind();
-            let ask = if self.is_systems_turn { self.work.of_system() } else { None };
+            let ask = if self.is_systems_turn { self.work.next_system_request() } else { None };
             if let Some(ask) = ask {
                 return ask;
             }
             self.is_systems_turn = false;
-            let next = self.work.of_thread(self.turn);
+            let next = self.work.next_thread_request(self.turn);
             self.turn = (self.turn + 1) % self.work.thread_count();
-            if let Next::Asks(ask) = next {
+            if let NextRequest::Ready(ask) = next {
                 return ask;
             }
         }
@@ -55,7 +55,7 @@ impl Iterator for Requests {
 
 #[cfg(test)]
 impl Requests {
-    pub(super) fn work(&self) -> &Work {
+    pub(super) fn work(&self) -> &ThreadQueues {
         &self.work
     }
 }

@@ -313,11 +313,11 @@ fn what_is_wrong_with_an_application_is_named() {
         ("threads = [{ name = \"a\", count = 1, loop = [{ op = \"open\" }] }]", "a file that stays open"),
         (
             "threads = [{ name = \"a\", count = 1, loop = [{ op = \"delete\" }] }]",
-            "none that asks something of the device",
+            "none that issues requests",
         ),
         (
             "threads = [{ name = \"a\", count = 1, loop = [{ op = \"delete\" }] }]",
-            "model.threads: found files that only come or only go",
+            "model.threads: found files that are only created or only deleted",
         ),
         (
             "threads = [{ name = \"a\", count = 1, loop = [{ op = \"post\", to = \"a\" }, { op = \"wait\", posts = 1 }] }]",

@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 
-use super::asks::Ask;
+use super::block_requests::BlockRequest;
 use super::requests::Requests;
-use super::work::{Next, Work};
+use super::thread_queues::{NextRequest, ThreadQueues};
 use crate::Request;
 
 /// The threads of an [`Application`](super::Application). Each has one outstanding request and continues when
@@ -13,7 +13,7 @@ use crate::Request;
 #[derive(Clone, Debug)]
 pub struct Threads {
     left: u64,
-    work: Work,
+    work: ThreadQueues,
     /// Threads that may issue a request, in order of completion.
     ready: VecDeque<u16>,
     /// Threads that wait for others.
@@ -27,7 +27,7 @@ pub struct Threads {
 }
 
 impl Threads {
-    pub(super) fn new(work: Work, requests: u64) -> Self {
+    pub(super) fn new(work: ThreadQueues, requests: u64) -> Self {
         let ready = (0..work.thread_count() as u16).collect();
         let (waiting, idle) = (Vec::new(), Vec::new());
         Self { left: requests, work, ready, waiting, idle, outstanding: 0, is_system_out: false }
@@ -59,15 +59,15 @@ impl Threads {
         Some((thread, ask.request()))
     }
 
-    fn next_ask(&mut self) -> Option<(u16, Ask)> {
-        for _ in 0..self.work.most_tries() {
+    fn next_ask(&mut self) -> Option<(u16, BlockRequest)> {
+        for _ in 0..self.work.max_attempts() {
             if !self.is_system_out
-                && let Some(ask) = self.work.of_system()
+                && let Some(ask) = self.work.next_system_request()
             {
                 self.is_system_out = true;
                 return Some((self.system(), ask));
             }
-            if self.work.take_wakes() {
+            if self.work.take_unblocked() {
                 self.ready.extend(self.waiting.drain(..));
             }
             if self.work.is_behind() {
@@ -82,10 +82,10 @@ impl Threads {
                 self.ready.extend(self.idle.drain(..));
                 continue;
             };
-            match self.work.of_thread(usize::from(thread)) {
-                Next::Asks(ask) => return Some((thread, ask)),
-                Next::Waits => self.waiting.push(thread),
-                Next::Idles => self.idle.push(thread),
+            match self.work.next_thread_request(usize::from(thread)) {
+                NextRequest::Ready(ask) => return Some((thread, ask)),
+                NextRequest::Waiting => self.waiting.push(thread),
+                NextRequest::Idle => self.idle.push(thread),
             }
         }
         panic!("no thread of an application that was checked has a request");
@@ -111,7 +111,7 @@ impl Threads {
 
 #[cfg(test)]
 impl Threads {
-    pub(super) fn work(&self) -> &Work {
+    pub(super) fn work(&self) -> &ThreadQueues {
         &self.work
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use wordline_kernel::{Duration, Instant};
 
-use super::lane::{Lane, Step};
+use super::lane::{Lane, LaneAction};
 use crate::Request;
 
 /// Requests of all jobs. The caller reports the current time and the completions of each lane.
@@ -56,7 +56,7 @@ impl Jobs {
             alive: 0,
             left: limit.unwrap_or(u64::MAX),
         };
-        jobs.begin_next();
+        jobs.start_next_group();
         jobs
     }
 
@@ -72,7 +72,7 @@ impl Jobs {
     }
 
     /// Begins the next group, if one is left.
-    fn begin_next(&mut self) {
+    fn start_next_group(&mut self) {
         let Some(group) = self.groups.pop_front() else { return };
         (self.asking, self.alive) = (group.len(), group.len());
         for number in group {
@@ -82,7 +82,7 @@ impl Jobs {
     }
 
     /// Advances the time to `now`, counted from the beginning of the run.
-    pub fn pass(&mut self, now: Instant) {
+    pub fn advance_to(&mut self, now: Instant) {
         self.now = now;
         while let Some((_, number)) = self.sleeping.first().copied().filter(|(time, _)| *time <= now) {
             self.sleeping.pop_first();
@@ -101,21 +101,21 @@ impl Jobs {
                 if self.alive > 0 || self.groups.is_empty() {
                     return None;
                 }
-                self.begin_next();
+                self.start_next_group();
                 continue;
             };
             let lane = &mut self.lanes[usize::from(number)];
             match lane.step(self.now) {
-                Step::Asks(request) => {
+                LaneAction::Issue(request) => {
                     self.ready.push_back(number);
                     self.left -= u64::from(self.left < u64::MAX);
                     return Some((number, request));
                 }
-                Step::Until(time) => {
+                LaneAction::WaitUntil(time) => {
                     self.sleeping.insert((time, number));
                 }
-                Step::Waits => self.is_waiting[usize::from(number)] = true,
-                Step::Over => {
+                LaneAction::WaitForCompletion => self.is_waiting[usize::from(number)] = true,
+                LaneAction::Ended => {
                     self.asking -= 1;
                     self.alive -= usize::from(lane.is_idle());
                 }
@@ -146,27 +146,27 @@ impl Jobs {
     /// Returns the remaining requests in an order that does not depend on a device: as if each request
     /// completed 100 us after its submission.
     pub fn in_turn(self) -> impl Iterator<Item = Request> + Send {
-        InTurn { jobs: self, under_way: VecDeque::new() }
+        FixedLatencyRequests { jobs: self, under_way: VecDeque::new() }
     }
 }
 
 /// Latency of requests where there is no device. Chosen: about that of a flash read.
-const NO_DEVICE: Duration = Duration::from_us(100);
+const ASSUMED_LATENCY: Duration = Duration::from_us(100);
 
-struct InTurn {
+struct FixedLatencyRequests {
     jobs: Jobs,
     /// Completion time and lane of each outstanding request.
     under_way: VecDeque<(Instant, u16)>,
 }
 
-impl Iterator for InTurn {
+impl Iterator for FixedLatencyRequests {
     type Item = Request;
 
     fn next(&mut self) -> Option<Request> {
         loop {
             if let Some((number, request)) = self.jobs.ask() {
                 let now = self.jobs.now;
-                let answer = Instant::from_ps(now.ps().saturating_add(NO_DEVICE.ps()));
+                let answer = Instant::from_ps(now.ps().saturating_add(ASSUMED_LATENCY.ps()));
                 self.under_way.push_back((answer, number));
                 return Some(request);
             }
@@ -179,7 +179,7 @@ impl Iterator for InTurn {
                 self.under_way.pop_front();
                 self.jobs.answered(number);
             }
-            self.jobs.pass(next);
+            self.jobs.advance_to(next);
         }
     }
 }

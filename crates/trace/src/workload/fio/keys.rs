@@ -13,8 +13,8 @@ pub struct Settings {
     /// Sizes of reads, writes and trims, each with its percentage.
     pub sizes: Sizes,
     pub queue: Queue,
-    pub place: Place,
-    pub total: Total,
+    pub place: AddressSettings,
+    pub total: IoAmount,
     pub pace: Pace,
     pub times: Times,
     /// Whether the job waits until the previous ones are over.
@@ -56,7 +56,7 @@ pub struct Queue {
 
 /// Addresses of requests.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Place {
+pub struct AddressSettings {
     pub file: Option<String>,
     pub offset: Amount,
     /// Added to the offset for each clone.
@@ -81,7 +81,7 @@ pub enum Spread {
 
 /// Amount of I/O of a job.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Total {
+pub struct IoAmount {
     /// Bytes; the size of the region if not given.
     pub bytes: Option<Amount>,
     pub requests: Option<u64>,
@@ -140,7 +140,7 @@ impl Default for Queue {
     }
 }
 
-impl Default for Place {
+impl Default for AddressSettings {
     fn default() -> Self {
         let none = Amount::Bytes(0);
         Self { file: None, offset: none, increment: none, size: None, spread: Spread::Uniform, has_map: true }
@@ -160,13 +160,13 @@ impl Default for Times {
 }
 
 /// Whether a key affects the requests.
-pub enum Meaning {
-    Load,
-    Nothing(&'static str),
+pub enum KeyEffect {
+    Requests,
+    Ignored(&'static str),
 }
 
 /// An invalid key or value.
-pub enum Wrong {
+pub enum InvalidKey {
     Key,
     /// Text that would be valid.
     Value(&'static str),
@@ -212,7 +212,7 @@ pub const KEYS: [&str; 34] = [
 
 /// Keys that do not affect the requests: names, reports, clocks, memory, processors, buffer contents, and
 /// file creation.
-const NOTHING: [&str; 49] = [
+const IGNORED_KEYS: [&str; 49] = [
     "allow_file_create",
     "allow_mounted_write",
     "allrandrepeat",
@@ -266,9 +266,9 @@ const NOTHING: [&str; 49] = [
 
 /// Keys that are often wanted and not simulated, with what to do instead.
 pub const REFUSED: [(&str, &str); 4] = [
-    ("bsrange", "bssplit, which says how often each size comes"),
-    ("blocksize_range", "bssplit, which says how often each size comes"),
-    ("verify", "none: contents are not simulated, and reads of lost data are counted as such"),
+    ("bsrange", "bssplit, which gives the share of each size"),
+    ("blocksize_range", "bssplit, which gives the share of each size"),
+    ("verify", "none: contents are not simulated, and reads of lost data are counted separately"),
     ("loops", "io_size, the bytes of all loops together"),
 ];
 
@@ -278,7 +278,7 @@ const ASYNCHRONOUS: [&str; 6] =
 const SYNCHRONOUS: [&str; 6] = ["psync", "sync", "vsync", "pvsync", "pvsync2", "mmap"];
 
 const ENGINE: &str = "one of libaio, io_uring, io_uring_cmd, posixaio, windowsaio, solarisaio, which keep iodepth requests \
-    outstanding, and psync, sync, vsync, pvsync, pvsync2, mmap, which wait for each answer";
+    outstanding, and psync, sync, vsync, pvsync, pvsync2, mmap, which wait for each completion";
 const MIX: &str = "one of read, write, trim, randread, randwrite, randtrim, rw, readwrite, randrw";
 const EACH_SIZE: &str =
     "sizes from 512 to 1g in multiples of 512, one or with commas those of reads, writes and trims";
@@ -288,16 +288,16 @@ const EACH_RATE: &str = "a number above 0, one or with commas those of reads, wr
 const PERCENT: &str = "a percentage from 0 to 100";
 
 /// Stores a parsed value.
-fn put<T>(to: &mut T, read: Option<T>, wanted: &'static str) -> Result<(), Wrong> {
-    *to = read.ok_or(Wrong::Value(wanted))?;
+fn assign<T>(to: &mut T, read: Option<T>, wanted: &'static str) -> Result<(), InvalidKey> {
+    *to = read.ok_or(InvalidKey::Value(wanted))?;
     Ok(())
 }
 
 impl Settings {
     /// Sets a key.
-    pub fn set(&mut self, key: &str, value: Option<&str>) -> Result<Meaning, Wrong> {
-        if let Some(known) = NOTHING.iter().find(|known| **known == key) {
-            return Ok(Meaning::Nothing(known));
+    pub fn set(&mut self, key: &str, value: Option<&str>) -> Result<KeyEffect, InvalidKey> {
+        if let Some(known) = IGNORED_KEYS.iter().find(|known| **known == key) {
+            return Ok(KeyEffect::Ignored(known));
         }
         let given = value.unwrap_or("");
         match key {
@@ -312,32 +312,32 @@ impl Settings {
             | "filesize"
             | "random_distribution"
             | "norandommap" => self.place.set(key, value)?,
-            "io_size" | "io_limit" => put(&mut self.total.bytes, amount(given).map(Some), AMOUNT)?,
-            "number_ios" => put(&mut self.total.requests, number(given).map(Some), NUMBER)?,
+            "io_size" | "io_limit" => assign(&mut self.total.bytes, amount(given).map(Some), AMOUNT)?,
+            "number_ios" => assign(&mut self.total.requests, number(given).map(Some), NUMBER)?,
             "rate" | "rate_iops" | "rate_process" | "thinktime" | "thinktime_blocks" => {
                 self.pace.set(key, given)?;
             }
             "startdelay" | "runtime" | "timeout" | "time_based" | "ramp_time" => {
                 self.times.set(key, value)?;
             }
-            "stonewall" | "wait_for_previous" => put(&mut self.stonewall, flag(value), FLAG)?,
-            _ => return Err(Wrong::Key),
+            "stonewall" | "wait_for_previous" => assign(&mut self.stonewall, flag(value), FLAG)?,
+            _ => return Err(InvalidKey::Key),
         }
-        Ok(Meaning::Load)
+        Ok(KeyEffect::Requests)
     }
 
-    fn set_requests(&mut self, key: &str, value: &str) -> Result<(), Wrong> {
+    fn set_requests(&mut self, key: &str, value: &str) -> Result<(), InvalidKey> {
         let percent = || number(value).filter(|percent| *percent <= 100);
         match key {
-            "rwmixread" => put(&mut self.mix.reads, percent(), PERCENT),
-            "rwmixwrite" => put(&mut self.mix.reads, percent().map(|writes| 100 - writes), PERCENT),
+            "rwmixread" => assign(&mut self.mix.reads, percent(), PERCENT),
+            "rwmixwrite" => assign(&mut self.mix.reads, percent().map(|writes| 100 - writes), PERCENT),
             "bssplit" => {
                 let sizes = each(value, &vec![(4096, 100.0)], |part| shares(part, size));
-                put(&mut self.sizes.0, sizes, SHARES)
+                assign(&mut self.sizes.0, sizes, SHARES)
             }
             "bs" | "blocksize" => {
                 let sizes = each(value, &4096, size).map(|each| each.map(|size| vec![(size, 100.0)]));
-                put(&mut self.sizes.0, sizes, EACH_SIZE)
+                assign(&mut self.sizes.0, sizes, EACH_SIZE)
             }
             _ => {
                 let (ops, is_random) = match value {
@@ -349,7 +349,7 @@ impl Settings {
                     "randtrim" => (Ops::Only(2), true),
                     "rw" | "readwrite" => (Ops::Both, false),
                     "randrw" => (Ops::Both, true),
-                    _ => return Err(Wrong::Value(MIX)),
+                    _ => return Err(InvalidKey::Value(MIX)),
                 };
                 self.mix = Mix { ops, is_random, ..self.mix };
                 Ok(())
@@ -392,7 +392,7 @@ impl Settings {
     /// Checks constraints across keys.
     pub fn check(&self, wrong: &mut Complaints) {
         let is_endless = self.times.is_time_based && self.times.runtime.is_none();
-        wrong.require(!is_endless, "time_based", "no runtime", "a runtime beside it");
+        wrong.require(!is_endless, "time_based", "no runtime", "a runtime as well");
         let aligned = |amount: Amount| !matches!(amount, Amount::Bytes(bytes) if !bytes.is_multiple_of(512));
         for (key, at) in [("offset", self.place.offset), ("offset_increment", self.place.increment)] {
             wrong.require(aligned(at), key, format!("{at:?}"), "a multiple of 512");
@@ -406,41 +406,45 @@ fn size(text: &str) -> Option<u64> {
 }
 
 impl Queue {
-    fn set(&mut self, key: &str, value: Option<&str>) -> Result<(), Wrong> {
+    fn set(&mut self, key: &str, value: Option<&str>) -> Result<(), InvalidKey> {
         let given = value.unwrap_or("");
         let count = || number(given).and_then(|count| u32::try_from(count).ok()).filter(|count| *count > 0);
         match key {
             "iodepth" => {
                 let depth = count().filter(|depth| *depth <= 65_536);
-                put(&mut self.depth, depth, "a number from 1 to 65536")
+                assign(&mut self.depth, depth, "a number from 1 to 65536")
             }
             "numjobs" => {
                 let clones = count().filter(|clones| *clones <= 65_535);
-                put(&mut self.clones, clones, "a number from 1 to 65535")
+                assign(&mut self.clones, clones, "a number from 1 to 65535")
             }
-            "direct" => put(&mut self.is_direct, flag(value), FLAG),
-            "buffered" => put(&mut self.is_direct, flag(value).map(|is| !is), FLAG),
+            "direct" => assign(&mut self.is_direct, flag(value), FLAG),
+            "buffered" => assign(&mut self.is_direct, flag(value).map(|is| !is), FLAG),
             _ => {
                 let (is, waits) = (ASYNCHRONOUS.contains(&given), SYNCHRONOUS.contains(&given));
-                put(&mut self.is_asynchronous, (is || waits).then_some(is), ENGINE)
+                assign(&mut self.is_asynchronous, (is || waits).then_some(is), ENGINE)
             }
         }
     }
 }
 
-impl Place {
-    fn set(&mut self, key: &str, value: Option<&str>) -> Result<(), Wrong> {
+impl AddressSettings {
+    fn set(&mut self, key: &str, value: Option<&str>) -> Result<(), InvalidKey> {
         let given = value.unwrap_or("");
         match key {
             "filename" => {
                 let one = Some(given).filter(|name| !name.is_empty() && !name.contains(':'));
-                put(&mut self.file, one.map(|name| Some(name.to_owned())), "one file: a run has one device")
+                assign(
+                    &mut self.file,
+                    one.map(|name| Some(name.to_owned())),
+                    "one file: a run has one device",
+                )
             }
-            "offset" => put(&mut self.offset, amount(given), AMOUNT),
-            "offset_increment" => put(&mut self.increment, amount(given), AMOUNT),
-            "random_distribution" => put(&mut self.spread, spread(given), SPREAD),
-            "norandommap" => put(&mut self.has_map, flag(value).map(|is| !is), FLAG),
-            _ => put(&mut self.size, amount(given).map(Some), AMOUNT),
+            "offset" => assign(&mut self.offset, amount(given), AMOUNT),
+            "offset_increment" => assign(&mut self.increment, amount(given), AMOUNT),
+            "random_distribution" => assign(&mut self.spread, spread(given), SPREAD),
+            "norandommap" => assign(&mut self.has_map, flag(value).map(|is| !is), FLAG),
+            _ => assign(&mut self.size, amount(given).map(Some), AMOUNT),
         }
     }
 }
@@ -468,15 +472,17 @@ fn spread(text: &str) -> Option<Spread> {
 }
 
 impl Pace {
-    fn set(&mut self, key: &str, value: &str) -> Result<(), Wrong> {
+    fn set(&mut self, key: &str, value: &str) -> Result<(), InvalidKey> {
         let above = |part: &str| number(part).filter(|number| *number > 0);
         match key {
-            "rate" => {
-                put(&mut self.rates, each(value, &Rate::None, |part| above(part).map(Rate::Bytes)), EACH_RATE)
-            }
+            "rate" => assign(
+                &mut self.rates,
+                each(value, &Rate::None, |part| above(part).map(Rate::Bytes)),
+                EACH_RATE,
+            ),
             "rate_iops" => {
                 let rates = each(value, &Rate::None, |part| above(part).map(Rate::Requests));
-                put(&mut self.rates, rates, EACH_RATE)
+                assign(&mut self.rates, rates, EACH_RATE)
             }
             "rate_process" => {
                 let is_poisson = match value {
@@ -484,24 +490,24 @@ impl Pace {
                     "poisson" => Some(true),
                     _ => None,
                 };
-                put(&mut self.is_poisson, is_poisson, "linear or poisson")
+                assign(&mut self.is_poisson, is_poisson, "linear or poisson")
             }
-            "thinktime" => put(&mut self.think, time(value, Duration::from_us(1)), TIME),
-            _ => put(&mut self.think_blocks, above(value), "a number above 0"),
+            "thinktime" => assign(&mut self.think, time(value, Duration::from_us(1)), TIME),
+            _ => assign(&mut self.think_blocks, above(value), "a number above 0"),
         }
     }
 }
 
 impl Times {
-    fn set(&mut self, key: &str, value: Option<&str>) -> Result<(), Wrong> {
+    fn set(&mut self, key: &str, value: Option<&str>) -> Result<(), InvalidKey> {
         let second = Duration::from_ms(1000);
         let of = || time(value.unwrap_or(""), second);
         match key {
-            "startdelay" => put(&mut self.delay, of(), TIME),
-            "ramp_time" => put(&mut self.ramp, of(), TIME),
-            "time_based" => put(&mut self.is_time_based, flag(value), FLAG),
+            "startdelay" => assign(&mut self.delay, of(), TIME),
+            "ramp_time" => assign(&mut self.ramp, of(), TIME),
+            "time_based" => assign(&mut self.is_time_based, flag(value), FLAG),
             // fio: a runtime of 0 is none.
-            _ => put(&mut self.runtime, of().map(|time| Some(time).filter(|time| time.ps() > 0)), TIME),
+            _ => assign(&mut self.runtime, of().map(|time| Some(time).filter(|time| time.ps() > 0)), TIME),
         }
     }
 }

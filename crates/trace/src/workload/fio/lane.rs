@@ -2,8 +2,8 @@
 
 use wordline_kernel::{Bytes, Duration, Instant, Seed, Stream};
 
+use super::addresses::AddressGenerator;
 use super::keys::{Ops, Rate, Settings};
-use super::places::Places;
 use super::values::Each;
 use crate::{Op, Request};
 
@@ -16,15 +16,15 @@ pub struct Region {
 
 /// Next action of a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum LaneAction {
     /// Issues this request.
-    Asks(Request),
+    Issue(Request),
     /// Issues nothing before this time.
-    Until(Instant),
+    WaitUntil(Instant),
     /// Issues nothing before a completion.
-    Waits,
+    WaitForCompletion,
     /// Has ended.
-    Over,
+    Ended,
 }
 
 /// A clone of a job.
@@ -38,11 +38,11 @@ pub struct Lane {
     region: Region,
     align: u64,
     slots: u64,
-    places: Places,
+    places: AddressGenerator,
     random: Random,
-    left: Left,
+    left: Remaining,
     clock: Clock,
-    flow: Flow,
+    flow: InFlight,
 }
 
 /// Random streams of a lane; changing one does not affect the others.
@@ -56,7 +56,7 @@ pub struct Random {
 
 /// Bytes and requests that a lane has left.
 #[derive(Clone, Copy, Debug)]
-pub struct Left {
+pub struct Remaining {
     bytes: u64,
     requests: u64,
 }
@@ -75,13 +75,13 @@ pub struct Clock {
     think_blocks: u64,
     /// Requests completed since the last pause.
     answered: u64,
-    meters: Each<Meter>,
+    meters: Each<RateMeter>,
     is_poisson: bool,
 }
 
 /// Rate limit for one kind of requests.
 #[derive(Clone, Copy, Debug)]
-pub struct Meter {
+pub struct RateMeter {
     rate: Rate,
     /// Bytes, or requests, so far.
     count: u64,
@@ -91,7 +91,7 @@ pub struct Meter {
 
 /// Outstanding requests, and whether there will be more.
 #[derive(Clone, Copy, Debug)]
-pub struct Flow {
+pub struct InFlight {
     depth: u32,
     outstanding: u32,
     is_over: bool,
@@ -106,9 +106,9 @@ impl Lane {
         let slots = (region.length - largest) / align + 1;
         let place = &settings.place;
         let places = if settings.mix.is_random {
-            Places::random(&place.spread, place.has_map && align == largest, slots)
+            AddressGenerator::random(&place.spread, place.has_map && align == largest, slots)
         } else {
-            Places::InOrder { next: [0; 3] }
+            AddressGenerator::Sequential { next: [0; 3] }
         };
         let total = &settings.total;
         let is_endless = settings.times.is_time_based;
@@ -130,7 +130,7 @@ impl Lane {
                 op: seed.stream("fio.op", number),
                 rate: seed.stream("fio.rate", number),
             },
-            left: Left {
+            left: Remaining {
                 bytes: if is_endless { u64::MAX } else { bytes },
                 requests: total.requests.filter(|_| !is_endless).unwrap_or(u64::MAX),
             },
@@ -143,10 +143,10 @@ impl Lane {
                 think: pace.think,
                 think_blocks: pace.think_blocks,
                 answered: 0,
-                meters: pace.rates.map(|rate| Meter { rate, count: 0, next: Instant::ZERO }),
+                meters: pace.rates.map(|rate| RateMeter { rate, count: 0, next: Instant::ZERO }),
                 is_poisson: pace.is_poisson,
             },
-            flow: Flow {
+            flow: InFlight {
                 depth: if queue.is_asynchronous { queue.depth } else { 1 },
                 outstanding: 0,
                 is_over: false,
@@ -167,26 +167,26 @@ impl Lane {
     }
 
     /// Returns the next action at `now`.
-    pub fn step(&mut self, now: Instant) -> Step {
+    pub fn step(&mut self, now: Instant) -> LaneAction {
         if now >= self.clock.end || self.left.bytes == 0 || self.left.requests == 0 {
             self.flow.is_over = true;
         }
         if self.flow.is_over {
-            return Step::Over;
+            return LaneAction::Ended;
         }
         let clock = &mut self.clock;
         if clock.think > Duration::ZERO && clock.answered >= clock.think_blocks {
             // fio waits for all completions, and then sleeps.
             if self.flow.outstanding > 0 {
-                return Step::Waits;
+                return LaneAction::WaitForCompletion;
             }
             (clock.answered, clock.resume) = (0, later(now, clock.think));
         }
         if now < clock.resume {
-            return Step::Until(clock.resume.min(clock.end));
+            return LaneAction::WaitUntil(clock.resume.min(clock.end));
         }
         if self.flow.outstanding >= self.flow.depth {
-            return Step::Waits;
+            return LaneAction::WaitForCompletion;
         }
         let kind = match self.flow.drawn.take() {
             Some(kind) => kind,
@@ -194,15 +194,15 @@ impl Lane {
         };
         let (due, other) = (self.clock.due(kind), self.ops == Ops::Both);
         if due <= now {
-            return Step::Asks(self.ask(kind, now));
+            return LaneAction::Issue(self.ask(kind, now));
         }
         self.flow.drawn = Some(kind);
         let others_due = if other { self.clock.due(1 - kind) } else { due };
         if others_due <= now {
             // A kind that is ahead of its rate lets the other continue.
-            return Step::Asks(self.ask(1 - kind, now));
+            return LaneAction::Issue(self.ask(1 - kind, now));
         }
-        Step::Until(due.min(others_due).min(self.clock.end))
+        LaneAction::WaitUntil(due.min(others_due).min(self.clock.end))
     }
 
     /// Reports a completion. Returns whether it was the last one of a lane that has ended.

@@ -5,11 +5,11 @@
 //! requests outstanding, and [`Jobs`] serves the lanes concurrently. Sizes, times and rates are interpreted
 //! as fio does (its HOWTO, version 3).
 
+mod addresses;
 mod jobs;
 mod keys;
 mod lane;
 mod parse;
-mod places;
 mod values;
 
 #[cfg(test)]
@@ -26,7 +26,7 @@ use lane::{Lane, Region};
 use values::Amount;
 
 /// Upper bound on clones of all jobs together. Chosen: the most queues that a device has.
-const MOST_LANES: u64 = 65_535;
+const MAX_LANES: u64 = 65_535;
 
 /// A parsed job file.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,12 +72,12 @@ impl JobFile {
         let mut complaints = Complaints::default();
         let count: u64 = self.jobs.iter().map(|job| u64::from(job.settings.queue.clones)).sum();
         complaints.require(
-            count <= MOST_LANES,
+            count <= MAX_LANES,
             &format!("{}: numjobs", self.name),
             count,
-            format!("at most {MOST_LANES} jobs in all"),
+            format!("at most {MAX_LANES} jobs in all"),
         );
-        complaints.or_ok(())?;
+        complaints.into_result(())?;
         let (mut complaints, mut files) = (Complaints::default(), 0);
         let (mut lanes, mut groups, mut names) = (Vec::new(), Vec::new(), Vec::new());
         for job in &self.jobs {
@@ -98,7 +98,7 @@ impl JobFile {
             let begin = groups.len().checked_sub(2).map_or(0, |before: usize| groups[before].end);
             *groups.last_mut().expect("one was pushed") = begin..lanes.len();
         }
-        complaints.or_ok(())?;
+        complaints.into_result(())?;
         Ok(Jobs::new(lanes, groups, names, limit))
     }
 }
@@ -133,7 +133,7 @@ impl Job {
                 return Err(("offset", offset.to_string(), format!("less than the device's {capacity}")));
             }
             if length > behind {
-                let wanted = format!("at most the {} of the device behind the offset", Bytes(behind));
+                let wanted = format!("at most the {} of the device after the offset", Bytes(behind));
                 return Err(("size", shown(place.size), wanted));
             }
             Region { begin: offset, length }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use wordline_kernel::{Complaints, one_of};
 
-use super::keys::{KEYS, Meaning, REFUSED, Settings, Wrong};
+use super::keys::{InvalidKey, KEYS, KeyEffect, REFUSED, Settings};
 use super::{Job, JobFile};
 
 /// Parses the text of the job file called `name`.
@@ -62,7 +62,7 @@ pub(super) fn parse(name: &str, text: &str) -> Result<JobFile, Complaints> {
     check_files(name, &jobs, &mut reader.wrong);
     let Reader { wrong, silent, .. } = reader;
     let notes = notes(&jobs, &silent);
-    wrong.or_ok(JobFile { name: name.into(), jobs, notes })
+    wrong.into_result(JobFile { name: name.into(), jobs, notes })
 }
 
 /// Section of the current line.
@@ -88,20 +88,20 @@ impl Reader<'_> {
             None => (line, None),
         };
         match job.settings.set(key, value) {
-            Ok(Meaning::Load) => {
+            Ok(KeyEffect::Requests) => {
                 job.lines.insert(key.to_owned(), number);
             }
-            Ok(Meaning::Nothing(key)) => {
+            Ok(KeyEffect::Ignored(key)) => {
                 self.silent.insert(key);
             }
-            Err(Wrong::Key) => {
+            Err(InvalidKey::Key) => {
                 let wanted = match REFUSED.iter().find(|(refused, _)| *refused == key) {
                     Some((_, why)) => (*why).to_owned(),
                     None => one_of(key, &KEYS),
                 };
                 self.complain(number, key, "a key that is not simulated", &wanted);
             }
-            Err(Wrong::Value(wanted)) => {
+            Err(InvalidKey::Value(wanted)) => {
                 let found = value.map_or_else(|| "no value".into(), |value| format!("`{value}`"));
                 self.complain(number, key, &found, wanted);
             }
@@ -139,7 +139,7 @@ fn notes(jobs: &[Job], silent: &BTreeSet<&'static str>) -> Vec<String> {
     };
     note_of(
         &|settings| settings.queue.depth > 1 && !settings.queue.is_asynchronous,
-        "iodepth counts as 1, since this ioengine (psync where none is named) waits for each answer",
+        "iodepth counts as 1, since this ioengine (psync where none is named) waits for each completion",
     );
     note_of(
         &|settings| !settings.queue.is_direct,
@@ -147,12 +147,12 @@ fn notes(jobs: &[Job], silent: &BTreeSet<&'static str>) -> Vec<String> {
     );
     note_of(
         &|settings| settings.may_repeat(),
-        "with several block sizes a block may be asked for again before all were: fio's map of random blocks is not kept",
+        "with several block sizes a block may be accessed twice before all were accessed: fio's map of random blocks is not kept",
     );
     note_of(&|settings| settings.times.ramp.ps() > 0, "the time of ramp_time is part of the results");
     if !silent.is_empty() {
         let listed: Vec<&str> = silent.iter().copied().collect();
-        notes.push(format!("keys that say nothing of the requests: {}", listed.join(", ")));
+        notes.push(format!("keys that do not affect the requests: {}", listed.join(", ")));
     }
     notes
 }

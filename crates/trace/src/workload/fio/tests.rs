@@ -106,7 +106,7 @@ fn a_file_names_each_key_once_that_says_nothing_of_the_requests() {
     assert_eq!(notes(""), [""; 0]);
     assert_eq!(
         notes("thread\ngroup_reporting\n"),
-        ["keys that say nothing of the requests: group_reporting, thread"]
+        ["keys that do not affect the requests: group_reporting, thread"]
     );
 }
 
@@ -285,7 +285,7 @@ fn jobs_say_when_they_are_due_and_end_at_a_limit() {
     assert_eq!(jobs.ask(), None);
     let due = Instant::ZERO + Duration::from_ms(10);
     assert_eq!((jobs.due(), jobs.is_over()), (Some(due), false));
-    jobs.pass(due);
+    jobs.advance_to(due);
     assert!(jobs.ask().is_some());
     assert!(jobs.is_over() && jobs.due().is_none());
 }

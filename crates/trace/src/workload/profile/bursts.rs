@@ -97,7 +97,7 @@ impl Gaps {
     }
 
     /// Whether the next request repeats the operation of the previous one, instead of drawing it.
-    pub fn keeps(&mut self) -> bool {
+    pub fn repeats_operation(&mut self) -> bool {
         self.random.unit() < self.bursts.kept
     }
 }

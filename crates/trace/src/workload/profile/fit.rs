@@ -8,8 +8,8 @@ use crate::Statistic;
 /// Counts and rates for generating requests.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
-    pub reads: Side,
-    pub writes: Side,
+    pub reads: OperationPlan,
+    pub writes: OperationPlan,
     /// Mean time between two requests; zero in a closed loop.
     pub interval: Duration,
     /// Share of updates that go to the hot fifth.
@@ -18,23 +18,23 @@ pub(super) struct Plan {
 
 /// Reads or writes.
 #[derive(Clone, Debug)]
-pub(super) struct Side {
+pub(super) struct OperationPlan {
     /// Number of requests of each size, in bytes.
     pub sizes: Vec<(u64, u64)>,
     /// Part that touches an address for the first time.
-    pub fresh: Fresh,
+    pub fresh: FirstTouch,
 }
 
 /// Part of the requests that touches an address for the first time.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Fresh {
+pub(super) enum FirstTouch {
     /// Share of the bytes.
     Bytes(f64),
     /// Share of the requests.
     Requests(f64),
 }
 
-impl Side {
+impl OperationPlan {
     pub fn requests(&self) -> u64 {
         self.sizes.iter().map(|(_, count)| count).sum()
     }
@@ -59,21 +59,21 @@ impl Profile {
         let read_mean = mean(S::MeanReadSize, S::ReadVolume, reads);
         let write_mean = mean(S::MeanWriteSize, S::WrittenVolume, writes);
         let unique = |unique, volume, chosen: Option<f64>| match (self.value(unique), self.value(volume)) {
-            (Some(unique), Some(volume)) => Fresh::Bytes((unique / volume).min(1.0)),
-            _ => Fresh::Bytes(chosen.unwrap_or(1.0)),
+            (Some(unique), Some(volume)) => FirstTouch::Bytes((unique / volume).min(1.0)),
+            _ => FirstTouch::Bytes(chosen.unwrap_or(1.0)),
         };
         let fresh_writes = match self.value(S::UpdateShare) {
-            Some(updates) => Fresh::Requests(1.0 - updates),
+            Some(updates) => FirstTouch::Requests(1.0 - updates),
             None => unique(S::UniqueWritten, S::WrittenVolume, self.chosen.fresh_writes),
         };
         let interval = self.chosen.duration.map_or(0.0, |all| all.ps() as f64 / (reads + writes));
         Plan {
-            reads: Side {
-                sizes: deal(shrunk(reads), read_mean, &self.palette(read_mean)),
+            reads: OperationPlan {
+                sizes: distribute(shrunk(reads), read_mean, &self.candidate_sizes(read_mean)),
                 fresh: unique(S::UniqueRead, S::ReadVolume, self.chosen.fresh_reads),
             },
-            writes: Side {
-                sizes: deal(shrunk(writes), write_mean, &self.classes(write_mean)),
+            writes: OperationPlan {
+                sizes: distribute(shrunk(writes), write_mean, &self.classes(write_mean)),
                 fresh: fresh_writes,
             },
             interval: Duration::from_ps(interval as u64),
@@ -102,7 +102,7 @@ impl Profile {
     /// Candidate sizes, powers of two: from 4 KiB, the page of the file system, if the mean allows it and
     /// from a sector otherwise, to 64 KiB, the largest request of most recorded volumes, or as far as the
     /// mean requires.
-    fn palette(&self, mean: f64) -> Classes {
+    fn candidate_sizes(&self, mean: f64) -> Classes {
         let sizes = match &self.chosen.sizes {
             Some(sizes) => sizes.iter().map(|Bytes(size)| *size).collect(),
             None => {
@@ -127,7 +127,7 @@ impl Profile {
         ];
         let class = |(statistic, sizes)| Some((self.value(statistic)?, sizes));
         let classes: Option<Classes> = classes.into_iter().map(class).collect();
-        classes.unwrap_or_else(|| self.palette(mean))
+        classes.unwrap_or_else(|| self.candidate_sizes(mean))
     }
 }
 
@@ -136,19 +136,19 @@ impl Profile {
 ///
 /// Within its class a size has a probability proportional to `exp(-tilt * size)`: of all distributions with
 /// the given mean this has the greatest entropy, so it assumes nothing else.
-fn deal(count: u64, mean: f64, classes: &Classes) -> Vec<(u64, u64)> {
+fn distribute(count: u64, mean: f64, classes: &Classes) -> Vec<(u64, u64)> {
     // A step of 512 bytes then changes a weight by e^50: only the smallest or the largest size is left.
     let (mut low, mut high) = (-50.0, 50.0);
     for _ in 0..100 {
         let tilt = (low + high) / 2.0;
-        let sum: f64 = tilted(classes, tilt).iter().map(|(size, share)| *size as f64 * share).sum();
+        let sum: f64 = weighted_sizes(classes, tilt).iter().map(|(size, share)| *size as f64 * share).sum();
         if sum > mean { low = tilt } else { high = tilt }
     }
-    rounded(count, tilted(classes, (low + high) / 2.0))
+    rounded(count, weighted_sizes(classes, (low + high) / 2.0))
 }
 
 /// Returns the sizes and their shares at a tilt.
-fn tilted(classes: &Classes, tilt: f64) -> Vec<(u64, f64)> {
+fn weighted_sizes(classes: &Classes, tilt: f64) -> Vec<(u64, f64)> {
     let all: f64 = classes.iter().map(|(share, _)| share).sum();
     let mut shares = Vec::new();
     for (share, sizes) in classes {
@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn dealt_sizes_have_the_mean_and_the_class_shares() {
         let classes = vec![(0.75, vec![2048, 4096]), (0.25, vec![40_960, 65_536])];
-        let sizes = deal(10_000, 16_000.0, &classes);
+        let sizes = distribute(10_000, 16_000.0, &classes);
         let small: u64 = sizes.iter().filter(|(size, _)| *size <= 4096).map(|(_, count)| count).sum();
         let bytes: u64 = sizes.iter().map(|(size, count)| size * count).sum();
         assert_eq!((small, sizes.iter().map(|(_, count)| count).sum::<u64>()), (7500, 10_000));
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn a_mean_out_of_reach_gives_the_nearest_size() {
-        assert_eq!(deal(10, 100.0, &vec![(1.0, vec![512, 1024])]), [(512, 10)]);
-        assert_eq!(deal(10, 9e9, &vec![(1.0, vec![512, 1024])]), [(1024, 10)]);
+        assert_eq!(distribute(10, 100.0, &vec![(1.0, vec![512, 1024])]), [(512, 10)]);
+        assert_eq!(distribute(10, 9e9, &vec![(1.0, vec![512, 1024])]), [(1024, 10)]);
     }
 }

@@ -35,7 +35,7 @@ struct File {
     source: String,
     claim: String,
     units: BTreeMap<Statistic, Unit>,
-    chosen: Chosen,
+    chosen: ChosenValues,
     volume: BTreeMap<String, Volume>,
 }
 
@@ -44,7 +44,7 @@ struct File {
 struct Volume {
     published: BTreeMap<Statistic, f64>,
     #[serde(default)]
-    chosen: Chosen,
+    chosen: ChosenValues,
     #[serde(default)]
     contradictions: Vec<Contradiction>,
 }
@@ -52,7 +52,7 @@ struct Volume {
 /// Values that the profile chooses as a paper does not give them; the file says why.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Chosen {
+pub struct ChosenValues {
     /// Requests, if neither counts nor volumes are published.
     pub requests: Option<u64>,
     /// Share of writes, if it is not published.
@@ -71,7 +71,7 @@ pub struct Chosen {
     pub sizes: Option<Vec<Bytes>>,
 }
 
-impl Chosen {
+impl ChosenValues {
     /// Takes values from `self` where given, else from `other`.
     fn or(self, other: &Self) -> Self {
         Self {
@@ -107,7 +107,7 @@ pub struct Profile {
     /// Entry of the validation ledger.
     pub claim: String,
     /// Values that the paper does not give.
-    pub chosen: Chosen,
+    pub chosen: ChosenValues,
     /// Numbers that contradict others.
     pub contradictions: Vec<Contradiction>,
     /// Bursts of its requests; none: arrivals are independent.

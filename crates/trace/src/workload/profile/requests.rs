@@ -4,7 +4,7 @@
 use wordline_kernel::{Bytes, Duration, Instant, Seed, Stream};
 
 use super::bursts::{Bursts, Gaps};
-use super::fit::{Fresh, Plan, Side};
+use super::fit::{FirstTouch, OperationPlan, Plan};
 use crate::stats::GRANULE;
 use crate::{Op, Request};
 
@@ -22,8 +22,8 @@ const HOT_LANES: usize = LANES / 5;
 /// written data.
 #[derive(Clone, Debug)]
 pub struct Requests {
-    reads: Urn,
-    writes: Urn,
+    reads: RequestUrn,
+    writes: RequestUrn,
     hot_updates: f64,
     interval: Duration,
     /// Gaps that replace the interval if requests come in bursts, and whether the last request was a read.
@@ -38,7 +38,7 @@ pub struct Requests {
 
 /// Reads or writes that are left.
 #[derive(Clone, Debug)]
-struct Urn {
+struct RequestUrn {
     /// Requests left of each size.
     sizes: Vec<(u64, u64)>,
     requests: u64,
@@ -52,12 +52,12 @@ struct Urn {
     lanes: [u64; LANES],
 }
 
-impl Urn {
-    fn new(side: &Side) -> Self {
+impl RequestUrn {
+    fn new(side: &OperationPlan) -> Self {
         let (requests, bytes) = (side.requests(), side.bytes());
         let (fresh, by_bytes) = match side.fresh {
-            Fresh::Bytes(share) => (share * bytes as f64, true),
-            Fresh::Requests(share) => (share * requests as f64, false),
+            FirstTouch::Bytes(share) => (share * bytes as f64, true),
+            FirstTouch::Requests(share) => (share * requests as f64, false),
         };
         let whole = side.sizes.iter().all(|(size, _)| size.is_multiple_of(GRANULE));
         let align = if whole { GRANULE } else { 512 };
@@ -89,18 +89,18 @@ impl Urn {
         let size = self.draw(order);
         let cost = if self.by_bytes { size as f64 } else { 1.0 };
         let wants_fresh = order.unit() * left < self.fresh;
-        let old = if wants_fresh { None } else { self.old(size, hot, pitch, address) };
+        let old = if wants_fresh { None } else { self.touched_address(size, hot, pitch, address) };
         self.requests -= 1;
         self.bytes -= size;
         let place = old.unwrap_or_else(|| {
             self.fresh = (self.fresh - cost).max(0.0);
-            self.new_place(size, pitch, address)
+            self.fresh_address(size, pitch, address)
         });
         (place, size)
     }
 
     /// Returns an address whose data were touched before, or `None` while no lane is long enough.
-    fn old(&self, size: u64, hot: f64, pitch: u64, address: &mut Stream) -> Option<u64> {
+    fn touched_address(&self, size: u64, hot: f64, pitch: u64, address: &mut Stream) -> Option<u64> {
         let is_hot = address.unit() < hot;
         let lanes = if is_hot { 0..HOT_LANES } else { HOT_LANES..LANES };
         let (first, count) = (lanes.start, lanes.len());
@@ -113,7 +113,7 @@ impl Urn {
     }
 
     /// Returns the end of the shorter of two lanes.
-    fn new_place(&mut self, size: u64, pitch: u64, address: &mut Stream) -> u64 {
+    fn fresh_address(&mut self, size: u64, pitch: u64, address: &mut Stream) -> u64 {
         let mut pick = || address.below(LANES as u64) as usize;
         let (one, other) = (pick(), pick());
         let mut lane = if self.lanes[one] <= self.lanes[other] { one } else { other };
@@ -128,7 +128,7 @@ impl Urn {
 
 impl Requests {
     pub(super) fn new(plan: &Plan, bursts: Option<Bursts>, seed: Seed) -> Self {
-        let (reads, writes) = (Urn::new(&plan.reads), Urn::new(&plan.writes));
+        let (reads, writes) = (RequestUrn::new(&plan.reads), RequestUrn::new(&plan.writes));
         let largest = plan.reads.sizes.iter().chain(&plan.writes.sizes).map(|(size, _)| *size).max();
         // The shortest lane is never longer than the mean, so that a margin of a twentieth plus one request
         // suffices for requests drawn as updates when there is nothing to update.
@@ -153,7 +153,7 @@ impl Requests {
     fn is_read(&mut self, left: u64) -> bool {
         if let (Some(gaps), Some(was_read)) = (&mut self.gaps, self.was_read) {
             let same = if was_read { &self.reads } else { &self.writes };
-            if gaps.keeps() && same.requests > 0 {
+            if gaps.repeats_operation() && same.requests > 0 {
                 return was_read;
             }
         }

@@ -28,7 +28,7 @@ pub fn resolve(name: &str, traces: Option<&Path>) -> Result<RealOrProfile, Error
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(fail)? {
         let path = entry.map_err(fail)?.path();
-        let is = |file: &str| belongs(&file.to_lowercase(), profile.volume());
+        let is = |file: &str| is_trace_of(&file.to_lowercase(), profile.volume());
         if path.is_file() && path.file_name().and_then(|file| file.to_str()).is_some_and(is) {
             found.push(path);
         }
@@ -42,7 +42,7 @@ pub fn resolve(name: &str, traces: Option<&Path>) -> Result<RealOrProfile, Error
 
 /// `hm_0.csv` belongs to `hm_0`, `hm_01.csv` does not; an excerpt is marked after the first dot and is not
 /// the trace.
-fn belongs(file: &str, volume: &str) -> bool {
+fn is_trace_of(file: &str, volume: &str) -> bool {
     let rest = file.strip_prefix(volume).and_then(|rest| rest.strip_prefix('.'));
     rest.is_some_and(|rest| !rest.starts_with("first") && !rest.starts_with("window"))
 }

@@ -7,8 +7,8 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::*;
-use crate::CutAfter;
-use crate::arrivals::Incoming;
+use crate::PowerCutPoint;
+use crate::arrivals::RequestSource;
 use crate::trace::{Op, Request};
 use wordline_kernel::{Bytes, Stream};
 use wordline_ssd::SECTOR;
@@ -162,11 +162,12 @@ fn go(device: &Device, requests: u64, options: RunOptions) -> Result<Summary> {
     let name = if whole { "bursts" } else { "all" };
     let path = format!("{}/tests/golden/loads/{name}.toml", env!("CARGO_MANIFEST_DIR"));
     let load = Workload { requests: Some(requests), ..Workload::named(&path) };
-    let power_cut = Some(CutAfter::Requests(requests / 2));
+    let power_cut = Some(PowerCutPoint::Requests(requests / 2));
     let options = RunOptions { power_cut, warm_up: Some(WarmUp::None), ..options };
     let mut job = load.job(device, &options, &mut Unobserved)?;
-    let all = std::mem::replace(&mut job.load.requests, Incoming::generated(std::iter::empty())).in_order();
-    job.load.requests = Incoming::generated((1u64..).zip(all).map(|(n, request)| {
+    let all =
+        std::mem::replace(&mut job.load.requests, RequestSource::generated(std::iter::empty())).in_order();
+    job.load.requests = RequestSource::generated((1u64..).zip(all).map(|(n, request)| {
         let request = request.expect("a workload has all its requests");
         match n % 20 {
             0 => Request { arrival: request.arrival, ..Request::new(Op::Flush, Bytes(0), Bytes(0)) },
@@ -228,7 +229,7 @@ fn wrong_of(kind: &Kind, bits: u64) -> Vec<String> {
     let fate = |state: &[u8]| {
         forge(&path, state, &forged);
         let options = RunOptions { from_snapshot: Some(forged.clone()), ..RunOptions::default() };
-        crate::caught::catch(|| go(&device, 120, options))
+        crate::panics::catch_panic(|| go(&device, 120, options))
     };
     let sound = fate(&state);
     assert!(matches!(&sound, Ok(Ok(_))), "{}: the state as it was: {sound:?}", kind.name);
@@ -240,7 +241,7 @@ fn wrong_of(kind: &Kind, bits: u64) -> Vec<String> {
         other[at] ^= bit;
         let failed = match fate(&other) {
             Ok(Ok(_)) => continue,
-            Ok(Err(error)) if !error.is_of_simulation() => continue,
+            Ok(Err(error)) if !error.is_simulation_error() => continue,
             Ok(Err(error)) => error.to_string(),
             Err(panic) => panic,
         };

@@ -218,7 +218,7 @@ fn a_torn_block_reads_noise_until_it_is_erased() {
     let mut lun = lun();
     let start = put(&mut lun, row(0, 0), 0);
     lun.erase(row(0, 0), false, start).expect("legal");
-    lun.lose_power(start + Duration::from_us(1));
+    lun.cut_power(start + Duration::from_us(1));
     assert_eq!(lun.output(0, 4), [0xff; 4], "registers lose what they held");
     assert_ne!(read_whole(&mut lun, row(0, 0)), read_whole(&mut lun, row(0, 1)));
     let now = lun.pipeline().ready_at;

@@ -157,7 +157,7 @@ fn modes_mix_only_over_an_erase() {
 #[test]
 fn a_word_line_is_reprogrammed_twice() {
     let mut lun = strict();
-    lun.set_mode(CellMode::TwoBit).expect("the part is one-shot TLC that can be reprogrammed");
+    lun.set_mode(CellMode::Mlc).expect("the part is one-shot TLC that can be reprogrammed");
     let now = program(&mut lun, row(0, 0), 0x0a, PAGE, at(0)).expect("legal").ready_at;
     let now = program(&mut lun, row(0, 1), 0x0b, START, now).expect("legal").ready_at;
     let first = program(&mut lun, row(0, 0), 0xf0, ProgramKind::Reprogram, now).expect("legal");
@@ -182,7 +182,7 @@ fn only_a_programmed_word_line_of_an_open_super_layer_is_reprogrammed() {
         file.timing.reprogram = Some(REPROGRAM);
     });
     let mut lun = Lun::new(&part, DieId(0), LunOptions::default());
-    lun.set_mode(CellMode::TwoBit).expect("the part is one-shot TLC that can be reprogrammed");
+    lun.set_mode(CellMode::Mlc).expect("the part is one-shot TLC that can be reprogrammed");
     let reprogram = |lun: &mut Lun, page| {
         let now = lun.pipeline().array_ready_at;
         program(lun, row(0, page), 0, ProgramKind::Reprogram, now)
@@ -204,15 +204,15 @@ fn only_a_programmed_word_line_of_an_open_super_layer_is_reprogrammed() {
 #[test]
 fn a_part_has_the_modes_that_its_file_gives_times_for() {
     let mut mlc = lun();
-    for mode in [CellMode::Slc, CellMode::TwoBit] {
+    for mode in [CellMode::Slc, CellMode::Mlc] {
         assert_eq!(mlc.set_mode(mode), Err(Limit::Unsupported { what: mode.name() }));
     }
     assert_eq!(mlc.mode(), CellMode::Native);
     let part = part(|file| file.timing.reprogram = Some(REPROGRAM));
     let mut mlc = Lun::new(&part, DieId(0), LunOptions::default());
-    assert!(mlc.set_mode(CellMode::TwoBit).is_err(), "two bits are all that MLC has");
+    assert!(mlc.set_mode(CellMode::Mlc).is_err(), "two bits are all that MLC has");
     let mut tlc = strict();
-    for mode in [CellMode::Slc, CellMode::TwoBit, CellMode::Native] {
+    for mode in [CellMode::Slc, CellMode::Mlc, CellMode::Native] {
         assert_eq!(tlc.set_mode(mode), Ok(()));
     }
 }

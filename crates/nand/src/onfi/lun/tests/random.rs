@@ -236,14 +236,14 @@ fn anything(lun: &mut Lun, now: Instant, (kind, block, page, byte, _): Step) -> 
         29 => lun.suspend(now).map(drop),
         30 => lun.resume(now).map(drop),
         31 if byte < 64 => {
-            lun.lose_power(now);
+            lun.cut_power(now);
             Ok(())
         }
         31 => {
             lun.reset(now);
             Ok(())
         }
-        _ => lun.set_mode([CellMode::Native, CellMode::Slc, CellMode::TwoBit][usize::from(byte) % 3]),
+        _ => lun.set_mode([CellMode::Native, CellMode::Slc, CellMode::Mlc][usize::from(byte) % 3]),
     }
 }
 

@@ -4,32 +4,32 @@
 use std::collections::VecDeque;
 
 use wordline_kernel::Schedule;
-use wordline_nand::Stamp;
+use wordline_nand::DataTag;
 
 use crate::base::Base;
+use crate::blocks::State;
 use crate::cache::buffer::NONE;
-use crate::design::{Sight, Waits};
+use crate::design::{DesignContext, WaitingPages};
 use crate::engines::Core;
 use crate::event::Event;
 use crate::map::LogicalPage;
-use crate::pools::EVERYTHING_IN;
-use crate::space::State;
-use crate::writer::queue::{THERE, WriteQueue};
-use crate::writer::rows::Rows;
+use crate::pools::FALLBACK_POOL;
+use crate::writer::plane_groups::PlaneGroups;
+use crate::writer::queue::{HAS_SUB_REQUESTS, WriteQueue};
 
 impl WriteQueue {
     /// Sends the pages that were read from victims and leave their pool to the first pool.
     #[inline]
-    pub fn migrate_what_leaves(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        if let Some(mut leaving) = core.reclaim.take_leaving() {
+    pub fn migrate_leaving_pages(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+        if let Some(mut leaving) = core.reclaim.take_migrated() {
             leaving.drain(..).for_each(|stamp| self.migrate(stamp, core, calendar));
-            core.reclaim.take_back(leaving);
+            core.reclaim.return_migrated(leaving);
         }
     }
 
     /// Sends a valid page of a victim, which was read and leaves its pool, to the first pool, with all others
     /// of its unit.
-    fn migrate(&mut self, stamp: Stamp, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+    fn migrate(&mut self, stamp: DataTag, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let page = LogicalPage(stamp.logical);
         let subs = self.units();
         if let Some(sub) = subs.of(page) {
@@ -46,18 +46,18 @@ impl WriteQueue {
         one.waits = 1;
         self.carry(sub, core, calendar);
         self.count_migrated(page, core);
-        self.units().waits_less(sub);
+        self.units().end_wait(sub);
     }
 
     /// Counts a migrating unit, and its pages that leave another pool than the first.
     fn count_migrated(&mut self, page: LogicalPage, core: &Core) {
-        let pages = self.unit_around(page, core).filter(|page| *page < core.base.config.logical_pages);
+        let pages = self.unit_of_page(page, core).filter(|page| *page < core.base.config.logical_pages);
         let counts = &mut self.units().counts;
         counts.migrated += 1;
         for page in pages {
             let from =
-                core.map.get(LogicalPage(page)).map(|location| core.base.config.pools.row_of(location));
-            let leaves = from.is_some_and(|row| core.base.config.pools.number_of_row(row) != EVERYTHING_IN);
+                core.map.get(LogicalPage(page)).map(|location| core.base.config.pools.group_of(location));
+            let leaves = from.is_some_and(|row| core.base.config.pools.number_of_group(row) != FALLBACK_POOL);
             counts.migrated_pages += u64::from(leaves);
         }
     }
@@ -70,11 +70,11 @@ impl WriteQueue {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
-        for page in self.unit_around(page, core).filter(|page| *page < core.base.config.logical_pages) {
+        for page in self.unit_of_page(page, core).filter(|page| *page < core.base.config.logical_pages) {
             let Some(location) = core.map.get(LogicalPage(page)) else { continue };
             let block = core.base.config.pools.block_of(location);
-            let row = core.base.config.pools.row_of_block(block);
-            if core.base.space.state(block) == State::Victim && core.reclaim.migrates(row) {
+            let row = core.base.config.pools.group_of_block(block);
+            if core.base.space.state(block) == State::Victim && core.reclaim.is_migrating(row) {
                 return self.migrate(core.base.flash.stamp(location), core, calendar);
             }
         }
@@ -82,27 +82,29 @@ impl WriteQueue {
 
     /// Lets another pool steal a sub-request that waits for a whole program unit, page by page, if the
     /// balancer decides so and a die of that pool is idle. The pools are tried in order.
-    pub fn steal(&mut self, rows: &Rows, core: &mut Core) -> bool {
+    pub fn steal(&mut self, rows: &PlaneGroups, core: &mut Core) -> bool {
         // Whole units have no home: with static allocation, only pages that leave their pool wait together.
-        let takes_any = core.base.policies.balances() && !self.ready.have_homes();
+        let takes_any = core.base.policies.balances() && !self.ready.has_static_allocation();
         if !takes_any || self.units().ready.iter().all(VecDeque::is_empty) {
             return false;
         }
         let pools = 0..core.base.config.pools.count();
-        pools.filter(|pool| *pool != EVERYTHING_IN).any(|pool| self.steal_to(pool, rows, core))
+        pools.filter(|pool| *pool != FALLBACK_POOL).any(|pool| self.steal_to(pool, rows, core))
     }
 
     /// The same for one pool.
-    fn steal_to(&mut self, pool: usize, rows: &Rows, core: &mut Core) -> bool {
+    fn steal_to(&mut self, pool: usize, rows: &PlaneGroups, core: &mut Core) -> bool {
         let Some(to) = self.idle_stream(pool, rows, core) else { return false };
-        core.base.gather_states();
+        core.base.update_pool_states();
         let Base { policies, states, flash, space, .. } = &mut core.base;
-        let subs = self.subs.as_mut().expect(THERE);
+        let subs = self.subs.as_mut().expect(HAS_SUB_REQUESTS);
         let waiting = || subs.waiting().map(|(_, waits)| waits).collect();
-        let Some(which) = policies.steal(waiting, pool, Sight { flash, space }, states) else {
+        let Some(which) = policies.steal(waiting, pool, DesignContext { flash, space }, states) else {
             return false;
         };
-        let Some(((stream, at), Waits { pages, .. })) = subs.waiting().nth(which) else { return false };
+        let Some(((stream, at), WaitingPages { pages, .. })) = subs.waiting().nth(which) else {
+            return false;
+        };
         if !subs.has_room(pool, pages.into(), core) {
             return false;
         }
@@ -113,11 +115,11 @@ impl WriteQueue {
     }
 
     /// A stream of a pool for which an accepting plane group has an idle die.
-    fn idle_stream(&self, pool: usize, rows: &Rows, core: &Core) -> Option<u8> {
-        let subs = self.subs.as_ref().expect(THERE);
+    fn idle_stream(&self, pool: usize, rows: &PlaneGroups, core: &Core) -> Option<u8> {
+        let subs = self.subs.as_ref().expect(HAS_SUB_REQUESTS);
         let idle = |stream: &usize| {
             let waits = !self.ready[*stream].pages.is_empty();
-            let die = |row| core.base.config.pools.of_row(row).geometry.die_of_row(row);
+            let die = |row| core.base.config.pools.of_group(row).geometry.die_of_group(row);
             !waits && rows.of(*stream).iter().any(|row| core.base.flash.chips().is_idle(die(row)))
         };
         (0..subs.pools.len())
@@ -135,8 +137,8 @@ impl WriteQueue {
         for place in 0..one.entries.len() {
             let id = self.units().get(sub).entries[place];
             if id != NONE {
-                self.units().note_goes_to(sub, place, pool, &mut core.base.space);
-                core.cache.send_to(id, stream);
+                self.units().set_target_pool(sub, place, pool, &mut core.base.space);
+                core.cache.set_stream(id, stream);
                 self.unit_page_ready(id, core);
             }
         }

@@ -1,16 +1,16 @@
 //! Checks of loaded sub-requests.
 
 use super::{NO_SUB, SubRequest, SubRequests};
+use crate::blocks::BlockManager;
 use crate::cache::Cache;
 use crate::cache::buffer::{EntryId, EntryState, NONE};
 use crate::ensure::{self, ensure};
-use crate::pools::EVERYTHING_IN;
-use crate::space::Space;
+use crate::pools::FALLBACK_POOL;
 
 impl SubRequests {
     /// Checks a loaded state: a unit has at most one sub-request, its pages are in the cache, and the pages
     /// of each pool are counted.
-    pub fn check_loaded(&self, cache: &Cache, space: &Space) -> Result<(), String> {
+    pub fn check_loaded(&self, cache: &Cache, space: &BlockManager) -> Result<(), String> {
         let mut is_free = vec![false; self.all.len()];
         let mut take = |sub: u32| ensure::is_first(&mut is_free, sub as usize);
         ensure(self.free.iter().all(|sub| take(*sub)), || "sub-requests are free twice".into())?;
@@ -27,7 +27,7 @@ impl SubRequests {
         for one in self.all.iter().zip(&is_free).filter(|(_, free)| !**free).map(|(one, _)| one) {
             ensure(self.is_possible(one, cache), || format!("unit {} is not on its way as noted", one.unit))?;
             let pools = one.goes_to.iter().map(|pool| usize::from(*pool));
-            pools.filter(|pool| *pool != EVERYTHING_IN).for_each(|pool| going[pool] += 1);
+            pools.filter(|pool| *pool != FALLBACK_POOL).for_each(|pool| going[pool] += 1);
         }
         // Pages without a sub-request are counted as well.
         let counts = (0..).zip(&going).all(|(pool, going)| space.on_their_way(pool) >= *going);
@@ -42,7 +42,7 @@ impl SubRequests {
         let mut ready = self.ready.iter().enumerate();
         let holds = ready.all(|(stream, subs)| subs.iter().all(|sub| waits_here(stream, *sub)));
         ensure(holds && self.ready.len() == self.pools.len(), || {
-            "sub-requests wait for a program unit that are not complete".into()
+            "incomplete sub-requests wait for a program unit".into()
         })
     }
 

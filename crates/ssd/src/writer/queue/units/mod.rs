@@ -19,17 +19,17 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::state;
-use wordline_nand::{RowId, Stamp};
+use wordline_nand::{DataTag, PlaneGroupId};
 
+use crate::blocks::BlockManager;
 use crate::cache::Cache;
 use crate::cache::buffer::{EntryId, NONE};
 use crate::config::Config;
-use crate::design::Waits;
+use crate::design::WaitingPages;
 use crate::engines::Core;
 use crate::flash::Class;
 use crate::map::LogicalPage;
-use crate::pools::EVERYTHING_IN;
-use crate::space::Space;
+use crate::pools::FALLBACK_POOL;
 
 /// No sub-request.
 const NO_SUB: u32 = u32::MAX;
@@ -44,7 +44,7 @@ struct SubRequest {
     /// The buffer entry at each offset of the unit.
     entries: Vec<EntryId>,
     /// The data tags in flash of the other pages, at each offset, if it is programmed as a whole.
-    carried: Vec<Stamp>,
+    carried: Vec<DataTag>,
     /// The pool to which the page at each offset goes by itself; the first where none does.
     goes_to: Vec<u8>,
     /// If programmed as a whole: pages still awaited. Otherwise: pages that are not in flash yet.
@@ -73,7 +73,7 @@ pub(crate) struct SubRequests {
     ready: Vec<VecDeque<u32>>,
     /// Lists that are empty between events, kept for their capacity.
     members: Vec<EntryId>,
-    left: Vec<RowId>,
+    left: Vec<PlaneGroupId>,
     over: Vec<LogicalPage>,
     counts: Counts,
 }
@@ -121,7 +121,7 @@ impl Counts {
 impl SubRequests {
     /// No sub-requests. `pools` has the pool of each of the router's streams.
     pub fn new(config: &Config, pools: Vec<u8>) -> Self {
-        let per_unit = config.pages_of_a_sub_request();
+        let per_unit = config.pages_per_sub_request();
         let whole_units = config.pool_of_whole_units();
         let pools = pools.into_iter().map(|pool| (pool, whole_units == Some(usize::from(pool))));
         Self {
@@ -189,19 +189,19 @@ impl SubRequests {
         one.entries.clear();
         one.entries.resize(per_unit, NONE);
         one.carried.clear();
-        one.carried.resize(per_unit, Stamp::PADDING);
+        one.carried.resize(per_unit, DataTag::PADDING);
         one.goes_to.clear();
-        one.goes_to.resize(per_unit, EVERYTHING_IN as u8);
+        one.goes_to.resize(per_unit, FALLBACK_POOL as u8);
         self.of_unit[unit as usize] = id;
         id
     }
 
     /// Records the pool to which a page of a sub-request goes by itself; the first one if it goes with
     /// others, or has ended.
-    fn note_goes_to(&mut self, sub: u32, place: usize, pool: usize, space: &mut Space) {
+    fn set_target_pool(&mut self, sub: u32, place: usize, pool: usize, space: &mut BlockManager) {
         let before = std::mem::replace(&mut self.all[sub as usize].goes_to[place], pool as u8);
-        space.note_on_their_way(usize::from(before), 1, false);
-        space.note_on_their_way(pool, 1, true);
+        space.count_in_flight(usize::from(before), 1, false);
+        space.count_in_flight(pool, 1, true);
     }
 
     /// The first host stream of a pool.
@@ -218,14 +218,14 @@ impl SubRequests {
 
     /// The sub-requests that wait for a whole program unit and have pages in the buffer, the oldest of each
     /// stream first: their queue positions, and a design's view of them.
-    fn waiting(&self) -> impl Iterator<Item = ((usize, usize), Waits)> + '_ {
+    fn waiting(&self) -> impl Iterator<Item = ((usize, usize), WaitingPages)> + '_ {
         let queues = self.ready.iter().enumerate();
         let all = queues
             .flat_map(|(stream, queue)| queue.iter().enumerate().map(move |(at, sub)| ((stream, at), *sub)));
         all.filter_map(|(place, sub)| {
             let one = &self.all[sub as usize];
             let pages = one.entries.iter().filter(|id| **id != NONE).count() as u32;
-            (pages > 0).then_some((place, Waits { logical: one.unit * self.per_unit, pages }))
+            (pages > 0).then_some((place, WaitingPages { logical: one.unit * self.per_unit, pages }))
         })
     }
 
@@ -240,7 +240,7 @@ impl SubRequests {
 
     /// The first host stream of the first pool.
     fn first_stream(&self) -> u8 {
-        self.stream_to(EVERYTHING_IN)
+        self.stream_to(FALLBACK_POOL)
     }
 
     /// The first page of a sub-request's unit.
@@ -249,12 +249,12 @@ impl SubRequests {
     }
 
     /// Whether a ready entry waits in a list, and not for its whole unit.
-    pub fn waits_in_list(&self, page: LogicalPage) -> bool {
+    pub fn is_in_list(&self, page: LogicalPage) -> bool {
         self.of(page).is_none_or(|sub| !self.all[sub as usize].whole)
     }
 
     /// A sub-request that is programmed as a whole awaits one page less; at zero it is ready.
-    fn waits_less(&mut self, sub: u32) {
+    fn end_wait(&mut self, sub: u32) {
         let one = self.get(sub);
         one.waits -= 1;
         if one.waits == 0 {
@@ -266,7 +266,7 @@ impl SubRequests {
     /// Whether a pool has space for this many pages in addition to those that it holds and those on their way
     /// to it. The first pool always has.
     pub fn has_room(&self, pool: usize, pages: u64, core: &Core) -> bool {
-        pool == EVERYTHING_IN
+        pool == FALLBACK_POOL
             || core.map.held(pool, &core.base) + core.base.space.on_their_way(pool) + pages
                 <= core.base.life.room[pool]
     }
@@ -276,11 +276,11 @@ impl SubRequests {
     fn class_of_reads(&self, sub: u32, cache: &Cache) -> Class {
         let one = &self.all[sub as usize];
         let mut entries = one.entries.iter().chain(&one.later).filter(|id| **id != NONE);
-        if entries.any(|id| cache.is_waited_for(*id)) { Class::Read } else { Class::Background }
+        if entries.any(|id| cache.has_waiters(*id)) { Class::Read } else { Class::Background }
     }
 
     /// A list for pages that have ended.
-    pub fn take_over(&mut self) -> Vec<LogicalPage> {
+    pub fn take_page_list(&mut self) -> Vec<LogicalPage> {
         std::mem::take(&mut self.over)
     }
 }

@@ -1,30 +1,30 @@
 //! Sub-requests: leaving the buffer, and ending.
 
 use wordline_kernel::{Duration, Instant, Schedule};
-use wordline_nand::{Location, RowId, Stamp};
+use wordline_nand::{DataTag, Location, PlaneGroupId};
 
 use super::NO_SUB;
-use crate::base::{Base, LocationRead, Wanted};
+use crate::base::{Base, LocationRead, WantedSectors};
 use crate::cache::Ready;
 use crate::cache::buffer::{EntryId, EntryState, NONE};
-use crate::contents::Mutant;
-use crate::design::{Seam, Sight};
+use crate::contents::InjectedFault;
+use crate::design::{DesignContext, ExtensionPoint};
 use crate::engines::Core;
 use crate::event::Event;
 use crate::flash::Ticket;
 use crate::map::LogicalPage;
-use crate::map::translation::Then;
-use crate::policy::router::Outgoing;
-use crate::pools::EVERYTHING_IN;
-use crate::writer::Group;
-use crate::writer::queue::leave::leaves_with;
-use crate::writer::queue::{THERE, WriteQueue};
+use crate::map::translation::Continuation;
+use crate::policy::router::HostPage;
+use crate::pools::FALLBACK_POOL;
+use crate::writer::ProgramUnit;
+use crate::writer::queue::destage::destages_with;
+use crate::writer::queue::{HAS_SUB_REQUESTS, WriteQueue};
 
 impl WriteQueue {
     /// Destages a dirty entry with all dirty pages of its unit, and sends them to a pool; or lets them wait
     /// for the sub-request in progress.
     #[inline(never)]
-    pub fn leave_with_unit(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+    pub fn destage_unit(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let page = core.cache.entry(id).logical;
         let subs = self.units();
         if let Some(sub) = subs.of(page) {
@@ -32,10 +32,10 @@ impl WriteQueue {
             core.cache.unlink(id);
             core.cache.begin_completing(id);
             if core.cache.entry(id).urgent || core.cache.is_drained(id) {
-                self.do_not_hold_back(sub, core);
+                self.force_sub_request(sub, core);
             }
-            if core.cache.is_waited_for(id) {
-                self.hurry_sub_request(sub, core, calendar);
+            if core.cache.has_waiters(id) {
+                self.promote_sub_request(sub, core, calendar);
             }
             return;
         }
@@ -43,36 +43,36 @@ impl WriteQueue {
     }
 
     /// Hurries the sub-request in progress for which a page waits.
-    pub fn hurry_unit(&mut self, page: LogicalPage, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+    pub fn promote_unit(&mut self, page: LogicalPage, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         if let Some(sub) = self.units().of(page) {
-            self.do_not_hold_back(sub, core);
-            self.hurry_sub_request(sub, core, calendar);
+            self.force_sub_request(sub, core);
+            self.promote_sub_request(sub, core, calendar);
         }
     }
 
     /// The same for pages of this flush epoch and of older ones.
-    pub fn hurry_covered(&mut self, epoch: u64, core: &mut Core) {
+    pub fn promote_covered(&mut self, epoch: u64, core: &mut Core) {
         for sub in 0..self.units().all.len() as u32 {
             let later = &self.units().all[sub as usize].later;
             if later.iter().any(|id| core.cache.epoch(*id) <= epoch) {
-                self.do_not_hold_back(sub, core);
+                self.force_sub_request(sub, core);
             }
         }
     }
 
     /// Makes the pages in flight of a unit urgent.
-    fn do_not_hold_back(&mut self, sub: u32, core: &mut Core) {
+    fn force_sub_request(&mut self, sub: u32, core: &mut Core) {
         for place in 0..self.units().get(sub).entries.len() {
             let one = self.units().get(sub);
             let (id, whole) = (one.entries[place], one.whole);
             if id == NONE {
                 continue;
             }
-            let was_urgent = core.cache.urge(id);
+            let was_urgent = core.cache.force(id);
             let entry = core.cache.entry(id);
             if !was_urgent && !whole && entry.state == EntryState::Ready {
                 let list = self.list_of(entry.logical, entry.stream, core);
-                self.ready.urge(list, true);
+                self.ready.force(list, true);
             }
         }
     }
@@ -94,10 +94,10 @@ impl WriteQueue {
     /// Adds the dirty pages of the unit that leave with `leaving` to those that waited, and removes discarded
     /// ones.
     fn unit_members(&mut self, leaving: LogicalPage, members: &mut Vec<EntryId>, core: &mut Core) {
-        let asks = core.base.policies.designs.answers(Seam::Coalesce);
-        for page in self.unit_around(leaving, core) {
+        let asks = core.base.policies.designs.answers(ExtensionPoint::Coalesce);
+        for page in self.unit_of_page(leaving, core) {
             if let Some(id) = core.cache.dirty_entry(page)
-                && (!asks || page == leaving.0 || leaves_with(leaving.0, page, core))
+                && (!asks || page == leaving.0 || destages_with(leaving.0, page, core))
             {
                 core.cache.unlink(id);
                 members.push(id);
@@ -121,7 +121,7 @@ impl WriteQueue {
         calendar: &mut impl Schedule<Event>,
     ) {
         let per_unit = self.units().per_unit;
-        let mut outgoing = Outgoing::of(unit * per_unit);
+        let mut outgoing = HostPage::of(unit * per_unit);
         for id in members {
             let entry = core.cache.entry(*id);
             (outgoing.sectors, outgoing.tag) = (outgoing.sectors + entry.sectors.count(), entry.tag);
@@ -137,33 +137,33 @@ impl WriteQueue {
             let place = core.cache.entry(*id).logical.0 % per_unit;
             self.units().get(sub).entries[place as usize] = *id;
             let pool = self.units().pool_of(stream);
-            self.units().note_goes_to(sub, place as usize, pool, &mut core.base.space);
+            self.units().set_target_pool(sub, place as usize, pool, &mut core.base.space);
         }
         self.units().get(sub).waits = members.len() as u32;
         if whole {
             self.carry(sub, core, calendar);
         }
         for id in members.iter().copied() {
-            core.cache.send_to(id, stream);
+            core.cache.set_stream(id, stream);
             self.prepare(id, core, calendar);
         }
     }
 
     /// The stream for a sub-request of this many pages: the router's, unless its pool is full.
-    fn stream_for(&mut self, outgoing: &Outgoing<'_>, pages: u64, core: &mut Core) -> u8 {
-        core.base.gather_states();
+    fn stream_for(&mut self, outgoing: &HostPage<'_>, pages: u64, core: &mut Core) -> u8 {
+        core.base.update_pool_states();
         if core.base.policies.designs.routes() {
             core.base.policies.designs.note_level(core.cache.level());
         }
         let pools = &core.base.config.pools;
         let from = core.map.get(LogicalPage(outgoing.logical));
-        let home = from.map(|at| pools.number_of_row(pools.row_of(at)) as u8);
+        let home = from.map(|at| pools.number_of_group(pools.group_of(at)) as u8);
         let Base { policies, flash, space, states, .. } = &mut core.base;
-        let outgoing = Outgoing { pools: states, from, home, ..*outgoing };
-        let chosen = policies.route(&outgoing, Sight { flash, space });
-        let subs = self.subs.as_mut().expect(THERE);
+        let outgoing = HostPage { pools: states, from, home, ..*outgoing };
+        let chosen = policies.route(&outgoing, DesignContext { flash, space });
+        let subs = self.subs.as_mut().expect(HAS_SUB_REQUESTS);
         let pool = subs.pool_of(chosen);
-        let second = usize::from(pool != EVERYTHING_IN);
+        let second = usize::from(pool != FALLBACK_POOL);
         subs.counts.sent[second] += 1;
         subs.counts.sent_bytes[second] += u64::from(outgoing.sectors) * crate::SECTOR.0;
         if !subs.has_room(pool, pages, core) {
@@ -176,7 +176,7 @@ impl WriteQueue {
     /// Reads the pages of a unit that are in flash and not in the sub-request, as they are programmed with
     /// it.
     pub fn carry(&mut self, sub: u32, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        if core.base.has(Mutant::UnitNotCarried) {
+        if core.base.has(InjectedFault::UnitNotCarried) {
             return;
         }
         let per_unit = self.units().per_unit;
@@ -189,7 +189,7 @@ impl WriteQueue {
                 continue;
             }
             let class = self.units().class_of_reads(sub, &core.cache);
-            if core.map.locate_or_wait(page, (Then::Carry(sub), class), &mut core.base, calendar) {
+            if core.map.locate_or_wait(page, (Continuation::Carry(sub), class), &mut core.base, calendar) {
                 self.carry_page(sub, page, Duration::ZERO, core, calendar);
             } else {
                 self.filling += 1;
@@ -211,14 +211,16 @@ impl WriteQueue {
         if !self.units().get(sub).whole && is_in_first_pool(location, &core.base) {
             return;
         }
-        if core.base.policies.designs.answers(Seam::Coalesce) && !goes_along(page, location, &mut core.base) {
+        if core.base.policies.designs.answers(ExtensionPoint::Coalesce)
+            && !is_carried_along(page, location, &mut core.base)
+        {
             return;
         }
         let read = LocationRead {
-            ticket: Ticket::UnitFill(sub),
+            ticket: Ticket::UnitRmw(sub),
             class: self.units().class_of_reads(sub, &core.cache),
             location,
-            sectors: Wanted::Set(core.base.full_page()),
+            sectors: WantedSectors::Set(core.base.full_page()),
             logical: page,
             version: core.base.flash.stamp(location).version,
             waited,
@@ -226,11 +228,11 @@ impl WriteQueue {
         let (die, reads) = core.base.queue_read(read, calendar);
         self.filling += reads;
         self.units().get(sub).waits += reads;
-        core.base.kick(die, calendar);
+        core.base.start_die(die, calendar);
     }
 
     /// Continues with a carried page that was located.
-    pub fn go_on_carrying(
+    pub fn resume_carrying(
         &mut self,
         sub: u32,
         page: LogicalPage,
@@ -240,17 +242,17 @@ impl WriteQueue {
     ) {
         self.filling -= 1;
         self.carry_page(sub, page, calendar.now() - since, core, calendar);
-        self.units().waits_less(sub);
+        self.units().end_wait(sub);
     }
 
     /// The read of a carried page has ended, or failed.
-    pub fn unit_filled(&mut self, sub: u32, page: LogicalPage, version: u32, core: &mut Core) {
+    pub fn finish_carried_read(&mut self, sub: u32, page: LogicalPage, version: u32, core: &mut Core) {
         core.base.totals.rmw_reads += 1;
         self.filling -= 1;
         let place = self.units().place(page);
         let one = self.units().get(sub);
-        one.carried[place] = Stamp { logical: page.0, version };
-        self.units().waits_less(sub);
+        one.carried[place] = DataTag { logical: page.0, version };
+        self.units().end_wait(sub);
     }
 
     /// A page of a sub-request is complete in the buffer.
@@ -260,7 +262,7 @@ impl WriteQueue {
         let subs = self.units();
         let sub = subs.of(page).expect("a page on its way is part of a sub-request");
         if subs.get(sub).whole {
-            self.units().waits_less(sub);
+            self.units().end_wait(sub);
         } else {
             let list = self.list_of(page, stream, core);
             self.ready.push(list, id, urgent);
@@ -269,20 +271,20 @@ impl WriteQueue {
 
     /// Ends pages of sub-requests, which are in flash or no longer needed. The list is kept for its capacity.
     #[inline]
-    pub fn pages_over(
+    pub fn finish_pages(
         &mut self,
         mut pages: Vec<LogicalPage>,
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
         if self.subs.is_some() {
-            pages.drain(..).for_each(|page| self.page_of_sub_request_over(page, core, calendar));
+            pages.drain(..).for_each(|page| self.finish_sub_request_page(page, core, calendar));
             self.units().over = pages;
         }
     }
 
     /// Ends a page of a sub-request that goes page by page.
-    fn page_of_sub_request_over(
+    fn finish_sub_request_page(
         &mut self,
         page: LogicalPage,
         core: &mut Core,
@@ -293,21 +295,21 @@ impl WriteQueue {
         let place = subs.place(page);
         let one = subs.get(sub);
         one.entries[place] = NONE;
-        subs.note_goes_to(sub, place, EVERYTHING_IN, &mut core.base.space);
+        subs.set_target_pool(sub, place, FALLBACK_POOL, &mut core.base.space);
         let one = subs.get(sub);
         if one.whole {
             // The rest of it has left a full pool while this page was being programmed there.
-            self.units().waits_less(sub);
+            self.units().end_wait(sub);
             return;
         }
         one.waits -= 1;
         if one.waits == 0 {
-            self.sub_request_over(sub, core, calendar);
+            self.finish_sub_request(sub, core, calendar);
         }
     }
 
     /// Ends a sub-request: waiting pages continue.
-    pub fn sub_request_over(&mut self, sub: u32, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+    pub fn finish_sub_request(&mut self, sub: u32, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let subs = self.units();
         let one = &mut subs.all[sub as usize];
         let (unit, migrates) = (one.unit, one.migrates);
@@ -326,7 +328,13 @@ impl WriteQueue {
 
     /// Puts the next sub-request of a stream into a program unit, as a whole unit with its carried pages;
     /// returns the sub-request.
-    pub fn fill_whole_unit(&mut self, stream: usize, places: u32, group: &mut Group, core: &mut Core) -> u32 {
+    pub fn fill_whole_unit(
+        &mut self,
+        stream: usize,
+        places: u32,
+        group: &mut ProgramUnit,
+        core: &mut Core,
+    ) -> u32 {
         let subs = self.units();
         let sub = subs.ready[stream].pop_front().expect("the caller knows that one waits");
         subs.fill(sub, places, group, core);
@@ -334,43 +342,43 @@ impl WriteQueue {
     }
 
     /// Notes the plane groups that pages of a unit leave, which was programmed in `row`.
-    pub fn note_left(&mut self, row: RowId, group: &Group, core: &Core) {
-        self.units().note_left(row, group, core);
+    pub fn note_source_groups(&mut self, row: PlaneGroupId, group: &ProgramUnit, core: &Core) {
+        self.units().note_source_groups(row, group, core);
     }
 
-    /// The plane groups that pages of the last unit left, in a list to be [returned](Self::keep_left).
-    pub fn take_left(&mut self) -> Vec<RowId> {
+    /// The plane groups that pages of the last unit left, in a list to be [returned](Self::return_source_groups).
+    pub fn take_source_groups(&mut self) -> Vec<PlaneGroupId> {
         std::mem::take(&mut self.units().left)
     }
 
     /// Takes the list of plane groups back, for its capacity.
-    pub fn keep_left(&mut self, left: Vec<RowId>) {
+    pub fn return_source_groups(&mut self, left: Vec<PlaneGroupId>) {
         self.units().left = left;
     }
 
     /// The program of a sub-request's whole unit is done.
-    pub fn extent_programmed(&mut self, sub: u32, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        core.map.extent_written(self.units().first_page(sub));
-        self.sub_request_over(sub, core, calendar);
+    pub fn unit_programmed(&mut self, sub: u32, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+        core.map.note_unit_written(self.units().first_page(sub));
+        self.finish_sub_request(sub, core, calendar);
     }
 
     /// The program of a sub-request's whole unit failed.
-    pub fn extent_failed(&mut self, sub: u32, group: &Group, core: &mut Core) {
-        self.units().extent_failed(sub, group, core);
+    pub fn unit_failed(&mut self, sub: u32, group: &ProgramUnit, core: &mut Core) {
+        self.units().unit_failed(sub, group, core);
     }
 
     /// Sends pages that wait in a list for a full pool to the first pool instead.
-    pub fn leave_full_pool(&mut self, list: usize, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+    pub fn redirect_full_pool(&mut self, list: usize, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let first = self.units().first_stream();
         let ready = self.ready.take(list);
         for id in ready.pages {
             let page = core.cache.entry(id).logical;
-            core.cache.send_to(id, first);
+            core.cache.set_stream(id, first);
             let whole = self.units().is_whole(first);
             let subs = self.units();
             let sub = subs.of(page).expect("a page on its way is part of a sub-request");
             let place = subs.place(page);
-            subs.note_goes_to(sub, place, EVERYTHING_IN, &mut core.base.space);
+            subs.set_target_pool(sub, place, FALLBACK_POOL, &mut core.base.space);
             let one = &mut subs.all[sub as usize];
             let begun = std::mem::replace(&mut one.whole, whole);
             subs.counts.turned_away += u64::from(one.stream != first);
@@ -383,22 +391,22 @@ impl WriteQueue {
             if !begun {
                 self.carry(sub, core, calendar);
             }
-            core.cache.ready_again(id);
-            self.units().waits_less(sub);
+            core.cache.return_to_ready(id);
+            self.units().end_wait(sub);
         }
     }
 }
 
 /// Whether a page is programmed with pages of its unit that go to the first pool. Pages already there always
 /// are.
-fn goes_along(page: LogicalPage, location: Location, base: &mut Base) -> bool {
+fn is_carried_along(page: LogicalPage, location: Location, base: &mut Base) -> bool {
     if is_in_first_pool(location, base) {
         return true;
     }
     let Base { policies, flash, space, .. } = base;
-    policies.goes_along(page.0, Sight { flash, space })
+    policies.is_carried_along(page.0, DesignContext { flash, space })
 }
 
 fn is_in_first_pool(location: Location, base: &Base) -> bool {
-    base.config.pools.number_of_row(base.config.pools.row_of(location)) == EVERYTHING_IN
+    base.config.pools.number_of_group(base.config.pools.group_of(location)) == FALLBACK_POOL
 }

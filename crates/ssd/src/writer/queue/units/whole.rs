@@ -3,19 +3,19 @@
 
 use std::ops::Range;
 
-use wordline_nand::{Location, RowId, Stamp};
+use wordline_nand::{DataTag, Location, PlaneGroupId};
 
 use super::{SubRequest, SubRequests};
 use crate::cache::buffer::NONE;
 use crate::engines::Core;
 use crate::map::LogicalPage;
-use crate::writer::Group;
+use crate::writer::ProgramUnit;
 
 impl SubRequests {
     /// Puts the pages of a sub-request into a program unit, with the carried pages that are still valid in
     /// flash. Of pages that move to a page-mapped pool, `places` fit, and the others go with the next
     /// sub-request of the unit.
-    pub(super) fn fill(&mut self, sub: u32, places: u32, group: &mut Group, core: &mut Core) {
+    pub(super) fn fill(&mut self, sub: u32, places: u32, group: &mut ProgramUnit, core: &mut Core) {
         group.extent = Some(sub);
         let SubRequest { entries, carried, whole, migrates, .. } = self.get(sub);
         if !*whole {
@@ -29,14 +29,14 @@ impl SubRequests {
             let id = *place;
             if id == NONE {
                 let is_there = stamp.is_data() && core.map.holds(*stamp, &core.base);
-                group.carry(if is_there { *stamp } else { Stamp::PADDING });
+                group.carry(if is_there { *stamp } else { DataTag::PADDING });
                 continue;
             }
             match core.cache.begin_program(id).stamp {
                 Some(stamp) => group.push(id, stamp),
                 None => {
                     *place = NONE;
-                    group.carry(Stamp::PADDING);
+                    group.carry(DataTag::PADDING);
                 }
             }
         }
@@ -44,13 +44,13 @@ impl SubRequests {
 
     /// Notes the plane groups that pages of a unit leave, which was programmed in `row`: a victim there may
     /// have no valid pages now.
-    pub fn note_left(&mut self, row: RowId, group: &Group, core: &Core) {
+    pub fn note_source_groups(&mut self, row: PlaneGroupId, group: &ProgramUnit, core: &Core) {
         let left = &mut self.left;
         for (stamp, id) in (0..group.stamps.len()).filter_map(|place| group.page(place)) {
             let is_wanted =
                 id.map_or_else(|| core.map.holds(stamp, &core.base), |id| !core.cache.entry(id).void);
             if is_wanted && let Some(old) = core.map.get(LogicalPage(stamp.logical)) {
-                left.push(core.base.config.pools.row_of(old));
+                left.push(core.base.config.pools.group_of(old));
             }
         }
         left.sort_unstable();
@@ -60,19 +60,19 @@ impl SubRequests {
 
     /// The program of a sub-request's whole unit failed: it waits for another program unit, before all
     /// others. Its pages are urgent, wherever they go.
-    pub fn extent_failed(&mut self, sub: u32, group: &Group, core: &mut Core) {
+    pub fn unit_failed(&mut self, sub: u32, group: &ProgramUnit, core: &mut Core) {
         for id in group.entries() {
-            core.cache.urge(id);
-            core.cache.ready_again(id);
+            core.cache.force(id);
+            core.cache.return_to_ready(id);
         }
-        core.map.extent_written(self.first_page(sub));
+        core.map.note_unit_written(self.first_page(sub));
         let stream = usize::from(self.get(sub).stream);
         self.ready[stream].push_front(sub);
     }
 
     /// The unit of a sub-request is programmed to the program unit that begins at `first`.
-    pub fn extent_goes_to(&self, sub: u32, first: Location, core: &mut Core) {
-        core.map.write_extent(self.first_page(sub), first);
+    pub fn set_unit_location(&self, sub: u32, first: Location, core: &mut Core) {
+        core.map.note_unit_write(self.first_page(sub), first);
     }
 
     /// The streams whose sub-requests may wait for a whole program unit.
@@ -81,7 +81,7 @@ impl SubRequests {
     }
 
     /// Whether a sub-request waits for a whole program unit of a stream.
-    pub fn are_ready(&self, stream: usize) -> bool {
+    pub fn has_ready(&self, stream: usize) -> bool {
         !self.ready[stream].is_empty()
     }
 
@@ -92,12 +92,12 @@ impl SubRequests {
         let mut valid = vec![0u64; core.base.config.pools.count()];
         for page in (0..core.base.config.logical_pages).map(LogicalPage) {
             let Some(location) = core.map.get(page) else { continue };
-            let row = core.base.config.pools.row_of(location);
-            valid[core.base.config.pools.number_of_row(row)] += 1;
-            if !core.base.space.has_whole_units(row) {
+            let row = core.base.config.pools.group_of(location);
+            valid[core.base.config.pools.number_of_group(row)] += 1;
+            if !core.base.space.is_coarsely_mapped(row) {
                 continue;
             }
-            let (_, place) = core.base.config.pools.of_row(row).locations.split(location);
+            let (_, place) = core.base.config.pools.of_group(row).locations.split(location);
             assert_eq!(place % self.per_unit, page.0 % self.per_unit, "page {} is at its place", page.0);
             let (home, found) =
                 (&mut homes[(page.0 / self.per_unit) as usize], location.0 - place % self.per_unit);

@@ -1,0 +1,125 @@
+//! A Python object that implements decisions of a device, and the statistics of its calls.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use pyo3::prelude::*;
+use pyo3::{PyClass, PyClassInitializer};
+use wordline_kernel::Stream;
+
+use crate::errors::invalid_decision;
+use crate::kind::{Decision, Kind};
+use crate::values::shown;
+use crate::views::Random;
+
+/// Calls of a design, over all devices created with it.
+#[derive(Default)]
+pub struct CallStats {
+    pub name: &'static str,
+    raised: Mutex<Option<PyErr>>,
+    calls: AtomicU64,
+    nanoseconds: AtomicU64,
+}
+
+impl CallStats {
+    /// Creates empty statistics of the design called `name`.
+    pub fn of(name: &'static str) -> Arc<Self> {
+        Arc::new(Self { name, ..Self::default() })
+    }
+
+    /// Whether the design raised an exception.
+    pub fn has_raised(&self) -> bool {
+        self.raised.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
+    /// Takes the exception that the design raised, if any.
+    pub fn take_raised(&self) -> Option<PyErr> {
+        self.raised.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Note with the number of calls and their share of a run of this many seconds.
+    pub fn describe(&self, seconds: f64) -> String {
+        let (name, calls) = (self.name, self.calls.load(Ordering::Relaxed));
+        let percent = self.nanoseconds.load(Ordering::Relaxed) as f64 / 1e7 / seconds.max(1e-9);
+        format!("the design {name} in Python was called {calls} times, {percent:.2} % of the time of the run")
+    }
+}
+
+/// A Python object that makes the decisions of one device.
+pub struct DesignObject {
+    object: Py<PyAny>,
+    pub kind: Kind,
+    calls: Arc<CallStats>,
+}
+
+impl DesignObject {
+    /// Deep copy of an object, for one device: its state belongs to that device.
+    pub fn copied(py: Python<'_>, object: &Py<PyAny>, calls: &Arc<CallStats>) -> PyResult<Self> {
+        let object = object.bind(py).call_method0("_copied")?;
+        let kind = object.getattr("_kind")?.cast_into::<Kind>()?;
+        Ok(Self { kind: kind.get().clone(), object: object.unbind(), calls: Arc::clone(calls) })
+    }
+
+    /// The same object, for another part of the device.
+    pub fn shared(&self, py: Python<'_>) -> Self {
+        Self { object: self.object.clone_ref(py), kind: self.kind.clone(), calls: Arc::clone(&self.calls) }
+    }
+
+    fn raise(&self, error: PyErr) {
+        let mut raised = self.calls.raised.lock().unwrap_or_else(PoisonError::into_inner);
+        raised.get_or_insert(error);
+    }
+
+    /// Calls a method with `shown_view` and returns its decision as parsed by `read`; returns `otherwise`
+    /// once an exception was raised, which ends the run.
+    pub fn decide<A, T>(
+        &self,
+        method: Decision,
+        shown_view: A,
+        stream: &mut Stream,
+        otherwise: T,
+        read: impl FnOnce(&Bound<'_, PyAny>) -> Result<T, &'static str>,
+    ) -> T
+    where
+        A: PyClass + Into<PyClassInitializer<A>>,
+    {
+        if self.calls.has_raised() {
+            return otherwise;
+        }
+        let began = Instant::now();
+        let asked = |py: Python<'_>| {
+            let random = Bound::new(py, Random(Mutex::new(stream.clone())))?;
+            let answer =
+                self.object.bind(py).call_method1(method.name(), (Bound::new(py, shown_view)?, &random));
+            *stream = random.get().0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let answer = answer?;
+            read(&answer)
+                .map_err(|wanted| invalid_decision(self.kind.name, method.name(), &shown(&answer), wanted))
+        };
+        let answer = self.call(asked);
+        self.calls.calls.fetch_add(1, Ordering::Relaxed);
+        self.calls.nanoseconds.fetch_add(began.elapsed().as_nanos() as u64, Ordering::Relaxed);
+        answer.unwrap_or(otherwise)
+    }
+
+    /// Result of a call to the object; `None` if it raises an exception, which ends the run.
+    fn call<T>(&self, call: impl FnOnce(Python<'_>) -> PyResult<T>) -> Option<T> {
+        Python::attach(call).map_err(|error| self.raise(error)).ok()
+    }
+
+    /// Its whole state, as text; `None` if some of it is not plain data, which ends the run.
+    pub fn fields(&self) -> Option<String> {
+        self.call(|py| self.object.bind(py).call_method0("_save")?.extract::<String>())
+    }
+
+    /// Restores its state.
+    pub fn take_fields(&self, fields: &str) {
+        self.call(|py| self.object.bind(py).call_method1("_load", (fields,)).map(drop));
+    }
+
+    /// Value of one of its counters.
+    pub fn counter(&self, attribute: &str) -> Option<u64> {
+        self.call(|py| self.object.bind(py).getattr(attribute)?.extract::<u64>())
+    }
+}

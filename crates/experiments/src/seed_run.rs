@@ -1,0 +1,256 @@
+//! Runs an experiment with one seed: its points, and every expected value compared with the results.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde::Serialize;
+
+use crate::bench::Bench;
+use crate::cells::CellsPoint;
+use crate::experiment::{Experiment, Kind};
+use crate::judge::judged::SeedRow;
+use crate::judge::map::Map;
+use crate::judge::outcome::{Measured, Trace};
+use crate::judge::{self, PointResult};
+use crate::nand::{NandPoint, NandSummary};
+use crate::options::Options;
+use crate::statistics;
+use crate::sweep::axes::Points;
+use crate::sweep::{Point, Workload};
+use crate::write_sizes::{self, WriteSizes};
+use wordline_lab::error::Result;
+use wordline_lab::report::hardware_of_device;
+use wordline_lab::summary::{Outcome as Ended, SourceKind, Summary};
+use wordline_lab::sweep::{self as cores, SweepOptions};
+
+/// Results of one seed.
+#[derive(Debug, Default)]
+pub(crate) struct SeedRun {
+    /// Rows before their verdicts.
+    pub judged: Vec<SeedRow>,
+    /// Values of points for charts.
+    pub points: Vec<Measured>,
+    /// Hardware of the distinct devices.
+    pub devices: Vec<String>,
+    /// Maps.
+    pub maps: Vec<Map>,
+    /// Recorded stages of points.
+    pub traces: Vec<Trace>,
+    /// Notes for the reader.
+    pub notes: Vec<String>,
+    /// All measurements at all points except wall-clock times, including the digest of a device's events.
+    pub measured: Vec<serde_json::Value>,
+    /// Whether nothing was left out.
+    pub is_whole: bool,
+}
+
+/// Keys that differ between two equal runs, or are the seed itself.
+const RUN_KEYS: [&str; 6] =
+    ["seed", "simulator", "wall_seconds", "precondition_seconds", "requests_per_second", "provenance"];
+
+impl SeedRun {
+    /// Judges the results.
+    fn take(&mut self, experiment: &Experiment, found: &[PointResult], options: &Options) -> Result<()> {
+        self.judged = judge::judged(&experiment.expect, found, options.quick)?;
+        let maps = experiment.maps.iter().map(|map| map.of(&experiment.expect, found, options.quick));
+        self.maps = maps.collect::<Result<_>>()?;
+        let measured = |found: &PointResult| {
+            let mut values = found.values.clone();
+            if let Some(members) = values.as_object_mut() {
+                RUN_KEYS.iter().for_each(|key| drop(members.remove(*key)));
+            }
+            values
+        };
+        self.measured = found.iter().map(measured).collect();
+        Ok(())
+    }
+
+    /// Whether another seed gave the same events on all devices, and the same rows.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let of_the_machine = |judged: &SeedRow| judged.base.of_the_machine;
+        let samples = |once: &Self| {
+            let rows = once.judged.iter().filter(|judged| !of_the_machine(judged));
+            rows.map(|judged| format!("{:?}", judged.sample)).collect::<Vec<String>>()
+        };
+        self.measured == other.measured && samples(self) == samples(other)
+    }
+}
+
+fn json(summary: &impl serde::Serialize) -> serde_json::Value {
+    serde_json::to_value(summary).expect("a summary's keys are text")
+}
+
+/// Note on points that were left out as their traces are missing.
+fn missing_traces(points: &[Point], options: &Options) -> Option<String> {
+    let names: BTreeSet<String> =
+        points.iter().filter_map(Point::missing_trace).map(|trace| trace.display().to_string()).collect();
+    let names: Vec<String> = names.into_iter().collect();
+    let folder = match &options.traces {
+        Some(folder) => format!("in {}", folder.display()),
+        None => "without a folder of recorded traces (--traces)".to_owned(),
+    };
+    (!names.is_empty()).then(|| {
+        format!(
+            "NOT RUN: {} of the points, for these traces are not there {folder}: {}",
+            points.len(),
+            names.join(", ")
+        )
+    })
+}
+
+/// Capacity and geometry of the distinct devices.
+fn hardware(points: &[Point]) -> Vec<String> {
+    let all = points.iter().map(|point| hardware_of_device(&*point.device));
+    let mut each: Vec<String> = all.collect();
+    let mut seen = BTreeSet::new();
+    each.retain(|one| seen.insert(one.clone()));
+    each
+}
+
+/// Note on what the scaled-down experiment scales down.
+fn scale(kind: &Kind) -> String {
+    kind.quick_description().map_or_else(
+        || "at full size: it has no smaller one".to_owned(),
+        |says| format!("scaled down: {says}"),
+    )
+}
+
+/// Note on volumes that were generated, as their recorded traces are missing.
+fn generated_volumes(points: &[Point], results: &[Option<Summary>]) -> Option<String> {
+    let is_volume = |point: &Point| matches!(point.workload, Workload::Volume(_));
+    let runs = points.iter().zip(results).filter(|(point, _)| is_volume(point));
+    let sources = runs.filter_map(|(_, run)| run.as_ref().map(|run| &run.workload));
+    let names: BTreeSet<&str> = sources
+        .filter(|source| source.kind == SourceKind::Profile)
+        .map(|source| source.name.as_str())
+        .collect();
+    let names: Vec<&str> = names.into_iter().collect();
+    (!names.is_empty()).then(|| {
+        format!("generated to a paper's statistics (docs/profiles.md), not recorded: {}", names.join(", "))
+    })
+}
+
+/// Values of each point that the charts of a sweep over devices show; empty without charts.
+fn points_of_charts(experiment: &Experiment, found: &[PointResult]) -> Vec<Measured> {
+    let columns: Vec<&String> = experiment.charts.iter().flat_map(|chart| chart.columns()).collect();
+    if columns.is_empty() {
+        return Vec::new();
+    }
+    found.iter().map(|found| found.measured_of(&columns)).collect()
+}
+
+/// Stages of each point that was run.
+fn traces(points: &[Measured], results: Vec<Option<NandSummary>>) -> Vec<Trace> {
+    let runs = points.iter().zip(results.into_iter().flatten());
+    runs.map(|(point, run)| Trace { at: point.at.clone(), spans: run.spans }).collect()
+}
+
+/// Runs points that need no device, and adds rows and points to `once`; returns the results, `None` for
+/// points that were left out.
+fn run_points<S: Points, R: Serialize + Send>(
+    sweep: &S,
+    (experiment, options, conduct): (&Experiment, &Options, &SweepOptions<'_>),
+    settings_of: fn(&S::Point) -> &toml::Table,
+    run: fn(&S::Point) -> Result<R>,
+    once: &mut SeedRun,
+) -> Result<Vec<Option<R>>>
+where
+    S::Point: Sync,
+{
+    let is_needed = |settings: &toml::Table| experiment.is_needed(settings, options);
+    let points = sweep.points_where(&experiment.path, options, is_needed)?;
+    let results = cores::run(&points, conduct, run)?;
+    let found = |(point, result): (&S::Point, &Option<R>)| {
+        Some(PointResult {
+            settings: settings_of(point).clone(),
+            values: json(result.as_ref()?),
+            point: None,
+        })
+    };
+    let found: Vec<PointResult> = points.iter().zip(&results).filter_map(found).collect();
+    once.take(experiment, &found, options)?;
+    once.points = found.iter().map(PointResult::measured).collect();
+    Ok(results)
+}
+
+/// Number of results that were left out.
+fn left_out<R>(results: &[Option<R>]) -> usize {
+    results.iter().filter(|result| result.is_none()).count()
+}
+
+/// Runs an experiment with one seed: every point or volume on the bench, in parallel on the cores, then every
+/// expected value compared with the results. Rows are in file order.
+pub(crate) fn once(
+    experiment: &Experiment,
+    options: &Options,
+    bench: &dyn Bench,
+    conduct: &SweepOptions<'_>,
+) -> Result<SeedRun> {
+    let mut once = SeedRun::default();
+    let left_out = match &experiment.kind {
+        Kind::TraceStatistics { paper, claim, within, derivation } => {
+            let volumes = bench.volumes(paper)?;
+            let found = cores::run(&volumes, conduct, |volume| bench.statistics(volume, options))?;
+            let left_out = left_out(&found);
+            let row = |finding| statistics::row(finding, claim.as_deref(), *within, derivation);
+            once.judged = found.into_iter().flatten().flatten().map(row).collect();
+            left_out
+        }
+        Kind::WriteSizes(volumes) => {
+            let results = write_sizes::run(volumes, options, bench, conduct)?;
+            let found = |(volume, sizes): (&String, &Option<WriteSizes>)| {
+                let name = toml::Value::from(write_sizes::short(volume));
+                let settings = toml::Table::from_iter([("volume".to_owned(), name)]);
+                Some(PointResult { settings, values: json(sizes.as_ref()?), point: None })
+            };
+            let found: Vec<PointResult> = volumes.volumes.iter().zip(&results).filter_map(found).collect();
+            once.take(experiment, &found, options)?;
+            volumes.volumes.len() - found.len()
+        }
+        Kind::Sweep(sweep) => {
+            let is_needed = |settings: &toml::Table| experiment.is_needed(settings, options);
+            let all = sweep.points_where(&experiment.path, options, is_needed)?;
+            let (missing, points): (Vec<Point>, Vec<Point>) =
+                all.into_iter().partition(|point| point.missing_trace().is_some());
+            once.notes.extend(missing_traces(&missing, options));
+            once.devices = hardware(&points);
+            let stop: &AtomicBool = conduct.stop;
+            let results = cores::run(&points, conduct, |point| bench.simulate(point, stop))?;
+            let found = points.iter().zip(&results).filter_map(|(point, summary)| {
+                // Numbers of an interrupted run are not results.
+                let whole = summary.as_ref().filter(|run| run.outcome != Ended::Interrupted)?;
+                Some(PointResult {
+                    settings: point.settings.clone(),
+                    values: json(whole),
+                    point: Some(point),
+                })
+            });
+            let found: Vec<PointResult> = found.collect();
+            once.take(experiment, &found, options)?;
+            once.points = points_of_charts(experiment, &found);
+            once.notes.extend(generated_volumes(&points, &results));
+            points.len() - found.len()
+        }
+        Kind::Nand(sweep) => {
+            let asked = (experiment, options, conduct);
+            let results = run_points(&**sweep, asked, |point| &point.settings, NandPoint::run, &mut once)?;
+            let left_out = left_out(&results);
+            if sweep.trace {
+                once.traces = traces(&once.points, results);
+            }
+            left_out
+        }
+        Kind::Cells(sweep) => {
+            let asked = (experiment, options, conduct);
+            left_out(&run_points(&**sweep, asked, |point| &point.settings, CellsPoint::run, &mut once)?)
+        }
+    };
+    if options.quick {
+        once.notes.push(scale(&experiment.kind));
+    }
+    once.is_whole = left_out == 0 && !conduct.stop.load(Ordering::Relaxed);
+    if !once.is_whole {
+        once.notes.push(format!("interrupted: {left_out} parts were not finished"));
+    }
+    Ok(once)
+}

@@ -1,0 +1,92 @@
+//! Tail attribution: explains each request of the host by its last device command. A write may first wait for
+//! a chunk to be reset.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use wordline_kernel::Instant;
+use wordline_ssd::device::{Component, RequestBreakdown, Tail, UpperStage};
+use wordline_ssd::physical_device::CommandBreakdown;
+use wordline_ssd::{Completion, Operation, PhysicalDevice};
+
+use super::{Direct, Purpose};
+
+/// Explains requests as they complete.
+pub(super) struct Explainer {
+    pub(super) tail: Tail,
+    /// The last completed device command of each request, and whether it was a flush.
+    last: BTreeMap<u32, (CommandBreakdown, bool)>,
+    /// Requests that were submitted after attribution began, and are outstanding.
+    open: BTreeSet<u32>,
+}
+
+impl Explainer {
+    pub fn of(tail: Tail) -> Self {
+        Self { tail, last: BTreeMap::new(), open: BTreeSet::new() }
+    }
+
+    /// Forgets all requests after a power cut: none of them completes.
+    pub fn forget(&mut self) {
+        self.last.clear();
+        self.open.clear();
+    }
+}
+
+impl<D: PhysicalDevice> Direct<D> {
+    /// Notes the submission of a request.
+    pub(super) fn note_submission(&mut self, number: u32) {
+        if let Some(explainer) = &mut self.explainer {
+            explainer.open.insert(number);
+        }
+    }
+
+    /// Notes the completion of the device command with this tag, submitted for `work`.
+    pub(super) fn note_device_completion(&mut self, tag: u32, work: Purpose) {
+        let Some(explainer) = &mut self.explainer else { return };
+        let told = self.device.take_breakdown(tag);
+        let (Purpose::Write(number) | Purpose::Read(number) | Purpose::Flush(Some(number))) = work else {
+            return;
+        };
+        let is_flush = matches!(work, Purpose::Flush(_));
+        explainer.last.extend(told.map(|told| (number, (told, is_flush))));
+    }
+
+    /// Notes the completion of a request.
+    pub(super) fn note_completion(&mut self, number: u32, answer: Completion, submitted: Instant) {
+        let Some(explainer) = &mut self.explainer else { return };
+        let last = explainer.last.remove(&number);
+        // Too little is known of a request that was submitted before attribution began.
+        if !explainer.open.remove(&number) {
+            return;
+        }
+        explainer.tail.note(answer.latency, || explain(answer, submitted, last));
+    }
+}
+
+/// Latency breakdown of a request that was submitted at `submitted`.
+fn explain(
+    answer: Completion,
+    submitted: Instant,
+    last: Option<(CommandBreakdown, bool)>,
+) -> RequestBreakdown {
+    let now = submitted + answer.latency;
+    let mut explained = RequestBreakdown::of(answer, submitted);
+    let is_its_end = |(told, _): &(CommandBreakdown, bool)| {
+        told.submitted >= submitted && told.submitted + told.latency == now
+    };
+    if let Some((told, is_flush)) = last.filter(is_its_end) {
+        let before = told.submitted - submitted;
+        (explained.parts, explained.behind, explained.meanwhile) = (told.parts, told.behind, told.meanwhile);
+        match answer.command.operation {
+            // A write that is followed by a flush first waits until the device has its data.
+            Operation::Write | Operation::WriteZeroes if is_flush => {
+                explained.parts[Component::Buffer as usize] += before;
+            }
+            Operation::Write | Operation::WriteZeroes => explained.above[UpperStage::Line as usize] = before,
+            _ => {}
+        }
+    } else if matches!(answer.command.operation, Operation::Write | Operation::WriteZeroes) {
+        // It failed: no chunk became free for it.
+        explained.above[UpperStage::Line as usize] = answer.latency;
+    }
+    explained.with_rest_in(Component::Queue)
+}

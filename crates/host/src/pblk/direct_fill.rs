@@ -1,0 +1,177 @@
+//! Direct preconditioning: places pages into lines, oldest line first, as uniform random overwrites would
+//! leave them.
+//!
+//! *Ages of lines.* Time is counted in mean lifetimes of a page, so that a page written at age 0 is still
+//! valid at age `a` with probability `exp(-a)`, whether host or GC wrote it and whatever else is in its line:
+//! both write to one open line. GC divides the lines into lists by their valid pages and takes the line with
+//! the fewest of the first non-empty list. So the victim is always the closed line with the fewest valid
+//! pages: greedy GC, apart from lines with a write error. Lines written at equal distances in age stay until
+//! `m` of their `b` pages are valid, for the sum of `1 / i` from `m + 1` to `b`; the mean valid fraction over
+//! that life gives `m` (`wordline_ssd::precondition::shape`). With the tens of thousands of pages of a large
+//! line chance averages out, and the victim is the oldest line: with `u = m / b` the mean is
+//! `(1 - u) / -ln u`.
+//!
+//! *Free lines.* Their number follows from the rate limiter, under load: GC writes a fraction `c` of all
+//! writes, which grows as chunks become fewer, by its windows of the ring, which is full then and drains in
+//! order. Reclaiming a line costs `u b` relocated pages, so that `c / u` lines are freed for each line
+//! written. The fewer lines are free, the more physical pages hold the same data, and the smaller is `u`. So
+//! the number of free lines settles where `c` passes `u`: at the largest number with `c >= u`, from which one
+//! line is opened, and so on. Idle times below five seconds do not change this: entries leave the ring only
+//! in favour of others, so that GC advances with host writes.
+//!
+//! *Contents.* Lines are laid out as they would have been written: smeta, then at each location the newest
+//! version of a page or a version that a later location overwrites, then emeta. Free lines hold invalid pages
+//! only, and are reset when they are opened. So the recovery after a power cut finds what it would find after
+//! long use.
+
+use std::cmp::Reverse;
+
+use wordline_kernel::{Calendar, Schedule, Stream};
+use wordline_nand::DataTag;
+use wordline_ssd::PhysicalDevice;
+use wordline_ssd::device::{FillProgress, ProgressFn};
+use wordline_ssd::policy::victim::Preference;
+use wordline_ssd::precondition::Share;
+use wordline_ssd::precondition::shape::Shape;
+
+use super::l2p::PageLocation;
+use super::layout::{LineId, Page, Ppa};
+use super::writer::{EMETA, SMETA};
+use super::{Event, Pblk};
+
+/// Distance, in pages, at which random map lookups are prefetched. Chosen: their time covers a memory access.
+const AHEAD: u32 = 8;
+
+/// The pages to lay out, in the order of their newest versions.
+struct Pages {
+    order: Share<'static>,
+    laid: u32,
+    random: Stream,
+}
+
+impl Pages {
+    /// The page whose newest version comes next; advances.
+    fn take_last(&mut self) -> Page {
+        self.laid += 1;
+        Page(self.order.item(self.laid - 1))
+    }
+
+    /// A random page whose newest version is still to come, if there is one.
+    fn draw(&mut self) -> Option<Page> {
+        let left = self.order.count - self.laid;
+        (left > 0).then(|| Page(self.order.item(self.laid + self.random.below(left.into()) as u32)))
+    }
+
+    /// The page that [`take_last`](Self::take_last) returns `AHEAD` calls later.
+    fn ahead(&self) -> Option<Page> {
+        let later = self.laid + AHEAD;
+        (later < self.order.count).then(|| Page(self.order.item(later)))
+    }
+}
+
+impl<D: PhysicalDevice> Pblk<D> {
+    /// Lays the first `pages` pages out over all lines of a new device, with the clock of the device off.
+    /// Returns false if `look` stopped it.
+    pub(super) fn lay_out(&mut self, pages: u32, mut random: Stream, look: ProgressFn<'_>) -> bool {
+        let mut lines: Vec<LineId> = std::iter::from_fn(|| self.lines.take_free(|_| true)).collect();
+        // Lines with fewer chunks are collected as soon as any of their pages is invalid: they are the
+        // youngest.
+        lines.sort_by_key(|line| Reverse(self.lines.chunks_of(*line)));
+        let mut blocks: Vec<u32> = lines.iter().map(|line| self.lines.data_blocks(*line)).collect();
+        let room = |blocks: &[u32]| blocks.iter().copied().map(u64::from).sum::<u64>();
+        let mut free = self.steady_free_lines(pages, &lines, room(&blocks));
+        while room(&blocks[free..]) < u64::from(pages) {
+            free -= 1;
+        }
+        let blocks = blocks.split_off(free);
+        let (per_line, all) = (blocks.iter().copied().max().unwrap_or(1), room(&blocks));
+        let (full, share) = (all as f64 / f64::from(per_line), f64::from(pages) / all as f64);
+        let shape = Shape::of(Preference::Fewest, full, per_line, share);
+        let drawn = shape.draw(per_line, blocks, pages.into(), &mut random);
+        let mut laid = Pages { order: Share::new(0, 1, pages), laid: 0, random };
+        let mut calendar = Calendar::new();
+        self.port.device.stop_clock();
+        let mut goes_on = true;
+        for (at, line) in lines.iter().enumerate() {
+            let is_valid = |extent| at >= free && drawn.is_valid((at - free) as u32, extent);
+            self.lay_out_line(*line, is_valid, &mut laid, &mut calendar);
+            if at < free {
+                self.lines.free(*line, self.durable.point());
+            }
+            let [done, filled] = [laid.laid, pages].map(u64::from);
+            goes_on &= look(FillProgress { pages: done, filled, expected: filled });
+            if !goes_on {
+                break;
+            }
+        }
+        self.port.device.start_clock();
+        self.update_limiter();
+        assert!(!goes_on || laid.laid == pages, "closed lines have room for all pages");
+        goes_on
+    }
+
+    /// Writes a whole line.
+    fn lay_out_line(
+        &mut self,
+        line: LineId,
+        is_valid: impl Fn(u32) -> bool,
+        pages: &mut Pages,
+        calendar: &mut Calendar<Event<D::Event>>,
+    ) {
+        let version = self.lines.open(line);
+        let strips: Vec<u32> = self.lines.strips(line).collect();
+        let data = self.layout.smeta..strips.len() as u32 - self.layout.emeta;
+        let (mut places, mut stamps, mut extent) = (Vec::new(), Vec::new(), 0);
+        for (at, strip) in (0..).zip(&strips) {
+            for place in self.layout.locations_in(line, *strip) {
+                places.push(place);
+                stamps.push(if data.contains(&at) {
+                    extent += 1;
+                    self.lay_out_page(place, is_valid(extent - 1), pages)
+                } else {
+                    DataTag { logical: if at < data.start { SMETA } else { EMETA }, version }
+                });
+            }
+            if places.len() as u32 == self.layout.most_write() || at as usize + 1 == strips.len() {
+                self.port.write_directly(&places, &stamps, &self.layout, &mut calendar.within(Event::Device));
+                places.clear();
+                stamps.clear();
+            }
+        }
+        self.lines.get_mut(line).is_listed = true;
+        self.lines.close(line, true);
+    }
+
+    /// Puts the newest version of a page at a location, or a version that is overwritten later.
+    fn lay_out_page(&mut self, place: Ppa, is_valid: bool, pages: &mut Pages) -> DataTag {
+        let page = if is_valid { Some(pages.take_last()) } else { pages.draw() };
+        let Some(page) = page else { return DataTag::PADDING };
+        pages.ahead().into_iter().for_each(|page| self.map.prefetch(page));
+        let stamp = DataTag { logical: page.0, version: self.map.next_version(page) };
+        self.lines.set_content(place, stamp);
+        if is_valid {
+            self.lines.validate(place);
+            self.map.set(page, PageLocation::Flash(place));
+        }
+        stamp
+    }
+
+    /// How many of these lines, with `room` logical blocks for data in all, are free with this many pages
+    /// when GC keeps pace with the host and the next line is about to be opened.
+    fn steady_free_lines(&mut self, pages: u32, lines: &[LineId], room: u64) -> usize {
+        let all = lines.len() as u64;
+        let chunks: u64 = lines.iter().map(|line| u64::from(self.lines.chunks_of(*line))).sum();
+        // GC keeps pace with so few free lines, and falls behind with so many.
+        let (mut keeps, mut falls) = (0, all);
+        while falls - keeps > 1 {
+            let free = u64::midpoint(keeps, falls);
+            let share = f64::from(pages) * all as f64 / ((all - free) * room) as f64;
+            self.limiter.update((free * chunks / all) as u32, 0);
+            let [of_host, of_collector] = self.limiter.shares().map(f64::from);
+            let written = of_collector / (of_host + of_collector);
+            let moved = Shape::valid_in_victims((room / all) as u32, share);
+            if written < moved { falls = free } else { keeps = free }
+        }
+        (keeps + 1).min(all) as usize
+    }
+}

@@ -1,0 +1,117 @@
+//! Flushes, which make completed writes non-volatile on a device with a volatile write cache.
+//!
+//! A *point* counts flushes. Writes that the device has completed by now are non-volatile at the point that
+//! [`FlushTracker::point`] gives, once the flush with that number has completed. One flush is in flight at a time,
+//! and covers every write that completed before it. On devices without a volatile cache completed writes are
+//! non-volatile at once, and no flush is sent.
+
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Schedule, state};
+use wordline_ssd::PhysicalDevice;
+use wordline_ssd::physical_device::Completion;
+
+use super::port::Purpose;
+use super::{Event, Pblk};
+
+/// A flush in flight.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct InFlight {
+    /// Ring entries before this position had been written to the device when the flush was submitted.
+    covers: u64,
+    /// Whether a chunk went offline since: then some of those data may stay in the volatile cache of the
+    /// device.
+    is_spoilt: bool,
+}
+
+/// The flushes of a device, and what they cover.
+pub(super) struct FlushTracker {
+    is_needed: bool,
+    sent: u64,
+    over: u64,
+    in_flight: Option<InFlight>,
+    /// Ring entries before this position are non-volatile.
+    covered: u64,
+}
+
+state!(FlushTracker {
+    values { sent, over, in_flight, covered }
+    fixed { is_needed }
+});
+
+impl FlushTracker {
+    /// For a device with a volatile write cache, or without one.
+    pub(super) fn new(is_needed: bool) -> Self {
+        Self { is_needed, sent: 0, over: 0, in_flight: None, covered: 0 }
+    }
+
+    /// The point at which all writes completed by now are non-volatile.
+    pub(super) fn point(&self) -> u64 {
+        if self.is_needed { self.sent + 1 } else { 0 }
+    }
+
+    /// Whether a point has been reached.
+    pub(super) fn is_reached(&self, point: u64) -> bool {
+        point <= self.over
+    }
+
+    /// The position in the ring before which entries are non-volatile, given the position before which they
+    /// are `synced`.
+    pub(super) fn covered(&self, synced: u64) -> u64 {
+        if self.is_needed { self.covered } else { synced }
+    }
+
+    /// A chunk went offline, and some of its data may exist only in the volatile cache of the device.
+    pub(super) fn mark_spoilt(&mut self) {
+        if let Some(flush) = &mut self.in_flight {
+            flush.is_spoilt = true;
+        }
+    }
+
+    /// Resets after a power cut: data found by the recovery are non-volatile. `head` is the next position in
+    /// the ring.
+    pub(super) fn forget(&mut self, head: u64) {
+        (self.in_flight, self.covered, self.over) = (None, head, self.sent);
+    }
+
+    /// Checks a restored state against the ring.
+    pub(super) fn check(&self, synced: u64) -> Result<(), String> {
+        let of_flush = self.in_flight.map_or(0, |flush| flush.covers);
+        let is_right = self.over <= self.sent && self.covered.max(of_flush) <= synced;
+        if is_right { Ok(()) } else { Err("flushes that cover entries which were not written".into()) }
+    }
+}
+
+impl<D: PhysicalDevice> Pblk<D> {
+    /// Sends a flush if a command, a line or emeta waits for one and it can succeed. Returns whether it did.
+    pub(super) fn send_flush(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
+        let durable = &self.durable;
+        if !durable.is_needed || durable.in_flight.is_some() || self.lines.has_stranded() {
+            return false;
+        }
+        let synced = self.ring.synced();
+        let waits = self.front.needs_flush(durable.covered, synced)
+            || self.writer.wanted_point().is_some_and(|point| !durable.is_reached(point))
+            || self.lines.wanted_point().is_some_and(|point| !durable.is_reached(point));
+        if !waits {
+            return false;
+        }
+        self.durable.sent += 1;
+        self.durable.in_flight = Some(InFlight { covers: synced, is_spoilt: false });
+        self.counts.flushes += 1;
+        let sent = self.port.new_command(Purpose::Flush);
+        self.send(sent, calendar);
+        true
+    }
+
+    /// Completes a flush. If it failed since a chunk went offline, it is sent again when the lines of such
+    /// chunks are collected: by then their data have been relocated, and chunks that went offline earlier
+    /// held none.
+    pub(super) fn complete_flush(&mut self, answer: &Completion) {
+        let flush = self.durable.in_flight.take().expect("it was in flight");
+        if answer.failure.is_some() && flush.is_spoilt {
+            return;
+        }
+        self.durable.over = self.durable.sent;
+        self.durable.covered = flush.covers;
+    }
+}

@@ -1,0 +1,101 @@
+//! Preconditioning before a run, with the clock of the device off.
+
+use wordline_kernel::{Calendar, Schedule, Seed};
+use wordline_ssd::PhysicalDevice;
+use wordline_ssd::block_device::Programmed;
+use wordline_ssd::device::{FillProgress, ProgressFn, Steady};
+
+use super::layout::Page;
+use super::ring::Origin;
+use super::{Event, Pblk};
+
+/// Pages between two calls of the progress callback. Chosen: some milliseconds.
+const LOOK_EVERY: u64 = 4_096;
+
+/// Window over which write amplification is compared, in lines' worth of overwritten pages. Chosen: twice the
+/// lines that are collected concurrently, so that victims begun before the window weigh little.
+const LINES_A_WINDOW: u64 = 8;
+
+/// Windows after which the state counts as steady although it still drifts. Chosen: it is close to steady
+/// from the beginning.
+const MOST_WINDOWS: u64 = 32;
+
+/// Relative change of the write amplification between windows that counts as none. Chosen: as for SSDs.
+const STEADY_WITHIN: f64 = 0.01;
+
+impl<D: PhysicalDevice> Pblk<D> {
+    /// Writes pages with the clock of the device off, until `look` stops it; returns whether it ran to the
+    /// end. `before` pages of `total` were written already.
+    pub(super) fn write_untimed(
+        &mut self,
+        pages: impl Iterator<Item = u32>,
+        before: u64,
+        total: u64,
+        look: ProgressFn<'_>,
+    ) -> bool {
+        let mut calendar = Calendar::new();
+        self.port.device.stop_clock();
+        let filled = u64::from(self.map.pages());
+        let mut goes_on = true;
+        for (n, page) in (before..).zip(pages) {
+            while !self.limiter.host_can_insert(self.ring.of(Origin::Host)) || !self.make_space(1) {
+                self.collect_for_fill(&mut calendar);
+            }
+            self.write(Page(page));
+            self.limiter.note_host_write(calendar.now());
+            self.make_progress(&mut calendar);
+            if n.is_multiple_of(LOOK_EVERY) && !look(FillProgress { pages: n, filled, expected: total }) {
+                goes_on = false;
+                break;
+            }
+        }
+        self.writer.force(self.ring.head());
+        self.make_progress(&mut calendar);
+        self.port.device.start_clock();
+        goes_on
+    }
+
+    /// Runs the FTL as if a write waited for space.
+    fn collect_for_fill(&mut self, calendar: &mut Calendar<Event<D::Event>>) {
+        let state = |pblk: &Self| (pblk.ring.synced(), pblk.ring.lengths(), pblk.counts.lines_freed);
+        let before = state(self);
+        self.front.is_filling = true;
+        self.make_progress(calendar);
+        self.front.is_filling = false;
+        assert!(state(self) != before, "nothing fails with the clock off: {}", self.describe());
+    }
+
+    /// Lays out the first `pages` pages as uniform random overwrites leave them, then overwrites pages until
+    /// write amplification and free lines are steady.
+    pub(super) fn fill_steady(&mut self, seed: Seed, pages: u32, look: ProgressFn<'_>) -> Option<Steady> {
+        self.lay_out(pages, seed.stream("pblk.lay", 0), look).then_some(())?;
+        let mut random = seed.stream("pblk.steady", 0);
+        let window = LINES_A_WINDOW * u64::from(self.layout.per_line());
+        let (mut before, mut overwritten) = ((f64::INFINITY, self.lines.free_chunks()), 0);
+        while overwritten < MOST_WINDOWS * window {
+            let Programmed { host, other } = self.programmed_pages();
+            let draws = (0..window).map(|_| random.below(u64::from(pages)) as u32);
+            let written = u64::from(pages) + overwritten;
+            self.write_untimed(draws, written, written + window, look).then_some(())?;
+            overwritten += window;
+            let now = self.programmed_pages();
+            let programs = (now.host - host + now.other - other) as f64;
+            let amplification = programs / (now.host - host).max(1) as f64;
+            let free = self.lines.free_chunks();
+            let is_still = (amplification - before.0).abs() < STEADY_WITHIN * amplification
+                && free.abs_diff(before.1) <= self.layout.units;
+            before = (amplification, free);
+            if is_still {
+                break;
+            }
+        }
+        Some(Steady { overwritten, amplification: Some(before.0) })
+    }
+
+    /// Pages programmed for the host, and for any other reason.
+    pub(super) fn programmed_pages(&self) -> Programmed {
+        let counts = &self.counts;
+        let metadata = counts.smeta_blocks + counts.emeta_blocks;
+        Programmed { host: counts.host_pages, other: counts.moved_pages + counts.padding + metadata }
+    }
+}

@@ -1,0 +1,126 @@
+//! Tail attribution: explains host commands by the latency breakdown of their member commands.
+//!
+//! A host command ends with the last member command that it waits for. That command's breakdown is known;
+//! before it, members may have read blocks for the parity computation, or written an entry of the partial
+//! parity log. The rest is waiting time: for a stripe head, for its row, for other rows, or for deferred
+//! parity.
+
+use wordline_kernel::{Duration, Instant};
+use wordline_ssd::Completion;
+use wordline_ssd::device::{RequestBreakdown, Tail, UPPER_STAGES, UpperStage};
+
+use super::members::{CompletedCommand, Purpose};
+use super::stripe_cache::HeadId;
+
+/// The consecutive steps of a head since it started its work.
+#[derive(Clone, Debug, Default)]
+struct Steps {
+    begun: Instant,
+    /// The time of the steps before the last one.
+    before: [Duration; UPPER_STAGES],
+    /// The member command that ended the last step, where it is explained, and the kind of the step.
+    last: Option<(UpperStage, Box<RequestBreakdown>)>,
+}
+
+/// Cause of host completions.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) enum Cause {
+    /// No member command.
+    #[default]
+    Array,
+    /// The member command that has just completed.
+    Command,
+    /// The work on a row, by its head.
+    Row(HeadId),
+}
+
+/// Explains the commands of an array.
+pub(super) struct Explainer {
+    tail: Tail,
+    heads: Vec<Steps>,
+    command: Option<Box<RequestBreakdown>>,
+    pub cause: Cause,
+}
+
+impl Explainer {
+    /// Attributes commands to this tail, for an array with `heads` heads.
+    pub fn of(tail: Tail, heads: u32) -> Self {
+        let heads = vec![Steps::default(); heads as usize];
+        Self { tail, heads, command: None, cause: Cause::Array }
+    }
+
+    /// The tail.
+    pub fn tail(&self) -> &Tail {
+        &self.tail
+    }
+
+    /// Forgets per-command explanations once the completions have been read.
+    pub fn clear_completions(&mut self) {
+        self.tail.clear_each();
+    }
+
+    /// Notes that a head starts its work.
+    pub fn begin(&mut self, id: HeadId, now: Instant) {
+        self.heads[id.0 as usize] = Steps { begun: now, ..Steps::default() };
+    }
+
+    /// Notes the completion of a member command.
+    pub fn note_member_completion(&mut self, over: &mut CompletedCommand) {
+        self.command = over.explained.take();
+        self.cause = match over.sent.why {
+            Purpose::Read { .. } | Purpose::Pass { .. } => Cause::Command,
+            _ => Cause::Array,
+        };
+    }
+
+    /// Ends a step of a head with the member command that has just completed.
+    pub fn end_step(&mut self, id: HeadId, why: Purpose) {
+        let Some(command) = &self.command else { return };
+        let steps = &mut self.heads[id.0 as usize];
+        let of = match why {
+            Purpose::Fetch { .. } => UpperStage::Reads,
+            Purpose::Log { .. } => UpperStage::Log,
+            _ => UpperStage::Wait,
+        };
+        if let Some((of, before)) = steps.last.replace((of, command.clone())) {
+            steps.before[of as usize] += before.answer.latency;
+        }
+    }
+
+    /// Notes the completion of a host command.
+    pub fn note(&mut self, answer: Completion, submitted: Instant) {
+        let Self { tail, heads, command, cause } = self;
+        let nothing = Steps::default();
+        let (last, steps) = match *cause {
+            Cause::Array => (None, &nothing),
+            Cause::Command => (command.as_deref(), &nothing),
+            Cause::Row(id) => {
+                let steps = &heads[id.0 as usize];
+                (steps.last.as_ref().map(|(_, last)| &**last), steps)
+            }
+        };
+        tail.note(answer.latency, || explain(answer, submitted, last, steps));
+    }
+}
+
+/// Latency breakdown of a command that ended with the `last` command of a member, after these steps. Steps
+/// that began before its submission are not its own.
+fn explain(
+    answer: Completion,
+    submitted: Instant,
+    last: Option<&RequestBreakdown>,
+    steps: &Steps,
+) -> RequestBreakdown {
+    let mut told = RequestBreakdown::of(answer, submitted);
+    if let Some(last) = last.filter(|last| last.submitted >= submitted) {
+        told = last.clone();
+        (told.answer, told.submitted) = (answer, submitted);
+    }
+    if steps.begun >= submitted {
+        told.above = steps.before;
+    }
+    let known = told.above.iter().chain(&told.parts).fold(Duration::ZERO, |sum, part| sum + *part);
+    assert!(known <= answer.latency, "the parts of a command's time exceed it: {told:?}");
+    told.above[UpperStage::Wait as usize] += answer.latency - known;
+    told
+}

@@ -1,0 +1,142 @@
+//! State of the members: which have failed, and how far the replacement of a failed one is rebuilt.
+
+use serde::{Deserialize, Serialize};
+use wordline_kernel::state;
+
+use super::super::write_method::MemberSet;
+
+/// A member whose device is a replacement. It holds the rows below its position.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Rebuild {
+    member: u16,
+    /// The position: the first row not rebuilt.
+    row: u64,
+    /// Rebuilt rows beyond the position; rows are rebuilt concurrently.
+    ahead: Vec<u64>,
+    /// The position at the start of the last covering flush.
+    covered: u64,
+    /// The position that survives a power cut.
+    durable: u64,
+}
+
+impl Rebuild {
+    fn of(member: u16) -> Self {
+        Self { member, row: 0, ahead: Vec::new(), covered: 0, durable: 0 }
+    }
+}
+
+/// State of the members; all are complete except these.
+#[derive(Clone, Debug)]
+pub struct MemberState {
+    all: MemberSet,
+    /// Failed members without a replacement.
+    failed: MemberSet,
+    /// The member being rebuilt. Only one is rebuilt at a time, and only while no other has failed.
+    rebuild: Option<Rebuild>,
+}
+
+state!(MemberState { values { failed, rebuild } fixed { all } });
+
+impl MemberState {
+    /// So many complete members.
+    pub(super) fn new(members: u64) -> Self {
+        Self { all: MemberSet::MAX >> (64 - members), failed: 0, rebuild: None }
+    }
+
+    /// Members whose block of a row cannot be read.
+    pub fn missing(&self, row: u64) -> MemberSet {
+        match &self.rebuild {
+            Some(rebuild) if row >= rebuild.row && !rebuild.ahead.contains(&row) => {
+                self.failed | 1 << rebuild.member
+            }
+            _ => self.failed,
+        }
+    }
+
+    /// Members without a device.
+    pub fn failed(&self) -> MemberSet {
+        self.failed
+    }
+
+    /// Members that are failed or being rebuilt.
+    pub fn incomplete(&self) -> MemberSet {
+        self.rebuild.as_ref().map_or(self.failed, |rebuild| self.failed | 1 << rebuild.member)
+    }
+
+    /// Members that take writes.
+    pub fn writable(&self) -> MemberSet {
+        self.all & !self.failed
+    }
+
+    /// The member being rebuilt, and its first row not rebuilt.
+    pub fn rebuild(&self) -> Option<(u16, u64)> {
+        self.rebuild.as_ref().map(|rebuild| (rebuild.member, rebuild.row))
+    }
+
+    /// Fails a member: its data are gone. Returns whether it had not failed before.
+    pub fn fail(&mut self, member: u16) -> bool {
+        let holds = self.failed >> member & 1 == 0;
+        self.failed |= 1 << member;
+        self.rebuild.take_if(|rebuild| rebuild.member == member);
+        holds
+    }
+
+    /// Replaces the only failed member by an empty device.
+    pub fn replace(&mut self, member: u16) {
+        self.failed &= !(1 << member);
+        self.rebuild = Some(Rebuild::of(member));
+    }
+
+    /// Notes a rebuilt row.
+    pub(super) fn note_row_rebuilt(&mut self, member: u16, done: u64) {
+        let Some(rebuild) = self.rebuild.as_mut().filter(|rebuild| rebuild.member == member) else { return };
+        let Rebuild { row, ahead, .. } = rebuild;
+        if done >= *row && !ahead.contains(&done) {
+            ahead.push(done);
+        }
+        while let Some(at) = ahead.iter().position(|ahead| ahead == row) {
+            ahead.swap_remove(at);
+            *row += 1;
+        }
+    }
+
+    /// Ends a rebuild after the flush of its member. If that failed, the rebuild starts over.
+    pub fn rebuilt(&mut self, failed: bool) {
+        self.rebuild = self.rebuild.take().filter(|_| failed).map(|rebuild| Rebuild::of(rebuild.member));
+    }
+
+    /// Notes the start of a covering flush.
+    pub(super) fn start_flush(&mut self) {
+        if let Some(rebuild) = &mut self.rebuild {
+            rebuild.covered = rebuild.row;
+        }
+    }
+
+    /// Notes the end of a covering flush. A device that was replaced since has nothing that it covers.
+    pub(super) fn end_flush(&mut self) {
+        if let Some(rebuild) = &mut self.rebuild {
+            rebuild.durable = rebuild.durable.max(rebuild.covered);
+        }
+    }
+
+    /// Applies a power cut: of a rebuild only flushed rows count.
+    pub(super) fn cut(&mut self) {
+        if let Some(rebuild) = &mut self.rebuild {
+            (rebuild.row, rebuild.covered) = (rebuild.durable, rebuild.durable);
+            rebuild.ahead.clear();
+        }
+    }
+
+    /// Checks a restored state against an array of so many rows.
+    pub(super) fn is_sound(&self, rows: u64) -> bool {
+        let is_sound = |rebuild: &Rebuild| {
+            rebuild.member < 64
+                && self.writable() >> rebuild.member & 1 == 1
+                && rebuild.durable <= rebuild.row
+                && rebuild.covered <= rebuild.row
+                && rebuild.row <= rows
+                && rebuild.ahead.iter().all(|row| (rebuild.row..rows).contains(row))
+        };
+        self.failed & !self.all == 0 && self.rebuild.as_ref().is_none_or(is_sound)
+    }
+}

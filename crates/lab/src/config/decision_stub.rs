@@ -1,0 +1,60 @@
+//! A design for tests that takes the decisions it is given, each with the default decision.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wordline_designs::DesignType;
+use wordline_kernel::state;
+use wordline_nand::CellMode;
+use wordline_ssd::design::{ExtensionPoint, Needs, WriteStream};
+use wordline_ssd::{Config, Design};
+
+/// The decisions that it takes part in.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct File {
+    seams: Vec<ExtensionPoint>,
+    /// The pool in which its host stream is in SLC mode.
+    slc: Option<u8>,
+    /// The pool in which its host stream is in MLC mode.
+    two_bit: Option<u8>,
+    /// Reprograms of a word line there.
+    again: u8,
+}
+
+/// The design.
+pub(super) struct DecisionStub {
+    settings: File,
+}
+
+state!(DecisionStub { fixed { settings } });
+
+impl Design for DecisionStub {
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
+    fn needs(&self) -> Needs {
+        let File { seams, slc, two_bit, again } = &self.settings;
+        let of_two_bits = if *again > 0 { CellMode::Reprogrammed(*again) } else { CellMode::Mlc };
+        let in_modes = [(slc, CellMode::Slc), (two_bit, of_two_bits)];
+        let in_mode = |(pool, mode): (&Option<u8>, CellMode)| {
+            Some(WriteStream { mode, ..WriteStream::native("host", (*pool)?) })
+        };
+        let mut streams: Vec<WriteStream> = in_modes.into_iter().filter_map(in_mode).collect();
+        if seams.contains(&ExtensionPoint::Stream) && streams.iter().all(|stream| stream.pool != 0) {
+            streams.insert(0, WriteStream::native("host", 0));
+        }
+        Needs { streams, collector_streams: vec![WriteStream::native("moved", 0)], ..Needs::of(seams) }
+    }
+}
+
+impl DesignType for DecisionStub {
+    const NAME: &'static str = "answering";
+    const DESCRIPTION: &'static str = "Answers what it is told to.";
+
+    type File = File;
+
+    fn build(file: &File, _: &Config) -> Box<dyn Design> {
+        Box::new(Self { settings: file.clone() })
+    }
+}

@@ -1,0 +1,82 @@
+//! Keys of policies that a design of the device replaces.
+//!
+//! `ftl.placement` is not among them: its order fills a device before a run, without a design.
+
+use wordline_designs::{DECIDES, DESIGN, DESIGNS, SelectedDesigns};
+use wordline_nand::CellMode;
+use wordline_ssd::Config;
+use wordline_ssd::design::{Combination, ExtensionPoint};
+
+use super::effect::IneffectiveKey;
+
+/// The keys of policies that decide where no design does, with their decisions. Frontiers and router are
+/// treated apart: each pool has its own frontier, and the router takes two decisions.
+const POLICIES: [(&str, ExtensionPoint); 7] = [
+    ("buffer.coalesce", ExtensionPoint::Coalesce),
+    ("ftl.balancer", ExtensionPoint::Balance),
+    ("ftl.failure", ExtensionPoint::Fail),
+    ("ftl.gc.background", ExtensionPoint::Background),
+    ("ftl.gc.relocator", ExtensionPoint::Relocate),
+    ("ftl.gc.victim", ExtensionPoint::Victim),
+    ("ftl.tuner", ExtensionPoint::Tune),
+];
+
+/// The keys that name the design that decides.
+const GATES: &[&str] = &[DESIGNS, DESIGN, DECIDES, "pools"];
+
+/// The keys of policies without a decision to take on this device.
+pub(super) fn keys(config: &Config, designs: &SelectedDesigns) -> Vec<IneffectiveKey> {
+    let combination = designs.combination(config);
+    if combination.is_empty() {
+        return modes(config).collect();
+    }
+    let pools = config.pools.count();
+    let owners = |seam| combination.owners(seam, pools);
+    let in_all = POLICIES.iter().filter_map(|(key, seam)| {
+        let all: Option<Vec<&str>> = owners(*seam).into_iter().collect();
+        Some(idle((*key).to_owned(), *seam, &all?))
+    });
+    let of_pool = |(pool, owner): (usize, Option<&'static str>)| {
+        let key = pool.checked_sub(1).map_or("ftl.frontier".into(), |n| format!("pools.{n}.frontier"));
+        Some(idle(key, ExtensionPoint::Frontier, &[owner?]))
+    };
+    let frontiers = owners(ExtensionPoint::Frontier).into_iter().enumerate().filter_map(of_pool);
+    in_all.chain(frontiers).chain(router(&combination, pools)).chain(modes(config)).collect()
+}
+
+/// Blocks for streams in other cell modes, in pools after the first that have no such stream: only a design
+/// can have one there.
+fn modes(config: &Config) -> impl Iterator<Item = IneffectiveKey> + '_ {
+    let of_pool = |n: usize| {
+        let (slc, two_bit) = (config.file.slc_cache_of(n + 1), config.file.two_bit_of(n + 1));
+        let keys =
+            [("slc_cache", slc.is_some(), CellMode::Slc), ("two_bit", two_bit.is_some(), CellMode::Mlc)];
+        let in_vain =
+            keys.into_iter().filter(|(_, is_set, mode)| *is_set && !config.file.writes_in(n + 1, *mode));
+        let idle = |(key, _, mode): (&str, bool, CellMode)| {
+            let wanted =
+                format!("the key left out, or a design with a stream in {} in this pool", mode.name());
+            IneffectiveKey { key: format!("pools.{n}.{key}"), gates: GATES, wanted, even_default: true }
+        };
+        in_vain.map(idle).collect::<Vec<_>>()
+    };
+    (0..config.file.pools.len()).flat_map(of_pool)
+}
+
+/// The router selects the pool of a page, and its stream in the first pool.
+fn router(combination: &Combination, pools: usize) -> Option<IneffectiveKey> {
+    let [pool, stream] =
+        [ExtensionPoint::Pool, ExtensionPoint::Stream].map(|seam| combination.owners(seam, pools)[0]);
+    let is_settled = pools == 1 || pool.is_some();
+    stream.filter(|_| is_settled).map(|design| idle("ftl.router".into(), ExtensionPoint::Stream, &[design]))
+}
+
+fn idle(key: String, seam: ExtensionPoint, designs: &[&str]) -> IneffectiveKey {
+    let mut names = designs.to_vec();
+    names.dedup();
+    let (names, verb) = (names.join(" and "), if names.len() > 1 { "answer" } else { "answers" });
+    let wanted = format!(
+        "the key left out, or {DESIGNS} without {names}, which {verb} `{seam}` in place of the policy"
+    );
+    IneffectiveKey { key, gates: GATES, wanted, even_default: true }
+}

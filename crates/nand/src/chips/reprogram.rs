@@ -1,0 +1,136 @@
+//! Reprograms of word lines: their preconditions and effects (ReSSD, sections 3.2 and 3.3).
+//!
+//! A reprogram replaces one of the two pages of a word line in MLC mode. It is allowed up to
+//! [`LunTimes::reprograms`] times, and only while no word line of a later super layer is programmed.
+
+use super::{Chips, Command, DataTag, Operation, Refusal};
+use crate::CellMode;
+use crate::geometry::{DieId, PageId};
+use crate::locations::Location;
+use crate::onfi::LunTimes;
+
+impl Chips {
+    /// Number of reprogram passes of the word line of `page` since its block was erased.
+    pub fn reprograms(&self, page: PageId) -> u8 {
+        let counts = self.modes.as_ref().map_or(&[][..], |modes| &modes.again);
+        counts.get(self.reprogram_counter_of(page)).copied().unwrap_or(0)
+    }
+
+    /// Index of the reprogram counter of a page's word line, in a block in MLC mode.
+    fn reprogram_counter_of(&self, page: PageId) -> usize {
+        let geometry = &self.pools.of_page(page).geometry;
+        let (block, offset) = geometry.split(page);
+        let per_block = self.modes.as_ref().map_or(0, |modes| modes.word_lines);
+        (block.0 * per_block + geometry.page_in_block(offset) / 2) as usize
+    }
+
+    /// The other page of the word line of `page`, in the same plane.
+    fn sibling_page(&self, page: PageId) -> PageId {
+        let geometry = &self.pools.of_page(page).geometry;
+        let (block, offset) = geometry.split(page);
+        let per_row = geometry.planes_per_row;
+        geometry.page(block, (geometry.page_in_block(offset) ^ 1) * per_row + offset % per_row)
+    }
+
+    /// Checks that the block of a command with a mode is in that mode, and that a word line can be
+    /// reprogrammed. An erased block can be read and erased in any mode; a program opens it in its mode.
+    pub(super) fn check_mode(&self, command: &Command) -> Result<(), Refusal> {
+        let Command { operation, page, .. } = *command;
+        let Some(mode) = command.mode.filter(|_| self.pages.has_data_tags()) else { return Ok(()) };
+        let block = self.pools.block_of_page(page);
+        let (found, wanted) = (mode.of_block(), self.mode(block));
+        if self.pages.programmed[block] > 0 && found != wanted && operation != Operation::Erase {
+            return Err(Refusal::Mode { page, found, wanted });
+        }
+        match (mode, operation) {
+            (CellMode::Reprogrammed(times), Operation::Program) => self.check_reprogram(command, times),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_reprogram(&self, command: &Command, times: u8) -> Result<(), Refusal> {
+        let Command { page, planes, .. } = *command;
+        let limits = LunTimes::of(&self.pools.of_page(page).part);
+        if !self.pages.are_programmed(page, planes)
+            || !self.pages.are_programmed(self.sibling_page(page), planes)
+        {
+            return Err(Refusal::NothingToReprogram { page });
+        }
+        let (wanted, most) = (u32::from(self.reprograms(page)) + 1, limits.reprograms);
+        if u32::from(times) != wanted || wanted > most {
+            return Err(Refusal::Reprograms { page, found: times, wanted, most });
+        }
+        match self.later_super_layer(page, limits.layers_per_super_layer) {
+            Some(later) => Err(Refusal::SuperLayerClosed { page, later }),
+            None => Ok(()),
+        }
+    }
+
+    /// A programmed page in a later super layer than that of `page`, if any.
+    fn later_super_layer(&self, page: PageId, layers: u32) -> Option<PageId> {
+        let pool = self.pools.of_page(page);
+        let (block, offset) = pool.geometry.split(page);
+        let line = pool.geometry.page_in_block(offset) / 2;
+        let own = pool.part.super_layer(line, layers);
+        let is_later = |line: &u32| pool.part.super_layer(*line, layers) > own;
+        let first = |line| pool.geometry.page(block, line * 2 * pool.geometry.planes_per_row);
+        let lines = (line + 1..pool.part.pages().word_lines()).filter(is_later);
+        lines.map(first).find(|first| self.pages.are_programmed(*first, 1))
+    }
+
+    /// Applies a command if modes are enabled; a program writes `word_line` pages in each plane. Returns the
+    /// planes in which a limit was exceeded.
+    #[inline(never)]
+    pub(super) fn apply_in_mode(&mut self, die: DieId, command: &Command, word_line: u32) -> u16 {
+        match command.operation {
+            Operation::Erase if self.pages.has_data_tags() => {
+                self.reset_block_counts(self.pools.block_of_page(command.page));
+            }
+            Operation::Program if self.mode_of(command).is_reprogram() => {
+                self.count_reprogram(command.page);
+                if self.pages.has_data_tags() {
+                    self.pages.replace(die, command.page, command.planes);
+                }
+                return 0;
+            }
+            Operation::Program | Operation::ProgramCache
+                if self.has_partial_programs() && self.pages.has_data_tags() =>
+            {
+                self.program_partial(die, command, word_line);
+                return 0;
+            }
+            _ => {}
+        }
+        self.pages.apply(die, command, word_line)
+    }
+
+    fn count_reprogram(&mut self, page: PageId) {
+        let line = self.reprogram_counter_of(page);
+        if let Some(times) = self.modes.as_mut().and_then(|modes| modes.again.get_mut(line)) {
+            *times = times.saturating_add(1);
+        }
+    }
+
+    /// Spoils the pages of a reprogram that was interrupted, or failed, in these planes: neither page is
+    /// readable, unless lower pages are backed up, as a reprogram begins with a read of the page that it
+    /// keeps.
+    pub(super) fn spoil_reprogram(&mut self, page: PageId, planes: u16) {
+        let kept = self.sibling_page(page);
+        self.pages.spoil_planes(page, 1, planes);
+        if !self.backs_up {
+            self.pages.spoil_planes(kept, 1, planes);
+        }
+    }
+
+    /// Replaces a page of a word line in no time, before the run: `stamps` of its locations from `first` on,
+    /// in all planes.
+    pub fn put_reprogrammed(&mut self, first: Location, stamps: &[DataTag]) {
+        self.count_reprogram(self.pools.page_of(first));
+        for (at, stamp) in (first.0..).zip(stamps) {
+            self.pages.replace_one(Location(at), *stamp);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

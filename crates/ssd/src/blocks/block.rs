@@ -1,0 +1,98 @@
+//! The state of a single block.
+
+use serde::{Deserialize, Serialize};
+use wordline_nand::CellMode;
+
+use super::StreamId;
+
+/// The state of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum State {
+    /// Erased, on the free-block list.
+    Free,
+    /// Active: it accepts programs.
+    Open,
+    /// Full, with programs still in progress.
+    Closing,
+    /// Full: a GC candidate.
+    Closed,
+    /// Full and pending retirement, because an operation in it failed.
+    PendingRetirement,
+    /// A GC victim.
+    Victim,
+    /// Out of service.
+    Bad,
+    /// Suspended by its design before it was full: it accepts no programs until the design resumes it. Also a
+    /// GC candidate.
+    Suspended,
+}
+
+/// Cell mode of a block, in one byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::blocks) enum BlockMode {
+    Native,
+    Slc,
+    TwoBit,
+}
+
+impl From<CellMode> for BlockMode {
+    #[inline]
+    fn from(mode: CellMode) -> Self {
+        match mode {
+            CellMode::Native => Self::Native,
+            CellMode::Slc => Self::Slc,
+            CellMode::Mlc | CellMode::Reprogrammed(_) => Self::TwoBit,
+        }
+    }
+}
+
+impl From<BlockMode> for CellMode {
+    #[inline]
+    fn from(mode: BlockMode) -> Self {
+        match mode {
+            BlockMode::Native => Self::Native,
+            BlockMode::Slc => Self::Slc,
+            BlockMode::TwoBit => Self::Mlc,
+        }
+    }
+}
+
+/// State and counters of a block, kept together because they are used together.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(in crate::blocks) struct Block {
+    /// Valid pages.
+    pub valid: u32,
+    /// Programs in progress: the block closes when they are done.
+    pub programs: u32,
+    /// Reads queued or in progress: the block is erased when they are done.
+    pub readers: u32,
+    /// State of the block.
+    pub state: State,
+    /// Stream that opened the block.
+    pub written_by: StreamId,
+    /// Pending retirement, whatever the state.
+    pub condemned: bool,
+    /// Cell mode.
+    pub mode: BlockMode,
+}
+
+const _: () = assert!(size_of::<Block>() == 16, "a block never lies in two cache lines");
+
+impl Block {
+    /// An erased block.
+    pub const FREE: Self = Self {
+        valid: 0,
+        programs: 0,
+        readers: 0,
+        state: State::Free,
+        written_by: StreamId(0),
+        condemned: false,
+        mode: BlockMode::Native,
+    };
+
+    /// Whether it may accept pages again before its next erase, though it accepts none now.
+    #[inline]
+    pub fn takes_more_later(&self) -> bool {
+        self.state == State::Suspended
+    }
+}

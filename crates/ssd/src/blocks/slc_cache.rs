@@ -1,0 +1,78 @@
+//! Configuration of an SLC cache: blocks of a multi-bit part that take host writes in SLC mode, which is
+//! fast, until they are folded into native blocks.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wordline_kernel::Complaints;
+use wordline_nand::{Geometry, Locations, Part};
+
+/// Blocks that are written in SLC mode. The router decides which writes go there.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SlcCacheFile {
+    /// Blocks of each plane group reserved for the cache: its static part.
+    pub blocks: u32,
+    /// Fraction of the other spare blocks of a plane group that the cache may also use: its dynamic part,
+    /// which shrinks as the device fills. It uses none while the plane group has fewer free blocks than the
+    /// GC start watermark.
+    pub spare: f64,
+    /// Number of cached blocks of a plane group above which the oldest are folded while the host is active.
+    /// If absent, blocks are folded only when the plane group needs free blocks or the host is idle
+    /// (`ftl.gc.background`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fold_above: Option<u32>,
+}
+
+impl Default for SlcCacheFile {
+    /// One block open, one to be folded. Chosen.
+    fn default() -> Self {
+        Self { blocks: 2, spare: 0.0, fold_above: None }
+    }
+}
+
+impl SlcCacheFile {
+    /// Adds complaints about the settings below this key on these chips.
+    pub fn check(
+        &self,
+        key: &str,
+        part: &Part,
+        locations: &Locations,
+        geometry: &Geometry,
+        wrong: &mut Complaints,
+    ) {
+        wrong.require(
+            (0.0..=1.0).contains(&self.spare),
+            &format!("{key}.spare"),
+            self.spare,
+            "a fraction from 0 to 1",
+        );
+        wrong.require(
+            self.blocks > 0 || self.spare > 0.0,
+            &format!("{key}.blocks"),
+            self.blocks,
+            format!("at least 1, or {key}.spare above 0"),
+        );
+        let blocks = geometry.blocks_per_plane;
+        wrong.require(
+            self.blocks < blocks,
+            &format!("{key}.blocks"),
+            self.blocks,
+            format!("fewer than the {blocks} blocks of a plane group"),
+        );
+        wrong.require(
+            part.timing.slc.is_some() && part.geometry.bits_per_cell > 1,
+            key,
+            format!("the part {}", part.name),
+            "a part of several bits a cell with an SLC mode: part.timing.slc",
+        );
+        let pages = geometry.planes_per_row;
+        wrong.require(
+            pages.is_multiple_of(locations.pages()),
+            "ftl.mapping.unit",
+            locations.size,
+            format!(
+                "at most the {pages} pages that a program in SLC mode writes, which are a multiple of it"
+            ),
+        );
+    }
+}

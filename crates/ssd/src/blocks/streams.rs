@@ -1,0 +1,128 @@
+//! Write streams of a plane group, and the blocks that each may write to.
+
+use serde::{Deserialize, Serialize};
+use wordline_kernel::Id;
+use wordline_nand::PlaneGroupId;
+
+use super::BlockManager;
+
+/// Write stream of a plane group: host streams first, then GC streams. Each stream has its own active block,
+/// so that data of one stream are erased together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StreamId(pub u8);
+
+/// Number of write streams of each plane group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Streams {
+    /// Host streams.
+    pub host: u8,
+    /// GC streams.
+    pub gc: u8,
+    /// Most open blocks of a stream in any pool.
+    pub open_blocks: u8,
+    /// Most suspended blocks of a plane group in any pool, over all its streams.
+    pub suspended: u32,
+}
+
+impl Streams {
+    /// One host stream and one GC stream.
+    pub const ONE_EACH: Self = Self { host: 1, gc: 1, open_blocks: 1, suspended: 0 };
+
+    /// A host stream.
+    #[inline]
+    pub fn host(self, n: u8) -> StreamId {
+        debug_assert!(n < self.host, "host stream {n} of {}", self.host);
+        StreamId(n)
+    }
+
+    /// A GC stream.
+    #[inline]
+    pub fn gc(self, n: u8) -> StreamId {
+        debug_assert!(n < self.gc, "collector stream {n} of {}", self.gc);
+        StreamId(self.host + n)
+    }
+
+    /// Whether a stream belongs to GC.
+    #[inline]
+    pub fn is_gc(self, stream: StreamId) -> bool {
+        stream.0 >= self.host
+    }
+
+    /// Free blocks of a plane group that only GC may open. One lets GC finish any victim; the others, one for
+    /// each GC stream, take the pages of incomplete program units that GC carries over from one victim to the
+    /// next.
+    #[inline]
+    pub fn reserved_blocks(self) -> usize {
+        1 + usize::from(self.gc)
+    }
+
+    /// Blocks of a plane group that cannot be counted on for data: those reserved for GC, the open blocks of
+    /// each GC stream, the unwritten rest of all but one of the host's open blocks, and suspended blocks.
+    pub fn active_blocks(self) -> u32 {
+        let [host, gc, each] = [self.host, self.gc, self.open_blocks].map(u32::from);
+        self.reserved_blocks() as u32 + gc * each + (host * each).saturating_sub(1) + self.suspended
+    }
+
+    /// All streams of a plane group.
+    pub fn all(self) -> impl Iterator<Item = StreamId> {
+        (0..self.host + self.gc).map(StreamId)
+    }
+
+    /// Streams whose active block `stream` may use when it cannot open one: those of the same side.
+    pub(super) fn same_side(self, stream: StreamId) -> std::ops::Range<u8> {
+        if self.is_gc(stream) { self.host..self.host + self.gc } else { 0..self.host }
+    }
+}
+
+impl BlockManager {
+    /// Whether the stream can write a program unit of `pages` to the plane group.
+    #[inline]
+    pub fn has_room(&self, row: PlaneGroupId, stream: StreamId, pages: u32) -> bool {
+        let gc = self.streams.is_gc(stream);
+        (gc || !self.is_full(row, pages))
+            && (self.can_open(row, gc)
+                || self.open_block(row, stream).is_some()
+                || self.selected_reprogram(row, stream).is_some())
+    }
+
+    /// Whether the host stream can write to a plane group that is not full: to a block of its own, or to that
+    /// of another stream if it `may_share`.
+    #[inline]
+    pub fn takes(&self, row: PlaneGroupId, stream: StreamId, may_share: bool) -> bool {
+        self.can_open(row, false)
+            || self.open[self.at(row, stream)].is_some()
+            || self.selected_reprogram(row, stream).is_some()
+            || (may_share && self.can_share(row, stream))
+    }
+
+    /// Whether another stream of the same side has an active block.
+    #[inline(never)]
+    fn can_share(&self, row: PlaneGroupId, stream: StreamId) -> bool {
+        self.open_block(row, stream).is_some()
+    }
+
+    /// Whether GC, or the host, may open a block.
+    #[inline]
+    pub fn can_open(&self, row: PlaneGroupId, gc: bool) -> bool {
+        self.free(row) > if gc { 0 } else { self.kept(row) }
+    }
+
+    /// Index of the active block of a stream.
+    #[inline]
+    pub(super) fn at(&self, row: PlaneGroupId, stream: StreamId) -> usize {
+        row.index() * usize::from(self.streams.host + self.streams.gc) + usize::from(stream.0)
+    }
+
+    /// Stream whose active block takes the writes of `stream` without another block being opened: itself or
+    /// another stream of the same side.
+    #[inline]
+    pub(super) fn open_block(&self, row: PlaneGroupId, stream: StreamId) -> Option<StreamId> {
+        if self.open[self.at(row, stream)].is_some() {
+            return Some(stream);
+        }
+        let can_be_shared = |other: &StreamId| {
+            self.open[self.at(row, *other)].is_some_and(|(block, _)| self.is_native(block))
+        };
+        self.streams.same_side(stream).map(StreamId).find(can_be_shared)
+    }
+}

@@ -1,0 +1,136 @@
+//! Consistency checks of superblocks against the block table, between events and after a snapshot is loaded.
+
+use wordline_kernel::Id;
+use wordline_nand::{BlockSetId, PlaneGroupId, Pool};
+
+use super::{MAX_COLLECTING, MAX_FORMING, ROW, SuperBlock, SuperBlocks, is_kept};
+use crate::blocks::{BlockManager, State};
+use crate::ensure::{self, ensure};
+
+/// Counts of a superblock, found in the block table.
+#[derive(Clone, Copy, Default)]
+struct Found {
+    blocks: usize,
+    kept: u32,
+    closed: u32,
+    valid: u32,
+    due: u32,
+    /// Whether it is unused, and whether plane groups still open blocks of it.
+    unused: bool,
+    forming: bool,
+}
+
+impl BlockManager {
+    /// Checks the superblocks against the block table; panics if they are inconsistent.
+    pub fn audit_super_blocks(&self) {
+        self.check_super_blocks().unwrap_or_else(|wrong| panic!("{wrong}"));
+    }
+
+    /// Checks the loaded superblocks.
+    pub(in crate::blocks) fn check_super_blocks(&self) -> Result<(), String> {
+        for (of_pool, pool) in self.each.iter().zip(self.pools.iter()) {
+            if let Some(all) = &of_pool.super_blocks {
+                let streams = usize::from(self.streams.host + self.streams.gc);
+                all.check_shape(pool, streams)?;
+                let found = self.find_super_blocks(all)?;
+                all.all.entries().try_for_each(|(id, one)| all.check_one(id, one, found[id.index()]))?;
+                all.check_candidates()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts the blocks of the superblocks of a pool, from the block table and the lists.
+    fn find_super_blocks(&self, all: &SuperBlocks) -> Result<Vec<Found>, String> {
+        let mut found = vec![Found::default(); all.all.len()];
+        for block in all.blocks() {
+            let Some(id) = all.of(block) else { continue };
+            let (one, is) = (found.get_mut(id.index()), &self.table[block]);
+            let Some(one) = one else { return Err(format!("block {} is in no super block", block.0)) };
+            let kept = is_kept(is.state);
+            one.blocks += 1;
+            one.kept += u32::from(kept);
+            one.valid += if kept { is.valid } else { 0 };
+            one.closed += u32::from(is.state == State::Closed);
+        }
+        let mut is_due = vec![false; all.of.len()];
+        for (row, block) in all.all_due() {
+            let place = block.0.checked_sub(all.first.0).map_or(usize::MAX, |place| place as usize);
+            let is_first = ensure::is_first(&mut is_due, place);
+            let is_own = is_first && self.group_of(block) == row && self.state(block) == State::Closed;
+            let Some(id) = is_own.then(|| all.of(block)).flatten() else {
+                return Err(format!("block {} of row {row} is cleaned with no super block", block.0));
+            };
+            found[id.index()].due += 1;
+        }
+        let forming = all.begun.streams.iter().flat_map(|forming| &forming.all);
+        for (id, is_forming) in all.unused.iter().map(|id| (*id, false)).chain(forming.map(|id| (*id, true)))
+        {
+            let one = found.get_mut(id.index()).filter(|one| !one.unused && !one.forming);
+            let Some(one) = one else { return Err(format!("super block {} begins twice", id.0)) };
+            (one.unused, one.forming) = (!is_forming, is_forming);
+        }
+        Ok(found)
+    }
+}
+
+impl SuperBlocks {
+    /// Next victims, each with its plane group.
+    fn all_due(&self) -> impl Iterator<Item = (PlaneGroupId, BlockSetId)> + '_ {
+        let rows = (self.begins.0..).map(PlaneGroupId).zip(&self.due);
+        rows.flat_map(|(row, due)| due.iter().map(move |block| (row, *block)))
+    }
+
+    /// Checks that the lists have the lengths of the pool and that each plane group continues at a valid
+    /// superblock.
+    fn check_shape(&self, pool: &Pool, streams: usize) -> Result<(), String> {
+        let (rows, begun) = (pool.geometry.rows() as usize, &self.begun);
+        let most = self.of.len() + streams * (MAX_FORMING + 1);
+        let fits = [begun.in_use.len(), self.due.len()] == [rows; 2]
+            && (begun.streams.len(), begun.next.len()) == (streams, rows * streams)
+            && self.of.len() == pool.geometry.block_sets() as usize
+            && [self.all.len(), self.shown.len()] == [most; 2];
+        let goes_on = |(n, next): (usize, &u64)| {
+            let forming = &begun.streams[n % streams];
+            forming.first < u64::MAX / 2 && *next <= forming.first + forming.all.len() as u64
+        };
+        ensure(fits && begun.next.iter().enumerate().all(goes_on), || {
+            "super blocks of another device, or that are still to begin".into()
+        })
+    }
+
+    /// Checks a superblock against the counts found.
+    fn check_one(&self, id: BlockSetId, one: &SuperBlock, found: Found) -> Result<(), String> {
+        let mut listed = one.blocks.clone();
+        listed.sort_unstable();
+        listed.dedup();
+        let is_own = |block: &BlockSetId| {
+            let place = block.0.checked_sub(self.first.0);
+            place.is_some_and(|place| self.of.get(BlockSetId(place)) == Some(&id.0))
+        };
+        let Found { blocks, kept, closed, valid, due, unused, forming } = found;
+        let counted = (listed.len(), one.blocks.len(), one.kept, one.closed, one.valid, one.due);
+        let is_listed = listed.iter().all(is_own);
+        ensure(is_listed && counted == (blocks, blocks, kept, closed, valid, due), || {
+            format!("super block {} has {counted:?}, not {:?}", id.0, (blocks, kept, closed, valid, due))
+        })?;
+        let is_in_use = one.complete && blocks > 0;
+        let is_once = u8::from(unused) + u8::from(forming) + u8::from(is_in_use) == 1;
+        let is_candidate = one.complete && !one.chosen && kept > 0 && closed == kept;
+        ensure(is_once && one.joined <= self.rows() && one.indexed == is_candidate, || {
+            format!("super block {} is not at the stage that its blocks are at", id.0)
+        })?;
+        let is_shown = !one.indexed || self.shown[id] == self.scaled(one);
+        ensure(is_shown, || format!("super block {} is shown as another one", id.0))
+    }
+
+    /// Checks the candidates and the chosen superblocks.
+    fn check_candidates(&self) -> Result<(), String> {
+        let chosen = self.all.iter().filter(|one| one.chosen).count();
+        ensure(chosen == self.cleaning.now as usize && self.cleaning.now <= MAX_COLLECTING, || {
+            format!("{chosen} super blocks are being cleaned, and {} counted", self.cleaning.now)
+        })?;
+        let shown = |id: BlockSetId| self.all[id].indexed.then_some((ROW, self.shown[id]));
+        self.candidates.check(&self.no_candidates(), shown)
+    }
+}

@@ -1,0 +1,262 @@
+//! Suspended blocks of a plane group, step by step.
+
+use wordline_nand::Location;
+
+use super::*;
+use crate::blocks::suspended::Suspended;
+use crate::blocks::{StreamId, Streams, SuspendedBlocks, WordLineSelector};
+use crate::config::tests::small;
+use crate::policy::event::{DeviceEvent, EventMask};
+use crate::policy::frontier::{OpenBlock, WordLines};
+
+const ROW: PlaneGroupId = PlaneGroupId(0);
+const HOST: StreamId = StreamId(0);
+
+/// Programs word lines in numerical order, and decides once for each block that it is given.
+#[derive(Default)]
+struct Script {
+    select_to_suspend: Option<BlockSetId>,
+    select_to_resume: Option<BlockSetId>,
+}
+
+impl WordLineSelector for Script {
+    fn next(&mut self, open: &[OpenBlock<'_>], _: &BlockManager) -> (usize, u32) {
+        (0, open[0].first_unprogrammed())
+    }
+
+    fn select_to_suspend(
+        &mut self,
+        open: &[OpenBlock<'_>],
+        _: &SuspendedBlocks<'_>,
+        _: &BlockManager,
+    ) -> Option<BlockSetId> {
+        self.select_to_suspend.take_if(|block| open.iter().any(|open| open.block == *block))
+    }
+
+    fn select_to_resume(&mut self, suspended: &SuspendedBlocks<'_>, _: &BlockManager) -> Option<BlockSetId> {
+        self.select_to_resume.take_if(|block| suspended.has(*block))
+    }
+}
+
+/// Block table with 16 word lines of two pages in a block; the host stream may suspend two blocks of each
+/// plane group.
+fn table() -> BlockManager {
+    let config = small().check().expect("the device is sound");
+    let mut space = BlockManager::new(&config.pools, Streams::ONE_EACH, |_| false);
+    space.observe_kinds(EventMask::BLOCKS | EventMask::LOST_PAGES);
+    space.order(0, WordLines { layers: 16, per_layer: 1 }, 1, vec![2, 0]);
+    space
+}
+
+/// Programs word lines of the host stream and makes their pages valid.
+fn write(space: &mut BlockManager, script: &mut Script, word_lines: u32) -> Location {
+    let mut last = Location(0);
+    for _ in 0..word_lines {
+        last = space.take(ROW, HOST, 2, script);
+        (last.0..last.0 + 2).for_each(|page| space.validate(Location(page)));
+        space.program_done(last);
+    }
+    last
+}
+
+/// Suspends the open block, and writes a word line of another one.
+fn suspend(space: &mut BlockManager, block: BlockSetId) {
+    let mut script = Script { select_to_suspend: Some(block), select_to_resume: None };
+    write(space, &mut script, 1);
+    assert_eq!((script.select_to_suspend, space.state(block)), (None, State::Suspended));
+}
+
+/// Programs word lines of the host stream, and returns the block of the last one.
+fn open(space: &mut BlockManager, word_lines: u32) -> BlockSetId {
+    let last = write(space, &mut Script::default(), word_lines);
+    block_of(space, last)
+}
+
+fn suspended(space: &BlockManager) -> SuspendedBlocks<'_> {
+    space.suspended_of(ROW, HOST, None).expect("the pool has an order")
+}
+
+fn block_of(space: &BlockManager, location: Location) -> BlockSetId {
+    space.pools().block_of(location)
+}
+
+#[test]
+fn a_suspended_block_keeps_its_word_lines() {
+    let mut suspended = Suspended::new(6, 2, vec![0, 2, 1], WordLines { layers: 100, per_layer: 1 });
+    let rests = |block, place| SuspendedBlock { block: BlockSetId(block), place, unit: 2 };
+    assert_eq!([6, 7, 8, 9, 10].map(|at| suspended.limit(at)), [0, 2, 1, 0, 2]);
+    suspended.add(10, rests(4, 6), &[7, 0]);
+    suspended.add(10, rests(9, 4), &[0, 3]);
+    assert!(suspended.has_word_line_bitmaps(10));
+    assert!(!suspended.has_room(10) && suspended.has_room(7) && !suspended.has_room(6));
+    let mut bits = [0; 2];
+    assert_eq!(suspended.take(10, BlockSetId(4), &mut bits), Some(6));
+    assert_eq!((bits, suspended.take(10, BlockSetId(4), &mut bits)), ([7, 0], None));
+    assert!(suspended.all().eq([BlockSetId(9)]));
+    assert!(suspended.all_bits().eq([[0, 3]]));
+    suspended.forget(9);
+    assert!(suspended.of(10).is_empty());
+}
+
+#[test]
+fn a_block_that_is_opened_again_goes_on_where_it_was() {
+    let mut space = table();
+    let first = open(&mut space, 3);
+    suspend(&mut space, first);
+    space.check_suspended(ROW).expect("it is known once");
+    let shown: Vec<_> = suspended(&space).iter().map(|one| (one.block, one.written)).collect();
+    assert_eq!(shown, [(first, 3)]);
+    // The second block is filled before a free one would be opened.
+    let second = open(&mut space, 15);
+    assert!(second != first && space.state(second) == State::Closed);
+    let again = write(&mut space, &mut Script { select_to_suspend: None, select_to_resume: Some(first) }, 1);
+    assert_eq!(again, space.pools().at(first, 3 * 2));
+    assert_eq!((space.state(first), suspended(&space).count()), (State::Open, 0));
+    write(&mut space, &mut Script::default(), 12);
+    assert_eq!(space.state(first), State::Closed);
+    let told: Vec<String> =
+        space.take_events().expect("it is observed").iter().map(|seen| format!("{seen:?}")).collect();
+    let kinds: Vec<&str> = told.iter().map(|seen| seen.split(' ').next().expect("it has a name")).collect();
+    assert_eq!(kinds, ["Opened", "Suspended", "Opened", "Closed", "Resumed", "Closed"]);
+}
+
+#[test]
+fn a_stream_suspends_no_more_blocks_than_it_may_and_none_of_those_kept_for_the_collector() {
+    let mut space = table();
+    for _ in 0..2 {
+        let block = open(&mut space, 1);
+        suspend(&mut space, block);
+    }
+    let third = open(&mut space, 1);
+    let mut script = Script { select_to_suspend: Some(third), select_to_resume: None };
+    write(&mut space, &mut script, 1);
+    assert_eq!(
+        (script.select_to_suspend, space.state(third)),
+        (Some(third), State::Open),
+        "it was not asked"
+    );
+
+    let mut space = table();
+    while space.free(ROW) > space.kept(ROW) {
+        write(&mut space, &mut Script::default(), 1);
+    }
+    let last = open(&mut space, 1);
+    let mut script = Script { select_to_suspend: Some(last), select_to_resume: None };
+    write(&mut space, &mut script, 1);
+    assert_eq!((script.select_to_suspend, space.state(last)), (Some(last), State::Open), "it was not asked");
+}
+
+#[test]
+fn room_is_kept_for_the_blocks_that_may_be_suspended() {
+    let (with, config) = (table(), small().check().expect("the device is sound"));
+    let without = BlockManager::new(&config.pools, Streams::ONE_EACH, |_| false);
+    assert_eq!(without.limit(ROW) - with.limit(ROW), 2 * 32);
+}
+
+#[test]
+fn a_suspended_block_is_a_candidate_when_no_program_of_it_is_under_way() {
+    let mut space = table();
+    let first = space.take(ROW, HOST, 2, &mut Script::default());
+    let block = block_of(&space, first);
+    suspend(&mut space, block);
+    assert_eq!(space.candidates(ROW).suspended().count(), 0);
+    assert!(!space.is_candidate(block, ROW));
+    space.validate(first);
+    space.program_done(first);
+    assert!(space.candidates(ROW).suspended().eq([block]) && space.is_candidate(block, ROW));
+    assert_eq!(space.candidates(ROW).fewest_valid(), None, "it is not closed");
+    space.make_victim(block);
+    assert_eq!((space.state(block), suspended(&space).count()), (State::Victim, 0));
+    space.invalidate(first);
+    space.erased(block, 1);
+    space.check_suspended(ROW).expect("none is left");
+}
+
+#[test]
+fn a_suspended_block_is_the_victim_where_it_gains_more_of_what_is_written() {
+    let mut space = table();
+    let lose = |space: &mut BlockManager, block: BlockSetId, pages: u32| {
+        let first = space.pools().at(block, space.next_valid(block, 0).expect("it holds pages")).0;
+        (first..first + pages).for_each(|page| space.invalidate(Location(page)));
+    };
+    let block = open(&mut space, 3);
+    suspend(&mut space, block);
+    // Its only gain would be unwritten pages; and a closed block gains nothing.
+    let closed = open(&mut space, 15);
+    assert_eq!(space.state(closed), State::Closed);
+    assert_eq!(space.better_of_suspended(ROW, None), Some(block));
+    lose(&mut space, closed, 1);
+    assert_eq!(space.better_of_suspended(ROW, Some(closed)), Some(closed));
+    lose(&mut space, block, 2);
+    assert_eq!(space.better_of_suspended(ROW, Some(closed)), Some(block), "two of six pages by one of 32");
+    lose(&mut space, closed, 1);
+    assert_eq!(space.better_of_suspended(ROW, Some(closed)), Some(closed));
+}
+
+#[test]
+fn a_failure_closes_a_suspended_block() {
+    let mut space = table();
+    let block = open(&mut space, 1);
+    suspend(&mut space, block);
+    space.close(block);
+    assert_eq!((space.state(block), suspended(&space).count()), (State::Closed, 0));
+    assert_eq!(space.candidates(ROW).fewest_valid(), Some(block));
+}
+
+#[test]
+fn a_design_is_told_of_a_page_that_a_suspended_block_loses() {
+    let mut space = table();
+    let last = write(&mut space, &mut Script::default(), 2);
+    let block = block_of(&space, last);
+    space.invalidate(last);
+    suspend(&mut space, block);
+    drop(space.take_events());
+    space.invalidate(Location(last.0 + 1));
+    let told = space.take_events().expect("it is observed");
+    let [DeviceEvent::LostPage { block: of, location, valid }] = told[..] else { panic!("{told:?}") };
+    assert_eq!((of, location.0, valid), (block, last.0 + 1, 2));
+}
+
+#[test]
+fn after_a_power_cut_the_block_written_least_is_open_and_others_are_suspended() {
+    let mut space = table();
+    let mut written = Vec::new();
+    for word_lines in [5, 1, 3] {
+        let block = open(&mut space, word_lines);
+        written.push((block, word_lines));
+        if written.len() < 3 {
+            // The next block begins with a word line of its own.
+            let mut script = Script { select_to_suspend: Some(block), select_to_resume: None };
+            space.take(ROW, HOST, 2, &mut script);
+        }
+    }
+    // The first word line of the second and of the third block was programmed when the block before was
+    // suspended.
+    let locations = |block: BlockSetId| match written.iter().position(|(other, _)| *other == block) {
+        Some(0) => 2 * 5,
+        Some(n) => 2 * (written[n].1 + 1),
+        None => 0,
+    };
+    space.forget(locations, |_| 0);
+    let pools = space.pools().clone();
+    space.rebuild_word_lines(|location| {
+        let block = pools.block_of(location);
+        location.0 - pools.at(block, 0).0 < locations(block)
+    });
+    let state = |n: usize| space.state(written[n].0);
+    assert_eq!([state(0), state(1), state(2)], [State::Suspended, State::Open, State::Suspended]);
+    space.check_suspended(ROW).expect("their word lines are known");
+    write(&mut space, &mut Script::default(), 14);
+    let mut script = Script { select_to_suspend: None, select_to_resume: Some(written[2].0) };
+    assert_eq!(space.take(ROW, HOST, 2, &mut script), pools.at(written[2].0, 2 * 4));
+}
+
+#[test]
+fn a_lost_row_suspends_nothing() {
+    let mut space = table();
+    let block = open(&mut space, 1);
+    suspend(&mut space, block);
+    space.fail_group(ROW, |_| ());
+    space.check_suspended(ROW).expect("none is left");
+    assert_eq!(space.state(block), State::Bad);
+}

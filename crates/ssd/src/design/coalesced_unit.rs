@@ -1,0 +1,32 @@
+//! Part of a unit that waits in the write buffer.
+
+use std::ops::Range;
+
+/// Pages of a unit that wait in the write buffer. A unit is the consecutive logical pages that the device
+/// coalesces: a sub-request with several pools, a program unit with one.
+pub struct CoalescedUnit<'a> {
+    pub(crate) is_waiting: &'a dyn Fn(u32) -> bool,
+    pub(crate) pages: Range<u32>,
+}
+
+impl CoalescedUnit<'_> {
+    /// First logical page of the unit.
+    pub fn first(&self) -> u32 {
+        self.pages.start
+    }
+
+    /// Number of pages of the unit.
+    pub fn size(&self) -> u32 {
+        self.pages.end - self.pages.start
+    }
+
+    /// Whether a page of the unit waits.
+    pub fn waits(&self, page: u32) -> bool {
+        (self.is_waiting)(page)
+    }
+
+    /// Number of waiting pages. Checks each page of the unit.
+    pub fn waiting(&self) -> u32 {
+        self.pages.clone().filter(|page| self.waits(*page)).count() as u32
+    }
+}

@@ -1,0 +1,132 @@
+//! Extension points: the decisions that a design can make.
+
+use std::fmt;
+use std::ops::BitOr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A decision that a design can make. The design that makes it is settled once, when the device is created.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ExtensionPoint {
+    /// Pool for a page or unit being destaged. One design decides for the whole device.
+    Pool,
+    /// Waiting pages that an idle plane group or pool steals from others. One design decides for the whole
+    /// device.
+    Balance,
+    /// Goals of background GC. One design decides for the whole device.
+    Background,
+    /// Pages destaged together, when, and the pages programmed with them. One design decides for the whole
+    /// device.
+    Coalesce,
+    /// Stream of a page within its pool.
+    Stream,
+    /// Word line of an open block that is programmed next.
+    Frontier,
+    /// Plane group of a program.
+    Place,
+    /// Block that is collected.
+    Victim,
+    /// Destination of the valid pages of a victim.
+    Relocate,
+    /// Parameters of a read or a program.
+    Tune,
+    /// Action for a block after a failure in it.
+    Fail,
+}
+
+impl ExtensionPoint {
+    /// All of them: those of the device, then those of each pool.
+    pub const ALL: [Self; 11] = [
+        Self::Pool,
+        Self::Balance,
+        Self::Background,
+        Self::Coalesce,
+        Self::Stream,
+        Self::Frontier,
+        Self::Place,
+        Self::Victim,
+        Self::Relocate,
+        Self::Tune,
+        Self::Fail,
+    ];
+
+    /// Name in a configuration.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pool => "pool",
+            Self::Balance => "balance",
+            Self::Background => "background",
+            Self::Coalesce => "coalesce",
+            Self::Stream => "stream",
+            Self::Frontier => "frontier",
+            Self::Place => "place",
+            Self::Victim => "victim",
+            Self::Relocate => "relocate",
+            Self::Tune => "tune",
+            Self::Fail => "fail",
+        }
+    }
+
+    /// Whether it is decided for the whole device, not for each pool.
+    pub const fn is_of_device(self) -> bool {
+        matches!(self, Self::Pool | Self::Balance | Self::Background | Self::Coalesce)
+    }
+}
+
+impl fmt::Display for ExtensionPoint {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.name())
+    }
+}
+
+/// A set of extension points.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ExtensionPoints(u16);
+
+impl ExtensionPoints {
+    /// Empty set.
+    pub const NONE: Self = Self(0);
+
+    /// Set of these extension points.
+    pub const fn of(seams: &[ExtensionPoint]) -> Self {
+        let (mut bits, mut n) = (0, 0);
+        while n < seams.len() {
+            bits |= 1 << seams[n] as u16;
+            n += 1;
+        }
+        Self(bits)
+    }
+
+    /// Whether `seam` is in the set.
+    #[inline]
+    pub const fn has(self, seam: ExtensionPoint) -> bool {
+        self.0 >> seam as u16 & 1 != 0
+    }
+
+    /// Whether any of `others` is in the set.
+    #[inline]
+    pub const fn has_any(self, others: Self) -> bool {
+        self.0 & others.0 != 0
+    }
+
+    /// The set without `others`.
+    #[must_use]
+    pub const fn without(self, others: Self) -> Self {
+        Self(self.0 & !others.0)
+    }
+
+    /// Members of the set, in order.
+    pub fn iter(self) -> impl Iterator<Item = ExtensionPoint> {
+        ExtensionPoint::ALL.into_iter().filter(move |seam| self.has(*seam))
+    }
+}
+
+impl BitOr for ExtensionPoints {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}

@@ -1,0 +1,665 @@
+//! Queries to the design or policy that decides, checks of decisions, and delivery of events to designs.
+
+use wordline_kernel::chart::ChartData;
+use wordline_kernel::metrics::Value;
+use wordline_kernel::{Bytes, Duration, Instant, Metric};
+use wordline_nand::{BlockSetId, CellMode, Outcome, Parameters, PlaneGroupId};
+
+use super::table::{Designs, STREAM_DECISIONS};
+use super::{
+    BufferOccupancy, CoalescedUnit, Design, DesignContext, DeviceEvent, EventMask, ExtensionPoint,
+    InvalidDecision, View, WaitingPages, WriteStream,
+};
+use crate::blocks::ModeStreams;
+use crate::parts::Policies;
+use crate::policy::background::IdleGroup;
+use crate::policy::balancer::WaitingUnits;
+use crate::policy::failure::{Failure, FailureAction};
+use crate::policy::frontier::OpenBlock;
+use crate::policy::placement::PlaneGroupSet;
+use crate::policy::relocator::RelocatedPage;
+use crate::policy::router::HostPage;
+use crate::policy::tuner::{ProgrammedPage, ReadOutcome, ReadParameters, SensedPage, Tuner};
+use crate::policy::victim::{Candidates, Indexes};
+
+impl Designs {
+    /// Whether some design makes this decision.
+    #[inline]
+    pub(crate) fn answers(&self, seam: ExtensionPoint) -> bool {
+        self.claimed.has(seam)
+    }
+
+    /// Whether some design makes a decision about host streams.
+    #[inline]
+    pub(crate) fn routes(&self) -> bool {
+        self.claimed.has_any(STREAM_DECISIONS)
+    }
+
+    /// Whether there are no designs.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// Event kinds that some design observes.
+    pub(crate) fn observed(&self) -> EventMask {
+        self.observed
+    }
+
+    /// Whether some design observes any of these kinds.
+    #[inline]
+    pub(crate) fn observes(&self, kinds: EventMask) -> bool {
+        self.observed.has(kinds)
+    }
+
+    /// Sets the time that views show.
+    #[inline]
+    pub(crate) fn note_time(&mut self, now: Instant) {
+        self.now = now;
+    }
+
+    /// Buffer occupancy in the last event delivered to designs.
+    #[inline]
+    pub(crate) fn notified_level(&self) -> BufferOccupancy {
+        self.notified_level
+    }
+
+    /// Sets the buffer occupancy that views show.
+    pub(crate) fn note_level(&mut self, level: BufferOccupancy) {
+        self.level = level;
+    }
+
+    /// Sets the buffer occupancy at the end of an event; true if designs were last notified of another one.
+    pub(crate) fn is_new_level(&mut self, level: BufferOccupancy) -> bool {
+        self.level = level;
+        std::mem::replace(&mut self.notified_level, level) != level
+    }
+
+    /// Queries a design.
+    pub(super) fn query<T>(
+        &mut self,
+        design: usize,
+        sight: DesignContext<'_>,
+        f: impl FnOnce(&mut dyn Design, &mut View<'_>) -> T,
+    ) -> T {
+        self.notify_pending(sight);
+        let Self { all, level, now, .. } = self;
+        let one = &mut all[design];
+        f(&mut *one.design, &mut View { sight, level: *level, now: *now, random: &mut one.random })
+    }
+
+    /// Notifies designs of the pending block events that they observe.
+    #[inline]
+    pub(crate) fn notify_pending(&mut self, sight: DesignContext<'_>) {
+        if let Some(news) = sight.space.take_events() {
+            for seen in &news {
+                self.notify(seen, sight);
+            }
+            sight.space.return_events(news);
+        }
+    }
+
+    /// Notifies the designs that observe this event.
+    #[inline(never)]
+    pub(crate) fn notify(&mut self, seen: &DeviceEvent<'_>, sight: DesignContext<'_>) {
+        let Self { all, level, now, .. } = self;
+        for one in all.iter_mut().filter(|one| one.observes.has(seen.kind())) {
+            let mut view = View { sight, level: *level, now: *now, random: &mut one.random };
+            one.design.observe(seen, &mut view);
+        }
+    }
+
+    /// Records an invalid decision. Only the first one is kept, as later ones may follow from it.
+    #[cold]
+    pub(super) fn record_invalid(
+        &self,
+        seam: ExtensionPoint,
+        pool: usize,
+        answer: String,
+        allowed: impl FnOnce() -> String,
+    ) {
+        let design = self.owner(seam, pool).map(|owner| self.all[owner].design.name());
+        let _ =
+            self.wrong.get_or_init(|| Box::new(InvalidDecision { design, seam, answer, allowed: allowed() }));
+    }
+
+    /// First invalid decision, if any.
+    #[inline]
+    pub(crate) fn invalid_decision(&self) -> Option<&InvalidDecision> {
+        self.wrong.get().map(|wrong| &**wrong)
+    }
+
+    /// Metrics of all designs, with their values.
+    pub(crate) fn measure(&self) -> impl Iterator<Item = (&'static Metric, Value)> + '_ {
+        self.all.iter().flat_map(|one| one.design.measure())
+    }
+
+    /// Charts of all designs, each with the name of its design.
+    pub(crate) fn charts(&self) -> impl Iterator<Item = (&'static str, ChartData)> + '_ {
+        self.all
+            .iter()
+            .flat_map(|one| one.design.charts().into_iter().map(|drawn| (one.design.name(), drawn)))
+    }
+
+    /// Smallest size of a written unit that goes to the first of several pools.
+    pub(crate) fn min_size_for_first_pool(&self) -> Option<Bytes> {
+        let owner = self.owner(ExtensionPoint::Pool, 0)?;
+        self.all[owner].design.min_size_for_first_pool()
+    }
+}
+
+impl Policies {
+    /// Number of host streams.
+    pub(crate) fn host_streams(&self) -> u8 {
+        self.designs
+            .routes
+            .as_ref()
+            .map_or_else(|| self.router.streams(), |routes| routes.streams.len() as u8)
+    }
+
+    /// Number of GC streams.
+    pub(crate) fn collector_streams(&self) -> u8 {
+        self.designs.gathered.most()
+    }
+
+    /// Pool of a host stream.
+    pub(crate) fn pool_of_stream(&self, stream: u8) -> u8 {
+        match &self.designs.routes {
+            Some(routes) => routes.streams[usize::from(stream)].pool,
+            None => self.router.pool(stream),
+        }
+    }
+
+    /// Streams whose blocks in a pool are opened in a mode.
+    pub(crate) fn mode_streams(&self, pool: usize, mode: CellMode) -> ModeStreams {
+        let Designs { routes, gathered, .. } = &self.designs;
+        let declared = routes.as_ref().map_or(0, |routes| routes.in_mode(pool, mode));
+        let asks_router =
+            mode == CellMode::Slc && pool == 0 && self.designs.owner(ExtensionPoint::Stream, 0).is_none();
+        let routed = self.router.cached().filter(|_| asks_router).map_or(0, |stream| 1 << stream);
+        ModeStreams { host: declared | routed, gc: gathered.in_mode(pool, mode) }
+    }
+
+    /// Host stream for a page or unit being destaged.
+    #[inline]
+    pub(crate) fn route(&mut self, page: &HostPage<'_>, sight: DesignContext<'_>) -> u8 {
+        if self.designs.routes() {
+            return self.routed(page, sight);
+        }
+        let (stream, streams) = (self.router.route(page), sight.space.streams().host);
+        if stream < streams {
+            return stream;
+        }
+        self.designs.record_invalid(ExtensionPoint::Stream, 0, format!("stream {stream}"), || {
+            format!("one of {streams}")
+        });
+        0
+    }
+
+    /// Host stream where a design decides: the pool first, then the stream in it.
+    #[inline(never)]
+    fn routed(&mut self, page: &HostPage<'_>, sight: DesignContext<'_>) -> u8 {
+        let pools = sight.space.pools().count();
+        let mut pool = match self.designs.owner(ExtensionPoint::Pool, 0) {
+            Some(design) => self.designs.query(design, sight, |design, view| design.pool(page, view)),
+            None if pools > 1 => {
+                let stream = self.router.route(page);
+                self.router.pool(stream)
+            }
+            None => 0,
+        };
+        if usize::from(pool) >= pools {
+            let allowed = || format!("a pool from 0 to {}", pools - 1);
+            self.designs.record_invalid(ExtensionPoint::Pool, 0, format!("pool {pool}"), allowed);
+            pool = 0;
+        }
+        let at = usize::from(pool);
+        let owner = self.designs.owner(ExtensionPoint::Stream, at);
+        let routes = self.designs.routes.as_ref().expect("a design answers for streams of the host");
+        let (first, count) = (routes.first[at], routes.first[at + 1] - routes.first[at]);
+        let stream = match owner {
+            Some(design) => self.designs.query(design, sight, |design, view| design.stream(page, pool, view)),
+            None if count > 1 => self.router.route(page),
+            None => 0,
+        };
+        if stream >= count {
+            let allowed = || format!("one of the {count} of pool {pool}, counted from 0");
+            self.designs.record_invalid(ExtensionPoint::Stream, at, format!("stream {stream}"), allowed);
+            return first;
+        }
+        first + stream
+    }
+
+    /// Whether the waiting pages of a unit are destaged now.
+    pub(crate) fn destages_now(&mut self, unit: &CoalescedUnit<'_>, sight: DesignContext<'_>) -> bool {
+        let Some(design) = self.designs.owner(ExtensionPoint::Coalesce, 0) else { return false };
+        self.designs.query(design, sight, |design, view| design.destages_now(unit, view))
+    }
+
+    /// Whether a waiting page is destaged together with another one of its unit.
+    pub(crate) fn destages_with(&mut self, page: u32, other: u32, sight: DesignContext<'_>) -> bool {
+        let Some(design) = self.designs.owner(ExtensionPoint::Coalesce, 0) else { return true };
+        self.designs.query(design, sight, |design, view| design.destages_with(page, other, view))
+    }
+
+    /// Whether a page in another pool is programmed with the part of its unit that goes to the first pool.
+    pub(crate) fn is_carried_along(&mut self, page: u32, sight: DesignContext<'_>) -> bool {
+        let Some(design) = self.designs.owner(ExtensionPoint::Coalesce, 0) else { return true };
+        self.designs.query(design, sight, |design, view| design.is_carried_along(page, view))
+    }
+
+    /// One of `rows`, at least one plane group, all of one pool.
+    #[inline]
+    pub(crate) fn place(&mut self, rows: &PlaneGroupSet, sight: DesignContext<'_>) -> PlaneGroupId {
+        let answer = if self.designs.answers(ExtensionPoint::Place) {
+            self.placed(rows, sight)
+        } else {
+            self.placement.next(rows)
+        };
+        match answer {
+            Some(row) if rows.has(row) => row,
+            _ => self.invalid_group(answer, rows, sight),
+        }
+    }
+
+    #[inline(never)]
+    fn placed(&mut self, rows: &PlaneGroupSet, sight: DesignContext<'_>) -> Option<PlaneGroupId> {
+        let pool = rows.next_from(PlaneGroupId(0)).map_or(0, |row| sight.space.pools().number_of_group(row));
+        match self.designs.owner(ExtensionPoint::Place, pool) {
+            Some(design) => Some(self.designs.query(design, sight, |design, view| design.place(rows, view))),
+            None => self.placement.next(rows),
+        }
+    }
+
+    #[cold]
+    fn invalid_group(
+        &self,
+        answer: Option<PlaneGroupId>,
+        rows: &PlaneGroupSet,
+        sight: DesignContext<'_>,
+    ) -> PlaneGroupId {
+        let first = rows.next_from(PlaneGroupId(0)).expect("a row takes a program unit");
+        let found = answer.map_or_else(|| "no row".into(), |row| format!("row {row}"));
+        let allowed = || {
+            let some: Vec<String> = rows.iter().take(8).map(|row| row.to_string()).collect();
+            let more = if rows.iter().nth(8).is_some() { ", ..." } else { "" };
+            format!("one of the plane groups that accept a program unit: {}{more}", some.join(", "))
+        };
+        self.designs.record_invalid(
+            ExtensionPoint::Place,
+            sight.space.pools().number_of_group(first),
+            found,
+            allowed,
+        );
+        first
+    }
+
+    /// Whether word lines of a pool are programmed out of numerical order, or reprogrammed.
+    pub(crate) fn orders_word_lines(&self, pool: usize) -> bool {
+        !self.frontiers[pool].is_in_order()
+            || self.designs.owner(ExtensionPoint::Frontier, pool).is_some()
+            || self.again(pool).is_some()
+    }
+
+    /// Most reprograms of a word line, for each host stream; `None` if no stream of the pool reprograms.
+    pub(crate) fn again(&self, pool: usize) -> Option<Vec<u8>> {
+        let streams = &self.designs.routes.as_ref()?.streams;
+        let of_pool =
+            |stream: &WriteStream| if usize::from(stream.pool) == pool { stream.again() } else { 0 };
+        let most: Vec<u8> = streams.iter().map(of_pool).collect();
+        most.iter().any(|times| *times > 0).then_some(most)
+    }
+
+    /// Most open blocks of a stream in a pool.
+    pub(crate) fn open_blocks(&self, pool: usize) -> u8 {
+        self.designs
+            .owner(ExtensionPoint::Frontier, pool)
+            .map_or(1, |design| self.designs.open_blocks(design))
+    }
+
+    /// Open block of a stream and its word line for the next program.
+    pub(crate) fn next_word_line(
+        &mut self,
+        open: &[OpenBlock<'_>],
+        sight: DesignContext<'_>,
+    ) -> (usize, u32) {
+        let which = if open.len() > 1 { self.open_block(open, sight) } else { 0 };
+        (which, self.word_line(&open[which], sight))
+    }
+
+    /// One of the open blocks of a stream.
+    fn open_block(&mut self, open: &[OpenBlock<'_>], sight: DesignContext<'_>) -> usize {
+        let pools = sight.space.pools();
+        let pool = pools.number_of_group(pools.group_of_block(open[0].block));
+        let Some(design) = self.designs.owner(ExtensionPoint::Frontier, pool) else { return 0 };
+        let answer = self.designs.query(design, sight, |design, view| design.open_block(open, view));
+        if answer < open.len() {
+            return answer;
+        }
+        let allowed = || format!("one of the {} open blocks, counted from 0", open.len());
+        self.designs.record_invalid(ExtensionPoint::Frontier, pool, format!("open block {answer}"), allowed);
+        0
+    }
+
+    /// A word line of an open block that is unprogrammed or can be reprogrammed.
+    fn word_line(&mut self, open: &OpenBlock<'_>, sight: DesignContext<'_>) -> u32 {
+        let pools = sight.space.pools();
+        let pool = pools.number_of_group(pools.group_of_block(open.block));
+        let answer = match self.designs.owner(ExtensionPoint::Frontier, pool) {
+            Some(design) => self.designs.query(design, sight, |design, view| design.word_line(open, view)),
+            None => open.due_reprogram().unwrap_or_else(|| self.frontiers[pool].next(open)),
+        };
+        let may = answer < open.shape.count() && !open.is_programmed(answer);
+        if may || open.can_reprogram(answer) {
+            return answer;
+        }
+        let allowed = || {
+            format!(
+                "a word line of {:?} from 0 to {} that is unprogrammed or can be reprogrammed",
+                open.block,
+                open.shape.count() - 1
+            )
+        };
+        self.designs.record_invalid(ExtensionPoint::Frontier, pool, format!("word line {answer}"), allowed);
+        open.again.word_lines.first().copied().unwrap_or_else(|| open.first_unprogrammed())
+    }
+
+    /// Victim that a design selects among the candidates of a plane group; `None` if no design decides.
+    #[inline]
+    pub(crate) fn victim<'a>(
+        &mut self,
+        from: impl FnOnce() -> Candidates<'a>,
+        row: PlaneGroupId,
+        sight: DesignContext<'a>,
+    ) -> Option<Option<BlockSetId>> {
+        let pool = if self.designs.answers(ExtensionPoint::Victim) {
+            sight.space.pools().number_of_group(row)
+        } else {
+            return None;
+        };
+        let owner = self.designs.owner(ExtensionPoint::Victim, pool)?;
+        Some(self.designs.query(owner, sight, |design, view| design.victim(from(), row, view)))
+    }
+
+    /// Candidate indexes that the policy or some design needs.
+    pub(crate) fn indexes(&self, of_policy: Indexes) -> Indexes {
+        let needs = |one: &super::table::DesignEntry| one.design.needs();
+        let answering =
+            self.designs.all.iter().map(needs).filter(|needs| needs.answers.has(ExtensionPoint::Victim));
+        answering.map(|needs| needs.indexes).fold(of_policy, |sum, own| Indexes {
+            numbered: sum.numbered || own.numbered,
+            by_closing: sum.by_closing || own.by_closing,
+            by_invalidation: sum.by_invalidation || own.by_invalidation,
+        })
+    }
+
+    /// Records a victim that is not a candidate.
+    #[cold]
+    pub(crate) fn record_invalid_victim(
+        &self,
+        victim: BlockSetId,
+        row: PlaneGroupId,
+        sight: DesignContext<'_>,
+    ) {
+        let block = (victim.0 < sight.space.pools().block_sets()).then(|| sight.space.state(victim));
+        let found = match block {
+            Some(state) => {
+                format!("{victim:?}, which is {state:?} with {} valid pages", sight.space.valid(victim))
+            }
+            None => format!("{victim:?}, which is none"),
+        };
+        let allowed = || {
+            format!(
+                "a candidate of plane group {row}: a closed block with an invalid page, a suspended block, or none"
+            )
+        };
+        self.designs.record_invalid(
+            ExtensionPoint::Victim,
+            sight.space.pools().number_of_group(row),
+            found,
+            allowed,
+        );
+    }
+
+    /// GC stream for a valid page of a victim in `pool`.
+    #[inline]
+    pub(crate) fn relocate(
+        &mut self,
+        page: &RelocatedPage,
+        pool: impl FnOnce() -> usize,
+        sight: DesignContext<'_>,
+    ) -> u8 {
+        if self.designs.answers(ExtensionPoint::Relocate) {
+            return self.relocated(page, pool(), sight);
+        }
+        let (answer, streams) = (self.relocator.route(page), sight.space.streams().gc);
+        if answer < streams { answer } else { self.invalid_stream(answer, streams, 0) }
+    }
+
+    #[inline(never)]
+    fn relocated(&mut self, page: &RelocatedPage, pool: usize, sight: DesignContext<'_>) -> u8 {
+        let answer = match self.designs.owner(ExtensionPoint::Relocate, pool) {
+            Some(design) => {
+                self.designs.query(design, sight, |design, view| design.relocate(page, pool as u8, view))
+            }
+            None => self.relocator.route(page),
+        };
+        let streams = self.designs.gathered.of_pools[pool];
+        if answer < streams { answer } else { self.invalid_stream(answer, streams, pool) }
+    }
+
+    #[cold]
+    fn invalid_stream(&self, answer: u8, streams: u8, pool: usize) -> u8 {
+        let allowed = || format!("one of {streams}, counted from 0");
+        self.designs.record_invalid(ExtensionPoint::Relocate, pool, format!("GC stream {answer}"), allowed);
+        0
+    }
+
+    /// Host stream in another pool to which a valid page of a victim in `pool` is migrated individually.
+    pub(crate) fn migration_target(
+        &mut self,
+        page: &RelocatedPage,
+        pool: usize,
+        sight: DesignContext<'_>,
+    ) -> Option<u8> {
+        let owner = self.designs.owner(ExtensionPoint::Relocate, pool)?;
+        let there = self
+            .designs
+            .query(owner, sight, |design, view| design.migration_target(page, pool as u8, view))?;
+        let pools = sight.space.pools();
+        let to = usize::from(there.pool);
+        let is_mapped_by_page = |to: usize| {
+            let row = pools.get(to).geometry.all_groups().next();
+            row.is_some_and(|row| !sight.space.is_coarsely_mapped(row))
+        };
+        let is_another = to < pools.count() && to != pool && is_mapped_by_page(to);
+        let mut streams =
+            (0..self.host_streams()).filter(|stream| self.pool_of_stream(*stream) == there.pool);
+        let stream = streams.nth(usize::from(there.stream)).filter(|_| is_another);
+        if stream.is_none() {
+            let allowed = || "a host stream in another pool, which is mapped by page".into();
+            let answer = format!("stream {} of pool {to}", there.stream);
+            self.designs.record_invalid(ExtensionPoint::Relocate, pool, answer, allowed);
+        }
+        stream
+    }
+
+    /// Whether the valid pages of a victim of another pool are migrated to the first.
+    pub(crate) fn leaves(
+        &mut self,
+        victim: BlockSetId,
+        pool: usize,
+        sight: DesignContext<'_>,
+        states: &[crate::pools::PoolState],
+    ) -> bool {
+        match self.designs.owner(ExtensionPoint::Relocate, pool) {
+            Some(design) => {
+                self.designs.query(design, sight, |design, view| design.leaves(victim, pool, view))
+            }
+            None => self.relocator.leaves(pool, states),
+        }
+    }
+
+    /// Whether a design or a policy balances load.
+    #[inline]
+    pub(crate) fn balances(&self) -> bool {
+        self.balancer.is_some() || self.designs.answers(ExtensionPoint::Balance)
+    }
+
+    /// Plane group from which an idle one steals a program unit.
+    pub(crate) fn take(
+        &mut self,
+        idle: PlaneGroupId,
+        waiting: &WaitingUnits<'_>,
+        sight: DesignContext<'_>,
+    ) -> Option<PlaneGroupId> {
+        let answer = match self.designs.owner(ExtensionPoint::Balance, 0) {
+            Some(design) => {
+                self.designs.query(design, sight, |design, view| design.take(idle, waiting, view))
+            }
+            None => self.balancer.as_mut()?.take(idle, waiting),
+        }?;
+        if waiting.units.get(answer).is_some_and(|units| *units > 0) {
+            return Some(answer);
+        }
+        let allowed = || "a plane group with a waiting program unit, or none".into();
+        self.designs.record_invalid(ExtensionPoint::Balance, 0, format!("row {answer}"), allowed);
+        None
+    }
+
+    /// Index of the sub-request, among those waiting for the first pool, oldest first, that pool `to` takes.
+    pub(crate) fn steal(
+        &mut self,
+        waiting: impl FnOnce() -> Vec<WaitingPages>,
+        to: usize,
+        sight: DesignContext<'_>,
+        states: &[crate::pools::PoolState],
+    ) -> Option<usize> {
+        let Some(design) = self.designs.owner(ExtensionPoint::Balance, 0) else {
+            return self.balancer.as_mut()?.steals(0, to, states).then_some(0);
+        };
+        let waiting = waiting();
+        let answer = self.designs.query(design, sight, |design, view| design.steal(&waiting, to, view))?;
+        if answer < waiting.len() {
+            return Some(answer);
+        }
+        let allowed = || format!("one of the {} that wait, counted from 0, or none", waiting.len());
+        self.designs.record_invalid(ExtensionPoint::Balance, 0, format!("sub-request {answer}"), allowed);
+        None
+    }
+
+    /// Idle time of the host before background work starts; `None` if there is no background work.
+    #[inline]
+    pub(crate) fn idle_delay(&self) -> Option<Duration> {
+        match self.designs.owner(ExtensionPoint::Background, 0) {
+            Some(design) => self.designs.all[design].design.idle_delay(),
+            None => self.background.as_ref()?.idle_delay(),
+        }
+    }
+
+    /// Whether any background work is done while the host is idle.
+    #[inline]
+    pub(crate) fn has_background(&self) -> bool {
+        self.background.is_some() || self.designs.answers(ExtensionPoint::Background)
+    }
+
+    /// Goals of background GC for a plane group: free blocks, if GC gains any, and SLC-cache blocks.
+    pub(crate) fn idle_goals(
+        &mut self,
+        row: &IdleGroup,
+        gains: bool,
+        sight: DesignContext<'_>,
+    ) -> (u32, u32) {
+        let Some(design) = self.designs.owner(ExtensionPoint::Background, 0) else {
+            let Some(background) = &mut self.background else { return (0, row.cached_blocks) };
+            let free = if gains { background.free_blocks(row) } else { 0 };
+            return (free, background.cached_blocks(row));
+        };
+        self.designs.query(design, sight, |design, view| {
+            let free = if gains { design.free_blocks(row, view) } else { 0 };
+            (free, design.cached_blocks(row, view))
+        })
+    }
+
+    /// Action for a block in which a command failed.
+    pub(crate) fn failed(
+        &mut self,
+        failure: &Failure,
+        pool: usize,
+        sight: DesignContext<'_>,
+    ) -> FailureAction {
+        match self.designs.owner(ExtensionPoint::Fail, pool) {
+            Some(design) => self.designs.query(design, sight, |design, view| design.failed(failure, view)),
+            None => self.failure.after(failure),
+        }
+    }
+
+    /// Whether designs choose program parameters.
+    pub(crate) fn tunes_programs(&self) -> bool {
+        self.designs.answers(ExtensionPoint::Tune)
+    }
+}
+
+/// Device tuner: queries the design of the pool, or the policy.
+impl Tuner for Policies {
+    fn read(&self, page: &SensedPage) -> ReadParameters {
+        let answer = match self.designs.owner(ExtensionPoint::Tune, usize::from(page.pool)) {
+            Some(design) => self.designs.all[design].design.read_parameters(page),
+            None => self.tuner.read(page),
+        };
+        self.tuned(page, answer)
+    }
+
+    fn read_again(&self, page: &SensedPage, so_far: &ReadOutcome) -> ReadParameters {
+        let answer = match self.designs.owner(ExtensionPoint::Tune, usize::from(page.pool)) {
+            Some(design) => self.designs.all[design].design.read_again(page, so_far),
+            None => self.tuner.read_again(page, so_far),
+        };
+        self.tuned(page, answer)
+    }
+
+    fn read_finished(&mut self, page: &SensedPage, outcome: &ReadOutcome) {
+        match self.designs.owner(ExtensionPoint::Tune, usize::from(page.pool)) {
+            Some(design) => self.designs.all[design].design.read_finished(page, outcome),
+            None => self.tuner.read_finished(page, outcome),
+        }
+    }
+
+    fn program(&self, page: &ProgrammedPage) -> Parameters {
+        match self.designs.owner(ExtensionPoint::Tune, usize::from(page.pool)) {
+            Some(design) => self.designs.all[design].design.program_parameters(page),
+            None => self.tuner.program(page),
+        }
+    }
+
+    fn accepts(&self, page: &ProgrammedPage, outcome: &Outcome) -> bool {
+        let owner = self.designs.owner(ExtensionPoint::Tune, usize::from(page.pool));
+        owner.is_none_or(|design| self.designs.all[design].design.accepts(page, outcome))
+    }
+
+    fn refused(&self, page: &ProgrammedPage, found: String, allowed: String) {
+        self.designs.record_invalid(ExtensionPoint::Tune, usize::from(page.pool), found, || allowed);
+    }
+
+    fn erased(&mut self, block: BlockSetId) {
+        self.tuner.erased(block);
+    }
+
+    fn forget(&mut self) {
+        self.tuner.forget();
+    }
+}
+
+impl Policies {
+    /// Checks read parameters; falls back to the nominal set if they do not exist.
+    #[inline]
+    fn tuned(&self, page: &SensedPage, answer: ReadParameters) -> ReadParameters {
+        if answer.level <= page.highest {
+            return answer;
+        }
+        let allowed = || format!("a set from 0 to {}", page.highest);
+        let found = format!("set {} of read levels", answer.level);
+        self.designs.record_invalid(ExtensionPoint::Tune, usize::from(page.pool), found, allowed);
+        ReadParameters { level: 0 }
+    }
+}

@@ -1,0 +1,562 @@
+//! Garbage collection, one plane group at a time and one command at a time, so that host commands can be
+//! served in between. Pages that do not fill a program unit are carried over to the next victim instead of
+//! being padded, so that collecting a block with a single invalid page still gains that page.
+//!
+//! The [sources](super::sources) of jobs decide why a plane group is collected; this module carries a job
+//! out, step by step.
+
+mod audit;
+mod failing;
+mod pools;
+mod whole_units;
+
+use std::collections::VecDeque;
+
+use whole_units::passed;
+use wordline_kernel::{Column, Stream, state};
+use wordline_nand::{BlockSetId, Location, PlaneGroupId};
+
+use super::config::GcFile;
+use super::group_state::PlaneGroupState;
+use super::job::{Job, Run};
+use super::migrating::MigratingPages;
+use super::reclaimed::ReclaimedPages;
+use super::selected::SelectedVictims;
+use super::sources::view::View;
+use super::sources::{Source, Sources};
+use super::victims::Victims;
+use crate::blocks::{BlockManager, State, StreamId};
+use crate::flash::{Class, Flash, Purpose};
+use crate::map::Relocation;
+use crate::parts::QueryContext;
+use crate::policy::victim::{Preference, VictimPolicy};
+use crate::policy::wear::WearLeveller;
+use crate::pools::FALLBACK_POOL;
+
+pub use super::sources::view::GcLimits;
+
+/// Next step of GC in a plane group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Reads the locations from `first` up to `end` (exclusive), which are side by side in the planes.
+    Read {
+        /// First location, which is valid.
+        first: Location,
+        /// One past the last location, which is valid.
+        end: Location,
+        /// Number of valid locations among them.
+        valid: u32,
+    },
+    /// Programs the plane group's [`unit`](Collector::unit) to the active block of this stream.
+    Program {
+        /// A GC stream.
+        stream: StreamId,
+    },
+    /// Relocates a program unit of valid pages inside their planes; they are added to the plane group's
+    /// [`unit`](Collector::unit) with [`copy`](Collector::copy).
+    Copyback {
+        /// First location.
+        from: Location,
+    },
+    /// Asks whether the pages of the current victim, which are about to be read, are migrated to another
+    /// pool; if so they are [sent off](Collector::migrate). Takes no simulated time.
+    QueryRelocator,
+    /// Erases this victim.
+    Erase {
+        /// The victim.
+        block: BlockSetId,
+    },
+    /// Takes this victim out of service. Takes no simulated time.
+    Retire {
+        /// The victim.
+        block: BlockSetId,
+    },
+}
+
+/// Error: no block is left for a victim's valid pages, because too many programs failed.
+struct NoRoom;
+
+/// The garbage collector of a device.
+pub struct Collector {
+    rows: Column<PlaneGroupId, PlaneGroupState>,
+    sources: Sources,
+    victims: Victims,
+    copyback: bool,
+    /// GC steps of a plane group for each program unit of the host.
+    steps_per_write: u32,
+    /// Whether GC keeps pace with host writes instead of following watermarks.
+    paced: bool,
+    /// Plane groups with a step in progress.
+    steps: u32,
+    /// Victims that had no valid pages when they were chosen and are not counted yet.
+    empty_victims: u64,
+    /// Valid pages, at selection, of the victims that are not erased yet.
+    pub(super) selected: SelectedVictims,
+    /// Pages that are migrated to another pool individually.
+    pub(super) departures: MigratingPages,
+    /// Pages of blocks being reclaimed.
+    pub(super) vacating: ReclaimedPages,
+}
+
+state!(Collector {
+    values { rows, steps, empty_victims, selected }
+    parts { sources, victims, departures, vacating }
+    fixed { copyback, steps_per_write, paced }
+});
+
+impl Collector {
+    /// A collector for `rows` plane groups that writes to `streams` streams in each.
+    pub fn new(rows: u32, streams: u8, policy: Box<dyn VictimPolicy>, random: Stream, gc: &GcFile) -> Self {
+        let steps_per_write = gc.steps_per_write.unwrap_or(u32::MAX);
+        let row = PlaneGroupState {
+            staged: vec![VecDeque::new(); streams.into()],
+            steps_left: steps_per_write,
+            ..PlaneGroupState::default()
+        };
+        Self {
+            rows: Column::filled(rows as usize, row),
+            sources: Sources::new(rows),
+            victims: Victims::new(policy, random),
+            copyback: gc.copyback,
+            steps_per_write,
+            paced: gc.paced,
+            steps: 0,
+            empty_victims: 0,
+            selected: SelectedVictims::default(),
+            departures: MigratingPages::new(rows),
+            vacating: ReclaimedPages::new(rows),
+        }
+    }
+
+    /// Enables static wear levelling, if `wear` does any.
+    pub fn level(&mut self, wear: Box<dyn WearLeveller>, random: Stream) {
+        self.sources.level(wear, random, self.rows.len() as u32);
+    }
+
+    /// Next cold block of a plane group that is `wanted`, if wear is levelled and uneven enough.
+    pub fn next_cold(
+        &mut self,
+        row: PlaneGroupId,
+        of: (&Flash, &BlockManager),
+        wanted: impl Fn(BlockSetId) -> bool,
+    ) -> Option<BlockSetId> {
+        self.sources.next_cold(row, of, wanted)
+    }
+
+    /// Preference of the victim policy, where theory predicts the outcome.
+    pub fn preference(&self) -> Option<Preference> {
+        self.victims.preference()
+    }
+
+    /// Resets everything that a power cut loses.
+    pub fn forget(&mut self) {
+        for (n, row) in (0..).map(PlaneGroupId).zip(self.rows.iter_mut()) {
+            let staged = vec![VecDeque::new(); row.staged.len()];
+            *row = PlaneGroupState { staged, steps_left: self.steps_per_write, ..PlaneGroupState::default() };
+            self.sources.forget(n);
+        }
+        self.steps = 0;
+        self.selected = SelectedVictims::default();
+        self.departures.forget();
+        self.vacating.forget();
+    }
+
+    /// Next job of a plane group, from the first source that has one, and whether a victim lacked room for
+    /// its pages.
+    fn next_job(
+        &mut self,
+        row: PlaneGroupId,
+        leave: &GcLimits,
+        space: &mut BlockManager,
+        (flash, policies): QueryContext<'_>,
+    ) -> (Option<Job>, bool) {
+        let marks = self.marks(row, space);
+        let Self { rows, sources, victims, departures, .. } = self;
+        let (state, away) = (&mut rows[row], departures.left_in(row, space));
+        let mut view = View { space, state, away, victims, flash, policies, leave, marks, lacks_room: false };
+        let job = sources.next(row, &mut view);
+        (job, view.lacks_room)
+    }
+
+    /// GC watermarks of a plane group, in free blocks: start and stop. One that is behind its pace continues.
+    fn marks(&self, row: PlaneGroupId, space: &BlockManager) -> [usize; 2] {
+        let [start, stop] = space.marks(row);
+        let is_behind = self.paced && !self.rows[row].is_ahead(row, space);
+        [start, if is_behind { stop.max(space.free_to_collector(row) + 1) } else { stop }]
+    }
+
+    /// Whether a block pending retirement can be collected now.
+    fn can_collect_retiring(
+        &mut self,
+        row: PlaneGroupId,
+        leave: &GcLimits,
+        space: &mut BlockManager,
+        (flash, policies): QueryContext<'_>,
+    ) -> bool {
+        if !self.sources.condemned.has_any(row) {
+            return false;
+        }
+        let marks = self.marks(row, space);
+        let Self { rows, sources, victims, departures, .. } = self;
+        let (state, away) = (&mut rows[row], departures.left_in(row, space));
+        let view =
+            &mut View { space, state, away, victims, flash, policies, leave, marks, lacks_room: false };
+        sources.condemned.next(row, view).is_some()
+    }
+
+    /// Next step in `row`; `None` when there is nothing to do or a step is in progress.
+    #[inline]
+    pub(crate) fn next(
+        &mut self,
+        row: PlaneGroupId,
+        space: &mut BlockManager,
+        leave: GcLimits,
+        asks: QueryContext<'_>,
+    ) -> Option<Step> {
+        let state = &self.rows[row];
+        if state.lost {
+            return None;
+        }
+        let (is_active, free) = (state.active, space.free(row));
+        let is_ahead = self.paced && state.is_ahead(row, space);
+        let is_short = space.free_to_collector(row) < space.marks(row)[0] || (self.paced && !is_ahead);
+        if !is_active && (is_short || self.can_collect_retiring(row, &leave, space, (asks.0, asks.1))) {
+            let state = &mut self.rows[row];
+            (state.active, state.regained) = (true, 0);
+        }
+        let state = &self.rows[row];
+        if state.commands > 0
+            || !(state.is_at_work()
+                || free < leave.idle_goal
+                || self.sources.may_have_job(row, space, &leave))
+        {
+            return None;
+        }
+        // A full plane group gets no steps by host writes, because it accepts none.
+        let unit = space.pools().per_program(row);
+        let is_spent = (state.steps_left == 0 || is_ahead) && !leave.is_idle && !space.is_full(row, unit);
+        let must_wait = leave.waits || is_spent;
+        if must_wait && free > space.kept(row) && !self.throttles_host(row, space) {
+            return None;
+        }
+        let step = self.step(row, space, &leave, asks)?;
+        let state = &mut self.rows[row];
+        (state.commands, state.erases) = (1, matches!(step, Step::Erase { .. }));
+        state.steps_left = state.steps_left.saturating_sub(u32::from(step != Step::QueryRelocator));
+        self.steps += 1;
+        Some(step)
+    }
+
+    /// Determines the next step of a plane group.
+    #[inline(never)]
+    fn step(
+        &mut self,
+        row: PlaneGroupId,
+        space: &mut BlockManager,
+        leave: &GcLimits,
+        asks: QueryContext<'_>,
+    ) -> Option<Step> {
+        let (flash, policies) = asks;
+        loop {
+            if let Some(step) = self.finish_victim(row, space) {
+                return Some(step);
+            }
+            if self.rows[row].goes_on(space.free(row) < leave.idle_goal) {
+                let step = match self.form_unit(row, space) {
+                    Ok(None) => self.go_through(row, space),
+                    formed => formed,
+                };
+                match step {
+                    Ok(None) => {}
+                    Ok(step) => return step,
+                    Err(NoRoom) => return self.mark_stuck(row, space),
+                }
+                if self.rows[row].job.is_some() {
+                    if !self.is_over(row, space) {
+                        return self.finish_list(row, space);
+                    }
+                    continue;
+                }
+            }
+            let (job, lacks_room) = self.next_job(row, leave, space, (flash, policies));
+            let Some(job) = job else { return self.make_room(row, lacks_room, space) };
+            if let Some(block) = job.victim().filter(|block| space.state(*block) != State::Victim) {
+                space.make_victim(block);
+                self.selected.note(block, space.valid(block));
+                self.empty_victims += u64::from(space.valid(block) == 0);
+            }
+            if space.is_coarsely_mapped(row) {
+                self.forget_part_of_unit(row, space);
+            }
+            self.rows[row].begin(job);
+            self.departures.go_on(row);
+        }
+    }
+
+    /// Reads the next pages of the plane group's job, or copies them inside the chip; `None` if all have been
+    /// read.
+    fn go_through(&mut self, row: PlaneGroupId, space: &BlockManager) -> Result<Option<Step>, NoRoom> {
+        let state = &mut self.rows[row];
+        let Some(job) = &mut state.job else { return Ok(None) };
+        let unit = space.pools().per_program(row);
+        let staged: usize = state.staged.iter().map(VecDeque::len).sum();
+        let left = |job: &Job| (job.valid_left(space) + staged).next_multiple_of(unit as usize);
+        // Where room is short, the partial unit is filled instead, because victims wait for its pages.
+        if self.copyback
+            && left(job) <= space.gc_room(row)
+            && let Some((block, first)) = job.whole_unit(unit, space)
+        {
+            if !space.has_room(row, space.streams().gc(0), unit) {
+                return Err(NoRoom);
+            }
+            state.regained += regained(job, Run { block, first, end: first, valid: 0 }, space);
+            job.go_through(block, first + unit, space);
+            return Ok(Some(Step::Copyback { from: space.pools().at(block, first) }));
+        }
+        let Some(run) = job.next_run(space) else {
+            let (block, _) = job.reached();
+            let end = space.pools().per_block(block);
+            state.regained += regained(job, Run { block, first: end, end, valid: 0 }, space);
+            job.go_through(block, end, space);
+            return Ok(None);
+        };
+        if !std::mem::replace(&mut job.is_asked, true) && space.pools().number_of_group(row) != FALLBACK_POOL
+        {
+            return Ok(Some(Step::QueryRelocator));
+        }
+        state.regained += regained(job, run, space);
+        job.go_through(run.block, run.end, space);
+        let locations = &space.pools().of_group(row).locations;
+        let (first, end) = (locations.at(run.block, run.first), locations.at(run.block, run.end));
+        Ok(Some(Step::Read { first, end, valid: run.valid }))
+    }
+
+    /// Ends the plane group's job, of which all pages have been read, if it is done. A victim is then due for
+    /// erase.
+    fn is_over(&mut self, row: PlaneGroupId, space: &BlockManager) -> bool {
+        let state = &mut self.rows[row];
+        let Some(job) = &mut state.job else { return true };
+        let victim = job.victim();
+        let is_over = victim.is_some() || job.with_host || job.is_relocated(space);
+        if is_over {
+            state.read.extend(victim);
+            state.end();
+        }
+        is_over
+    }
+
+    /// Programs staged pages when no source has a job but the plane group needs blocks: padding a unit is all
+    /// that can gain something now. So many blocks may have failed that the pages of the next victim do not
+    /// fit anywhere.
+    #[inline(never)]
+    fn make_room(&mut self, row: PlaneGroupId, lacks_room: bool, space: &BlockManager) -> Option<Step> {
+        let state = &mut self.rows[row];
+        if !state.active {
+            return None;
+        }
+        // The writer programs migrating pages, or they are relocated in the plane group.
+        if self.departures.force(row, space) {
+            return None;
+        }
+        let state = &mut self.rows[row];
+        // Pages of different streams share a unit when nothing else makes room.
+        if lacks_room && state.staged() < space.pools().per_program(row) as usize {
+            return self.mark_stuck(row, space);
+        }
+        self.finish_padded(row, space)
+    }
+
+    /// Erases or retires a victim without valid pages.
+    fn finish_victim(&mut self, row: PlaneGroupId, space: &BlockManager) -> Option<Step> {
+        let state = &mut self.rows[row];
+        if state.read.is_empty() {
+            return None;
+        }
+        let at = state.read.iter().position(|block| space.can_erase(*block))?;
+        let block = state.read.remove(at).expect("it was just found");
+        self.departures.drop_invalid(row, space);
+        // Its staged pages are invalid, and its locations will soon hold other data.
+        for staged in &mut state.staged {
+            staged.retain(|moved| space.pools().block_of(moved.from) != block);
+        }
+        Some(if space.is_pending_retirement(block) { Step::Retire { block } } else { Step::Erase { block } })
+    }
+
+    /// Programs a unit of a stream with enough staged pages.
+    fn form_unit(&mut self, row: PlaneGroupId, space: &BlockManager) -> Result<Option<Step>, NoRoom> {
+        if space.is_coarsely_mapped(row) {
+            return self.form_whole_unit(row, space);
+        }
+        let state = &mut self.rows[row];
+        if state.must_fill_last_unit(row, space) {
+            return Ok(self.finish_padded(row, space));
+        }
+        for (n, staged) in state.staged.iter_mut().enumerate() {
+            let stream = space.streams().gc(n as u8);
+            let unit = space.unit(row, stream) as usize;
+            if staged.len() < unit {
+                continue;
+            }
+            staged.retain(|moved| space.is_valid(moved.from));
+            if staged.len() >= unit {
+                if !space.has_room(row, stream, unit as u32) {
+                    return Err(NoRoom);
+                }
+                state.unit.extend((0..unit).map_while(|_| staged.pop_front()));
+                return Ok(Some(Step::Program { stream }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Programs the staged pages of all streams with padding, to a native block, when no other victim can
+    /// fill the unit.
+    #[inline(never)]
+    pub(super) fn finish_padded(&mut self, row: PlaneGroupId, space: &BlockManager) -> Option<Step> {
+        let unit = space.pools().per_program(row) as usize;
+        let state = &mut self.rows[row];
+        for staged in &mut state.staged {
+            staged.retain(|moved| space.is_valid(moved.from));
+        }
+        let Some(first) = state.staged.iter().position(|staged| !staged.is_empty()) else {
+            state.active = false;
+            return None;
+        };
+        let mut stream = space.streams().gc(first as u8);
+        if space.may_change_mode(row, stream) {
+            stream = space.streams().gc(0);
+        }
+        if !space.has_room(row, stream, unit as u32) {
+            return self.mark_stuck(row, space);
+        }
+        state.share_unit(unit, space);
+        Some(Step::Program { stream })
+    }
+
+    /// Victims without valid pages chosen since the last call.
+    pub fn take_empty_victims(&mut self) -> u64 {
+        std::mem::take(&mut self.empty_victims)
+    }
+
+    /// Block being collected in a plane group.
+    pub fn victim(&self, row: PlaneGroupId) -> Option<BlockSetId> {
+        self.rows[row].job.as_ref().and_then(Job::victim)
+    }
+
+    /// Records that a block was erased.
+    pub fn erased(&mut self, block: BlockSetId, space: &BlockManager) {
+        self.sources.erased(block, space);
+    }
+
+    /// Stages a page that was read, for a GC stream.
+    pub fn stage(&mut self, row: PlaneGroupId, stream: u8, moved: Relocation) {
+        self.rows[row].staged[usize::from(stream)].push_back(moved);
+    }
+
+    /// Adds a page relocated by copyback to the plane group's unit.
+    pub fn copy(&mut self, row: PlaneGroupId, moved: Relocation) {
+        self.rows[row].unit.push(moved);
+    }
+
+    /// Relocates the pages waiting for a stream in another pool within their plane groups, by the first GC
+    /// stream. Returns these plane groups.
+    pub fn keep(&mut self, stream: u8) -> Vec<PlaneGroupId> {
+        let Self { rows, departures, .. } = self;
+        let all = rows.len() as u32;
+        let mut keeps = |row: &PlaneGroupId| {
+            let stay = departures.cancel(*row, stream);
+            rows[*row].staged[0].extend(&stay);
+            !stay.is_empty()
+        };
+        (0..all).map(PlaneGroupId).filter(|row| keeps(row)).collect()
+    }
+
+    /// Pages of the plane group's program unit in progress; fewer than a unit if it is padded.
+    pub fn unit(&self, row: PlaneGroupId) -> &[Relocation] {
+        &self.rows[row].unit
+    }
+
+    /// Takes the pages of the plane group's program unit when the program is done.
+    pub fn take_unit(&mut self, row: PlaneGroupId) -> impl Iterator<Item = Relocation> + '_ {
+        self.rows[row].unit.drain(..)
+    }
+
+    /// Scheduling class of the commands of the plane group's job.
+    #[inline]
+    pub(super) fn class(&self, row: PlaneGroupId) -> Class {
+        self.rows[row].job.as_ref().map_or(Class::Gc, |job| job.class)
+    }
+
+    /// Purpose of the plane group's job.
+    #[inline]
+    pub(super) fn purpose(&self, row: PlaneGroupId) -> Purpose {
+        self.rows[row].job.as_ref().map_or(Purpose::Collecting, |job| job.purpose)
+    }
+
+    /// Sets the number of commands of the plane group's step, which is otherwise one.
+    pub fn split_step(&mut self, row: PlaneGroupId, commands: u32) {
+        self.rows[row].commands = commands;
+    }
+
+    /// Records that a command of the plane group's step is done; true if it was the last one.
+    pub fn command_done(&mut self, row: PlaneGroupId) -> bool {
+        let commands = &mut self.rows[row].commands;
+        *commands -= 1;
+        let over = *commands == 0;
+        self.steps -= u32::from(over);
+        over
+    }
+
+    /// Pages of victims that were processed and are not erased, minus the staged ones.
+    pub fn processed_pages(&self, space: &BlockManager) -> u64 {
+        self.rows.entries().map(|(row, state)| state.processed_pages(row, space) as u64).sum()
+    }
+
+    /// Whether no step is in progress in any plane group.
+    pub fn is_idle(&self) -> bool {
+        self.steps == 0
+    }
+
+    /// Whether the host may write `pages` to a plane group in which only blocks reserved for GC are free.
+    #[inline]
+    pub fn can_afford(&self, row: PlaneGroupId, pages: u32) -> bool {
+        let state = &self.rows[row];
+        !state.active || state.regained >= pages
+    }
+
+    /// Whether the host must wait for GC, which keeps its pace.
+    #[inline]
+    pub fn throttles_host(&self, row: PlaneGroupId, space: &BlockManager) -> bool {
+        self.paced && self.rows[row].throttles_host(row, space)
+    }
+
+    /// Whether GC is gaining blocks in the plane group.
+    #[inline]
+    pub fn gains(&self, row: PlaneGroupId) -> bool {
+        let state = &self.rows[row];
+        state.active && !state.stuck
+    }
+
+    /// Charges a host write of `pages` against the pages regained.
+    pub fn spend(&mut self, row: PlaneGroupId, pages: u32) {
+        let state = &mut self.rows[row];
+        state.regained = state.regained.saturating_sub(pages);
+        state.steps_left = self.steps_per_write;
+    }
+
+    /// Whether the plane group cannot be collected any more, because too few of its blocks are good.
+    pub fn is_stuck(&self, row: PlaneGroupId) -> bool {
+        self.rows[row].stuck
+    }
+}
+
+/// Invalid pages between the last run and this one, of a block that will be erased.
+fn regained(job: &Job, run: Run, space: &BlockManager) -> u32 {
+    let (block, place) = job.reached();
+    // A block that is retired, or stays, regains nothing.
+    let is_erased = space.state(block) == State::Victim && !space.is_pending_retirement(block);
+    if is_erased && block == run.block { passed(space, place, run) } else { 0 }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,83 @@
+//! Pending GC work as text, and the consistency check of a loaded state.
+
+use wordline_nand::{BlockSetId, Location, PlaneGroupId};
+
+use super::{Collector, Job};
+use crate::blocks::{BlockManager, State};
+use crate::ensure::ensure;
+
+impl Collector {
+    /// State of the collector in a plane group, as text.
+    pub fn describe(&self, row: PlaneGroupId) -> String {
+        let state = &self.rows[row];
+        let (active, stuck, lost) = (state.active, state.stuck, state.lost);
+        format!(
+            "collector active {active}, stuck {stuck}, plane group failed {lost}, {} commands in progress, job {:?}, another interrupted {}, \
+             waits to erase {:?}, holds {} pages, {} migrating to another pool, regained {}, {} steps left",
+            state.commands,
+            state.job.as_ref().map(|job| (job.reached(), job.leaves, job.only_while_idle)),
+            state.paused.is_some(),
+            state.read.iter().map(|block| block.0).collect::<Vec<_>>(),
+            state.staged(),
+            self.departures.count(row),
+            state.regained,
+            state.steps_left,
+        )
+    }
+
+    /// Victims of a plane group that only wait for their reads before they can be erased.
+    pub fn victims_awaiting_reads(
+        &self,
+        row: PlaneGroupId,
+        space: &BlockManager,
+    ) -> impl Iterator<Item = BlockSetId> {
+        let read = &self.rows[row].read;
+        read.iter().copied().filter(|block| space.valid(*block) == 0 && !space.can_erase(*block))
+    }
+
+    /// Lengths of the lists that follow from the configuration.
+    pub(crate) fn shape(&self) -> impl Iterator<Item = usize> {
+        [self.rows.len(), self.departures.shape(), self.vacating.shape()]
+            .into_iter()
+            .chain(self.rows.iter().map(|row| row.staged.len()))
+    }
+
+    /// Checks the loaded state: the blocks under collection are victims of the plane group.
+    pub(crate) fn check_loaded(&self, space: &BlockManager) -> Result<(), String> {
+        let all = space.pools().block_sets();
+        let stepping = self.rows.iter().filter(|state| state.commands > 0).count();
+        ensure(stepping == self.steps as usize, || {
+            format!("{stepping} rows take a step, not {}", self.steps)
+        })?;
+        for (row, state) in self.rows.entries() {
+            let is_of_row = |block: BlockSetId| block.0 < all && space.group_of(block) == row;
+            let is_victim = |block: BlockSetId| is_of_row(block) && space.state(block) == State::Victim;
+            let jobs = || state.job.iter().chain(&state.paused);
+            let mut cleaned = state.read.iter().copied().chain(jobs().filter_map(Job::victim));
+            ensure(cleaned.all(is_victim), || format!("row {row} cleans what is no victim of it"))?;
+            let mut moved = state.staged.iter().flatten().chain(&state.unit);
+            let locations = space.pools().locations();
+            let is_here = |page: Location| page.0 < locations && is_of_row(space.pools().block_of(page));
+            let is_from_row = moved.all(|moved| is_here(moved.from))
+                && self.departures.is_possible(row, is_here)
+                && jobs().all(|job| job.is_possible(is_here, is_of_row, space));
+            ensure(is_from_row, || format!("row {row} moves pages of another"))?;
+            let condemned = self.sources.condemned.of(row).all(is_of_row);
+            ensure(condemned, || format!("row {row} gives up blocks of another"))?;
+            let leaves = self.sources.migration.block(row).is_none_or(is_victim);
+            ensure(leaves, || format!("pages leave row {row} from what is no victim of it"))?;
+        }
+        let is_held = |block: BlockSetId, valid| block.0 < all && valid <= space.pools().per_block(block);
+        ensure(self.selected.all(is_held), || {
+            "a victim that is not there, or held more than a block".into()
+        })?;
+        self.sources.check_wear(space)?;
+        let locations = space.pools().locations();
+        let is_in =
+            |row, page: Location| page.0 < locations && space.group_of(space.pools().block_of(page)) == row;
+        ensure(self.vacating.is_possible(is_in), || {
+            "pages that leave blocks, of another number or row".into()
+        })?;
+        ensure(self.departures.counts_right(), || "pages that leave their pool, of another number".into())
+    }
+}

@@ -1,0 +1,76 @@
+//! Coarsely mapped pools: the valid pages of a unit are read, and programmed, together.
+
+use std::collections::VecDeque;
+use wordline_nand::PlaneGroupId;
+
+use super::{Collector, Job, NoRoom, Run, Step};
+use crate::blocks::BlockManager;
+
+impl Collector {
+    /// Forms a program unit of staged pages in a coarsely mapped pool, once all its valid pages have been
+    /// read.
+    #[inline(never)]
+    pub(super) fn form_whole_unit(
+        &mut self,
+        row: PlaneGroupId,
+        space: &BlockManager,
+    ) -> Result<Option<Step>, NoRoom> {
+        let unit = space.pools().per_program(row);
+        let state = &mut self.rows[row];
+        for (n, staged) in state.staged.iter_mut().enumerate() {
+            staged.retain(|moved| space.is_valid(moved.from));
+            let Some(first) = staged.front() else { continue };
+            let (block, place) = space.pools().of_group(row).locations.split(first.from);
+            let end = place - place % unit + unit;
+            let is_read = match state.job.as_ref().map(Job::reached) {
+                Some((of, at)) if of == block => space.next_valid(block, at).is_none_or(|next| next >= end),
+                _ => true,
+            };
+            if !is_read {
+                continue;
+            }
+            let stream = space.streams().gc(n as u8);
+            if !space.has_room(row, stream, unit) {
+                return Err(NoRoom);
+            }
+            state.unit.extend(staged.drain(..));
+            return Ok(Some(Step::Program { stream }));
+        }
+        Ok(None)
+    }
+
+    /// GC stream of the unit being read.
+    pub fn stream_of_unit(&self, row: PlaneGroupId) -> Option<u8> {
+        let staged = &self.rows[row].staged;
+        staged.iter().position(|staged| !staged.is_empty()).map(|stream| stream as u8)
+    }
+
+    /// Drops the staged part of a unit, which is read again with the rest, if another job interrupts the
+    /// current one.
+    pub(super) fn forget_part_of_unit(&mut self, row: PlaneGroupId, space: &BlockManager) {
+        let state = &mut self.rows[row];
+        let Some(job) = &mut state.job else { return };
+        let Some(first) = state.staged.iter().find_map(VecDeque::front) else { return };
+        let (block, place) = space.pools().of_group(row).locations.split(first.from);
+        let (of, reached) = job.reached();
+        if block == of {
+            job.step_back(reached - (place - place % space.pools().per_program(row)));
+            state.staged.iter_mut().for_each(VecDeque::clear);
+        }
+    }
+}
+
+/// Number of invalid locations of a block between offset `place` and the end of a run. In a coarsely mapped
+/// pool, only units without valid locations count: the others are written with holes.
+#[inline]
+pub(super) fn passed(space: &BlockManager, place: u32, run: Run) -> u32 {
+    let row = space.group_of(run.block);
+    if !space.is_coarsely_mapped(row) {
+        return run.end - place - run.valid;
+    }
+    let unit = space.pools().per_program(row);
+    (run.first / unit).saturating_sub(place.div_ceil(unit)) * unit
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,142 @@
+//! Background GC: when the collector may do optional work, and when it must wait for the host.
+
+use serde::{Deserialize, Serialize};
+use wordline_kernel::Instant;
+use wordline_nand::PlaneGroupId;
+
+use crate::base::Base;
+use crate::design::DesignContext;
+use crate::gc::collector::GcLimits;
+use crate::gc::sources::Fold;
+use crate::gc::{Gc, StepLimit};
+use crate::map::Map;
+use crate::policy::background::IdleGroup;
+
+/// Idle state of the host.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct HostIdle {
+    /// Completion time of the last command; meaningless while one is outstanding.
+    since: Instant,
+    /// Whether a command is outstanding.
+    host_works: bool,
+    /// Whether a timer event is pending.
+    timer_set: bool,
+}
+
+impl Gc {
+    /// Resets the idle state, as in a new device.
+    pub(crate) fn clear_timer(&mut self) {
+        self.rest = HostIdle::default();
+    }
+
+    /// Records that the host has a command outstanding.
+    #[inline]
+    pub(crate) fn note_command(&mut self) {
+        self.rest.host_works = true;
+    }
+
+    /// Records that the host has no command outstanding. Returns when to schedule the idle timer, if one is
+    /// needed.
+    pub(crate) fn note_idle(&mut self, now: Instant, base: &Base) -> Option<Instant> {
+        if !base.policies.has_background() {
+            return None;
+        }
+        (self.rest.since, self.rest.host_works) = (now, false);
+        let idle = base.policies.idle_delay()?;
+        (!std::mem::replace(&mut self.rest.timer_set, true)).then(|| now + idle)
+    }
+
+    /// Completion time of the last command.
+    pub(crate) fn idle_since(&self) -> Instant {
+        self.rest.since
+    }
+
+    /// Handles the idle timer. Returns when the host will have been idle for long enough, if it is idle; the
+    /// caller schedules the timer again if that is later than `now`.
+    pub(crate) fn handle_idle_timer(&mut self, now: Instant, base: &Base) -> Option<Instant> {
+        self.rest.timer_set = false;
+        let idle = base.policies.idle_delay()?;
+        if self.rest.host_works {
+            return None;
+        }
+        let due = self.rest.since + idle;
+        self.rest.timer_set = due > now;
+        Some(due)
+    }
+
+    /// Whether the host has been idle for long enough for background GC.
+    pub(super) fn is_host_idle(&self, now: Instant, base: &Base) -> bool {
+        let HostIdle { since, host_works, .. } = self.rest;
+        let rested = base.policies.idle_delay().is_some_and(|idle| !host_works && now >= since + idle);
+        rested && !base.life.read_only
+    }
+
+    /// Goals of background GC in a plane group: free blocks, given whether a block can be gained (`gains`),
+    /// and blocks that may stay in SLC mode.
+    pub(super) fn idle_goals(&self, row: PlaneGroupId, gains: bool, base: &mut Base) -> (usize, u32) {
+        let Base { space, flash, policies, .. } = base;
+        let resting = IdleGroup {
+            row,
+            free_blocks: space.free(row) as u32,
+            good_blocks: space.good(row),
+            full_blocks: space.valid_in(row).div_ceil(space.pools().per_block_of(row)),
+            cached_blocks: Fold::cached(row, space),
+        };
+        let (free, cached) = policies.idle_goals(&resting, gains, DesignContext { flash, space });
+        (free as usize, cached)
+    }
+
+    /// Optional work of GC in a plane group; more while the host is idle, if the background policy says so. A
+    /// plane group that can gain less than a block's worth of pages is not collected for free blocks.
+    pub(super) fn gc_limits(
+        &self,
+        waits: bool,
+        row: PlaneGroupId,
+        now: Instant,
+        base: &mut Base,
+    ) -> GcLimits {
+        let leave = GcLimits {
+            waits,
+            keep_cached: self.keep_cached[base.config.pools.number_of_group(row)],
+            ..GcLimits::REQUIRED
+        };
+        if !self.is_host_idle(now, base) {
+            return leave;
+        }
+        let gains = base.space.gain(row) >= base.space.pools().per_block_of(row);
+        let (idle_goal, cached) = self.idle_goals(row, gains, base);
+        let is_idle = idle_goal > 0 || cached.min(leave.keep_cached) < Fold::cached(row, &base.space);
+        GcLimits { idle_goal, keep_cached: cached.min(leave.keep_cached), is_idle, ..leave }
+    }
+
+    /// Does optional work in a plane group with block-level mapping that has no pending work: relocates a
+    /// cold logical block or, while the host is idle, merges one. Such a merge stops at the host's next
+    /// command.
+    pub(crate) fn do_block_upkeep(
+        &mut self,
+        row: PlaneGroupId,
+        now: Instant,
+        base: &mut Base,
+        map: &mut Map,
+    ) {
+        let rests = base.policies.has_background() && self.is_host_idle(now, base);
+        if !rests {
+            map.stop_background_merge(row);
+        }
+        if self.begins != StepLimit::All || base.life.read_only || !map.is_at_rest(row) {
+            return;
+        }
+        let still = {
+            let of = (&base.flash, &base.space);
+            self.collector.next_cold(row, of, |block| map.may_move(block, base))
+        };
+        if let Some(block) = still {
+            map.relocate_cold(row, block, base);
+        } else if rests {
+            let (goal, _) = self.idle_goals(row, map.merge_gains(row, base), base);
+            if base.space.free(row) < goal {
+                map.merge_while_idle(row, base);
+            }
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! Jobs: the work of GC in a plane group for one of the sources. A job collects a block, which is then
+//! erased, or relocates listed pages in the order of the list. The destination is chosen page by page.
+
+use serde::{Deserialize, Serialize};
+use wordline_nand::{BlockSetId, Location, Pool};
+
+use crate::blocks::BlockManager;
+use crate::flash::{Class, Purpose};
+
+/// Kind of work.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) enum JobKind {
+    /// Relocates the valid pages of a block in order, then erases it.
+    Collect {
+        /// Block, a victim.
+        block: BlockSetId,
+        /// Offset up to which it was processed.
+        place: u32,
+    },
+    /// Relocates those of the listed pages that are still valid, in this order, into program units of their
+    /// own.
+    Relocate {
+        /// Their locations, all in one plane group.
+        pages: Vec<Location>,
+        /// Number of pages processed.
+        next: usize,
+        /// Number of leading pages known to be relocated or invalid.
+        gone: usize,
+        /// Block of the last page processed, and one past its offset.
+        reached: (BlockSetId, u32),
+    },
+}
+
+/// A job of a plane group for one of the sources, done step by step.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Job {
+    pub(super) work: JobKind,
+    /// Purpose, set by the source.
+    pub(super) purpose: Purpose,
+    /// Scheduling class of its commands.
+    pub(super) class: Class,
+    /// Whether it runs only while the host is idle or the plane group needs blocks.
+    pub(super) only_while_idle: bool,
+    /// Whether its pages are migrated to another pool; translation pages stay.
+    pub(super) leaves: bool,
+    /// Whether the relocator has been asked to migrate its pages.
+    pub(super) is_asked: bool,
+    /// Whether its pages are only read, and programmed together with host pages.
+    pub(super) with_host: bool,
+}
+
+/// Pages read at once: the same page number in adjacent planes, each with valid data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Run {
+    pub(super) block: BlockSetId,
+    /// First offset, which is valid.
+    pub(super) first: u32,
+    /// One past the last offset, which is valid.
+    pub(super) end: u32,
+    /// Number of valid locations among them.
+    pub(super) valid: u32,
+}
+
+impl Job {
+    /// Job that collects a block with the purpose and class of GC.
+    pub(super) fn empty(block: BlockSetId) -> Self {
+        Self::empty_from(block, 0)
+    }
+
+    /// Job that collects a block processed up to an offset.
+    pub(super) fn empty_from(block: BlockSetId, place: u32) -> Self {
+        Self::of(JobKind::Collect { block, place })
+    }
+
+    /// Job that relocates these pages of a plane group with the purpose and class of GC. `reached` is the
+    /// first block and the offset in it at which they begin.
+    pub(super) fn relocating(pages: Vec<Location>, reached: (BlockSetId, u32)) -> Self {
+        Self { is_asked: true, ..Self::of(JobKind::Relocate { pages, next: 0, gone: 0, reached }) }
+    }
+
+    fn of(work: JobKind) -> Self {
+        Self {
+            work,
+            purpose: Purpose::Collecting,
+            class: Class::Gc,
+            only_while_idle: false,
+            leaves: false,
+            is_asked: false,
+            with_host: false,
+        }
+    }
+
+    /// Sets the purpose of the job.
+    pub(super) fn to(self, purpose: Purpose) -> Self {
+        Self { purpose, ..self }
+    }
+
+    /// Repeats the relocation of this many pages after a failed copyback.
+    pub(super) fn step_back(&mut self, pages: u32) {
+        if let JobKind::Collect { place, .. } = &mut self.work {
+            *place -= pages;
+        }
+    }
+
+    /// Block that it collects.
+    pub(super) fn victim(&self) -> Option<BlockSetId> {
+        match self.work {
+            JobKind::Collect { block, .. } => Some(block),
+            JobKind::Relocate { .. } => None,
+        }
+    }
+
+    /// Progress of the job: a block, and one past the last offset processed in it.
+    pub(super) fn reached(&self) -> (BlockSetId, u32) {
+        match self.work {
+            JobKind::Collect { block, place } => (block, place),
+            JobKind::Relocate { reached, .. } => reached,
+        }
+    }
+
+    /// Next of its pages that can be read at once.
+    pub(super) fn next_run(&self, space: &BlockManager) -> Option<Run> {
+        match &self.work {
+            JobKind::Collect { block, place } => {
+                let first = space.next_valid(*block, *place)?;
+                Some(run(space, *block, first, |_| true))
+            }
+            JobKind::Relocate { pages, next, .. } => {
+                let mut valid = pages[*next..].iter().filter(|page| space.is_valid(**page));
+                let first = *valid.next()?;
+                let (block, place) = space.pools().of_location(first).locations.split(first);
+                Some(run(space, block, place, |page| valid.next() == Some(&page)))
+            }
+        }
+    }
+
+    /// Block and offset of its next pages, if they form a program unit of valid pages that can be copied
+    /// inside the chip.
+    pub(super) fn whole_unit(&self, unit: u32, space: &BlockManager) -> Option<(BlockSetId, u32)> {
+        let JobKind::Collect { block, place } = self.work else { return None };
+        if !space.is_native(block) {
+            return None;
+        }
+        let first = space.next_valid(block, place).filter(|first| first.is_multiple_of(unit))?;
+        let is_valid = |place| space.is_valid(space.pools().at(block, place));
+        (first..first + unit).all(is_valid).then_some((block, first))
+    }
+
+    /// Marks the pages up to offset `end` of a block as processed.
+    pub(super) fn go_through(&mut self, block: BlockSetId, end: u32, space: &BlockManager) {
+        match &mut self.work {
+            JobKind::Collect { place, .. } => *place = end,
+            JobKind::Relocate { pages, next, reached, .. } => {
+                let is_done = |page: &Location| {
+                    let (of, place) = space.pools().of_location(*page).locations.split(*page);
+                    !space.is_valid(*page) || (of == block && place < end)
+                };
+                *next += pages[*next..].iter().take_while(|page| is_done(page)).count();
+                *reached = (block, end);
+            }
+        }
+    }
+
+    /// Whether all listed pages have been relocated or invalidated.
+    pub(super) fn is_relocated(&mut self, space: &BlockManager) -> bool {
+        let JobKind::Relocate { pages, gone, .. } = &mut self.work else { return false };
+        *gone += pages[*gone..].iter().take_while(|page| !space.is_valid(**page)).count();
+        *gone == pages.len()
+    }
+
+    /// Whether a page is in the list.
+    pub(super) fn lists(&self, page: Location) -> bool {
+        matches!(&self.work, JobKind::Relocate { pages, .. } if pages.contains(&page))
+    }
+
+    /// Whether a loaded job is possible for a plane group: it has blocks and pages of that plane group, and
+    /// its progress is within bounds.
+    pub(super) fn is_possible(
+        &self,
+        has_page: impl Fn(Location) -> bool,
+        has_block: impl Fn(BlockSetId) -> bool,
+        space: &BlockManager,
+    ) -> bool {
+        let (block, place) = self.reached();
+        let is_there = has_block(block) && place <= space.pools().per_block(block);
+        let is_listed = match &self.work {
+            JobKind::Collect { .. } => true,
+            JobKind::Relocate { pages, next, gone, .. } => {
+                *next.max(gone) <= pages.len() && pages.iter().all(|page| has_page(*page))
+            }
+        };
+        is_there && is_listed
+    }
+
+    /// Valid pages of the job that were not processed yet.
+    pub(super) fn valid_left(&self, space: &BlockManager) -> usize {
+        match &self.work {
+            JobKind::Collect { block, .. } => space.valid(*block) as usize,
+            JobKind::Relocate { pages, next, .. } => {
+                pages[*next..].iter().filter(|page| space.is_valid(**page)).count()
+            }
+        }
+    }
+}
+
+/// Run of valid offsets of a block, beginning with `first`, that can be read at once and that belong to the
+/// job according to `goes_on`.
+fn run(
+    space: &BlockManager,
+    block: BlockSetId,
+    first: u32,
+    mut goes_on: impl FnMut(Location) -> bool,
+) -> Run {
+    let Pool { geometry, locations, .. } = space.pools().of_block(block);
+    let page = |place| locations.page_of(locations.at(block, place)).0;
+    let begin = page(0);
+    let (mut end, mut valid, mut last) = (first + 1, 1, page(first));
+    let number = geometry.page_in_block(last - begin);
+    while let Some(next) = space.next_valid(block, end) {
+        let here = page(next);
+        let is_beside = here <= last + locations.pages() && geometry.page_in_block(here - begin) == number;
+        if !(is_beside && goes_on(locations.at(block, next))) {
+            break;
+        }
+        (end, valid, last) = (next + 1, valid + 1, here);
+    }
+    Run { block, first, end, valid }
+}

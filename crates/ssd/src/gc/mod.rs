@@ -1,0 +1,252 @@
+//! Garbage collection: GC steps as commands, and background GC while the host is idle.
+
+mod collector;
+pub mod config;
+mod failing;
+mod group_state;
+mod idle;
+mod job;
+pub(crate) mod migrating;
+mod reclaimed;
+mod selected;
+mod sources;
+mod steps;
+mod victims;
+
+use wordline_kernel::{Seed, state};
+use wordline_nand::{DataTag, Location, PlaneGroupId};
+
+use crate::base::Base;
+use crate::blocks::{BlockManager, Streams};
+use crate::config::Config;
+use crate::map::Relocation;
+use crate::policy::victim::{Preference, VictimPolicy};
+use crate::policy::wear::WearLeveller;
+use collector::Collector;
+use idle::HostIdle;
+use migrating::MigratingPages;
+use sources::Fold;
+
+/// Garbage collection: relocates the valid pages of blocks and erases the blocks.
+pub(crate) struct Gc {
+    collector: Collector,
+    /// Whether GC yields to host commands for the die.
+    preemptible: bool,
+    /// Blocks of each pool's plane groups that may stay in SLC mode while the host is active.
+    keep_cached: Vec<u32>,
+    /// Whether preconditioning left partly collected victims; GC continues with them at the first host write.
+    left_at_work: bool,
+    /// Steps that GC may start.
+    begins: StepLimit,
+    rest: HostIdle,
+    /// Pages read from victims that are migrated to another pool as a whole; the writer takes them.
+    leaving: Vec<DataTag>,
+}
+
+/// Steps that GC may start: restricted while preconditioning ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum StepLimit {
+    All,
+    /// Only steps that the host cannot continue without.
+    Required,
+    None,
+}
+
+state!(Gc {
+    values { left_at_work, rest }
+    parts { collector }
+    fixed { preemptible, keep_cached, begins, leaving }
+});
+
+impl Gc {
+    /// Garbage collector without work, with the victim policy and the wear leveller.
+    pub(crate) fn new(
+        config: &Config,
+        streams: Streams,
+        victim: Box<dyn VictimPolicy>,
+        wear: Box<dyn WearLeveller>,
+        seed: Seed,
+    ) -> Self {
+        let (rows, gc) = (config.pools.rows(), &config.file.ftl.gc);
+        let mut collector = Collector::new(rows, streams.gc, victim, seed.stream("ssd.victim", 0), gc);
+        collector.level(wear, seed.stream("ssd.wear", 0));
+        Self {
+            collector,
+            preemptible: gc.preemptible,
+            keep_cached: (0..config.pools.count()).map(|pool| Fold::kept_in(config, pool)).collect(),
+            left_at_work: false,
+            begins: StepLimit::All,
+            rest: HostIdle::default(),
+            leaving: Vec::new(),
+        }
+    }
+
+    /// Resets everything that a power cut loses.
+    pub(crate) fn forget(&mut self) {
+        self.collector.forget();
+        self.rest = HostIdle::default();
+    }
+
+    /// Records that a command of the plane group's step is done; true if it was the last one.
+    #[inline]
+    pub(crate) fn command_done(&mut self, row: PlaneGroupId) -> bool {
+        self.collector.command_done(row)
+    }
+
+    /// Charges a host write of this many pages to a plane group.
+    #[inline]
+    pub(crate) fn spend(&mut self, row: PlaneGroupId, pages: u32) {
+        self.collector.spend(row, pages);
+    }
+
+    /// Whether the host may write this many pages to a plane group in which only blocks reserved for GC are
+    /// free.
+    #[inline]
+    pub(crate) fn can_afford(&self, row: PlaneGroupId, pages: u32) -> bool {
+        self.collector.can_afford(row, pages)
+    }
+
+    /// Whether the host must wait in a plane group for GC, which keeps its pace.
+    #[inline]
+    pub(crate) fn throttles_host(&self, row: PlaneGroupId, space: &BlockManager) -> bool {
+        self.collector.throttles_host(row, space)
+    }
+
+    /// Whether GC is gaining blocks in a plane group.
+    #[inline]
+    pub(crate) fn gains(&self, row: PlaneGroupId) -> bool {
+        self.collector.gains(row)
+    }
+
+    /// Pages of victims that were processed and are not erased, minus the staged ones.
+    pub(crate) fn processed_pages(&self, space: &BlockManager) -> u64 {
+        self.collector.processed_pages(space)
+    }
+
+    /// Whether no step is in progress in any plane group.
+    #[inline]
+    pub(crate) fn is_idle(&self) -> bool {
+        self.collector.is_idle()
+    }
+
+    /// Pages of victims that are migrated to another pool individually.
+    #[inline]
+    pub(crate) fn departures(&self) -> &MigratingPages {
+        &self.collector.departures
+    }
+
+    /// Whether pages read from blocks being reclaimed wait for program units of the host.
+    #[inline]
+    pub(crate) fn has_reclaimed_pages(&self) -> bool {
+        self.collector.vacating.has_any()
+    }
+
+    /// Number of such pages waiting in a plane group that are still to be relocated.
+    pub(crate) fn vacated(&mut self, row: PlaneGroupId, space: &BlockManager) -> u32 {
+        self.collector.vacating.waiting(row, space)
+    }
+
+    /// Takes the next `pages` of them for programming and passes each to `to`.
+    pub(crate) fn take_reclaimed(&mut self, row: PlaneGroupId, pages: u32, to: impl FnMut(DataTag)) {
+        self.collector.vacating.take(row, pages, to);
+    }
+
+    /// Drops invalid ones of a plane group; called before their locations can hold other pages.
+    pub(crate) fn drop_invalid_reclaimed(&mut self, row: PlaneGroupId, space: &BlockManager) {
+        self.collector.vacating.drop_invalid(row, space);
+    }
+
+    /// Number of individually migrating pages waiting for a host stream, and whether some plane group cannot
+    /// continue GC before some of them are programmed.
+    pub(crate) fn migrating_to(&mut self, stream: u8, space: &BlockManager) -> (u32, bool) {
+        self.collector.departures.to(stream, space)
+    }
+
+    /// Takes the next `pages` of them for programming and passes each to `to`.
+    pub(crate) fn take_migrating(&mut self, stream: u8, pages: u32, to: impl FnMut(DataTag)) {
+        self.collector.departures.take(stream, pages, to);
+    }
+
+    /// Puts a page read from `from` back in its queue after its program elsewhere failed.
+    pub(crate) fn requeue(&mut self, row: PlaneGroupId, from: Location) {
+        self.collector.departures.requeue(row, from);
+        self.collector.vacating.requeue(row, from);
+    }
+
+    /// Relocates the pages waiting for a stream in another pool within their plane groups. Returns these
+    /// plane groups.
+    pub(crate) fn keep(&mut self, stream: u8) -> Vec<PlaneGroupId> {
+        self.collector.keep(stream)
+    }
+
+    /// Whether pages of the plane group are being migrated to another pool.
+    #[inline]
+    pub(crate) fn is_migrating(&self, row: PlaneGroupId) -> bool {
+        self.collector.is_migrating(row)
+    }
+
+    /// Pages of the plane group's program unit in progress.
+    pub(crate) fn unit(&self, row: PlaneGroupId) -> &[Relocation] {
+        self.collector.unit(row)
+    }
+
+    /// State of GC in a plane group, as text.
+    pub(crate) fn describe(&self, row: PlaneGroupId) -> String {
+        self.collector.describe(row)
+    }
+
+    /// Lengths of the lists that follow from the configuration.
+    pub(crate) fn shape(&self) -> impl Iterator<Item = usize> {
+        self.collector.shape()
+    }
+
+    /// Checks the loaded state.
+    pub(crate) fn check_loaded(&self, base: &Base) -> Result<(), String> {
+        self.collector.check_loaded(&base.space)
+    }
+
+    /// Whether GC yields to the host.
+    #[inline]
+    pub(crate) fn yields_to_host(&self) -> bool {
+        self.preemptible
+    }
+
+    /// Starts only steps that the host cannot continue without.
+    pub(crate) fn limit_to_required(&mut self) {
+        self.begins = StepLimit::Required;
+    }
+
+    /// Starts no steps.
+    pub(crate) fn pause(&mut self) {
+        self.begins = StepLimit::None;
+    }
+
+    /// Starts steps again. If GC was paused, it continues with the current victims when the host writes.
+    pub(crate) fn go_on(&mut self) {
+        let begun = std::mem::replace(&mut self.begins, StepLimit::All);
+        self.left_at_work = begun == StepLimit::None;
+    }
+
+    /// Preference of the victim policy, where theory predicts the outcome.
+    pub(crate) fn preference(&self) -> Option<Preference> {
+        self.collector.preference()
+    }
+
+    /// Whether victims were left partly collected; true only once.
+    #[inline]
+    pub(crate) fn take_unfinished(&mut self) -> bool {
+        std::mem::take(&mut self.left_at_work)
+    }
+
+    /// Pages read from victims that are migrated to another pool; the list is [returned](Self::return_migrated) so
+    /// that its memory is reused.
+    #[inline]
+    pub(crate) fn take_migrated(&mut self) -> Option<Vec<DataTag>> {
+        (!self.leaving.is_empty()).then(|| std::mem::take(&mut self.leaving))
+    }
+
+    /// Returns the list of migrated pages, emptied.
+    pub(crate) fn return_migrated(&mut self, leaving: Vec<DataTag>) {
+        self.leaving = leaving;
+    }
+}

@@ -1,0 +1,28 @@
+//! Victims in progress, each with the valid pages that it had when it was selected.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use wordline_nand::BlockSetId;
+
+/// Valid pages, at selection, of the victims that are not erased yet.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct SelectedVictims(BTreeMap<BlockSetId, u32>);
+
+impl SelectedVictims {
+    /// Records a victim with `valid` valid pages.
+    pub(crate) fn note(&mut self, victim: BlockSetId, valid: u32) {
+        self.0.insert(victim, valid);
+    }
+
+    /// Removes a victim that is erased or retired and returns its valid pages at selection; `None` for a
+    /// block that GC did not select.
+    pub(crate) fn take(&mut self, victim: BlockSetId) -> Option<u32> {
+        self.0.remove(&victim)
+    }
+
+    /// Whether each entry is possible.
+    pub(crate) fn all(&self, is_possible: impl Fn(BlockSetId, u32) -> bool) -> bool {
+        self.0.iter().all(|(victim, valid)| is_possible(*victim, *valid))
+    }
+}

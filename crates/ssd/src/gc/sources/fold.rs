@@ -1,0 +1,51 @@
+//! Folding of the SLC cache: its oldest blocks are collected into native ones.
+
+use wordline_nand::{CellMode, Location, PlaneGroupId};
+
+use super::view::{GcLimits, Source, View};
+use crate::blocks::BlockManager;
+use crate::config::Config;
+use crate::gc::job::Job;
+
+/// Folds the blocks of the SLC cache beyond those that may stay.
+pub(in crate::gc) struct Fold;
+
+impl Fold {
+    /// Whether a plane group has an SLC cache.
+    #[inline]
+    pub fn is_in(row: PlaneGroupId, space: &BlockManager) -> bool {
+        space.opens_mode(row, CellMode::Slc)
+    }
+
+    /// Cached blocks of a plane group that are not being folded.
+    #[inline]
+    pub fn cached(row: PlaneGroupId, space: &BlockManager) -> u32 {
+        space.blocks_in(row, CellMode::Slc)
+    }
+
+    /// Whether a page is in a cached block.
+    pub fn holds(page: Location, space: &BlockManager) -> bool {
+        space.mode(space.pools().block_of(page)) == CellMode::Slc
+    }
+
+    /// Whether a plane group has more cached blocks than may stay.
+    #[inline]
+    pub fn has_excess(row: PlaneGroupId, space: &mut BlockManager, leave: &GcLimits) -> bool {
+        space.oldest_in_mode(row, CellMode::Slc, leave.keep_cached).is_some()
+    }
+
+    /// Number of cached blocks of a pool's plane group above which the oldest are folded while the host is
+    /// active.
+    pub fn kept_in(config: &Config, pool: usize) -> u32 {
+        config.file.slc_cache_of(pool).and_then(|cache| cache.fold_above).unwrap_or(u32::MAX)
+    }
+}
+
+impl Source for Fold {
+    /// Oldest cached block of a plane group, if it has more than may stay and room for its pages.
+    #[inline]
+    fn next(&mut self, row: PlaneGroupId, view: &mut View<'_>) -> Option<Job> {
+        let block = view.space.oldest_in_mode(row, CellMode::Slc, view.leave.keep_cached)?;
+        view.has_room_for(row, block).then(|| Job::empty(block))
+    }
+}

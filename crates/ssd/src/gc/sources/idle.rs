@@ -1,0 +1,22 @@
+//! GC ahead of need, while the host is idle.
+
+use wordline_nand::PlaneGroupId;
+
+use super::super_block::choose;
+use super::view::{Source, View};
+use crate::gc::job::Job;
+
+/// Collects victims until as many blocks are free as the background policy wants.
+pub(super) struct Idle;
+
+impl Source for Idle {
+    #[inline]
+    fn next(&mut self, row: PlaneGroupId, view: &mut View<'_>) -> Option<Job> {
+        if view.space.free(row) >= view.leave.idle_goal || !view.can_gain_unit(row) {
+            return None;
+        }
+        let block = choose(row, view)?;
+        let job = view.collect_fitting(row, block)?;
+        Some(Job { only_while_idle: true, ..job })
+    }
+}

@@ -1,0 +1,70 @@
+//! Migration between pools: the valid pages of a victim are listed and programmed in the first pool, in
+//! order; when all of them are there the block is empty and is erased.
+
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Column, state};
+use wordline_nand::{BlockSetId, PlaneGroupId};
+
+use super::view::{Source, View};
+use crate::gc::job::Job;
+
+/// A victim whose pages are migrated.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct MigratedVictim {
+    block: BlockSetId,
+    /// Offset of the first page that is migrated.
+    from: u32,
+    /// Whether the pages have been listed.
+    is_listed: bool,
+}
+
+/// Migrates the pages of victims to another pool.
+pub(in crate::gc) struct Migration {
+    rows: Column<PlaneGroupId, Option<MigratedVictim>>,
+}
+
+state!(Migration { values { rows } });
+
+impl Migration {
+    pub(super) fn new(rows: u32) -> Self {
+        Self { rows: Column::filled(rows as usize, None) }
+    }
+
+    /// Migrates the pages of a victim at and after offset `from`.
+    pub(in crate::gc) fn migrate(&mut self, row: PlaneGroupId, block: BlockSetId, from: u32) {
+        self.rows[row] = Some(MigratedVictim { block, from, is_listed: false });
+    }
+
+    /// Whether pages of the plane group are being migrated.
+    #[inline]
+    pub(in crate::gc) fn is_at(&self, row: PlaneGroupId) -> bool {
+        self.rows[row].is_some()
+    }
+
+    /// Victim whose pages are being migrated.
+    pub(in crate::gc) fn block(&self, row: PlaneGroupId) -> Option<BlockSetId> {
+        self.rows[row].map(|abandoned| abandoned.block)
+    }
+
+    /// Clears a plane group that is out of service, or after a power cut.
+    pub(super) fn forget(&mut self, row: PlaneGroupId) {
+        self.rows[row] = None;
+    }
+}
+
+impl Source for Migration {
+    /// First a job for the valid pages; when none of them is left, a job that erases their block.
+    #[inline]
+    fn next(&mut self, row: PlaneGroupId, view: &mut View<'_>) -> Option<Job> {
+        let abandoned = self.rows[row].as_mut()?;
+        let MigratedVictim { block, from, .. } = *abandoned;
+        if std::mem::replace(&mut abandoned.is_listed, true) {
+            self.rows[row] = None;
+            return Some(Job::empty_from(block, view.space.pools().per_block(block)));
+        }
+        let next = |from| view.space.next_valid(block, from);
+        let places = std::iter::successors(next(from), |place| next(place + 1));
+        let pages = places.map(|place| view.space.pools().at(block, place)).collect();
+        Some(Job { leaves: true, ..Job::relocating(pages, (block, from)) })
+    }
+}

@@ -1,0 +1,108 @@
+//! Sources of jobs, a file each. A plane group that has time for a job asks them in order.
+
+mod fold;
+mod free_blocks;
+mod idle;
+mod migration;
+mod reclaimed;
+mod retirement;
+mod super_block;
+pub(super) mod view;
+mod wear;
+
+use wordline_kernel::{Stream, state};
+use wordline_nand::{BlockSetId, PlaneGroupId};
+
+use crate::blocks::BlockManager;
+use crate::flash::{Flash, Purpose};
+use crate::gc::job::Job;
+use crate::policy::wear::WearLeveller;
+use free_blocks::FreeBlocks;
+use idle::Idle;
+use migration::Migration;
+use reclaimed::Reclaimed;
+use retirement::PendingRetirement;
+use super_block::SuperBlockMembers;
+use view::{GcLimits, View};
+
+pub(super) use fold::Fold;
+pub(super) use view::Source;
+use wear::Wear;
+
+/// Sources of GC jobs.
+pub(super) struct Sources {
+    pub(super) migration: Migration,
+    pub(super) condemned: PendingRetirement,
+    wear: Option<Wear>,
+}
+
+state!(Sources { parts { migration, condemned, wear } });
+
+impl Sources {
+    /// Sources without jobs, for this many plane groups.
+    pub(super) fn new(rows: u32) -> Self {
+        Self { migration: Migration::new(rows), condemned: PendingRetirement::new(rows), wear: None }
+    }
+
+    /// Checks the loaded state of the wear leveller.
+    pub(super) fn check_wear(&self, space: &BlockManager) -> Result<(), String> {
+        self.wear.as_ref().map_or(Ok(()), |wear| wear.check_loaded(space))
+    }
+
+    /// Enables static wear levelling, if `wear` does any.
+    pub(super) fn level(&mut self, wear: Box<dyn WearLeveller>, random: Stream, rows: u32) {
+        self.wear = wear.is_on().then(|| Wear::new(wear, random, rows));
+    }
+
+    /// Records that a block was erased.
+    pub(super) fn erased(&mut self, block: BlockSetId, space: &BlockManager) {
+        if let Some(wear) = &mut self.wear {
+            wear.erased(block, space);
+        }
+    }
+
+    /// Next cold block of a plane group that is `wanted`.
+    pub(super) fn next_cold(
+        &mut self,
+        row: PlaneGroupId,
+        of: (&Flash, &BlockManager),
+        wanted: impl Fn(BlockSetId) -> bool,
+    ) -> Option<BlockSetId> {
+        self.wear.as_mut()?.next_cold_wanted(row, of, wanted)
+    }
+
+    /// Whether a plane group that needs no free blocks, now or ahead of need, may have a job.
+    #[inline]
+    pub(super) fn may_have_job(&self, row: PlaneGroupId, space: &mut BlockManager, leave: &GcLimits) -> bool {
+        self.migration.is_at(row)
+            || self.condemned.has_any(row)
+            || self.wear.is_some()
+            || Fold::has_excess(row, space, leave)
+            || space.next_super_block_victim(row).is_some()
+            || space.needs_reclaim_list(row)
+    }
+
+    /// Next job of a plane group, from the first source that has one.
+    pub(super) fn next(&mut self, row: PlaneGroupId, view: &mut View<'_>) -> Option<Job> {
+        let to = |purpose| move |job: Job| job.to(purpose);
+        self.migration
+            .next(row, view)
+            .or_else(|| self.condemned.next(row, view))
+            .map(to(Purpose::Reclaiming))
+            .or_else(|| Fold.next(row, view).map(to(Purpose::Folding)))
+            .or_else(|| SuperBlockMembers.next(row, view))
+            .or_else(|| FreeBlocks.next(row, view))
+            .or_else(|| Reclaimed.next(row, view).map(to(Purpose::Reclaiming)))
+            .or_else(|| self.wear.as_mut()?.next(row, view).map(to(Purpose::Levelling)))
+            .or_else(|| Idle.next(row, view))
+    }
+
+    /// Clears a plane group that is out of service, or after a power cut.
+    pub(super) fn forget(&mut self, row: PlaneGroupId) {
+        self.migration.forget(row);
+        self.condemned.forget(row);
+        if let Some(wear) = &mut self.wear {
+            wear.forget(row);
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Blocks pending retirement: they are collected before they leave service.
+
+use std::collections::VecDeque;
+
+use wordline_kernel::{Column, state};
+use wordline_nand::{BlockSetId, PlaneGroupId};
+
+use super::view::{Source, View};
+use crate::blocks::State;
+use crate::gc::job::Job;
+
+/// Blocks pending retirement of each plane group, in the order in which they failed.
+pub(in crate::gc) struct PendingRetirement {
+    rows: Column<PlaneGroupId, VecDeque<BlockSetId>>,
+}
+
+state!(PendingRetirement { values { rows } });
+
+impl PendingRetirement {
+    pub(super) fn new(rows: u32) -> Self {
+        Self { rows: Column::filled(rows as usize, VecDeque::new()) }
+    }
+
+    /// Queues a block for collection and retirement.
+    pub(in crate::gc) fn add(&mut self, row: PlaneGroupId, block: BlockSetId) {
+        self.rows[row].push_back(block);
+    }
+
+    /// Whether a plane group has any, which may have been collected meanwhile.
+    #[inline]
+    pub(in crate::gc) fn has_any(&self, row: PlaneGroupId) -> bool {
+        !self.rows[row].is_empty()
+    }
+
+    /// Queued blocks of a plane group.
+    pub(in crate::gc) fn of(&self, row: PlaneGroupId) -> impl Iterator<Item = BlockSetId> + '_ {
+        self.rows[row].iter().copied()
+    }
+
+    /// Clears the queue of a plane group.
+    pub(super) fn forget(&mut self, row: PlaneGroupId) {
+        self.rows[row].clear();
+    }
+}
+
+impl Source for PendingRetirement {
+    /// First block that can be collected. Collecting it gains nothing, so the blocks that GC itself needs
+    /// must stay free.
+    fn next(&mut self, row: PlaneGroupId, view: &mut View<'_>) -> Option<Job> {
+        let blocks = &mut self.rows[row];
+        if blocks.is_empty() {
+            return None;
+        }
+        let space = &*view.space;
+        blocks.retain(|block| !matches!(space.state(*block), State::Victim | State::Bad));
+        let spares = space.free(row) > space.kept(row);
+        let fits = |block: &BlockSetId| {
+            space.state(*block) == State::PendingRetirement
+                && (space.valid(*block) == 0 || (spares && view.has_room_for(row, *block)))
+        };
+        blocks.iter().copied().find(fits).map(Job::empty)
+    }
+}

@@ -1,0 +1,356 @@
+//! GC steps as die commands, and the actions on their completion.
+
+use wordline_kernel::{Instant, Schedule};
+use wordline_nand::{BlockSetId, CellMode, DataTag, DieId, Location, PageId, PlaneGroupId, Pool};
+
+use crate::base::Base;
+use crate::blocks::BlockManager;
+use crate::design::{DesignContext, ExtensionPoint};
+use crate::event::Event;
+use crate::flash::{Class, Task, Ticket};
+use crate::gc::collector::{GcLimits, Step};
+use crate::gc::sources::Fold;
+use crate::gc::{Gc, StepLimit};
+use crate::map::{LogicalPage, Map, Relocation};
+use crate::policy::relocator::RelocatedPage;
+
+impl Gc {
+    /// Queues the next GC step of a plane group. Returns whether the set of host programs that the plane
+    /// group accepts may have changed.
+    pub(crate) fn queue_gc_step(
+        &mut self,
+        waits: bool,
+        row: PlaneGroupId,
+        base: &mut Base,
+        map: &mut Map,
+        calendar: &mut impl Schedule<Event>,
+    ) -> bool {
+        let waits = match self.begins {
+            StepLimit::All => waits,
+            StepLimit::Required => true,
+            StepLimit::None => return false,
+        };
+        if base.flash.gc_passes_reads() {
+            self.inherit_priority(row, base);
+        }
+        let leave = match base.policies.has_background() || Fold::is_in(row, &base.space) {
+            true => self.gc_limits(waits, row, calendar.now(), base),
+            false => GcLimits { waits, ..GcLimits::REQUIRED },
+        };
+        if base.space.is_over_limit(row) {
+            self.migrate_emptiest(row, base);
+        }
+        let step = loop {
+            let Base { space, flash, policies, .. } = &mut *base;
+            let Some(step) = self.collector.next(row, space, leave, (flash, policies)) else {
+                base.life.read_only |= self.collector.is_stuck(row);
+                // An idle collector no longer holds the host back.
+                return true;
+            };
+            match step {
+                Step::QueryRelocator => self.ask_relocator(row, base),
+                Step::Retire { block } => {
+                    self.collector.selected.take(block);
+                    base.space.retire(block);
+                }
+                _ => break step,
+            }
+            self.collector.command_done(row);
+        };
+        let die = match step {
+            Step::Read { first, end, valid } => {
+                self.queue_gc_reads(row, first, end, valid, calendar.now(), base)
+            }
+            Step::Program { stream } => {
+                let programmed = self.collector.unit(row).len() as u64;
+                base.totals.gc_programs += programmed;
+                self.count_folded(row, base);
+                let unit = base.space.unit(row, stream);
+                base.totals.padding += u64::from(unit) - programmed;
+                let first = base.take(row, stream, unit);
+                base.set_mode(row, base.config.pools.page_of(first));
+                map.note_copy(row, self.collector.unit(row)[0].from, first, base);
+                self.queue_gc_program(row, first, unit, calendar.now(), base)
+            }
+            Step::Copyback { from } => self.queue_copyback(row, from, calendar.now(), base, map),
+            Step::Erase { block } => {
+                base.totals.gc_empty_victims += self.collector.take_empty_victims();
+                base.flash.erase(calendar.now(), self.ticket(row), block)
+            }
+            Step::QueryRelocator | Step::Retire { .. } => unreachable!("{step:?} takes no time"),
+        };
+        base.start_die(die, calendar);
+        matches!(step, Step::Program { .. } | Step::Copyback { .. })
+    }
+
+    /// Queues a copyback. The pages stay together: the relocator decides on the first one.
+    fn queue_copyback(
+        &mut self,
+        row: PlaneGroupId,
+        from: Location,
+        now: Instant,
+        base: &mut Base,
+        map: &mut Map,
+    ) -> DieId {
+        let unit = base.config.pools.per_program(row);
+        let mut stream = stream_of(base.flash.stamp(from), Victim::of(from, &base.space), base);
+        if base.space.may_change_mode(row, base.space.streams().gc(stream)) {
+            stream = 0;
+        }
+        for from in (from.0..from.0 + unit).map(Location) {
+            self.collector.copy(row, Relocation { stamp: base.flash.stamp(from), from });
+        }
+        base.totals.gc_programs += u64::from(unit);
+        base.totals.gc_copied += u64::from(unit);
+        let to = base.take(row, base.space.streams().gc(stream), unit);
+        map.note_copy(row, from, to, base);
+        base.flash.copyback(now, self.ticket(row), from, to)
+    }
+
+    /// Queues the program of the pages collected in a plane group; the rest of the unit is padding.
+    fn queue_gc_program(
+        &self,
+        row: PlaneGroupId,
+        first: Location,
+        unit: u32,
+        now: Instant,
+        base: &mut Base,
+    ) -> DieId {
+        let place = places(&base.space, row);
+        let (die, stamps) = base.flash.program(now, self.ticket(row), first, unit);
+        for (n, moved) in self.collector.unit(row).iter().enumerate() {
+            stamps[place(n, moved.from)] = moved.stamp;
+        }
+        die
+    }
+
+    /// Queues the reads of a step: one multi-plane command, or one for each page number that a larger
+    /// location covers. Invalid parts of a page are not transferred.
+    fn queue_gc_reads(
+        &mut self,
+        row: PlaneGroupId,
+        first: Location,
+        end: Location,
+        valid: u32,
+        now: Instant,
+        base: &mut Base,
+    ) -> DieId {
+        let Pool { geometry, locations, .. } = base.config.pools.of_group(row);
+        let die = geometry.die_of(locations.block_of(first));
+        let (from, beyond) =
+            (locations.page_of(first).0, locations.page_of(Location(end.0 - 1)).0 + locations.pages());
+        // A command reads pages of one number; a location that begins in the middle of one has a short first
+        // command.
+        let planes = geometry.planes_per_row;
+        let number_of = |page: u32| (page - geometry.first.page) / planes;
+        let commands = number_of(beyond - 1) - number_of(from) + 1;
+        if commands > 1 {
+            self.collector.split_step(row, commands);
+        }
+        base.flash.prefetch(first);
+        let (bytes, mut page) = (valid * locations.size.0 as u32, from);
+        while page < beyond {
+            let next = (geometry.first.page + (number_of(page) + 1) * planes).min(beyond);
+            let read = base.flash.read(die, now, self.ticket(row), PageId(page));
+            read.planes = next - page;
+            read.bytes = bytes * (next - page) / (beyond - from);
+            // The data of a location are available after its last page.
+            (read.location, read.locations) = (first, if next == beyond { end.0 - first.0 } else { 0 });
+            page = next;
+        }
+        die
+    }
+
+    /// Ticket and class of the commands of a plane group's step.
+    #[inline]
+    fn ticket(&self, row: PlaneGroupId) -> (Ticket, Class) {
+        (Ticket::Gc(row, self.collector.purpose(row)), self.collector.class(row))
+    }
+
+    /// Migrates the pages of the emptiest block without translation pages to the first pool, when the pool of
+    /// a plane group has too many valid pages, unless some are migrating already.
+    #[cold]
+    fn migrate_emptiest(&mut self, row: PlaneGroupId, base: &mut Base) {
+        if self.collector.is_migrating(row) || self.collector.leaves(row) {
+            return;
+        }
+        let pools = &base.config.pools;
+        let is_of_host = |block: &BlockSetId| {
+            let mut places = 0..pools.per_block(*block);
+            !places.any(|place| {
+                let at = pools.at(*block, place);
+                base.space.is_valid(at) && Map::is_table(base.flash.stamp(at).logical, base)
+            })
+        };
+        if let Some(block) = base.space.fewest_valid_of(row, is_of_host) {
+            base.space.make_victim(block);
+            self.collector.selected.note(block, base.space.valid(block));
+            self.collector.give_up(row, block);
+        }
+    }
+
+    /// Asks the relocator once, before the first pages of a victim are read, whether its pages are migrated
+    /// to another pool.
+    fn ask_relocator(&mut self, row: PlaneGroupId, base: &mut Base) {
+        let pool = base.config.pools.number_of_group(row);
+        base.update_pool_states();
+        let victim = self.collector.victim(row);
+        let Base { space, flash, policies, states, .. } = base;
+        if victim.is_some_and(|victim| policies.leaves(victim, pool, DesignContext { flash, space }, states))
+        {
+            self.collector.migrate(row);
+        }
+    }
+
+    /// Handles pages read from a victim: those still valid are staged for a program or migrated.
+    pub(crate) fn gc_read(&mut self, row: PlaneGroupId, read: &Task, base: &mut Base) {
+        let Task { location: first, planes, locations, .. } = *read;
+        base.totals.gc_reads += u64::from(planes);
+        let (leaves, whole) = (self.collector.leaves(row), base.space.is_coarsely_mapped(row));
+        let with_host = self.collector.is_programmed_with_host(row);
+        let victim = Victim::of(first, &base.space);
+        for from in (first.0..first.0 + locations).map(Location) {
+            if base.space.is_valid(from) {
+                let stamp = base.flash.stamp(from);
+                if with_host {
+                    self.collector.vacating.add(row, Relocation { stamp, from });
+                    continue;
+                }
+                if leaves && !Map::is_table(stamp.logical, base) {
+                    self.leaving.push(stamp);
+                    continue;
+                }
+                if let Some(stream) = migration_stream(stamp, victim, base) {
+                    self.collector.departures.add(row, stream, Relocation { stamp, from });
+                    continue;
+                }
+                // A coarsely mapped unit is written as a whole, to the stream of its first page.
+                let of_unit = if whole { self.collector.stream_of_unit(row) } else { None };
+                let stream = of_unit.unwrap_or_else(|| stream_of(stamp, victim, base));
+                self.collector.stage(row, stream, Relocation { stamp, from });
+            }
+        }
+    }
+
+    /// Maps the pages of the programmed unit of a plane group that are still valid in their victims.
+    pub(crate) fn gc_programmed(
+        &mut self,
+        row: PlaneGroupId,
+        first: Location,
+        base: &mut Base,
+        map: &mut Map,
+    ) {
+        let place = places(&base.space, row);
+        for moved in self.collector.unit(row) {
+            base.space.prefetch(moved.from);
+            map.prefetch(LogicalPage(moved.stamp.logical));
+        }
+        for (n, moved) in self.collector.take_unit(row).enumerate() {
+            let location = Location(first.0 + place(n, moved.from) as u32);
+            // A page that the host overwrote or discarded meanwhile is not remapped.
+            if base.space.is_valid(moved.from) {
+                map.relocate(moved, location, &mut base.space);
+            }
+        }
+        base.space.program_done(first);
+    }
+
+    /// Frees a victim that was erased.
+    pub(crate) fn gc_erased(&mut self, page: PageId, base: &mut Base, map: &mut Map) {
+        base.totals.erases += 1;
+        map.release_tables();
+        let block = base.config.pools.block_of_page(page);
+        base.flash.set_mode(block, CellMode::Native);
+        base.space.erased(block, base.flash.chips().erases()[block]);
+        if base.flash.needs_tuner() {
+            base.policies.tuner.erased(block);
+        }
+        if let Some(valid) = self.collector.selected.take(block) {
+            base.totals.gc_victim_valid_pages += u64::from(valid);
+            base.totals.gc_victim_pages += u64::from(base.config.pools.per_block(block));
+        }
+        self.collector.erased(block, &base.space);
+        base.notify_erased(block);
+    }
+
+    /// Counts the pages of the unit that come from the SLC cache.
+    fn count_folded(&self, row: PlaneGroupId, base: &mut Base) {
+        if Fold::is_in(row, &base.space) {
+            let from_cache = self.collector.unit(row).iter();
+            let from_cache = from_cache.filter(|moved| Fold::holds(moved.from, &base.space));
+            base.totals.folded += from_cache.count() as u64;
+        }
+    }
+
+    /// Raises queued reads of victims without valid pages to the priority of GC: otherwise GC would continue
+    /// with other victims and never reach the erases that wait for these reads.
+    #[inline(never)]
+    fn inherit_priority(&mut self, row: PlaneGroupId, base: &mut Base) {
+        let Self { collector, .. } = self;
+        let Base { space, flash, .. } = base;
+        collector.victims_awaiting_reads(row, space).for_each(|block| flash.prioritize_readers(block));
+    }
+}
+
+/// Maps the `n`-th page of a unit, relocated from a location, to its offset in the unit: in a coarsely mapped
+/// pool the offset that it had.
+fn places(space: &BlockManager, row: PlaneGroupId) -> impl Fn(usize, Location) -> usize + use<> {
+    let (first, unit) = {
+        let locations = &space.pools().of_group(row).locations;
+        (locations.first(), locations.per_program)
+    };
+    let whole = space.is_coarsely_mapped(row);
+    move |n, from| if whole { ((from.0 - first) % unit) as usize } else { n }
+}
+
+/// Properties of a victim that the destination of its pages depends on.
+#[derive(Clone, Copy)]
+struct Victim {
+    row: PlaneGroupId,
+    /// GC stream that wrote it; `None` if a host stream did.
+    relocated_by: Option<u8>,
+    is_native: bool,
+}
+
+impl Victim {
+    /// Victim that contains a page.
+    fn of(page: Location, space: &BlockManager) -> Self {
+        let block = space.pools().block_of(page);
+        Self {
+            row: space.group_of(block),
+            relocated_by: space.relocated_by(block),
+            is_native: space.is_native(block),
+        }
+    }
+}
+
+/// Number of the GC stream for a valid page. Collecting a block in another mode must gain space, so its pages
+/// go to native blocks.
+fn stream_of(stamp: DataTag, victim: Victim, base: &mut Base) -> u8 {
+    let Victim { row, relocated_by, is_native } = victim;
+    assert!(stamp.is_data(), "a valid location of {row:?} holds {stamp:?}");
+    if Map::is_table(stamp.logical, base) {
+        return base.space.streams().gc - 1;
+    }
+    let Base { space, flash, policies, .. } = base;
+    let page = RelocatedPage { logical: stamp.logical, relocated_by };
+    let stream =
+        policies.relocate(&page, || space.pools().number_of_group(row), DesignContext { flash, space });
+    let stays = !is_native && space.may_change_mode(row, space.streams().gc(stream));
+    if stays { 0 } else { stream }
+}
+
+/// Host stream in another pool to which a valid page of a victim is migrated individually, if a design says
+/// so.
+fn migration_stream(stamp: DataTag, victim: Victim, base: &mut Base) -> Option<u8> {
+    let Base { policies, flash, space, config, .. } = base;
+    if !policies.designs.answers(ExtensionPoint::Relocate) || config.pools.count() == 1 {
+        return None;
+    }
+    let Victim { row, relocated_by, .. } = victim;
+    if space.is_coarsely_mapped(row) || stamp.logical >= config.logical_pages {
+        return None;
+    }
+    let page = RelocatedPage { logical: stamp.logical, relocated_by };
+    policies.migration_target(&page, config.pools.number_of_group(row), DesignContext { flash, space })
+}

@@ -1,0 +1,72 @@
+//! Victim selection by the policy and the designs.
+
+use wordline_kernel::{Stream, state};
+use wordline_nand::{BlockSetId, PlaneGroupId};
+
+use crate::blocks::BlockManager;
+use crate::design::DesignContext;
+use crate::parts::QueryContext;
+use crate::policy::victim::{Preference, VictimPolicy};
+
+/// Victim policy and its random stream.
+pub(super) struct Victims {
+    policy: Box<dyn VictimPolicy>,
+    random: Stream,
+}
+
+state!(Victims { values { random } parts { policy } });
+
+impl Victims {
+    pub(super) fn new(policy: Box<dyn VictimPolicy>, random: Stream) -> Self {
+        Self { policy, random }
+    }
+
+    /// Preference of the policy, where theory predicts the outcome.
+    pub(super) fn preference(&self) -> Option<Preference> {
+        self.policy.preference()
+    }
+
+    /// Next victim of a plane group, selected by its design, or by the policy among its closed blocks unless
+    /// a suspended block gains more.
+    pub(super) fn choose(
+        &mut self,
+        row: PlaneGroupId,
+        space: &BlockManager,
+        (flash, policies): QueryContext<'_>,
+    ) -> Option<BlockSetId> {
+        let (sight, candidates) = (DesignContext { flash, space }, || space.candidates(row));
+        let chosen = policies.victim(candidates, row, sight);
+        let by_policy = || space.better_of_suspended(row, self.policy.choose(candidates(), &mut self.random));
+        let victim = chosen.unwrap_or_else(by_policy)?;
+        if space.is_candidate(victim, row) {
+            return Some(victim);
+        }
+        policies.record_invalid_victim(victim, row, sight);
+        space.candidates(row).fewest_valid()
+    }
+
+    /// Chooses a superblock, if superblocks are collected and not enough of them are in progress; returns
+    /// whether it did.
+    pub(super) fn choose_super_block(
+        &mut self,
+        row: PlaneGroupId,
+        space: &mut BlockManager,
+        (flash, policies): QueryContext<'_>,
+    ) -> bool {
+        let Some(candidates) = space.super_block_candidates(row) else { return false };
+        let (sight, again) =
+            (DesignContext { flash, space }, || space.super_block_candidates(row).expect("they are there"));
+        let chosen = match policies.victim(again, row, sight) {
+            Some(chosen) => chosen,
+            None => self.policy.choose(candidates, &mut self.random),
+        };
+        let Some(mut chosen) = chosen else { return false };
+        if !space.is_super_block_candidate(row, chosen) {
+            policies.record_invalid_victim(chosen, row, sight);
+            let Some(first) = again().fewest_valid() else { return false };
+            chosen = first;
+        }
+        space.choose_super_block(row, chosen);
+        true
+    }
+}

@@ -1,0 +1,58 @@
+//! End-of-life check: whether the good blocks still hold the logical capacity.
+
+use crate::base::Base;
+use crate::map::Map;
+use crate::map::discards::Discards;
+use crate::pools::FALLBACK_POOL;
+
+impl Map {
+    /// Whether each plane group has the good blocks that its logical blocks need.
+    fn holds_logical_blocks(&self, base: &Base) -> bool {
+        let mut rows = base.config.pools.all_groups();
+        self.by_block.as_ref().is_none_or(|map| rows.all(|row| base.space.good(row) >= map.needs(row)))
+    }
+
+    /// Makes the device read-only when the good blocks cannot hold the logical capacity any more. With static
+    /// allocation each plane group must hold its own share; otherwise the groups hold it together, with a
+    /// program unit in progress in each.
+    pub(crate) fn check_end_of_life(&self, base: &mut Base) {
+        base.update_room();
+        base.life.read_only |= if self.by_block.is_some() {
+            !self.holds_logical_blocks(base)
+        } else if base.is_bound_to_static() {
+            !self.holds_static_pages(base)
+        } else {
+            !base.config.shares().fit(base.config.pools.iter().map(|pool| base.room_of(pool)))
+        };
+        self.make_room_for_tables(base);
+    }
+
+    /// Limits the host pages in the pool of tables so that one of its plane groups always has room for a page
+    /// of the discard table, which a flush may wait for, even if blocks failed or discarded pages returned
+    /// after a power cut. A plane group has no room when it is less than a program unit below its limit; with
+    /// one page less in the pool, one group has room.
+    fn make_room_for_tables(&self, base: &mut Base) {
+        let number = base.config.shares().pool_of_tables();
+        if number != FALLBACK_POOL && self.discards.as_ref().is_some_and(Discards::is_written) {
+            let pool = base.config.pools.get(number);
+            let rows = pool.geometry.all_groups().count() as u64;
+            base.space.limit_valid_pages(number, base.room_of(pool) + rows - 1);
+        }
+    }
+
+    /// Whether each plane group can hold its statically assigned pages and its pages of tables, and one of
+    /// them always takes another unit of tables.
+    fn holds_static_pages(&self, base: &Base) -> bool {
+        let mut spare = 0;
+        for row in base.config.pools.all_groups() {
+            match base.spare_beyond_static(row) {
+                Some(here) if here >= self.tables_in(row) => spare += u64::from(here),
+                _ => return false,
+            }
+        }
+        let tables = u64::from(base.config.table_pages());
+        let units =
+            u64::from(base.config.pools.rows()) * u64::from(base.config.pools.first().locations.per_program);
+        tables == 0 || spare >= tables + units
+    }
+}

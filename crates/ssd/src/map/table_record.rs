@@ -1,0 +1,121 @@
+//! Record of table contents, to audit checkpoints in tests: the locations that each page of a table had when
+//! it was programmed. After a power cut, recovery must either read every location that the map knew or find
+//! it in a table in flash.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+use wordline_nand::{DataTag, Location};
+
+use super::{LogicalPage, Map};
+use crate::base::Base;
+
+/// Location of an unmapped page.
+const NOWHERE: u32 = u32::MAX;
+
+/// Contents of tables in flash.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct TableRecord {
+    /// Locations in a page of a table, by its number and version, from the version in flash on.
+    places: BTreeMap<(u32, u32), Vec<u32>>,
+    /// Pages that the last recovery found at locations neither recorded nor read with a checkpoint: discards
+    /// that were not flushed.
+    beyond: BTreeMap<u32, u32>,
+}
+
+impl TableRecord {
+    /// Records a page of a table as it is in memory when it is programmed.
+    pub(super) fn note(&mut self, page: DataTag, map: &Map) {
+        let place = |page| map.get(LogicalPage(page)).map_or(NOWHERE, |at| at.0);
+        self.places
+            .insert((page.logical, page.version), map.pages_covered_by(page.logical).map(place).collect());
+    }
+
+    /// Drops the older versions of a page of a table that is now in flash.
+    pub(super) fn programmed(&mut self, page: DataTag) {
+        let older = (page.logical, 0)..(page.logical, page.version);
+        while let Some((version, _)) = self.places.range(older.clone()).next() {
+            let version = *version;
+            self.places.remove(&version);
+        }
+    }
+
+    /// Records the pages beyond the checkpoint after a power cut.
+    pub(super) fn note_found(&mut self, map: &Map, base: &Base) {
+        self.beyond = map.beyond(self, base).collect();
+    }
+}
+
+impl Map {
+    /// Pages whose locations a page of a table contains.
+    fn pages_covered_by(&self, table: u32) -> Range<u32> {
+        let of_discards = self.discards().and_then(|discards| Some((discards, discards.table(table)?)));
+        match (self.translation(), of_discards) {
+            (None, Some((discards, table))) => discards.pages_of(table, self.len()),
+            (Some(translation), Some((discards, table))) => match discards.number_in_directory(table) {
+                Some(number) => translation.listed_in(number),
+                None => 0..0,
+            },
+            (Some(translation), None) => {
+                let mut pages =
+                    translation.pages_of(translation.table(table).expect("it is a translation page"));
+                let first = pages.next().map_or(0, |page| page.0);
+                first..first + 1 + pages.count() as u32
+            }
+            (None, None) => 0..0,
+        }
+    }
+
+    /// Page of a table that contains the location of a page; `None` if the location is known without a read.
+    fn teller(&self, page: LogicalPage) -> Option<LogicalPage> {
+        let discards = self.discards()?;
+        if discards.table(page.0).is_some() {
+            return None;
+        }
+        let Some(translation) = self.translation() else { return Some(discards.teller(page)) };
+        Some(match translation.table(page.0) {
+            Some(table) => discards.page_of_directory(translation.directory_page_of(table)),
+            None => translation.logical(translation.table_of(page)),
+        })
+    }
+
+    /// Whether recovery with the last checkpoint learns the location of a page.
+    fn is_learned(&self, page: LogicalPage, at: Location, told: &TableRecord, base: &Base) -> bool {
+        let (block, place) = base.config.pools.of_location(at).locations.split(at);
+        let Some(known) = self.checkpoints().and_then(|checkpoints| checkpoints.known(block)) else {
+            return true;
+        };
+        let is_read = place >= known.programmed
+            || known.erases != base.flash.chips().erases()[block]
+            || base.space.is_reprogrammable(block);
+        // Unordered blocks: the checkpoint knows their programmed pages, this record does not. The map of
+        // coarsely mapped units is in memory, and as a whole in the directory.
+        let is_in_memory = self.translation().is_some() && !base.space.is_mapped_by_page(at);
+        if is_read || is_in_memory || !base.space.is_in_order(block) {
+            return true;
+        }
+        let Some(teller) = self.teller(page) else { return true };
+        let Some(found) = self.get(teller) else { return false };
+        let places = &told.places.get(&(teller.0, base.flash.stamp(found).version));
+        let entry = (page.0 - self.pages_covered_by(teller.0).start) as usize;
+        places.is_some_and(|places| places[entry] == at.0)
+    }
+
+    /// Pages at locations that recovery with the last checkpoint does not learn, and these locations.
+    fn beyond<'a>(&'a self, told: &'a TableRecord, base: &'a Base) -> impl Iterator<Item = (u32, u32)> + 'a {
+        let goes_by = !self.has_fixed_offsets() && self.checkpoints().is_some();
+        let all = (0..if goes_by { self.len() } else { 0 }).map(LogicalPage);
+        let placed = all.filter_map(|page| Some((page, self.get(page)?)));
+        let there = placed.filter(|(page, at)| base.flash.stamp(*at).logical == page.0);
+        there.filter(|(page, at)| !self.is_learned(*page, *at, told, base)).map(|(page, at)| (page.0, at.0))
+    }
+
+    /// Checks, after a power cut and before anything is read, that recovery learns every location that the
+    /// map knew.
+    pub(crate) fn audit_table_record(&self, base: &Base) {
+        let Some(told) = &self.told else { return };
+        let unknown = self.beyond(told, base).find(|(page, at)| told.beyond.get(page) != Some(at));
+        assert!(unknown.is_none(), "recovery learns nothing of this page, which is there: {unknown:?}");
+    }
+}

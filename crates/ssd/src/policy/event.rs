@@ -1,0 +1,203 @@
+//! Device events that a design observes.
+
+use std::ops::BitOr;
+
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Duration, Instant};
+use wordline_nand::{BlockSetId, Location, Outcome, PlaneGroupId};
+
+use crate::command::HostWrite;
+use crate::map::LogicalPage;
+
+/// Occupancy of the write buffer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BufferOccupancy {
+    /// Pages in use, including those being programmed; with `buffer.space = "written"` the pages that the
+    /// written sectors would fill.
+    pub used: u32,
+    /// Capacity in pages.
+    pub capacity: u32,
+}
+
+impl BufferOccupancy {
+    /// Fraction in use.
+    pub fn share(self) -> f64 {
+        f64::from(self.used) / f64::from(self.capacity.max(1))
+    }
+}
+
+/// Source of the pages of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProgramSource {
+    /// Host pages, from the buffer.
+    Host,
+    /// Pages of GC victims.
+    Gc,
+    /// Pages of tables: translation pages, checkpoints, discards.
+    Tables,
+}
+
+/// An event of the device.
+#[derive(Clone, Copy, Debug)]
+pub enum DeviceEvent<'a> {
+    /// Host read of a logical page.
+    Read {
+        /// Logical page.
+        page: LogicalPage,
+        /// Location that is read; `None` if memory has the data, or nothing was written.
+        from: Option<Location>,
+    },
+    /// Host write of a logical page; the data are in the buffer.
+    Written {
+        /// Logical page.
+        page: LogicalPage,
+        /// Number of its sectors written.
+        sectors: u32,
+        /// The whole write, of which this may be a part: its pages are reported in order.
+        request: HostWrite,
+    },
+    /// The data at a location became invalid: the page was overwritten, relocated, or discarded.
+    Invalidated {
+        /// Location.
+        location: Location,
+    },
+    /// A suspended block, which may accept pages again before it is erased, lost a valid page.
+    LostPage {
+        /// Block.
+        block: BlockSetId,
+        /// Location of the page.
+        location: Location,
+        /// Valid logical pages left in the block.
+        valid: u32,
+    },
+    /// Host discard of a whole logical page.
+    Discarded {
+        /// Logical page.
+        page: LogicalPage,
+    },
+    /// Completion of a program.
+    Programmed {
+        /// First location written.
+        first: Location,
+        /// Number of locations.
+        locations: u32,
+        /// Source of the pages.
+        of: ProgramSource,
+        /// Whether it failed: the pages are programmed elsewhere.
+        failed: bool,
+        /// Array time.
+        array: Duration,
+        /// Outcome, if its parameters requested it.
+        outcome: Option<&'a Outcome>,
+    },
+    /// Erase of a multi-plane block.
+    Erased {
+        /// Block.
+        block: BlockSetId,
+        /// Its number of erases so far.
+        erases: u32,
+    },
+    /// Opening of a free multi-plane block.
+    Opened {
+        /// Block.
+        block: BlockSetId,
+        /// Its plane group.
+        row: PlaneGroupId,
+    },
+    /// Closing of a multi-plane block: all its programs are done, and it can become a victim.
+    Closed {
+        /// Block.
+        block: BlockSetId,
+    },
+    /// Suspension of an open multi-plane block before it was full.
+    Suspended {
+        /// Block.
+        block: BlockSetId,
+    },
+    /// Resumption of a suspended multi-plane block.
+    Resumed {
+        /// Block.
+        block: BlockSetId,
+    },
+    /// Change of the buffer occupancy since the end of the last event.
+    Buffer {
+        /// Current occupancy.
+        level: BufferOccupancy,
+    },
+    /// The host has been idle for as long as the background policy, or the design in its place, requires.
+    Idle {
+        /// Start of the idle time.
+        since: Instant,
+    },
+    /// Power loss: a design loses its state in memory, unless it is meant to survive.
+    PowerLost,
+}
+
+impl DeviceEvent<'_> {
+    /// Kind of the event.
+    #[inline]
+    pub const fn kind(&self) -> EventMask {
+        match self {
+            Self::Read { .. } => EventMask::READ,
+            Self::Written { .. } => EventMask::WRITTEN,
+            Self::Invalidated { .. } => EventMask::INVALIDATED,
+            Self::Discarded { .. } => EventMask::DISCARDED,
+            Self::Programmed { .. } => EventMask::PROGRAMMED,
+            Self::Erased { .. } => EventMask::ERASED,
+            Self::LostPage { .. } => EventMask::LOST_PAGES,
+            Self::Opened { .. } | Self::Closed { .. } | Self::Suspended { .. } | Self::Resumed { .. } => {
+                EventMask::BLOCKS
+            }
+            Self::Buffer { .. } => EventMask::BUFFER,
+            Self::Idle { .. } => EventMask::IDLE,
+            Self::PowerLost => EventMask::POWER_LOST,
+        }
+    }
+}
+
+/// Kinds of events that a design observes. Combine them: `EventMask::READ | EventMask::ERASED`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EventMask(u16);
+
+impl EventMask {
+    /// No events.
+    pub const NOTHING: Self = Self(0);
+    /// [`DeviceEvent::Read`].
+    pub const READ: Self = Self(1);
+    /// [`DeviceEvent::Written`].
+    pub const WRITTEN: Self = Self(1 << 1);
+    /// [`DeviceEvent::Invalidated`].
+    pub const INVALIDATED: Self = Self(1 << 2);
+    /// [`DeviceEvent::Discarded`].
+    pub const DISCARDED: Self = Self(1 << 3);
+    /// [`DeviceEvent::Programmed`].
+    pub const PROGRAMMED: Self = Self(1 << 4);
+    /// [`DeviceEvent::Erased`].
+    pub const ERASED: Self = Self(1 << 5);
+    /// [`DeviceEvent::Opened`], [`DeviceEvent::Closed`], [`DeviceEvent::Suspended`] and [`DeviceEvent::Resumed`].
+    pub const BLOCKS: Self = Self(1 << 6);
+    /// [`DeviceEvent::Buffer`].
+    pub const BUFFER: Self = Self(1 << 7);
+    /// [`DeviceEvent::Idle`].
+    pub const IDLE: Self = Self(1 << 8);
+    /// [`DeviceEvent::PowerLost`].
+    pub const POWER_LOST: Self = Self(1 << 9);
+    /// [`DeviceEvent::LostPage`].
+    pub const LOST_PAGES: Self = Self(1 << 10);
+    /// All events.
+    pub const ALL: Self = Self((1 << 11) - 1);
+
+    /// Whether any of `others` is in the mask.
+    #[inline]
+    pub const fn has(self, others: Self) -> bool {
+        self.0 & others.0 != 0
+    }
+}
+
+impl BitOr for EventMask {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}

@@ -1,0 +1,270 @@
+//! Direct placement: logical pages are put where the engines would write them, in no time.
+
+use wordline_kernel::gcd;
+use wordline_nand::{DataTag, Location, PlaneGroupId};
+
+use super::ProgressReporter;
+use crate::blocks::StreamId;
+use crate::engines::Core;
+use crate::map::block_map::Step;
+use crate::map::{LogicalPage, Map, Tables};
+use crate::policy::mapper::TranslationPage;
+use crate::pools::FALLBACK_POOL;
+use crate::writer::Writer;
+
+/// Writer of pages into a device without invalid pages.
+pub(super) struct Layer<'a> {
+    pub(super) core: &'a mut Core,
+    writer: &'a mut Writer,
+    /// Stream and plane group of the last page.
+    last: Option<(StreamId, PlaneGroupId)>,
+    /// Pages left in the program unit.
+    left: u32,
+}
+
+impl<'a> Layer<'a> {
+    /// Writer for a device of these engines. Until it has [finished](Self::finish), only native blocks are
+    /// opened, and none is suspended.
+    pub(super) fn of(core: &'a mut Core, writer: &'a mut Writer) -> Self {
+        core.base.space.pause_modes(true);
+        core.base.space.pause_suspension(true);
+        Self { core, writer, last: None, left: 0 }
+    }
+
+    /// Places a page where the placement policy has it.
+    pub(super) fn page(&mut self, logical: LogicalPage) {
+        if self.core.map.by_block().is_some() {
+            return self.page_of_block(logical);
+        }
+        if let Some(home) = self.core.base.policies.placement.home(logical.0, FALLBACK_POOL) {
+            let stream = self.stream_to(home);
+            return self.put(logical, home, stream);
+        }
+        let stream = self.core.base.space.streams().host(0);
+        let row = self.next_row(stream);
+        self.put(logical, row, stream);
+    }
+
+    /// Places a page in a plane group.
+    fn put(&mut self, logical: LogicalPage, row: PlaneGroupId, stream: StreamId) {
+        let at = self.core.base.take(row, stream, 1);
+        self.fill(at, logical);
+        self.core.base.space.program_done(at);
+    }
+
+    /// Writes a new version of a page to a location.
+    fn fill(&mut self, at: Location, logical: LogicalPage) {
+        let Core { base, map, .. } = &mut *self.core;
+        base.flash.put(at, DataTag { logical: logical.0, version: map.written(logical) });
+        if Map::is_table(logical.0, base) {
+            map.install_table(logical, at, base);
+        } else {
+            map.install(logical, at, base);
+        }
+    }
+
+    /// Places a page at its offset in the blocks of its logical block, after all pages before it.
+    fn page_of_block(&mut self, logical: LogicalPage) {
+        let Core { base, map, .. } = &mut *self.core;
+        let row = base.policies.placement.home(logical.0, FALLBACK_POOL).unwrap_or(PlaneGroupId(0));
+        match map.next_step(row, Some(logical), base) {
+            Some(Step::Write { to }) => {
+                self.fill(to, logical);
+                self.core.base.space.program_done(to);
+            }
+            step => unreachable!("a logical block that is filled in order wants {step:?}"),
+        }
+    }
+
+    /// Places a whole unit of pages, beginning with `first`, in the next plane group of the first pool; pages
+    /// at and beyond `end` are padding.
+    pub(super) fn whole_unit(&mut self, first: LogicalPage, end: u32) {
+        let subs = self.writer.subs();
+        let (stream, pages) = (self.core.base.space.streams().host(subs.stream_to(0)), subs.per_unit);
+        let row = self.next_with_room(stream);
+        let held = (first.0..first.0 + pages).map(|page| (page < end).then_some(LogicalPage(page)));
+        self.unit(row, stream, DataTag::PADDING, held);
+    }
+
+    /// Host stream of the pool of a plane group.
+    pub(super) fn stream_to(&mut self, row: PlaneGroupId) -> StreamId {
+        let pool = self.core.base.config.pools.number_of_group(row);
+        let stream = if self.writer.has_units() { self.writer.subs().stream_to(pool) } else { 0 };
+        self.core.base.space.streams().host(stream)
+    }
+
+    /// Programs a plane group at once with these pages, and with `other` where there is none.
+    pub(super) fn unit(
+        &mut self,
+        row: PlaneGroupId,
+        stream: StreamId,
+        other: DataTag,
+        held: impl ExactSizeIterator<Item = Option<LogicalPage>>,
+    ) {
+        let first = self.core.base.take(row, stream, held.len() as u32);
+        if self.core.base.space.is_coarsely_mapped(row) {
+            self.core.map.note_unit_placed(first);
+        }
+        for (location, page) in (first.0..).map(Location).zip(held) {
+            match page {
+                Some(page) => self.fill(location, page),
+                None => self.core.base.flash.put(location, other),
+            }
+        }
+        self.core.base.space.program_done(first);
+    }
+
+    /// Writes the translation pages of the first `pages` logical pages.
+    pub(super) fn tables(&mut self, pages: u32, watched: &mut ProgressReporter<'_>) {
+        let Some(translation) = self.core.map.translation() else { return };
+        for table in translation.tables() {
+            let Some(translation) = self.core.map.translation().filter(|_| watched.wrote(1)) else {
+                return;
+            };
+            let Core { base, map, .. } = &*self.core;
+            let mut held = translation.pages_of(table).take_while(|page| page.0 < pages);
+            if held.any(|page| map.get(page).is_some_and(|location| base.space.is_mapped_by_page(location))) {
+                self.table(table);
+            }
+        }
+    }
+
+    fn table(&mut self, table: TranslationPage) {
+        let Some(logical) = self.core.map.translation().map(|translation| translation.logical(table)) else {
+            return;
+        };
+        let streams = self.core.base.space.streams();
+        let stream = streams.host(streams.host - 1);
+        let row = if self.core.base.has_static_pages() {
+            self.next_for_tables()
+        } else {
+            self.next_with_room(stream)
+        };
+        let version = self.core.map.last_written(logical).unwrap_or(0) + 1;
+        self.core.map.lay_table(table, version, row);
+        self.put(logical, row, stream);
+    }
+
+    /// Next plane group that accepts translation pages, under static allocation.
+    fn next_for_tables(&mut self) -> PlaneGroupId {
+        loop {
+            let row = self.row_for_tables().unwrap_or_else(|| {
+                self.writer.update_all_groups(self.core);
+                self.row_for_tables().expect("a device that was checked has room for its translation pages")
+            });
+            self.writer.update_group(row, self.core);
+            if self.writer.groups_for_tables().contains(row) {
+                return row;
+            }
+        }
+    }
+
+    fn row_for_tables(&self) -> Option<PlaneGroupId> {
+        self.core.map.row_for_tables(Tables::Translation, self.writer.groups_for_tables(), &self.core.base)
+    }
+
+    /// Plane group for the next page under dynamic allocation: one program unit in each plane group, in the
+    /// order of the placement.
+    fn next_row(&mut self, stream: StreamId) -> PlaneGroupId {
+        let last = self.last.filter(|(to, _)| *to == stream);
+        let stay = last.filter(|(_, row)| self.left > 0 && self.core.base.space.has_room(*row, stream, 1));
+        let row = stay.map(|(_, row)| row).unwrap_or_else(|| {
+            let row = self.next_with_room(stream);
+            self.left = self.core.base.config.pools.per_program(row);
+            row
+        });
+        self.left -= 1;
+        self.last = Some((stream, row));
+        row
+    }
+
+    /// Next plane group that accepts pages of a host stream.
+    fn next_with_room(&mut self, stream: StreamId) -> PlaneGroupId {
+        let stream = usize::from(stream.0);
+        loop {
+            let row = self.core.base.policies.placement.next(self.writer.groups_of(stream));
+            let row = row.unwrap_or_else(|| {
+                self.writer.update_all_groups(self.core);
+                let row = self.core.base.policies.placement.next(self.writer.groups_of(stream));
+                row.expect("a device that was checked has room for its pages")
+            });
+            self.writer.update_group(row, self.core);
+            if self.writer.groups_of(stream).contains(row) {
+                return row;
+            }
+        }
+    }
+
+    /// Pads partial program units. The device is ready for commands then.
+    pub(super) fn finish(mut self) {
+        for row in self.core.base.config.pools.all_groups() {
+            let unit = self.core.base.config.pools.per_program(row);
+            for stream in self.core.base.space.streams().all() {
+                let open = self.core.base.space.write_pointer(row, stream);
+                if let Some(place) = open.filter(|place| !place.is_multiple_of(unit)) {
+                    let left = unit - place % unit;
+                    self.unit(row, stream, DataTag::PADDING, (0..left).map(|_| None));
+                }
+            }
+        }
+        self.core.base.space.pause_modes(false);
+        self.core.base.space.pause_suspension(false);
+        self.writer.update_all_groups(self.core);
+    }
+}
+
+/// Part of a list, scattered: the items `first + parts * k`, or given ones, with `k` in an order that steps
+/// through the range by a number coprime to its length.
+#[derive(Clone, Copy, Debug)]
+pub struct Share<'a> {
+    first: u32,
+    parts: u32,
+    /// Items, if they are given.
+    named: Option<&'a [u32]>,
+    /// Number of items.
+    pub count: u32,
+    step: u64,
+}
+
+impl<'a> Share<'a> {
+    /// Share of these items.
+    pub(super) fn of(named: &'a [u32]) -> Self {
+        Self { named: Some(named), ..Self::new(0, 1, named.len() as u32) }
+    }
+
+    /// Part `first` of `parts` of this many items.
+    pub fn new(first: u32, parts: u32, items: u32) -> Self {
+        let count = items.saturating_sub(first).div_ceil(parts);
+        // Near the golden section of the range, so that neighbours end up far apart.
+        let near = (f64::from(count) * 0.618_033_988_75) as u64;
+        let step = (near.max(1)..).find(|step| gcd(*step, u64::from(count.max(1))) == 1);
+        let step = step.expect("there is a prime above every number");
+        Self { first, parts, named: None, count, step }
+    }
+
+    /// Item number `n`.
+    pub fn item(&self, n: u32) -> u32 {
+        let k = (u64::from(n) * self.step % u64::from(self.count.max(1))) as u32;
+        self.named.map_or(self.first + self.parts * k, |named| named[k as usize])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_visits_each_of_its_items_once() {
+        for (first, parts, items) in [(0, 4, 100), (3, 4, 101), (1, 7, 8), (0, 1, 1)] {
+            let share = Share::new(first, parts, items);
+            let mut seen: Vec<u32> = (0..share.count).map(|n| share.item(n)).collect();
+            seen.sort_unstable();
+            let wanted: Vec<u32> = (first..items).step_by(parts as usize).collect();
+            assert_eq!(seen, wanted);
+            let named = Share::of(&wanted);
+            let mut seen: Vec<u32> = (0..named.count).map(|n| named.item(n)).collect();
+            seen.sort_unstable();
+            assert_eq!(seen, wanted);
+        }
+    }
+}

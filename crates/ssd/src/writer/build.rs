@@ -1,0 +1,521 @@
+//! Program units: built of complete host pages, of sub-requests or of table pages, and queued in plane groups
+//! that accept them.
+
+use wordline_kernel::Schedule;
+use wordline_nand::{CellMode, Location, PlaneGroupId, Pool};
+
+use crate::blocks::StreamId;
+use crate::engines::Core;
+use crate::event::Event;
+use crate::flash::{Class, Ticket};
+use crate::map::Tables;
+use crate::pools::FALLBACK_POOL;
+use crate::writer::{PageCounts, Writer};
+
+impl Writer {
+    /// Destages pages that must leave the buffer, and builds program units while plane groups accept them.
+    /// Returns whether it built one.
+    pub(crate) fn build_units(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
+        self.rows.clear_opened();
+        if self.rows.has_modes() {
+            self.select_reprogram(core);
+        }
+        self.queue.destage_excess(self.rows.programming(), core, calendar);
+        self.write_tables(core, calendar);
+        let formed = self.build_page_units(core, calendar);
+        let formed_whole = self.has_units() && self.build_whole_units(core, calendar);
+        formed | formed_whole
+    }
+
+    /// Selects the word lines that are reprogrammed next: the plane groups accept program units of that size.
+    #[inline(never)]
+    fn select_reprogram(&mut self, core: &mut Core) {
+        while let Some(row) = core.base.space.take_unselected() {
+            core.reclaim.drop_invalid_reclaimed(row, &core.base.space);
+            core.base.select_reprogram(row);
+            self.rows.note(row, &core.base, &core.reclaim);
+        }
+    }
+
+    /// Builds program units of the waiting pages, list by list: in their home plane group, or in any that
+    /// accepts them.
+    fn build_page_units(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
+        // A page with a fixed location in a plane group lets it continue, whether it accepts a program now or
+        // not.
+        let by_row = self.queue.lists().has_static_allocation() && core.map.by_block().is_none();
+        // If everything is stalled a unit is padded, however small.
+        let waits = self.queue.lists().nonempty_from(0).is_some();
+        let pads = !by_row || waits && self.check_all_streams(core, calendar);
+        let (mut formed, mut next) = (false, 0);
+        while let Some(list) = match by_row {
+            true => self.queue.lists().with_unit_from(next, pads, self.rows.of_all()),
+            false => self.queue.lists().nonempty_from(next),
+        } {
+            next = list + 1;
+            formed |= match self.queue.lists().home(list) {
+                Some(row) => self.build_at_home(row, list, core, calendar),
+                None => self.build_anywhere(list, core, calendar),
+            };
+        }
+        if by_row && (core.base.policies.balances() || self.has_units()) {
+            formed |= self.balance(core, calendar);
+        }
+        formed
+    }
+
+    /// Looks for plane groups of all streams; returns whether everything is stalled.
+    #[inline(never)]
+    fn check_all_streams(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
+        for stream in 0..self.rows.of_all().len() {
+            self.ensure_accepting_group(stream, core, calendar);
+        }
+        self.is_stalled(core)
+    }
+
+    /// The host's program unit of a plane group goes to flash with the buffered contents of its pages.
+    #[cold]
+    fn note_sent(&self, row: PlaneGroupId, core: &mut Core) {
+        let Some(contents) = &mut core.base.contents else { return };
+        for entry in self.rows.group(row).entries().map(|id| core.cache.entry(id)) {
+            contents.sent(entry.logical, entry.version);
+        }
+    }
+
+    /// Whether an incomplete program unit of a list must be written: a command waits for one of its pages and
+    /// no other page is coming, or nothing else would ever free space.
+    pub(super) fn must_pad(&self, list: usize, core: &Core) -> bool {
+        self.queue.filling() == 0 && (self.queue.lists()[list].urgent > 0 || self.is_stalled(core))
+    }
+
+    /// Whether writes wait for space and no program in flight would free any.
+    fn is_stalled(&self, core: &Core) -> bool {
+        self.has_no_programs() && core.cache.has_stalled()
+    }
+
+    /// Whether no host page is being programmed, and the collector is idle.
+    pub(crate) fn is_idle(&self, core: &Core) -> bool {
+        self.has_no_programs() && core.reclaim.is_idle()
+    }
+
+    /// Builds program units of pages of a list that may go to any plane group.
+    fn build_anywhere(&mut self, list: usize, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
+        let mut formed = false;
+        while !self.queue.lists()[list].pages.is_empty() {
+            if !self.ensure_accepting_group(list, core, calendar) {
+                formed |= self.has_units() && self.redirect_to_first_pool(list, core, calendar);
+                break;
+            }
+            let unit = self.rows.unit_of(list, &core.base);
+            if (self.queue.lists()[list].pages.len() as u32) < unit {
+                if !self.must_pad(list, core) {
+                    break;
+                }
+                self.queue.top_up(list, unit, core);
+            }
+            let row = core.base.place(self.rows.preferred_groups(list));
+            if self.rows.has_larger_unit(row, list, unit, &core.base) {
+                self.rows.note(row, &core.base, &core.reclaim);
+                continue;
+            }
+            self.build_unit(row, list, core, calendar);
+            formed = true;
+        }
+        formed
+    }
+
+    /// Builds a program unit of a list for its home plane group, if it accepts one, and one is complete or
+    /// must go. Where pages have fixed locations in the plane group, begins the work that is needed before
+    /// that.
+    #[inline(never)]
+    fn build_at_home(
+        &mut self,
+        row: PlaneGroupId,
+        list: usize,
+        core: &mut Core,
+        calendar: &mut impl Schedule<Event>,
+    ) -> bool {
+        if core.map.by_block().is_some() {
+            return self.work_on(row, core, calendar);
+        }
+        let waiting = self.queue.lists()[list].pages.len() as u32;
+        let (stream, beside) = self.with_reclaimed(row, list, core);
+        let unit = core.base.space.unit(row, core.base.space.streams().host(stream as u8));
+        let complete = waiting + beside >= unit;
+        let goes =
+            (complete || (waiting > 0 && self.must_pad(list, core))) && self.rows.of(stream).contains(row);
+        if goes {
+            self.build_unit(row, list, core, calendar);
+        }
+        let takes_none = self.has_units() && waiting > 0 && self.rows.of(stream).is_empty();
+        goes || takes_none && self.redirect_to_first_pool(list, core, calendar)
+    }
+
+    /// Takes up to a program unit of pages from a list and queues their program in `row`.
+    pub(super) fn build_unit(
+        &mut self,
+        row: PlaneGroupId,
+        list: usize,
+        core: &mut Core,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        let (stream, beside) = self.with_reclaimed(row, list, core);
+        let stream = core.base.space.streams().host(stream as u8);
+        let pages = core.base.space.unit(row, stream) as usize;
+        let beside =
+            if beside > 0 { self.reclaimed_pages(row, (list, stream), beside, core) as usize } else { 0 };
+        let over = self.queue.fill(list, pages - beside, self.rows.program_unit_mut(row), &mut core.cache);
+        if !self.rows.group(row).is_empty() {
+            if beside > 0 {
+                let group = self.rows.program_unit_mut(row);
+                core.reclaim.take_reclaimed(row, beside as u32, |stamp| group.carry(stamp));
+            }
+            self.send(row, stream, core, calendar);
+        }
+        self.queue.finish_pages(over, core, calendar);
+    }
+
+    /// Pages of the reclaimed block of a plane group in the next program unit of a list, at most `may`: what
+    /// host pages leave of the unit, and at least a page of each word line.
+    #[inline(never)]
+    fn reclaimed_pages(
+        &self,
+        row: PlaneGroupId,
+        (list, stream): (usize, StreamId),
+        may: u32,
+        core: &Core,
+    ) -> u32 {
+        let (waiting, unit) =
+            (self.queue.lists()[list].pages.len() as u32, core.base.space.unit(row, stream));
+        let Pool { geometry, locations, .. } = core.base.config.pools.of_group(row);
+        let one_each = locations.of_adjacent_pages(geometry.planes_per_row);
+        let most = unit.saturating_sub(waiting).max(one_each).min(unit - 1);
+        may.min(most)
+    }
+
+    /// The stream of the next program unit of a list in a plane group, and how many pages of the plane
+    /// group's reclaimed block it may take: two for each host page, in the first stream of the pool. Pages of
+    /// a stream whose word lines are reprogrammed join them while they have no location where they replace
+    /// another page (ReSSD, section 4.2.2).
+    #[inline]
+    fn with_reclaimed(&self, row: PlaneGroupId, list: usize, core: &mut Core) -> (usize, u32) {
+        let stream = self.queue.lists().stream(list);
+        if core.reclaim.has_reclaimed_pages() {
+            self.stream_with_reclaimed(row, stream, list, core)
+        } else {
+            (stream, 0)
+        }
+    }
+
+    #[inline(never)]
+    fn stream_with_reclaimed(
+        &self,
+        row: PlaneGroupId,
+        stream: usize,
+        list: usize,
+        core: &mut Core,
+    ) -> (usize, u32) {
+        let is_of_pool = |other: &usize| self.rows.pool_of(*other) == self.rows.pool_of(stream);
+        let first = (0..stream).find(is_of_pool).unwrap_or(stream);
+        let of_host = self.queue.lists()[list].pages.len() as u32;
+        let beside = core.reclaim.vacated(row, &core.base.space).min(2 * of_host);
+        let [id, first_id] = [stream, first].map(|stream| core.base.space.streams().host(stream as u8));
+        let goes = || {
+            of_host + beside >= core.base.space.unit(row, first_id)
+                && core.base.space.shares_reclaim_unit(row, id)
+                && self.rows.of(first).contains(row)
+        };
+        if stream == first || beside > 0 && goes() { (first, beside) } else { (stream, 0) }
+    }
+
+    /// Queues the program of the host's program unit of a plane group, padded to a whole one.
+    fn send(
+        &mut self,
+        row: PlaneGroupId,
+        stream: StreamId,
+        core: &mut Core,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        let places = core.base.space.unit(row, stream);
+        let PageCounts { host, carried, .. } = self.rows.group(row).count_pages();
+        core.base.totals.host_programs += host;
+        core.base.totals.unit_programs += carried;
+        core.base.totals.padding += u64::from(places) - host - carried;
+        let mode = core.base.space.next_mode(row, stream);
+        core.base.totals.count_in_mode(mode, host);
+        self.rows.begin(row, host as u32, places);
+        core.map.note_host_program(row);
+        self.queue_unit(row, stream, Ticket::HostUnit(row), core, calendar);
+    }
+
+    /// Sends the waiting pages of a list to the first pool, if its own pool is idle and no plane group of it
+    /// will accept them; whether it does.
+    #[inline(never)]
+    fn redirect_to_first_pool(
+        &mut self,
+        list: usize,
+        core: &mut Core,
+        calendar: &mut impl Schedule<Event>,
+    ) -> bool {
+        let pool = self.rows.pool_of(self.queue.lists().stream(list));
+        let leaves = pool != FALLBACK_POOL && self.is_idle(core);
+        if leaves {
+            self.queue.redirect_full_pool(list, core, calendar);
+        }
+        leaves
+    }
+
+    /// Queues the program of the program unit of `row`.
+    fn queue_unit(
+        &mut self,
+        row: PlaneGroupId,
+        stream: StreamId,
+        ticket: Ticket,
+        core: &mut Core,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        if core.base.contents.is_some() && ticket == Ticket::HostUnit(row) {
+            self.note_sent(row, core);
+        }
+        let (pages, cost) = (core.base.space.unit(row, stream), core.base.space.cost(row, stream));
+        let mode = core.base.space.next_mode(row, stream);
+        let first = core.map.take_location(row, stream, pages, &mut core.base);
+        if let Some(extent) = self.rows.group(row).extent {
+            self.subs().set_unit_location(extent, first, core);
+        }
+        core.reclaim.spend(row, cost);
+        self.rows.note(row, &core.base, &core.reclaim);
+        core.base.set_mode(row, core.base.config.pools.page_of(first));
+        let times = if let CellMode::Reprogrammed(times) = mode { times } else { 0 };
+        if times > 0 {
+            self.keep_partner_pages(row, first, core);
+        }
+        let group = &self.rows.group(row).stamps;
+        let (by, program) = ((ticket, Class::Write), (first, group.len() as u32));
+        let (die, stamps) = core.base.flash.reprogram(calendar.now(), by, program, times);
+        stamps.copy_from_slice(group);
+        core.base.start_die(die, calendar);
+        self.collect(row, core, calendar);
+    }
+
+    /// Keeps the other pages of a reprogrammed word line: their data are lost if the program fails.
+    #[cold]
+    fn keep_partner_pages(&mut self, row: PlaneGroupId, first: Location, core: &Core) {
+        let kept = core.base.space.sibling_locations(first).map(Location);
+        let valid = kept.filter(|at| core.base.space.is_valid(*at));
+        self.rows.program_unit_mut(row).kept = valid.map(|at| (at, core.base.flash.stamp(at))).collect();
+    }
+
+    /// Builds program units in other plane groups than the home of their pages; false if there are none.
+    #[inline(never)]
+    fn balance(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
+        let mut formed = false;
+        for list in 0..self.queue.lists().len() {
+            while let Some(row) = self.overflow_group(list, core) {
+                self.build_remote(row, list, core, calendar);
+                formed = true;
+            }
+        }
+        if self.has_units() {
+            return formed;
+        }
+        let mut waits = self.balance.count(self.queue.lists(), &core.base);
+        let mut rows = core.base.config.pools.all_groups();
+        while waits && let Some(row) = rows.next() {
+            if let Some(list) =
+                self.balance.list_to_steal(row, self.queue.lists(), &self.rows, &mut core.base)
+            {
+                self.build_remote(row, list, core, calendar);
+                formed = true;
+                waits = self.balance.count(self.queue.lists(), &core.base);
+            }
+        }
+        formed
+    }
+
+    /// Builds a program unit of a list outside the home of its pages.
+    fn build_remote(
+        &mut self,
+        row: PlaneGroupId,
+        list: usize,
+        core: &mut Core,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        self.build_unit(row, list, core, calendar);
+        core.base.totals.remote_programs += u64::from(self.rows.group(row).entry_count());
+    }
+
+    /// Programs whole units while plane groups accept them; another pool may steal units that none accepts.
+    #[inline(never)]
+    fn build_whole_units(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
+        let mut formed = false;
+        for stream in self.subs().streams() {
+            while self.subs().has_ready(stream) && self.ensure_accepting_group(stream, core, calendar) {
+                self.build_whole_unit(stream, core, calendar);
+                formed = true;
+            }
+        }
+        formed | self.queue.steal(&self.rows, core)
+    }
+
+    /// Queues the program of the next sub-request of a stream with the pages carried along. The caller has
+    /// found a plane group that accepts it.
+    fn build_whole_unit(&mut self, stream: usize, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+        let row = core.base.place(self.rows.preferred_groups(stream));
+        let id = core.base.space.streams().host(stream as u8);
+        let places = core.base.space.unit(row, id);
+        let sub = self.queue.fill_whole_unit(stream, places, self.rows.program_unit_mut(row), core);
+        if self.rows.group(row).count_pages().data == 0 {
+            // All of it was discarded meanwhile.
+            self.rows.program_unit_mut(row).clear();
+            self.queue.finish_sub_request(sub, core, calendar);
+            return;
+        }
+        self.send(row, id, core, calendar);
+    }
+
+    /// Writes changed table pages, and pages of victims that go to another pool, while plane groups accept
+    /// them.
+    #[inline]
+    pub(crate) fn write_tables(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+        if core.map.has_tables() {
+            self.write_translation(core, calendar);
+        }
+        while core.map.has_discards_to_write() && self.write_unit(Tables::Discards, core, calendar) {}
+        if core.reclaim.departures().has_waiting() {
+            self.write_relocated(core, calendar);
+        }
+    }
+
+    /// Queues program units of relocated pages that go to another pool, while they are complete and plane
+    /// groups accept them.
+    #[inline(never)]
+    fn write_relocated(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+        for stream in 0..core.base.policies.host_streams() {
+            while self.write_relocated_unit(stream, core, calendar) {}
+        }
+    }
+
+    /// Queues one such unit. Returns whether it did, or found a plane group too full for it. Pages that block
+    /// GC of a plane group stay in its pool if the other pool does not accept them now: a unit is never
+    /// padded, as the two pools could send pages back and forth without gain.
+    fn write_relocated_unit(
+        &mut self,
+        stream: u8,
+        core: &mut Core,
+        calendar: &mut impl Schedule<Event>,
+    ) -> bool {
+        let list = usize::from(stream);
+        let (waiting, hurries) = core.reclaim.migrating_to(stream, &core.base.space);
+        let unit = self.rows.unit_of(list, &core.base);
+        let has_room = self.subs().has_room(self.rows.pool_of(list), unit.into(), core);
+        if waiting >= unit && has_room && self.ensure_accepting_group(list, core, calendar) {
+            let row = core.base.place(self.rows.preferred_groups(list));
+            // Its mode may have changed there since the plane group was last updated.
+            if core.base.space.unit(row, core.base.space.streams().host(stream)) != unit {
+                self.rows.note(row, &core.base, &core.reclaim);
+                return true;
+            }
+            let group = self.rows.program_unit_mut(row);
+            core.reclaim.take_migrating(stream, unit, |stamp| group.carry(stamp));
+            core.base.space.count_in_flight(core.base.config.pools.number_of_group(row), unit, true);
+            self.send(row, core.base.space.streams().host(stream), core, calendar);
+            return true;
+        }
+        if waiting > 0 && (hurries || !has_room) {
+            for row in core.reclaim.keep(stream) {
+                self.collect(row, core, calendar);
+            }
+        }
+        false
+    }
+
+    /// Writes discard records at their fixed locations, each in its turn in its plane group.
+    #[inline(never)]
+    fn write_in_place(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+        let mut last = None;
+        while let Some((row, page)) =
+            core.map.next_discard_page(&core.base).filter(|next| last != Some(*next))
+        {
+            last = Some((row, page));
+            self.work_on(row, core, calendar);
+        }
+    }
+
+    /// Queues the program of the discard record that is next at its fixed location in a plane group.
+    pub(super) fn build_discard_record(
+        &mut self,
+        row: PlaneGroupId,
+        core: &mut Core,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        self.build_table_unit(Tables::Discards, row, core, calendar);
+    }
+
+    /// Separate, so that devices without translation pages pay for the test above only.
+    #[inline(never)]
+    fn write_translation(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+        loop {
+            let class = if core.cache.has_stalled() { Class::Read } else { Class::Background };
+            core.map.read_queued_tables(class, &mut core.base, calendar);
+            if !self.write_unit(Tables::Translation, core, calendar) {
+                return;
+            }
+        }
+    }
+
+    /// Queues a program unit of table pages, if there is one and a plane group accepts it.
+    #[inline(never)]
+    fn write_unit(&mut self, of: Tables, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
+        if core.map.has_fixed_offsets() {
+            self.write_in_place(core, calendar);
+            return false;
+        }
+        let stream = self.rows.of_all().len() - 1;
+        if !core.map.has_unit(of) || !self.ensure_accepting_group(stream, core, calendar) {
+            return false;
+        }
+        let Some(row) = self.group_for_tables(of, core) else { return false };
+        self.build_table_unit(of, row, core, calendar);
+        true
+    }
+
+    /// Queues a program unit of table pages in a plane group.
+    fn build_table_unit(
+        &mut self,
+        of: Tables,
+        row: PlaneGroupId,
+        core: &mut Core,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        let stream = self.rows.of_all().len() - 1;
+        let places = core.base.config.pools.per_program(row);
+        let group = self.rows.program_unit_mut(row);
+        core.map.fill_unit(of, row, places, &mut group.stamps);
+        let tables = group.stamps.len() as u64;
+        core.base.totals.translation_programs += tables;
+        core.base.totals.padding += u64::from(places) - tables;
+        self.rows.begin(row, 0, places);
+        let stream = core.base.space.streams().host(stream as u8);
+        self.queue_unit(row, stream, Ticket::TableUnit(row), core, calendar);
+    }
+
+    /// The plane group for a unit of table pages: with static allocation, one with space for it beyond what
+    /// its own pages need.
+    fn group_for_tables(&self, of: Tables, core: &mut Core) -> Option<PlaneGroupId> {
+        let accepting = self.groups_for_tables();
+        let row = match core.base.has_static_pages() {
+            true => core.map.row_for_tables(of, accepting, &core.base)?,
+            false => core.base.place(accepting),
+        };
+        (of == Tables::Discards || self.may_write_translation(row, core)).then_some(row)
+    }
+
+    /// Whether it is the turn of translation pages in a plane group, or the host does not want it.
+    fn may_write_translation(&self, row: PlaneGroupId, core: &Core) -> bool {
+        let (lists, streams) = (self.queue.lists(), usize::from(core.base.space.streams().host));
+        let first = lists.of(lists.has_static_allocation().then_some(row), 0);
+        let has_turn = core.map.translation().is_some_and(|translation| translation.has_turn(row));
+        let mut waiting = (0..streams).filter(|stream| !lists[first + stream].pages.is_empty());
+        has_turn || !waiting.any(|stream| self.rows.is_in_pool_of(row, stream, &core.base))
+    }
+}

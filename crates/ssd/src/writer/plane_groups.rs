@@ -1,0 +1,331 @@
+//! The plane groups: which accept a program unit of the host, of which streams, and the program unit that is
+//! programmed in each. The result for a plane group is computed when its state changes, and cached.
+
+use wordline_kernel::{Column, state};
+use wordline_nand::{CellMode, PlaneGroupId};
+
+use crate::base::Base;
+use crate::blocks::{ModeShare, StreamId};
+use crate::cache::Cache;
+use crate::cache::buffer::{EntryId, EntryState};
+use crate::config::Config;
+use crate::ensure::ensure;
+use crate::gc::Gc;
+use crate::policy::placement::PlaneGroupSet;
+use crate::writer::ProgramUnit;
+
+/// The streams that plane groups accept, and the groups that are programmed in them.
+pub(crate) struct PlaneGroups {
+    /// The plane groups that accept a program unit now, for each stream.
+    accepting: Vec<PlaneGroupSet>,
+    /// The program unit of each plane group, and whether its program is in progress.
+    groups: Column<PlaneGroupId, ProgramUnit>,
+    is_busy: Column<PlaneGroupId, bool>,
+    /// Buffer entries that are being programmed.
+    programming: u32,
+    /// The pool of each stream.
+    pools: Vec<usize>,
+    /// The streams of each pool, one bit each.
+    streams: Vec<u32>,
+    /// The host streams whose blocks are in another mode than the native one.
+    modes: Vec<ModeGroups>,
+    /// Whether a plane group was passed over because it is full of valid pages.
+    some_full: bool,
+    /// Whether a plane group has begun to accept a stream, or has failed, since this was last cleared.
+    opened: bool,
+}
+
+state!(PlaneGroups { values { accepting, groups, is_busy, programming, some_full, opened } lists { modes } fixed { pools, streams } });
+
+impl PlaneGroups {
+    /// No plane group accepts anything yet.
+    pub fn new(base: &Base, shares: &[Vec<ModeShare>]) -> Self {
+        let (rows, pools) = (base.config.pools.rows(), pools_of_streams(base));
+        let bits =
+            |of: usize| pools.iter().zip(0..).fold(0, |bits, (pool, n)| bits | u32::from(*pool == of) << n);
+        Self {
+            accepting: vec![PlaneGroupSet::new(rows); pools.len()],
+            groups: Column::filled(rows as usize, ProgramUnit::default()),
+            is_busy: Column::filled(rows as usize, false),
+            programming: 0,
+            streams: (0..base.config.pools.count()).map(bits).collect(),
+            pools,
+            modes: shares.iter().flatten().flat_map(|share| ModeGroups::of(share, &base.config)).collect(),
+            some_full: false,
+            opened: false,
+        }
+    }
+
+    /// Lengths of the state of the plane groups.
+    pub fn shape(&self) -> Vec<usize> {
+        let accepting = self.accepting.iter().map(PlaneGroupSet::words);
+        accepting.chain([self.groups.len(), self.is_busy.len()]).collect()
+    }
+
+    /// Checks a loaded state: streams are accepted by existing plane groups, and programmed pages are in the
+    /// cache, or among the first `pages`.
+    pub fn check_loaded(&self, cache: &Cache, pages: u32) -> Result<(), String> {
+        let rows = self.is_busy.len() as u32;
+        let mut sets = self.accepting.iter().chain(self.modes.iter().map(|one| &one.rows));
+        ensure(sets.all(|set| set.is_of(rows)), || "a plane group that does not exist accepts pages".into())?;
+        let is_programmed =
+            |id: EntryId| id.0 < cache.entries() && cache.entry(id).state == EntryState::Programming;
+        for (row, group) in self.groups.entries() {
+            let is_alone = self.is_busy[row] || group.is_empty();
+            ensure(is_alone && group.is_possible(is_programmed, pages), || {
+                format!("plane group {row} programs pages that are not being programmed")
+            })?;
+        }
+        let programming: u32 = self.groups.iter().map(ProgramUnit::entry_count).sum();
+        ensure(programming == self.programming, || {
+            format!("{programming} pages are being programmed, not {}", self.programming)
+        })
+    }
+
+    /// Drops all programs, in a power cut.
+    pub fn forget(&mut self) {
+        self.accepting.iter_mut().for_each(PlaneGroupSet::clear);
+        self.modes.iter_mut().for_each(|one| one.rows.clear());
+        self.groups.fill(ProgramUnit::default());
+        self.is_busy.fill(false);
+        self.programming = 0;
+        self.some_full = false;
+    }
+
+    /// The plane groups that accept a stream.
+    #[inline]
+    pub fn of(&self, stream: usize) -> &PlaneGroupSet {
+        &self.accepting[stream]
+    }
+
+    /// The same for each stream.
+    #[inline]
+    pub fn of_all(&self) -> &[PlaneGroupSet] {
+        &self.accepting
+    }
+
+    /// The program unit of a plane group.
+    #[inline]
+    pub fn group(&self, row: PlaneGroupId) -> &ProgramUnit {
+        &self.groups[row]
+    }
+
+    /// The program unit of a plane group without a program in progress, to be filled.
+    #[inline]
+    pub fn program_unit_mut(&mut self, row: PlaneGroupId) -> &mut ProgramUnit {
+        &mut self.groups[row]
+    }
+
+    /// Begins the program of a plane group's program unit, which has `brought` entries and is padded to
+    /// `places` pages.
+    pub fn begin(&mut self, row: PlaneGroupId, brought: u32, places: u32) {
+        self.programming += brought;
+        self.groups[row].pad(places as usize);
+        self.is_busy[row] = true;
+    }
+
+    /// Takes the program unit of a plane group whose program has ended, to be returned to [`end`](Self::end)
+    /// when its pages are handled.
+    #[inline]
+    pub fn take(&mut self, row: PlaneGroupId) -> ProgramUnit {
+        let group = std::mem::take(&mut self.groups[row]);
+        self.programming -= group.entry_count();
+        group
+    }
+
+    /// Takes back the program unit of a plane group whose program has ended.
+    #[inline]
+    pub fn end(&mut self, row: PlaneGroupId, mut group: ProgramUnit) {
+        group.clear();
+        self.groups[row] = group;
+        self.is_busy[row] = false;
+    }
+
+    /// Whether the program unit of a plane group is being programmed.
+    #[inline]
+    pub fn is_busy(&self, row: PlaneGroupId) -> bool {
+        self.is_busy[row]
+    }
+
+    /// Buffer entries that are being programmed.
+    #[inline]
+    pub fn programming(&self) -> u32 {
+        self.programming
+    }
+
+    /// A plane group has failed: pages that wait for it go elsewhere.
+    pub fn note_lost_group(&mut self) {
+        self.opened = true;
+    }
+
+    /// Whether a plane group has begun to accept a stream, or has failed, since this was last
+    /// [cleared](Self::clear_opened).
+    #[inline]
+    pub fn has_opened(&self) -> bool {
+        self.opened
+    }
+
+    /// Clears that mark.
+    #[inline]
+    pub fn clear_opened(&mut self) {
+        self.opened = false;
+    }
+
+    /// Whether a plane group was passed over because it is full of valid pages; clears that mark.
+    pub fn take_some_full(&mut self) -> bool {
+        std::mem::take(&mut self.some_full)
+    }
+
+    /// Computes whether `row` accepts a program unit of each host stream. If it accepts a stream that it did
+    /// not accept before, or has failed, pages may wait for that.
+    #[inline]
+    pub fn note(&mut self, row: PlaneGroupId, base: &Base, reclaim: &Gc) {
+        let before = if self.modes.is_empty() { 0 } else { self.accepted_of(row) };
+        let is_full = base.space.is_full(row, base.config.pools.per_program(row));
+        self.some_full |= is_full;
+        if is_full || self.is_busy[row] || !self.note_streams(row, base, reclaim) {
+            self.accepting.iter_mut().for_each(|accepting| _ = accepting.set(row, false));
+        }
+        if !self.modes.is_empty() {
+            self.note_modes(row, base);
+            self.opened |= self.accepted_of(row) & !before != 0;
+        }
+    }
+
+    /// Computes of which host streams `row` accepts a program unit; false if the host may not open a block
+    /// and the collector does not let it write to open ones.
+    #[inline(never)]
+    fn note_streams(&mut self, row: PlaneGroupId, base: &Base, reclaim: &Gc) -> bool {
+        if reclaim.throttles_host(row, &base.space) {
+            return false;
+        }
+        let may_open = base.space.can_open(row, false);
+        if !may_open && !reclaim.can_afford(row, base.space.max_cost(row)) {
+            return false;
+        }
+        // While free blocks are being gained, streams wait for blocks of their own instead of sharing.
+        let may_share = !may_open && !reclaim.gains(row);
+        let here = self.streams[base.config.pools.number_of_group(row)];
+        for n in 0..self.accepting.len() {
+            let has_place = may_open || base.space.takes(row, base.space.streams().host(n as u8), may_share);
+            let opens = self.accepting[n].set(row, has_place && here >> n & 1 != 0);
+            // The space for a mode is known only after that query too.
+            self.opened |= opens && self.modes.is_empty();
+        }
+        true
+    }
+
+    /// The host streams of which `row` accepts a program unit, one bit each.
+    #[inline]
+    pub fn accepted_of(&self, row: PlaneGroupId) -> u32 {
+        let streams = self.accepting.iter().enumerate();
+        streams.fold(0, |bits, (n, accepting)| bits | u32::from(accepting.contains(row)) << n)
+    }
+
+    /// Updates which streams every plane group accepts.
+    pub fn note_all(&mut self, base: &Base, reclaim: &Gc) {
+        for row in base.config.pools.all_groups() {
+            self.note(row, base, reclaim);
+        }
+    }
+
+    /// Computes whether `row` accepts programs in other modes than the native one.
+    #[inline(never)]
+    fn note_modes(&mut self, row: PlaneGroupId, base: &Base) {
+        let Self { modes, accepting, .. } = self;
+        for one in modes {
+            let mode = base.space.next_mode(row, StreamId(one.stream as u8));
+            let is_in =
+                mode.of_block() == one.mode.of_block() && mode.is_reprogram() == one.mode.is_reprogram();
+            one.rows.set(row, is_in && accepting[one.stream].contains(row));
+        }
+    }
+
+    /// Whether a stream has blocks in another mode than the native one.
+    #[inline]
+    pub fn has_modes(&self) -> bool {
+        !self.modes.is_empty()
+    }
+
+    /// The plane groups that accept a program of a stream in its mode; none if there are none, or the stream
+    /// is native.
+    #[inline]
+    fn in_mode(&self, stream: usize) -> Option<&ModeGroups> {
+        self.modes.iter().find(|one| one.stream == stream && !one.rows.is_empty())
+    }
+
+    /// Whether a host stream goes to the pool of `row`.
+    #[inline]
+    pub fn is_in_pool_of(&self, row: PlaneGroupId, stream: usize, base: &Base) -> bool {
+        base.config.pools.number_of_group(row) == self.pools[stream]
+    }
+
+    /// The pool of a stream.
+    #[inline]
+    pub fn pool_of(&self, stream: usize) -> usize {
+        self.pools[stream]
+    }
+
+    /// Pages of a program unit of a stream, in its mode if plane groups accept it so, otherwise natively.
+    #[inline]
+    pub fn unit_of(&self, stream: usize, base: &Base) -> u32 {
+        match self.in_mode(stream) {
+            Some(one) => one.unit,
+            None => base.config.pools.get(self.pool_of(stream)).locations.per_program,
+        }
+    }
+
+    /// The plane groups for the next program unit of a stream; those that accept it in its mode are
+    /// preferred.
+    #[inline]
+    pub fn preferred_groups(&self, stream: usize) -> &PlaneGroupSet {
+        match self.in_mode(stream) {
+            Some(one) => &one.rows,
+            None => &self.accepting[stream],
+        }
+    }
+
+    /// Whether a plane group accepts only larger program units of a stream than when it was last updated.
+    #[inline]
+    pub fn has_larger_unit(&self, row: PlaneGroupId, stream: usize, unit: u32, base: &Base) -> bool {
+        !self.modes.is_empty() && base.space.unit(row, StreamId(stream as u8)) > unit
+    }
+}
+
+/// The pool of each host stream, as the router or a design assigns it; table pages are in the last pool.
+fn pools_of_streams(base: &Base) -> Vec<usize> {
+    let (policies, several) = (&base.policies, base.config.pools.count() > 1);
+    let pool_of = |stream| match stream < policies.host_streams() {
+        true if several => usize::from(policies.pool_of_stream(stream)),
+        true => 0,
+        false => base.config.pools.count() - 1,
+    };
+    (0..base.space.streams().host).map(pool_of).collect()
+}
+
+/// A host stream whose blocks are in another mode than the native one.
+#[derive(Clone, Debug)]
+struct ModeGroups {
+    /// Number of the stream.
+    pub stream: usize,
+    pub mode: CellMode,
+    /// Locations of a program in the mode.
+    pub unit: u32,
+    /// Plane groups that accept such a program now.
+    pub rows: PlaneGroupSet,
+}
+
+state!(ModeGroups { values { rows } fixed { stream, mode, unit } });
+
+impl ModeGroups {
+    /// One for each host stream of a mode's share: reprogram passes come before other programs.
+    pub fn of(share: &ModeShare, config: &Config) -> impl Iterator<Item = Self> {
+        let (ModeShare { mode, unit, streams, .. }, rows) = (*share, config.pools.rows());
+        let again = (CellMode::Reprogrammed(1), share.reprogram_unit());
+        let has_again = mode == CellMode::Mlc && config.file.again() > 0;
+        let units = has_again.then_some(again).into_iter().chain([(mode, unit)]);
+        let streams = (0..u32::BITS as usize).filter(move |stream| streams.host >> stream & 1 != 0);
+        let one = move |stream, (mode, unit)| Self { stream, mode, unit, rows: PlaneGroupSet::new(rows) };
+        streams.flat_map(move |stream| units.clone().map(move |unit| one(stream, unit)))
+    }
+}

@@ -1,0 +1,187 @@
+//! Destaging: which pages leave the buffer's list of dirty pages, and when.
+
+use std::ops::Range;
+
+use wordline_kernel::Schedule;
+
+use crate::base::Base;
+use crate::cache::buffer::EntryId;
+use crate::command::Command;
+use crate::config::BufferMode;
+use crate::design::{CoalescedUnit, DesignContext, ExtensionPoint};
+use crate::engines::Core;
+use crate::event::Event;
+use crate::flash::Ticket;
+use crate::map::LogicalPage;
+use crate::writer::queue::WriteQueue;
+
+impl WriteQueue {
+    /// Puts a page of a write into the buffer; none if it has to wait for space or, with the buffer off, for
+    /// the same page or another one of its unit on their way.
+    #[inline(always)]
+    pub fn admit_page(&self, command: &Command, page: u32, core: &mut Core) -> Option<EntryId> {
+        let piece = core.base.piece(command, page);
+        if let Some(id) = core.cache.find(piece.page) {
+            return core.cache.merge_page(command, &piece, id, &mut core.base, &mut core.map);
+        }
+        if !core.cache.has_room() || self.subs.is_some() && self.must_wait_for_unit(piece.page, core) {
+            return None;
+        }
+        Some(core.cache.add_page(command, &piece, &mut core.base, &mut core.map))
+    }
+
+    /// Destages pages while the buffer is too full or a flush waits: for a flush by age, otherwise by the
+    /// eviction policy.
+    pub fn destage_excess(&mut self, programming: u32, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+        while let Some(oldest) = core.cache.oldest() {
+            if core.cache.is_drained(oldest) {
+                self.destage(oldest, core, calendar);
+                continue;
+            }
+            if !core.cache.is_too_full(programming) {
+                return;
+            }
+            let id = core.cache.next_to_destage();
+            self.destage(id, core, calendar);
+            core.cache.prefetch_destage(&core.base, &core.map);
+        }
+    }
+
+    /// Destages a dirty entry, with its neighbours if they belong to it.
+    pub fn destage(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+        if self.subs.is_some() {
+            self.destage_unit(id, core, calendar);
+        } else if core.base.policies.designs.answers(ExtensionPoint::Coalesce) {
+            self.destage_chosen(core.cache.entry(id).logical, core, calendar);
+        } else if core.base.config.file.buffer.coalesce {
+            self.destage_run(core.cache.entry(id).logical, core, calendar);
+        } else {
+            core.cache.unlink(id);
+            self.prepare(id, core, calendar);
+        }
+    }
+
+    /// Destages the run of dirty pages around `page` that belong to one program unit of consecutive pages, in
+    /// order.
+    #[inline(never)]
+    fn destage_run(&mut self, page: LogicalPage, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+        let unit = self.unit_of_page(page, core);
+        let mut first = page.0;
+        while first > unit.start && core.cache.dirty_entry(first - 1).is_some() {
+            first -= 1;
+        }
+        for page in first..unit.end {
+            let Some(id) = core.cache.dirty_entry(page) else { return };
+            core.cache.unlink(id);
+            self.prepare(id, core, calendar);
+        }
+    }
+
+    /// Destages a dirty page and those of its program unit of consecutive pages that a design chooses, in
+    /// order.
+    #[inline(never)]
+    fn destage_chosen(&mut self, page: LogicalPage, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+        for other in self.unit_of_page(page, core) {
+            let Some(id) = core.cache.dirty_entry(other) else { continue };
+            if other == page.0 || destages_with(page.0, other, core) {
+                core.cache.unlink(id);
+                self.prepare(id, core, calendar);
+            }
+        }
+    }
+
+    /// The pages of the unit of a page: of a sub-request, or of a program of consecutive pages.
+    pub(super) fn unit_of_page(&self, page: LogicalPage, core: &Core) -> Range<u32> {
+        let size = match &self.subs {
+            Some(subs) => subs.per_unit,
+            None => core.base.config.pools.first().locations.per_program,
+        };
+        let first = page.0 - page.0 % size;
+        first..first + size
+    }
+
+    /// Whether a design decides that the waiting pages of the unit of a page are destaged.
+    fn has_to_coalesce(&self, page: LogicalPage, core: &mut Core) -> bool {
+        if !core.base.policies.designs.answers(ExtensionPoint::Coalesce) {
+            return false;
+        }
+        let pages = self.unit_of_page(page, core);
+        let Core { base, cache, .. } = core;
+        let is_waiting = |page| cache.dirty_entry(page).is_some();
+        let unit = CoalescedUnit { is_waiting: &is_waiting, pages };
+        let Base { policies, flash, space, .. } = base;
+        policies.designs.note_level(cache.level());
+        policies.destages_now(&unit, DesignContext { flash, space })
+    }
+
+    /// Forces pages in flight that belong to a flush.
+    pub fn force_covered(&mut self, epoch: u64, core: &mut Core) {
+        if self.subs.is_some() {
+            self.promote_covered(epoch, core);
+        }
+        let mut next = 0;
+        while let Some(list) = self.ready.nonempty_from(next) {
+            for n in 0..self.ready[list].pages.len() {
+                let id = self.ready[list].pages[n];
+                if core.cache.epoch(id) <= epoch && !core.cache.entry(id).urgent {
+                    core.cache.force(id);
+                    self.ready.force(list, true);
+                }
+            }
+            next = list + 1;
+        }
+    }
+
+    /// Promotes the background reads of a unit, as the host waits for it.
+    pub(super) fn promote_sub_request(
+        &mut self,
+        sub: u32,
+        core: &mut Core,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        if !core.base.flash.has_background() {
+            return;
+        }
+        let (entries, pages) = self.units().members_of(sub);
+        let tables = pages.filter_map(|page| core.map.ticket_of_table(LogicalPage(page)));
+        let mut tickets: Vec<Ticket> = tables.collect();
+        tickets.push(Ticket::UnitRmw(sub));
+        tickets.extend(entries.into_iter().map(Ticket::Rmw));
+        core.base.promote(&tickets, calendar);
+    }
+
+    /// Forces pages out of the buffer together, as pages of one unit are sent together.
+    #[inline(never)]
+    pub fn force_pages(&mut self, pages: Range<u32>, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+        for page in pages {
+            if let Some(id) = core.cache.find(LogicalPage(page)) {
+                self.force(id, core, calendar);
+            }
+        }
+    }
+
+    /// Whether the buffer is off and a page of the same unit is on its way.
+    #[inline(never)]
+    fn must_wait_for_unit(&self, page: LogicalPage, core: &Core) -> bool {
+        core.base.config.file.buffer.mode == BufferMode::Off
+            && self.subs.as_ref().is_some_and(|subs| subs.is_under_way(page))
+    }
+
+    /// Destages an entry that the host wrote, if the policy or a design decides so and it is waiting.
+    #[inline(never)]
+    pub fn destage_if_due(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+        let page = core.cache.entry(id).logical;
+        let leaves = core.cache.is_destaged_at_once(page, calendar.now());
+        // It may have left with its neighbours.
+        if core.cache.dirty_entry(page.0) == Some(id) && (leaves || self.has_to_coalesce(page, core)) {
+            self.destage(id, core, calendar);
+        }
+    }
+}
+
+/// Whether a waiting page leaves the buffer together with another one of its unit.
+pub(super) fn destages_with(page: u32, other: u32, core: &mut Core) -> bool {
+    core.base.policies.designs.note_level(core.cache.level());
+    let Base { policies, flash, space, .. } = &mut core.base;
+    policies.destages_with(page, other, DesignContext { flash, space })
+}
