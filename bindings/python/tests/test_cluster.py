@@ -137,7 +137,7 @@ def test_what_goes_wrong_on_a_worker_is_the_error_of_the_run_alone(threads: Any,
 
 def test_a_worker_of_another_version_is_refused(threads: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def older(text: str, traces: object, designs: object) -> None:
-        raise wl.ConfigError("the program of a worker: found wordline 0.0.1, wanted wordline 0.1.0, that of the study")
+        raise wl.ConfigError("the program of a worker: found wordline 0.0.1, wanted wordline 0.2.0, that of the study")
 
     with monkeypatch.context() as patched:
         patched.setattr(_native, "carry_out", older)

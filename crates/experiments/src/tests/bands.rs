@@ -9,11 +9,22 @@ use super::*;
 use crate::known::{RowLists, lists};
 
 /// Whether an experiment is run only if `WORDLINE_LONG` is set, as `make long` does: those of whole SSDs that
-/// exceed the time limit of `make test`, which are the sweeps of Centaur, most of cubeFTL under applications
-/// and fifteen volumes on an array.
+/// exceed the time limit of `make test`, which are the sweeps of Centaur, most of cubeFTL under applications, the largest of
+/// its cells, and fifteen volumes on an array.
 pub(super) fn is_long(id: &str) -> bool {
-    let of_cube = ["bursts-cells", "cells", "factors", "model", "threads"];
-    let is_of_cube = id.strip_prefix("cubeftl/fig17-").is_some_and(|rest| of_cube.contains(&rest));
+    let of_cube = [
+        "fig11",
+        "fig14",
+        "fig17",
+        "fig17-bursts-cells",
+        "fig17-cells",
+        "fig17-factors",
+        "fig17-model",
+        "fig17-threads",
+        "ispp",
+        "read-levels",
+    ];
+    let is_of_cube = id.strip_prefix("cubeftl/").is_some_and(|rest| of_cube.contains(&rest));
     ("centaur/fig11".."centaur/table1").contains(&id)
         || is_of_cube
         || [
