@@ -65,7 +65,7 @@ fn open_fields(engine: &Engine, file: &File) -> Vec<Offence> {
 /// Most fields of the device, including those of the struct that lends its engines together, and most lines
 /// of the files that implement it. It was 932 lines; `docs/engines.md` describes the rest. Explaining,
 /// recording and changing times are thirty-six of them.
-const WIRING: (usize, usize) = (14, 506);
+const WIRING: (usize, usize) = (14, 520);
 
 /// Methods that return a mutable part of an engine: public fields in disguise.
 fn handed_out(file: &File) -> Vec<Offence> {

@@ -102,21 +102,21 @@ fn an_optional_feature_is_named_in_its_own_place() {
 fn a_feature_that_is_named_elsewhere_is_caught() {
     let feature = Feature {
         names: vec!["superblock".into()],
-        own: vec!["space/super_blocks.rs".into()],
-        elsewhere: BTreeSet::from(["writer/rows.rs".to_owned()]),
+        own: vec!["blocks/super_blocks.rs".into()],
+        elsewhere: BTreeSet::from(["writer/plane_groups.rs".to_owned()]),
     };
     let file = |place: &str, text: &str| File { path: format!("{ROOM}{place}"), text: text.into() };
     let all = [
-        file("space/super_blocks.rs", "struct SuperBlocks;"),
+        file("blocks/super_blocks.rs", "struct SuperBlocks;"),
         file("device/mod.rs", "fn form_super_blocks() {}"),
-        file("reclaim/config.rs", "SuperBlock"),
-        file("writer/rows.rs", "space.super_blocks()"),
+        file("gc/config.rs", "SuperBlock"),
+        file("writer/plane_groups.rs", "space.super_blocks()"),
         file("writer/form.rs", "// super_block\nfn form() {}"),
         file("cache/mod.rs", "if base.has_super_blocks() {}"),
     ];
     let files: Vec<&File> = all.iter().collect();
     let found = places(&feature, &by_place(&files));
-    assert_eq!(found, BTreeSet::from(["cache/mod.rs".to_owned(), "writer/rows.rs".to_owned()]));
+    assert_eq!(found, BTreeSet::from(["cache/mod.rs".to_owned(), "writer/plane_groups.rs".to_owned()]));
     assert_eq!(differences("super blocks", &feature, &found).len(), 1, "one is recorded");
     assert_eq!(
         differences("super blocks", &feature, &BTreeSet::new()).len(),

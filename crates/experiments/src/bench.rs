@@ -212,6 +212,13 @@ struct PointLoad {
     extent: Bytes,
 }
 
+impl PointLoad {
+    /// A load without passes before it.
+    fn unsettled(source: Source, requests: RequestSource, total: u64, pace: Pace, extent: Bytes) -> Self {
+        Self { source, requests, total, settling: None, pace, extent }
+    }
+}
+
 fn requests_of(point: &Point, beside: u64) -> Result<PointLoad> {
     let closed = |depth| Pace::Closed { depth, think: Duration::ZERO };
     let open = Pace::Open { time_scale: 1.0 };
@@ -226,7 +233,7 @@ fn requests_of(point: &Point, beside: u64) -> Result<PointLoad> {
                 RequestSource::generated(uniform_writes(point, pages, total.saturating_add(beside))),
                 closed(*queue_depth),
             );
-            Ok(PointLoad { source, requests, total, settling: None, pace, extent: capacity })
+            Ok(PointLoad::unsettled(source, requests, total, pace, capacity))
         }
         Workload::Generated(workload) => {
             let generator = workload.generator(Seed(point.seed), capacity).map_err(Error::Config)?;
@@ -239,31 +246,17 @@ fn requests_of(point: &Point, beside: u64) -> Result<PointLoad> {
                 }
                 (None, _) => open,
             };
-            Ok(PointLoad {
-                source,
-                requests,
-                total: workload.requests,
-                settling: None,
-                pace,
-                extent: capacity,
-            })
+            Ok(PointLoad::unsettled(source, requests, workload.requests, pace, capacity))
         }
         Workload::Named(named) => {
             let (requests, total, pace) = named.requests(Seed(point.seed), capacity, beside)?;
             let source = Source { name: named.name.clone(), kind: SourceKind::Synthetic };
-            Ok(PointLoad { source, requests, total, settling: None, pace, extent: capacity })
+            Ok(PointLoad::unsettled(source, requests, total, pace, capacity))
         }
         Workload::Clients(clients) => {
             let (requests, pace) = clients.requests(Seed(point.seed), capacity, beside)?;
             let source = Source { name: clients.description.clone(), kind: SourceKind::Synthetic };
-            Ok(PointLoad {
-                source,
-                requests,
-                total: clients.requests,
-                settling: None,
-                pace,
-                extent: capacity,
-            })
+            Ok(PointLoad::unsettled(source, requests, clients.requests, pace, capacity))
         }
         Workload::Replayed { trace: name, queue_depth, requests } => {
             let path = point.traces.as_deref().unwrap_or(Path::new("")).join(name);
@@ -274,14 +267,8 @@ fn requests_of(point: &Point, beside: u64) -> Result<PointLoad> {
             let extent = trace::fit(&mut trace.requests, capacity, Fit::Wrap)?.extent;
             let total = trace.requests.len() as u64;
             let pace = queue_depth.map_or(open, closed);
-            Ok(PointLoad {
-                source,
-                requests: RequestSource::generated(trace.requests.into_iter()),
-                total,
-                settling: None,
-                pace,
-                extent,
-            })
+            let requests = RequestSource::generated(trace.requests.into_iter());
+            Ok(PointLoad::unsettled(source, requests, total, pace, extent))
         }
         Workload::Volume(volume) => {
             let found = volume.requests(point.traces.as_deref(), point.seed, capacity)?;

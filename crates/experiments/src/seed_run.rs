@@ -189,10 +189,10 @@ pub(crate) fn once(
     let mut once = SeedRun::default();
     let left_out = match &experiment.kind {
         Kind::TraceStatistics { paper, claim, within, derivation } => {
-            let volumes = bench.volumes(paper)?;
-            let found = cores::run(&volumes, conduct, |volume| bench.statistics(volume, options))?;
-            let left_out = left_out(&found);
-            let row = |finding| statistics::row(finding, claim.as_deref(), *within, derivation);
+            let found =
+                cores::run(&bench.volumes(paper)?, conduct, |volume| bench.statistics(volume, options))?;
+            let (row, left_out) =
+                (|finding| statistics::row(finding, claim.as_deref(), *within, derivation), left_out(&found));
             once.judged = found.into_iter().flatten().flatten().map(row).collect();
             left_out
         }

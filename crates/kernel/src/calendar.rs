@@ -13,14 +13,12 @@ pub trait Schedule<E> {
     fn now(&self) -> Instant;
     /// Schedules `event` at `time`, which must not be in the past.
     fn at(&mut self, time: Instant, event: E);
-    /// Whether no other event is due at the current instant, so that a decision made now knows of all events
-    /// of this instant.
+    /// Whether no other event is due at the current instant: a decision made now knows of all its events.
     fn is_settled(&self) -> bool;
     /// Schedules `event` directly after the event being handled, before all others that are due at the
     /// current instant. Panics if another event is scheduled in this way already.
     fn next(&mut self, event: E);
-    /// Advances the clock to `time` if no event is due up to and including that instant. Returns whether it
-    /// did. For callers that have nothing more to do at the current instant.
+    /// Advances the clock to `time` if no event is due up to that instant, inclusive. Returns whether it did.
     #[inline]
     fn advance_to(&mut self, _time: Instant) -> bool {
         false

@@ -65,7 +65,7 @@ impl<'a> PassSource<'a> {
         self.count >= self.wanted.most
     }
 
-    /// What the result says of a device that did not settle.
+    /// The note of the result on a device that did not settle.
     pub fn note(&self) -> String {
         let (count, change) = (self.count, self.largest_change);
         let change = change.map_or_else(

@@ -147,7 +147,7 @@ impl Summary {
     }
 }
 
-/// What limited a run: a kind of part, a kind of work, or the host.
+/// The bottleneck of a run: a kind of part, a kind of work, or the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Bound {

@@ -18,6 +18,7 @@ mod hangs;
 mod levels;
 mod long_life;
 mod mode_streams;
+mod open_blocks;
 mod placing;
 mod policy_contract;
 mod pools;

@@ -320,7 +320,7 @@ fn designs_of(keys: &Table) -> Option<Vec<String>> {
     Some(names.iter().filter_map(text).collect())
 }
 
-/// What a table named, and was replaced by.
+/// A name that a table had, and its replacement.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ResolvedName {
     Nothing,

@@ -67,7 +67,8 @@ pub fn page_of_device(registry: &Registry, name: &str) -> Result<String> {
     Ok(out)
 }
 
-/// What was described so far: the definition's name, itself, and the key that it was described at. Two schemas may call two things the same.
+/// The definitions described so far, each with its name and the key where. Two schemas may use one name for two
+/// definitions.
 #[derive(Default)]
 struct Described(Vec<(String, Json, String)>);
 

@@ -222,10 +222,8 @@ impl<D: BlockDevice> Running<D> {
                     Some(Event::Pause) => return Ok(StopReason::Target),
                     None => give_up(device, calendar)?,
                 }
-                if power.is_off()
-                    && power.is_observer_due()
-                    && !observer.phase_progress(device.pages_recovered())
-                {
+                let shows_recovery = power.is_off() && power.is_observer_due();
+                if shows_recovery && !observer.phase_progress(device.pages_recovered()) {
                     return Ok(StopReason::Stopped);
                 }
                 if !device.answers().is_empty() {

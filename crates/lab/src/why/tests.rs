@@ -109,8 +109,10 @@ fn the_times_that_are_changed_are_all_that_a_closed_loop_takes() {
             (preset(name), load(workload, 1_500, Some(depth)), RunOptions::seed(1));
         let asked = Experiment { device: &device, workload: &workload, options: &options };
         let first = asked.first(&mut Unobserved).expect("it runs");
-        let again =
-            asked.run_with_change(Cause::AllTimes, &first, &NEVER).expect("it runs").expect("it can be changed");
+        let again = asked
+            .run_with_change(Cause::AllTimes, &first, &NEVER)
+            .expect("it runs")
+            .expect("it can be changed");
         let last = |sample: &Sample| sample.completions.last().expect("requests").at as f64;
         let ratio = last(&again) / last(&first.sample);
         assert!((ratio - 0.9).abs() < 0.002, "{name}: {ratio}");

@@ -3,7 +3,7 @@ use wordline_kernel::{Bytes, Calendar, Schedule, Seed};
 use super::*;
 use crate::geometry::{BlockSetId, DieId, Layout, PageId};
 use crate::part::tests::mqsim;
-use crate::{Chips, Command, DataTag, Location, Operation, Pools, CommandCompletion};
+use crate::{Chips, Command, CommandCompletion, DataTag, Location, Operation, Pools};
 
 /// Chips of two dies, each with one group of two planes, and their calendar.
 struct Rig {

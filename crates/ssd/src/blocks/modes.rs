@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use wordline_kernel::{Column, state};
 use wordline_nand::{BlockSetId, CellMode, Geometry, PlaneGroupId, Pool};
 
-use super::pool::PoolBlocks;
+use super::pool_blocks::PoolBlocks;
 use super::{Block, BlockManager, State, StreamId};
 
 /// Streams whose blocks are opened in a mode while the plane group has blocks left for it: a bit for each

@@ -5,6 +5,7 @@ use wordline_kernel::state;
 use wordline_nand::{BlockSetId, Location, PlaneGroupId};
 
 use super::suspended::{Suspended, SuspendedBlock, SuspendedBlocks};
+pub use super::word_line_selector::{NextWordLine, WordLineSelector};
 use super::{BlockManager, State, StreamId, Streams};
 use crate::policy::event::DeviceEvent;
 use crate::policy::frontier::{OpenBlock, Reprogram, WordLines};
@@ -33,51 +34,6 @@ pub(super) struct Order {
 }
 
 state!(Order { values { works, others } parts { programmed, at, suspended } fixed { shape, begins, slots, words, full } });
-
-/// Selects the block and the word line of a stream's next program.
-pub trait WordLineSelector {
-    /// Index in `open` of the block programmed next, and its word line. `open` has the open blocks of a
-    /// stream in the order in which they were opened.
-    fn next(&mut self, open: &[OpenBlock<'_>], space: &BlockManager) -> (usize, u32);
-
-    /// Open block to suspend first, if any.
-    fn select_to_suspend(
-        &mut self,
-        _open: &[OpenBlock<'_>],
-        _suspended: &SuspendedBlocks<'_>,
-        _space: &BlockManager,
-    ) -> Option<BlockSetId> {
-        None
-    }
-
-    /// Suspended block to reclaim, if any.
-    fn select_to_reclaim(
-        &mut self,
-        _open: &[OpenBlock<'_>],
-        _suspended: &SuspendedBlocks<'_>,
-        _space: &BlockManager,
-    ) -> Option<BlockSetId> {
-        None
-    }
-
-    /// Suspended block to resume instead of opening a free one, if any.
-    fn select_to_resume(
-        &mut self,
-        _suspended: &SuspendedBlocks<'_>,
-        _space: &BlockManager,
-    ) -> Option<BlockSetId> {
-        None
-    }
-}
-
-impl<F: FnMut(&[OpenBlock<'_>], &BlockManager) -> (usize, u32)> WordLineSelector for F {
-    fn next(&mut self, open: &[OpenBlock<'_>], space: &BlockManager) -> (usize, u32) {
-        self(open, space)
-    }
-}
-
-/// Reference to the selector of the next word line.
-pub type NextWordLine<'a> = &'a mut dyn WordLineSelector;
 
 impl Order {
     /// No open blocks in a pool of `rows` plane groups; each stream may suspend as many blocks as its limit.

@@ -14,6 +14,7 @@ mod invalid_decision;
 mod query;
 mod suspension;
 mod table;
+mod tuning;
 mod view;
 
 use wordline_kernel::chart::ChartData;

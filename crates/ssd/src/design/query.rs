@@ -3,7 +3,7 @@
 use wordline_kernel::chart::ChartData;
 use wordline_kernel::metrics::Value;
 use wordline_kernel::{Bytes, Duration, Instant, Metric};
-use wordline_nand::{BlockSetId, CellMode, Outcome, Parameters, PlaneGroupId};
+use wordline_nand::{BlockSetId, CellMode, PlaneGroupId};
 
 use super::table::{Designs, STREAM_DECISIONS};
 use super::{
@@ -19,7 +19,6 @@ use crate::policy::frontier::OpenBlock;
 use crate::policy::placement::PlaneGroupSet;
 use crate::policy::relocator::RelocatedPage;
 use crate::policy::router::HostPage;
-use crate::policy::tuner::{ProgrammedPage, ReadOutcome, ReadParameters, SensedPage, Tuner};
 use crate::policy::victim::{Candidates, Indexes};
 
 impl Designs {
@@ -597,69 +596,5 @@ impl Policies {
     /// Whether designs choose program parameters.
     pub(crate) fn tunes_programs(&self) -> bool {
         self.designs.answers(ExtensionPoint::Tune)
-    }
-}
-
-/// Device tuner: queries the design of the pool, or the policy.
-impl Tuner for Policies {
-    fn read(&self, page: &SensedPage) -> ReadParameters {
-        let answer = match self.designs.owner(ExtensionPoint::Tune, usize::from(page.pool)) {
-            Some(design) => self.designs.all[design].design.read_parameters(page),
-            None => self.tuner.read(page),
-        };
-        self.tuned(page, answer)
-    }
-
-    fn read_again(&self, page: &SensedPage, so_far: &ReadOutcome) -> ReadParameters {
-        let answer = match self.designs.owner(ExtensionPoint::Tune, usize::from(page.pool)) {
-            Some(design) => self.designs.all[design].design.read_again(page, so_far),
-            None => self.tuner.read_again(page, so_far),
-        };
-        self.tuned(page, answer)
-    }
-
-    fn read_finished(&mut self, page: &SensedPage, outcome: &ReadOutcome) {
-        match self.designs.owner(ExtensionPoint::Tune, usize::from(page.pool)) {
-            Some(design) => self.designs.all[design].design.read_finished(page, outcome),
-            None => self.tuner.read_finished(page, outcome),
-        }
-    }
-
-    fn program(&self, page: &ProgrammedPage) -> Parameters {
-        match self.designs.owner(ExtensionPoint::Tune, usize::from(page.pool)) {
-            Some(design) => self.designs.all[design].design.program_parameters(page),
-            None => self.tuner.program(page),
-        }
-    }
-
-    fn accepts(&self, page: &ProgrammedPage, outcome: &Outcome) -> bool {
-        let owner = self.designs.owner(ExtensionPoint::Tune, usize::from(page.pool));
-        owner.is_none_or(|design| self.designs.all[design].design.accepts(page, outcome))
-    }
-
-    fn refused(&self, page: &ProgrammedPage, found: String, allowed: String) {
-        self.designs.record_invalid(ExtensionPoint::Tune, usize::from(page.pool), found, || allowed);
-    }
-
-    fn erased(&mut self, block: BlockSetId) {
-        self.tuner.erased(block);
-    }
-
-    fn forget(&mut self) {
-        self.tuner.forget();
-    }
-}
-
-impl Policies {
-    /// Checks read parameters; falls back to the nominal set if they do not exist.
-    #[inline]
-    fn tuned(&self, page: &SensedPage, answer: ReadParameters) -> ReadParameters {
-        if answer.level <= page.highest {
-            return answer;
-        }
-        let allowed = || format!("a set from 0 to {}", page.highest);
-        let found = format!("set {} of read levels", answer.level);
-        self.designs.record_invalid(ExtensionPoint::Tune, usize::from(page.pool), found, allowed);
-        ReadParameters { level: 0 }
     }
 }

@@ -58,7 +58,7 @@ pub struct GcFile {
     pub start_below_free_blocks: u32,
     /// GC continues until this many blocks are free. By default at least `start_below_free_blocks`.
     pub stop_at_free_blocks: u32,
-    /// What the two marks above count: blocks, or `programs`, as SSDSim does.
+    /// The unit of the two watermarks above: free blocks, or `programs`, as SSDSim counts.
     #[serde(skip_serializing_if = "FreeSpace::is_usual")]
     pub free_space: FreeSpace,
     /// Whether pages that are all valid and side by side in the planes move inside the chip (copyback), without the

@@ -1,0 +1,52 @@
+//! The interface by which a frontier or design selects the next word line, and blocks to suspend, reclaim and resume.
+
+use wordline_nand::BlockSetId;
+
+use super::BlockManager;
+use super::suspended::SuspendedBlocks;
+use crate::policy::frontier::OpenBlock;
+
+/// Selects the block and the word line of a stream's next program.
+pub trait WordLineSelector {
+    /// Index in `open` of the block programmed next, and its word line. `open` has the open blocks of a
+    /// stream in the order in which they were opened.
+    fn next(&mut self, open: &[OpenBlock<'_>], space: &BlockManager) -> (usize, u32);
+
+    /// Open block to suspend first, if any.
+    fn select_to_suspend(
+        &mut self,
+        _open: &[OpenBlock<'_>],
+        _suspended: &SuspendedBlocks<'_>,
+        _space: &BlockManager,
+    ) -> Option<BlockSetId> {
+        None
+    }
+
+    /// Suspended block to reclaim, if any.
+    fn select_to_reclaim(
+        &mut self,
+        _open: &[OpenBlock<'_>],
+        _suspended: &SuspendedBlocks<'_>,
+        _space: &BlockManager,
+    ) -> Option<BlockSetId> {
+        None
+    }
+
+    /// Suspended block to resume instead of opening a free one, if any.
+    fn select_to_resume(
+        &mut self,
+        _suspended: &SuspendedBlocks<'_>,
+        _space: &BlockManager,
+    ) -> Option<BlockSetId> {
+        None
+    }
+}
+
+impl<F: FnMut(&[OpenBlock<'_>], &BlockManager) -> (usize, u32)> WordLineSelector for F {
+    fn next(&mut self, open: &[OpenBlock<'_>], space: &BlockManager) -> (usize, u32) {
+        self(open, space)
+    }
+}
+
+/// Reference to the selector of the next word line.
+pub type NextWordLine<'a> = &'a mut dyn WordLineSelector;

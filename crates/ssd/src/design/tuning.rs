@@ -1,0 +1,71 @@
+//! Queries for read and program parameters, and the check of read parameters.
+
+use wordline_nand::{BlockSetId, Outcome, Parameters};
+
+use super::ExtensionPoint;
+use crate::parts::Policies;
+use crate::policy::tuner::{ProgrammedPage, ReadOutcome, ReadParameters, SensedPage, Tuner};
+
+/// Device tuner: queries the design of the pool, or the policy.
+impl Tuner for Policies {
+    fn read(&self, page: &SensedPage) -> ReadParameters {
+        let answer = match self.designs.owner(ExtensionPoint::Tune, usize::from(page.pool)) {
+            Some(design) => self.designs.all[design].design.read_parameters(page),
+            None => self.tuner.read(page),
+        };
+        self.tuned(page, answer)
+    }
+
+    fn read_again(&self, page: &SensedPage, so_far: &ReadOutcome) -> ReadParameters {
+        let answer = match self.designs.owner(ExtensionPoint::Tune, usize::from(page.pool)) {
+            Some(design) => self.designs.all[design].design.read_again(page, so_far),
+            None => self.tuner.read_again(page, so_far),
+        };
+        self.tuned(page, answer)
+    }
+
+    fn read_finished(&mut self, page: &SensedPage, outcome: &ReadOutcome) {
+        match self.designs.owner(ExtensionPoint::Tune, usize::from(page.pool)) {
+            Some(design) => self.designs.all[design].design.read_finished(page, outcome),
+            None => self.tuner.read_finished(page, outcome),
+        }
+    }
+
+    fn program(&self, page: &ProgrammedPage) -> Parameters {
+        match self.designs.owner(ExtensionPoint::Tune, usize::from(page.pool)) {
+            Some(design) => self.designs.all[design].design.program_parameters(page),
+            None => self.tuner.program(page),
+        }
+    }
+
+    fn accepts(&self, page: &ProgrammedPage, outcome: &Outcome) -> bool {
+        let owner = self.designs.owner(ExtensionPoint::Tune, usize::from(page.pool));
+        owner.is_none_or(|design| self.designs.all[design].design.accepts(page, outcome))
+    }
+
+    fn refused(&self, page: &ProgrammedPage, found: String, allowed: String) {
+        self.designs.record_invalid(ExtensionPoint::Tune, usize::from(page.pool), found, || allowed);
+    }
+
+    fn erased(&mut self, block: BlockSetId) {
+        self.tuner.erased(block);
+    }
+
+    fn forget(&mut self) {
+        self.tuner.forget();
+    }
+}
+
+impl Policies {
+    /// Checks read parameters; falls back to the nominal set if they do not exist.
+    #[inline]
+    fn tuned(&self, page: &SensedPage, answer: ReadParameters) -> ReadParameters {
+        if answer.level <= page.highest {
+            return answer;
+        }
+        let allowed = || format!("a set from 0 to {}", page.highest);
+        let found = format!("set {} of read levels", answer.level);
+        self.designs.record_invalid(ExtensionPoint::Tune, usize::from(page.pool), found, allowed);
+        ReadParameters { level: 0 }
+    }
+}
