@@ -1,7 +1,7 @@
 //! Designs: which one is queried, the events that they observe, and the treatment of an invalid decision.
 
 use wordline_kernel::metrics::{Unit, Value};
-use wordline_kernel::{Bytes, Calendar, Duration, Instant, Metric, Seed, state};
+use wordline_kernel::{Calendar, Duration, Instant, Metric, Seed, state};
 use wordline_nand::{BlockSetId, Parameters, PlaneGroupId};
 use wordline_ssd::config::BufferMode;
 use wordline_ssd::design::{
@@ -15,7 +15,7 @@ use wordline_ssd::policy::relocator::RelocatedPage;
 use wordline_ssd::policy::router::{HostPage, RouterKind};
 use wordline_ssd::policy::victim::Candidates;
 use wordline_ssd::snapshot::Agenda;
-use wordline_ssd::{BlockDevice, Config, Design, Device, DeviceFile, Operation, Parts, contract};
+use wordline_ssd::{BlockDevice, Design, Device, DeviceFile, Operation, Parts, contract};
 
 use crate::common::{self, Rig, small};
 
