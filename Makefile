@@ -84,8 +84,11 @@ long: tools ## All tests with more cases, and every experiment, scaled down.
 nightly: tools ## The same, whatever fails, and their result on the page docs/nightly.md.
 	$(CARGO) run --locked -p wordline-tests --bin nightly
 
-results: tools ## The tables of results at full size, over five seeds, in docs/validation; IDS=cubeftl/fig18 for one.
-	$(CARGO) run --locked -p wordline-tests --bin results -- $(IDS)
+# The experiments' own test writes what it finds; what follows from all records is written after it.
+results: tools ## Results at full size, over five seeds, into data/results; IDS=cubeftl/fig18 for one, STALE=1 for those of an earlier program.
+	UPDATE_DOCS=1 WORDLINE_RESULTS="$(or $(IDS),$(if $(STALE),old,full))" $(CARGO) test --release --locked -p wordline-experiments --lib every_record -- --nocapture
+	UPDATE_DOCS=1 $(CARGO) test --release --locked -p wordline-experiments --lib the_list_names_the_rows
+	UPDATE_DOCS=1 $(CARGO) test --locked -p wordline-tests --bin tables readme
 
 mutants: tools ## Faults put into the mechanisms one by one: which does no test find?
 	$(CARGO) run --locked -p wordline-tests --bin mutants

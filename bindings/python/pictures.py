@@ -1,4 +1,4 @@
-"""Draws figures 11 to 16 of ReSSD as SVG, the paper's means beside ours, from the table of `ressd/volumes` in the page ressd.md:
+"""Draws figures 11 to 16 of ReSSD as SVG, the paper's means beside ours, from the record of `ressd/volumes` in `data/results`:
 
     python pictures.py
 
@@ -8,6 +8,7 @@ end, those of the other reading of when a write is answered beside them; figure 
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,9 +16,9 @@ from typing import Any, NamedTuple
 import vl_convert
 
 Json = dict[str, Any]
-DOCS = Path(__file__).parent.parent.parent / "docs/validation"
-PAGE = DOCS / "ressd.md"
-BEGIN, END = "<!-- repro: ressd/volumes --quick --seeds 1 -->", "<!-- /repro -->"
+ROOT = Path(__file__).parent.parent.parent
+DOCS = ROOT / "docs/validation"
+RECORDS = ROOT / "data/results/ressd/volumes.json"
 
 WIDTH, HEIGHT = 520, 140
 COLOURS = {"ours": "#4c78a8", "ours, the other reading": "#9ecae9", "the paper": "#222222"}
@@ -38,17 +39,16 @@ def multiple(number: float, unit: str) -> float:
 
 
 def table() -> dict[str, Row]:
-    """Numeric rows, by their text."""
-    text = PAGE.read_text().split(BEGIN)[1].split(END)[0]
+    """The rows that are numbers, by their text."""
+    record = json.loads(RECORDS.read_text())[0]
     rows: dict[str, Row] = {}
-    for line in text.splitlines():
-        cells = [cell.strip() for cell in line.strip("|").split("|")]
-        found = re.fullmatch(r"(-?[\d.]+) (%|times)", cells[3]) if len(cells) == 6 else None
+    for cells in record["rows"] + record.get("folded", []):
+        found = re.fullmatch(r"(-?[\d.]+) (%|times)", cells[3])
         if not found:
             continue
         unit = found[2]
         paper = re.fullmatch(r"(-?[\d.]+) (?:%|times)", cells[2])
-        band = re.fullmatch(r"from (-?[\d.]+) to (-?[\d.]+)", cells[4])
+        band = re.match(r"from (-?[\d.]+) to (-?[\d.]+)", cells[4])
         rows[cells[1]] = Row(
             multiple(float(found[1]), unit),
             multiple(float(paper[1]), unit) if paper else None,

@@ -2,9 +2,7 @@
 
 use std::path::PathBuf;
 
-/// Default number of seeds of an experiment. Chosen: with four degrees of freedom the half-width of the 95 %
-/// interval is 1.24 standard deviations, with three seeds 2.48, with ten 0.72.
-pub const SEEDS: u32 = 5;
+use crate::show::record::{Key, SEEDS};
 
 /// Options for running an experiment.
 #[derive(Clone, Debug)]
@@ -31,16 +29,9 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Command that prints the table of an experiment, with the options that affect its numbers.
-    pub fn command(&self, id: &str) -> String {
-        let usual = Self::default();
-        let options = [
-            self.quick.then(|| " --quick".to_owned()),
-            (self.seed != usual.seed).then(|| format!(" --seed {}", self.seed)),
-            (self.seeds != usual.seeds).then(|| format!(" --seeds {}", self.seeds)),
-            self.traces.is_some().then(|| " --traces DIR".to_owned()),
-        ];
-        let options: String = options.into_iter().flatten().collect();
-        format!("wordline repro {id}{options} --markdown")
+    /// Key of an outcome with them, but for the digests of program and file.
+    pub(crate) fn key(&self) -> Key {
+        let traces = self.traces.is_some();
+        Key { quick: self.quick, seed: self.seed, seeds: self.seeds, traces, ..Key::default() }
     }
 }

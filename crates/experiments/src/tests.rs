@@ -16,8 +16,6 @@ mod compared;
 mod docs;
 mod layers;
 mod library;
-mod papers;
-mod results;
 mod seeds;
 
 const WAF: &str = include_str!("../../../data/experiments/validation/waf-uniform/experiment.toml");

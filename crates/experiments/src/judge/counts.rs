@@ -1,55 +1,42 @@
-//! Counts of rows by verdict and class.
+//! How many rows stand how, by what they are compared with.
 
 use std::fmt;
 use std::ops::AddAssign;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::judge::class::Class;
-use crate::judge::outcome::{Row, Verdict};
 
-/// Lists counts with their words, without zeros.
+/// Counts with their words, those of nothing left out.
 pub(crate) fn list_counts(counts: &[(usize, &str)]) -> String {
     let there = counts.iter().filter(|(count, _)| *count > 0);
     there.map(|(count, words)| format!("{count} {words}")).collect::<Vec<_>>().join(", ")
 }
 
-/// Verdict counts of the rows of a class.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+/// How the rows of a class stand.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct VerdictCounts {
-    /// Rows that are compared with an expected value.
+    /// All of them that are compared with anything.
     pub judged: usize,
-    /// In a band that spans a factor of at most [`WIDEST`](crate::judge::expect::Band::WIDEST).
+    /// In a band that spans a factor of at most `Band::WIDEST`.
     pub within: usize,
-    /// In a wider band, or with the sign or order that the source states.
+    /// In a wider band, or of the sign or order that the source states.
     pub direction: usize,
-    /// Outside, whatever the reason.
+    /// Neither, whatever the reason.
     pub outside: usize,
-    /// Outside, cause demonstrated: a change that keeps what the source prints brings them inside.
+    /// Of those outside: a change that keeps what the source prints brings them inside.
     pub explained: usize,
-    /// Outside, contradicted: no result could meet them and other numbers of the same source.
+    /// Of those outside: no result could meet them and other numbers of the same source.
     pub contradicted: usize,
-    /// Of all rows: the verdict does not hold over the whole 95 % interval over seeds.
+    /// Of all: the 95 % interval over seeds does not agree with the mean.
     pub unsure: usize,
 }
 
 impl VerdictCounts {
-    /// Rows outside whose cause is not demonstrated.
+    /// Those outside without a reason that was shown.
     pub fn without_demonstrated_cause(&self) -> usize {
         self.outside - self.explained - self.contradicted
-    }
-
-    fn add(&mut self, row: &Row) {
-        self.judged += 1;
-        match row.verdict {
-            Verdict::Within => self.within += 1,
-            Verdict::Direction => self.direction += 1,
-            _ => self.outside += 1,
-        }
-        let missed = row.verdict == Verdict::Outside;
-        self.explained += usize::from(missed && row.explained);
-        self.contradicted += usize::from(missed && row.contradicted);
-        self.unsure += usize::from(!row.sure);
     }
 }
 
@@ -79,8 +66,9 @@ impl fmt::Display for VerdictCounts {
     }
 }
 
-/// Counts of rows by verdict and class. Rows under a change of the model are not counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+/// How many rows stand how. Rows under a change of the model are not counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Counts {
     /// [`Class::Printed`].
     pub printed: VerdictCounts,
@@ -94,30 +82,18 @@ pub struct Counts {
     pub identities: VerdictCounts,
     /// [`Class::Fitted`].
     pub fitted: VerdictCounts,
-    /// Rows that are not compared.
+    /// Compared with nothing.
     pub shown: usize,
 }
 
 impl Counts {
-    /// Counts rows.
-    pub(crate) fn of(rows: &[Row]) -> Self {
-        let mut counts = Self::default();
-        for row in rows.iter().filter(|row| row.under.is_none()) {
-            match row.verdict {
-                Verdict::Shown => counts.shown += 1,
-                _ => counts.class_mut(row.class).add(row),
-            }
-        }
-        counts
-    }
-
-    /// Counts of a class.
+    /// How the rows of a class stand.
     pub fn class(&self, class: Class) -> VerdictCounts {
         let mut counts = *self;
         *counts.class_mut(class)
     }
 
-    fn class_mut(&mut self, class: Class) -> &mut VerdictCounts {
+    pub(crate) fn class_mut(&mut self, class: Class) -> &mut VerdictCounts {
         match class {
             Class::Printed => &mut self.printed,
             Class::Direction => &mut self.directions,
@@ -128,16 +104,11 @@ impl Counts {
         }
     }
 
-    /// The classes that have rows, with their counts.
+    /// The classes that have rows, and how these stand.
     pub fn by_class(&self) -> impl Iterator<Item = (Class, VerdictCounts)> + use<> {
         let counts = *self;
         let all = Class::ALL.into_iter().map(move |class| (class, counts.class(class)));
         all.filter(|(_, stand)| stand.judged > 0)
-    }
-
-    /// Whether any row tests the model.
-    pub fn has_judged(&self) -> bool {
-        self.by_class().any(|(class, _)| class.is_judged())
     }
 }
 
@@ -149,41 +120,11 @@ impl AddAssign for Counts {
 }
 
 impl fmt::Display for Counts {
-    /// Formats the last line of a table.
+    /// As the last line of a table.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (class, stand) in self.by_class() {
             write!(out, "{class}: {stand}; ")?;
         }
         write!(out, "{} shown", self.shown)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rows_are_counted_by_what_they_are_compared_with() {
-        let row = |class, verdict| Row { class, verdict, ..Row::named("R".into()) };
-        let missed = row(Class::Printed, Verdict::Outside);
-        let rows = [
-            row(Class::Printed, Verdict::Within),
-            row(Class::Printed, Verdict::Direction),
-            Row { explained: true, ..missed.clone() },
-            Row { contradicted: true, sure: false, ..missed.clone() },
-            Row { under: Some("a change".into()), ..missed.clone() },
-            missed,
-            row(Class::Identity, Verdict::Within),
-            row(Class::Printed, Verdict::Shown),
-        ];
-        let mut counts = Counts::of(&rows);
-        assert_eq!(
-            counts.to_string(),
-            "printed numbers: 5 judged, 1 within, 1 direction, 3 outside (1 explained, 1 contradicted, 1 no reason shown, 1 with a question mark); \
-             identities: 1 judged, 1 within, 0 direction, 0 outside; 1 shown"
-        );
-        assert!(counts.has_judged() && !Counts::of(&rows[6..]).has_judged());
-        counts += counts;
-        assert_eq!((counts.printed.judged, counts.identities.within, counts.shown), (10, 2, 2));
     }
 }

@@ -1,9 +1,9 @@
 //! Maps with their numbers.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A map with its numbers.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Map {
     /// Title, as text.
     pub title: String,

@@ -7,6 +7,7 @@ pub(crate) mod expect;
 pub(crate) mod judged;
 pub(crate) mod map;
 pub(crate) mod outcome;
+mod tally;
 
 use serde_json::Value as Json;
 

@@ -2,4 +2,5 @@
 
 pub(crate) mod chart;
 pub(crate) mod page;
+pub(crate) mod record;
 pub(crate) mod table;

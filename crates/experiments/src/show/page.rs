@@ -5,7 +5,7 @@ use crate::judge::class::Class;
 use crate::judge::counts::{VerdictCounts, list_counts};
 use crate::judge::outcome::{Outcome, Row, Value, Verdict};
 use crate::show::chart::{Chart, charts};
-use crate::show::table::FOLDED;
+use crate::show::record::FOLDED;
 use wordline_lab::error::Result;
 use wordline_lab::output::ReportFolder;
 use wordline_lab::report::{

@@ -2,13 +2,11 @@
 
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, presets};
 
-use wordline_kernel::Digest;
-
 use crate::judge::class::Class;
 use crate::judge::counts::{Counts, VerdictCounts};
-use crate::judge::map::Map;
 use crate::judge::outcome::{Outcome, Row, Value, Verdict};
 use crate::options::Options;
+use crate::show::record::{FOLDED, Record, markdown_table};
 
 /// Formats a table for a terminal of `width` columns; the columns in `right` are right-aligned.
 pub fn grid(width: u16, heads: &[&str], rows: Vec<Vec<String>>, right: std::ops::Range<usize>) -> String {
@@ -98,10 +96,7 @@ pub fn table(outcome: &Outcome, width: u16) -> String {
     text
 }
 
-/// Heading of the rows after the others.
-pub(crate) const FOLDED: &str = "Second readings, and rows under a change of the model";
-
-/// Column of values that were derived here, next to the paper's.
+/// The column of values that were derived here, which stands beside the paper's.
 const DERIVED: &str = "expected here";
 
 /// Whether there are expected values that the source does not print.
@@ -187,50 +182,29 @@ pub fn summary(outcomes: &[Outcome], width: u16) -> String {
 
 /// The same as a Markdown table.
 pub fn markdown_summary(outcomes: &[Outcome]) -> String {
-    markdown_table(&HEADS, &by_paper(outcomes))
+    markdown_table(&HEADS.join(" | "), &by_paper(outcomes))
 }
 
-fn markdown_table(heads: &[&str], rows: &[Vec<String>]) -> String {
-    let mut text = format!("| {} |\n|{}\n", heads.join(" | "), "---|".repeat(heads.len()));
-    for row in rows {
-        let cells: Vec<String> = row.iter().map(|cell| cell.replace('|', "\\|").replace('\n', " ")).collect();
-        text += &format!("| {} |\n", cells.join(" | "));
-    }
-    text
-}
-
-/// Formats the rows as a Markdown table, for documents: the command that prints it, the digests of its rows
-/// and of those of the first seed alone, what was scaled down, and the counts by verdict. Values that depend
-/// on the machine are left out.
+/// The rows as a Markdown table, for documents.
 pub fn markdown(outcome: &Outcome, options: &Options) -> String {
-    let command = options.command(&outcome.experiment);
-    let maps: String = outcome.maps.iter().map(markdown_map).collect();
-    let rows = markdown_rows(&outcome.rows) + &maps;
-    let notes: String = outcome.notes.iter().map(|note| format!("* {note}\n")).collect();
-    let notes = if notes.is_empty() { notes } else { notes + "\n" };
-    format!(
-        "**{}**: `{command}`, rows `{}`, of the first seed `{}`\n\n{rows}\n{}\n\n{notes}",
-        outcome.experiment,
-        digest(&rows),
-        first_digest(outcome),
-        outcome.counts
-    )
+    record(outcome, options).markdown(&outcome.experiment)
 }
 
-/// Digest of the rows of the first seed, as in a table of that seed alone.
-pub fn first_digest(outcome: &Outcome) -> String {
-    digest(&markdown_rows(&outcome.first))
+/// The record of an outcome.
+pub(crate) fn record(outcome: &Outcome, options: &Options) -> Record {
+    let record = Record {
+        key: options.key(),
+        first_digest: sheet(&outcome.first).rows_digest(),
+        maps: outcome.maps.clone(),
+        counts: outcome.counts,
+        notes: outcome.notes.clone(),
+        ..sheet(&outcome.rows)
+    };
+    Record { digest: record.rows_digest(), ..record }
 }
 
-/// Digest of the lines of a table's rows; other lines are left out.
-pub fn digest(rows: &str) -> String {
-    let mut digest = Digest::default();
-    let lines = rows.split_inclusive('\n').filter(|line| line.starts_with('|'));
-    lines.flat_map(str::bytes).for_each(|byte| digest.add(byte.into()));
-    digest.to_string()
-}
-
-fn markdown_rows(rows: &[Row]) -> String {
+/// The cells of rows.
+fn sheet(rows: &[Row]) -> Record {
     let derived = has_derived(rows);
     let cells = |row: &Row| {
         let [paper, ours] = row.shown();
@@ -244,24 +218,10 @@ fn markdown_rows(rows: &[Row]) -> String {
     let mut heads = vec!["claim", "what", "paper"];
     heads.extend(derived.then_some(DERIVED));
     heads.extend(["ours", "band", "verdict"]);
-    let table =
-        |rows: &[&Row]| markdown_table(&heads, &rows.iter().map(|row| cells(row)).collect::<Vec<_>>());
     let (first, folded): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|row| !row.is_folded());
-    if folded.is_empty() {
-        return table(&first);
-    }
-    let summary = format!("<details>\n<summary>{FOLDED}: {}</summary>", folded.len());
-    format!("{}\n{summary}\n\n{}\n</details>\n", table(&first), table(&folded))
-}
-
-/// A map below the rows: its title, its table and the positions where its values are in their bands at once.
-fn markdown_map(map: &Map) -> String {
-    format!(
-        "\n**{}**\n\n{}\n{}\n",
-        map.title,
-        markdown_table(&as_text(&map.heads), &map.lines),
-        map.sentence()
-    )
+    let cells = |rows: Vec<&Row>| rows.into_iter().map(cells).collect();
+    let heads = heads.into_iter().map(str::to_owned).collect();
+    Record { heads, rows: cells(first), folded: cells(folded), ..Record::default() }
 }
 
 fn as_text(heads: &[String]) -> Vec<&str> {

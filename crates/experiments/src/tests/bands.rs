@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use super::docs::root;
+use super::docs::{root, stored};
 use super::*;
 use crate::known::{RowLists, lists};
+use crate::show::record::Record;
 
 /// Whether an experiment is run only if `WORDLINE_LONG` is set, as `make long` does: those of whole SSDs that
 /// exceed the time limit of `make test`, which are the sweeps of Centaur, most of cubeFTL under applications, the largest of
@@ -112,35 +113,38 @@ fn every_embedded_experiment_has_the_rows_outside_that_the_list_names() {
     assert!(missed.is_empty(), "{}", missed.join("\n"));
 }
 
-/// Rows outside of an experiment at full scale, by its table in the documents; `None` if it has none at that
-/// scale.
-fn listed_by_tables() -> BTreeMap<String, RowLists> {
-    let rows = |table: &results::Table| {
+/// The rows outside of an experiment at full size, by its record; none where it has none of that size.
+fn listed_by_records() -> BTreeMap<String, RowLists> {
+    let rows = |record: &Record| {
         let of = |is: fn(&str) -> bool| -> Vec<String> {
-            let named = table.verdicts.iter().filter(|(_, verdict)| is(verdict));
-            named.map(|(name, _)| name.clone()).collect()
+            let rows = record
+                .rows
+                .iter()
+                .chain(&record.folded)
+                .map(|row| (&row[1], row[row.len() - 1].to_lowercase()));
+            let counted = rows.filter(|(_, verdict)| !verdict.ends_with("not counted"));
+            counted.filter(|(_, verdict)| is(verdict)).map(|(name, _)| name.clone()).collect()
         };
-        let is_outside =
-            |verdict: &str| verdict.to_lowercase().starts_with("outside") && !verdict.contains('?');
+        let is_outside = |verdict: &str| verdict.starts_with("outside") && !verdict.contains('?');
         RowLists { outside: of(is_outside), changing: of(|verdict| verdict.contains('?')) }
     };
-    let tables = results::tables();
-    tables.iter().filter(|table| table.full).map(|table| (table.id.clone(), rows(table))).collect()
+    let full = stored().into_iter().filter(|(_, records)| !records[0].key.quick);
+    full.map(|(id, records)| (id, rows(&records[0]))).collect()
 }
 
 /// Tables of results at full scale are the record of those runs: the list of rows outside follows from them.
 #[test]
-fn the_list_names_the_rows_outside_of_the_tables_at_full_size() {
-    let tables = listed_by_tables();
+fn the_list_names_the_rows_outside_of_the_records_at_full_size() {
+    let records = listed_by_records();
     if is_update() {
         return change_list(|all| {
-            for (id, rows) in tables {
+            for (id, rows) in records {
                 all.entry(id).or_default().full = Some(rows);
             }
         });
     }
     let all = lists(None).expect("the list is well formed");
-    for (id, rows) in tables {
+    for (id, rows) in records {
         assert_eq!(
             all.get(&id).and_then(|list| list.full.as_ref()),
             Some(&rows),

@@ -4,16 +4,28 @@
 //! the command may follow the name: `--quick`, `--seed N`, `--seeds N`. Above its rows are the command, the
 //! digest of the rows and that of the rows of the first seed alone. `UPDATE_DOCS=1` rewrites them.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fs;
+
+use serde_json::Value as Json;
 
 use super::bands::{is_long, is_update, outcomes};
 use super::*;
+use crate::show::record::{Key, Record};
+use crate::show::table::record;
 
-#[path = "../../../../tests/results/tables.rs"]
-mod tables;
-use tables::{BEGIN, with_tables};
-pub(super) use tables::{Part, parts};
+#[path = "../../../../tests/tables/store.rs"]
+mod store;
+use store::{entries, now, text};
+
+/// The mark of a table in a document, before its experiment.
+const MARK: &str = "<!-- repro: ";
+
+/// Experiments on recorded traces, which have no rows without them, and no table.
+const WITHOUT_ROWS: [&str; 2] = ["centaur/recorded", "peers/mqsim-traces"];
+
+/// The variable that names the records to be run.
+const NAMED: &str = "WORDLINE_RESULTS";
 
 /// Root folder of the repository.
 pub(super) fn root() -> &'static Path {
@@ -21,126 +33,138 @@ pub(super) fn root() -> &'static Path {
     above.find(|folder| folder.join("docs/VALIDATION.md").is_file()).expect("there are documents")
 }
 
-/// Documents that may have tables.
-pub(super) fn documents() -> Vec<PathBuf> {
-    let entries = fs::read_dir(root().join("docs/validation")).expect("there are documents");
-    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("a folder can be read").path()).collect();
-    paths.sort_unstable();
-    paths
+/// The records of each experiment, the largest size and the most seeds first.
+pub(super) fn stored() -> BTreeMap<String, Vec<Record>> {
+    store::stored(root()).expect("the store is well formed")
 }
 
-/// The experiment of a mark, with its options.
-pub(super) fn asked(words: &str) -> (&str, Options) {
-    let (id, rest) = words.split_once(' ').unwrap_or((words, ""));
-    let mut options = Options::default();
-    let mut rest = rest.split_whitespace();
-    while let Some(word) = rest.next() {
-        match word {
-            "--quick" => options.quick = true,
-            "--seed" => options.seed = rest.next().and_then(|seed| seed.parse().ok()).expect(words),
-            "--seeds" => options.seeds = rest.next().and_then(|seeds| seeds.parse().ok()).expect(words),
-            other => panic!("{words}: {other} is none of --quick, --seed and --seeds"),
-        }
-    }
-    (id, options)
+/// The documents that may have tables.
+fn documents() -> Vec<String> {
+    let paths = entries(&root().join("docs/validation")).expect("there are documents");
+    paths.iter().map(|path| text(path).expect("a document is text")).collect()
 }
 
-/// Digest after `name` above the rows of a table.
-fn said<'a>(table: &'a str, name: &str) -> Option<&'a str> {
-    table.split_once(&format!("{name} `"))?.1.split('`').next()
+/// The options with which a record was made.
+fn options(record: &Record) -> Options {
+    let Key { quick, seed, seeds, .. } = record.key;
+    Options { quick, seed, seeds, ..Options::default() }
 }
 
-/// Outcome of the mark's experiment, scaled down, with its own first seed, if the tests of bands run it.
+/// The outcome of the record's experiment, scaled down, with the first seed of its own, if the bands are held by it.
 fn known(id: &str, options: &Options) -> Option<&'static Outcome> {
     let is_usual = options.quick && options.seed == Options::default().seed;
     outcomes().iter().filter(|_| is_usual).find(|outcome| outcome.experiment == id)
 }
 
-/// Table that `wordline repro --markdown` prints for a mark, if it is known or `WORDLINE_LONG` is set.
-fn printed(id: &str, options: &Options, lab: &Lab, library: &Library) -> Option<String> {
+/// Whether a record is one of those that are named, or all are wanted.
+fn is_wanted(id: &str, old: &Record) -> bool {
+    let Ok(named) = std::env::var(NAMED) else { return true };
+    let is_old = || now(root(), id, &old.key).expect("an experiment") != old.key;
+    named.split_whitespace().any(|one| match one {
+        "full" => !old.key.quick,
+        "old" => is_old(),
+        one => id == one || id.split('/').next() == Some(one),
+    })
+}
+
+/// The record that the program gives in place of another one, where it is known, wanted, or `WORDLINE_LONG` is set.
+fn found(id: &str, old: &Record, lab: &Lab, library: &Library) -> Option<Record> {
+    let options = options(old);
     let long = std::env::var_os("WORDLINE_LONG").is_some();
     let is_known = if long { options.seeds == SEEDS } else { options.seeds == 1 && is_update() };
-    if let Some(known) = known(id, options).filter(|_| is_known) {
-        return Some(markdown(known, options));
+    let is_named = std::env::var_os(NAMED).is_some();
+    if !is_named
+        && is_known
+        && let Some(known) = known(id, &options)
+    {
+        return Some(record(known, &options));
+    }
+    if !(is_named || long || is_update() && options.quick && !is_long(id)) {
+        return None;
     }
     let experiment = library.iter().find(|experiment| experiment.id == id)?;
     let stop = AtomicBool::new(false);
     let conduct = SweepOptions { threads: 0, stop: &stop, progress: &|_, _| () };
-    (long || is_update() && options.quick && !is_long(id))
-        .then(|| markdown(&run(experiment, options, lab, &conduct).expect("it runs"), options))
+    println!("{}", old.key.command(id));
+    let outcome = run(experiment, &options, lab, &conduct).expect("it runs");
+    outcome.surprises.iter().for_each(|surprise| println!("  {surprise}"));
+    Some(record(&outcome, &options))
 }
 
-/// Difference between a table and the output of the program: of the whole table, or of the rows of the first
-/// seed if it takes too long.
-fn differs(id: &str, options: &Options, text: &str, whole: Option<&String>) -> bool {
-    match (whole, known(id, options)) {
-        (Some(whole), _) => whole != text,
-        (None, Some(outcome)) => said(text, "of the first seed") != Some(&*first_digest(outcome)),
-        (None, None) => false,
+/// Whether a record is not what the program gives: in whole, or where that takes too long in the rows of the first seed.
+fn differs(id: &str, old: &Record, new: Option<&Record>) -> bool {
+    let options = options(old);
+    match new {
+        Some(new) => Record { key: old.key.clone(), ..new.clone() } != *old,
+        None => known(id, &options)
+            .is_some_and(|outcome| old.first_digest != record(outcome, &options).first_digest),
     }
 }
 
-/// In `make test` scaled-down tables are compared by the digest of their first seed, except those of long
-/// experiments; in `make long` the whole text of each table is compared.
+/// In `make test` the scaled-down records are held to the digest of their first seed, but for those of experiments that take long; in `make
+/// long` each record to all of its cells.
 #[test]
-fn every_table_of_results_in_the_documents_is_what_repro_prints() {
+fn every_record_of_the_store_is_what_repro_gives() {
     let (lab, library) = (Lab::default(), Library::open(None).expect("well formed"));
-    let update = is_update();
-    let (mut stale, mut seen) = (Vec::new(), 0);
-    for path in documents() {
-        let text = fs::read_to_string(&path).expect("a document is text");
-        let new = with_tables(&text, |words, text| {
-            seen += 1;
-            let (id, options) = asked(words);
-            let table = printed(id, &options, &lab, &library);
-            if differs(id, &options, text, table.as_ref()) {
-                stale.push(format!("{}: {words}", path.display()));
+    let (mut stored, mut stale) = (stored(), Vec::new());
+    let ids = library.iter().map(|experiment| experiment.id.as_str());
+    for id in ids.filter(|id| !WITHOUT_ROWS.contains(id)) {
+        let key = Key { quick: true, seeds: 1, ..Key::default() };
+        let mut records = stored.remove(id).unwrap_or_else(|| vec![Record { key, ..Record::default() }]);
+        for at in (0..records.len()).filter(|at| is_wanted(id, &records[*at])).collect::<Vec<_>>() {
+            let new = found(id, &records[at], &lab, &library);
+            if differs(id, &records[at], new.as_ref()) {
+                stale.push(records[at].key.command(id));
             }
-            table.unwrap_or_else(|| text.to_owned())
-        });
-        let new = new.unwrap_or_else(|wrong| panic!("{}: {wrong}", path.display()));
-        if update && new != text {
-            fs::write(&path, new).expect("a document can be written");
+            if let Some(new) = new.filter(|_| is_update()) {
+                let key = now(root(), id, &new.key).expect("an experiment");
+                records[at] = Record { key, ..new };
+                let json = serde_json::to_value(&records).expect("keys are text");
+                let path = root().join(format!("data/results/{id}.json"));
+                fs::create_dir_all(path.parent().expect("a folder")).expect("room for a folder");
+                fs::write(path, lines(&json, 0) + "\n").expect("a record can be written");
+            }
         }
     }
-    assert!(seen > 0, "no document has a table");
-    assert!(update || stale.is_empty(), "not what repro prints, UPDATE_DOCS=1 writes: {}", stale.join(", "));
+    assert!(
+        is_update() || stale.is_empty(),
+        "not what repro gives, UPDATE_DOCS=1 writes: {}",
+        stale.join(", ")
+    );
 }
 
-/// A table states how it was made, and its digest is that of its rows: manual changes are found without a
-/// run.
-#[test]
-fn every_table_of_results_carries_its_command_and_the_digest_of_its_rows() {
-    for path in documents() {
-        let text = fs::read_to_string(&path).expect("a document is text");
-        for part in parts(&text).expect("marks are paired") {
-            let Part::Table { words, text } = part else { continue };
-            let (id, options) = asked(words);
-            let place = format!("{}: {words}", path.display());
-            assert!(text.starts_with(&format!("**{id}**: `{}`", options.command(id))), "{place}");
-            let rows: String =
-                text.lines().filter(|line| line.starts_with('|')).map(|line| format!("{line}\n")).collect();
-            assert_eq!(said(text, "rows"), Some(&*digest(&rows)), "{place}: UPDATE_DOCS=1 writes it anew");
-        }
+/// JSON with each innermost list or table, which is a row, on a line of its own.
+fn lines(value: &Json, depth: usize) -> String {
+    let is_deep = |value: &Json| value.is_array() || value.is_object();
+    let text = |value: &Json| lines(value, depth + 1);
+    let named = |(key, value): (&String, &Json)| format!("{}: {}", Json::from(key.as_str()), text(value));
+    let (begin, items, end, is_deep): (_, Vec<String>, _, _) = match value {
+        Json::Array(all) => ("[", all.iter().map(text).collect(), "]", all.iter().any(is_deep)),
+        Json::Object(all) => ("{", all.iter().map(named).collect(), "}", all.values().any(is_deep)),
+        other => return other.to_string(),
+    };
+    let line = format!("\n{}", " ".repeat(depth));
+    match is_deep {
+        true => format!("{begin}{line} {}{line}{end}", items.join(&format!(",{line} "))),
+        false => format!("{begin}{}{end}", items.join(", ")),
     }
 }
 
-/// Experiments on recorded traces, which have no rows without them, and no table.
-const WITHOUT_ROWS: [&str; 2] = ["centaur/recorded", "peers/mqsim-traces"];
-
 #[test]
-fn every_experiment_has_its_table_in_a_document() {
-    let texts: Vec<String> =
-        documents().iter().map(|path| fs::read_to_string(path).expect("a document is text")).collect();
-    let mut there = BTreeSet::from(WITHOUT_ROWS);
-    for part in texts.iter().flat_map(|text| parts(text).expect("marks are paired")) {
-        if let Part::Table { words, .. } = part {
-            there.insert(asked(words).0);
-        }
-    }
-    let library = Library::open(None).expect("well formed");
-    let all: BTreeSet<&str> = library.iter().map(|experiment| experiment.id.as_str()).collect();
-    assert_eq!(there, all);
+fn every_experiment_has_its_records_and_its_table_in_a_document_once() {
+    let documents = documents();
+    let marks = documents.iter().flat_map(|text| text.lines().filter_map(|line| line.strip_prefix(MARK)));
+    let mut marks: Vec<&str> = marks.filter_map(|mark| mark.strip_suffix(" -->")).collect();
+    marks.sort_unstable();
+    let (stored, library) = (stored(), Library::open(None).expect("well formed"));
+    assert_eq!(marks, stored.keys().collect::<Vec<_>>(), "marks and records");
+    assert!(stored.values().all(|records| !records.is_empty()), "{stored:#?}");
+    let all = library.iter().map(|experiment| experiment.id.as_str());
+    assert_eq!(
+        marks,
+        all.filter(|id| !WITHOUT_ROWS.contains(id)).collect::<Vec<_>>(),
+        "marks and experiments"
+    );
 }
 
 /// Our values next to published ones are printed by `repro`, never typed: a typed table becomes outdated
@@ -151,31 +175,17 @@ fn no_table_in_the_documents_has_our_values_typed_by_hand() {
         let cells: Vec<&str> = line.split('|').map(str::trim).collect();
         line.starts_with('|') && cells.contains(&"ours") && cells.contains(&"paper")
     };
-    for path in documents() {
-        let text = fs::read_to_string(&path).expect("a document is text");
-        for part in parts(&text).expect("marks are paired") {
-            if let Part::Text(text) = part {
-                let typed: Vec<&str> = text.lines().filter(is_typed).collect();
-                assert!(typed.is_empty(), "{}: {typed:?}", path.display());
-            }
-        }
+    for text in documents() {
+        let typed: Vec<&str> = text.lines().filter(is_typed).collect();
+        assert!(typed.is_empty(), "{typed:?}");
     }
 }
 
 #[test]
-fn a_document_is_taken_apart_at_its_marks_and_unpaired_ones_are_refused() {
-    let text = "A\n<!-- repro: a/b --quick -->\n\n**a/b**\n<!-- /repro -->\nZ\n";
-    let table = Part::Table { words: "a/b --quick", text: "**a/b**\n" };
-    assert_eq!(parts(text), Ok(vec![Part::Text("A\n"), table, Part::Text("Z\n")]));
-    for spoilt in [
-        text.replace("<!-- /repro -->\n", ""),
-        text.replace(" -->\n\n", " -->\n"),
-        text.replacen("**a/b**", BEGIN, 1),
-    ] {
-        assert!(parts(&spoilt).is_err(), "{spoilt}");
-    }
-    let (id, options) = asked("a/b --quick --seed 7 --seeds 3");
-    assert_eq!((id, options.quick, options.seed, options.seeds), ("a/b", true, 7, 3));
-    assert_eq!(options.command(id), "wordline repro a/b --quick --seed 7 --seeds 3 --markdown");
-    assert_eq!(asked("a/b").1.command("a/b"), "wordline repro a/b --markdown");
+fn a_row_of_a_record_has_a_line_of_its_own() {
+    let json = serde_json::json!([{"rows": [["a", "b"], ["c"]], "seed": 1}]);
+    assert_eq!(
+        lines(&json, 0),
+        "[\n {\n  \"rows\": [\n   [\"a\", \"b\"],\n   [\"c\"]\n  ],\n  \"seed\": 1\n }\n]"
+    );
 }
