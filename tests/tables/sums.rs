@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::judge::class::Class;
-use crate::judge::counts::{Stand, listed};
+use crate::judge::counts::{VerdictCounts, list_counts};
 use crate::show::record::{Key, Record, markdown_table};
 use crate::store::{by_id, entries, experiment, now, stored, text};
 
@@ -30,9 +30,9 @@ pub struct Store {
 }
 
 /// How the rows of a record stand, in a cell.
-fn cell(stand: Stand) -> String {
-    let Stand { judged, within, direction, outside, explained, contradicted, unsure } = stand;
-    let how = listed(&[
+fn cell(stand: VerdictCounts) -> String {
+    let VerdictCounts { judged, within, direction, outside, explained, contradicted, unsure } = stand;
+    let how = list_counts(&[
         (within, "within"),
         (direction, "direction"),
         (outside, "outside"),
@@ -112,7 +112,7 @@ impl Store {
         let shown = || Class::ALL.into_iter().filter(|class| class.is_judged());
         let classes: Vec<String> = shown().map(|class| class.to_string()).collect();
         let heads = format!("figure | what | size, seeds | {}", classes.join(" | "));
-        let (mut rows, mut sums) = (Vec::new(), BTreeMap::<Class, Stand>::new());
+        let (mut rows, mut sums) = (Vec::new(), BTreeMap::<Class, VerdictCounts>::new());
         for (id, record) in self.of_paper(paper) {
             let file = experiment(&self.root, id)?;
             let title = file.get("title").and_then(toml::Value::as_str).unwrap_or_default();
@@ -139,10 +139,10 @@ impl Store {
     pub fn headline(&self) -> String {
         let heads = "paper | printed numbers judged | within | direction only | outside, shown why | contradicted by the paper | outside";
         let row = |(paper, name): (&str, &str)| {
-            let mut sum = Stand::default();
+            let mut sum = VerdictCounts::default();
             self.of_paper(paper).for_each(|(_, record)| sum += record.counts.printed);
-            let Stand { judged, within, direction, explained, contradicted, .. } = sum;
-            let numbers = [judged, within, direction, explained, contradicted, sum.unexplained()];
+            let VerdictCounts { judged, within, direction, explained, contradicted, .. } = sum;
+            let numbers = [judged, within, direction, explained, contradicted, sum.without_demonstrated_cause()];
             [name.to_owned()].into_iter().chain(numbers.map(|number| number.to_string())).collect()
         };
         markdown_table(heads, &PAPERS.map(row))
@@ -150,16 +150,16 @@ impl Store {
 
     /// How the rows of all records stand, a line for each paper, class, size and number of seeds.
     fn sums(&self) -> String {
-        let mut all: BTreeMap<(&str, Class, String), Stand> = BTreeMap::new();
+        let mut all: BTreeMap<(&str, Class, String), VerdictCounts> = BTreeMap::new();
         for (id, record) in &self.records {
             for (class, stand) in record.counts.by_class() {
                 *all.entry((paper(id), class, how(&record.key))).or_default() += stand;
             }
         }
         let heads = "paper | compared with | size and seeds | judged | within | direction | outside | explained | contradicted | no reason shown | with a question mark";
-        let row = |((paper, class, how), stand): ((&str, Class, String), Stand)| {
-            let Stand { judged, within, direction, outside, explained, contradicted, unsure } = stand;
-            let unexplained = stand.unexplained();
+        let row = |((paper, class, how), stand): ((&str, Class, String), VerdictCounts)| {
+            let VerdictCounts { judged, within, direction, outside, explained, contradicted, unsure } = stand;
+            let unexplained = stand.without_demonstrated_cause();
             let numbers = [judged, within, direction, outside, explained, contradicted, unexplained, unsure];
             let words = [paper.to_owned(), class.to_string(), how];
             words.into_iter().chain(numbers.map(|number| number.to_string())).collect()
@@ -203,9 +203,9 @@ impl Store {
 
 #[test]
 fn a_cell_says_how_rows_stand_and_nothing_of_what_there_is_none() {
-    let stand = Stand { judged: 9, within: 4, direction: 2, outside: 3, explained: 2, ..Stand::default() };
+    let stand = VerdictCounts { judged: 9, within: 4, direction: 2, outside: 3, explained: 2, ..VerdictCounts::default() };
     assert_eq!(cell(stand), "9: 4 within, 2 direction, 3 outside, 2 explained");
-    assert_eq!(cell(Stand::default()), "");
+    assert_eq!(cell(VerdictCounts::default()), "");
 }
 
 #[test]

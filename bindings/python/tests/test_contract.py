@@ -74,7 +74,7 @@ def test_state_that_no_snapshot_has_is_found(capfd: pytest.CaptureFixture[str]) 
 def test_an_answer_that_is_not_allowed_is_told(capfd: pytest.CaptureFixture[str]) -> None:
     error = broken(Stale, capfd)
     assert (error.trial, error.seed) == ("usual", 1) and error.time_ps > 0
-    assert "the design stale answered `victim` wrongly: found" in str(error)
+    assert "the design stale made an invalid decision for `victim`: found" in str(error)
     error = broken(Wrong, capfd)
     assert isinstance(error.__cause__, wl.DesignError) and "found 3, wanted a block of the view, or None" in str(error)
 

@@ -78,7 +78,7 @@ def test_an_exception_keeps_its_traceback() -> None:
 
 
 WRONG: list[tuple[Answer, type[wl.Error], str]] = [
-    (lambda view, random: 3, wl.DesignError, "the design answering answered `victim` wrongly: found 3, wanted a block of the view"),
+    (lambda view, random: 3, wl.DesignError, "the design answering made an invalid decision for `victim`: found 3, wanted a block of the view"),
     (lambda view, random: view.oldest(99), wl.ConfigError, "blocks of a view: found 99, wanted at most 16: class"),
     (lambda view, random: random.below(0), wl.ConfigError, "bound: found 0, wanted a whole number from 1 to"),
 ]

@@ -126,7 +126,7 @@ def test_a_block_that_is_none_is_a_wrong_answer(answer: Any) -> None:
         def wear(self, row: wl.Wearing, random: wl.Random) -> Any:
             return answer
 
-    with pytest.raises(wl.DesignError, match="answered `wear` wrongly: found .*, wanted a block of the row whose data may move now, or None"):
+    with pytest.raises(wl.DesignError, match="made an invalid decision for `wear`: found .*, wanted a block of the row whose data may move now, or None"):
         wl.run("tiny", LYING, precondition="filled", design=Astray())
 
 
@@ -159,7 +159,7 @@ def test_admission_is_true_or_false(answer: Any) -> None:
         def admit(self, page: wl.Arriving, random: wl.Random) -> Any:
             return answer
 
-    with pytest.raises(wl.DesignError, match="answered `admit` wrongly: found .*, wanted True for a page that stays in the buffer, or False"):
+    with pytest.raises(wl.DesignError, match="made an invalid decision for `admit`: found .*, wanted True for a page that stays in the buffer, or False"):
         wl.run("tiny", LOAD, precondition="filled", design=Unclear())
 
 

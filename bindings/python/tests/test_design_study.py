@@ -126,7 +126,7 @@ def test_a_design_that_raises_is_a_failed_run(tmp_path: Path) -> None:
     sentence = "the design broken raised KeyError: 'no such block', in line "
     assert len(broken.errors) == 2 and broken.errors[0].startswith(sentence)
     assert broken.errors[0].endswith("of test_design_study.py, victim")
-    assert "the design astray answered `victim` wrongly: found 3, wanted a block of the view" in astray.errors[0]
+    assert "the design astray made an invalid decision for `victim`: found 3, wanted a block of the view" in astray.errors[0]
     records = [json.loads(path.read_text()) for path in store.glob("runs/*")]
     assert sorted(record["state"] for record in records) == ["done"] * 2 + ["failed"] * 4
     assert study.plan(store=store, seeds=2)[:3] == (6, 6, 4)

@@ -13,7 +13,7 @@ use crate::metrics::{MetricsSchema, PoolMetricsSchema};
 use crate::provenance::{Provenance, TraceFile};
 use crate::tail::Tail;
 
-/// The result of one run. Everything except `simulator` is a function of configuration, seed and trace.
+/// The result of one run. All but `simulator` is a function of configuration, seed and trace.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Summary {
     /// Name of the device: its preset, or the configuration file.

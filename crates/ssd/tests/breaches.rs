@@ -41,7 +41,7 @@ fn a_breach_is_a_value_with_the_trial_the_seed_and_the_time() {
     let failure = contract::try_parts(&small(), parts(true), || false).expect_err("there is no such block");
     assert_eq!((failure.trial, failure.seed), (Trial::Usual, 1));
     assert!(failure.at > Duration::ZERO, "{failure}");
-    assert!(failure.what.starts_with("the design first answered `victim` wrongly"), "{failure}");
+    assert!(failure.what.starts_with("the design first made an invalid decision for `victim`"), "{failure}");
     assert!(failure.to_string().ends_with(&format!("(trial usual, seed 1, at {})", failure.at)), "{failure}");
 }
 

@@ -309,7 +309,7 @@ fn an_invalid_decision_is_kept_with_the_design_and_the_allowed_range() {
         let wrong = rig.device.invalid_decision().unwrap_or_else(|| panic!("{seam} is asked"));
         assert_eq!((wrong.design, wrong.seam), (Some("wrong"), seam));
         let text = wrong.to_string();
-        assert!(text.starts_with(&format!("the design wrong answered `{seam}` wrongly: found ")), "{text}");
+        assert!(text.starts_with(&format!("the design wrong made an invalid decision for `{seam}`: found ")), "{text}");
         assert!(wrong.answer.contains(answer) && wrong.allowed.contains(allowed), "{text}");
         // The device continued with another decision, so that its books are in order.
         rig.audit();
@@ -369,7 +369,7 @@ fn a_program_over_cells_takes_the_loops_that_its_parameters_leave() {
         let wrong = rig.device.invalid_decision().expect("the part cannot do that").to_string();
         assert_eq!(
             wrong,
-            format!("the design tunes answered `tune` wrongly: found {found}, wanted {allowed}")
+            format!("the design tunes made an invalid decision for `tune`: found {found}, wanted {allowed}")
         );
     }
 }
@@ -464,7 +464,7 @@ fn a_policy_of_the_device_is_checked_as_a_design_is() {
     }
     let wrong = rig.device.invalid_decision().expect("it was just there");
     assert_eq!((wrong.design, wrong.seam), (None, ExtensionPoint::Victim), "{wrong}");
-    assert!(wrong.to_string().starts_with("the policy of the device answered `victim` wrongly"), "{wrong}");
+    assert!(wrong.to_string().starts_with("the policy of the device made an invalid decision for `victim`"), "{wrong}");
 }
 
 #[test]
@@ -475,7 +475,7 @@ fn a_design_that_makes_every_decision_keeps_the_contract() {
 }
 
 #[test]
-#[should_panic(expected = "the design wrong answered `place` wrongly: found row 99")]
+#[should_panic(expected = "the design wrong made an invalid decision for `place`: found row 99")]
 fn the_contract_names_an_invalid_decision() {
     contract::check(&small(), |_| {
         Probe { wrong: true, ..Probe::new("wrong", &[ExtensionPoint::Place]) }.boxed()

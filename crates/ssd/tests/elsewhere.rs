@@ -144,7 +144,7 @@ fn a_pool_that_pages_cannot_go_to_alone_is_named() {
         }
         let wrong = rig.device.invalid_decision().unwrap_or_else(|| panic!("{found} is answered"));
         assert_eq!((wrong.seam, wrong.answer.as_str()), (ExtensionPoint::Relocate, found));
-        assert!(wrong.allowed.contains("another pool, which is mapped by pages"), "{wrong}");
+        assert!(wrong.allowed.contains("another pool, which is mapped by page"), "{wrong}");
         rig.audit();
     }
 }

@@ -97,7 +97,7 @@ fn a_stalled_command_is_detected_and_reported() {
         "Write of 8 sectors from 0, durable, 5ms old: waits for 1 parts",
         "buffer: 2 of 16 pages in use",
         "die 0: at work",
-        "row 0: 23 blocks free of 24 good",
+        "plane group 0: 23 free of 24 good blocks",
     ] {
         assert!(told.contains(part), "{part} in {told}");
     }

@@ -215,7 +215,7 @@ fn blocks_of_the_second_pool_are_in_slc_mode_where_a_design_has_its_stream_there
     let mut without = two_pools();
     without.pools[0].slc_cache = None;
     let wrong = parts(&without).expect_err("no block is for the stream").to_string();
-    assert!(wrong.contains("pools[0].slc_cache: found nothing, wanted how many blocks"), "{wrong}");
+    assert!(wrong.contains("pools[0].slc_cache: found nothing, wanted the number of blocks"), "{wrong}");
 }
 
 #[test]
@@ -248,7 +248,7 @@ fn a_stream_in_slc_mode_wants_blocks_for_it_and_a_native_one_beside_it() {
     let mut without = contract::small_with_slc();
     without.ftl.slc_cache = None;
     let wrong = refused(&without, Sorts::moved());
-    assert!(wrong.contains("ftl.slc_cache: found nothing, wanted the settings of the cache that"), "{wrong}");
+    assert!(wrong.contains("ftl.slc_cache: found nothing, wanted the SLC cache that"), "{wrong}");
     let mut late = contract::small_with_slc();
     late.ftl.gc.stop_at_free_blocks = 4;
     let wrong = refused(&late, Sorts::moved());
@@ -357,7 +357,7 @@ fn a_stream_in_a_mode_that_its_part_lacks_is_refused() {
         parts.check(&config).map(drop).expect_err("it does not fit").to_string()
     };
     let wrong = refused(&contract::small(), CellMode::Mlc);
-    assert!(wrong.contains("ftl.two_bit: found nothing, wanted how many blocks"), "{wrong}");
+    assert!(wrong.contains("ftl.two_bit: found nothing, wanted the number of blocks"), "{wrong}");
     let mut file = contract::small();
     file.ftl.two_bit = contract::small_with_two_bits().ftl.two_bit;
     let wrong = file.check().map(drop).expect_err("its cells hold one bit").to_string();

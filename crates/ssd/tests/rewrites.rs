@@ -214,5 +214,5 @@ fn more_programs_of_a_word_line_than_it_stands_are_refused() {
     );
 
     let wrong = refused(Box::new(Moves));
-    assert!(wrong.contains("moves with the stream moved of the collector in MLC mode"), "{wrong}");
+    assert!(wrong.contains("moves with the GC stream moved in MLC mode"), "{wrong}");
 }

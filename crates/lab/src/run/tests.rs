@@ -38,7 +38,7 @@ fn a_run_that_does_not_get_on_says_what_waits_for_what_and_how_to_repeat_it() {
         "the simulation makes no progress: commands are outstanding and no event is pending",
         "writes stalled",
         "waits for buffer space",
-        "row 0: ",
+        "plane group 0: ",
         "To reproduce it:",
         "trace position: request ",
         "configuration:",
@@ -71,7 +71,7 @@ fn a_wrong_answer_ends_the_run_and_is_not_called_a_fault_of_wordline() {
     assert!(matches!(error, Error::InvalidDecision(_)), "{error}");
     let text = error.to_string();
     for part in [
-        "the policy of the device answered `victim` wrongly: found BlockSetId(4294967295), which is none, wanted a candidate of plane group",
+        "the policy of the device made an invalid decision for `victim`: found BlockSetId(4294967295), which is none, wanted a candidate of plane group",
         "To reproduce it:",
         "trace position: request ",
         "seed: ",

@@ -87,7 +87,7 @@ fn what_the_buffer_takes_ages_nothing_and_ends() {
     let few = HOT.replace("hot_addresses = 0.1", "hot_addresses = 0.0001").replace("0.95", "1.0");
     let file = workload(&few);
     let found = summary(named(&file), Precondition::Workload(Some(0.2)), Some(100)).expect("a run");
-    assert!(found.notes.iter().any(|note| note.contains("the buffer took")), "{:?}", found.notes);
+    assert!(found.notes.iter().any(|note| note.contains("absorbed by the buffer")), "{:?}", found.notes);
 }
 
 #[test]

@@ -160,7 +160,7 @@ fn what_a_pair_cannot_answer_is_unknown_with_a_reason() {
         fixed.text
     );
     let threads = ask(&preset("tiny"), &load("mail", 1_000, None));
-    assert!(reason(&threads, Cause::HostTwice).contains("waits for the answer"), "{:?}", threads.effects);
+    assert!(reason(&threads, Cause::HostTwice).contains("waits for the completion"), "{:?}", threads.effects);
     assert!(threads.text.contains("not known"), "{}", threads.text);
     let text = table(&threads, 80);
     assert!(text.contains("Not known") && text.contains("each thread"), "{text}");

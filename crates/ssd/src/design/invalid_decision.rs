@@ -26,7 +26,7 @@ impl fmt::Display for InvalidDecision {
             None => write!(out, "the policy of the device")?,
         }
         let Self { seam, answer, allowed, .. } = self;
-        write!(out, " answered `{seam}` wrongly: found {answer}, wanted {allowed}")
+        write!(out, " made an invalid decision for `{seam}`: found {answer}, wanted {allowed}")
     }
 }
 

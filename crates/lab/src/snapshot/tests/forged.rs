@@ -74,7 +74,7 @@ fn a_state_whose_fields_do_not_go_together_is_refused() {
     for (name, at) in [("is_valid", 40), ("row_valid", 0), ("good", 0), ("known", 100)] {
         let error = refused(&[(list(&state, name) + at, 1)]).expect(name);
         assert!(
-            error.contains("forged.snap: found ") && error.contains("a state that cannot be"),
+            error.contains("forged.snap: found ") && error.contains("an inconsistent state"),
             "{name}: {error}"
         );
     }
