@@ -1,4 +1,4 @@
-//! The queues of the dies: tasks that wait for their die, and the order in which the die takes them.
+//! Die scheduling: the queue of each die, and the order in which the die takes its tasks.
 //!
 //! The order is set by [`SchedulingFile`]. By default reads go before programs and erases, up to a limit
 //! while one of those waits; the others go in order of arrival. Each die has three lists, one for each rank;

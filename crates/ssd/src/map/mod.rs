@@ -1,4 +1,4 @@
-//! L2P map: the location of each logical page, and the version that was written last.
+//! The L2P map and its lookups: the location of each logical page, and the version that was written last.
 //!
 //! The map is in memory as a whole, or a part of it is in flash ([`translation`]); with [block-level
 //! mapping](block_map) locations follow from the map of blocks. The map also has the pages that were [lost]
