@@ -142,7 +142,8 @@ impl Store {
             let mut sum = VerdictCounts::default();
             self.of_paper(paper).for_each(|(_, record)| sum += record.counts.printed);
             let VerdictCounts { judged, within, direction, explained, contradicted, .. } = sum;
-            let numbers = [judged, within, direction, explained, contradicted, sum.without_demonstrated_cause()];
+            let numbers =
+                [judged, within, direction, explained, contradicted, sum.without_demonstrated_cause()];
             [name.to_owned()].into_iter().chain(numbers.map(|number| number.to_string())).collect()
         };
         markdown_table(heads, &PAPERS.map(row))
@@ -203,7 +204,14 @@ impl Store {
 
 #[test]
 fn a_cell_says_how_rows_stand_and_nothing_of_what_there_is_none() {
-    let stand = VerdictCounts { judged: 9, within: 4, direction: 2, outside: 3, explained: 2, ..VerdictCounts::default() };
+    let stand = VerdictCounts {
+        judged: 9,
+        within: 4,
+        direction: 2,
+        outside: 3,
+        explained: 2,
+        ..VerdictCounts::default()
+    };
     assert_eq!(cell(stand), "9: 4 within, 2 direction, 3 outside, 2 explained");
     assert_eq!(cell(VerdictCounts::default()), "");
 }

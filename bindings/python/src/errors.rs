@@ -34,7 +34,8 @@ pub fn refused(key: &str, found: impl std::fmt::Display, wanted: &str) -> PyErr 
 
 /// Exception for an invalid decision of a design.
 pub fn invalid_decision(design: &str, seam: &str, found: &str, wanted: &str) -> PyErr {
-    let text = format!("the design {design} made an invalid decision for `{seam}`: found {found}, wanted {wanted}");
+    let text =
+        format!("the design {design} made an invalid decision for `{seam}`: found {found}, wanted {wanted}");
     raised(&Error::InvalidDecision(text), "DesignError")
 }
 

@@ -75,7 +75,7 @@ fn a_wrong_answer_ends_a_run_with_exit_code_1() {
     let text = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{text}");
     for part in [
-        "the design wrong made an invalid decision for `place`: found row 1000, wanted one of the plane groups that accept a program unit",
+        "the design wrong made an invalid decision for `place`: found plane group 1000, wanted one of the plane groups that accept a program unit",
         "To reproduce it:",
         "seed: ",
         "designs = [\"wrong\"]",

@@ -297,10 +297,10 @@ fn what_a_design_measures_is_reported_from_one_time_to_another() {
 fn an_invalid_decision_is_kept_with_the_design_and_the_allowed_range() {
     for (seam, answer, allowed) in [
         (ExtensionPoint::Stream, "stream 3", "one of the 1 of pool 0"),
-        (ExtensionPoint::Place, "row 99", "one of the plane groups that accept a program unit"),
-        (ExtensionPoint::Frontier, "word line 0", "that is not programmed"),
+        (ExtensionPoint::Place, "plane group 99", "one of the plane groups that accept a program unit"),
+        (ExtensionPoint::Frontier, "word line 0", "that is unprogrammed"),
         (ExtensionPoint::Victim, "which is none", "a candidate of plane group"),
-        (ExtensionPoint::Relocate, "stream 1 of the collector", "one of 1"),
+        (ExtensionPoint::Relocate, "GC stream 1", "one of 1"),
         (ExtensionPoint::Tune, "1 skipped verifies of P6", "states from P1 to P1"),
     ] {
         let probe = Probe { wrong: true, ..Probe::new("wrong", &[seam]) };
@@ -309,7 +309,10 @@ fn an_invalid_decision_is_kept_with_the_design_and_the_allowed_range() {
         let wrong = rig.device.invalid_decision().unwrap_or_else(|| panic!("{seam} is asked"));
         assert_eq!((wrong.design, wrong.seam), (Some("wrong"), seam));
         let text = wrong.to_string();
-        assert!(text.starts_with(&format!("the design wrong made an invalid decision for `{seam}`: found ")), "{text}");
+        assert!(
+            text.starts_with(&format!("the design wrong made an invalid decision for `{seam}`: found ")),
+            "{text}"
+        );
         assert!(wrong.answer.contains(answer) && wrong.allowed.contains(allowed), "{text}");
         // The device continued with another decision, so that its books are in order.
         rig.audit();
@@ -464,7 +467,10 @@ fn a_policy_of_the_device_is_checked_as_a_design_is() {
     }
     let wrong = rig.device.invalid_decision().expect("it was just there");
     assert_eq!((wrong.design, wrong.seam), (None, ExtensionPoint::Victim), "{wrong}");
-    assert!(wrong.to_string().starts_with("the policy of the device made an invalid decision for `victim`"), "{wrong}");
+    assert!(
+        wrong.to_string().starts_with("the policy of the device made an invalid decision for `victim`"),
+        "{wrong}"
+    );
 }
 
 #[test]

@@ -294,7 +294,7 @@ fn what_editors_and_tools_add_to_a_trace_is_passed_over() {
         let trace = read(behind);
         assert_eq!(trace.requests.len(), 10_000);
         assert!(
-            trace.notes.iter().any(|note| note.contains("is no gzip was passed over")),
+            trace.notes.iter().any(|note| note.contains("that are no gzip were ignored")),
             "{:?}",
             trace.notes
         );

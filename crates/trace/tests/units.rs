@@ -15,7 +15,7 @@ fn warnings(content: &str, pairs: &[&str]) -> String {
     notes(content, pairs).into_iter().filter(|note| !note.starts_with(ASSUMED)).collect::<Vec<_>>().join("; ")
 }
 
-const ASSUMED: &str = "the file does not say its units";
+const ASSUMED: &str = "the file does not state its units";
 
 /// Requests of MQSim's columns, one every `gap`, from a number to a request.
 fn mqsim(gap: u64, request: impl Fn(u64) -> (u64, u64)) -> String {

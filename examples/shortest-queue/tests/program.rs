@@ -59,7 +59,11 @@ fn a_report_has_the_charts_that_it_draws() {
         let chart = folder.path().join(format!("report/charts/shortest-queue-{name}.vl.json"));
         let chart = std::fs::read(&chart).unwrap_or_else(|wrong| panic!("{}: {wrong}", chart.display()));
         let chart: Value = serde_json::from_slice(&chart).expect("it is JSON");
-        assert!(chart["title"].as_str().is_some_and(|title| title.starts_with("Tasks ")), "{}", chart["title"]);
+        assert!(
+            chart["title"].as_str().is_some_and(|title| title.starts_with("Tasks ")),
+            "{}",
+            chart["title"]
+        );
     }
 }
 

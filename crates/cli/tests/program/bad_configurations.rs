@@ -156,7 +156,7 @@ const OF_DESIGNS: [(&str, &[&str]); 14] = [
     ("ftl.mapping.unit=16KiB", &["pools[0].part", "pages of 8KiB", "16KiB (ftl.mapping.unit)"]),
     (
         "ftl.router={policy='by-size',least='64KiB'}",
-        &["ftl.router.policy", "by-size beside the design centaur", "tells no pools apart"],
+        &["ftl.router.policy", "by-size beside the design centaur", "distinguishes no pools"],
     ),
     ("ftl.over_provisioning=0.01", &["--set ftl.over_provisioning", "at least 0.16", "of the first pool"]),
     ("pools=[]", &["ftl.mapping.whole_units", "found true", "this requires [[pools]]"]),

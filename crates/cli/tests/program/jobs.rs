@@ -60,8 +60,7 @@ fn notes_say_what_of_a_job_file_counts_for_nothing() {
     let job = folder.with("a.fio", "[a]\nfilename=x\nnumber_ios=5\niodepth=8\ngroup_reporting\n");
     let run = wordline(&["run", "--preset", "tiny", "--workload", &job, "--json"]).json();
     let notes = run["notes"].to_string();
-    for wanted in ["iodepth counts as 1", "as with direct=1", "say nothing of the requests: group_reporting"]
-    {
+    for wanted in ["iodepth counts as 1", "as with direct=1", "do not affect the requests: group_reporting"] {
         assert!(notes.contains(wanted), "{notes}");
     }
 }

@@ -93,7 +93,7 @@ fn a_report_takes_the_place_of_the_one_before() {
     let old = fs::read_dir(folder.path("report/charts")).expect("charts").count();
     let reads = ["run", "--preset", "tiny", "--workload", "randread-4k", "--requests", "500"];
     let finished = wordline(&[&reads, &["--report", &report][..]].concat());
-    assert!(finished.err.contains("takes the place of the report there"), "{}", finished.err);
+    assert!(finished.err.contains("replaces the report there"), "{}", finished.err);
     finished.success();
     let new = fs::read_dir(folder.path("report/charts")).expect("charts").count();
     assert!(new < old, "{chart}: a run without writes has fewer charts");

@@ -331,7 +331,7 @@ fn charts_without_the_package_are_refused_before_anything_is_run() {
     assert_eq!(tried.status.code(), Some(2));
     let told = String::from_utf8_lossy(&tried.stderr).into_owned();
     assert!(
-        told.contains("did not draw them: no font") && told.contains(".vl.json were written into"),
+        told.contains("did not draw them: no font") && told.contains(".vl.json files were written to"),
         "{told}"
     );
     assert!(Path::new(&folder.path("figures")).join("latency-tail.vl.json").is_file());

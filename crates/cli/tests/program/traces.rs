@@ -154,7 +154,7 @@ fn a_generated_trace_is_never_called_a_recording() {
         let info = wordline(&["trace", "info", &copy, "--json"]).json();
         assert_eq!((&info["source"], &info["name"]), (&run["workload"], &"copy.csv".into()));
         let lost = wordline(&["trace", "convert", &copy, &log, "--to-format", "fio-iolog"]);
-        assert!(lost.err.contains("format fio-iolog has no place to say so"), "{}", lost.err);
+        assert!(lost.err.contains("format fio-iolog cannot record that"), "{}", lost.err);
     }
 }
 

@@ -38,7 +38,7 @@ impl BlockManager {
             for block in free.blocks() {
                 let is_first = is_free.get_mut(block.index()).is_some_and(std::mem::take);
                 ensure(is_first && self.group_of(block) == row, || {
-                    format!("block {} of row {row} is opened next and not free", block.0)
+                    format!("block {} of plane group {row} is opened next and not free", block.0)
                 })?;
             }
         }
@@ -64,11 +64,11 @@ impl BlockManager {
             invalid += if is_closed { self.pools.per_block(block).saturating_sub(known.valid) } else { 0 };
         }
         ensure(invalid == self.closed.invalid(row), || {
-            format!("row {row} does not have {invalid} pages to be cleaned")
+            format!("plane group {row} does not have {invalid} pages to be cleaned")
         })?;
         let counts = (free, good, valid) == (self.free(row), self.good(row), self.valid_in(row));
         ensure(counts, || {
-            format!("row {row} counts {free} free and {good} good blocks and {valid} valid pages")
+            format!("plane group {row} counts {free} free and {good} good blocks and {valid} valid pages")
         })?;
         self.check_suspended(row)?;
         self.check_reprograms(row)?;
@@ -79,12 +79,14 @@ impl BlockManager {
     /// word line written, and perhaps one for the next, if it is selected.
     fn check_word_lines(&self, row: PlaneGroupId, stream: StreamId) -> Result<(), String> {
         let (at, Some(order)) = (self.at(row, stream), &self.of(row).order) else { return Ok(()) };
-        ensure(order.is_sound(at), || format!("row {row} programs word lines that are not there"))?;
+        ensure(order.is_sound(at), || format!("plane group {row} programs word lines that are not there"))?;
         let works = order.works(at);
         let of_slot = |slot: usize| if slot == works { self.open[at] } else { order.other(slot) };
         for slot in order.slots(at) {
             let Some((block, place)) = of_slot(slot).filter(|(_, place)| *place > 0) else { continue };
-            ensure(block.0 < self.pools.block_sets(), || format!("row {row} has block {} open", block.0))?;
+            ensure(block.0 < self.pools.block_sets(), || {
+                format!("plane group {row} has block {} open", block.0)
+            })?;
             let written = place.div_ceil((self.capacity(block) / order.shape().count()).max(1));
             let marked = order.bits(slot).iter().map(|word| word.count_ones()).sum::<u32>();
             ensure(marked == written || marked == written + 1 && slot == works, || {
@@ -116,10 +118,10 @@ impl BlockManager {
         self.check_word_lines(row, stream)?;
         let beside = self.other_open_blocks(row, stream);
         ensure(open.is_none_or(is_open) && (open.is_some() || beside.count() == 0), || {
-            format!("row {row} has {open:?} open for stream {}", stream.0)
+            format!("plane group {row} has {open:?} open for stream {}", stream.0)
         })?;
         ensure(self.other_open_blocks(row, stream).all(is_open), || {
-            format!("row {row} has other blocks open for stream {} than its own", stream.0)
+            format!("plane group {row} has other blocks open for stream {} than its own", stream.0)
         })
     }
 }

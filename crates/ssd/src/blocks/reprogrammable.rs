@@ -218,7 +218,7 @@ impl BlockManager {
                 && super_layer * again.per_super_layer() < again.per_block()
         };
         ensure(again.vacated(row).is_none_or(is_vacated), || {
-            format!("row {row} vacates a block that holds nothing")
+            format!("plane group {row} vacates a block that holds nothing")
         })?;
         for stream in self.streams.all() {
             let at = self.at(row, stream);
@@ -231,7 +231,10 @@ impl BlockManager {
                     && place.page < 2
             };
             ensure(again.full(at).is_none_or(is_own) && again.named(at).is_none_or(is_place), || {
-                format!("row {row} programs word lines of stream {} again that are not there", stream.0)
+                format!(
+                    "plane group {row} programs word lines of stream {} again that are not there",
+                    stream.0
+                )
             })?;
         }
         Ok(())

@@ -72,15 +72,15 @@ impl BlockManager {
                     && self.capacity(*block) == unit * order.shape().count()
             };
             ensure(blocks.len() <= limit && blocks.iter().all(is_own), || {
-                format!("row {row} suspends {blocks:?} of stream {}, {limit} at the most", stream.0)
+                format!("plane group {row} suspends {blocks:?} of stream {}, {limit} at the most", stream.0)
             })?;
             ensure(order.suspended.has_word_line_bitmaps(at), || {
-                format!("row {row} suspends {blocks:?}, of which other word lines are written")
+                format!("plane group {row} suspends {blocks:?}, of which other word lines are written")
             })?;
             known += blocks.len();
         }
         let found = self.blocks_of(row).filter(|block| self.state(*block) == State::Suspended).count();
-        ensure(found == known, || format!("row {row} has {found} suspended blocks and knows {known}"))
+        ensure(found == known, || format!("plane group {row} has {found} suspended blocks and knows {known}"))
     }
 }
 

@@ -278,7 +278,7 @@ impl Policies {
         sight: DesignContext<'_>,
     ) -> PlaneGroupId {
         let first = rows.next_from(PlaneGroupId(0)).expect("a row takes a program unit");
-        let found = answer.map_or_else(|| "no row".into(), |row| format!("row {row}"));
+        let found = answer.map_or_else(|| "no plane group".into(), |row| format!("plane group {row}"));
         let allowed = || {
             let some: Vec<String> = rows.iter().take(8).map(|row| row.to_string()).collect();
             let more = if rows.iter().nth(8).is_some() { ", ..." } else { "" };
@@ -522,7 +522,7 @@ impl Policies {
             return Some(answer);
         }
         let allowed = || "a plane group with a waiting program unit, or none".into();
-        self.designs.record_invalid(ExtensionPoint::Balance, 0, format!("row {answer}"), allowed);
+        self.designs.record_invalid(ExtensionPoint::Balance, 0, format!("plane group {answer}"), allowed);
         None
     }
 

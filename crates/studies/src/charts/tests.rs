@@ -88,7 +88,7 @@ fn a_cell_that_is_unknown_has_a_sign_and_its_line_a_gap() {
     let signs = layers(&chart.spec, "text");
     assert_eq!((signs.len(), &signs[0]["encoding"]["y"]["field"]), (1, &json!("base")));
     assert_eq!(rows(chart)[0]["base"], 0.0, "just above the axis");
-    assert!(chart.caption.contains("A question mark stands where runs cannot answer"), "{}", chart.caption);
+    assert!(chart.caption.contains("A question mark marks unknown values"), "{}", chart.caption);
     assert!(chart.caption.contains("One seed: no interval."), "{}", chart.caption);
     // If no value is known, there is no chart of an empty axis.
     let none = "precondition = \"empty\"\ncolumns = [\"write_amplification\"]\n".to_owned()

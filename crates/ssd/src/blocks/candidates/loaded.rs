@@ -20,7 +20,7 @@ impl Closed {
         let (mut closed, mut candidates) = (0, vec![0; new.full.len()]);
         for (row, valid) in (0..blocks as u32).filter_map(|block| of(BlockSetId(block))) {
             let full = self.full[row];
-            ensure(valid <= full, || format!("{valid} pages of {full} are valid in row {row}"))?;
+            ensure(valid <= full, || format!("{valid} pages of {full} are valid in plane group {row}"))?;
             closed += 1;
             invalid[row.index()] += u64::from(full - valid);
             candidates[row.index()] += usize::from(valid < full);
@@ -67,14 +67,16 @@ impl Buckets {
                 let is_here = is_first
                     && of(block) == Some((row, valid))
                     && before.is_none_or(|before| before == self.links[block].previous);
-                ensure(is_here, || format!("block {at} is listed with {valid} valid pages of row {row}"))?;
+                ensure(is_here, || {
+                    format!("block {at} is listed with {valid} valid pages of plane group {row}")
+                })?;
                 let Link { next, .. } = self.links[block];
                 (before, at, count) = (Some(at), next, count + 1);
             }
             // The `previous` link of the first block points to the last one.
             let ends = before == Some(self.links[BlockSetId(first)].previous);
             ensure(ends && self.least[row].get() <= valid, || {
-                format!("the list of blocks with {valid} valid pages of row {row} is not one")
+                format!("the list of blocks with {valid} valid pages of plane group {row} is not one")
             })?;
         }
         Ok(count)

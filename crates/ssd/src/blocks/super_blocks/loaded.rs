@@ -59,7 +59,7 @@ impl BlockManager {
             let is_first = ensure::is_first(&mut is_due, place);
             let is_own = is_first && self.group_of(block) == row && self.state(block) == State::Closed;
             let Some(id) = is_own.then(|| all.of(block)).flatten() else {
-                return Err(format!("block {} of row {row} is cleaned with no super block", block.0));
+                return Err(format!("block {} of plane group {row} is cleaned with no super block", block.0));
             };
             found[id.index()].due += 1;
         }

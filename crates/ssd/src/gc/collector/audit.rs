@@ -54,18 +54,18 @@ impl Collector {
             let is_victim = |block: BlockSetId| is_of_row(block) && space.state(block) == State::Victim;
             let jobs = || state.job.iter().chain(&state.paused);
             let mut cleaned = state.read.iter().copied().chain(jobs().filter_map(Job::victim));
-            ensure(cleaned.all(is_victim), || format!("row {row} cleans what is no victim of it"))?;
+            ensure(cleaned.all(is_victim), || format!("plane group {row} cleans what is no victim of it"))?;
             let mut moved = state.staged.iter().flatten().chain(&state.unit);
             let locations = space.pools().locations();
             let is_here = |page: Location| page.0 < locations && is_of_row(space.pools().block_of(page));
             let is_from_row = moved.all(|moved| is_here(moved.from))
                 && self.departures.is_possible(row, is_here)
                 && jobs().all(|job| job.is_possible(is_here, is_of_row, space));
-            ensure(is_from_row, || format!("row {row} moves pages of another"))?;
+            ensure(is_from_row, || format!("plane group {row} moves pages of another"))?;
             let condemned = self.sources.condemned.of(row).all(is_of_row);
-            ensure(condemned, || format!("row {row} gives up blocks of another"))?;
+            ensure(condemned, || format!("plane group {row} gives up blocks of another"))?;
             let leaves = self.sources.migration.block(row).is_none_or(is_victim);
-            ensure(leaves, || format!("pages leave row {row} from what is no victim of it"))?;
+            ensure(leaves, || format!("pages leave plane group {row} from what is no victim of it"))?;
         }
         let is_held = |block: BlockSetId, valid| block.0 < all && valid <= space.pools().per_block(block);
         ensure(self.selected.all(is_held), || {

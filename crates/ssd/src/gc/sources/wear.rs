@@ -44,7 +44,9 @@ impl Wear {
         ensure(self.still.len() == rows, || format!("wear is levelled in {} rows", self.still.len()))?;
         for (row, still) in self.still.entries() {
             let blocks = space.pools().of_group(row).geometry.blocks_per_plane;
-            ensure(still.end <= blocks, || format!("wear is levelled in blocks {still:?} of row {row}"))?;
+            ensure(still.end <= blocks, || {
+                format!("wear is levelled in blocks {still:?} of plane group {row}")
+            })?;
         }
         self.leveller.check_loaded()
     }
