@@ -46,7 +46,7 @@ fn a_file_and_a_folder_that_are_gone_are_caught() {
     let paths = ["crates/ssd/src/writer/build.rs", "crates/ssd/src/lib.rs"];
     let page = |text: &str| File { path: "docs/page.md".into(), text: text.into() };
     assert_eq!(
-        missing(&page("See `writer/form.rs`, `crates/ssd/src/`, `policy/SEAM/` and `ssd.rs.txt`."), &paths),
+        missing(&page("See `writer/build.rs`, `crates/ssd/src/`, `policy/SEAM/` and `ssd.rs.txt`."), &paths),
         []
     );
     assert_eq!(missing(&page("See `device/write.rs`."), &paths).len(), 1);

@@ -481,7 +481,7 @@ fn a_design_that_makes_every_decision_keeps_the_contract() {
 }
 
 #[test]
-#[should_panic(expected = "the design wrong made an invalid decision for `place`: found row 99")]
+#[should_panic(expected = "the design wrong made an invalid decision for `place`: found plane group 99")]
 fn the_contract_names_an_invalid_decision() {
     contract::check(&small(), |_| {
         Probe { wrong: true, ..Probe::new("wrong", &[ExtensionPoint::Place]) }.boxed()

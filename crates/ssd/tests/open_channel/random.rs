@@ -81,7 +81,7 @@ fn steps(cuts: bool) -> impl Strategy<Value = Vec<Step>> {
 /// Cases of what is drawn with managed devices: 10,000 of all four properties together in `make long`, fewer
 /// otherwise.
 fn cases() -> ProptestConfig {
-    ProptestConfig::with_cases(if std::env::var_os("WORDLINE_LONG").is_some() { 10_000 } else { 256 })
+    ProptestConfig::with_cases(if std::env::var_os("WORDLINE_LONG").is_some() { 10_000 } else { 128 })
 }
 
 proptest! {

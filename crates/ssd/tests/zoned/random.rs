@@ -69,7 +69,7 @@ fn steps(cuts: bool) -> impl Strategy<Value = Vec<Step>> {
 
 /// Cases of each: 10,000 of all together in `make long`, fewer otherwise.
 fn cases() -> ProptestConfig {
-    ProptestConfig::with_cases(if std::env::var_os("WORDLINE_LONG").is_some() { 10_000 } else { 256 })
+    ProptestConfig::with_cases(if std::env::var_os("WORDLINE_LONG").is_some() { 10_000 } else { 128 })
 }
 
 fn play(host: &mut Host, steps: &[Step]) {
