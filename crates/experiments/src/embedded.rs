@@ -74,6 +74,7 @@ embedded![
     "ft-passd/fig15-failures-by-page",
     "ft-passd/fig15-hosts",
     "ft-passd/fig15-map",
+    "ft-passd/fig15-moments",
     "ft-passd/fig16",
     "ft-passd/memory",
     "ft-passd/pblk-recovery",

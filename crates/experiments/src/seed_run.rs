@@ -199,8 +199,8 @@ pub(crate) fn once(
         Kind::WriteSizes(volumes) => {
             let results = write_sizes::run(volumes, options, bench, conduct)?;
             let found = |(volume, sizes): (&String, &Option<WriteSizes>)| {
-                let name = toml::Value::from(write_sizes::short(volume));
-                let settings = toml::Table::from_iter([("volume".to_owned(), name)]);
+                let settings =
+                    toml::Table::from_iter([("volume".to_owned(), write_sizes::short(volume).into())]);
                 Some(PointResult { settings, values: json(sizes.as_ref()?), point: None })
             };
             let found: Vec<PointResult> = volumes.volumes.iter().zip(&results).filter_map(found).collect();
@@ -219,11 +219,8 @@ pub(crate) fn once(
             let found = points.iter().zip(&results).filter_map(|(point, summary)| {
                 // Numbers of an interrupted run are not results.
                 let whole = summary.as_ref().filter(|run| run.outcome != Ended::Interrupted)?;
-                Some(PointResult {
-                    settings: point.settings.clone(),
-                    values: json(whole),
-                    point: Some(point),
-                })
+                let settings = point.settings.clone();
+                Some(PointResult { settings, values: json(whole), point: Some(point) })
             });
             let found: Vec<PointResult> = found.collect();
             once.take(experiment, &found, options)?;
