@@ -78,7 +78,7 @@ const PROMISES: [Ban; 3] = [
 
 /// Words of our own for what the field has a term for (docs/glossary.md), in code, comments, data and
 /// documents.
-const OWN_WORDS: [Ban; 12] = [
+const OWN_WORDS: [Ban; 27] = [
     (concat!("mean ans", "wer"), "mean latency"),
     (concat!("longest ans", "wer"), "greatest latency"),
     (concat!("made good ", "for"), "recovered"),
@@ -91,6 +91,21 @@ const OWN_WORDS: [Ban; 12] = [
     (concat!("name_", "again"), "select_reprogram"),
     (concat!("told_", "level"), "notified_level"),
     (concat!("steps_", "aside"), "yields_to_host"),
+    (concat!("Sig", "ht"), "DesignContext"),
+    (concat!("Obser", "ves"), "EventMask"),
+    (concat!("Outgo", "ing"), "HostPage"),
+    (concat!("Sea", "m"), "ExtensionPoint"),
+    (concat!("Tell", "er"), "TimeRecorder"),
+    (concat!("Wrong", "Answer"), "InvalidDecision"),
+    (concat!("Retry", "Answer"), "RetryResult"),
+    (concat!("Pool", "Space"), "PoolBlocks"),
+    (concat!("is_waited", "_for"), "has_waiters"),
+    (concat!("until", "_room"), "wait_for_slot"),
+    (concat!("tell_", "designs"), "notify_designs"),
+    (concat!("has_", "news"), "has_events"),
+    (concat!("is_con", "demned"), "is_pending_retirement"),
+    (concat!("is_taken", "_up"), "has_started"),
+    (concat!("goes_with", "_host"), "is_programmed_with_host"),
 ];
 
 /// Pages that may contain such words: the glossary, and the change log.

@@ -1,7 +1,7 @@
 //! Runs an experiment with one seed: its points, and every expected value compared with the results.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use serde::Serialize;
 
@@ -214,8 +214,7 @@ pub(crate) fn once(
                 all.into_iter().partition(|point| point.missing_trace().is_some());
             once.notes.extend(missing_traces(&missing, options));
             once.devices = hardware(&points);
-            let stop: &AtomicBool = conduct.stop;
-            let results = cores::run(&points, conduct, |point| bench.simulate(point, stop))?;
+            let results = cores::run(&points, conduct, |point| bench.simulate(point, conduct.stop))?;
             let found = points.iter().zip(&results).filter_map(|(point, summary)| {
                 // Numbers of an interrupted run are not results.
                 let whole = summary.as_ref().filter(|run| run.outcome != Ended::Interrupted)?;
