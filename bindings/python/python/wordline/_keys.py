@@ -15,13 +15,13 @@ from ._table import Table, Tables
 
 
 class Zones(Table):
-    """Zones as they are written."""
+    """Configuration of zones."""
 
     __slots__ = ()
 
     @property
     def append_limit(self) -> str | None:
-        """Bytes of an append at the most: 4 KiB times a power of two. Left out: no limit. Takes a size with a unit, such as "16KiB"
+        """Most bytes of an append (ZASL): 4 KiB times a power of two. Left out: no limit. Takes a size with a unit, such as "16KiB"
         (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB).
         """
         return self._get("append_limit")
@@ -32,8 +32,9 @@ class Zones(Table):
 
     @property
     def capacity(self) -> str | None:
-        """Bytes of a zone that can be written: a multiple of `stripe`, at most its chunks. What it leaves of these is room for
-        padding. Left out: its chunks. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB).
+        """Writable bytes of a zone (zone capacity): a multiple of `stripe`, at most the size of its chunks. The rest of the chunks
+        is spare for padding. Left out: the size of its chunks. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB,
+        kB, MB, GB, TB).
         """
         return self._get("capacity")
 
@@ -43,7 +44,7 @@ class Zones(Table):
 
     @property
     def max_active(self) -> int | None:
-        """Zones that may be open or closed at a time. Left out: no limit. A whole number from 0."""
+        """Most active zones, that is open or closed ones. Left out: no limit. A whole number from 0."""
         return self._get("max_active")
 
     @max_active.setter
@@ -52,7 +53,7 @@ class Zones(Table):
 
     @property
     def max_open(self) -> int | None:
-        """Zones that may be open at a time: at most `max_active`. Left out: no limit but that. A whole number from 0."""
+        """Most open zones: at most `max_active`. Left out: `max_active` is the only limit. A whole number from 0."""
         return self._get("max_open")
 
     @max_open.setter
@@ -61,8 +62,8 @@ class Zones(Table):
 
     @property
     def size(self) -> str | None:
-        """Bytes from the beginning of a zone to that of the next one: at least `capacity`. Left out: the next power of two, as Linux
-        wants it. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB).
+        """Bytes from the beginning of a zone to the beginning of the next one (zone size): at least `capacity`. Left out: the next
+        power of two, as Linux requires. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB).
         """
         return self._get("size")
 
@@ -72,8 +73,8 @@ class Zones(Table):
 
     @property
     def stripe(self) -> int | None:
-        """Logical blocks that lie side by side in a chunk before those in the next one: a multiple of what one program writes that
-        divides a chunk. Left out: `ws_opt`. A whole number from 0.
+        """Consecutive logical blocks in a chunk before the zone continues in the next chunk: a multiple of one program that divides
+        a chunk. Left out: `ws_opt`. A whole number from 0.
         """
         return self._get("stripe")
 
@@ -83,8 +84,8 @@ class Zones(Table):
 
     @property
     def width(self) -> int | None:
-        """Chunks of a zone, each of a parallel unit of its own: a divisor of the parallel units. Left out: one of each. A whole
-        number from 0.
+        """Chunks of a zone, each of a parallel unit of its own: a divisor of the number of parallel units. Left out: one chunk of
+        each. A whole number from 0.
         """
         return self._get("width")
 
@@ -94,14 +95,13 @@ class Zones(Table):
 
 
 class Failures(Table):
-    """The manager of program failures. Left out: they are reported to the host."""
+    """The program failure manager. Left out: failures are reported to the host."""
 
     __slots__ = ()
 
     @property
     def block_map(self) -> bool:
-        """Chunks are mapped to blocks, so that another block can take the place of one in which a program failed. Default: false.
-        """
+        """Chunks are mapped to blocks, so that another block can replace one in which a program failed. Default: false."""
         return self._get("block_map")
 
     @block_map.setter
@@ -110,8 +110,8 @@ class Failures(Table):
 
     @property
     def early_close(self) -> Literal["pad", "keep-list"]:
-        """The treatment of a chunk that is closed before its end while its pages are in several blocks. One of `pad`, `keep-list`.
-        Default: "pad".
+        """Treatment of a chunk that is closed early while its pages are in several blocks. One of `pad`, `keep-list`. Default:
+        "pad".
         """
         return self._get("early_close")
 
@@ -121,9 +121,7 @@ class Failures(Table):
 
     @property
     def reserve(self) -> float:
-        """Fraction of the blocks of each parallel unit that are kept in reserve, rounded down. A number from 0 to 0.5. Default:
-        0.01.
-        """
+        """Fraction of the blocks of each parallel unit kept in reserve, rounded down. A number from 0 to 0.5. Default: 0.01."""
         return self._get("reserve")
 
     @reserve.setter
@@ -132,7 +130,7 @@ class Failures(Table):
 
     @property
     def shift(self) -> bool:
-        """The host writes on at once in the other block, and pages are copied later, to where a shift of their offsets finds them.
+        """The host continues at once in another block, and pages are copied later to where a shift of their offsets finds them.
         Otherwise they are copied before the failed write is tried again. Default: false.
         """
         return self._get("shift")
@@ -152,13 +150,13 @@ class Failures(Table):
 
 
 class UnitBuffer(Table):
-    """The write buffer. Left out: what is written waits without limit, and is answered when it is in flash."""
+    """The write buffer. Left out: it is unlimited, and writes complete when they are in flash."""
 
     __slots__ = ()
 
     @property
     def completion(self) -> Literal["write-through", "write-back"]:
-        """When a write is answered. One of `write-through`, `write-back`. Default: "write-through"."""
+        """When a write completes. One of `write-through`, `write-back`. Default: "write-through"."""
         return self._get("completion")
 
     @completion.setter
@@ -167,7 +165,7 @@ class UnitBuffer(Table):
 
     @property
     def protected(self) -> bool:
-        """Its contents outlive a power cut. Otherwise what was answered and not flushed is lost. Default: false."""
+        """The contents survive a power cut. Otherwise writes that completed and were not flushed are lost. Default: false."""
         return self._get("protected")
 
     @protected.setter
@@ -176,7 +174,7 @@ class UnitBuffer(Table):
 
     @property
     def size(self) -> str:
-        """Its size for each parallel unit. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB)."""
+        """Size for each parallel unit. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB)."""
         return self._get("size")
 
     @size.setter
@@ -194,13 +192,13 @@ class UnitBuffer(Table):
 
 
 class OpenChannel(Table):
-    """An open-channel device as it is written."""
+    """Configuration of an open-channel device."""
 
     __slots__ = ()
 
     @property
     def buffer(self) -> UnitBuffer:
-        """The write buffer. Left out: what is written waits without limit, and is answered when it is in flash."""
+        """The write buffer. Left out: it is unlimited, and writes complete when they are in flash."""
         return UnitBuffer(self._device, self._at("buffer"))
 
     @buffer.setter
@@ -209,7 +207,7 @@ class OpenChannel(Table):
 
     @property
     def early_resets(self) -> bool:
-        """Chunks that are open may be reset. Default: true."""
+        """Open chunks may be reset. Default: true."""
         return self._get("early_resets")
 
     @early_resets.setter
@@ -218,8 +216,8 @@ class OpenChannel(Table):
 
     @property
     def failure(self) -> FailureKind:
-        """The treatment of a chunk or block in which a program or an erase failed: retired, or used again once it is erased. One of
-        `retire`, `tolerate`.
+        """Treatment of a chunk or block after a program or erase failure: retired, or used again once it is erased. One of `retire`,
+        `tolerate`.
         """
         return FailureKind(self._device, self._at("failure"))
 
@@ -229,7 +227,7 @@ class OpenChannel(Table):
 
     @property
     def failures(self) -> Failures:
-        """The manager of program failures. Left out: they are reported to the host."""
+        """The program failure manager. Left out: failures are reported to the host."""
         return Failures(self._device, self._at("failures"))
 
     @failures.setter
@@ -238,7 +236,7 @@ class OpenChannel(Table):
 
     @property
     def faults(self) -> Tables[Fault]:
-        """Failures and their times: a table `[[faults]]` for each rule. A command fails if one of them says so."""
+        """Failures and their times: a table `[[faults]]` for each rule. A command fails if any rule says so."""
         return Tables(self._device, self._at("faults"), Fault)
 
     @faults.setter
@@ -247,7 +245,7 @@ class OpenChannel(Table):
 
     @property
     def layout(self) -> Layout:
-        """How many dies there are, and on how many channels: a channel is a group, and a die a parallel unit."""
+        """Number of dies and channels: a channel is a group, and a die a parallel unit."""
         return Layout(self._device, self._at("layout"))
 
     @layout.setter
@@ -265,8 +263,8 @@ class OpenChannel(Table):
 
     @property
     def logical_block(self) -> str | None:
-        """The least that is read: a page divided by a power of two. Left out: a page. Takes a size with a unit, such as "16KiB" (B,
-        KiB, MiB, GiB, TiB, kB, MB, GB, TB).
+        """The logical block, the smallest unit of a read: a page divided by a power of two. Left out: a page. Takes a size with a
+        unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB).
         """
         return self._get("logical_block")
 
@@ -276,7 +274,7 @@ class OpenChannel(Table):
 
     @property
     def max_open(self) -> int | None:
-        """Chunks that may be open at a time. Left out: no limit. A whole number from 0."""
+        """Most open chunks. Left out: no limit. A whole number from 0."""
         return self._get("max_open")
 
     @max_open.setter
@@ -285,7 +283,7 @@ class OpenChannel(Table):
 
     @property
     def max_open_per_unit(self) -> int | None:
-        """Chunks of a parallel unit that may be open at a time. Left out: no limit. A whole number from 0."""
+        """Most open chunks of a parallel unit. Left out: no limit. A whole number from 0."""
         return self._get("max_open_per_unit")
 
     @max_open_per_unit.setter
@@ -294,7 +292,7 @@ class OpenChannel(Table):
 
     @property
     def multiple_resets(self) -> bool:
-        """Chunks that are free already may be reset. Default: false."""
+        """Free chunks may be reset. Default: false."""
         return self._get("multiple_resets")
 
     @multiple_resets.setter
@@ -303,8 +301,8 @@ class OpenChannel(Table):
 
     @property
     def mw_cunits(self) -> int:
-        """A logical block of an open chunk can be read once more than this many after it were written. `0`: as soon as it is
-        programmed, which chips allow. A whole number from 0. Default: 0.
+        """Cache minimum write size units: a logical block of an open chunk is readable after more than this many later ones are
+        written. `0`: as soon as it is programmed, which chips allow. A whole number from 0. Default: 0.
         """
         return self._get("mw_cunits")
 
@@ -323,7 +321,7 @@ class OpenChannel(Table):
 
     @property
     def programs_at_cut(self) -> Literal["torn", "finished"]:
-        """The fate of programs and erases in progress when the power is cut. One of `torn`, `finished`. Default: "torn"."""
+        """Fate of programs and erases in progress at a power cut. One of `torn`, `finished`. Default: "torn"."""
         return self._get("programs_at_cut")
 
     @programs_at_cut.setter
@@ -332,7 +330,7 @@ class OpenChannel(Table):
 
     @property
     def read_retry(self) -> ReadRetry:
-        """Pages that could not be read are sensed again."""
+        """Read retry of pages that could not be read."""
         return ReadRetry(self._device, self._at("read_retry"))
 
     @read_retry.setter
@@ -341,7 +339,7 @@ class OpenChannel(Table):
 
     @property
     def scheduling(self) -> Scheduling:
-        """Order of the commands of a die, and suspends."""
+        """Scheduling of the commands of a die, and suspends."""
         return Scheduling(self._device, self._at("scheduling"))
 
     @scheduling.setter
@@ -350,8 +348,8 @@ class OpenChannel(Table):
 
     @property
     def tuner(self) -> TunerKind:
-        """Read levels with which pages are sensed; asked only where a rule of `faults` makes pages need a set of read levels. One of
-        `nominal`, `last-good`.
+        """Read reference voltages for page reads; queried only where a rule of `faults` makes pages need a set of read levels. One
+        of `nominal`, `last-good`.
         """
         return TunerKind(self._device, self._at("tuner"))
 
@@ -361,8 +359,8 @@ class OpenChannel(Table):
 
     @property
     def ws_opt(self) -> int | None:
-        """Writes of a multiple of this many logical blocks are said to go fastest: a multiple of what one program writes. Left out:
-        what one program writes. A whole number from 0.
+        """Optimal write size reported to the host, in logical blocks: a multiple of one program. Left out: one program. A whole
+        number from 0.
         """
         return self._get("ws_opt")
 
@@ -372,13 +370,13 @@ class OpenChannel(Table):
 
 
 class Pool(Table):
-    """A pool of dies beside the first one."""
+    """Configuration of a pool of dies beside the first one."""
 
     __slots__ = ()
 
     @property
     def channels(self) -> Literal["shared", "dedicated"]:
-        """Which channels these are. One of `shared`, `dedicated`. Default: "shared"."""
+        """The channels of these dies. One of `shared`, `dedicated`. Default: "shared"."""
         return self._get("channels")
 
     @channels.setter
@@ -396,7 +394,7 @@ class Pool(Table):
 
     @property
     def frontier(self) -> FrontierKind:
-        """Which word line of an open block of the pool is programmed next; `ftl.frontier` says that for the first pool. One of
+        """The word line of an open block of the pool that is programmed next; for the first pool see `ftl.frontier`. One of
         `in-order`, `vertical`, `mixed`.
         """
         return FrontierKind(self._device, self._at("frontier"))
@@ -407,7 +405,7 @@ class Pool(Table):
 
     @property
     def layout(self) -> Layout:
-        """How many dies there are, and on how many channels."""
+        """Number of dies and channels."""
         return Layout(self._device, self._at("layout"))
 
     @layout.setter
@@ -425,8 +423,7 @@ class Pool(Table):
 
     @property
     def slc_cache(self) -> SlcCache:
-        """Blocks of the pool that are written in SLC mode, by a stream of a design; `ftl.slc_cache` says that for the first pool.
-        """
+        """Blocks of the pool in SLC mode, for a stream of a design; for the first pool see `ftl.slc_cache`."""
         return SlcCache(self._device, self._at("slc_cache"))
 
     @slc_cache.setter
@@ -435,8 +432,7 @@ class Pool(Table):
 
     @property
     def start_below_free_blocks(self) -> int | None:
-        """A row of the pool is cleaned when it has fewer free blocks than this. Left out: as in the first pool. A whole number from
-        0.
+        """GC of a plane group of the pool starts below this many free blocks. Left out: as in the first pool. A whole number from 0.
         """
         return self._get("start_below_free_blocks")
 
@@ -446,7 +442,7 @@ class Pool(Table):
 
     @property
     def stop_at_free_blocks(self) -> int | None:
-        """Cleaning goes on until a row has this many free blocks. Left out: as in the first pool. A whole number from 0."""
+        """GC of a plane group stops at this many free blocks. Left out: as in the first pool. A whole number from 0."""
         return self._get("stop_at_free_blocks")
 
     @stop_at_free_blocks.setter
@@ -455,8 +451,8 @@ class Pool(Table):
 
     @property
     def two_bit(self) -> TwoBit:
-        """Blocks of the pool that hold two bits a cell, for streams of a design in this mode; `ftl.two_bit` says that for the first
-        pool.
+        """Blocks of the pool in MLC mode, with two bits a cell, for streams of a design in this mode; for the first pool see
+        `ftl.two_bit`.
         """
         return TwoBit(self._device, self._at("two_bit"))
 
@@ -466,7 +462,9 @@ class Pool(Table):
 
 
 class TwoBitTiming(Table):
-    """Times of word lines with two bits a cell; left out: those of the two lowest pages, and of the slowest program."""
+    """Times of word lines in MLC mode. Left out: the read times of the two lowest pages, and the time of the
+    slowest program.
+    """
 
     __slots__ = ()
 
@@ -490,7 +488,7 @@ class TwoBitTiming(Table):
 
 
 class SlcTiming(Table):
-    """Times of blocks that are used with one bit a cell; left out: the part has no SLC mode."""
+    """Times of blocks in SLC mode. Left out: the part has no SLC mode."""
 
     __slots__ = ()
 
@@ -523,14 +521,14 @@ class SlcTiming(Table):
 
 
 class ArrayTiming(Table):
-    """How long the array takes."""
+    """Times of the array."""
 
     __slots__ = ()
 
     @property
     def cache_busy(self) -> str:
-        """Handing a page from one register to the other (the least tPCBSY and tRCBSY). Takes a time with a unit, such as "700us"
-        (ps, ns, us, ms, s, min, h, d). Default: "3us".
+        """Time to move a page from one register to the other (the minimum of tPCBSY and tRCBSY). Takes a time with a unit, such as
+        "700us" (ps, ns, us, ms, s, min, h, d). Default: "3us".
         """
         return self._get("cache_busy")
 
@@ -540,7 +538,7 @@ class ArrayTiming(Table):
 
     @property
     def erase(self) -> str:
-        """Erasing a block (tBERS). Takes a time with a unit, such as "700us" (ps, ns, us, ms, s, min, h, d)."""
+        """Block erase time (tBERS). Takes a time with a unit, such as "700us" (ps, ns, us, ms, s, min, h, d)."""
         return self._get("erase")
 
     @erase.setter
@@ -560,7 +558,7 @@ class ArrayTiming(Table):
 
     @property
     def program(self) -> list[str]:
-        """Programming (tPROG): one value, or one for each page of a word line unless the part is one-shot. A value is a time, or a
+        """Program time (tPROG): one value, or one for each page of a word line unless the part is one-shot. A value is a time, or a
         range within which blocks differ.
         """
         return self._get("program")
@@ -571,8 +569,8 @@ class ArrayTiming(Table):
 
     @property
     def program_typical(self) -> str | None:
-        """The typical programming time of the data sheet, for the latency model `typical`. Left out: the mean over the pages of a
-        block. Takes a time with a unit, such as "700us" (ps, ns, us, ms, s, min, h, d).
+        """The typical program time of the data sheet, for the latency model `typical`. Left out: the mean over the pages of a block.
+        Takes a time with a unit, such as "700us" (ps, ns, us, ms, s, min, h, d).
         """
         return self._get("program_typical")
 
@@ -582,8 +580,8 @@ class ArrayTiming(Table):
 
     @property
     def read(self) -> list[str]:
-        """Sensing a page into the register (tR): one value, or one for each page of a word line, lowest bit first. A value is a
-        time, or a range within which blocks differ.
+        """Time to sense a page into the register (tR): one value, or one for each page of a word line, lowest bit first. A value is
+        a time, or a range within which blocks differ.
         """
         return self._get("read")
 
@@ -593,7 +591,7 @@ class ArrayTiming(Table):
 
     @property
     def reprogram(self) -> str | None:
-        """Programming a word line again with more charge (ReSSD, section 3); left out: the part cannot. Takes a time with a unit,
+        """Time of a reprogram of a word line (ReSSD, section 3). Left out: the part does not support it. Takes a time with a unit,
         such as "700us" (ps, ns, us, ms, s, min, h, d).
         """
         return self._get("reprogram")
@@ -604,7 +602,7 @@ class ArrayTiming(Table):
 
     @property
     def reset(self) -> list[str]:
-        """Reset while idle or sensing, while programming and while erasing (tRST)."""
+        """Reset time (tRST): while idle or sensing, while programming, and while erasing."""
         return self._get("reset")
 
     @reset.setter
@@ -613,7 +611,7 @@ class ArrayTiming(Table):
 
     @property
     def slc(self) -> SlcTiming:
-        """Times of blocks that are used with one bit a cell; left out: the part has no SLC mode."""
+        """Times of blocks in SLC mode. Left out: the part has no SLC mode."""
         return SlcTiming(self._device, self._at("slc"))
 
     @slc.setter
@@ -622,7 +620,7 @@ class ArrayTiming(Table):
 
     @property
     def suspend(self) -> list[str]:
-        """From a suspend command until the array rests, while programming and while erasing."""
+        """Suspend latency: from a suspend command until the array is idle, while programming and while erasing."""
         return self._get("suspend")
 
     @suspend.setter
@@ -631,7 +629,8 @@ class ArrayTiming(Table):
 
     @property
     def two_bit(self) -> TwoBitTiming:
-        """Times of word lines with two bits a cell; left out: those of the two lowest pages, and of the slowest program."""
+        """Times of word lines in MLC mode. Left out: the read times of the two lowest pages, and the time of the slowest program.
+        """
         return TwoBitTiming(self._device, self._at("two_bit"))
 
     @two_bit.setter
@@ -640,14 +639,16 @@ class ArrayTiming(Table):
 
 
 class SuperLayers(Table):
-    """Super layers: layers of a block in which word lines may be programmed again in any order (ReSSD, section 3.3)."""
+    """Super layers: groups of layers of a block within which word lines may be reprogrammed in any order (ReSSD,
+    section 3.3).
+    """
 
     __slots__ = ()
 
     @property
     def allow_uncorrectable(self) -> bool:
-        """Whether it may have more than two layers. ReSSD's table 2 has up to 234 bit errors a page with three, more than codes for
-        such parts correct. Devices do not simulate these errors. Default: false.
+        """Whether a super layer may have more than two layers. ReSSD's table 2 has up to 234 bit errors per page with three, more
+        than the ECC of such parts corrects. Devices do not simulate these errors. Default: false.
         """
         return self._get("allow_uncorrectable")
 
@@ -690,8 +691,8 @@ class PowerDraw(Table):
 
     @property
     def interface(self) -> str | None:
-        """While data cross the interface. Left out: what the bytes of the interface take at its rate, after figure 24 of
-        NANDFlashSim. Takes a power with a unit, such as "66mW" (uW, mW, W).
+        """While data are transferred. Left out: computed from the data rate of the interface, after figure 24 of NANDFlashSim. Takes
+        a power with a unit, such as "66mW" (uW, mW, W).
         """
         return self._get("interface")
 
@@ -702,7 +703,7 @@ class PowerDraw(Table):
     @property
     def latch(self) -> str | None:
         """While commands and addresses are latched: a few bytes into a latch, not the whole page register (NANDFlashSim, section
-        9.1). Left out: as `interface`, or, where that is left out, what a byte of the interface takes in each cycle. Takes a
+        9.1). Left out: as `interface`; if that is left out too, the power of one byte of the interface in each cycle. Takes a
         power with a unit, such as "66mW" (uW, mW, W).
         """
         return self._get("latch")
@@ -713,8 +714,8 @@ class PowerDraw(Table):
 
     @property
     def per_plane(self) -> bool:
-        """Whether each plane that takes part draws what is given for read, program and erase. Left out: the die draws it however
-        many planes take part, as data sheets give one current.
+        """Whether each active plane draws the given power in read, program and erase. Left out: the die draws it with any number of
+        active planes, as data sheets give one current.
         """
         return self._get("per_plane")
 
@@ -814,8 +815,9 @@ class DieGeometry(Table):
 
     @property
     def pairing(self) -> Literal["word-line", "four-then-pairs", "two-then-singles", "measured-l95b", "shadow-tlc", "shadow-qlc"]:
-        """How page numbers go over the word lines of a block, which decides which pages are fast and which share cells. One of
-        `word-line`, `four-then-pairs`, `two-then-singles`, `measured-l95b`, `shadow-tlc`, `shadow-qlc`. Default: "word-line".
+        """The order of page numbers over the word lines of a block, which determines the fast pages and the pages that share cells.
+        One of `word-line`, `four-then-pairs`, `two-then-singles`, `measured-l95b`, `shadow-tlc`, `shadow-qlc`. Default:
+        "word-line".
         """
         return self._get("pairing")
 
@@ -825,7 +827,7 @@ class DieGeometry(Table):
 
     @property
     def planes(self) -> int:
-        """Planes of a die, from 1 to 16; it need not be a power of two. A whole number from 0."""
+        """Planes of a die, from 1 to 16; not necessarily a power of two. A whole number from 0."""
         return self._get("planes")
 
     @planes.setter
@@ -834,8 +836,8 @@ class DieGeometry(Table):
 
     @property
     def registers(self) -> int:
-        """Page registers of a plane: 1 has no cache operations; 2 is a cache register before the data register; a one-shot part has
-        as many data registers as bits in a cell behind its cache register in any case. A whole number from 0. Default: 2.
+        """Page registers of a plane: 1: no cache operations; 2: a cache register in front of the data register. A one-shot part
+        always has as many data registers as bits per cell behind its cache register. A whole number from 0. Default: 2.
         """
         return self._get("registers")
 
@@ -856,16 +858,16 @@ class DieGeometry(Table):
 
 
 class Surge(Table):
-    """A span of simulated time in which all cells pass their verifies some loops earlier (cubeFTL, section 4.1.4: a sudden change of
-    operating
-    conditions). By how many a temperature moves them no source has: it is asked for in loops.
+    """A span of simulated time in which all cells pass their verifies some loops earlier (cubeFTL, section
+    4.1.4: a sudden change of operating conditions). No source gives the effect of a temperature, so it is
+    specified in loops.
     """
 
     __slots__ = ()
 
     @property
     def loops(self) -> int:
-        """By how many loops cells pass earlier. A whole number from 0 to 255."""
+        """Number of loops by which cells pass earlier. A whole number from 0 to 255."""
         return self._get("loops")
 
     @loops.setter
@@ -874,7 +876,7 @@ class Surge(Table):
 
     @property
     def to(self) -> str:
-        """When it is over. Takes a time with a unit, such as "700us" (ps, ns, us, ms, s, min, h, d)."""
+        """End of the span. Takes a time with a unit, such as "700us" (ps, ns, us, ms, s, min, h, d)."""
         return self._get("to")
 
     @to.setter
@@ -889,13 +891,13 @@ class AgedCellsSet(Table):
 
 
 class AgeShare(Table):
-    """A share of the blocks, and their age."""
+    """A share of the blocks with an age of their own."""
 
     __slots__ = ()
 
     @property
     def cycles(self) -> float:
-        """Programs and erases of these blocks before the run. A number. Default: 0.0."""
+        """P/E cycles of these blocks before the run. A number. Default: 0.0."""
         return self._get("cycles")
 
     @cycles.setter
@@ -904,7 +906,7 @@ class AgeShare(Table):
 
     @property
     def hours(self) -> float:
-        """Hours that the data in them are held for when they are read. A number. Default: 0.0."""
+        """Retention time of their data when they are read, in hours. A number. Default: 0.0."""
         return self._get("hours")
 
     @hours.setter
@@ -913,7 +915,7 @@ class AgeShare(Table):
 
     @property
     def share(self) -> float:
-        """The share. A number."""
+        """The share of the blocks, from 0 to 1. A number."""
         return self._get("share")
 
     @share.setter
@@ -922,14 +924,15 @@ class AgeShare(Table):
 
 
 class AgedCells(Table):
-    """The cells behind its arrays, and their age. Left out: arrays take the times above, and every page is read at the first try.
+    """The cell model of its arrays, and the age of the cells. Left out: arrays take the times above, and no
+    read needs a retry.
     """
 
     __slots__ = ()
 
     @property
     def celsius(self) -> float:
-        """The temperature in these hours, in degrees Celsius. A number. Default: 30.0."""
+        """The retention temperature, in degrees Celsius. A number. Default: 30.0."""
         return self._get("celsius")
 
     @celsius.setter
@@ -938,7 +941,7 @@ class AgedCells(Table):
 
     @property
     def cycles(self) -> float:
-        """Programs and erases of all blocks before the run; those of the run come on top. A number. Default: 0.0."""
+        """P/E cycles of all blocks before the run; the cycles of the run are added. A number. Default: 0.0."""
         return self._get("cycles")
 
     @cycles.setter
@@ -947,8 +950,8 @@ class AgedCells(Table):
 
     @property
     def hours(self) -> float:
-        """Hours that all data are held for when they are read; where retention passes, those from before the run when it begins. A
-        number. Default: 0.0.
+        """Retention time of all data when they are read, in hours; with `retention_passes`, the retention time of the data from
+        before the run when it begins. A number. Default: 0.0.
         """
         return self._get("hours")
 
@@ -958,8 +961,7 @@ class AgedCells(Table):
 
     @property
     def mixture(self) -> Tables[AgeShare]:
-        """Shares of the blocks that are of another age; all others are of that of `cycles` and `hours`. Which block is of which is
-        drawn.
+        """Shares of blocks of another age; all others have the age in `cycles` and `hours`. The age of a block is drawn at random.
         """
         return Tables(self._device, self._at("mixture"), AgeShare)
 
@@ -969,7 +971,7 @@ class AgedCells(Table):
 
     @property
     def retention_passes(self) -> bool:
-        """Whether data grow older with simulated time: those that are written in the run from their program on. Left out: they do
+        """Whether retention time passes with simulated time; data written in the run age from their program on. Left out: it does
         not.
         """
         return self._get("retention_passes")
@@ -989,8 +991,8 @@ class AgedCells(Table):
 
     @property
     def surges(self) -> Tables[Surge]:
-        """Spans of simulated time in which cells program faster, as after a sudden rise of temperature; the first one that holds
-        counts.
+        """Spans of simulated time in which cells program faster, as after a sudden rise of temperature; of overlapping spans the
+        first one applies.
         """
         return Tables(self._device, self._at("surges"), Surge)
 
@@ -1000,8 +1002,8 @@ class AgedCells(Table):
 
 
 class Bus(Table):
-    """The interface to the channel as a part file has it: interface and mode give all times, and a key that is
-    given replaces one of them.
+    """The interface to the channel in a part file: interface and mode determine all times; a key
+    overrides one of them.
     """
 
     __slots__ = ()
@@ -1254,7 +1256,7 @@ class Part(Table):
 
     @property
     def bus(self) -> Bus:
-        """The interface to the channel: interface and mode give every time, and a key that is given replaces one."""
+        """The interface to the channel: interface and mode determine every time; a key overrides one of them."""
         return Bus(self._device, self._at("bus"))
 
     @bus.setter
@@ -1263,8 +1265,7 @@ class Part(Table):
 
     @property
     def cells(self) -> AgedCells:
-        """The cells behind its arrays, and their age. Left out: arrays take the times above, and every page is read at the first
-        try.
+        """The cell model of its arrays, and the age of the cells. Left out: arrays take the times above, and no read needs a retry.
         """
         return AgedCells(self._device, self._at("cells"))
 
@@ -1274,7 +1275,7 @@ class Part(Table):
 
     @property
     def endurance(self) -> int:
-        """Erases that a block stands. A whole number from 0."""
+        """Endurance: erases that a block withstands. A whole number from 0."""
         return self._get("endurance")
 
     @endurance.setter
@@ -1301,8 +1302,8 @@ class Part(Table):
 
     @property
     def nominal(self) -> str | None:
-        """Data capacity of a die as it is sold. The geometry may hold a little more, for spare blocks; nothing but the check of the
-        embedded parts uses it. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB).
+        """Nominal data capacity of a die. The geometry may hold a little more, for spare blocks; only the check of the embedded
+        parts uses this key. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB).
         """
         return self._get("nominal")
 
@@ -1312,7 +1313,7 @@ class Part(Table):
 
     @property
     def power(self) -> PowerDraw:
-        """Its power draw."""
+        """Power draw of a die."""
         return PowerDraw(self._device, self._at("power"))
 
     @power.setter
@@ -1321,8 +1322,7 @@ class Part(Table):
 
     @property
     def programs_per_page(self) -> int | None:
-        """Programs of a page between two erases (NOP). Left out: 4 for SLC, else 1, as data sheets usually say. A whole number from
-        0.
+        """Programs of a page between two erases (NOP). Left out: 4 for SLC, else 1, as in most data sheets. A whole number from 0.
         """
         return self._get("programs_per_page")
 
@@ -1332,7 +1332,7 @@ class Part(Table):
 
     @property
     def source(self) -> str:
-        """Where its numbers come from: data sheet, paper and table, or `chosen` with a reason."""
+        """The source of its numbers: data sheet, paper and table, or `chosen` with a reason."""
         return self._get("source")
 
     @source.setter
@@ -1341,7 +1341,7 @@ class Part(Table):
 
     @property
     def super_layers(self) -> SuperLayers:
-        """Where word lines are programmed again with more charge (`timing.reprogram`): their order."""
+        """The order of reprogramming word lines (`timing.reprogram`)."""
         return SuperLayers(self._device, self._at("super_layers"))
 
     @super_layers.setter
@@ -1350,7 +1350,7 @@ class Part(Table):
 
     @property
     def timing(self) -> ArrayTiming:
-        """How long the array takes."""
+        """Times of the array."""
         return ArrayTiming(self._device, self._at("timing"))
 
     @timing.setter
@@ -1365,7 +1365,7 @@ class Namespace(Table):
 
     @property
     def fraction(self) -> float | None:
-        """Its part of the logical capacity, rounded down to 1 MiB. Either this or `size`. A number."""
+        """Fraction of the logical capacity, rounded down to 1 MiB. Either this or `size`. A number."""
         return self._get("fraction")
 
     @fraction.setter
@@ -1374,8 +1374,8 @@ class Namespace(Table):
 
     @property
     def size(self) -> str | None:
-        """Its size, a multiple of 1 MiB. Either this or `fraction`. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB,
-        TiB, kB, MB, GB, TB).
+        """Size, a multiple of 1 MiB. Either this or `fraction`. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB,
+        kB, MB, GB, TB).
         """
         return self._get("size")
 
@@ -1391,7 +1391,7 @@ class SsdDecides(Table):
 
     @property
     def background(self) -> Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]:
-        """The design that answers `background`, where several could."""
+        """The design that takes the decision `background`, where several could."""
         return self._get("background")
 
     @background.setter
@@ -1400,7 +1400,7 @@ class SsdDecides(Table):
 
     @property
     def balance(self) -> Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]:
-        """The design that answers `balance`, where several could."""
+        """The design that takes the decision `balance`, where several could."""
         return self._get("balance")
 
     @balance.setter
@@ -1409,7 +1409,7 @@ class SsdDecides(Table):
 
     @property
     def coalesce(self) -> Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]:
-        """The design that answers `coalesce`, where several could."""
+        """The design that takes the decision `coalesce`, where several could."""
         return self._get("coalesce")
 
     @coalesce.setter
@@ -1418,7 +1418,7 @@ class SsdDecides(Table):
 
     @property
     def fail(self) -> Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]:
-        """The design that answers `fail`, where several could."""
+        """The design that takes the decision `fail`, where several could."""
         return self._get("fail")
 
     @fail.setter
@@ -1427,7 +1427,7 @@ class SsdDecides(Table):
 
     @property
     def frontier(self) -> Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]:
-        """The design that answers `frontier`, where several could."""
+        """The design that takes the decision `frontier`, where several could."""
         return self._get("frontier")
 
     @frontier.setter
@@ -1436,7 +1436,7 @@ class SsdDecides(Table):
 
     @property
     def place(self) -> Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]:
-        """The design that answers `place`, where several could."""
+        """The design that takes the decision `place`, where several could."""
         return self._get("place")
 
     @place.setter
@@ -1445,7 +1445,7 @@ class SsdDecides(Table):
 
     @property
     def pool(self) -> Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]:
-        """The design that answers `pool`, where several could."""
+        """The design that takes the decision `pool`, where several could."""
         return self._get("pool")
 
     @pool.setter
@@ -1454,7 +1454,7 @@ class SsdDecides(Table):
 
     @property
     def relocate(self) -> Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]:
-        """The design that answers `relocate`, where several could."""
+        """The design that takes the decision `relocate`, where several could."""
         return self._get("relocate")
 
     @relocate.setter
@@ -1463,7 +1463,7 @@ class SsdDecides(Table):
 
     @property
     def stream(self) -> Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]:
-        """The design that answers `stream`, where several could."""
+        """The design that takes the decision `stream`, where several could."""
         return self._get("stream")
 
     @stream.setter
@@ -1472,7 +1472,7 @@ class SsdDecides(Table):
 
     @property
     def tune(self) -> Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]:
-        """The design that answers `tune`, where several could."""
+        """The design that takes the decision `tune`, where several could."""
         return self._get("tune")
 
     @tune.setter
@@ -1481,7 +1481,7 @@ class SsdDecides(Table):
 
     @property
     def victim(self) -> Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]:
-        """The design that answers `victim`, where several could."""
+        """The design that takes the decision `victim`, where several could."""
         return self._get("victim")
 
     @victim.setter
@@ -1490,7 +1490,7 @@ class SsdDecides(Table):
 
 
 class Ssd(Table):
-    """A device as it is written."""
+    """Configuration of a device."""
 
     __slots__ = ()
 
@@ -1535,7 +1535,7 @@ class Ssd(Table):
 
     @property
     def faults(self) -> Tables[Fault]:
-        """Failures and their times: a table `[[faults]]` for each rule. A command fails if one of them says so."""
+        """Failures and their times: a table `[[faults]]` for each rule. A command fails if any rule says so."""
         return Tables(self._device, self._at("faults"), Fault)
 
     @faults.setter
@@ -1544,7 +1544,7 @@ class Ssd(Table):
 
     @property
     def front(self) -> Front:
-        """Between the host and the buffer."""
+        """Front end, between the host and the buffer."""
         return Front(self._device, self._at("front"))
 
     @front.setter
@@ -1562,7 +1562,7 @@ class Ssd(Table):
 
     @property
     def layout(self) -> Layout:
-        """How many dies there are, and on how many channels."""
+        """Number of dies and channels."""
         return Layout(self._device, self._at("layout"))
 
     @layout.setter
@@ -1571,8 +1571,8 @@ class Ssd(Table):
 
     @property
     def namespaces(self) -> Tables[Namespace]:
-        """Parts of the logical capacity with addresses of their own, in the order of their numbers; without any, or with an empty
-        list, there is one of everything. The rest is spare space.
+        """Namespaces: parts of the logical capacity with addresses of their own, by number. Without any, or with an empty list, one
+        has all of it. The rest is spare.
         """
         return Tables(self._device, self._at("namespaces"), Namespace)
 
@@ -1591,8 +1591,8 @@ class Ssd(Table):
 
     @property
     def pools(self) -> Tables[Pool]:
-        """Dies of other parts beside these, each with blocks, spare space and garbage collection of its own. Wants a router that
-        tells the pools apart. An empty list is none, as if it were left out.
+        """Further pools of dies of other parts, each with blocks, over-provisioning and garbage collection of its own. Requires a
+        router that distinguishes pools. An empty list is the same as none.
         """
         return Tables(self._device, self._at("pools"), Pool)
 
@@ -1611,7 +1611,7 @@ class Ssd(Table):
 
 
 class Layout(Table):
-    """How many of everything a device has, as it is written in a configuration."""
+    """The layout of a device in a configuration: numbers of channels, packages, dies and planes."""
 
     __slots__ = ()
 
@@ -1655,7 +1655,7 @@ class Layout(Table):
 
     @property
     def short_channels(self) -> int:
-        """Channels with one package less than the others: the last ones. A whole number from 0."""
+        """Number of channels with one package less than the others; these are the last ones. A whole number from 0."""
         return self._get("short_channels")
 
     @short_channels.setter
@@ -1664,13 +1664,13 @@ class Layout(Table):
 
 
 class Collector(Table):
-    """The work that the collector does at once."""
+    """Concurrency of garbage collection."""
 
     __slots__ = ()
 
     @property
     def lines(self) -> int:
-        """Lines whose pages are read at a time. A whole number from 0. Default: 4."""
+        """Lines collected concurrently. A whole number from 0. Default: 4."""
         return self._get("lines")
 
     @lines.setter
@@ -1679,7 +1679,7 @@ class Collector(Table):
 
     @property
     def readers(self) -> int:
-        """Reads in flight. A whole number from 0. Default: 8."""
+        """GC reads in flight. A whole number from 0. Default: 8."""
         return self._get("readers")
 
     @readers.setter
@@ -1688,7 +1688,7 @@ class Collector(Table):
 
     @property
     def requests(self) -> int:
-        """Reads in flight and those whose pages wait for room in the ring. A whole number from 0. Default: 128."""
+        """GC reads in flight, and completed reads whose pages wait for space in the ring. A whole number from 0. Default: 128."""
         return self._get("requests")
 
     @requests.setter
@@ -1697,13 +1697,13 @@ class Collector(Table):
 
 
 class WearKind(Table):
-    """The wear levellers that are built in."""
+    """Built-in wear levellers."""
 
     __slots__ = ()
 
     @property
     def k(self) -> int:
-        """A set has two to the power of this many blocks of a row. A whole number from 0."""
+        """A set has two to the power of this many blocks of a plane group. A whole number from 0."""
         return self._get("k")
 
     @k.setter
@@ -1721,7 +1721,7 @@ class WearKind(Table):
 
     @property
     def threshold(self) -> int:
-        """Sets are cleaned while there were this many erases for each set that saw one. A whole number from 0."""
+        """Sets are collected once there are this many erases for each set that had one. A whole number from 0."""
         return self._get("threshold")
 
     @threshold.setter
@@ -1730,13 +1730,15 @@ class WearKind(Table):
 
 
 class Wear(Table):
-    """Levelling of the blocks' wear."""
+    """Wear levelling."""
 
     __slots__ = ()
 
     @property
     def allocation(self) -> Literal["least-worn", "by-stream"]:
-        """Which of a row's free blocks is opened. One of `least-worn`, `by-stream`. Default: "least-worn"."""
+        """Dynamic wear levelling: which free block of a plane group is opened. One of `least-worn`, `by-stream`. Default:
+        "least-worn".
+        """
         return self._get("allocation")
 
     @allocation.setter
@@ -1745,7 +1747,7 @@ class Wear(Table):
 
     @property
     def levelling(self) -> WearKind:
-        """Which blocks are cleaned because their data lie still. One of `none`, `bet`."""
+        """Static wear levelling: which blocks are collected because their data are cold. One of `none`, `bet`."""
         return WearKind(self._device, self._at("levelling"))
 
     @levelling.setter
@@ -1754,13 +1756,13 @@ class Wear(Table):
 
 
 class TwoBit(Table):
-    """Blocks that hold two bits a cell, for streams of a design in this mode."""
+    """Blocks in MLC mode, with two bits a cell, for streams of a design in this mode."""
 
     __slots__ = ()
 
     @property
     def blocks(self) -> int:
-        """Blocks of each row of planes that are spare for the mode alone. A whole number from 0. Default: 2."""
+        """Blocks of each plane group reserved for the mode. A whole number from 0. Default: 2."""
         return self._get("blocks")
 
     @blocks.setter
@@ -1769,10 +1771,10 @@ class TwoBit(Table):
 
     @property
     def spare(self) -> float | None:
-        """How many blocks of a row may be in the mode beside those, as a multiple of its other spare blocks. Each gives up only a
-        part of its capacity, so that it may be more than 1. None is opened in the mode while the row has fewer free blocks than
-        cleaning starts at. Left out, streams of the host open as many as they want, whatever is free; those of the collector
-        while the row has more free blocks than that. A number.
+        """Number of blocks of a plane group that may be in the mode beyond those, as a multiple of its other spare blocks. Each
+        gives up only a part of its capacity, so the multiple may exceed 1. None is opened in the mode while the plane group has
+        fewer free blocks than the GC start watermark. If absent, host streams open as many as they want, whatever is free, and GC
+        streams do while more blocks than that are free. A number.
         """
         return self._get("spare")
 
@@ -1782,7 +1784,7 @@ class TwoBit(Table):
 
 
 class TunerKind(Table):
-    """The tuners that are built in."""
+    """Built-in tuners."""
 
     __slots__ = ()
 
@@ -1797,15 +1799,13 @@ class TunerKind(Table):
 
 
 class SlcCache(Table):
-    """Blocks that take what the host writes in SLC mode. Wants the router `slc-cache`, which a design of one's own may replace.
-    """
+    """Blocks for host writes in SLC mode. Requires the router `slc-cache` or a custom design in its place."""
 
     __slots__ = ()
 
     @property
     def blocks(self) -> int:
-        """Blocks of each row of planes that are spare for the cache alone: the static part of it. A whole number from 0. Default: 2.
-        """
+        """Blocks of each plane group reserved for the cache: its static part. A whole number from 0. Default: 2."""
         return self._get("blocks")
 
     @blocks.setter
@@ -1814,8 +1814,8 @@ class SlcCache(Table):
 
     @property
     def fold_above(self) -> int | None:
-        """Cached blocks of a row above which the oldest are folded while the host is at work. Left out: only when the row needs free
-        blocks, or the host rests (`ftl.gc.background`). A whole number from 0.
+        """Number of cached blocks of a plane group above which the oldest are folded while the host is active. If absent, blocks are
+        folded only when the plane group needs free blocks or the host is idle (`ftl.gc.background`). A whole number from 0.
         """
         return self._get("fold_above")
 
@@ -1825,8 +1825,9 @@ class SlcCache(Table):
 
     @property
     def spare(self) -> float:
-        """Fraction of a row's other spare blocks that the cache may take as well: the dynamic part, which shrinks as the device
-        fills. It takes none while the row has fewer free blocks than cleaning starts at. A number. Default: 0.0.
+        """Fraction of the other spare blocks of a plane group that the cache may also use: its dynamic part, which shrinks as the
+        device fills. It uses none while the plane group has fewer free blocks than the GC start watermark. A number. Default:
+        0.0.
         """
         return self._get("spare")
 
@@ -1836,15 +1837,15 @@ class SlcCache(Table):
 
 
 class Scheduling(Table):
-    """Which of the commands that wait for a die goes first, and what may be interrupted."""
+    """Order of the commands queued for a die, and which ones may be suspended."""
 
     __slots__ = ()
 
     @property
     def age_limit(self) -> str:
-        """A command that has waited so long goes before all reads, and is not suspended any more; `0` for none. What `gc_priority`
-        puts behind waits for the others no longer than this either, or than 100 ms with `0`. Takes a time with a unit, such as
-        "700us" (ps, ns, us, ms, s, min, h, d). Default: "0s".
+        """Age at which a command goes before all reads and is not suspended any more; `0` for none. It also limits how long
+        `gc_priority` delays commands, which is 100 ms with `0`. Takes a time with a unit, such as "700us" (ps, ns, us, ms, s,
+        min, h, d). Default: "0s".
         """
         return self._get("age_limit")
 
@@ -1854,7 +1855,7 @@ class Scheduling(Table):
 
     @property
     def gc_priority(self) -> Literal["low", "equal", "high"]:
-        """The collector's commands against programs of the host. One of `low`, `equal`, `high`. Default: "equal"."""
+        """Priority of GC commands over host programs. One of `low`, `equal`, `high`. Default: "equal"."""
         return self._get("gc_priority")
 
     @gc_priority.setter
@@ -1863,7 +1864,7 @@ class Scheduling(Table):
 
     @property
     def max_suspends(self) -> int:
-        """How often one program or erase is suspended at the most. A whole number from 0. Default: 4."""
+        """Most suspends of one program or erase. A whole number from 0. Default: 4."""
         return self._get("max_suspends")
 
     @max_suspends.setter
@@ -1872,9 +1873,8 @@ class Scheduling(Table):
 
     @property
     def read_priority(self) -> bool:
-        """Whether reads of the host go before programs, erases and the collector's reads; else first come, first served. Reads that
-        complete pages of the buffer go with them while a command of the host waits for that, and with programs while none does.
-        Default: true.
+        """Whether host reads go before programs, erases and GC reads; otherwise first come, first served. Read-modify-write reads go
+        with host reads while a host command waits for them, and with programs otherwise. Default: true.
         """
         return self._get("read_priority")
 
@@ -1884,9 +1884,7 @@ class Scheduling(Table):
 
     @property
     def reads_in_a_row(self) -> int:
-        """Reads that go, one after another, before a program or erase that waits or is suspended. A whole number from 0. Default:
-        16.
-        """
+        """Most consecutive reads that go before a waiting or suspended program or erase. A whole number from 0. Default: 16."""
         return self._get("reads_in_a_row")
 
     @reads_in_a_row.setter
@@ -1895,7 +1893,7 @@ class Scheduling(Table):
 
     @property
     def suspend_erases(self) -> bool:
-        """Whether an erase is suspended for a read of the host. Default: false."""
+        """Whether an erase is suspended for a host read. Default: false."""
         return self._get("suspend_erases")
 
     @suspend_erases.setter
@@ -1904,8 +1902,7 @@ class Scheduling(Table):
 
     @property
     def suspend_programs(self) -> bool:
-        """Whether a program is suspended for a read of the host. A die whose program is suspended takes reads alone. Default: false.
-        """
+        """Whether a program is suspended for a host read. A die with a suspended program takes only reads. Default: false."""
         return self._get("suspend_programs")
 
     @suspend_programs.setter
@@ -1914,13 +1911,13 @@ class Scheduling(Table):
 
 
 class RouterKind(Table):
-    """The routers that are built in."""
+    """Built-in routers."""
 
     __slots__ = ()
 
     @property
     def least(self) -> str:
-        """Bytes that are large. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB)."""
+        """Smallest large size, in bytes. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB)."""
         return self._get("least")
 
     @least.setter
@@ -1938,7 +1935,7 @@ class RouterKind(Table):
 
     @property
     def streams(self) -> int:
-        """Streams that the device offers. A whole number from 1 to 16."""
+        """Number of streams that the device offers. A whole number from 1 to 16."""
         return self._get("streams")
 
     @streams.setter
@@ -1947,9 +1944,9 @@ class RouterKind(Table):
 
     @property
     def window(self) -> float | None:
-        """`hot-cold`: Pages that may be written in between, as a fraction of the logical pages. A number. Default: 0.5.
-        `slc-cache`: Only pages that are written again soon go there: pages that may be written in between, as a fraction of the
-        logical pages. Left out: all go there. A number.
+        """`hot-cold`: Most pages written in between, as a fraction of the logical pages. A number. Default: 0.5.
+        `slc-cache`: Only pages that are overwritten soon go there: most pages written in between, as a fraction of the logical
+        pages. If absent, all pages go there. A number.
         """
         return self._get("window")
 
@@ -1959,15 +1956,15 @@ class RouterKind(Table):
 
 
 class Recovery(Table):
-    """Protection against power cuts."""
+    """Power-loss recovery."""
 
     __slots__ = ()
 
     @property
     def checkpoint(self) -> str | None:
-        """How much the host writes from one checkpoint of the map to the next; checkpoints shorten recovery. Left out: none are
-        made. They need `discards = "kept"`. With a map in flash a checkpoint writes what changed of it, and where its pages are.
-        Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB).
+        """Amount of host writes between checkpoints of the L2P map; checkpoints shorten recovery. If absent, none are made. They
+        need `discards = "kept"`. With a map in flash a checkpoint writes the changed translation pages and their directory. Takes
+        a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB).
         """
         return self._get("checkpoint")
 
@@ -1977,8 +1974,7 @@ class Recovery(Table):
 
     @property
     def discards(self) -> Literal["forgotten", "kept"]:
-        """The fate of discards, and of pages of zeroes, once they are flushed. One of `forgotten`, `kept`. Default: "forgotten".
-        """
+        """Fate of flushed discards, and of pages of zeroes. One of `forgotten`, `kept`. Default: "forgotten"."""
         return self._get("discards")
 
     @discards.setter
@@ -1987,9 +1983,8 @@ class Recovery(Table):
 
     @property
     def lower_pages(self) -> Literal["exposed", "backed-up"]:
-        """Protection of pages whose cells are programmed again: on parts of more than one bit a cell that are not programmed in one
-        go, and in blocks in MLC mode of which a stream programs word lines again. One of `exposed`, `backed-up`. Default:
-        "exposed".
+        """Protection of pages whose cells are programmed again: on parts of more than one bit a cell without one-shot programming,
+        and in blocks in MLC mode whose stream reprograms word lines. One of `exposed`, `backed-up`. Default: "exposed".
         """
         return self._get("lower_pages")
 
@@ -1999,7 +1994,7 @@ class Recovery(Table):
 
     @property
     def programs_at_cut(self) -> Literal["torn", "finished"]:
-        """The fate of programs and erases in progress when the power is cut. One of `torn`, `finished`. Default: "torn"."""
+        """Fate of programs and erases in progress at a power cut. One of `torn`, `finished`. Default: "torn"."""
         return self._get("programs_at_cut")
 
     @programs_at_cut.setter
@@ -2008,15 +2003,13 @@ class Recovery(Table):
 
 
 class ReadRetry(Table):
-    """Sensing pages again, with other read levels, that could not be read."""
+    """Read retry: sensing unreadable pages again with other read reference voltages."""
 
     __slots__ = ()
 
     @property
     def decoder(self) -> Literal["none", "channel", "die"]:
-        """The decoders of the error correction, which take the times that the cells of a part name. One of `none`, `channel`, `die`.
-        Default: "none".
-        """
+        """The ECC decoders, which take the times of the part's cells. One of `none`, `channel`, `die`. Default: "none"."""
         return self._get("decoder")
 
     @decoder.setter
@@ -2025,9 +2018,7 @@ class ReadRetry(Table):
 
     @property
     def levels(self) -> int:
-        """How often a page is sensed again before it is given up: the sets of read levels beside the nominal one. A whole number
-        from 0 to 255. Default: 7.
-        """
+        """Most retries of a page: the sets of read levels beside the nominal one. A whole number from 0 to 255. Default: 7."""
         return self._get("levels")
 
     @levels.setter
@@ -2036,8 +2027,8 @@ class ReadRetry(Table):
 
     @property
     def time(self) -> str:
-        """Time to set other read levels before each retry; where rules say which levels a page needs, before each sense with others
-        than the nominal ones. Takes a time with a unit, such as "700us" (ps, ns, us, ms, s, min, h, d). Default: "1us".
+        """Time to set other read levels before each retry; if rules determine the levels of a page, before each sense with other
+        than nominal ones. Takes a time with a unit, such as "700us" (ps, ns, us, ms, s, min, h, d). Default: "1us".
         """
         return self._get("time")
 
@@ -2047,14 +2038,14 @@ class ReadRetry(Table):
 
 
 class PlacementKind(Table):
-    """The placements that are built in."""
+    """Built-in placements."""
 
     __slots__ = ()
 
     @property
     def order(self) -> str:
-        """Which coordinate changes first from one logical page to the next: the letters of channel, way (package), die and plane in
-        some order. Default: "CWDP".
+        """Order in which the coordinates change from one logical page to the next: the letters of channel, way (package), die and
+        plane. Default: "CWDP".
         """
         return self._get("order")
 
@@ -2073,16 +2064,17 @@ class PlacementKind(Table):
 
 
 class BlockMap(Table):
-    """A map by whole blocks: each page has its place in the block of its logical block, or in a replacement block. Wants
-    one program unit as mapping unit, and a fixed placement. Left out: pages may be anywhere.
+    """Block-level mapping: each page has a fixed offset in the block of its logical block, or in a
+    replacement block. Needs one program unit as mapping unit, and static allocation. If absent, pages may
+    be anywhere.
     """
 
     __slots__ = ()
 
     @property
     def replacements(self) -> int:
-        """Replacement blocks of a row of planes, each of one logical block. For one more, that which was written least recently is
-        merged with its data block. While few blocks are free there are fewer. A whole number from 0. Default: 4.
+        """Replacement blocks of a plane group, each for one logical block. If one more is needed, the least recently written one is
+        merged with its data block. There are fewer while few blocks are free. A whole number from 0. Default: 4.
         """
         return self._get("replacements")
 
@@ -2092,14 +2084,14 @@ class BlockMap(Table):
 
 
 class Mapping(Table):
-    """The map from logical to physical places."""
+    """L2P mapping."""
 
     __slots__ = ()
 
     @property
     def block(self) -> BlockMap:
-        """A map by whole blocks: each page has its place in the block of its logical block, or in a replacement block. Wants one
-        program unit as mapping unit, and a fixed placement. Left out: pages may be anywhere.
+        """Block-level mapping: each page has a fixed offset in the block of its logical block, or in a replacement block. Needs one
+        program unit as mapping unit, and static allocation. If absent, pages may be anywhere.
         """
         return BlockMap(self._device, self._at("block"))
 
@@ -2109,10 +2101,10 @@ class Mapping(Table):
 
     @property
     def cache(self) -> str | None:
-        """DRAM for the map: a size, such as `2MiB`, turns the cached map (DFTL) on. An entry takes 4 B more there than in flash for
-        the logical page that it is of. The map itself is in translation pages of the flash, as large as a mapping unit and taken
-        from the over-provisioning; those of several pools are in the last one. Left out: the whole map is in DRAM, where the map
-        of `whole_units` is always. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB).
+        """DRAM for the map: a size, such as `2MiB`, turns the cached map (DFTL) on. A cached entry takes 4 B more than in flash, for
+        its logical page number. The map itself is in translation pages in flash, as large as a mapping unit and taken from the
+        over-provisioning; with several pools they are in the last one. If absent, the whole map is in DRAM, as the map of
+        `whole_units` always is. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB).
         """
         return self._get("cache")
 
@@ -2122,8 +2114,8 @@ class Mapping(Table):
 
     @property
     def entry(self) -> str:
-        """Size of an entry of a translation page: the place of one logical page. Takes a size with a unit, such as "16KiB" (B, KiB,
-        MiB, GiB, TiB, kB, MB, GB, TB). Default: "4B".
+        """Size of an entry of a translation page: the location of one logical page. Takes a size with a unit, such as "16KiB" (B,
+        KiB, MiB, GiB, TiB, kB, MB, GB, TB). Default: "4B".
         """
         return self._get("entry")
 
@@ -2133,8 +2125,8 @@ class Mapping(Table):
 
     @property
     def protected(self) -> float:
-        """Fraction of the cache that is kept for entries that were used again since they came in (segmented LRU); 0 for LRU. A
-        number. Default: 0.0.
+        """Fraction of the cache reserved for entries used again since they were loaded (segmented LRU); 0 for LRU. A number.
+        Default: 0.0.
         """
         return self._get("protected")
 
@@ -2144,9 +2136,8 @@ class Mapping(Table):
 
     @property
     def sub_request(self) -> str | None:
-        """The size of the units whose pages leave the buffer together in a device with several pools, in consecutive bytes. Left
-        out: the size of a program of the first pool. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB,
-        GB, TB).
+        """Size, in consecutive bytes, of the units that are destaged together in a device with several pools. Default: the size of a
+        program of the first pool. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB).
         """
         return self._get("sub_request")
 
@@ -2156,9 +2147,9 @@ class Mapping(Table):
 
     @property
     def unit(self) -> str | None:
-        """The unit of the map: a page divided by a power of two, down to a sector, or a number of pages of which a program unit is a
-        multiple. A smaller write is completed by a read of the rest. Left out: a page. Takes a size with a unit, such as "16KiB"
-        (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB).
+        """Mapping unit: a page divided by a power of two, down to a sector, or a number of pages that divides the program unit. A
+        smaller write needs a read-modify-write. Default: a page. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB,
+        TiB, kB, MB, GB, TB).
         """
         return self._get("unit")
 
@@ -2168,8 +2159,8 @@ class Mapping(Table):
 
     @property
     def whole_units(self) -> bool:
-        """Whether the first of several pools is mapped by program units: what is written of one is completed to a whole one by reads
-        of the rest, from wherever it is. Wants `pools` beside it. Default: false.
+        """Whether the first of several pools uses coarse-grained mapping, by program units: a partial write of a unit is completed
+        by reads of the rest, from wherever it is. Needs `pools`. Default: false.
         """
         return self._get("whole_units")
 
@@ -2179,13 +2170,13 @@ class Mapping(Table):
 
 
 class VictimKind(Table):
-    """The victim policies that are built in."""
+    """Built-in victim policies."""
 
     __slots__ = ()
 
     @property
     def choices(self) -> int:
-        """Blocks that are drawn; the same block may be drawn twice. A whole number from 0."""
+        """Number of draws; the same block may be drawn twice. A whole number from 0."""
         return self._get("choices")
 
     @choices.setter
@@ -2203,7 +2194,7 @@ class VictimKind(Table):
 
     @property
     def window(self) -> int:
-        """Blocks that are compared. A whole number from 0."""
+        """Number of blocks compared. A whole number from 0."""
         return self._get("window")
 
     @window.setter
@@ -2212,7 +2203,7 @@ class VictimKind(Table):
 
 
 class RelocatorKind(Table):
-    """The relocators that are built in."""
+    """Built-in relocators."""
 
     __slots__ = ()
 
@@ -2227,7 +2218,7 @@ class RelocatorKind(Table):
 
     @property
     def streams(self) -> int:
-        """Streams; what was moved more often stays in the last one. A whole number from 1 to 16."""
+        """Number of streams; pages relocated more often stay in the last one. A whole number from 1 to 16."""
         return self._get("streams")
 
     @streams.setter
@@ -2236,14 +2227,14 @@ class RelocatorKind(Table):
 
 
 class BackgroundKind(Table):
-    """The background policies that are built in."""
+    """Built-in background policies."""
 
     __slots__ = ()
 
     @property
     def idle(self) -> str:
-        """How long no command of the host must have been outstanding. Takes a time with a unit, such as "700us" (ps, ns, us, ms, s,
-        min, h, d).
+        """Idle time: no host command outstanding for this long. Takes a time with a unit, such as "700us" (ps, ns, us, ms, s, min,
+        h, d).
         """
         return self._get("idle")
 
@@ -2262,7 +2253,7 @@ class BackgroundKind(Table):
 
     @property
     def until_cached(self) -> int:
-        """Blocks of a row that stay in the cache. A whole number from 0. Default: 0."""
+        """Blocks of a plane group that stay in the cache. A whole number from 0. Default: 0."""
         return self._get("until_cached")
 
     @until_cached.setter
@@ -2271,7 +2262,7 @@ class BackgroundKind(Table):
 
     @property
     def until_free(self) -> int:
-        """Rows with fewer free blocks than this are cleaned. A whole number from 0. Default: 0."""
+        """Plane groups with fewer free blocks than this are collected. A whole number from 0. Default: 0."""
         return self._get("until_free")
 
     @until_free.setter
@@ -2280,8 +2271,8 @@ class BackgroundKind(Table):
 
     @property
     def until_spare(self) -> float:
-        """Rows are cleaned until this fraction of their spare blocks is free: more, the more the host discarded. A number. Default:
-        0.0.
+        """Plane groups are collected until this fraction of their spare blocks is free; the host's discards add spare blocks. A
+        number. Default: 0.0.
         """
         return self._get("until_spare")
 
@@ -2297,7 +2288,7 @@ class Gc(Table):
 
     @property
     def background(self) -> BackgroundKind:
-        """Cleaning while the host rests. One of `none`, `idle-gc`, `idle-fold`."""
+        """Background GC, while the host is idle. One of `none`, `idle-gc`, `idle-fold`."""
         return BackgroundKind(self._device, self._at("background"))
 
     @background.setter
@@ -2316,11 +2307,20 @@ class Gc(Table):
         self._set("copyback", value)
 
     @property
+    def free_space(self) -> Literal["blocks", "programs"]:
+        """The unit of the two watermarks above: free blocks, or `programs`, as SSDSim counts. One of `blocks`, `programs`."""
+        return self._get("free_space")
+
+    @free_space.setter
+    def free_space(self, value: Literal["blocks", "programs"]) -> None:
+        self._set("free_space", value)
+
+    @property
     def paced(self) -> bool:
-        """Whether a row is cleaned at the pace of the host's writes: as soon as less than a block beyond `start_below_free_blocks`
-        can be programmed there without an erase, open blocks and what was gone through of a victim counted in, until that much
-        can; the host waits for a row that is more than a program unit behind. Otherwise a block of the host that is opened lets
-        it clean as fast as the die can until `stop_at_free_blocks` are free. Default: false.
+        """Whether GC keeps pace with host writes: it runs whenever fewer pages than one block beyond `start_below_free_blocks` can
+        be programmed in the plane group without an erase, counting open blocks and the processed part of victims, and until they
+        can; the host waits for a plane group that is more than a program unit behind. Otherwise GC starts when the host opens a
+        block and runs as fast as the die can until `stop_at_free_blocks` are free. Default: false.
         """
         return self._get("paced")
 
@@ -2330,8 +2330,8 @@ class Gc(Table):
 
     @property
     def preemptible(self) -> bool:
-        """Whether the collector waits between its commands for the host's commands that wait for the die, as long as the row has
-        free blocks beside those kept for the collector. Default: false.
+        """Whether GC yields to host commands queued for the die between its own commands, as long as the plane group has free blocks
+        beyond those reserved for GC. Default: false.
         """
         return self._get("preemptible")
 
@@ -2341,7 +2341,7 @@ class Gc(Table):
 
     @property
     def relocator(self) -> RelocatorKind:
-        """Where the valid pages of a victim go. One of `single`, `generations`, `valid-share`."""
+        """Where the valid pages of a victim are relocated. One of `single`, `generations`, `valid-share`."""
         return RelocatorKind(self._device, self._at("relocator"))
 
     @relocator.setter
@@ -2350,7 +2350,7 @@ class Gc(Table):
 
     @property
     def scope(self) -> Literal["row", "super-block"]:
-        """The unit of cleaning: `row` a block of a row of planes, `super-block` a block of each row of the device. One of `row`,
+        """Unit of GC: `row` for a block of a plane group, `super-block` for a block of each plane group of the device. One of `row`,
         `super-block`. Default: "row".
         """
         return self._get("scope")
@@ -2361,9 +2361,8 @@ class Gc(Table):
 
     @property
     def start_below_free_blocks(self) -> int:
-        """Cleaning starts when fewer blocks than this are free in a row of planes. Where a file says nothing, at least one more than
-        the blocks that are kept for the collector, of which streams and a map in flash want more. A whole number from 0. Default:
-        3.
+        """GC starts when a plane group has fewer free blocks than this. By default at least one more than the blocks reserved for
+        GC, which grow with the streams and with a map in flash. A whole number from 0. Default: 3.
         """
         return self._get("start_below_free_blocks")
 
@@ -2373,8 +2372,8 @@ class Gc(Table):
 
     @property
     def steps_per_write(self) -> int | None:
-        """Commands of the collector in a row for each program unit that the host writes there, as long as the row has free blocks
-        beside those kept for the collector. Left out: as fast as the die can. A whole number from 1.
+        """GC commands of a plane group for each program unit that the host writes there, as long as the plane group has free blocks
+        beyond those reserved for GC. If absent, GC runs as fast as the die can. A whole number from 1.
         """
         return self._get("steps_per_write")
 
@@ -2384,8 +2383,8 @@ class Gc(Table):
 
     @property
     def stop_at_free_blocks(self) -> int:
-        """Cleaning goes on until this many are free. Where a file says nothing, at least as many as it starts below. A whole number
-        from 0. Default: 3.
+        """GC continues until this many blocks are free. By default at least `start_below_free_blocks`. A whole number from 0.
+        Default: 3.
         """
         return self._get("stop_at_free_blocks")
 
@@ -2395,7 +2394,9 @@ class Gc(Table):
 
     @property
     def victim(self) -> VictimKind:
-        """Which block is cleaned. One of `greedy`, `d-choices`, `random`, `fifo`, `windowed-greedy`, `cost-benefit`."""
+        """Victim policy: which block is collected. One of `greedy`, `d-choices`, `random`, `fifo`, `windowed-greedy`,
+        `cost-benefit`.
+        """
         return VictimKind(self._device, self._at("victim"))
 
     @victim.setter
@@ -2404,13 +2405,13 @@ class Gc(Table):
 
 
 class FrontierKind(Table):
-    """The frontiers that are built in."""
+    """Built-in frontier policies."""
 
     __slots__ = ()
 
     @property
     def layers(self) -> int | None:
-        """Layers of which the leaders go ahead; left out: all layers of the block. A whole number from 0."""
+        """Layers whose leaders are programmed ahead. Default: all layers of the block. A whole number from 0."""
         return self._get("layers")
 
     @layers.setter
@@ -2428,7 +2429,7 @@ class FrontierKind(Table):
 
 
 class FailureKind(Table):
-    """The failure policies that are built in."""
+    """Built-in failure policies."""
 
     __slots__ = ()
 
@@ -2461,13 +2462,13 @@ class FailureKind(Table):
 
 
 class BalancerKind(Table):
-    """The balancers that are built in."""
+    """Built-in balancers."""
 
     __slots__ = ()
 
     @property
     def least(self) -> int:
-        """Program units that have to wait for a row before another one takes of them. A whole number from 0. Default: 1."""
+        """Program units that must wait for a plane group before another one steals from it. A whole number from 0. Default: 1."""
         return self._get("least")
 
     @least.setter
@@ -2485,7 +2486,7 @@ class BalancerKind(Table):
 
     @property
     def reach(self) -> Literal["die", "channel", "device"]:
-        """Whom it takes from. One of `die`, `channel`, `device`. Default: "device"."""
+        """Plane groups that it may steal from. One of `die`, `channel`, `device`. Default: "device"."""
         return self._get("reach")
 
     @reach.setter
@@ -2500,7 +2501,7 @@ class Ftl(Table):
 
     @property
     def balancer(self) -> BalancerKind:
-        """Pages that an idle row takes over from others. Wants a placement that gives pages homes. One of `none`, `stealing`,
+        """Work stealing of idle plane groups from others. Requires a placement with static allocation. One of `none`, `stealing`,
         `valid-share`.
         """
         return BalancerKind(self._device, self._at("balancer"))
@@ -2511,8 +2512,7 @@ class Ftl(Table):
 
     @property
     def factory_bad_blocks(self) -> float:
-        """Blocks that are bad from the factory, as a fraction, drawn from the seed. A number from 0 to below 0.5. Default: 0.0.
-        """
+        """Factory bad blocks, as a fraction, drawn from the seed. A number from 0 to below 0.5. Default: 0.0."""
         return self._get("factory_bad_blocks")
 
     @factory_bad_blocks.setter
@@ -2521,7 +2521,7 @@ class Ftl(Table):
 
     @property
     def failure(self) -> FailureKind:
-        """Treatment of a block in which an operation failed. One of `retire`, `tolerate`."""
+        """Treatment of a block after an operation failed in it. One of `retire`, `tolerate`."""
         return FailureKind(self._device, self._at("failure"))
 
     @failure.setter
@@ -2530,7 +2530,7 @@ class Ftl(Table):
 
     @property
     def frontier(self) -> FrontierKind:
-        """Which word line of an open block is programmed next. One of `in-order`, `vertical`, `mixed`."""
+        """The word line of an open block that is programmed next. One of `in-order`, `vertical`, `mixed`."""
         return FrontierKind(self._device, self._at("frontier"))
 
     @frontier.setter
@@ -2548,7 +2548,7 @@ class Ftl(Table):
 
     @property
     def mapping(self) -> Mapping:
-        """The map: its unit, and where it is kept."""
+        """The L2P map: its unit, and where it is kept."""
         return Mapping(self._device, self._at("mapping"))
 
     @mapping.setter
@@ -2557,7 +2557,7 @@ class Ftl(Table):
 
     @property
     def over_provisioning(self) -> float:
-        """Fraction of the physical capacity, without `reserved_blocks`, that the host does not see. A number from 0 to below 1.
+        """Fraction of the physical capacity, without `reserved_blocks`, that is hidden from the host. A number from 0 to below 1.
         Default: 0.07.
         """
         return self._get("over_provisioning")
@@ -2568,7 +2568,7 @@ class Ftl(Table):
 
     @property
     def placement(self) -> PlacementKind:
-        """Which channel, package, die and row a write goes to. One of `dynamic`, `fixed`."""
+        """The channel, package, die and plane group of a write. One of `dynamic`, `fixed`."""
         return PlacementKind(self._device, self._at("placement"))
 
     @placement.setter
@@ -2577,7 +2577,7 @@ class Ftl(Table):
 
     @property
     def read_retry(self) -> ReadRetry:
-        """Pages that could not be read are sensed again."""
+        """Read retry of pages that could not be read."""
         return ReadRetry(self._device, self._at("read_retry"))
 
     @read_retry.setter
@@ -2586,7 +2586,7 @@ class Ftl(Table):
 
     @property
     def recovery(self) -> Recovery:
-        """Protection against power cuts, and the scan after one."""
+        """Protection against power cuts, and power-loss recovery."""
         return Recovery(self._device, self._at("recovery"))
 
     @recovery.setter
@@ -2595,9 +2595,8 @@ class Ftl(Table):
 
     @property
     def reserved_blocks(self) -> int:
-        """Blocks of each row of planes that the host does not see beside those. The collector needs as many free and open blocks in
-        a row of few as in a row of many: with these set aside a device with fewer blocks amplifies writes as a whole one does. A
-        whole number from 0. Default: 0.
+        """Further hidden blocks in each plane group. GC needs as many free and open blocks in a small plane group as in a large one:
+        with these, a scaled device has the write amplification of the full one. A whole number from 0. Default: 0.
         """
         return self._get("reserved_blocks")
 
@@ -2607,7 +2606,7 @@ class Ftl(Table):
 
     @property
     def router(self) -> RouterKind:
-        """Which of the host's write streams a page goes to. One of `single`, `host`, `hot-cold`, `by-size`, `slc-cache`."""
+        """The host write stream of a page. One of `single`, `host`, `hot-cold`, `by-size`, `slc-cache`."""
         return RouterKind(self._device, self._at("router"))
 
     @router.setter
@@ -2616,7 +2615,7 @@ class Ftl(Table):
 
     @property
     def scheduling(self) -> Scheduling:
-        """Order of the commands of a die, and suspends."""
+        """Scheduling of the commands of a die, and suspends."""
         return Scheduling(self._device, self._at("scheduling"))
 
     @scheduling.setter
@@ -2625,8 +2624,7 @@ class Ftl(Table):
 
     @property
     def slc_cache(self) -> SlcCache:
-        """Blocks that take what the host writes in SLC mode. Wants the router `slc-cache`, which a design of one's own may replace.
-        """
+        """Blocks for host writes in SLC mode. Requires the router `slc-cache` or a custom design in its place."""
         return SlcCache(self._device, self._at("slc_cache"))
 
     @slc_cache.setter
@@ -2635,8 +2633,8 @@ class Ftl(Table):
 
     @property
     def tuner(self) -> TunerKind:
-        """Read levels with which pages are sensed; asked only where a rule of `faults` makes pages need a set of read levels. One of
-        `nominal`, `last-good`.
+        """Read reference voltages of reads; queried only where `faults` make pages need a set of read levels. One of `nominal`,
+        `last-good`.
         """
         return TunerKind(self._device, self._at("tuner"))
 
@@ -2646,7 +2644,7 @@ class Ftl(Table):
 
     @property
     def two_bit(self) -> TwoBit:
-        """Blocks that hold two bits a cell, for streams of a design in this mode."""
+        """Blocks in MLC mode, with two bits a cell, for streams of a design in this mode."""
         return TwoBit(self._device, self._at("two_bit"))
 
     @two_bit.setter
@@ -2655,7 +2653,7 @@ class Ftl(Table):
 
     @property
     def wear(self) -> Wear:
-        """Levelling of the blocks' wear."""
+        """Wear levelling."""
         return Wear(self._device, self._at("wear"))
 
     @wear.setter
@@ -2679,8 +2677,8 @@ class Sata(Table):
 
     @property
     def handshake(self) -> str:
-        """Time for which a frame takes the link beside its bytes: the two ends agree before it and confirm after it. Takes a time
-        with a unit, such as "700us" (ps, ns, us, ms, s, min, h, d). Default: "100ns".
+        """Link time of a frame beyond its bytes: handshake before it and acknowledgement after it. Takes a time with a unit, such as
+        "700us" (ps, ns, us, ms, s, min, h, d). Default: "100ns".
         """
         return self._get("handshake")
 
@@ -2714,8 +2712,8 @@ class Pcie(Table):
 
     @property
     def latency(self) -> str:
-        """Time of a packet from one end to the other beside its own length: bridges, and the host's memory. Takes a time with a
-        unit, such as "700us" (ps, ns, us, ms, s, min, h, d). Default: "250ns".
+        """One-way latency of a packet beyond its transmission time: bridges, and host memory. Takes a time with a unit, such as
+        "700us" (ps, ns, us, ms, s, min, h, d). Default: "250ns".
         """
         return self._get("latency")
 
@@ -2725,8 +2723,8 @@ class Pcie(Table):
 
     @property
     def max_payload(self) -> str:
-        """The most data in a packet. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB). Default:
-        "256B".
+        """Largest data payload of a packet (MPS). Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB).
+        Default: "256B".
         """
         return self._get("max_payload")
 
@@ -2736,8 +2734,8 @@ class Pcie(Table):
 
     @property
     def max_read_request(self) -> str:
-        """The most data that the device asks the host's memory for at once. Takes a size with a unit, such as "16KiB" (B, KiB, MiB,
-        GiB, TiB, kB, MB, GB, TB). Default: "512B".
+        """Largest read request of the device to host memory (MRRS). Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB,
+        TiB, kB, MB, GB, TB). Default: "512B".
         """
         return self._get("max_read_request")
 
@@ -2747,16 +2745,15 @@ class Pcie(Table):
 
 
 class Arbitration(Table):
-    """Which submission queue the device takes the next command from."""
+    """Arbitration: the submission queue from which the device takes the next command."""
 
     __slots__ = ()
 
     @property
     def burst(self) -> int:
-        """`round-robin`: Commands taken from a queue before it is the next one's turn; 0 for all that it has. A whole number from 0.
+        """`round-robin`: Commands taken from a queue in its turn; 0 for all that it has. A whole number from 0. Default: 1.
+        `weighted-round-robin`: Commands taken from a queue in its turn; 0 for all that its weight allows. A whole number from 0.
         Default: 1.
-        `weighted-round-robin`: Commands taken from a queue before it is the next one's turn; 0 for all that it may. A whole
-        number from 0. Default: 1.
         """
         return self._get("burst")
 
@@ -2817,7 +2814,9 @@ class Nvme(Table):
 
     @property
     def arbitration(self) -> Arbitration:
-        """Which submission queue the device takes the next command from. One of `round-robin`, `weighted-round-robin`."""
+        """Arbitration: the submission queue from which the device takes the next command. One of `round-robin`,
+        `weighted-round-robin`.
+        """
         return Arbitration(self._device, self._at("arbitration"))
 
     @arbitration.setter
@@ -2846,7 +2845,7 @@ class Nvme(Table):
 
     @property
     def queues(self) -> int:
-        """Submission queues; a command names one by its number, modulo this. A whole number from 0. Default: 8."""
+        """Submission queues; a command names its queue by number, modulo this. A whole number from 0. Default: 8."""
         return self._get("queues")
 
     @queues.setter
@@ -2855,14 +2854,14 @@ class Nvme(Table):
 
 
 class Front(Table):
-    """Between the host and the buffer."""
+    """Configuration of the front end, between the host and the buffer."""
 
     __slots__ = ()
 
     @property
     def command_time(self) -> str:
-        """Firmware time of every command, before anything else happens to it. With a direct interface it stands for the link as
-        well. Takes a time with a unit, such as "700us" (ps, ns, us, ms, s, min, h, d). Default: "0s".
+        """Firmware time of every command, before its other work. With a direct interface it includes the link. Takes a time with a
+        unit, such as "700us" (ps, ns, us, ms, s, min, h, d). Default: "0s".
         """
         return self._get("command_time")
 
@@ -2881,7 +2880,7 @@ class Front(Table):
 
     @property
     def nvme(self) -> Nvme:
-        """The settings of the interface `nvme`."""
+        """Settings of the interface `nvme`."""
         return Nvme(self._device, self._at("nvme"))
 
     @nvme.setter
@@ -2890,7 +2889,7 @@ class Front(Table):
 
     @property
     def queue_depth(self) -> int:
-        """Commands that the device works on at once; more wait in the queue. A whole number from 0. Default: 256."""
+        """Commands that the device executes at once; more wait in the queue. A whole number from 0. Default: 256."""
         return self._get("queue_depth")
 
     @queue_depth.setter
@@ -2899,7 +2898,7 @@ class Front(Table):
 
     @property
     def sata(self) -> Sata:
-        """The settings of the interface `sata`."""
+        """Settings of the interface `sata`."""
         return Sata(self._device, self._at("sata"))
 
     @sata.setter
@@ -2908,8 +2907,8 @@ class Front(Table):
 
     @property
     def sector_size(self) -> str:
-        """The sector of the host: addresses and sizes of commands are whole ones. Takes a size with a unit, such as "16KiB" (B, KiB,
-        MiB, GiB, TiB, kB, MB, GB, TB). Default: "512B".
+        """Sector size of the host: addresses and sizes of commands are whole sectors. Takes a size with a unit, such as "16KiB" (B,
+        KiB, MiB, GiB, TiB, kB, MB, GB, TB). Default: "512B".
         """
         return self._get("sector_size")
 
@@ -2925,7 +2924,7 @@ class FaultWear(Table):
 
     @property
     def to(self) -> int:
-        """Erases from which on the rule's whole probability holds. In between it grows evenly. A whole number from 0."""
+        """Erases from which on the rule's full probability applies. In between it grows linearly. A whole number from 0."""
         return self._get("to")
 
     @to.setter
@@ -2934,15 +2933,16 @@ class FaultWear(Table):
 
 
 class Fault(Table):
-    """A rule as it is written: what fails, where, and when. Without `die`, `plane`, `block` and `page` it holds everywhere.
-    Of `probability`, `nth`, `every` and `at` one may be given; with none of them everything that matches fails.
+    """A fault rule: the operation that fails, where, and when. Without `die`, `plane`, `block` and `page` it
+    applies everywhere. At most one of `probability`, `nth`, `every` and `at` may be given; without any of
+    them every matching operation fails.
     """
 
     __slots__ = ()
 
     @property
     def at(self) -> str | None:
-        """The die is lost at this time of the run. Takes a time with a unit, such as "700us" (ps, ns, us, ms, s, min, h, d)."""
+        """The die fails at this time of the run. Takes a time with a unit, such as "700us" (ps, ns, us, ms, s, min, h, d)."""
         return self._get("at")
 
     @at.setter
@@ -2960,8 +2960,8 @@ class Fault(Table):
 
     @property
     def die(self) -> str | None:
-        """Dies where the rule holds, counted over the device channel by channel, one pool after the other. Takes a whole number, or
-        a range with both ends, such as "3..9".
+        """Dies to which the rule applies, counted over the device channel by channel, pool by pool. Takes a whole number, or a range
+        with both ends, such as "3..9".
         """
         return self._get("die")
 
@@ -2971,7 +2971,7 @@ class Fault(Table):
 
     @property
     def every(self) -> int | None:
-        """Those whose number, counted as for `nth`, is a multiple of this fail. A whole number from 1."""
+        """Operations whose number, counted as for `nth`, is a multiple of this fail. A whole number from 1."""
         return self._get("every")
 
     @every.setter
@@ -2989,9 +2989,9 @@ class Fault(Table):
 
     @property
     def level(self) -> str | None:
-        """The pages that lie on one layer of a block are read with this set of read levels alone, 0 for the nominal one, until the
-        block is erased; each number of a range equally likely. `probability`, `nth`, `every` and `wear` then say which layers
-        this is about, in the order in which they are first read. Takes a whole number, or a range with both ends, such as "3..9".
+        """The pages of one layer of a block can be read only with this set of read reference voltages, 0 for the data sheet, until
+        the block is erased; each number of a range equally likely. `probability`, `nth`, `every` and `wear` then select layers,
+        in the order in which they are first read. Takes a whole number, or a range with both ends, such as "3..9".
         """
         return self._get("level")
 
@@ -3001,7 +3001,7 @@ class Fault(Table):
 
     @property
     def nth(self) -> int | None:
-        """Only this one fails, counted from 1 among those that match since the start of the run. A whole number from 1."""
+        """Only the matching operation of this number fails, counted from 1 since the start of the run. A whole number from 1."""
         return self._get("nth")
 
     @nth.setter
@@ -3039,7 +3039,7 @@ class Fault(Table):
 
     @property
     def retries(self) -> str | None:
-        """Sensing the page again this many times reads it, each number of a range equally likely. Left out: no number does. Takes a
+        """Read retries after which the page is read, each number of a range equally likely. Left out: no retry succeeds. Takes a
         whole number, or a range with both ends, such as "3..9".
         """
         return self._get("retries")
@@ -3067,8 +3067,8 @@ class SettingsOfDesignsRessd(Table):
 
     @property
     def candidates(self) -> int:
-        """Candidates that each level may have at once in a row of planes, beside its open block. 0 suspends none. A whole number
-        from 0 to 65535. Default: 1.
+        """Candidates of each level at once in a plane group, beside its open block. 0 suspends none. A whole number from 0 to 65535.
+        Default: 1.
         """
         return self._get("candidates")
 
@@ -3078,8 +3078,8 @@ class SettingsOfDesignsRessd(Table):
 
     @property
     def passive_reclaim(self) -> bool:
-        """Whether the valid pages of a candidate move to normal blocks, with writes of the host, when its level begins another super
-        layer (section 4.2.2). Default: true.
+        """Whether the valid pages of a candidate move to normal blocks, together with host writes, when its level begins another
+        super layer (section 4.2.2). Default: true.
         """
         return self._get("passive_reclaim")
 
@@ -3089,8 +3089,8 @@ class SettingsOfDesignsRessd(Table):
 
     @property
     def rewrites(self) -> int:
-        """How often word lines of hot blocks are programmed again: 0 for the baseline, which separates writes by their levels alone.
-        A whole number from 0 to 255. Default: 2.
+        """Reprogram passes of word lines in hot blocks: 0 for the baseline, which only separates writes by level. A whole number
+        from 0 to 255. Default: 2.
         """
         return self._get("rewrites")
 
@@ -3100,8 +3100,8 @@ class SettingsOfDesignsRessd(Table):
 
     @property
     def thresholds(self) -> list[str]:
-        """Ages of the data that a write replaces: below the first it is of the hottest level, and so on; of no level from the last
-        on.
+        """Age limits of the data that a write replaces: below the first, the write belongs to the hottest level, and so on; from the
+        last on, to no level.
         """
         return self._get("thresholds")
 
@@ -3111,7 +3111,7 @@ class SettingsOfDesignsRessd(Table):
 
     @property
     def when_all_valid(self) -> Literal["suspend", "next-super-layer"]:
-        """The fate of a block of which all pages are valid. One of `suspend`, `next-super-layer`. Default: "suspend"."""
+        """Treatment of a block with valid pages only. One of `suspend`, `next-super-layer`. Default: "suspend"."""
         return self._get("when_all_valid")
 
     @when_all_valid.setter
@@ -3120,13 +3120,13 @@ class SettingsOfDesignsRessd(Table):
 
 
 class LayerMargin(Table):
-    """A VFinal that is lower on a layer."""
+    """A lower VFinal for a layer."""
 
     __slots__ = ()
 
     @property
     def layer(self) -> int:
-        """The layer, counted from 0. Between two layers that are named margins lie on a straight line. A whole number from 0."""
+        """The layer, counted from 0. Between two configured layers margins are interpolated linearly. A whole number from 0."""
         return self._get("layer")
 
     @layer.setter
@@ -3135,7 +3135,7 @@ class LayerMargin(Table):
 
     @property
     def margin(self) -> int:
-        """By how much it is lower, in millivolts. A whole number from 0 to 65535."""
+        """Reduction of VFinal, in millivolts. A whole number from 0 to 65535."""
         return self._get("margin")
 
     @margin.setter
@@ -3153,7 +3153,7 @@ class SettingsOfDesignsCubeftl(Table):
 
     @property
     def active_blocks(self) -> int:
-        """Blocks that each stream of a row has open at once in the adaptive order. A whole number from 0 to 255. Default: 2."""
+        """Active blocks of each stream of a plane group in the adaptive order. A whole number from 0 to 255. Default: 2."""
         return self._get("active_blocks")
 
     @active_blocks.setter
@@ -3162,7 +3162,7 @@ class SettingsOfDesignsCubeftl(Table):
 
     @property
     def full_above(self) -> float:
-        """The share of the write buffer beyond which followers are programmed. A number. Default: 0.9."""
+        """Occupancy of the write buffer, as a share, above which followers are programmed. A number. Default: 0.9."""
         return self._get("full_above")
 
     @full_above.setter
@@ -3171,7 +3171,7 @@ class SettingsOfDesignsCubeftl(Table):
 
     @property
     def layers(self) -> Tables[LayerMargin]:
-        """The margins of VFinal by layer, if parameters come from there."""
+        """The margins of VFinal by layer, for `parameters = "layer"`."""
         return Tables(self._device, self._at("layers"), LayerMargin)
 
     @layers.setter
@@ -3180,9 +3180,8 @@ class SettingsOfDesignsCubeftl(Table):
 
     @property
     def margins(self) -> list[list[float]]:
-        """Pairs of a spare margin, which is what lies between that share and a leader's, and of the millivolts by which the window
-        of followers is narrower. In between on a straight line, rounded down to 10 mV; before the first and behind the last as
-        there.
+        """Pairs of a spare margin, the difference between that share and a leader's, and of the reduction of the followers' window
+        in millivolts. Interpolated linearly, rounded down to 10 mV; constant beyond both ends.
         """
         return self._get("margins")
 
@@ -3192,8 +3191,8 @@ class SettingsOfDesignsCubeftl(Table):
 
     @property
     def most_errors(self) -> float:
-        """The largest share of cells of the erased state and of P1 that may be read as each other right after a program. A number.
-        Default: 0.0042.
+        """The largest share of cells of the erased state and of P1 that may be confused right after a program. A number. Default:
+        0.0042.
         """
         return self._get("most_errors")
 
@@ -3203,7 +3202,7 @@ class SettingsOfDesignsCubeftl(Table):
 
     @property
     def of_collector(self) -> Literal["adaptive", "leaders"]:
-        """The word lines that pages of victims go to in the adaptive order. One of `adaptive`, `leaders`. Default: "adaptive"."""
+        """Word lines for relocated pages in the adaptive order. One of `adaptive`, `leaders`. Default: "adaptive"."""
         return self._get("of_collector")
 
     @of_collector.setter
@@ -3221,7 +3220,7 @@ class SettingsOfDesignsCubeftl(Table):
 
     @property
     def parameters(self) -> Literal["leader", "layer", "data-sheet"]:
-        """Where the parameters of a program come from. One of `leader`, `layer`, `data-sheet`. Default: "leader"."""
+        """Source of the program parameters. One of `leader`, `layer`, `data-sheet`. Default: "leader"."""
         return self._get("parameters")
 
     @parameters.setter
@@ -3230,7 +3229,7 @@ class SettingsOfDesignsCubeftl(Table):
 
     @property
     def read_levels(self) -> bool:
-        """Whether a read begins with the levels that read its layer last. Default: true."""
+        """Whether a read starts with the read offsets that last succeeded on its layer. Default: true."""
         return self._get("read_levels")
 
     @read_levels.setter
@@ -3239,7 +3238,9 @@ class SettingsOfDesignsCubeftl(Table):
 
     @property
     def safety(self) -> bool:
-        """Whether followers whose errors are far above those of the word line before are programmed again. Default: true."""
+        """Whether followers whose errors are far above those of the preceding word line are programmed again elsewhere. Default:
+        true.
+        """
         return self._get("safety")
 
     @safety.setter
@@ -3277,8 +3278,8 @@ class SettingsOfDesignsCubeftl(Table):
 
     @property
     def split(self) -> list[list[float]]:
-        """Pairs of such a number of millivolts and of those among them by which VStart is higher; the rest is VFinal's. In between
-        on a straight line, rounded down to 10 mV.
+        """Pairs of such a reduction and of its part by which VStart is higher, in millivolts; the rest lowers VFinal. Interpolated
+        linearly, rounded down to 10 mV.
         """
         return self._get("split")
 
@@ -3297,8 +3298,8 @@ class SettingsOfDesignsCubeftl(Table):
 
 
 class SettingsOfDesignsCentaur(Table):
-    """Centaur over two pools: pieces of a unit go to the first if they reach a size that is adjusted until both wear alike;
-    idle chips of the second take what waits for the first; and cleaning moves whole units from the second to the first. Wants two
+    """Centaur over two pools: pieces of a unit go to the first if they reach a size that is adjusted until both wear alike; idle
+    chips of the second take what waits for the first; and cleaning moves whole units from the second to the first. Wants two
     `pools`.
     """
 
@@ -3306,8 +3307,8 @@ class SettingsOfDesignsCentaur(Table):
 
     @property
     def adjust_every(self) -> int:
-        """After how many pieces it changes: up if the second pool has spent less of its lifetime than the first, else down. A whole
-        number from 0. Default: 1000.
+        """Pieces between adjustments: upwards if the second pool has used less of its endurance than the first, else downwards. A
+        whole number from 0. Default: 1000.
         """
         return self._get("adjust_every")
 
@@ -3317,8 +3318,8 @@ class SettingsOfDesignsCentaur(Table):
 
     @property
     def combining(self) -> bool:
-        """Whether all that waits in the buffer of a unit leaves it together, as one piece, when a page of it does; else each page is
-        a piece. Default: true.
+        """Whether all buffered pages of a unit are destaged together, as one piece, when one of them is; else each page is a piece.
+        Default: true.
         """
         return self._get("combining")
 
@@ -3328,8 +3329,8 @@ class SettingsOfDesignsCentaur(Table):
 
     @property
     def condition(self) -> str:
-        """The dispatch condition at the start: what the host wrote of a unit goes to the first pool if it is at least as large.
-        Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB). Default: "72KiB".
+        """Initial dispatch condition: host data of a unit go to the first pool if there is at least this much. Takes a size with a
+        unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB). Default: "72KiB".
         """
         return self._get("condition")
 
@@ -3339,8 +3340,8 @@ class SettingsOfDesignsCentaur(Table):
 
     @property
     def least(self) -> str:
-        """The least that the condition becomes. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB).
-        Default: "32KiB".
+        """Lower bound of the condition. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB). Default:
+        "32KiB".
         """
         return self._get("least")
 
@@ -3361,7 +3362,7 @@ class SettingsOfDesignsCentaur(Table):
 
     @property
     def most(self) -> str:
-        """The most that it becomes. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB). Default:
+        """Upper bound of the condition. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB). Default:
         "88KiB".
         """
         return self._get("most")
@@ -3372,7 +3373,7 @@ class SettingsOfDesignsCentaur(Table):
 
     @property
     def stealing(self) -> bool:
-        """Whether an idle chip of the second pool takes the oldest of what waits for the first, while a larger share of the first
+        """Whether an idle chip of the second pool takes the oldest piece that waits for the first, while a larger share of the first
         pool's pages is valid (algorithm 2). Default: true.
         """
         return self._get("stealing")
@@ -3383,8 +3384,8 @@ class SettingsOfDesignsCentaur(Table):
 
     @property
     def step(self) -> str:
-        """By how much it changes at a time; with 0 it stays as it is. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB,
-        TiB, kB, MB, GB, TB). Default: "512B".
+        """Change of the condition at an adjustment; with 0 it is constant. Takes a size with a unit, such as "16KiB" (B, KiB, MiB,
+        GiB, TiB, kB, MB, GB, TB). Default: "512B".
         """
         return self._get("step")
 
@@ -3400,7 +3401,7 @@ class SettingsOfDesigns(Table):
 
     @property
     def active_blocks(self) -> int:
-        """Blocks that each stream of a row has open at once in the adaptive order. A whole number from 0 to 255. Default: 2."""
+        """Active blocks of each stream of a plane group in the adaptive order. A whole number from 0 to 255. Default: 2."""
         return self._get("active_blocks")
 
     @active_blocks.setter
@@ -3409,8 +3410,8 @@ class SettingsOfDesigns(Table):
 
     @property
     def adjust_every(self) -> int:
-        """After how many pieces it changes: up if the second pool has spent less of its lifetime than the first, else down. A whole
-        number from 0. Default: 1000.
+        """Pieces between adjustments: upwards if the second pool has used less of its endurance than the first, else downwards. A
+        whole number from 0. Default: 1000.
         """
         return self._get("adjust_every")
 
@@ -3420,8 +3421,8 @@ class SettingsOfDesigns(Table):
 
     @property
     def candidates(self) -> int:
-        """Candidates that each level may have at once in a row of planes, beside its open block. 0 suspends none. A whole number
-        from 0 to 65535. Default: 1.
+        """Candidates of each level at once in a plane group, beside its open block. 0 suspends none. A whole number from 0 to 65535.
+        Default: 1.
         """
         return self._get("candidates")
 
@@ -3431,9 +3432,9 @@ class SettingsOfDesigns(Table):
 
     @property
     def centaur(self) -> SettingsOfDesignsCentaur:
-        """Centaur over two pools: pieces of a unit go to the first if they reach a size that is adjusted until both wear
-        alike; idle chips of the second take what waits for the first; and cleaning moves whole units from the second to the
-        first. Wants two `pools`.
+        """Centaur over two pools: pieces of a unit go to the first if they reach a size that is adjusted until both wear alike; idle
+        chips of the second take what waits for the first; and cleaning moves whole units from the second to the first. Wants two
+        `pools`.
         """
         return SettingsOfDesignsCentaur(self._device, self._at("centaur"))
 
@@ -3443,7 +3444,7 @@ class SettingsOfDesigns(Table):
 
     @property
     def clustering(self) -> bool:
-        """Whether the threshold follows the sizes of the last epoch; else it stays. Default: true."""
+        """Whether the threshold follows the sizes of the last epoch; else it is constant. Default: true."""
         return self._get("clustering")
 
     @clustering.setter
@@ -3452,8 +3453,8 @@ class SettingsOfDesigns(Table):
 
     @property
     def combining(self) -> bool:
-        """Whether all that waits in the buffer of a unit leaves it together, as one piece, when a page of it does; else each page is
-        a piece. Default: true.
+        """Whether all buffered pages of a unit are destaged together, as one piece, when one of them is; else each page is a piece.
+        Default: true.
         """
         return self._get("combining")
 
@@ -3463,8 +3464,8 @@ class SettingsOfDesigns(Table):
 
     @property
     def condition(self) -> str:
-        """The dispatch condition at the start: what the host wrote of a unit goes to the first pool if it is at least as large.
-        Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB). Default: "72KiB".
+        """Initial dispatch condition: host data of a unit go to the first pool if there is at least this much. Takes a size with a
+        unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB). Default: "72KiB".
         """
         return self._get("condition")
 
@@ -3486,8 +3487,8 @@ class SettingsOfDesigns(Table):
 
     @property
     def epoch(self) -> int:
-        """Writes of the host in an epoch, from whose sizes the threshold of the next one follows (k-means, k = 2). A whole number
-        from 0. Default: 1000.
+        """Host writes in an epoch; their sizes determine the threshold of the next one (k-means, k = 2). A whole number from 0.
+        Default: 1000.
         """
         return self._get("epoch")
 
@@ -3497,7 +3498,7 @@ class SettingsOfDesigns(Table):
 
     @property
     def full_above(self) -> float:
-        """The share of the write buffer beyond which followers are programmed. A number. Default: 0.9."""
+        """Occupancy of the write buffer, as a share, above which followers are programmed. A number. Default: 0.9."""
         return self._get("full_above")
 
     @full_above.setter
@@ -3506,7 +3507,7 @@ class SettingsOfDesigns(Table):
 
     @property
     def layers(self) -> Tables[LayerMargin]:
-        """The margins of VFinal by layer, if parameters come from there."""
+        """The margins of VFinal by layer, for `parameters = "layer"`."""
         return Tables(self._device, self._at("layers"), LayerMargin)
 
     @layers.setter
@@ -3515,8 +3516,8 @@ class SettingsOfDesigns(Table):
 
     @property
     def least(self) -> str:
-        """The least that the condition becomes. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB).
-        Default: "32KiB".
+        """Lower bound of the condition. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB). Default:
+        "32KiB".
         """
         return self._get("least")
 
@@ -3526,7 +3527,7 @@ class SettingsOfDesigns(Table):
 
     @property
     def level_lifetimes(self) -> bool:
-        """Whether some of the small pieces go to the first pool while the second has spent more of its lifetime. Default: true.
+        """Whether some of the small pieces go to the first pool while the second has used more of its endurance. Default: true.
         """
         return self._get("level_lifetimes")
 
@@ -3536,9 +3537,8 @@ class SettingsOfDesigns(Table):
 
     @property
     def margins(self) -> list[list[float]]:
-        """Pairs of a spare margin, which is what lies between that share and a leader's, and of the millivolts by which the window
-        of followers is narrower. In between on a straight line, rounded down to 10 mV; before the first and behind the last as
-        there.
+        """Pairs of a spare margin, the difference between that share and a leader's, and of the reduction of the followers' window
+        in millivolts. Interpolated linearly, rounded down to 10 mV; constant beyond both ends.
         """
         return self._get("margins")
 
@@ -3559,7 +3559,7 @@ class SettingsOfDesigns(Table):
 
     @property
     def most(self) -> str:
-        """The most that it becomes. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB). Default:
+        """Upper bound of the condition. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB). Default:
         "88KiB".
         """
         return self._get("most")
@@ -3570,8 +3570,8 @@ class SettingsOfDesigns(Table):
 
     @property
     def most_errors(self) -> float:
-        """The largest share of cells of the erased state and of P1 that may be read as each other right after a program. A number.
-        Default: 0.0042.
+        """The largest share of cells of the erased state and of P1 that may be confused right after a program. A number. Default:
+        0.0042.
         """
         return self._get("most_errors")
 
@@ -3590,7 +3590,7 @@ class SettingsOfDesigns(Table):
 
     @property
     def of_collector(self) -> Literal["adaptive", "leaders"]:
-        """The word lines that pages of victims go to in the adaptive order. One of `adaptive`, `leaders`. Default: "adaptive"."""
+        """Word lines for relocated pages in the adaptive order. One of `adaptive`, `leaders`. Default: "adaptive"."""
         return self._get("of_collector")
 
     @of_collector.setter
@@ -3608,7 +3608,7 @@ class SettingsOfDesigns(Table):
 
     @property
     def parameters(self) -> Literal["leader", "layer", "data-sheet"]:
-        """Where the parameters of a program come from. One of `leader`, `layer`, `data-sheet`. Default: "leader"."""
+        """Source of the program parameters. One of `leader`, `layer`, `data-sheet`. Default: "leader"."""
         return self._get("parameters")
 
     @parameters.setter
@@ -3617,8 +3617,8 @@ class SettingsOfDesigns(Table):
 
     @property
     def passive_reclaim(self) -> bool:
-        """Whether the valid pages of a candidate move to normal blocks, with writes of the host, when its level begins another super
-        layer (section 4.2.2). Default: true.
+        """Whether the valid pages of a candidate move to normal blocks, together with host writes, when its level begins another
+        super layer (section 4.2.2). Default: true.
         """
         return self._get("passive_reclaim")
 
@@ -3628,7 +3628,7 @@ class SettingsOfDesigns(Table):
 
     @property
     def read_levels(self) -> bool:
-        """Whether a read begins with the levels that read its layer last. Default: true."""
+        """Whether a read starts with the read offsets that last succeeded on its layer. Default: true."""
         return self._get("read_levels")
 
     @read_levels.setter
@@ -3648,8 +3648,8 @@ class SettingsOfDesigns(Table):
 
     @property
     def rewrites(self) -> int:
-        """How often word lines of hot blocks are programmed again: 0 for the baseline, which separates writes by their levels alone.
-        A whole number from 0 to 255. Default: 2.
+        """Reprogram passes of word lines in hot blocks: 0 for the baseline, which only separates writes by level. A whole number
+        from 0 to 255. Default: 2.
         """
         return self._get("rewrites")
 
@@ -3659,7 +3659,9 @@ class SettingsOfDesigns(Table):
 
     @property
     def safety(self) -> bool:
-        """Whether followers whose errors are far above those of the word line before are programmed again. Default: true."""
+        """Whether followers whose errors are far above those of the preceding word line are programmed again elsewhere. Default:
+        true.
+        """
         return self._get("safety")
 
     @safety.setter
@@ -3697,8 +3699,8 @@ class SettingsOfDesigns(Table):
 
     @property
     def split(self) -> list[list[float]]:
-        """Pairs of such a number of millivolts and of those among them by which VStart is higher; the rest is VFinal's. In between
-        on a straight line, rounded down to 10 mV.
+        """Pairs of such a reduction and of its part by which VStart is higher, in millivolts; the rest lowers VFinal. Interpolated
+        linearly, rounded down to 10 mV.
         """
         return self._get("split")
 
@@ -3708,7 +3710,7 @@ class SettingsOfDesigns(Table):
 
     @property
     def stealing(self) -> bool:
-        """Whether an idle chip of the second pool takes the oldest of what waits for the first, while a larger share of the first
+        """Whether an idle chip of the second pool takes the oldest piece that waits for the first, while a larger share of the first
         pool's pages is valid (algorithm 2). Default: true.
         """
         return self._get("stealing")
@@ -3719,8 +3721,8 @@ class SettingsOfDesigns(Table):
 
     @property
     def step(self) -> str:
-        """By how much it changes at a time; with 0 it stays as it is. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB,
-        TiB, kB, MB, GB, TB). Default: "512B".
+        """Change of the condition at an adjustment; with 0 it is constant. Takes a size with a unit, such as "16KiB" (B, KiB, MiB,
+        GiB, TiB, kB, MB, GB, TB). Default: "512B".
         """
         return self._get("step")
 
@@ -3730,8 +3732,8 @@ class SettingsOfDesigns(Table):
 
     @property
     def threshold(self) -> str:
-        """The largest write of the host that goes to the second pool in the first epoch. Takes a size with a unit, such as "16KiB"
-        (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB). Default: "8KiB".
+        """The largest host write that goes to the second pool in the first epoch. Takes a size with a unit, such as "16KiB" (B, KiB,
+        MiB, GiB, TiB, kB, MB, GB, TB). Default: "8KiB".
         """
         return self._get("threshold")
 
@@ -3741,8 +3743,8 @@ class SettingsOfDesigns(Table):
 
     @property
     def thresholds(self) -> list[str]:
-        """Ages of the data that a write replaces: below the first it is of the hottest level, and so on; of no level from the last
-        on.
+        """Age limits of the data that a write replaces: below the first, the write belongs to the hottest level, and so on; from the
+        last on, to no level.
         """
         return self._get("thresholds")
 
@@ -3752,7 +3754,7 @@ class SettingsOfDesigns(Table):
 
     @property
     def when_all_valid(self) -> Literal["suspend", "next-super-layer"]:
-        """The fate of a block of which all pages are valid. One of `suspend`, `next-super-layer`. Default: "suspend"."""
+        """Treatment of a block with valid pages only. One of `suspend`, `next-super-layer`. Default: "suspend"."""
         return self._get("when_all_valid")
 
     @when_all_valid.setter
@@ -3776,7 +3778,7 @@ class Decides(Table):
 
     @property
     def background(self) -> Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]:
-        """The design that answers `background`, where several could."""
+        """The design that takes the decision `background`, where several could."""
         return self._get("background")
 
     @background.setter
@@ -3785,7 +3787,7 @@ class Decides(Table):
 
     @property
     def balance(self) -> Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]:
-        """The design that answers `balance`, where several could."""
+        """The design that takes the decision `balance`, where several could."""
         return self._get("balance")
 
     @balance.setter
@@ -3794,7 +3796,7 @@ class Decides(Table):
 
     @property
     def coalesce(self) -> Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]:
-        """The design that answers `coalesce`, where several could."""
+        """The design that takes the decision `coalesce`, where several could."""
         return self._get("coalesce")
 
     @coalesce.setter
@@ -3803,7 +3805,7 @@ class Decides(Table):
 
     @property
     def fail(self) -> Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]:
-        """The design that answers `fail`, where several could."""
+        """The design that takes the decision `fail`, where several could."""
         return self._get("fail")
 
     @fail.setter
@@ -3812,7 +3814,7 @@ class Decides(Table):
 
     @property
     def frontier(self) -> Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]:
-        """The design that answers `frontier`, where several could."""
+        """The design that takes the decision `frontier`, where several could."""
         return self._get("frontier")
 
     @frontier.setter
@@ -3821,7 +3823,7 @@ class Decides(Table):
 
     @property
     def place(self) -> Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]:
-        """The design that answers `place`, where several could."""
+        """The design that takes the decision `place`, where several could."""
         return self._get("place")
 
     @place.setter
@@ -3830,7 +3832,7 @@ class Decides(Table):
 
     @property
     def pool(self) -> Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]:
-        """The design that answers `pool`, where several could."""
+        """The design that takes the decision `pool`, where several could."""
         return self._get("pool")
 
     @pool.setter
@@ -3839,7 +3841,7 @@ class Decides(Table):
 
     @property
     def relocate(self) -> Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]:
-        """The design that answers `relocate`, where several could."""
+        """The design that takes the decision `relocate`, where several could."""
         return self._get("relocate")
 
     @relocate.setter
@@ -3848,7 +3850,7 @@ class Decides(Table):
 
     @property
     def stream(self) -> Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]:
-        """The design that answers `stream`, where several could."""
+        """The design that takes the decision `stream`, where several could."""
         return self._get("stream")
 
     @stream.setter
@@ -3857,7 +3859,7 @@ class Decides(Table):
 
     @property
     def tune(self) -> Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]:
-        """The design that answers `tune`, where several could."""
+        """The design that takes the decision `tune`, where several could."""
         return self._get("tune")
 
     @tune.setter
@@ -3866,7 +3868,7 @@ class Decides(Table):
 
     @property
     def victim(self) -> Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]:
-        """The design that answers `victim`, where several could."""
+        """The design that takes the decision `victim`, where several could."""
         return self._get("victim")
 
     @victim.setter
@@ -3875,7 +3877,7 @@ class Decides(Table):
 
 
 class EvictionKind(Table):
-    """The eviction policies that are built in."""
+    """Built-in eviction policies."""
 
     __slots__ = ()
 
@@ -3890,14 +3892,14 @@ class EvictionKind(Table):
 
 
 class DestageKind(Table):
-    """The destage policies that are built in."""
+    """Built-in destage policies."""
 
     __slots__ = ()
 
     @property
     def in_flight(self) -> str:
-        """How much may be on its way to flash before writes wait: pages, or with `buffer.space = "written"` what was written of
-        them. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB).
+        """Most data on their way to flash before writes wait: pages, or with `buffer.space = "written"` their written sectors. Takes
+        a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB).
         """
         return self._get("in_flight")
 
@@ -3916,7 +3918,7 @@ class DestageKind(Table):
 
     @property
     def window(self) -> str:
-        """How long a window is. The first write after its end begins another one. Takes a time with a unit, such as "700us" (ps, ns,
+        """Length of a window. The first write after its end begins another one. Takes a time with a unit, such as "700us" (ps, ns,
         us, ms, s, min, h, d).
         """
         return self._get("window")
@@ -3933,8 +3935,8 @@ class Buffer(Table):
 
     @property
     def access_time(self) -> str:
-        """Time that the pages of a command take into the buffer or from there, side by side. Takes a time with a unit, such as
-        "700us" (ps, ns, us, ms, s, min, h, d). Default: "1us".
+        """Access time of the buffer for all pages of a command, in parallel. Takes a time with a unit, such as "700us" (ps, ns, us,
+        ms, s, min, h, d). Default: "1us".
         """
         return self._get("access_time")
 
@@ -3944,9 +3946,9 @@ class Buffer(Table):
 
     @property
     def capacitors(self) -> str:
-        """Charge of the capacitors, for `power_loss_protection = "capacitors"`. A program unit takes twice what programming it,
-        moving its data and reading the rest of its pages draw in the part's power table. Takes an energy with a unit, such as
-        "20mJ" (fJ, pJ, nJ, uJ, mJ, J). Default: "0fJ".
+        """Energy of the capacitors, for `power_loss_protection = "capacitors"`. A program unit takes twice the energy of its
+        program, data transfer and RMW reads in the part's power table. Takes an energy with a unit, such as "20mJ" (fJ, pJ, nJ,
+        uJ, mJ, J). Default: "0fJ".
         """
         return self._get("capacitors")
 
@@ -3956,9 +3958,7 @@ class Buffer(Table):
 
     @property
     def coalesce(self) -> bool:
-        """Whether a page that leaves takes those before and after it along that wait too, within the program unit of consecutive
-        pages to which it belongs. Default: false.
-        """
+        """Whether a destaged page takes adjacent dirty pages of its program unit of consecutive pages along. Default: false."""
         return self._get("coalesce")
 
     @coalesce.setter
@@ -3967,8 +3967,7 @@ class Buffer(Table):
 
     @property
     def destage(self) -> DestageKind:
-        """Which pages are written out as soon as they are written, with `mode = "write-back"`. One of `when-full`, `unless-hot`.
-        """
+        """Pages that are destaged as soon as they are written, with `mode = "write-back"`. One of `when-full`, `unless-hot`."""
         return DestageKind(self._device, self._at("destage"))
 
     @destage.setter
@@ -3977,7 +3976,7 @@ class Buffer(Table):
 
     @property
     def eviction(self) -> EvictionKind:
-        """Which page is written out next when the buffer is too full. A flush goes by age. One of `fifo`, `lru`, `clock`."""
+        """The page that is destaged next above the watermark. A flush goes by age. One of `fifo`, `lru`, `clock`."""
         return EvictionKind(self._device, self._at("eviction"))
 
     @eviction.setter
@@ -3986,8 +3985,8 @@ class Buffer(Table):
 
     @property
     def flush_above(self) -> float:
-        """Pages are written out while the buffer is fuller than this fraction; with 0 (or -0, which is the same number) as soon as
-        there is one. A number. Default: 0.5.
+        """High watermark: pages are destaged while the occupancy is above this fraction; with 0 (or -0, which is the same number) as
+        soon as there is one. A number. Default: 0.5.
         """
         return self._get("flush_above")
 
@@ -3997,8 +3996,8 @@ class Buffer(Table):
 
     @property
     def flush_interval(self) -> str:
-        """Everything in the buffer is written out this often, a program unit at a time over the next interval, so that a page stays
-        for two of them at the most; `0` for never. Takes a time with a unit, such as "700us" (ps, ns, us, ms, s, min, h, d).
+        """Interval at which the whole buffer is destaged, a program unit at a time spread over the next interval, so that a page
+        stays for at most two intervals; `0` for never. Takes a time with a unit, such as "700us" (ps, ns, us, ms, s, min, h, d).
         Default: "30s".
         """
         return self._get("flush_interval")
@@ -4009,8 +4008,8 @@ class Buffer(Table):
 
     @property
     def flush_to(self) -> float | None:
-        """Once pages are written out because the buffer is too full, this goes on until it is no fuller than this fraction. Left
-        out: `flush_above`. A number.
+        """Low watermark: destaging that began above `flush_above` continues down to this occupancy. Left out: `flush_above`. A
+        number.
         """
         return self._get("flush_to")
 
@@ -4020,8 +4019,7 @@ class Buffer(Table):
 
     @property
     def mode(self) -> Literal["write-back", "write-through", "off"]:
-        """When a write is answered, and what the buffer does for it. One of `write-back`, `write-through`, `off`. Default:
-        "write-back".
+        """When a write completes, and whether writes coalesce. One of `write-back`, `write-through`, `off`. Default: "write-back".
         """
         return self._get("mode")
 
@@ -4031,7 +4029,7 @@ class Buffer(Table):
 
     @property
     def power_loss_protection(self) -> Literal["none", "full", "capacitors"]:
-        """Whether written pages in the buffer outlive the power. One of `none`, `full`, `capacitors`. Default: "none"."""
+        """Whether written pages in the buffer survive a power cut. One of `none`, `full`, `capacitors`. Default: "none"."""
         return self._get("power_loss_protection")
 
     @power_loss_protection.setter
@@ -4040,8 +4038,8 @@ class Buffer(Table):
 
     @property
     def read_ahead(self) -> int:
-        """Logical pages that are fetched into the read cache ahead of reads that follow each other; 0 for none. A whole number from
-        0. Default: 0.
+        """Logical pages that are read ahead into the read cache after sequential reads; 0 for none. A whole number from 0. Default:
+        0.
         """
         return self._get("read_ahead")
 
@@ -4051,8 +4049,8 @@ class Buffer(Table):
 
     @property
     def read_cache(self) -> str:
-        """Size of the read cache, where pages are kept after they were read or programmed; `0` for none. Takes a size with a unit,
-        such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB). Default: "0B".
+        """Size of the read cache, which keeps pages that were read or programmed; `0` for none. Takes a size with a unit, such as
+        "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB). Default: "0B".
         """
         return self._get("read_cache")
 
@@ -4062,7 +4060,7 @@ class Buffer(Table):
 
     @property
     def read_eviction(self) -> EvictionKind:
-        """Which page leaves the read cache when another comes in. One of `fifo`, `lru`, `clock`."""
+        """The page that is evicted from the read cache for another. One of `fifo`, `lru`, `clock`."""
         return EvictionKind(self._device, self._at("read_eviction"))
 
     @read_eviction.setter
@@ -4071,7 +4069,7 @@ class Buffer(Table):
 
     @property
     def size(self) -> str:
-        """Its size: pages that wait to be programmed or are being programmed. Takes a size with a unit, such as "16KiB" (B, KiB,
+        """Capacity: pages that wait to be programmed or are being programmed. Takes a size with a unit, such as "16KiB" (B, KiB,
         MiB, GiB, TiB, kB, MB, GB, TB). Default: "64MiB".
         """
         return self._get("size")
@@ -4082,7 +4080,7 @@ class Buffer(Table):
 
     @property
     def space(self) -> Literal["whole-pages", "written"]:
-        """The room that a page takes in it. One of `whole-pages`, `written`. Default: "whole-pages"."""
+        """Occupancy of a page. One of `whole-pages`, `written`. Default: "whole-pages"."""
         return self._get("space")
 
     @space.setter
@@ -4091,7 +4089,7 @@ class Buffer(Table):
 
 
 class Failure(Table):
-    """A member that fails in a run."""
+    """A member failure during a run."""
 
     __slots__ = ()
 
@@ -4117,14 +4115,14 @@ class Failure(Table):
 
 
 class Array(Table):
-    """The settings of the array itself."""
+    """Settings of the array itself."""
 
     __slots__ = ()
 
     @property
     def block(self) -> str:
-        """The size of the block of a member in a row of the stripe cache. Takes a size with a unit, such as "16KiB" (B, KiB, MiB,
-        GiB, TiB, kB, MB, GB, TB). Default: "16KiB".
+        """Block size: bytes of a member in a row of the stripe cache. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB,
+        TiB, kB, MB, GB, TB). Default: "16KiB".
         """
         return self._get("block")
 
@@ -4134,7 +4132,7 @@ class Array(Table):
 
     @property
     def chunk(self) -> str:
-        """How much of a member lies side by side before what lies on the next one. Takes a size with a unit, such as "16KiB" (B,
+        """Chunk size: contiguous bytes on a member before the next member follows. Takes a size with a unit, such as "16KiB" (B,
         KiB, MiB, GiB, TiB, kB, MB, GB, TB). Default: "64KiB".
         """
         return self._get("chunk")
@@ -4145,7 +4143,7 @@ class Array(Table):
 
     @property
     def failures(self) -> Tables[Failure]:
-        """Members that fail in a run."""
+        """Member failures during a run."""
         return Tables(self._device, self._at("failures"), Failure)
 
     @failures.setter
@@ -4154,7 +4152,7 @@ class Array(Table):
 
     @property
     def intervals(self) -> bool:
-        """Whether the time between two writes of a block is measured, for data and for parity."""
+        """Whether to measure the time between writes of a block, for data and for parity."""
         return self._get("intervals")
 
     @intervals.setter
@@ -4183,8 +4181,8 @@ class Array(Table):
 
     @property
     def parity_delay(self) -> str | None:
-        """The longest time for which parity may stay behind, where it is written with `cache`; none where it is left out. Takes a
-        time with a unit, such as "700us" (ps, ns, us, ms, s, min, h, d).
+        """The longest time for which parity may be deferred with `parity = "cache"`. Left out: no limit. Takes a time with a unit,
+        such as "700us" (ps, ns, us, ms, s, min, h, d).
         """
         return self._get("parity_delay")
 
@@ -4194,9 +4192,9 @@ class Array(Table):
 
     @property
     def parity_log(self) -> str | None:
-        """Size of the partial parity log of a member, md's PPL: with it a power cut beside a missing member loses no block that was
-        not being written. Left out: no log. An entry takes a header of 4 KiB and its partial parity. Takes a size with a unit,
-        such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB).
+        """Size of the partial parity log of each member (md: PPL): with it, a power cut while a member is missing loses no block
+        that was not being written. Left out: no log. An entry takes a header of 4 KiB and its partial parity. Takes a size with a
+        unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB).
         """
         return self._get("parity_log")
 
@@ -4206,7 +4204,7 @@ class Array(Table):
 
     @property
     def read_modify_write(self) -> Literal["never", "fewer", "preferred"]:
-        """When the old data and parity are read instead of the other data. One of `never`, `fewer`, `preferred`. Default: "fewer".
+        """When to read the old data and parity instead of the other data. One of `never`, `fewer`, `preferred`. Default: "fewer".
         """
         return self._get("read_modify_write")
 
@@ -4216,8 +4214,8 @@ class Array(Table):
 
     @property
     def scrub_after(self) -> str | None:
-        """The time from the first command of the run to a scrub; none where it is left out. Takes a time with a unit, such as
-        "700us" (ps, ns, us, ms, s, min, h, d).
+        """The time from the first command of the run to a scrub. Left out: no scrub. Takes a time with a unit, such as "700us" (ps,
+        ns, us, ms, s, min, h, d).
         """
         return self._get("scrub_after")
 
@@ -4236,8 +4234,8 @@ class Array(Table):
 
     @property
     def sync_fastest(self) -> str:
-        """The most bytes of a member that it handles a second. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB,
-        MB, GB, TB). Default: "200000KiB".
+        """Highest rate of a rebuild, a resync or a scrub, in bytes of a member a second. Takes a size with a unit, such as "16KiB"
+        (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB). Default: "200000KiB".
         """
         return self._get("sync_fastest")
 
@@ -4247,7 +4245,7 @@ class Array(Table):
 
     @property
     def sync_slowest(self) -> str:
-        """Bytes of a member that a rebuild, a resync or a scrub handles a second without regard to the host. Takes a size with a
+        """Rate below which a rebuild, a resync or a scrub ignores host requests, in bytes of a member a second. Takes a size with a
         unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB). Default: "1000KiB".
         """
         return self._get("sync_slowest")
@@ -4293,8 +4291,8 @@ class DeviceKeys(Table):
 
     @property
     def command_time(self) -> str:
-        """Time of the host for a command, beside the time of the device. Takes a time with a unit, such as "700us" (ps, ns, us, ms,
-        s, min, h, d). Default: "1us".
+        """Host time per command, in addition to the device time. Takes a time with a unit, such as "700us" (ps, ns, us, ms, s, min,
+        h, d). Default: "1us".
         """
         return self._get("command_time")
 
@@ -4343,7 +4341,7 @@ class DeviceKeys(Table):
 
     @property
     def faults(self) -> Tables[Fault]:
-        """Failures and their times: a table `[[faults]]` for each rule. A command fails if one of them says so."""
+        """Failures and their times: a table `[[faults]]` for each rule. A command fails if any rule says so."""
         return Tables(self._device, self._at("faults"), Fault)
 
     @faults.setter
@@ -4352,7 +4350,7 @@ class DeviceKeys(Table):
 
     @property
     def front(self) -> Front:
-        """Between the host and the buffer."""
+        """Front end, between the host and the buffer."""
         return Front(self._device, self._at("front"))
 
     @front.setter
@@ -4370,7 +4368,7 @@ class DeviceKeys(Table):
 
     @property
     def gc(self) -> Collector:
-        """Work that garbage collection does at once."""
+        """Concurrency of garbage collection."""
         return Collector(self._device, self._at("gc"))
 
     @gc.setter
@@ -4379,8 +4377,8 @@ class DeviceKeys(Table):
 
     @property
     def latency(self) -> str:
-        """From a command to its answer, however many commands there are. Takes a time with a unit, such as "700us" (ps, ns, us, ms,
-        s, min, h, d). Default: "10us".
+        """Time from a command to its completion, independent of load. Takes a time with a unit, such as "700us" (ps, ns, us, ms, s,
+        min, h, d). Default: "10us".
         """
         return self._get("latency")
 
@@ -4390,7 +4388,7 @@ class DeviceKeys(Table):
 
     @property
     def layout(self) -> Layout:
-        """How many dies there are, and on how many channels."""
+        """Number of dies and channels."""
         return Layout(self._device, self._at("layout"))
 
     @layout.setter
@@ -4399,7 +4397,7 @@ class DeviceKeys(Table):
 
     @property
     def member(self) -> Ssd:
-        """Each member: all are alike, but for what they draw at random."""
+        """Each member: all are alike, apart from their random draws."""
         return Ssd(self._device, self._at("member"))
 
     @member.setter
@@ -4408,7 +4406,7 @@ class DeviceKeys(Table):
 
     @property
     def members(self) -> int:
-        """How many members there are, from 3 to 64. A whole number from 0 to 65535. Default: 4."""
+        """Number of members, from 3 to 64. A whole number from 0 to 65535. Default: 4."""
         return self._get("members")
 
     @members.setter
@@ -4417,8 +4415,8 @@ class DeviceKeys(Table):
 
     @property
     def namespaces(self) -> Tables[Namespace]:
-        """Parts of the logical capacity with addresses of their own, in the order of their numbers; without any, or with an empty
-        list, there is one of everything. The rest is spare space.
+        """Namespaces: parts of the logical capacity with addresses of their own, by number. Without any, or with an empty list, one
+        has all of it. The rest is spare.
         """
         return Tables(self._device, self._at("namespaces"), Namespace)
 
@@ -4430,7 +4428,7 @@ class DeviceKeys(Table):
     def open_channel(self) -> OpenChannel:
         """`pblk`: The open-channel device.
         `open-channel`: The open-channel device.
-        `zoned`: The open-channel device that they are made of.
+        `zoned`: The open-channel device that the zones are made of.
         """
         return OpenChannel(self._device, self._at("open_channel"))
 
@@ -4449,7 +4447,7 @@ class DeviceKeys(Table):
 
     @property
     def others(self) -> list[int]:
-        """Members, counted from 0, that are as `other` says."""
+        """Members, counted from 0, that are described by `other`."""
         return self._get("others")
 
     @others.setter
@@ -4479,8 +4477,8 @@ class DeviceKeys(Table):
 
     @property
     def pools(self) -> Tables[Pool]:
-        """Dies of other parts beside these, each with blocks, spare space and garbage collection of its own. Wants a router that
-        tells the pools apart. An empty list is none, as if it were left out.
+        """Further pools of dies of other parts, each with blocks, over-provisioning and garbage collection of its own. Requires a
+        router that distinguishes pools. An empty list is the same as none.
         """
         return Tables(self._device, self._at("pools"), Pool)
 
@@ -4490,7 +4488,8 @@ class DeviceKeys(Table):
 
     @property
     def retry(self) -> bool:
-        """Writes that the device could not carry out are made again elsewhere; otherwise their requests fail. Default: true."""
+        """Whether writes that failed on the device are submitted again elsewhere; otherwise their requests fail. Default: true.
+        """
         return self._get("retry")
 
     @retry.setter
@@ -4508,7 +4507,7 @@ class DeviceKeys(Table):
 
     @property
     def spares(self) -> int:
-        """How many devices stand by to take the place of a member that fails. A whole number from 0 to 65535. Default: 0."""
+        """Number of spares, each ready to replace a failed member. A whole number from 0 to 65535. Default: 0."""
         return self._get("spares")
 
     @spares.setter
@@ -4517,7 +4516,7 @@ class DeviceKeys(Table):
 
     @property
     def spread(self) -> Literal["requests", "programs"]:
-        """The parallel units that writes go to. One of `requests`, `programs`. Default: "requests"."""
+        """Distribution of writes over the parallel units. One of `requests`, `programs`. Default: "requests"."""
         return self._get("spread")
 
     @spread.setter

@@ -41,7 +41,7 @@ class DesignChart:
     """A chart of a design."""
 
     caption: str
-    """How to read it."""
+    """The caption."""
     name: str
     """The design, and after a hyphen the chart."""
     points: tuple[tuple[float, float], ...]
@@ -68,14 +68,14 @@ class DesignChart:
 
 @dataclass(frozen=True)
 class Drift:
-    """Write amplification in the second half of what the host wrote. Where its two quarters differ the device was still on
-    its way from the state it began in to that of the workload.
+    """Write amplification in the second half of the host's writes. Where its two quarters differ, the device was
+    still on its way from its initial state to the steady state of the workload.
     """
 
     last_quarter: float
     """The same in the last quarter."""
     third_quarter: float
-    """Bytes programmed for each byte that the host wrote, in the third quarter of what it wrote."""
+    """Bytes programmed for each byte that the host wrote, in the third quarter of the host's writes."""
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Drift:
@@ -113,8 +113,7 @@ class Faults:
     failed_dies: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Failed dies. `None` for a device without flash."""
     grown_bad_block_sets: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
-    """Multi-plane blocks that left service during the run. `None` for a device without flash.
-    """
+    """Multi-plane blocks that left service during the run. `None` for a device without flash."""
     grown_bad_blocks: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Blocks retired during the run. `None` for a device without flash."""
     lost_pages: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
@@ -163,8 +162,8 @@ class Flash:
     flash.
     """
     gc_array_us: float = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
-    """Time that dies spent on reads, programs and erases of garbage collection, without the bus; that of each command is rounded to
-    a microsecond. `None` for a device without flash.
+    """Time that dies spent on reads, programs and erases of GC, without the bus; rounded to a microsecond for each command. `None`
+    for a device without flash.
     """
     gc_bytes: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Bytes of pages programmed by garbage collection. `None` for a device without flash."""
@@ -192,14 +191,12 @@ class Flash:
     map_hit_ratio: float | None = None
     """Hits of all lookups; null without any."""
     map_hits: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
-    """Map lookups that found the entry in memory (CMT hits); 0 where the whole map is in memory. `None` for a device without
-    flash.
+    """Map lookups that found the entry in memory (CMT hits); 0 where the whole map is in memory. `None` for a device without flash.
     """
     map_misses: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Map lookups that did not find the entry in memory (CMT misses). `None` for a device without flash."""
     overdue: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
-    """Aged commands that a die took before others, by the age limit `ftl.scheduling.age_limit`. `None` for a
-    device without flash.
+    """Aged commands that a die took before others, by the age limit `ftl.scheduling.age_limit`. `None` for a device without flash.
     """
     padding: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Logical pages programmed without data, to complete a program unit. `None` for a device without flash."""
@@ -212,8 +209,8 @@ class Flash:
     pages_consumed_by_host: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Of these, by host pages and padding. `None` for a device without flash."""
     pages_consumed_by_relocation: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
-    """Of these, by relocated pages: of garbage collection, and programmed together with host pages. `None`
-    for a device without flash.
+    """Of these, by relocated pages: of garbage collection, and programmed together with host pages. `None` for a device without
+    flash.
     """
     programmed_bytes: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Bytes of logical pages programmed, for whatever reason. `None` for a device without flash."""
@@ -226,9 +223,7 @@ class Flash:
     remote_programs: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Logical pages programmed in another plane group than the statically assigned one. `None` for a device without flash."""
     reprogrammed: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
-    """Host pages programmed by reprogramming a word line, which replaces one of its pages. `None` for a device
-    without flash.
-    """
+    """Host pages programmed by reprogramming a word line, which replaces one of its pages. `None` for a device without flash."""
     rmw_reads: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Pages read to complete a partial write (read-modify-write). `None` for a device without flash."""
     slc_programs: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
@@ -236,8 +231,7 @@ class Flash:
     translation_bytes: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Bytes of translation pages programmed because they changed. `None` for a device without flash."""
     translation_programs: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
-    """Translation pages programmed because they changed; relocated ones are among the GC pages. `None` for a device
-    without flash.
+    """Translation pages programmed because they changed; relocated ones are among the GC pages. `None` for a device without flash.
     """
     translation_reads: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Pages read for translation pages. `None` for a device without flash."""
@@ -250,8 +244,8 @@ class Flash:
     design sent them there alone from another pool. `None` for a device without flash.
     """
     unit_programs: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
-    """Logical pages programmed because others of their unit were written, in a pool that is mapped by whole units, or because a
-    design sent them there alone from another pool. `None` for a device without flash.
+    """Logical pages programmed because others of their mapping unit were written, in a coarsely mapped pool, or because a design
+    migrated them individually from another pool. `None` for a device without flash.
     """
     valid_share: float = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Valid data at the end as a part of all flash, bad blocks included. Centaur's equation 2. `None` for a device without flash.
@@ -308,9 +302,8 @@ class Flash:
 
 @dataclass(frozen=True)
 class Latency:
-    """A latency distribution, in microseconds. Mean, min and max are exact, percentiles good to three digits; a percentile is null
-    without
-    requests, and where fewer than ten of them lie beyond it.
+    """A latency distribution, in microseconds. Mean, min and max are exact, percentiles accurate to three
+    digits; a percentile is null without requests, and where fewer than ten of them lie beyond it.
     """
 
     cumulative: tuple[tuple[float, float], ...]
@@ -362,31 +355,31 @@ class Host:
     """Requests, throughput and latency at the host."""
 
     compare_latency_us: Latency
-    """Time from submission to completion of comparisons, in microseconds."""
+    """Time from submission to completion of compares, in microseconds."""
     compares: int
-    """Comparisons among them."""
+    """Compare commands among them."""
     discard_latency_us: Latency
     """Time from submission to completion of discards, in microseconds."""
     discards: int
     """Discards among them."""
     failed: int
-    """Requests answered with an error: by a device that is read-only, reads of what is lost, or comparisons that found something
-    else.
-    """
+    """Requests completed with an error: writes to a read-only device, reads of lost data, failed compares."""
     flush_latency_us: Latency
     """Time from submission to completion of flushes, in microseconds."""
     flushes: int
     """Flushes among them."""
+    iops: float
+    """Requests completed for each simulated second, without recoveries after power cuts."""
     read_bytes: int
     """Bytes read."""
     read_latency_us: Latency
-    """Time from submission to answer of reads, in microseconds."""
+    """Time from submission to completion of reads, in microseconds."""
     reads: int
     """Reads among them."""
     requests: int
-    """Requests answered."""
+    """Requests completed."""
     write_latency_us: Latency
-    """Time from submission to answer of writes, in microseconds."""
+    """Time from submission to completion of writes, in microseconds."""
     write_zeroes: int
     """Write zeroes commands among them."""
     write_zeroes_latency_us: Latency
@@ -395,8 +388,6 @@ class Host:
     """Writes among them."""
     written_bytes: int
     """Bytes written."""
-    iops: float | None = None
-    """Requests completed for each simulated second, recoveries after power cuts left out."""
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Host:
@@ -409,6 +400,7 @@ class Host:
             failed=values["failed"],
             flush_latency_us=Latency.from_json(values["flush_latency_us"]),
             flushes=values["flushes"],
+            iops=values["iops"],
             read_bytes=values["read_bytes"],
             read_latency_us=Latency.from_json(values["read_latency_us"]),
             reads=values["reads"],
@@ -418,7 +410,6 @@ class Host:
             write_zeroes_latency_us=Latency.from_json(values["write_zeroes_latency_us"]),
             writes=values["writes"],
             written_bytes=values["written_bytes"],
-            iops=values.get("iops"),
         )
 
 
@@ -429,9 +420,9 @@ class JobUse:
     failed: int
     """Requests that failed."""
     from_seconds: float
-    """When its first request was submitted, in seconds since the run began."""
+    """Submission of its first request, in seconds since the beginning of the run."""
     iops: float
-    """Requests for each second of that."""
+    """Requests for each second of this time."""
     name: str
     """Its name in the file."""
     read_bytes: int
@@ -441,9 +432,9 @@ class JobUse:
     reads: int
     """Reads among them."""
     requests: int
-    """Requests answered."""
+    """Requests completed."""
     seconds: float
-    """The time from there to its last answer, in seconds."""
+    """Time from there to its last completion, in seconds."""
     write_latency_us: Latency
     """Latency of its writes."""
     writes: int
@@ -475,15 +466,15 @@ class MemberUse:
     """A device that is part of an array."""
 
     bad_blocks: int
-    """Its blocks that are out of use."""
+    """Its blocks that are out of service."""
     dies_busy: float
-    """Part of the run during which one of its dies was busy, in the mean of them."""
+    """Mean utilisation of its dies."""
     endurance_used: float
-    """The part of its lifetime that the run spent, of the pool that spent most."""
+    """Endurance used in the run, as a fraction, for the pool with the greatest value."""
     erases: int
-    """Blocks erased; those of the planes of a row together count as one."""
+    """Blocks erased; blocks of a plane group that are erased together count as one."""
     erases_per_block: float
-    """Erases of a block in the run; those of the planes of a row together count as one."""
+    """Erases of a block in the run, with the same count."""
     least_worn: int
     """Erases of its least worn block."""
     most_worn: int
@@ -491,17 +482,17 @@ class MemberUse:
     parity_bytes: int
     """Bytes of parity among those written."""
     part: str
-    """Its NAND part, that of its first pool."""
+    """The NAND part of its first pool."""
     programs: int
     """Flash pages programmed, padding included."""
     read_bytes: int
     """Bytes of the reads."""
     reads: int
-    """Reads that it was sent."""
+    """Reads that the array sent to it."""
     role: str
     """Its role at the end: `member 0`, `member 0, failed`, `member 0, being rebuilt`, `spare`, or `failed`."""
     writes: int
-    """Writes that it was sent."""
+    """Writes that the array sent to it."""
     written_bytes: int
     """Bytes of the writes."""
 
@@ -559,19 +550,19 @@ class PoolUse:
     """One of several pools."""
 
     bad_blocks: int
-    """Its blocks that are out of use."""
+    """Its blocks that are out of service."""
     bytes: int
     """Bytes of its flash."""
     dies: int
     """Its dies."""
     dies_busy: float
-    """Part of the run during which one of its dies was busy, in the mean of them."""
+    """Mean utilisation of its dies."""
     endurance_used: float
-    """The part of its lifetime that the run spent. Centaur's equation 1."""
+    """Endurance used in the run, as a fraction. Centaur's equation 1."""
     erases: int
-    """Blocks erased; those of the planes of a row together count as one."""
+    """Blocks erased; blocks of a plane group that are erased together count as one."""
     erases_per_block: float
-    """Erases of a block in the run; those of the planes of a row together count as one."""
+    """Erases of a block in the run, with the same count."""
     least_worn: int
     """Erases of its least worn block."""
     most_worn: int
@@ -583,9 +574,9 @@ class PoolUse:
     programs: int
     """Flash pages programmed, padding included."""
     valid_share: float
-    """Valid data at the end as a part of its flash. Centaur's equation 2."""
+    """Valid data at the end, as a fraction of its flash. Centaur's equation 2."""
     wear_values: int
-    """How many values of `wear.erases` are of its blocks. They follow those of the pools before."""
+    """The number of values of `wear.erases` for its blocks, after those of earlier pools."""
     energy_joules: float = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Energy of its flash, operations and idle time. `None` for a device without flash."""
     faults: PoolUseFaults = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
@@ -616,24 +607,24 @@ class PoolUse:
 
 @dataclass(frozen=True)
 class PowerCut:
-    """A power cut and the recovery after it."""
+    """A power cut and the recovery from it."""
 
     at_seconds: float
-    """When the power was cut, in seconds of simulated time."""
+    """The time of the power cut, in simulated seconds."""
     lost_pages: int
-    """Logical pages of which the last write was not in flash: the one before is there, or nothing."""
+    """Logical pages whose last write was not in flash: they have the previous data, or none."""
     lost_requests: int
-    """Requests that were outstanding, and are lost at the power cut."""
+    """Outstanding requests, which are lost in the power cut."""
     pages_read: int
     """Pages that recovery read."""
     recovery_seconds: float
-    """From power on until the device took commands again, in seconds."""
+    """Time from power on until the device accepted commands, in seconds."""
     returned_pages: int
-    """Logical pages that had been discarded and are back."""
+    """Discarded logical pages that returned."""
     torn_erases: int
-    """Erases that stopped half-way, of the blocks of a row together."""
+    """Interrupted erases; the blocks of a plane group count as one."""
     torn_pages: int
-    """Pages that were being programmed, and pages that share their cells: they are unreadable."""
+    """Pages of interrupted programs, and pages that share their cells: they are unreadable."""
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> PowerCut:
@@ -652,22 +643,22 @@ class PowerCut:
 
 @dataclass(frozen=True)
 class Attained:
-    """How well a column is known."""
+    """The precision of a metric."""
 
     batches: int
-    """How many batches there were."""
+    """Number of batches."""
     column: str
-    """The column."""
+    """The metric."""
     is_reached: bool
-    """Whether the interval became that narrow."""
+    """Whether the wanted precision was reached."""
     requests_a_batch: int
     """Requests of each."""
     wanted: float
-    """The most that half of the interval was to be of the mean."""
+    """The wanted half-width, relative to the mean."""
     half_width: float | None = None
     """Half of the 95 % interval of that mean; null with fewer than two batches."""
     mean: float | None = None
-    """The mean of its values in the batches; null where no batch was long enough to have one."""
+    """Mean of its values in the batches; null where no batch was long enough for a value."""
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Attained:
@@ -685,16 +676,16 @@ class Attained:
 
 @dataclass(frozen=True)
 class Provenance:
-    """The program that made a result, and how it was called."""
+    """The program that made a result, and its command line."""
 
     command: tuple[str, ...]
-    """The command line, an argument each; empty where there was none."""
+    """The command line by arguments; empty without one."""
     schema: int
-    """The number of the layout of this result."""
+    """The version of the layout of this result."""
     version: str
     """The version of the program."""
     commit: str | None = None
-    """The commit that the program was built from; null where that is not known."""
+    """The commit that the program was built from; null where unknown."""
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Provenance:
@@ -709,14 +700,14 @@ class Provenance:
 
 @dataclass(frozen=True)
 class Simulator:
-    """The speed of the simulator on the machine that ran it: nothing of the device that was simulated."""
+    """The speed of the simulator on this machine; it says nothing about the simulated device."""
 
     precondition_seconds: float
-    """Time that preconditioning, or restoring from a snapshot, took on this machine, in seconds."""
+    """Wall time of preconditioning, or of restoring from a snapshot, in seconds."""
     requests_per_second: float
     """Host requests simulated for each second of `wall_seconds`."""
     wall_seconds: float
-    """Time that the run itself took on this machine, in seconds."""
+    """Wall time of the run, in seconds."""
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Simulator:
@@ -737,7 +728,8 @@ class SubRequests:
     migrated_pages: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Pages of these that left the other pool. `None` for a device without flash."""
     migrated_units: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
-    """Units migrated to the first pool because a victim of another pool held some of their pages. `None` for a device without flash."""
+    """Units migrated to the first pool because a victim of another pool held some of their pages. `None` for a device without flash.
+    """
     stolen: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Stolen from the first pool's queue by another pool. `None` for a device without flash."""
     to_first: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
@@ -778,12 +770,12 @@ class TailPart:
     """A part of the time of a request."""
 
     name: str
-    """A stage, as in `time` of the run. In place of `gc_wait` and `die_wait` stands what the die worked on meanwhile, as
-    `behind_erase`, and `behind_other` for what is not known: more than 1,024 commands ago, or the way of a suspension. Of an
-    array `raid_wait`, `raid_reads` and `raid_log` come first: it waited for a row or another command, for blocks that parity or a
-    lost block follows from, and for the partial parity log. Of a host above an open-channel device or zones `rate_limiter` and
-    `line_wait` come first: it waited for its share of the write buffer, of which garbage collection has the rest, and for a line
-    or a chunk to be made ready. In `buffer_while` the work alone.
+    """A stage, as in `time` of the run. In place of `gc_wait` and `die_wait` it is the work of the die meanwhile, such as
+    `behind_erase`, or `behind_other` where that is not known: more than 1,024 commands ago, or while a command was being
+    suspended. Arrays have `raid_wait`, `raid_reads` and `raid_log` first: waits for a row or another command, for blocks that
+    parity or a lost block is computed from, and for the partial parity log. Host FTLs on open-channel devices or zones have
+    `rate_limiter` and `line_wait` first: waits for a share of the write buffer, the rest of which belongs to garbage collection,
+    and for a line or chunk to be ready. In `buffer_while` the work alone.
     """
     us: float
     """Microseconds."""
@@ -802,19 +794,19 @@ class LatencyRange:
     """Requests between two percentiles of latency."""
 
     buffer_while: tuple[TailPart, ...]
-    """The time in the buffer by what the dies worked on meanwhile; of the requests that waited for room or for a program."""
+    """The time in the buffer by the work of the dies meanwhile, of requests that waited for room or for a program."""
     from_percentile: float
-    """The percentile from which on they are."""
+    """The lower percentile."""
     latency_us: float
     """Their mean latency, in microseconds."""
     operation: str
     """`read` or `write`."""
     requests: int
-    """How many requests they stand for."""
+    """The number of requests that they represent."""
     time: tuple[TailPart, ...]
-    """Where their time went in the mean; together it is their mean latency."""
+    """Their mean latency breakdown; its sum is the mean latency."""
     to_percentile: float
-    """The percentile up to which they are."""
+    """The upper percentile."""
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> LatencyRange:
@@ -839,13 +831,13 @@ class LongestCommand:
     die: int
     """The die."""
     us: float
-    """How long, in microseconds."""
+    """The wait, in microseconds."""
     work: str
     """Its work: `host_read`, `host_program`, `rmw_read`, `prefetch`, `map_read`, `map_program`, `erase`, `scan`, or the `read` or
     `program` of `cleaning`, `folding`, `levelling` or `vacating`, as in `cleaning_read`.
     """
     device: int | None = None
-    """The device of an array; left out where there is no array."""
+    """The device of an array; left out without an array."""
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> LongestCommand:
@@ -864,9 +856,9 @@ class SlowRequest:
     """One of the slowest requests."""
 
     buffer_while: tuple[TailPart, ...]
-    """The time in the buffer by what the dies worked on meanwhile."""
+    """The time in the buffer by the work of the dies meanwhile."""
     bytes: int
-    """Its bytes."""
+    """Its size in bytes."""
     latency_us: float
     """Its latency, in microseconds."""
     offset: int
@@ -874,9 +866,9 @@ class SlowRequest:
     operation: str
     """`read`, `write`, `discard`, `flush`, `write_zeroes` or `compare`."""
     submitted_seconds: float
-    """When it was submitted, in seconds since the run began."""
+    """The time of its submission, in seconds since the beginning of the run."""
     time: tuple[TailPart, ...]
-    """Where its time went; together it is its latency."""
+    """Its latency breakdown; the sum is its latency."""
     longest: LongestCommand | None = None
     """The command that it waited behind for longest; left out where it waited for no die."""
 
@@ -902,9 +894,9 @@ class TailDie:
     die: int
     """Its number."""
     part: float
-    """The part of the waits for dies that were for this one."""
+    """Its fraction of the waits for dies."""
     device: int | None = None
-    """The device of an array that it is in; left out where there is no array."""
+    """The device of an array that it belongs to; left out without an array."""
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> TailDie:
@@ -921,19 +913,19 @@ class Slowest:
     """The slowest requests together."""
 
     buffer_while: tuple[TailPart, ...]
-    """The time in the buffer by what the dies worked on meanwhile."""
+    """The time in the buffer by the work of the dies meanwhile."""
     dies: tuple[TailDie, ...]
-    """The dies that they waited for, the one first that they waited for longest."""
+    """The dies that they waited for, in descending order of the wait."""
     least_us: float
-    """The least of their latencies, in microseconds."""
+    """The least latency among them, in microseconds."""
     most_us: float
-    """The greatest, in microseconds."""
+    """The greatest latency among them, in microseconds."""
     reads: int
     """Reads among them."""
     requests: int
-    """How many there are."""
+    """Number of requests."""
     time: tuple[TailPart, ...]
-    """Where their time went in the mean; together it is their mean latency."""
+    """Their mean latency breakdown; its sum is the mean latency."""
     writes: int
     """Writes among them."""
 
@@ -954,12 +946,12 @@ class Slowest:
 
 @dataclass(frozen=True)
 class Tail:
-    """Where the time of single requests went."""
+    """Latency breakdowns of single requests."""
 
     ranges: tuple[LatencyRange, ...]
-    """Reads and writes by percentile of their latency: each of the first 10,000 requests, then one of 128."""
+    """Reads and writes by percentile of latency: each of the first 10,000 requests, then one of 128."""
     requests: tuple[SlowRequest, ...]
-    """The slowest of them one by one, at most 20, the slowest first."""
+    """The slowest requests singly, at most 20, the slowest first."""
     slowest: Slowest | None = None
     """The slowest requests together; left out where none was kept."""
 
@@ -975,15 +967,14 @@ class Tail:
 
 @dataclass(frozen=True)
 class TimeShare:
-    """Where the time of the requests went: mean microseconds a request, for reads and for writes. The sum over the
-    list is the mean latency. Of an array of devices it is estimated from the first 10,000 requests and one of 128 of the others,
-    and
-    the list is empty without `--slowest`; so it is where a device does not know.
+    """The latency breakdown: mean microseconds a request in each stage, for reads and for writes; the sum is the
+    mean latency. For arrays it is estimated from a sample (the first 10,000 requests, then one of 128), and
+    empty without `--slowest`; it is also empty where a device does not record it.
     """
 
     name: str
-    """`queue`, `link`, `controller`, `buffer`, `mapping`, `gc_wait`, `die_wait`, `bus`, `array`, `decoding`, `retries`; of an array
-    of devices `raid_wait`, `raid_reads` and `raid_log` before these, as in `tail`.
+    """`queue`, `link`, `controller`, `buffer`, `mapping`, `gc_wait`, `die_wait`, `bus`, `array`, `decoding`, `retries`; for arrays,
+    `raid_wait`, `raid_reads` and `raid_log` before these, as in `tail`.
     """
     read_us: float
     """Mean microseconds a read."""
@@ -1002,15 +993,15 @@ class TimeShare:
 
 @dataclass(frozen=True)
 class TraceFile:
-    """The bytes of a trace file."""
+    """A trace file and its digest."""
 
     bytes: int
-    """Its bytes, as they are on the disk."""
+    """Its size on disk."""
     path: str
-    """The file as it was named."""
+    """The path as it was given."""
     sha256: str
-    """SHA-256 of these, or of the first gibibyte (`head -c 1073741824 FILE | sha256sum`); of the files of a directory by their
-    names, one after the other.
+    """SHA-256 of its bytes, or of the first gibibyte (`head -c 1073741824 FILE | sha256sum`); for a directory, of its files in order
+    of their names.
     """
 
     @classmethod
@@ -1028,7 +1019,7 @@ class Unknown:
     """A metric that a run cannot answer."""
 
     metric: str
-    """The metric, by its name with dots; it has no value."""
+    """The metric, as a dotted name; it has no value."""
     reason: str
     """The reason."""
 
@@ -1043,25 +1034,24 @@ class Unknown:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The bound of a run, and how near it came to that."""
+    """The bottleneck of a run, and the evidence."""
 
     bound: Literal["arrays", "buses", "link", "cleaning", "host", "unknown"]
-    """The part or work that bound it: `arrays`, `buses`, `link`, `cleaning` or `host`; `unknown` where the run does not show it.
-    """
+    """`arrays`, `buses`, `link`, `cleaning` or `host`; `unknown` where the run does not show it."""
     busiest: Literal["arrays", "buses", "link", "cleaning", "host", "unknown"]
     """The busiest kind of part of the device: `arrays`, `buses` or `link`."""
     busy: float
-    """Fraction of the run during which the busiest part of this kind was busy: a die, a channel, a direction of the link."""
+    """Utilisation of the busiest part of this kind: a die, a channel, a direction of the link."""
     mean_busy: float
-    """The same in the mean of all parts of the kind."""
+    """Mean utilisation of all parts of the kind."""
     stage_share: float
-    """Its part of all of that time."""
+    """Its fraction of all their time."""
     text: str
     """The verdict in a sentence."""
     cleaning: float | None = None
-    """Part of the time of the arrays that went into garbage collection; null where they were idle."""
+    """Fraction of the busy time of the arrays spent on garbage collection; null where they were idle."""
     stage: str | None = None
-    """The stage in which requests spent most of their time, as in `time`; null where they took none."""
+    """The stage in which requests spent most of their time, as in `time`; null without any."""
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Verdict:
@@ -1080,12 +1070,12 @@ class Verdict:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """The beginning of a load that is not in the result."""
+    """The beginning of a load, left out of the result."""
 
     end: Literal["rule", "asked", "limit"]
     """Why it ended: `rule`, `asked`, or `limit`, where the load was not steady when it ended."""
     requests: int
-    """Requests answered by then."""
+    """Requests completed by then."""
     seconds: float
     """Simulated time by then, in seconds."""
 
@@ -1104,7 +1094,7 @@ class DieWear:
     """Wear of a die."""
 
     bad_blocks: int
-    """Its blocks that are out of use."""
+    """Its blocks that are out of service."""
     erases: float
     """Mean erases of its blocks."""
 
@@ -1122,14 +1112,14 @@ class Wear:
     """Wear of the blocks."""
 
     bad_blocks: int
-    """Blocks that are out of use."""
+    """Blocks that are out of service."""
     dies: tuple[DieWear, ...]
     """Each die."""
     drive_writes: float
-    """The same in logical capacities."""
+    """The same in units of the logical capacity."""
     endurance_used: float
-    """Erases of the run as a part of all that the blocks stand, of the pool that spent most: 1 for a run that takes a new device to
-    its end. Planes that are erased together count as one. Centaur's equations 1 and 3.
+    """Endurance used: erases of the run as a fraction of all that the blocks stand, for the pool with the greatest value; 1 wears a
+    new device out. Planes that are erased together count as one. Centaur's equations 1 and 3.
     """
     erases: tuple[float, ...]
     """Erases of each block, in the order of dies and blocks; at most 65,536 values, each the mean of neighbours where there are more
@@ -1144,23 +1134,21 @@ class Wear:
     run_erases: float
     """Mean erases of a block in the run alone."""
     spare: float
-    """Spare space that is left: the part of the good blocks that the logical capacity does not fill, reserved ones counted in; below
-    0 where they cannot hold it any more.
+    """Remaining spare space: the fraction of the good blocks beyond the logical capacity, with reserved blocks; below 0 where they
+    cannot hold it any more.
     """
     terabytes_written: float
-    """Terabytes (10^12 B) that the host wrote in the run, until the device refused writes where it did."""
+    """Terabytes (10^12 B) that the host wrote in the run, until the device rejected writes if it did."""
     drive_writes_per_day: float | None = None
     """Drive writes a day (DWPD) at the rate of the run. Null where no time passed."""
     terabytes_expected: float | None = None
-    """Terabytes that the host could write at the run's erases a byte until all blocks have reached the part's endurance. Null
-    without erases.
+    """Terabytes that the host can write until all blocks reach the part's endurance, at the run's erases for each byte. Null without
+    erases.
     """
     variation: float | None = None
-    """Evenness: standard deviation of the blocks' erases over their mean; 0 is even. Blocks that were never of use are left out.
-    Null without erases.
-    """
+    """Standard deviation of the erases over their mean, of blocks ever in service; 0 is even. Null without erases."""
     years_expected: float | None = None
-    """Years of the run's writes until then, at its rate: recoveries after power cuts left out. Null without erases."""
+    """Years until then at the write rate of the run, without recoveries from power cuts; null without erases."""
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Wear:
@@ -1186,12 +1174,12 @@ class Wear:
 
 @dataclass(frozen=True)
 class DieMap:
-    """How busy the arrays of dies were over simulated time. Neighbouring dies, and neighbouring windows, are put together where
-    there are many.
+    """Utilisation of the dies' arrays over simulated time. Where there are many dies or windows, neighbours are
+    merged.
     """
 
     busy_percent: tuple[tuple[int, ...], ...]
-    """The part of its time that a row was busy, in whole per cent: row by row, in each the columns."""
+    """Busy time of a row, in whole per cent: row by row, each with its columns."""
     dies_a_row: int
     """Dies of a row."""
     windows_a_column: int
@@ -1209,12 +1197,13 @@ class DieMap:
 
 @dataclass(frozen=True)
 class Course:
-    """The course of a run by the windows of its other values."""
+    """Time series of the flash, with the windows of the run."""
 
     dies: DieMap
-    """How busy the arrays of the dies were."""
+    """Utilisation of the dies' arrays."""
     free: tuple[float, ...]
-    """Free block sets as a part of the good ones, at the beginning of each window; empty where the device does not tell."""
+    """Free block sets as a fraction of the good ones, at the beginning of each window; empty where the device does not report them.
+    """
     victim_pages: tuple[int, ...]
     """Logical pages of the victims that were erased in each window."""
     victim_valid_pages: tuple[int, ...]
@@ -1238,21 +1227,21 @@ class Window:
     host_programs: int
     """Logical pages programmed for the host."""
     max_latency_us: float
-    """Greatest latency of any request answered, in microseconds."""
+    """Greatest latency of any request completed, in microseconds."""
     other_programs: int
-    """Logical pages programmed by garbage collection, with the rest of their unit, as translation pages or as padding."""
+    """Logical pages programmed by GC, as the rest of a unit, as translation pages or as padding."""
     programmed_bytes: int
     """Bytes of both."""
     read_bytes: int
     """Bytes read."""
     read_latency_us: float
-    """Mean latency of the reads answered, in microseconds."""
+    """Mean latency of the reads completed, in microseconds."""
     reads: int
     """Reads among them."""
     requests: int
-    """Requests answered."""
+    """Requests completed."""
     write_latency_us: float
-    """Mean latency of the writes answered, in microseconds."""
+    """Mean latency of the writes completed, in microseconds."""
     writes: int
     """Writes among them."""
     written_bytes: int
@@ -1278,10 +1267,10 @@ class Window:
 
 @dataclass(frozen=True)
 class Windows:
-    """The run over time."""
+    """The run over simulated time."""
 
     course: Course
-    """The flash meanwhile: its dies, free blocks, and victims. Empty for devices that do not tell."""
+    """The flash meanwhile: dies, free blocks and victims. Empty for devices that do not report them."""
     width_seconds: float
     """Width of a window in seconds."""
     windows: tuple[Window, ...]
@@ -1299,11 +1288,11 @@ class Windows:
 
 @dataclass(frozen=True)
 class Source:
-    """Where the requests came from."""
+    """Source of the requests."""
 
     kind: Literal["real_trace", "trace", "synthetic", "profile", "given"]
-    """Whether it is a trace that was recorded, one of which nothing says so, a synthetic pattern, a profile fitted to a published
-    trace, or given by a program.
+    """Whether it is a recorded trace, a trace of unknown origin, a synthetic pattern, a profile fitted to a published trace, or
+    requests given by a program.
     """
     name: str
     """Name of the trace file, the workload or the profile."""
@@ -1319,26 +1308,26 @@ class Source:
 
 @dataclass(frozen=True)
 class CommandTime:
-    """Commands of the chips, and mean microseconds of one since it was queued."""
+    """Flash commands, and mean microseconds of one since it was queued."""
 
     array_us: float
-    """While the array senses or programs."""
+    """Read or program of the array."""
     bus_us: float
-    """Waiting for the channel's bus, and on it."""
+    """Waiting for the channel's bus, and using it."""
     commands: int
-    """How many there were."""
+    """Number of commands."""
     decoding_us: float
-    """Waiting for the decoder of the error correction, and in it."""
+    """Waiting for the ECC decoder, and decoding."""
     die_wait_us: float
-    """Waiting for a die that does something else."""
+    """Waiting for a die with other work."""
     gc_wait_us: float
-    """Waiting for a die that collects garbage."""
+    """Waiting for a die in garbage collection."""
     mapping_us: float
-    """Looking up where the page is, where only a part of the map is in memory."""
+    """Lookup of the page in the map, where only a part of the map is in memory."""
     retries_us: float
-    """Earlier tries of reads that could not be read."""
+    """Earlier attempts of retried reads."""
     total_us: float
-    """All of it."""
+    """The total."""
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> CommandTime:
@@ -1358,10 +1347,10 @@ class CommandTime:
 
 @dataclass(frozen=True)
 class WriteBack:
-    """The commands that wrote the buffer out to a pool."""
+    """The commands that destaged the buffer to a pool."""
 
     fill: CommandTime
-    """Reads from the pool of the rest of a page, or of a unit that is programmed as a whole."""
+    """Read-modify-write reads of the pool: the rest of a page, or of a unit that is programmed as a whole."""
     program: CommandTime
     """Programs of the host's pages in the pool."""
 
@@ -1376,18 +1365,16 @@ class WriteBack:
 
 @dataclass(frozen=True)
 class Summary:
-    """The result of one run. Everything but `simulator` is a function of
-    configuration, seed and trace.
-    """
+    """The result of one run. All but `simulator` is a function of configuration, seed and trace."""
 
     channel_utilisation: tuple[float, ...]
-    """Fraction of the run during which each channel's bus was busy, in the order of channels."""
+    """Utilisation of each channel's bus, in the order of channels."""
     configuration: str
     """The whole configuration of the device, in TOML."""
     device: str
     """Name of the device: its preset, or the configuration file."""
     die_utilisation: tuple[float, ...]
-    """Fraction of the run during which each die's array was busy, in the order of dies."""
+    """Utilisation of each die's array, in the order of dies."""
     digest: str
     """Digest of the run's events: equal for equal configuration, seed and trace."""
     energy_by_stage: tuple[Share, ...]
@@ -1395,63 +1382,63 @@ class Summary:
     host: Host
     """Requests, throughput and latency at the host."""
     link_utilisation: tuple[float, ...]
-    """Fraction of the run during which each direction of the link to the host was taken: to the device and to the host, or both
-    together where only one is possible at a time; empty without a link.
+    """Utilisation of each direction of the link: to the device, to the host, or both together where the link is half-duplex; empty
+    without a link.
     """
     notes: tuple[str, ...]
-    """Things that the user should know: wrapped addresses, clock jumps, a generated profile."""
+    """Notes for the user, such as wrapped addresses, clock jumps, or a generated profile."""
     outcome: Literal["complete", "interrupted", "read_only"]
-    """`complete`, `interrupted` (Ctrl-C: the numbers are of the requests finished by then) or `read_only` (the device reached its
+    """`complete`, `interrupted` (Ctrl-C: the numbers cover the requests completed by then) or `read_only` (the device reached its
     end of life).
     """
     provenance: Provenance
     """The program that ran it."""
     recovery_seconds: float
-    """Of it, the time of recoveries after power cuts, in seconds: `host.iops` leaves it out."""
+    """The part of `simulated_seconds` in recoveries after power cuts: `host.iops` leaves it out."""
     seed: int
     """The seed of all random streams."""
     simulated_seconds: float
-    """Time on the simulated clock from the first request, or from the end of the warm-up, to the last completion, in seconds."""
+    """Simulated seconds from the first request, or from the end of the warm-up, to the last completion."""
     simulator: Simulator
     """The speed of the simulator on this machine."""
     time: tuple[TimeShare, ...]
-    """Where the requests' time went."""
+    """The latency breakdown of the requests."""
     unknown: tuple[Unknown, ...]
-    """Metrics that the run cannot answer, each with the reason: they have no value."""
+    """Metrics that the run cannot answer, with the reasons: they have no value."""
     wear: Wear
-    """The blocks."""
+    """The wear of the blocks."""
     windows: Windows
     """The run over simulated time, in windows of equal width."""
     workload: Source
-    """Where the requests came from."""
+    """The source of the requests."""
     write_back: tuple[WriteBack, ...]
-    """The commands that wrote the buffer out, for each pool. With it goes the time that writes wait for room in the buffer."""
+    """The commands that destaged the buffer, for each pool; how long writes wait for room depends on them."""
     buffer: Buffer = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Counts of the buffer. `None` for a device without flash."""
     charts: tuple[DesignChart, ...] = ()
-    """The charts of the designs; left out where they have none."""
+    """The charts of the designs; left out without any."""
     drift: Drift | None = None
-    """Write amplification in the second half of what the host wrote; left out where it wrote next to nothing."""
+    """Write amplification in the second half of the host's writes; left out where it wrote next to nothing."""
     energy_joules: float = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Energy of all flash operations and idle time. `None` for a device without flash."""
     fairness: float | None = None
-    """Jain's index of the requests a second of the jobs: 1 where all have as many, and one over their number where one has them all;
-    left out where there are no two.
+    """Jain's index of the IOPS of the jobs: 1 where all are equal, one over their number where one has them all; left out for fewer
+    than two jobs.
     """
     faults: Faults = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Counts of failures. `None` for a device without flash."""
     flash: Flash = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Counts of flash operations. `None` for a device without flash."""
     jobs: tuple[JobUse, ...] = ()
-    """The jobs of a job file, in its order, the clones of each together; left out where requests come from elsewhere."""
+    """The jobs of a job file, in order, the clones of each as one; left out for other workloads."""
     members: tuple[MemberUse, ...] = ()
-    """The devices that the device is made of; left out where it is not."""
+    """The devices of an array; left out for other devices."""
     pools: tuple[PoolUse, ...] = ()
-    """The pools, in their order; left out where there is one."""
+    """The pools, in order; left out where there is only one."""
     power_cuts: tuple[PowerCut, ...] = ()
     """The power cuts; left out without any."""
     precision: Attained | None = None
-    """How well the column is known that was to be known well enough; left out where none was."""
+    """The precision of the metric that the run was to measure; left out without one."""
     programs_per_host_program: float | None = None
     """Pages programmed for the host and by the collector for each page programmed for the host: what garbage collection costs. Where
     the host writes whole pages, one at a time, it is the write amplification of analytic models; null if nothing was programmed.
@@ -1459,20 +1446,16 @@ class Summary:
     sub_requests: SubRequests | None = None
     """Sub-requests to each of several pools; left out where there is one."""
     tail: Tail | None = None
-    """Where the time of single requests went, the slowest among them; left out where that was not asked for, and by devices that do
-    not tell.
-    """
+    """Tail attribution: latency breakdowns of single requests; left out unless requested and supported."""
     trace_file: TraceFile | None = None
-    """The trace file that the requests were read from; null where there was none that can be read again."""
+    """The trace file that the requests were read from; null without one that can be read again."""
     verdict: Verdict | None = None
-    """The bound of the run, and how near to its bound it came; null where nothing was answered, and of a device without parts that
-    can be busy.
-    """
+    """The bottleneck of the run; null without completions, and for a device without parts that can be busy."""
     warm_up: LeftOut | None = None
-    """The beginning of the load, which was not measured; left out where everything was."""
+    """The warm-up, which was not measured; left out where everything was measured."""
     write_amplification: float | None = None
-    """Write amplification: bytes programmed (for the host, for the map, by the collector, as padding) for each byte that the host
-    wrote, without those by which the write buffer grew; null without writes, and where it is unknown. Centaur's equation 4.
+    """Write amplification: bytes programmed (for the host, the map, GC and padding) for each byte of the host, corrected for the
+    growth of the write buffer; null without writes, and where unknown. Centaur's equation 4.
     """
     others: dict[str, Any] = field(default_factory=dict[str, Any])
     """Metrics of designs, each a table by the name of its design, as the JSON has them."""

@@ -14,6 +14,9 @@ use crate::show::record::Record;
 /// its cells, and fifteen volumes on an array.
 pub(super) fn is_long(id: &str) -> bool {
     let of_cube = [
+        "ablations",
+        "burst-lengths",
+        "burst-reserves",
         "fig11",
         "fig14",
         "fig17",
@@ -24,6 +27,8 @@ pub(super) fn is_long(id: &str) -> bool {
         "fig17-threads",
         "ispp",
         "read-levels",
+        "retries",
+        "sensitivity",
     ];
     let is_of_cube = id.strip_prefix("cubeftl/").is_some_and(|rest| of_cube.contains(&rest));
     ("centaur/fig11".."centaur/table1").contains(&id)
