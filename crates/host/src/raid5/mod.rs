@@ -1,9 +1,9 @@
 //! RAID-5 over three or more devices, modelled on the Linux driver `md`.
 //!
 //! Data chunks are striped over the members, and each stripe has a parity chunk ([`layout`]). Reads go
-//! directly to their member. Writes go through the *stripe cache* ([`heads`]), whose stripe heads each hold a
+//! directly to their member. Writes go through the *stripe cache* ([`stripe_cache`]), whose stripe heads each hold a
 //! *row*: one block of each member, at the same offset. The parity of a row is updated by read-modify-write
-//! or by reconstruct-write, as md's rule decides ([`way`]). With [`Parity::Md`] parity is written with the
+//! or by reconstruct-write, as md's rule decides ([`write_method`]). With [`Parity::Md`] parity is written with the
 //! data; with [`Parity::Cache`] it is deferred until its row is evicted from the cache, until a flush, or for
 //! a configured time.
 //!

@@ -64,7 +64,7 @@ impl TwoBitCoding {
     /// The coding after the first program: 11 01 00 10 in ER to P3.
     pub const START: Self = Self { base: 0, codes: [0b11, 0b01, 0b00, 0b10], rewrites: 0 };
 
-    /// The coding after a rewrite of one bit. `None` after [`MAX_REWRITES`](Self::MOST_REWRITES).
+    /// The coding after a rewrite of one bit. `None` after [`MAX_REWRITES`](Self::MAX_REWRITES).
     pub fn after(self, rewritten: Bit) -> Option<Self> {
         if self.rewrites == Self::MAX_REWRITES {
             return None;

@@ -46,7 +46,7 @@ impl CutLosses {
 impl Chips {
     /// Cuts the power at `now`: every die becomes idle, and the events that the chips have scheduled must be
     /// dropped. A command whose data or addresses are still on the bus has no effect. A program in the array
-    /// leaves its program unit [torn](DataTag::TORN), and with it the earlier pages of the same word line; an
+    /// leaves its program unit [torn](DataTag::UNREADABLE), and with it the earlier pages of the same word line; an
     /// erase leaves a block of torn pages, and counts as an erase for wear.
     pub fn cut_power(&mut self, now: Instant, at_cut: InFlightFate) -> CutLosses {
         let mut torn = CutLosses::default();

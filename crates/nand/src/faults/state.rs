@@ -157,7 +157,7 @@ impl Faults {
     }
 
     /// Factory bad block sets, in the order of plane groups: a block set is bad if the block of one of its
-    /// planes is. No plane group has more than [`factory_bad_at_most`].
+    /// planes is. No plane group has more than [`max_factory_bad`].
     pub fn factory_bad(&self) -> Vec<BlockSetId> {
         let rules: Vec<Fault> = self.rules.iter().map(|rule| rule.fault).collect();
         let mut streams: Vec<Stream> = self.rules.iter().map(|rule| rule.random.clone()).collect();

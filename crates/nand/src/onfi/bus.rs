@@ -224,7 +224,7 @@ impl Bus {
         self.host_cycle.or(self.host.latch()).unwrap_or(self.waits().get(Wait::Wc))
     }
 
-    /// Sets a time of the host within a cycle (one of [`HOST_TIME_RULES`](super::host_times::WITHIN)), at most one second;
+    /// Sets a time of the host within a cycle (one of [`HOST_TIME_RULES`](super::host_times::HOST_TIME_RULES)), at most one second;
     /// `None` for the time that the interface requires. A cycle with too short a time is rejected.
     ///
     /// # Errors

@@ -12,7 +12,7 @@
 //! | discarded rows ([`rows`]) | the same, whatever is flushed: a device may restore discarded data |
 //! | entries of the partial parity log, and their space ([`log`]) | they give the parity of rows in doubt |
 //! | rewritten lost sectors ([`lost`]) | they are lost again |
-//! | the position of a rebuild ([`held`]) | it continues from the last non-volatile position |
+//! | the position of a rebuild ([`member_state`]) | it continues from the last non-volatile position |
 
 pub mod log;
 pub mod lost;
