@@ -161,7 +161,7 @@ fn logged(
     let mut log = LogBuilder::begin();
     loop {
         let reached = session.advance_observed(StepTarget::Completions(BATCH), watch)?;
-        log.add(&session.answers());
+        log.add(&session.completions());
         match reached {
             StopReason::Target => {}
             StopReason::Idle => return Ok((session.finish_observed(watch)?, log.end())),

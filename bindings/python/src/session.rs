@@ -135,7 +135,7 @@ impl Session {
 
     /// Completions since the last call, as the bytes of an array of records.
     fn answers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let answers = self.lock()?.as_mut().ok_or_else(finished)?.answers();
+        let answers = self.lock()?.as_mut().ok_or_else(finished)?.completions();
         Ok(columns::answers(py, &answers))
     }
 

@@ -55,7 +55,7 @@ fn play(device: &mut wordline_ssd::Device, operation: Operation, count: u32) {
         }
         let event = calendar.advance().expect("a command is outstanding");
         device.handle(event, &mut calendar);
-        answered += device.answers().len() as u32;
+        answered += device.completions().len() as u32;
         device.clear_completions();
     }
     device.audit(calendar.now() - Instant::ZERO);

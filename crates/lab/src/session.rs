@@ -41,7 +41,7 @@ use crate::workload::Workload;
 ///     let read = Request::new(Op::Read, Bytes(offset), Bytes(4096));
 ///     session.submit(&Request { arrival: session.now(), ..read })?;
 ///     session.advance(Until::Rest)?;
-///     let slow = session.answers().iter().any(|answer| answer.latency.us() > 100.0);
+///     let slow = session.completions().iter().any(|answer| answer.latency.us() > 100.0);
 ///     offset = if slow { 0 } else { offset + 4096 };
 /// }
 /// assert_eq!(session.finish()?.host.reads, 10);
@@ -144,8 +144,8 @@ impl Session {
     }
 
     /// The completions since the last call, in order. They are kept until then.
-    pub fn answers(&mut self) -> Vec<CompletedRequest> {
-        self.steps.answers()
+    pub fn completions(&mut self) -> Vec<CompletedRequest> {
+        self.steps.completions()
     }
 
     /// The present, counted from the beginning of the session.

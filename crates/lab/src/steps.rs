@@ -71,7 +71,7 @@ pub trait SteppedRun: Send {
     /// The errors of a run.
     fn advance(&mut self, until: StepTarget, observer: &mut dyn Observer) -> Result<StopReason>;
     /// The completions since the last call.
-    fn answers(&mut self) -> Vec<CompletedRequest>;
+    fn completions(&mut self) -> Vec<CompletedRequest>;
     /// The state of the run.
     fn standing(&self) -> Standing;
     /// The metrics of the device since the beginning.

@@ -131,7 +131,7 @@ fn a_session_of_a_workload_has_the_digest_of_the_run_whatever_its_steps() {
             if let (StepTarget::Time(time), StopReason::Target) = (until, reached) {
                 assert_eq!(session.now(), time, "{what}");
             }
-            let new = session.answers();
+            let new = session.completions();
             assert!(
                 new.is_sorted_by_key(|answer| answer.time)
                     && new.iter().all(|answer| answer.time <= session.now())
@@ -154,11 +154,11 @@ fn a_step_to_a_time_to_which_an_earlier_one_did_not_come_stops_there() {
     let [near, far] = [25, 1_000].map(|us| Instant::ZERO + Duration::from_us(us));
     for answers in [1, 1, 1, 1, 1, 1, 0] {
         session.advance(StepTarget::CompletionBy(near)).expect("it goes on");
-        assert_eq!(session.answers().len(), answers, "three requests take 10 us");
+        assert_eq!(session.completions().len(), answers, "three requests take 10 us");
     }
     assert_eq!(session.now(), near);
     session.advance(StepTarget::Time(far)).expect("it goes on");
-    assert_eq!((session.now(), session.answers().len()), (far, 44));
+    assert_eq!((session.now(), session.completions().len()), (far, 44));
     assert_eq!(session.advance(StepTarget::Idle).expect("it goes on"), StopReason::Idle);
 }
 
@@ -208,13 +208,13 @@ fn a_session_is_saved_and_goes_on_unchanged_and_so_does_the_device_of_the_snapsh
     session.save(&path).expect("it is at rest");
     let from = RunOptions { from_snapshot: Some(path), ..RunOptions::seed(1) };
     let mut restored = Session::open(&device, &closed, &from).expect("it was just saved");
-    session.answers();
+    session.completions();
     let later = |session: &mut Session| {
         for request in requests(2) {
             session.submit(&request).expect("the device takes it");
         }
         session.advance(StepTarget::Idle).expect("it goes on");
-        session.answers().iter().map(|answer| answer.latency).collect::<Vec<_>>()
+        session.completions().iter().map(|answer| answer.latency).collect::<Vec<_>>()
     };
     assert_eq!(later(&mut session), later(&mut restored));
     let [session, restored] = [session, restored].map(|session| session.finish().expect("it ends"));

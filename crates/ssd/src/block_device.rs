@@ -164,7 +164,7 @@ pub trait BlockDevice: State {
     }
 
     /// Completions since they were last [cleared](Self::clear_completions).
-    fn answers(&self) -> &[Completion];
+    fn completions(&self) -> &[Completion];
 
     /// Clears the completions.
     fn clear_completions(&mut self);

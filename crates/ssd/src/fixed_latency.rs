@@ -233,7 +233,7 @@ impl BlockDevice for FixedLatency {
         self.answers.push(Completion { command, latency, failed });
     }
 
-    fn answers(&self) -> &[Completion] {
+    fn completions(&self) -> &[Completion] {
         &self.answers
     }
 
@@ -397,7 +397,7 @@ mod tests {
         while let Some(done) = resumed.advance() {
             again.handle(done, &mut resumed);
         }
-        let tags: Vec<u32> = again.answers().iter().map(|answer| answer.command.tag).collect();
+        let tags: Vec<u32> = again.completions().iter().map(|answer| answer.command.tag).collect();
         assert_eq!((tags, again.outstanding()), (vec![0, 1, 2], 0));
         let empty = Agenda { now: Instant::ZERO, events: Vec::new() };
         let mut bytes = Vec::new();

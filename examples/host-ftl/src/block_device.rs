@@ -57,7 +57,7 @@ impl<D: PhysicalDevice> BlockDevice for HostFtl<D> {
         }
     }
 
-    fn answers(&self) -> &[Completion] {
+    fn completions(&self) -> &[Completion] {
         &self.answers
     }
 

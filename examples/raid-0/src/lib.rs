@@ -121,7 +121,7 @@ impl<D: BlockDevice> Raid0<D> {
     fn take_found(&mut self, member: u16) {
         let Some(followed) = &mut self.followed else { return };
         let device = &mut self.members[usize::from(member)];
-        let tags: Vec<u32> = device.answers().iter().map(|answer| answer.command.tag).collect();
+        let tags: Vec<u32> = device.completions().iter().map(|answer| answer.command.tag).collect();
         for tag in tags {
             let Some(found) = device.take_contents(tag) else { continue };
             let command = &self.under_way[&tag].command;
@@ -138,7 +138,7 @@ impl<D: BlockDevice> Raid0<D> {
         }
         let Self { members, under_way, digest, answers, followed, .. } = self;
         let member = &mut members[usize::from(member)];
-        for answer in member.answers() {
+        for answer in member.completions() {
             let tag = answer.command.tag;
             let whole = under_way.get_mut(&tag).expect("a member answers what it was asked");
             whole.pieces -= 1;
@@ -239,7 +239,7 @@ impl<D: Ages> BlockDevice for Raid0<D> {
         self.take_completions(member, calendar.now());
     }
 
-    fn answers(&self) -> &[Completion] {
+    fn completions(&self) -> &[Completion] {
         &self.answers
     }
 

@@ -95,7 +95,7 @@ pub fn scrub(device: &Device, requests: u64, target: Option<Duration>, seed: u64
         } else {
             host_next
         }))?;
-        for CompletedRequest { number, size, time, latency, .. } in session.answers() {
+        for CompletedRequest { number, size, time, latency, .. } in session.completions() {
             if scrubber.outstanding == Some(u64::from(number)) {
                 scrubbed += size;
                 scrubber.complete_read(time);

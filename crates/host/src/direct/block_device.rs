@@ -49,7 +49,7 @@ impl<D: PhysicalDevice> BlockDevice for Direct<D> {
             Event::Device(event) => {
                 self.device.handle(event, &mut calendar.within(Event::Device));
                 match self.power {
-                    Power::On if !self.device.answers().is_empty() => self.make_progress(calendar),
+                    Power::On if !self.device.completions().is_empty() => self.make_progress(calendar),
                     Power::On | Power::Off => {}
                     Power::Back(_) => self.advance_recovery(calendar.now()),
                 }
@@ -61,7 +61,7 @@ impl<D: PhysicalDevice> BlockDevice for Direct<D> {
         self.device.change_times(factors)
     }
 
-    fn answers(&self) -> &[Completion] {
+    fn completions(&self) -> &[Completion] {
         &self.requests.answers
     }
 

@@ -242,7 +242,7 @@ impl<D: PhysicalDevice> Direct<D> {
             for unit in self.heads.waiting_units() {
                 any |= self.continue_writes(unit, calendar);
             }
-            if !any && self.device.answers().is_empty() {
+            if !any && self.device.completions().is_empty() {
                 return;
             }
         }

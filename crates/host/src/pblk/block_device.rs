@@ -84,8 +84,8 @@ impl<D: PhysicalDevice> BlockDevice for Pblk<D> {
         self.port.device.change_times(factors)
     }
 
-    fn answers(&self) -> &[Completion] {
-        self.front.answers()
+    fn completions(&self) -> &[Completion] {
+        self.front.completions()
     }
 
     fn clear_completions(&mut self) {

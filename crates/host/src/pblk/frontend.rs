@@ -79,7 +79,7 @@ impl HostFrontend {
         self.all.count()
     }
 
-    pub(super) fn answers(&self) -> &[Completion] {
+    pub(super) fn completions(&self) -> &[Completion] {
         &self.answers
     }
 

@@ -142,7 +142,7 @@ impl<D: PhysicalDevice> Port<D> {
         let written = self.device.submit(&Command::write(self.sent.next(), &self.blocks, stamps), calendar);
         let has_failed = |answer: &Completion| answer.failure.is_some();
         assert!(
-            written.is_ok() && !self.device.answers().iter().any(has_failed),
+            written.is_ok() && !self.device.completions().iter().any(has_failed),
             "chunks that are in order take all of their blocks with the clock off: {written:?}"
         );
         self.device.clear_completions();
@@ -178,7 +178,7 @@ impl<D: PhysicalDevice> Port<D> {
 
     /// Whether completions, notifications or rejected commands are to be processed.
     pub(super) fn has_events(&self) -> bool {
-        !self.device.answers().is_empty()
+        !self.device.completions().is_empty()
             || !self.device.notifications().is_empty()
             || !self.failed.is_empty()
     }

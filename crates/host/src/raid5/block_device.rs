@@ -120,7 +120,7 @@ impl<D: Ages> BlockDevice for Raid5<D> {
         self.explainer.as_ref().map(|explainer| explainer.tail())
     }
 
-    fn answers(&self) -> &[Completion] {
+    fn completions(&self) -> &[Completion] {
         &self.answers
     }
 

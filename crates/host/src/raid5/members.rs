@@ -272,12 +272,12 @@ impl<D: BlockDevice> Members<D> {
     pub fn collect(&mut self, device: u16) {
         let Self { devices, sent, over, follows, .. } = self;
         let from = &mut devices[usize::from(device)];
-        if from.answers().is_empty() {
+        if from.completions().is_empty() {
             return;
         }
         let first = over.len();
         let mut explained = from.tail().map_or(&[][..], Tail::each).iter();
-        for answer in from.answers() {
+        for answer in from.completions() {
             let sent = sent.remove(answer.command.tag);
             let explained = explained.next().map(|one| Box::new(one.clone().of_device(device)));
             over.push_back(CompletedCommand {

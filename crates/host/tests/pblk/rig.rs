@@ -302,7 +302,7 @@ impl<D: BlockDevice> Host<D> {
     }
 
     fn take_completions(&mut self) {
-        let answers = self.device.answers().to_vec();
+        let answers = self.device.completions().to_vec();
         self.device.clear_completions();
         for answer in answers {
             let Sent { command, allowed, settled } =

@@ -76,7 +76,7 @@ fn pre_reads_wait_for_those_under_way() {
     bench.run_for(LATENCY / 2);
     let late = bench.submit(Write, 2 * 3 * CHUNK, PAGE);
     bench.run();
-    for answer in bench.answers() {
+    for answer in bench.completions() {
         let waits = if answer.command.tag == late { LATENCY / 2 } else { Duration::ZERO };
         assert_eq!(answer.latency, LATENCY * 2 + waits, "{answer:?}");
     }
@@ -92,7 +92,7 @@ fn writes_of_an_instant_make_a_full_stripe() {
         bench.run();
     });
     assert_eq!(took, [4, 0, 3, 1]);
-    assert!(bench.answers().iter().all(|answer| answer.latency == LATENCY));
+    assert!(bench.completions().iter().all(|answer| answer.latency == LATENCY));
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn a_durable_write_is_answered_with_its_parity() {
     let write = Command { operation: Write, fua: true, sectors: 3 * CHUNK, ..Default::default() };
     bench.submit_command(write);
     bench.run();
-    assert_eq!(bench.answers()[0].latency, LATENCY * 2, "data, then parity");
+    assert_eq!(bench.completions()[0].latency, LATENCY * 2, "data, then parity");
     assert_eq!(bench.array.counts().parity_writes, 4);
 }
 
@@ -274,7 +274,7 @@ fn every_layout_and_size_gives_back_what_was_written() {
             for missing in 0..members {
                 let tag = bench.submit(Read, 0, all);
                 bench.run();
-                assert!(!bench.answers().iter().any(|answer| answer.failed));
+                assert!(!bench.completions().iter().any(|answer| answer.failed));
                 let found = bench.array.take_contents(tag).expect("contents are followed");
                 for (sector, content) in (0..).zip(found) {
                     let wanted = match sector % 777 {

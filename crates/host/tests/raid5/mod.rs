@@ -84,8 +84,8 @@ impl<D: Ages> Bench<D> {
         assert_eq!(self.calendar.now(), end);
     }
 
-    pub fn answers(&mut self) -> Vec<Completion> {
-        let answers = self.array.answers().to_vec();
+    pub fn completions(&mut self) -> Vec<Completion> {
+        let answers = self.array.completions().to_vec();
         self.array.clear_completions();
         answers
     }
@@ -94,7 +94,7 @@ impl<D: Ages> Bench<D> {
     pub fn time(&mut self, operation: Operation, sector: u64, sectors: u64) -> Duration {
         let tag = self.submit(operation, sector, sectors);
         self.run();
-        let answers = self.answers();
+        let answers = self.completions();
         let answer = answers.iter().find(|answer| answer.command.tag == tag).expect("it is answered");
         assert!(!answer.failed, "{answer:?}");
         answer.latency
@@ -117,7 +117,7 @@ impl<D: Ages> Bench<D> {
     pub fn reads_as(&mut self, sector: u64, sectors: u64, written: u32) -> bool {
         let tag = self.submit(Operation::Read, sector, sectors);
         self.run();
-        let failed = self.answers().iter().any(|answer| answer.command.tag == tag && answer.failed);
+        let failed = self.completions().iter().any(|answer| answer.command.tag == tag && answer.failed);
         let found = self.array.take_contents(tag);
         !failed && found.is_some_and(|found| found.iter().all(|content| *content == Content::of(written)))
     }

@@ -193,7 +193,7 @@ impl<D: Ages> Host<D> {
     }
 
     fn take_completions(&mut self) {
-        for answer in self.bench.answers() {
+        for answer in self.bench.completions() {
             let at = self.sent.iter().position(|command| command.tag == answer.command.tag);
             let command = self.sent.remove(at.expect("each command is answered once"));
             let range = command.sector..command.sector + command.sectors;

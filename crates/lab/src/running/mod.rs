@@ -226,7 +226,7 @@ impl<D: BlockDevice> Running<D> {
                 if shows_recovery && !observer.phase_progress(device.pages_recovered()) {
                     return Ok(StopReason::Stopped);
                 }
-                if !device.answers().is_empty() {
+                if !device.completions().is_empty() {
                     break;
                 }
                 if left == 0 {
@@ -377,7 +377,7 @@ fn take_completions<D: BlockDevice>(
     measurements: &mut Measurements<D>,
     now: Instant,
 ) -> Result<()> {
-    for answer in device.answers() {
+    for answer in device.completions() {
         let job = queue.source().job_of(answer.command.tag);
         queue.answered(now, &answer.command);
         measurements.answered(answer, job, now, device.programmed())?;

@@ -53,7 +53,7 @@ where
         self.resume(stop, observer)
     }
 
-    fn answers(&mut self) -> Vec<CompletedRequest> {
+    fn completions(&mut self) -> Vec<CompletedRequest> {
         self.measurements.record().as_mut().map(Record::take).unwrap_or_default()
     }
 

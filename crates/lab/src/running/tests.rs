@@ -114,7 +114,7 @@ fn a_session_counts_from_the_end_of_the_warm_up_it_asks_for() {
     let standing = session.standing();
     assert_eq!((standing.answered, standing.lost), (100, 0));
     assert_eq!(standing.submitted, 100 + standing.outstanding);
-    assert_eq!(session.answers().len(), 100);
+    assert_eq!(session.completions().len(), 100);
     let summary = session.finish().expect("it runs");
     assert_eq!((summary.host.requests, summary.outcome), (500, Outcome::Complete));
     let submitted = Session::open(&device(&[]), &Workload::submitted(), &warm(WarmUp::Rule));

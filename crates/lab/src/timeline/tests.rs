@@ -43,9 +43,9 @@ fn a_time_line_has_the_requests_that_were_answered_in_its_window_and_no_track_ho
     let mut session = Session::open(&device, &load(), &options).expect("it begins");
     let mut answers = Vec::new();
     while session.advance(StepTarget::Completions(500)).expect("it goes on") == StopReason::Target {
-        answers.extend(session.answers());
+        answers.extend(session.completions());
     }
-    answers.extend(session.answers());
+    answers.extend(session.completions());
     let digest = session.finish().expect("it ends").digest;
 
     let events = events(&path);

@@ -48,7 +48,7 @@ impl Sample {
     pub fn take(job: Job, observer: &mut dyn Observer) -> Result<Self> {
         let mut session = Session::of(job, observer)?;
         let reached = session.advance_observed(StepTarget::Completions(u64::MAX), observer)?;
-        let answers = session.answers();
+        let answers = session.completions();
         let summary = session.finish_observed(observer)?;
         let completion = |answer: &crate::record::CompletedRequest| Completion {
             at: answer.time.ps(),

@@ -76,7 +76,7 @@ impl Base {
     /// Whether a design decides when pages are destaged that may stay in the buffer.
     #[inline]
     pub(crate) fn coalesces(&self) -> bool {
-        self.policies.designs.answers(ExtensionPoint::Coalesce)
+        self.policies.designs.decides(ExtensionPoint::Coalesce)
             && self.config.file.buffer.mode == BufferMode::WriteBack
     }
 

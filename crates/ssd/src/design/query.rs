@@ -24,7 +24,7 @@ use crate::policy::victim::{Candidates, Indexes};
 impl Designs {
     /// Whether some design makes this decision.
     #[inline]
-    pub(crate) fn answers(&self, seam: ExtensionPoint) -> bool {
+    pub(crate) fn decides(&self, seam: ExtensionPoint) -> bool {
         self.claimed.has(seam)
     }
 
@@ -250,7 +250,7 @@ impl Policies {
     /// One of `rows`, at least one plane group, all of one pool.
     #[inline]
     pub(crate) fn place(&mut self, rows: &PlaneGroupSet, sight: DesignContext<'_>) -> PlaneGroupId {
-        let answer = if self.designs.answers(ExtensionPoint::Place) {
+        let answer = if self.designs.decides(ExtensionPoint::Place) {
             self.placed(rows, sight)
         } else {
             self.placement.next(rows)
@@ -371,7 +371,7 @@ impl Policies {
         row: PlaneGroupId,
         sight: DesignContext<'a>,
     ) -> Option<Option<BlockSetId>> {
-        let pool = if self.designs.answers(ExtensionPoint::Victim) {
+        let pool = if self.designs.decides(ExtensionPoint::Victim) {
             sight.space.pools().number_of_group(row)
         } else {
             return None;
@@ -428,7 +428,7 @@ impl Policies {
         pool: impl FnOnce() -> usize,
         sight: DesignContext<'_>,
     ) -> u8 {
-        if self.designs.answers(ExtensionPoint::Relocate) {
+        if self.designs.decides(ExtensionPoint::Relocate) {
             return self.relocated(page, pool(), sight);
         }
         let (answer, streams) = (self.relocator.route(page), sight.space.streams().gc);
@@ -502,7 +502,7 @@ impl Policies {
     /// Whether a design or a policy balances load.
     #[inline]
     pub(crate) fn balances(&self) -> bool {
-        self.balancer.is_some() || self.designs.answers(ExtensionPoint::Balance)
+        self.balancer.is_some() || self.designs.decides(ExtensionPoint::Balance)
     }
 
     /// Plane group from which an idle one steals a program unit.
@@ -559,7 +559,7 @@ impl Policies {
     /// Whether any background work is done while the host is idle.
     #[inline]
     pub(crate) fn has_background(&self) -> bool {
-        self.background.is_some() || self.designs.answers(ExtensionPoint::Background)
+        self.background.is_some() || self.designs.decides(ExtensionPoint::Background)
     }
 
     /// Goals of background GC for a plane group: free blocks, if GC gains any, and SLC-cache blocks.
@@ -595,6 +595,6 @@ impl Policies {
 
     /// Whether designs choose program parameters.
     pub(crate) fn tunes_programs(&self) -> bool {
-        self.designs.answers(ExtensionPoint::Tune)
+        self.designs.decides(ExtensionPoint::Tune)
     }
 }

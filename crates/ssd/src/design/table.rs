@@ -85,18 +85,18 @@ impl Combination {
 
     /// Design that makes a decision in each of this many pools; `None` where policies do.
     pub fn owners(&self, seam: ExtensionPoint, pools: usize) -> Vec<Option<&'static str>> {
-        self.answers(seam, pools).into_iter().map(|design| Some(design?.name())).collect()
+        self.decides(seam, pools).into_iter().map(|design| Some(design?.name())).collect()
     }
 
     /// Name and needs of the design that makes a decision in a pool; `None` where no design does, or several
     /// do.
     pub(crate) fn asked(&self, seam: ExtensionPoint, pool: usize) -> Option<(&'static str, Needs)> {
-        let design = self.answers(seam, pool + 1)[pool]?;
+        let design = self.decides(seam, pool + 1)[pool]?;
         Some((design.name(), design.needs()))
     }
 
     /// Designs that make a decision, by pool.
-    fn answers(&self, seam: ExtensionPoint, pools: usize) -> Vec<Option<&dyn Design>> {
+    fn decides(&self, seam: ExtensionPoint, pools: usize) -> Vec<Option<&dyn Design>> {
         let (table, _) = self.table(&self.needs(), pools);
         let design = |row: &Owners| self.all.get(usize::from(row[seam as usize])).map(Box::as_ref);
         table.iter().map(design).collect()

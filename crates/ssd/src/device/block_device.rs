@@ -98,8 +98,8 @@ impl BlockDevice for Device {
     }
 
     #[inline]
-    fn answers(&self) -> &[Completion] {
-        self.front.answers()
+    fn completions(&self) -> &[Completion] {
+        self.front.completions()
     }
 
     #[inline]

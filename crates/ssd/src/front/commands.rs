@@ -137,7 +137,7 @@ impl Commands {
 
     /// Completions that were neither taken nor cleared, in order.
     #[inline]
-    pub fn answers(&self) -> &[Completion] {
+    pub fn completions(&self) -> &[Completion] {
         &self.answers
     }
 

@@ -128,8 +128,8 @@ impl Front {
 
     /// Completions that were neither taken nor cleared, in order.
     #[inline]
-    pub(crate) fn answers(&self) -> &[Completion] {
-        self.commands.answers()
+    pub(crate) fn completions(&self) -> &[Completion] {
+        self.commands.completions()
     }
 
     /// Clears the completions.

@@ -344,7 +344,7 @@ fn stream_of(stamp: DataTag, victim: Victim, base: &mut Base) -> u8 {
 /// so.
 fn migration_stream(stamp: DataTag, victim: Victim, base: &mut Base) -> Option<u8> {
     let Base { policies, flash, space, config, .. } = base;
-    if !policies.designs.answers(ExtensionPoint::Relocate) || config.pools.count() == 1 {
+    if !policies.designs.decides(ExtensionPoint::Relocate) || config.pools.count() == 1 {
         return None;
     }
     let Victim { row, relocated_by, .. } = victim;

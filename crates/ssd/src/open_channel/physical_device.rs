@@ -76,7 +76,7 @@ impl PhysicalDevice for OpenChannel {
         }
     }
 
-    fn answers(&self) -> &[Completion] {
+    fn completions(&self) -> &[Completion] {
         &self.answers
     }
 

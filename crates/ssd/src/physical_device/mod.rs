@@ -78,11 +78,11 @@ pub trait PhysicalDevice: State {
     fn handle(&mut self, event: Self::Event, calendar: &mut impl Schedule<Self::Event>);
 
     /// Completions since they were last [cleared](Self::clear_completions).
-    fn answers(&self) -> &[Completion];
+    fn completions(&self) -> &[Completion];
 
     /// Moves all completions to the end of `into`.
     fn take_completions(&mut self, into: &mut Vec<Completion>) {
-        into.extend_from_slice(self.answers());
+        into.extend_from_slice(self.completions());
         self.clear_completions();
     }
 

@@ -123,7 +123,7 @@ impl Device {
     fn preference(&self) -> Option<Preference> {
         let base = &self.core.base;
         let is_super = base.config.file.ftl.gc.scope == Scope::SuperBlock && base.config.pools.rows() > 1;
-        let is_asked = !base.policies.designs.answers(ExtensionPoint::Victim);
+        let is_asked = !base.policies.designs.decides(ExtensionPoint::Victim);
         let of_policy = self.core.reclaim.preference().filter(|_| is_asked);
         of_policy.map(|it| if is_super && it == Preference::Fewest { Preference::Oldest } else { it })
     }

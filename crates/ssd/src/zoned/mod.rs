@@ -381,7 +381,7 @@ impl<D: PhysicalDevice> Zoned<D> {
     fn process_below(&mut self, calendar: &mut impl Schedule<D::Event>) {
         loop {
             let notifications = self.device.notifications().to_vec();
-            let answers = self.device.answers().to_vec();
+            let answers = self.device.completions().to_vec();
             if notifications.is_empty() && answers.is_empty() {
                 return;
             }

@@ -184,7 +184,7 @@ impl<D: PhysicalDevice> PhysicalDevice for Zoned<D> {
         }
     }
 
-    fn answers(&self) -> &[Completion] {
+    fn completions(&self) -> &[Completion] {
         &self.outbox.chunk_answers
     }
 

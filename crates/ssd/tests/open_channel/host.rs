@@ -305,7 +305,7 @@ impl Host {
 
     /// Takes the completions and checks them against what was written.
     fn take_completions(&mut self) {
-        let answers = self.device.answers().to_vec();
+        let answers = self.device.completions().to_vec();
         self.device.clear_completions();
         for answer in answers {
             let sent = self.sent.remove(&answer.tag).expect("it was sent, and answered once");

@@ -169,7 +169,7 @@ fn play(file: OpenChannelFile, commands: u32) -> std::collections::BTreeMap<u16,
                 while let Some(event) = calendar.advance() {
                     device.handle(event, &mut calendar);
                 }
-                device.answers().iter().find(|answer| answer.tag == tag).expect("it is answered").status()
+                device.completions().iter().find(|answer| answer.tag == tag).expect("it is answered").status()
             },
         );
         device.clear_completions();

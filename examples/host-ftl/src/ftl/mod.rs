@@ -257,7 +257,7 @@ impl<D: PhysicalDevice> Ftl<D> {
     }
 
     pub(crate) fn take_completions(&mut self) -> bool {
-        let answers = self.device.answers().to_vec();
+        let answers = self.device.completions().to_vec();
         self.device.clear_completions();
         self.device.clear_notifications();
         for answer in &answers {

@@ -121,7 +121,7 @@ impl Host {
     }
 
     fn take_completions(&mut self) {
-        let answers = self.device.answers().to_vec();
+        let answers = self.device.completions().to_vec();
         self.device.clear_completions();
         for answer in answers {
             let (command, allowed) = self.sent.remove(&answer.command.tag).expect("it was sent");

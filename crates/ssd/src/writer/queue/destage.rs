@@ -51,7 +51,7 @@ impl WriteQueue {
     pub fn destage(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         if self.subs.is_some() {
             self.destage_unit(id, core, calendar);
-        } else if core.base.policies.designs.answers(ExtensionPoint::Coalesce) {
+        } else if core.base.policies.designs.decides(ExtensionPoint::Coalesce) {
             self.destage_chosen(core.cache.entry(id).logical, core, calendar);
         } else if core.base.config.file.buffer.coalesce {
             self.destage_run(core.cache.entry(id).logical, core, calendar);
@@ -102,7 +102,7 @@ impl WriteQueue {
 
     /// Whether a design decides that the waiting pages of the unit of a page are destaged.
     fn has_to_coalesce(&self, page: LogicalPage, core: &mut Core) -> bool {
-        if !core.base.policies.designs.answers(ExtensionPoint::Coalesce) {
+        if !core.base.policies.designs.decides(ExtensionPoint::Coalesce) {
             return false;
         }
         let pages = self.unit_of_page(page, core);

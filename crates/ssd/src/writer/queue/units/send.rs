@@ -94,7 +94,7 @@ impl WriteQueue {
     /// Adds the dirty pages of the unit that leave with `leaving` to those that waited, and removes discarded
     /// ones.
     fn unit_members(&mut self, leaving: LogicalPage, members: &mut Vec<EntryId>, core: &mut Core) {
-        let asks = core.base.policies.designs.answers(ExtensionPoint::Coalesce);
+        let asks = core.base.policies.designs.decides(ExtensionPoint::Coalesce);
         for page in self.unit_of_page(leaving, core) {
             if let Some(id) = core.cache.dirty_entry(page)
                 && (!asks || page == leaving.0 || destages_with(leaving.0, page, core))
@@ -211,7 +211,7 @@ impl WriteQueue {
         if !self.units().get(sub).whole && is_in_first_pool(location, &core.base) {
             return;
         }
-        if core.base.policies.designs.answers(ExtensionPoint::Coalesce)
+        if core.base.policies.designs.decides(ExtensionPoint::Coalesce)
             && !is_carried_along(page, location, &mut core.base)
         {
             return;
