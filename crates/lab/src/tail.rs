@@ -132,7 +132,7 @@ pub struct LongestCommand {
     pub device: Option<u16>,
     /// The die.
     pub die: u32,
-    /// The block, one of each plane.
+    /// The multi-plane block.
     pub block: u32,
     /// The wait, in microseconds.
     pub us: f64,
@@ -337,7 +337,7 @@ fn request(slow: &RequestBreakdown, begin: wordline_kernel::Instant) -> SlowRequ
     }
 }
 
-/// The work of a die in words, for one command or several.
+/// The work of a die as a phrase for a page; in the plural if it was `several` commands.
 pub(crate) fn work_in_words(name: &str, several: bool) -> String {
     let plural = if several { "s" } else { "" };
     match name {

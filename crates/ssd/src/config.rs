@@ -123,8 +123,8 @@ pub struct FtlFile {
 pub struct ReadRetryFile {
     /// Most retries of a page: the sets of read levels beside the nominal one.
     pub levels: u8,
-    /// Time to set other read levels before each retry; if rules determine the levels of a page, before each
-    /// sense with other than nominal ones.
+    /// Time to set the read levels before each retry. Where rules or cells determine the levels of a page:
+    /// before each sense at levels that are not nominal.
     pub time: Duration,
     /// The ECC decoders, which take the times of the part's cells.
     pub decoder: Decoder,
@@ -168,7 +168,7 @@ pub struct Config {
     pub file: DeviceFile,
     /// The chips, and the division of their pages into mapping units.
     pub pools: Pools,
-    /// The mapping unit: a logical page.
+    /// Size of a mapping unit, which is a logical page.
     pub unit: Bytes,
     /// The namespaces.
     pub namespaces: Vec<Namespace>,
@@ -353,7 +353,8 @@ impl DeviceFile {
         (0..=self.pools.len()).any(|pool| self.slc_cache_of(pool).is_some())
     }
 
-    /// Write streams of a plane group: `host` and `gc`, each with those of `streams_of_map` added.
+    /// Write streams of a plane group: `host` streams for host writes and `gc` streams for GC, plus
+    /// `streams_of_map` for each of the two.
     pub fn streams_beside(&self, host: u8, gc: u8) -> Streams {
         let of_map = self.streams_of_map();
         Streams { host: host.saturating_add(of_map), gc: gc.saturating_add(of_map), ..Streams::ONE_EACH }

@@ -56,7 +56,7 @@ fn yes() -> bool {
 /// A checked configuration of a host without an FTL.
 #[derive(Clone, Debug)]
 pub struct DirectConfig {
-    /// As it was written.
+    /// The configuration as given.
     pub file: DirectFile,
     /// The device below.
     pub device: OpenChannelConfig,

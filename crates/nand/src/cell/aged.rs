@@ -37,8 +37,8 @@ pub struct AgedCellsFile {
     /// is drawn at random.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mixture: Vec<AgeShare>,
-    /// Spans of simulated time in which cells program faster, as after a sudden rise of temperature; of
-    /// overlapping spans the first one applies.
+    /// Spans of simulated time in which cells program faster, for example after a sudden rise of temperature.
+    /// If spans overlap, the first one in the list applies.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub surges: Vec<Surge>,
 }

@@ -33,7 +33,7 @@ pub struct Coding {
 }
 
 impl Coding {
-    /// The coding with these codes, by state.
+    /// The coding in which state `n` is encoded as `codes[n]`.
     ///
     /// # Errors
     /// If the codes are not a permutation or not a Gray code.

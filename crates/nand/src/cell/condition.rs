@@ -68,7 +68,7 @@ impl Effect {
         Self::Chip,
     ];
 
-    /// Its name in arguments.
+    /// The name of the effect on the command line, as in `without`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Cycles => "cycles",

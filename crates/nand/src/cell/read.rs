@@ -46,7 +46,8 @@ impl Ecc {
         Self::failure_beyond(self.bits, self.frame, rate, page_bits)
     }
 
-    /// The same with soft decisions.
+    /// The share of pages of `page_bits` bits with a frame that soft-decision decoding cannot correct, at an
+    /// error rate.
     pub fn soft_failure(&self, rate: f64, page_bits: u64) -> f64 {
         Self::failure_beyond((f64::from(self.bits) * self.soft_gain) as u32, self.frame, rate, page_bits)
     }

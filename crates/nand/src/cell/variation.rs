@@ -86,7 +86,8 @@ pub struct CellProperties {
     pub width: f64,
     /// A factor on the effects of cycles and time in the set.
     pub stress: f64,
-    /// Programming speed relative to the slowest word line, as a fraction of a loop from 0 to below 1.
+    /// Lead of the cells over those of the slowest word line in passing their verify: a fraction of a loop,
+    /// from 0 to below 1.
     pub faster: f64,
 }
 

@@ -44,10 +44,11 @@ impl CutLosses {
 }
 
 impl Chips {
-    /// Cuts the power at `now`: every die becomes idle, and the events that the chips have scheduled must be
-    /// dropped. A command whose data or addresses are still on the bus has no effect. A program in the array
-    /// leaves its program unit [torn](DataTag::UNREADABLE), and with it the earlier pages of the same word line; an
-    /// erase leaves a block of torn pages, and counts as an erase for wear.
+    /// Cuts the power at `now`: every die becomes idle, and the caller must drop the events that the chips
+    /// have scheduled. A command whose data or addresses are still on the bus has no effect. An interrupted
+    /// program makes its program unit [unreadable](DataTag::UNREADABLE), and with it the earlier pages of the
+    /// same word line. An interrupted erase makes all pages of the block unreadable, and counts as an erase
+    /// for wear.
     pub fn cut_power(&mut self, now: Instant, at_cut: InFlightFate) -> CutLosses {
         let mut torn = CutLosses::default();
         for die in self.pools.all_dies() {
