@@ -50,5 +50,8 @@ fn a_file_and_a_folder_that_are_gone_are_caught() {
         []
     );
     assert_eq!(missing(&page("See `device/write.rs`."), &paths).len(), 1);
-    assert_eq!(missing(&page("In `build.rs` and\n`crates/ssd/src/ftl/`."), &paths)[0].place, "docs/page.md:2");
+    assert_eq!(
+        missing(&page("In `build.rs` and\n`crates/ssd/src/ftl/`."), &paths)[0].place,
+        "docs/page.md:2"
+    );
 }

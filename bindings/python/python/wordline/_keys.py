@@ -991,8 +991,8 @@ class AgedCells(Table):
 
     @property
     def surges(self) -> Tables[Surge]:
-        """Spans of simulated time in which cells program faster, as after a sudden rise of temperature; of overlapping spans the
-        first one applies.
+        """Spans of simulated time in which cells program faster, for example after a sudden rise of temperature. If spans overlap,
+        the first one in the list applies.
         """
         return Tables(self._device, self._at("surges"), Surge)
 
@@ -2027,8 +2027,8 @@ class ReadRetry(Table):
 
     @property
     def time(self) -> str:
-        """Time to set other read levels before each retry; if rules determine the levels of a page, before each sense with other
-        than nominal ones. Takes a time with a unit, such as "700us" (ps, ns, us, ms, s, min, h, d). Default: "1us".
+        """Time to set the read levels before each retry. Where rules or cells determine the levels of a page: before each sense at
+        levels that are not nominal. Takes a time with a unit, such as "700us" (ps, ns, us, ms, s, min, h, d). Default: "1us".
         """
         return self._get("time")
 

@@ -827,7 +827,7 @@ class LongestCommand:
     """The command that a request waited behind for longest."""
 
     block: int
-    """The block, one of each plane."""
+    """The multi-plane block."""
     die: int
     """The die."""
     us: float
