@@ -31,7 +31,7 @@ use crate::workload::Workload;
 ///
 /// ```
 /// use wordline_lab::trace::{Op, Request};
-/// use wordline_lab::{Device, RunOptions, Session, Until, Workload};
+/// use wordline_lab::{Device, RunOptions, Session, StepTarget, Workload};
 /// use wordline_kernel::Bytes;
 ///
 /// let device = Device::preset("tiny")?;
@@ -40,7 +40,7 @@ use crate::workload::Workload;
 /// for _ in 0..10 {
 ///     let read = Request::new(Op::Read, Bytes(offset), Bytes(4096));
 ///     session.submit(&Request { arrival: session.now(), ..read })?;
-///     session.advance(Until::Rest)?;
+///     session.advance(StepTarget::Idle)?;
 ///     let slow = session.completions().iter().any(|answer| answer.latency.us() > 100.0);
 ///     offset = if slow { 0 } else { offset + 4096 };
 /// }

@@ -20,8 +20,8 @@ impl PoolWear {
     /// when every block has reached its endurance on average. 0 for a pool without blocks.
     ///
     /// ```
-    /// # use wordline_ssd::lifetime::Worn;
-    /// assert_eq!(Worn { erases: 500, blocks: 10, endurance: 5000 }.spent(), 0.01);
+    /// # use wordline_ssd::lifetime::PoolWear;
+    /// assert_eq!(PoolWear { erases: 500, blocks: 10, endurance: 5000 }.spent(), 0.01);
     /// ```
     pub fn spent(self) -> f64 {
         share(self.erases, self.blocks * u64::from(self.endurance))
@@ -58,8 +58,8 @@ impl Utilization {
     /// Fraction of valid data (Centaur, equation 2), from 0 to 1. 0 for a pool without pages.
     ///
     /// ```
-    /// # use wordline_ssd::lifetime::Fullness;
-    /// assert_eq!(Fullness { valid: 3, total: 8 }.share(), 0.375);
+    /// # use wordline_ssd::lifetime::Utilization;
+    /// assert_eq!(Utilization { valid: 3, total: 8 }.share(), 0.375);
     /// ```
     pub fn share(self) -> f64 {
         share(self.valid, self.total)

@@ -11,7 +11,7 @@
 //! one.
 //!
 //! ```
-//! use wordline_trace::{Compression, Op, Options, Statistics, TargetFormat, Writing, read_bytes};
+//! use wordline_trace::{Compression, Op, Options, Statistics, TargetFormat, WriteOptions, read_bytes};
 //!
 //! // MSR Cambridge: time in ticks of 100 ns, host, disk, what is done, offset, size, response.
 //! let recorded = "128166372003061629,hm,0,Read,383496192,32768,413\n\
@@ -22,7 +22,7 @@
 //! let statistics = Statistics::of(&trace.requests);
 //! assert_eq!((statistics.reads, statistics.written_bytes), (1, 16384));
 //!
-//! let how = Writing {
+//! let how = WriteOptions {
 //!     format: TargetFormat::Csv,
 //!     compression: Compression::Plain,
 //!     generated: None,

@@ -6,9 +6,9 @@
 //! falls.
 //!
 //! ```
-//! use wordline_nand::cell::{Bit, TwoBits};
+//! use wordline_nand::cell::{Bit, TwoBitCoding};
 //!
-//! let first = TwoBits::START; // 11 01 00 10 in ER to P3
+//! let first = TwoBitCoding::START; // 11 01 00 10 in ER to P3
 //! let second = first.after(Bit::Low).expect("two rewrites fit"); // the low bit is written anew
 //! assert_eq!(first.state_of(0b00), 2);
 //! assert_eq!(second.state_of(0b01), 5, "00 in P2 becomes 01 in P5");

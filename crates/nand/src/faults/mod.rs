@@ -8,7 +8,7 @@
 //! ```
 //! use wordline_nand::faults::FaultFile;
 //! let rule: FaultFile = toml::from_str("fails = 'program'\nprobability = 0.001\ndie = 0").expect("a rule");
-//! assert!(rule.die.expect("it names a die").contain(0));
+//! assert!(rule.die.expect("it names a die").contains(0));
 //! ```
 
 mod levels;
