@@ -1,6 +1,6 @@
 //! Passes the commit to the package, as the build script of the command line does for the program: with equal
-//! commits they have equal names for runs. It is that of the checkout, or `WORDLINE_COMMIT` without one, as
-//! in a source distribution.
+//! commits they have equal names for runs. Without a checkout, as in a source distribution, the commit is
+//! `WORDLINE_COMMIT`.
 
 use std::env;
 use std::path::Path;

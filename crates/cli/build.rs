@@ -1,4 +1,4 @@
-//! Passes the commit to the program: that of the checkout, or `WORDLINE_COMMIT` without one, as in a package.
+//! Passes the commit of the checkout to the program; without a checkout, as in a package, `WORDLINE_COMMIT`.
 //! Runs again only when the checkout moves to another commit.
 
 use std::env;

@@ -45,7 +45,7 @@ fn suspended(rig: &Rig) -> impl Iterator<Item = Suspended> + '_ {
         let lines = space.pools().of_block(block).part.pages().word_lines();
         let again = (0..lines).map(|line| space.word_line(block, line).again);
         assert_eq!(space.mode(block), CellMode::Mlc, "no other design suspends blocks");
-        (block, space.opening_of(block), again.collect())
+        (block, space.opening_number(block), again.collect())
     })
 }
 

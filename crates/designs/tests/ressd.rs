@@ -43,7 +43,7 @@ fn hot_blocks(rig: &Rig) -> Vec<BlockSetId> {
     let space = &rig.device.base().space;
     let all = space.pools().all_blocks().filter(|block| space.mode(*block) == CellMode::Mlc);
     let mut all: Vec<BlockSetId> = all.filter(|block| space.state(*block) != State::Free).collect();
-    all.sort_by_key(|block| space.opening_of(*block));
+    all.sort_by_key(|block| space.opening_number(*block));
     all
 }
 
@@ -208,9 +208,9 @@ fn nothing_is_left_in_earlier_super_layers_of_a_candidate_that_was_reclaimed() {
     for n in 0..4_000_u64 {
         write(&mut rig, &[n * n % 21, n * 7 % 19]);
         let space = &rig.device.base().space;
-        let vacated = space.vacated(PlaneGroupId(0)).map(|block| (block, space.opening_of(block)));
+        let vacated = space.vacated(PlaneGroupId(0)).map(|block| (block, space.opening_number(block)));
         if let Some((block, opening)) = before.filter(|before| Some(*before) != vacated)
-            && (space.opening_of(block), space.mode(block)) == (opening, CellMode::Mlc)
+            && (space.opening_number(block), space.mode(block)) == (opening, CellMode::Mlc)
             && space.word_line(block, PER_SUPER_LAYER).again.is_some()
             && space.state(block) != State::Victim
         {

@@ -40,7 +40,7 @@ impl Library {
         Self::open_of(&Registry::default(), folder)
     }
 
-    /// The same for devices of any type of a registry.
+    /// Opens experiments on devices of any type in a registry.
     ///
     /// # Errors
     /// As for [`open`](Self::open).

@@ -17,6 +17,7 @@ mod docs;
 mod layers;
 mod library;
 mod seeds;
+mod settling;
 
 const WAF: &str = include_str!("../../../data/experiments/validation/waf-uniform/experiment.toml");
 

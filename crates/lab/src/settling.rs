@@ -18,8 +18,8 @@ pub struct Settling {
     pub within: f64,
 }
 
-/// The passes so far.
-pub(crate) struct PassSource<'a> {
+/// The changes of the columns from pass to pass.
+pub(crate) struct PassChanges<'a> {
     wanted: &'a Settling,
     last: Option<Vec<f64>>,
     count: u32,
@@ -27,7 +27,7 @@ pub(crate) struct PassSource<'a> {
     largest_change: Option<(&'a str, f64)>,
 }
 
-impl<'a> PassSource<'a> {
+impl<'a> PassChanges<'a> {
     pub fn new(wanted: &'a Settling) -> Self {
         Self { wanted, last: None, count: 0, largest_change: None }
     }

@@ -29,7 +29,7 @@ fn signalled(arguments: &[&str], after: Duration, signal: &str) -> Finished {
     finished
 }
 
-/// The same for work that takes longer than that.
+/// Sends a signal, as above, to work that takes longer than `SOON`.
 #[track_caller]
 fn stopped(arguments: &[&str], after: Duration, signal: &str) -> Finished {
     let finished = signalled(arguments, after, signal);

@@ -20,7 +20,7 @@ pub(crate) struct Like {
     /// Varied keys that replace those with the same key, or are added.
     #[serde(default)]
     vary: Vec<Axis>,
-    /// The same for the scaled-down sweep, with some of their values; all if not given.
+    /// Varied keys of the scaled-down sweep, with some of their values; all values if not given.
     #[serde(default)]
     quick: Vec<Axis>,
 }

@@ -70,7 +70,7 @@ impl Experiment {
         Self::parse_of(&Registry::default(), id, path, text, folder)
     }
 
-    /// The same for devices of any type of a registry.
+    /// Parses an experiment on devices of any type in a registry.
     ///
     /// # Errors
     /// As for [`parse`](Self::parse).

@@ -29,7 +29,7 @@ pub(crate) struct PointResult<'a> {
 }
 
 impl PointResult<'_> {
-    /// The same for the outcome.
+    /// The result as the outcome records it.
     pub(crate) fn measured(&self) -> Measured {
         Measured { at: settings(&self.settings), values: self.values.clone() }
     }

@@ -16,7 +16,7 @@ pub fn uniform_writes(most: u32, logical: f64, pages: u32) -> f64 {
     pages - share * (pages - 1.0) / 2.0
 }
 
-/// The same for a run.
+/// Page programs per write that [`uniform_writes`] predicts for the device of a run.
 pub(crate) fn amplification(point: &Point) -> Result<f64> {
     let config = point.config();
     let Some(map) = config.file.ftl.mapping.block else {

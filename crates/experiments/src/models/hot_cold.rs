@@ -60,8 +60,8 @@ mod tests {
 
     #[test]
     fn cold_pages_that_are_never_written_are_moved_once_a_round() {
-        // Hot writes alone use the space that the cold pages leave: WA is that of the hot pages plus the cold
-        // pages per round.
+        // Hot writes alone use the space that the cold pages leave: each round relocates the cold pages beside
+        // what the hot pages cost.
         let (live, hot) = (0.8, 0.25);
         let found = oldest_first_hot_cold(live, 1.0, hot);
         let age = 1.0 / found;

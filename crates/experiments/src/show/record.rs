@@ -98,8 +98,8 @@ impl Record {
         digest(&lines.collect::<String>())
     }
 
-    /// The table in Markdown: the command that prints it, the digest of its rows and that of those of the first seed, what was scaled down, and how many
-    /// rows stand how.
+    /// The table in Markdown: the command that prints it, the digests of all rows and of the rows of the first seed, what was scaled down, and the
+    /// counts of verdicts.
     pub fn markdown(&self, id: &str) -> String {
         let Self { key, digest, first_digest, counts, notes, .. } = self;
         let command = key.command(id);

@@ -29,7 +29,7 @@ pub trait Points {
         self.points_where(path, options, |_| true)
     }
 
-    /// The same for selected points only.
+    /// Returns the runs whose settings `is_wanted` selects, the last varied key fastest, each checked.
     ///
     /// # Errors
     /// The errors of [`Points::point`].

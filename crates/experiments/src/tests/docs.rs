@@ -1,8 +1,7 @@
-//! Tables of results in the documents, which must equal the output of `wordline repro --markdown`.
+//! Records of results in `data/results`, which must equal the output of `wordline repro`, and the marks of their tables in the documents.
 //!
-//! Such a table stands between `<!-- repro: PAPER/NAME -->` and `<!-- /repro -->`, in which the options of
-//! the command may follow the name: `--quick`, `--seed N`, `--seeds N`. Above its rows are the command, the
-//! digest of the rows and that of the rows of the first seed alone. `UPDATE_DOCS=1` rewrites them.
+//! `<!-- repro: PAPER/NAME -->` marks the position of a table. A record has the cells of the table, the digest of its rows, and the digest of
+//! the rows of the first seed. `UPDATE_DOCS=1` rewrites the records.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -81,7 +81,8 @@ pub struct Evaluation {
     /// Increase of VStart of the layer in millivolts, in tens, up to which its errors stay within the worst
     /// layer's; 0 where several layers are asked for.
     pub safe_start_mv: f64,
-    /// The same for a decrease of VFinal.
+    /// Decrease of VFinal of the layer in millivolts, in tens, up to which its errors stay within the worst layer's; 0
+    /// where several layers are asked for.
     pub safe_final_mv: f64,
 }
 

@@ -107,7 +107,7 @@ fn together(of: &[&str]) -> Option<Vec<String>> {
 
 /// The complaints about a device with these settings, one a line.
 fn refusal(settings: &[String]) -> Option<String> {
-    let registry = Registry::default().with_design::<super::decision_stub::DecisionStub>();
+    let registry = Registry::default().with_design::<super::scripted_design::ScriptedDesign>();
     let mut layered = load::preset(&registry, "tiny-tlc").expect("a preset");
     load::arguments(&registry, &mut layered, settings)
         .unwrap_or_else(|wrong| panic!("{settings:?}: {wrong}"));

@@ -6,8 +6,8 @@ use std::path::Path;
 use rayon::prelude::*;
 use serde_json::{Value as Json, json};
 
-use super::decision_stub::DecisionStub;
 use super::effect::CONDITIONS;
+use super::scripted_design::ScriptedDesign;
 use super::*;
 use crate::{PowerCutPoint, RunOptions, Unobserved, Workload, run};
 
@@ -31,7 +31,7 @@ const POOLS: &str = "ftl.over_provisioning=0.4;pools=[{ part = { base = 'centaur
 
 /// The built-in types, and a test design whose decisions are settings.
 fn registry() -> Registry {
-    Registry::default().with_design::<DecisionStub>()
+    Registry::default().with_design::<ScriptedDesign>()
 }
 
 /// The device with these settings on preset `tiny`, unless they have no effect and `refuses` is set.

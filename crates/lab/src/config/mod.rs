@@ -155,10 +155,10 @@ fn resolve(registry: &Registry, mut layered: load::Layered) -> Result<Device> {
 #[cfg(test)]
 mod combination_tests;
 #[cfg(test)]
-mod decision_stub;
-#[cfg(test)]
 mod effect_tests;
 #[cfg(test)]
 mod schema_tests;
+#[cfg(test)]
+mod scripted_design;
 #[cfg(test)]
 mod tests;

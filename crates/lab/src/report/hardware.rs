@@ -12,13 +12,13 @@ pub fn hardware(run: &Summary) -> Option<String> {
     of_configuration(&run.device, &run.configuration)
 }
 
-/// The same for a configuration as text.
+/// Capacity and geometry of the device that a configuration describes.
 pub fn of_configuration(name: &str, configuration: &str) -> Option<String> {
     let device = Device::of_keys(&Registry::default(), name, configuration.parse().ok()?).ok()?;
     Some(of_device(&*device.configured))
 }
 
-/// The same for a device.
+/// Capacity and geometry of a device.
 pub fn of_device(device: &dyn Configured) -> String {
     let shape = device.shape();
     let mut chips: Vec<(ChipsInfo, usize)> = Vec::new();

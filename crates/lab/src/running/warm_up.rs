@@ -1,7 +1,5 @@
 //! The beginning of a run, which is not measured.
 
-use std::mem;
-
 use wordline_kernel::{Instant, Schedule};
 use wordline_ssd::BlockDevice;
 use wordline_ssd::device::Tail;
@@ -14,7 +12,7 @@ use crate::measure::{Measurements, RunEnd};
 use crate::measured::{LeftOut, WarmUpEnd};
 use crate::observer::{Observer, RUNNING, SETTLING};
 use crate::power::Power;
-use crate::settling::{PassSource, Settling};
+use crate::settling::{PassChanges, Settling};
 use crate::steps::StopReason;
 use crate::summary::{Outcome, Summary};
 use crate::transient::{Reading, Transient, WarmUp};
@@ -23,17 +21,15 @@ use crate::transient::{Reading, Transient, WarmUp};
 #[derive(Debug)]
 pub(super) enum WarmUpState {
     Pending(WarmUp),
-    ToSettle(Settling),
     Done(Option<LeftOut>),
 }
 
 impl WarmUpState {
     /// The warm-up of a load that has not begun.
     pub fn of(load: &Load) -> Self {
-        match (&load.settling, load.warm_up) {
-            (Some(settling), _) => Self::ToSettle(settling.clone()),
-            (None, WarmUp::None) => Self::Done(None),
-            (None, wanted) => Self::Pending(wanted),
+        match load.warm_up {
+            WarmUp::None if load.settling.is_none() => Self::Done(None),
+            wanted => Self::Pending(wanted),
         }
     }
 
@@ -52,19 +48,13 @@ impl<D: BlockDevice> Running<D> {
     /// Advances to the end of a pending warm-up, and measures from there. If the observer stops it, or the
     /// requests end earlier, everything is measured and a note says so.
     pub(super) fn warm_up(&mut self, observer: &mut dyn Observer) -> Result<StopReason> {
-        let wanted = match mem::replace(&mut self.warming, WarmUpState::Done(None)) {
-            WarmUpState::Done(left_out) => {
-                self.warming = WarmUpState::Done(left_out);
-                return Ok(StopReason::Target);
-            }
-            wanted => wanted,
-        };
+        let WarmUpState::Pending(wanted) = self.warming else { return Ok(StopReason::Target) };
+        self.warming = WarmUpState::Done(None);
         observer.phase(SETTLING, None);
         let record = self.measurements.record().take();
-        let ended = match wanted {
-            WarmUpState::ToSettle(settling) => self.until_settled(&settling, observer),
-            WarmUpState::Pending(wanted) => self.run_warm_up(wanted, observer),
-            WarmUpState::Done(_) => unreachable!("it has returned"),
+        let ended = match self.load.settling.take() {
+            Some(settling) => self.run_passes(&settling, observer),
+            None => self.run_warm_up(wanted, observer),
         };
         *self.measurements.record() = record;
         let (reached, end) = ended?;
@@ -123,13 +113,13 @@ impl<D: BlockDevice> Running<D> {
         }
     }
 
-    /// Goes on by whole passes until the device has settled, or has had as many as it may.
-    fn until_settled(
+    /// Runs whole passes until the device has settled, or the most of them.
+    fn run_passes(
         &mut self,
         wanted: &Settling,
         observer: &mut dyn Observer,
     ) -> Result<(StopReason, WarmUpEnd)> {
-        let mut passes = PassSource::new(wanted);
+        let mut passes = PassChanges::new(wanted);
         loop {
             self.measurements.begin_batch(&self.prepared.device, self.calendar.now());
             let reached =

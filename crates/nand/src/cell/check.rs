@@ -103,7 +103,7 @@ impl LevelsFile {
             before = age.hours;
         }
         if !wrong.0.is_empty() {
-            // Placeholders: the caller returns the complaints.
+            // The caller returns the complaints and drops these values.
             return (Base::Programmed(Vec::new()), coding, Vec::new());
         }
         let base = if measured {

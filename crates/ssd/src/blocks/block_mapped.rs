@@ -15,11 +15,6 @@ impl BlockManager {
         Some(block)
     }
 
-    /// Sequence number of the last opening of a block.
-    pub fn opening_number(&self, block: BlockSetId) -> u64 {
-        self.openings.of(block)
-    }
-
     /// Number of block openings so far.
     pub fn openings(&self) -> u64 {
         self.openings.count()
@@ -33,7 +28,7 @@ impl BlockManager {
         self.pools.at(block, place)
     }
 
-    /// Closes an open block for now, even if it is not full.
+    /// Closes an open block that may have unwritten word lines left.
     pub fn close_open(&mut self, block: BlockSetId) {
         assert!(
             self.state(block) == State::Open && self.table[block].programs == 0,

@@ -303,7 +303,7 @@ impl BlockManager {
     }
 
     /// Sequence number of the last opening of a block, counted over the device.
-    pub fn opening_of(&self, block: BlockSetId) -> u64 {
+    pub fn opening_number(&self, block: BlockSetId) -> u64 {
         self.openings.of(block)
     }
 

@@ -1,5 +1,5 @@
-//! Properties shared by the plane groups of a pool: GC watermarks, blocks reserved for GC, mapping unit,
-//! program order, cell modes and superblocks. Each device has at least one pool; all pools are alike.
+//! The block manager by pool: its GC watermarks, reserved blocks, mapping unit, cell modes, superblocks and
+//! reprogrammed word lines. Each device has at least one pool; all pools are alike.
 
 use wordline_nand::{BlockSetId, CellMode, Location, PlaneGroupId};
 

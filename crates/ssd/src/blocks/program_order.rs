@@ -251,8 +251,8 @@ impl BlockManager {
         for slot in order.slots(at) {
             let Some(one) = in_slot(slot) else { continue };
             // Sorted by opening, oldest first.
-            let opening = self.opening_of(one.0);
-            let place = (0..count).rfind(|place| self.opening_of(open[*place].block) < opening);
+            let opening = self.opening_number(one.0);
+            let place = (0..count).rfind(|place| self.opening_number(open[*place].block) < opening);
             let place = place.map_or(0, |before| before + 1);
             open.copy_within(place..count, place + 1);
             slots.copy_within(place..count, place + 1);
@@ -454,7 +454,7 @@ impl BlockManager {
     fn activate_oldest(&mut self, at: usize, row: PlaneGroupId) {
         let Some(order) = self.of(row).order.as_ref() else { return };
         let others = order.slots(at).filter_map(|slot| Some((slot, order.others[slot]?.0)));
-        let Some((slot, _)) = others.min_by_key(|(_, block)| self.opening_of(*block)) else { return };
+        let Some((slot, _)) = others.min_by_key(|(_, block)| self.opening_number(*block)) else { return };
         let order = self.of_mut(row).order.as_mut().expect("it was just there");
         let turned = order.activate(at, slot, None);
         self.open[at] = turned;

@@ -170,7 +170,7 @@ impl BlockManager {
         if let Some(at_work) = at_work.filter(|(_, places)| !all.is_empty() || !places.is_empty()) {
             all.push(at_work);
         }
-        all.sort_by_key(|(open, _)| self.opening_of(open.block));
+        all.sort_by_key(|(open, _)| self.opening_number(open.block));
         all
     }
 

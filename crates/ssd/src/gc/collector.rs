@@ -168,14 +168,25 @@ impl Collector {
         row: PlaneGroupId,
         leave: &GcLimits,
         space: &mut BlockManager,
-        (flash, policies): QueryContext<'_>,
+        queries: QueryContext<'_>,
     ) -> (Option<Job>, bool) {
+        let (sources, mut view) = self.view(row, leave, space, queries);
+        let job = sources.next(row, &mut view);
+        (job, view.lacks_room)
+    }
+
+    /// The job sources, and the state of a plane group that they select from.
+    fn view<'a>(
+        &'a mut self,
+        row: PlaneGroupId,
+        leave: &'a GcLimits,
+        space: &'a mut BlockManager,
+        (flash, policies): QueryContext<'a>,
+    ) -> (&'a mut Sources, View<'a>) {
         let marks = self.marks(row, space);
         let Self { rows, sources, victims, departures, .. } = self;
         let (state, away) = (&mut rows[row], departures.left_in(row, space));
-        let mut view = View { space, state, away, victims, flash, policies, leave, marks, lacks_room: false };
-        let job = sources.next(row, &mut view);
-        (job, view.lacks_room)
+        (sources, View { space, state, away, victims, flash, policies, leave, marks, lacks_room: false })
     }
 
     /// GC watermarks of a plane group, in free blocks: start and stop. One that is behind its pace continues.
@@ -191,17 +202,13 @@ impl Collector {
         row: PlaneGroupId,
         leave: &GcLimits,
         space: &mut BlockManager,
-        (flash, policies): QueryContext<'_>,
+        queries: QueryContext<'_>,
     ) -> bool {
         if !self.sources.condemned.has_any(row) {
             return false;
         }
-        let marks = self.marks(row, space);
-        let Self { rows, sources, victims, departures, .. } = self;
-        let (state, away) = (&mut rows[row], departures.left_in(row, space));
-        let view =
-            &mut View { space, state, away, victims, flash, policies, leave, marks, lacks_room: false };
-        sources.condemned.next(row, view).is_some()
+        let (sources, mut view) = self.view(row, leave, space, queries);
+        sources.condemned.next(row, &mut view).is_some()
     }
 
     /// Next step in `row`; `None` when there is nothing to do or a step is in progress.

@@ -244,7 +244,7 @@ fn find_newest(core: &mut Core) -> (Versions, BTreeSet<BlockSetId>) {
 /// wrote the one in the block that was opened later: its victim need not be copied again.
 fn is_newer(location: Location, known: Location, base: &Base) -> bool {
     let version = |location| base.flash.stamp(location).version;
-    let opening = |location| base.space.opening_of(base.config.pools.block_of(location));
+    let opening = |location| base.space.opening_number(base.config.pools.block_of(location));
     match version(location).cmp(&version(known)) {
         Ordering::Equal => opening(location) > opening(known),
         order => (order == Ordering::Greater) != base.has(InjectedFault::OldestAtRecovery),

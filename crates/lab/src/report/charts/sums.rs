@@ -24,7 +24,7 @@ pub struct Sum {
 /// The weight of each value of a sum.
 #[derive(Clone, Debug)]
 pub enum Weights {
-    /// The same for all.
+    /// One weight for all rows.
     Each(f64),
     /// Row by row; rows without a value count nothing.
     Rows(Vec<f64>),

@@ -22,13 +22,13 @@ pub(super) struct File {
 }
 
 /// The design.
-pub(super) struct DecisionStub {
+pub(super) struct ScriptedDesign {
     settings: File,
 }
 
-state!(DecisionStub { fixed { settings } });
+state!(ScriptedDesign { fixed { settings } });
 
-impl Design for DecisionStub {
+impl Design for ScriptedDesign {
     fn name(&self) -> &'static str {
         Self::NAME
     }
@@ -48,7 +48,7 @@ impl Design for DecisionStub {
     }
 }
 
-impl DesignType for DecisionStub {
+impl DesignType for ScriptedDesign {
     const NAME: &'static str = "answering";
     const DESCRIPTION: &'static str = "Answers what it is told to.";
 
