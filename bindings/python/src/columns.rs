@@ -49,9 +49,9 @@ pub fn rows(py: Python<'_>, columns: [PyBuffer<i64>; 4]) -> PyResult<Vec<[i64; 4
 
 /// Completions as the bytes of an array of records: time, latency, sector and sectors in 64 bits, number in
 /// 32, operation and failure flag in 8, and two bytes of padding.
-pub fn answers<'py>(py: Python<'py>, answers: &[CompletedRequest]) -> Bound<'py, PyBytes> {
-    let mut bytes = Vec::with_capacity(answers.len() * 40);
-    for CompletedRequest { number, operation, offset, size, time, latency, failed } in answers {
+pub fn completions<'py>(py: Python<'py>, completions: &[CompletedRequest]) -> Bound<'py, PyBytes> {
+    let mut bytes = Vec::with_capacity(completions.len() * 40);
+    for CompletedRequest { number, operation, offset, size, time, latency, failed } in completions {
         for word in [time.ps(), latency.ps(), offset.0 / SECTOR.0, sectors(*size)] {
             bytes.extend_from_slice(&word.to_ne_bytes());
         }

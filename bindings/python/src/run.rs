@@ -88,7 +88,7 @@ impl RunObserver {
 }
 
 impl Observer for RunObserver {
-    fn progress(&mut self, _answered: u64) -> bool {
+    fn progress(&mut self, _completed: u64) -> bool {
         self.phase_progress()
     }
 

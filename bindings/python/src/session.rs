@@ -101,27 +101,27 @@ impl Session {
     /// Advances to a time in picoseconds, or until this many requests complete, or until all are taken; with
     /// no condition, until the device is idle. Returns true if the condition is met, false if the device
     /// becomes idle before.
-    #[pyo3(signature = (until, answers, taken, stop))]
+    #[pyo3(signature = (until, completions, taken, stop))]
     fn advance(
         &self,
         py: Python<'_>,
         until: Option<u64>,
-        answers: Option<u64>,
+        completions: Option<u64>,
         taken: bool,
         stop: Option<Bound<'_, Stop>>,
     ) -> PyResult<bool> {
         let time = until.map(|ps| Instant::ZERO + Duration::from_ps(ps));
-        let until = match (time, answers, taken) {
+        let until = match (time, completions, taken) {
             (None, None, false) => StepTarget::Idle,
             (None, None, true) => StepTarget::Accepted,
             (Some(time), None, false) => StepTarget::Time(time),
-            (None, Some(answers), false) => StepTarget::Completions(answers),
+            (None, Some(completions), false) => StepTarget::Completions(completions),
             (Some(time), Some(1), false) => StepTarget::CompletionBy(time),
             _ => {
                 return Err(refused(
                     "advance",
                     "more than one end",
-                    "a time, answers=N, a time with answers=1, or taken=True",
+                    "a time, completions=N, a time with completions=1, or taken=True",
                 ));
             }
         };
@@ -134,9 +134,9 @@ impl Session {
     }
 
     /// Completions since the last call, as the bytes of an array of records.
-    fn answers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let answers = self.lock()?.as_mut().ok_or_else(finished)?.completions();
-        Ok(columns::answers(py, &answers))
+    fn completions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let completions = self.lock()?.as_mut().ok_or_else(finished)?.completions();
+        Ok(columns::completions(py, &completions))
     }
 
     /// Current time, in picoseconds.
@@ -148,8 +148,8 @@ impl Session {
     #[getter]
     fn standing(&self) -> PyResult<Standing> {
         let standing = self.lock()?.as_ref().ok_or_else(finished)?.standing();
-        let lab::Standing { now, waiting, submitted, answered, outstanding, lost, recovers } = standing;
-        Ok((now.ps(), waiting, submitted, answered, outstanding, lost, recovers))
+        let lab::Standing { now, waiting, submitted, completed, outstanding, lost, recovers } = standing;
+        Ok((now.ps(), waiting, submitted, completed, outstanding, lost, recovers))
     }
 
     /// Result so far.

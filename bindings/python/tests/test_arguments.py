@@ -181,7 +181,7 @@ def arguments() -> list[Argument]:
     add("Session", lambda **more: wl.Session("tiny", **{"precondition": "empty", **more}), "seed")
     add("Session", lambda **more: wl.Session("tiny", **{"precondition": "empty", **more}), "pace", takes="None, empty dict")
     one("Session.advance", "until", lambda value: session().advance(value), "None")
-    add("Session.advance", lambda **more: session().advance(**more), "answers", takes="None")
+    add("Session.advance", lambda **more: session().advance(**more), "completions", takes="None")
     add("Session.advance", lambda **more: session().advance(**more), "taken", takes="True")
     one("Session.save", "path", lambda value: session().save(value), "text")
     # Studies.
@@ -280,7 +280,7 @@ def test_methods_of_results_refuse_them_too(
 
 
 WITHOUT = {
-    "Device.copy", "Device.explain", "Session.answers", "Session.cut_power", "Session.finish", "Session.result", "Result.json", "Log.to_arrow", "Log.to_polars",
+    "Device.copy", "Device.explain", "Session.completions", "Session.cut_power", "Session.finish", "Session.result", "Result.json", "Log.to_arrow", "Log.to_polars",
     "Search.table", "Table.to_dict", "Random.random", "presets", "workloads",
 }  # fmt: skip
 """Calls without an argument."""

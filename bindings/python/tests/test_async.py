@@ -79,19 +79,19 @@ def test_a_session_stops_within_some_thousands_of_requests_and_can_go_on() -> No
         await cancelled(dev.advance_async(), 0)
 
     asyncio.run(main())
-    answered = dev.standing.answered
+    completed = dev.standing.completed
     # Including checks before the thread of the loop could cancel it: simulating that many takes a fraction of a second.
-    assert answered <= 200 * LOOK and workers() == []
+    assert completed <= 200 * LOOK and workers() == []
     time.sleep(0.05)
-    assert dev.standing.answered == answered
-    assert dev.advance(answers=10) is True and dev.standing.answered == answered + 10
+    assert dev.standing.completed == completed
+    assert dev.advance(completions=10) is True and dev.standing.completed == completed + 10
 
 
 def test_a_stop_ends_a_run_at_its_next_look() -> None:
     stop, dev = _native.Stop(), wl.Session("tiny", ENDLESS, precondition="empty")
     stop.set()
     assert dev._native.advance(None, None, False, stop) is False  # pyright: ignore[reportPrivateUsage]
-    assert dev.standing.answered <= LOOK + 4, "as many as are outstanding may be answered at once"
+    assert dev.standing.completed <= LOOK + 4, "as many as are outstanding may be answered at once"
 
 
 def test_a_study_that_is_cancelled_keeps_what_was_done(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ def requests(count: int) -> dict[str, Any]:
     }
 
 
-def test_steps_give_the_digest_and_the_answers_of_a_run() -> None:
+def test_steps_give_the_digest_and_the_completions_of_a_run() -> None:
     columns = requests(500)
     whole = wl.run("tiny", wl.Workload.given(**columns), seed=3, precondition="filled", log=True)
     assert whole.log is not None
@@ -34,27 +34,27 @@ def test_steps_give_the_digest_and_the_answers_of_a_run() -> None:
         part = {name: column if np.ndim(column) == 0 else column[begin : begin + 100] for name, column in columns.items()}
         assert dev.submit(**part) == begin
         dev.advance(int(part["times"][-1]))
-        taken.append(dev.answers())
+        taken.append(dev.completions())
     assert dev.advance() is False, "it comes to rest"
-    answers = np.concatenate([*taken, dev.answers()])
+    completions = np.concatenate([*taken, dev.completions()])
     result = dev.finish()
     assert (result.digest, result.host.requests) == (whole.digest, 500)
     rows = whole.log.to_arrow()
-    assert answers["latency_ps"].tolist() == rows["latency_ps"].to_pylist()
-    assert (answers["time_ps"] - answers["latency_ps"]).tolist() == rows["submitted_ps"].to_pylist()
-    assert [wl.Op(op).name.lower() for op in answers["operation"]] == rows["operation"].to_pylist()
-    assert answers["sector"].tolist() == rows["sector"].to_pylist() and not answers["failed"].any()
-    assert sorted(answers["number"].tolist()) == list(range(500))
+    assert completions["latency_ps"].tolist() == rows["latency_ps"].to_pylist()
+    assert (completions["time_ps"] - completions["latency_ps"]).tolist() == rows["submitted_ps"].to_pylist()
+    assert [wl.Op(op).name.lower() for op in completions["operation"]] == rows["operation"].to_pylist()
+    assert completions["sector"].tolist() == rows["sector"].to_pylist() and not completions["failed"].any()
+    assert sorted(completions["number"].tolist()) == list(range(500))
 
 
 def test_one_request_at_a_time_is_one_of_a_column() -> None:
     dev = wl.Session("tiny", precondition="filled")
     assert [dev.submit(n * US, wl.Op.READ, 8 * n, 8) for n in range(3)] == [0, 1, 2]
     assert dev.submit(5 * US, "write", 0, 16) == 3
-    assert dev.advance(answers=2) is True and len(dev.answers()) == 2
-    assert dev.advance(10**12, answers=1) is True
+    assert dev.advance(completions=2) is True and len(dev.completions()) == 2
+    assert dev.advance(10**12, completions=1) is True
     standing = dev.standing
-    assert (standing.answered, standing.waiting + standing.outstanding) == (3, 1) and standing.now_ps == dev.now_ps
+    assert (standing.completed, standing.waiting + standing.outstanding) == (3, 1) and standing.now_ps == dev.now_ps
     assert dev.result().outcome == "interrupted"
     assert dev.advance(taken=True) is True
     assert dev.advance(2 * 10**12) is True and dev.now_ps == 2 * 10**12
@@ -64,8 +64,8 @@ def test_one_request_at_a_time_is_one_of_a_column() -> None:
 def test_a_session_can_draw_its_own_requests() -> None:
     load = wl.Workload("mixed-70-30", requests=1_000)
     dev = wl.Session("tiny", load, seed=1)
-    while dev.advance(answers=100):
-        assert len(dev.answers()) >= 1
+    while dev.advance(completions=100):
+        assert len(dev.completions()) >= 1
     assert dev.finish().digest == wl.run("tiny", load, seed=1, warm_up="none").digest, "a session is measured from its start"
 
 
@@ -116,7 +116,7 @@ def test_a_refused_request_says_how_many_went_before() -> None:
     assert dev.standing.waiting == 2
 
 
-@pytest.mark.parametrize("end", [{"until": 1, "taken": True}, {"answers": 2, "until": 5}, {"answers": 1, "taken": True}])
+@pytest.mark.parametrize("end", [{"until": 1, "taken": True}, {"completions": 2, "until": 5}, {"completions": 1, "taken": True}])
 def test_two_ends_are_one_too_many(end: dict[str, Any]) -> None:
     with pytest.raises(wl.ConfigError, match="more than one end"):
         wl.Session("tiny", precondition="empty").advance(**end)
@@ -144,7 +144,7 @@ def test_a_second_thread_is_refused_while_a_session_goes_on() -> None:
             assert "one call at a time" in str(refused)
             refusals += 1
     thread.join()
-    assert refusals > 0 and dev.standing.answered == 200_000
+    assert refusals > 0 and dev.standing.completed == 200_000
 
 
 def test_sessions_are_independent_and_go_away() -> None:

@@ -45,9 +45,9 @@ fn main() {
 fn play(device: &mut wordline_ssd::Device, operation: Operation, count: u32) {
     let (shape, mut calendar) = (device.shape(), Calendar::new());
     let (pages, sectors) = (shape.capacity.0 / shape.logical_page.0, shape.logical_page.0 / SECTOR.0);
-    let (mut random, mut given, mut answered) = (Seed(1).stream("alone", 0), 0, 0);
-    while answered < count {
-        while given < count && given - answered < DEPTH {
+    let (mut random, mut given, mut completed) = (Seed(1).stream("alone", 0), 0, 0);
+    while completed < count {
+        while given < count && given - completed < DEPTH {
             let sector = random.below(pages) * sectors;
             let command = Command { operation, sector, sectors, tag: given, ..Command::default() };
             device.submit(command, &mut calendar);
@@ -55,7 +55,7 @@ fn play(device: &mut wordline_ssd::Device, operation: Operation, count: u32) {
         }
         let event = calendar.advance().expect("a command is outstanding");
         device.handle(event, &mut calendar);
-        answered += device.completions().len() as u32;
+        completed += device.completions().len() as u32;
         device.clear_completions();
     }
     device.audit(calendar.now() - Instant::ZERO);

@@ -47,7 +47,7 @@ fn own_answer(criterion: &mut Criterion) {
                         if let Some(asked) = threads.ask() {
                             break asked;
                         }
-                        threads.answered(outstanding.pop_front().expect("a thread waits for an answer"));
+                        threads.completed(outstanding.pop_front().expect("a thread waits for an answer"));
                     };
                     outstanding.push_back(thread);
                     black_box(request);

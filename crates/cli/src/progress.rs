@@ -171,13 +171,13 @@ impl Observer for RunProgress<'_> {
         self.begin(RECOVERING, Some(pages), 0);
     }
 
-    fn recovery_ended(&mut self, answered: u64) {
+    fn recovery_ended(&mut self, completed: u64) {
         let (name, total) = self.interrupted;
-        self.begin(name, total, answered);
+        self.begin(name, total, completed);
     }
 
-    fn progress(&mut self, answered: u64) -> bool {
-        self.bar.set_position(answered);
+    fn progress(&mut self, completed: u64) -> bool {
+        self.bar.set_position(completed);
         !interrupt::asked()
     }
 

@@ -159,7 +159,7 @@ pub trait Source {
     /// Notifies the source that the command with this tag has completed and that its think time is over, or
     /// that the command will never complete.
     #[inline]
-    fn answered(&mut self, _tag: u32) {}
+    fn completed(&mut self, _tag: u32) {}
 }
 
 impl<I: Iterator<Item = Arrival>> Source for I {
@@ -231,7 +231,7 @@ pub struct HostQueue<S> {
     ahead: [Option<Arrival>; 2],
     second_is_next: bool,
     submitted: u64,
-    answered: u64,
+    completed: u64,
     lost: u64,
     /// Closed loop with think time: when each think time ends, in order, with the queue and the tag of the
     /// completed command.
@@ -258,7 +258,7 @@ impl<S: Source> HostQueue<S> {
             ahead,
             second_is_next: false,
             submitted: 0,
-            answered: 0,
+            completed: 0,
             lost: 0,
             thinking: VecDeque::new(),
             room,
@@ -333,7 +333,7 @@ impl<S: Source> HostQueue<S> {
         while let Some((_, queue, tag)) = self.thinking.front().copied().filter(|(time, ..)| *time <= now) {
             self.thinking.pop_front();
             self.room.give(queue);
-            self.source.answered(tag);
+            self.source.completed(tag);
         }
     }
 
@@ -383,8 +383,8 @@ impl<S: Source> HostQueue<S> {
 
     /// Notes the completion of a command.
     #[inline]
-    pub fn answered(&mut self, now: Instant, command: &Command) {
-        self.answered += 1;
+    pub fn completed(&mut self, now: Instant, command: &Command) {
+        self.completed += 1;
         self.release_slot(now, command);
     }
 
@@ -404,9 +404,9 @@ impl<S: Source> HostQueue<S> {
             }
             Pace::Closed { .. } | Pace::Bursts { .. } | Pace::Bounded { .. } => {
                 self.room.give(queue);
-                self.source.answered(tag);
+                self.source.completed(tag);
             }
-            Pace::SourcePaced { .. } => self.source.answered(tag),
+            Pace::SourcePaced { .. } => self.source.completed(tag),
         }
     }
 
@@ -422,12 +422,12 @@ impl<S: Source> HostQueue<S> {
 
     /// Requests submitted that may still complete.
     pub fn outstanding(&self) -> u64 {
-        self.submitted - self.answered - self.lost
+        self.submitted - self.completed - self.lost
     }
 
     /// Requests completed.
     pub fn total_completed(&self) -> u64 {
-        self.answered
+        self.completed
     }
 
     /// Requests submitted.

@@ -282,11 +282,11 @@ impl Source for Arrivals {
     }
 
     #[inline]
-    fn answered(&mut self, tag: u32) {
+    fn completed(&mut self, tag: u32) {
         let mut who = || self.threads.remove(&tag).expect("a thread waits for each completion");
         match &mut self.requests {
-            RequestSource::Threads(threads) => threads.answered(who()),
-            RequestSource::Jobs(jobs) => jobs.answered(who()),
+            RequestSource::Threads(threads) => threads.completed(who()),
+            RequestSource::Jobs(jobs) => jobs.completed(who()),
             RequestSource::InOrder(_) | RequestSource::Generated(_) | RequestSource::Submitted(_) => {}
         }
     }

@@ -28,7 +28,7 @@ impl JobMeasurements {
     }
 
     /// Counts the completion of a request of a job; `now` counts from the beginning of the run.
-    pub fn answered(&mut self, job: u16, answer: &Completion, now: Instant) {
+    pub fn completed(&mut self, job: u16, answer: &Completion, now: Instant) {
         let job = &mut self.0[usize::from(job)];
         job.requests += 1;
         job.failed += u64::from(answer.failed);

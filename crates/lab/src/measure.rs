@@ -132,7 +132,7 @@ impl<D: BlockDevice> Measurements<D> {
 
     /// Counts a completion, of a job if it has one, with the programs of the device until now.
     #[inline]
-    pub fn answered(
+    pub fn completed(
         &mut self,
         answer: &Completion,
         job: Option<u16>,
@@ -140,7 +140,7 @@ impl<D: BlockDevice> Measurements<D> {
         programmed: Programmed,
     ) -> Result<()> {
         if let Some(batch) = &mut self.batch {
-            batch.answered(answer, None, now, programmed)?;
+            batch.completed(answer, None, now, programmed)?;
         }
         let kind = answer.command.operation as usize;
         let now = Instant::ZERO + (now - self.begin);
@@ -160,7 +160,7 @@ impl<D: BlockDevice> Measurements<D> {
         }
         self.latency[kind].record(answer.latency);
         if let Some(job) = job {
-            self.jobs.answered(job, answer, now);
+            self.jobs.completed(job, answer, now);
         }
         match &mut self.record {
             Some(record) => record.add(answer, now),

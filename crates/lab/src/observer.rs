@@ -29,9 +29,9 @@ pub trait Observer {
     /// Power was cut: in the phase [`RECOVERING`] the device reads this many pages.
     fn recovery_began(&mut self, _pages: u64) {}
     /// The recovery ended, with this many requests completed; [`RUNNING`] continues.
-    fn recovery_ended(&mut self, _answered: u64) {}
+    fn recovery_ended(&mut self, _completed: u64) {}
     /// This many requests have completed. Returns false to stop the run.
-    fn progress(&mut self, _answered: u64) -> bool {
+    fn progress(&mut self, _completed: u64) -> bool {
         true
     }
     /// Progress of a phase without completions: bytes in [`READING`] and [`SAVING`], pages written in
@@ -51,7 +51,7 @@ impl Observer for Unobserved {}
 pub struct ContinueWhile<F>(pub F);
 
 impl<F: FnMut() -> bool> Observer for ContinueWhile<F> {
-    fn progress(&mut self, _answered: u64) -> bool {
+    fn progress(&mut self, _completed: u64) -> bool {
         (self.0)()
     }
 

@@ -39,10 +39,10 @@ impl Power {
         Self { begin: calendar.now(), cut, ..Self::default() }
     }
 
-    /// Whether the power is to be cut after `answered` completions.
+    /// Whether the power is to be cut after `completed` completions.
     #[inline]
-    pub(crate) fn is_due(&self, answered: u64) -> bool {
-        matches!(self.cut, Some(PowerCutPoint::Requests(requests)) if answered >= requests)
+    pub(crate) fn is_due(&self, completed: u64) -> bool {
+        matches!(self.cut, Some(PowerCutPoint::Requests(requests)) if completed >= requests)
     }
 
     /// Marks the pending cut as done.
@@ -142,10 +142,10 @@ mod tests {
     use crate::{Device, RunOptions, Selection, Unobserved, Workload, run};
 
     /// A run of this many requests with a power cut after a number of completions.
-    fn cut_after(answered: u64, requests: u64, options: RunOptions) -> Summary {
+    fn cut_after(completed: u64, requests: u64, options: RunOptions) -> Summary {
         let device = Device::preset("tiny").expect("the preset is embedded");
         let load = Workload { requests: Some(requests), ..Workload::named("mixed-70-30") };
-        let options = RunOptions { power_cut: Some(PowerCutPoint::Requests(answered)), ..options };
+        let options = RunOptions { power_cut: Some(PowerCutPoint::Requests(completed)), ..options };
         run(&device, &load, &options, &mut Unobserved).expect("a run")
     }
 
@@ -162,10 +162,10 @@ mod tests {
     #[test]
     fn a_device_whose_recovery_takes_no_events_goes_on() {
         let device = Device::preset("fixed-latency").expect("the preset is embedded");
-        for answered in [1, 99, 100] {
+        for completed in [1, 99, 100] {
             let load = Workload { requests: Some(200), ..Workload::named("mixed-70-30") };
             let options =
-                RunOptions { power_cut: Some(PowerCutPoint::Requests(answered)), ..RunOptions::default() };
+                RunOptions { power_cut: Some(PowerCutPoint::Requests(completed)), ..RunOptions::default() };
             let run = run(&device, &load, &options, &mut Unobserved).expect("a run");
             assert_eq!((run.outcome, run.power_cuts.len()), (Outcome::Complete, 1));
             assert_eq!(run.host.requests + run.power_cuts[0].lost_requests, 200);
@@ -179,7 +179,7 @@ mod tests {
         /// Pages that a recovery will read, and pages read at each call.
         pages: Option<u64>,
         read: Vec<u64>,
-        answered: Option<u64>,
+        completed: Option<u64>,
     }
 
     impl Observer for Watching {
@@ -195,8 +195,8 @@ mod tests {
             !self.stops
         }
 
-        fn recovery_ended(&mut self, answered: u64) {
-            self.answered = Some(answered);
+        fn recovery_ended(&mut self, completed: u64) {
+            self.completed = Some(completed);
         }
     }
 
@@ -216,7 +216,7 @@ mod tests {
         let summary = recovered_before(&mut observer);
         assert_eq!(observer.pages, Some(summary.power_cuts[0].pages_read));
         assert!(observer.read.len() > 1 && observer.read.is_sorted(), "{:?}", observer.read);
-        assert!(observer.read.last().copied() < observer.pages && observer.answered == Some(10));
+        assert!(observer.read.last().copied() < observer.pages && observer.completed == Some(10));
     }
 
     #[test]

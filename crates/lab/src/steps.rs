@@ -49,7 +49,7 @@ pub struct Standing {
     /// Requests that the device has accepted.
     pub submitted: u64,
     /// Requests that have completed.
-    pub answered: u64,
+    pub completed: u64,
     /// Requests that the device has accepted and that can still complete.
     pub outstanding: u64,
     /// Requests lost in a power cut.

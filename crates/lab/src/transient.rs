@@ -116,7 +116,7 @@ impl WarmUp {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reading {
     pub at: Instant,
-    pub answered: u64,
+    pub completed: u64,
     /// Bytes that the host wrote, and bytes programmed.
     pub written: u64,
     pub programmed: u64,
@@ -139,7 +139,7 @@ impl Transient {
 
     /// The number of completions at which the next reading is due.
     pub fn next(&self) -> u64 {
-        self.last().answered + self.batch
+        self.last().completed + self.batch
     }
 
     fn last(&self) -> &Reading {
@@ -162,7 +162,7 @@ impl Transient {
     pub fn unsteady(&self) -> Vec<&'static str> {
         let pairs = || self.readings.windows(2).map(|pair| (&pair[0], &pair[1]));
         let rate = pairs()
-            .map(|(from, to)| (to.answered - from.answered) as f64 / (to.at - from.at).ps().max(1) as f64);
+            .map(|(from, to)| (to.completed - from.completed) as f64 / (to.at - from.at).ps().max(1) as f64);
         // A batch without writes has no write amplification.
         let amplification = pairs().filter(|(from, to)| to.written > from.written).map(|(from, to)| {
             to.programmed.saturating_sub(from.programmed) as f64 / (to.written - from.written) as f64
@@ -225,7 +225,7 @@ mod tests {
     fn load(full_after: u64, batches: u64) -> Transient {
         let reading = |n: u64| Reading {
             at: Instant::ZERO + Duration::from_us(320 * n),
-            answered: 320 * n,
+            completed: 320 * n,
             written: 320 * n * 4_096,
             programmed: 320 * 2 * n * 4_096,
             buffered: n.min(full_after) * 10,

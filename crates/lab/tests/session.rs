@@ -137,7 +137,7 @@ fn a_session_of_a_workload_has_the_digest_of_the_run_whatever_its_steps() {
                     && new.iter().all(|answer| answer.time <= session.now())
             );
             answers += new.len() as u64;
-            assert_eq!(session.standing().answered, answers, "{what}");
+            assert_eq!(session.standing().completed, answers, "{what}");
             assert_eq!(session.host().requests, answers, "{what}");
         }
         let session = session.finish().expect("it ends");
@@ -305,7 +305,7 @@ fn a_session_is_stopped_by_its_observer_and_goes_on() {
         session.advance_observed(StepTarget::Idle, &mut stop).expect("it goes on"),
         StopReason::Stopped
     );
-    assert!(session.standing().answered < 10_000);
+    assert!(session.standing().completed < 10_000);
     assert_eq!(session.finish().expect("it ends").host.requests, 20_000);
 }
 

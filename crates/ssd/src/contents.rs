@@ -60,7 +60,7 @@ pub struct Contents {
     /// Contents that reads in flight have found so far, by request.
     found: BTreeMap<RequestId, Vec<Content>>,
     /// Contents found by completed reads, by tag.
-    answered: BTreeMap<u32, Vec<Content>>,
+    completed: BTreeMap<u32, Vec<Content>>,
     mutant: Option<InjectedFault>,
 }
 
@@ -77,7 +77,7 @@ impl Contents {
 
     /// Takes the contents that the completed read with this tag found, sector by sector.
     pub fn take_completed(&mut self, tag: u32) -> Option<Vec<Content>> {
-        self.answered.remove(&tag)
+        self.completed.remove(&tag)
     }
 
     /// Content of a sector in a version of a page in flash.
@@ -135,7 +135,7 @@ impl Contents {
 
     /// A page that is not in flash becomes complete in the buffer: the rest of it is zeroes.
     #[cold]
-    pub(crate) fn completed(&mut self, page: LogicalPage) {
+    pub(crate) fn fill_rest_with_zeroes(&mut self, page: LogicalPage) {
         let held = self.buffered(page);
         held.iter_mut().for_each(|held| *held = held.or(Some(ZEROES)));
     }
@@ -163,10 +163,10 @@ impl Contents {
 
     /// A command with this tag completes, with the contents that it found.
     #[cold]
-    pub(crate) fn answered(&mut self, id: RequestId, tag: u32) {
+    pub(crate) fn completed(&mut self, id: RequestId, tag: u32) {
         self.carried.remove(&tag);
         if let Some(found) = self.found.remove(&id) {
-            self.answered.insert(tag, found);
+            self.completed.insert(tag, found);
         }
     }
 
@@ -174,7 +174,7 @@ impl Contents {
     pub(crate) fn forget(&mut self, is_protected: bool) {
         self.carried.clear();
         self.found.clear();
-        self.answered.clear();
+        self.completed.clear();
         if !is_protected {
             self.buffered.clear();
         }

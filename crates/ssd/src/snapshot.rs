@@ -12,7 +12,7 @@ use crate::Event;
 
 /// Version of the byte layout. It increases with every change of a component's state, so that snapshots of
 /// another layout are rejected and not misread.
-pub const LAYOUT: u32 = 52;
+pub const LAYOUT: u32 = 53;
 
 const AGENDA: &str = "agenda";
 const DEVICE: &str = "device";

@@ -129,7 +129,7 @@ struct Play {
     write_through: bool,
     pages: Vec<Page>,
     /// The last state of each page that the host knows to be written.
-    answered: BTreeMap<u32, Held>,
+    completed: BTreeMap<u32, Held>,
     pending: BTreeMap<u32, Pending>,
     tag: u32,
     events: usize,
@@ -161,9 +161,9 @@ impl Play {
             pages[page as usize] = Page { versions: version, states: vec![Held::Version(version)] };
         }
         let cuts = cuts.iter().rev().copied().collect();
-        let (answered, pending) = Default::default();
+        let (completed, pending) = Default::default();
         let (times, torn) = Default::default();
-        Self { rig, promises, write_through, pages, answered, pending, tag: 0, events: 0, cuts, times, torn }
+        Self { rig, promises, write_through, pages, completed, pending, tag: 0, events: 0, cuts, times, torn }
     }
 
     fn submit(&mut self, operation: Operation, fua: bool, sector: u64, sectors: u64) {
@@ -187,7 +187,7 @@ impl Play {
                 }
             }
             Operation::Flush => {
-                pending.safe = self.answered.iter().map(|(page, held)| (*page, *held)).collect();
+                pending.safe = self.completed.iter().map(|(page, held)| (*page, *held)).collect();
             }
             _ => {}
         }
@@ -208,7 +208,7 @@ impl Play {
                 if pending.durable {
                     self.pages[page as usize].safe(held);
                 }
-                self.answered.insert(page, held);
+                self.completed.insert(page, held);
             }
             for (page, held) in pending.safe {
                 self.pages[page as usize].safe(held);
@@ -255,7 +255,7 @@ impl Play {
         self.torn.add(&cut.torn);
         self.rig.calendar.clear();
         self.pending.clear();
-        self.answered.clear();
+        self.completed.clear();
         self.rig.device.recover(&mut self.rig.calendar);
         self.check();
         self.rig.audit();

@@ -84,6 +84,6 @@ def _whole(name: str, column: Any) -> NDArray[np.int64]:
     return array.astype(np.int64, copy=False)
 
 
-def answers_of(records: bytes) -> NDArray[Any]:
+def completions_of(records: bytes) -> NDArray[Any]:
     """Completions of the native part as an array, without a copy."""
     return np.frombuffer(records, ANSWER)

@@ -28,7 +28,7 @@ class Standing(NamedTuple):
     """Requests submitted that the device has not yet taken."""
     submitted: int
     """Requests that the device has taken."""
-    answered: int
+    completed: int
     """Completed requests."""
     outstanding: int
     """Requests that the device has taken and that may still complete."""
@@ -47,7 +47,7 @@ class Session:
     0
     >>> dev.advance()                                      # until all have completed
     True
-    >>> dev.answers()["latency_ps"]
+    >>> dev.completions()["latency_ps"]
     array([...])
     >>> dev.finish().host.reads
     2
@@ -93,34 +93,34 @@ class Session:
             raise raised
         return standing[1] + standing[2]
 
-    def advance(self, until: int | None = None, *, answers: int | None = None, taken: bool = False) -> bool:
+    def advance(self, until: int | None = None, *, completions: int | None = None, taken: bool = False) -> bool:
         """Advances to the time ``until``, in picoseconds: everything due up to and including that instant has
-        happened. Or until this many more completions (``answers``); with ``answers=1`` no further than ``until``. Or
+        happened. Or until this many more completions (``completions``); with ``completions=1`` no further than ``until``. Or
         until the device has ``taken`` every request. With no argument, until every request has completed. Returns
         false if the device became idle before that.
 
         Other threads continue meanwhile. Ctrl-C raises ``KeyboardInterrupt``, and the session can continue from
         there.
         """
-        return self._native.advance(*_end(until, answers, taken), None)
+        return self._native.advance(*_end(until, completions, taken), None)
 
-    async def advance_async(self, until: int | None = None, *, answers: int | None = None, taken: bool = False) -> bool:
+    async def advance_async(self, until: int | None = None, *, completions: int | None = None, taken: bool = False) -> bool:
         """Does what `advance` does in a thread of its own, while other asyncio tasks continue. If its task is
         cancelled the session stops, within some thousands of requests, before the cancellation completes; it can
         continue from there.
         """
         from ._async import in_thread
 
-        end = _end(until, answers, taken)
+        end = _end(until, completions, taken)
         return await in_thread(lambda stop: self._native.advance(*end, stop))
 
-    def answers(self) -> NDArray[Any]:
+    def completions(self) -> NDArray[Any]:
         """Completions since the last call, in order: an array of records with the fields ``time_ps``, ``latency_ps``,
         ``sector``, ``sectors``, ``number``, ``operation`` and ``failed``.
         """
-        from ._columns import answers_of
+        from ._columns import completions_of
 
-        return answers_of(self._native.answers())
+        return completions_of(self._native.completions())
 
     @property
     def now_ps(self) -> int:
@@ -154,8 +154,8 @@ class Session:
         return result_of(native, None, raised)
 
 
-def _end(until: int | None, answers: int | None, taken: bool) -> tuple[int | None, int | None, bool]:
+def _end(until: int | None, completions: int | None, taken: bool) -> tuple[int | None, int | None, bool]:
     """Checks the end condition of a step."""
     time = None if until is None else arguments.whole("until", until, 0)
-    count = None if answers is None else arguments.whole("answers", answers, 1)
+    count = None if completions is None else arguments.whole("completions", completions, 1)
     return time, count, arguments.flag("taken", taken)

@@ -20,7 +20,7 @@ const NEVER: Moment = Moment::MAX;
 struct Change {
     content: Content,
     begun: Moment,
-    answered: Moment,
+    completed: Moment,
     /// Whether its completion implies that it is in flash.
     durable: bool,
     /// Whether it discards old data, which may come back where discards are volatile.
@@ -30,7 +30,7 @@ struct Change {
 impl Change {
     /// The content before the first command, or the one found after a power cut.
     fn found(content: Content, now: Moment, forgets: bool) -> Self {
-        Self { content, begun: now, answered: now, durable: true, forgets }
+        Self { content, begun: now, completed: now, durable: true, forgets }
     }
 }
 
@@ -108,7 +108,7 @@ impl Host {
         self.under_way.on_submit(command, first);
         let end = first + command.sectors;
         let whole = first.div_ceil(self.per_page) * self.per_page..end / self.per_page * self.per_page;
-        let (begun, answered) = (self.now, NEVER);
+        let (begun, completed) = (self.now, NEVER);
         for sector in first..end {
             let is_whole = whole.contains(&sector);
             let change = match command.operation {
@@ -120,14 +120,14 @@ impl Host {
             let Some((content, forgets)) = change else { continue };
             let durable = self.is_durable(&command, forgets);
             self.history.entry(sector).or_default().push(content);
-            self.sectors[sector as usize].push(Change { content, begun, answered, durable, forgets });
+            self.sectors[sector as usize].push(Change { content, begun, completed, durable, forgets });
         }
         self.pending.insert(command.tag, Pending { begun, first, command });
     }
 
     /// Completes a command, and checks contents that a read found against the model. `is_lost` tells whether
     /// a sector is lost, and `refuses` whether the device is at its end of life.
-    pub fn answered(
+    pub fn completed(
         &mut self,
         answer: &Completion,
         found: Option<&[Content]>,
@@ -139,7 +139,7 @@ impl Host {
         let Pending { begun, first, command } = pending;
         assert_eq!(answer.command, command, "an answer names its command");
         let all = first..first + command.sectors;
-        self.under_way.answered(answer, is_lost, refuses);
+        self.under_way.completed(answer, is_lost, refuses);
         match command.operation {
             Operation::Read | Operation::Compare if answer.failed => {}
             Operation::Read => {
@@ -153,7 +153,7 @@ impl Host {
                 let now = self.now;
                 for sector in all {
                     let changes = self.sectors[sector as usize].iter_mut().rev();
-                    changes.filter(|change| change.begun == begun).for_each(|change| change.answered = now);
+                    changes.filter(|change| change.begun == begun).for_each(|change| change.completed = now);
                 }
             }
             _ => assert!(refuses || !answer.failed, "nothing is refused: {answer:?}"),
@@ -164,9 +164,9 @@ impl Host {
     /// another one that was submitted after its completion and completed before the read.
     fn check_read(&self, sector: u64, content: Content, begun: Moment) {
         let changes = &self.sectors[sector as usize];
-        let over = changes.iter().filter(|change| change.answered < begun).map(|change| change.begun).max();
+        let over = changes.iter().filter(|change| change.completed < begun).map(|change| change.begun).max();
         let may =
-            |change: &Change| change.content == content && over.is_none_or(|over| change.answered >= over);
+            |change: &Change| change.content == content && over.is_none_or(|over| change.completed >= over);
         assert!(
             changes.iter().any(may),
             "a read of sector {sector} that began at {begun} found {content:?}, which {changes:?} do not allow"
@@ -200,17 +200,17 @@ impl Host {
             return;
         }
         let is_safe = |change: &Change| {
-            let flushed = change.answered < flushed || change.durable && change.answered < NEVER;
+            let flushed = change.completed < flushed || change.durable && change.completed < NEVER;
             flushed && (!change.forgets || promises == Promises::All)
         };
         let safe = changes.iter().filter(|change| is_safe(change)).map(|change| change.begun).max();
-        let stays = |change: &Change| safe.is_none_or(|safe| change.answered >= safe);
+        let stays = |change: &Change| safe.is_none_or(|safe| change.completed >= safe);
         let comes_back = |change: &Change| stays(change) && change.forgets && !is_safe(change);
         let older = promises == Promises::Nothing || changes.iter().any(comes_back);
         let now = self.now;
         let Some(content) = content else {
             changes.retain(stays);
-            changes.iter_mut().for_each(|change| change.answered = change.answered.min(now));
+            changes.iter_mut().for_each(|change| change.completed = change.completed.min(now));
             return;
         };
         let history = self.history.get(&sector).map_or(&[][..], Vec::as_slice);

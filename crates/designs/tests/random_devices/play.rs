@@ -109,16 +109,16 @@ impl<'a> Play<'a> {
         self.device.take_completions(&mut answers);
         for answer in answers {
             self.silent = 0;
-            self.answered(&answer);
+            self.completed(&answer);
         }
     }
 
-    fn answered(&mut self, answer: &Completion) {
+    fn completed(&mut self, answer: &Completion) {
         let found = self.device.contents().and_then(|contents| contents.take_completed(answer.command.tag));
         let Self { device, host, .. } = self;
         let refuses = device.is_read_only();
         let is_lost = |sector| is_lost(device, sector);
-        host.answered(answer, found.as_deref(), is_lost, refuses);
+        host.completed(answer, found.as_deref(), is_lost, refuses);
         if let Some(known) = self.known.remove(&answer.command.tag).filter(|_| !answer.failed) {
             self.flushed = known;
         }

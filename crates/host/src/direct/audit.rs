@@ -44,14 +44,14 @@ impl<D: PhysicalDevice> Direct<D> {
         if !is_right || !self.sent.is_sound() {
             return Err("invalid commands in flight to the device".into());
         }
-        let (mut of_device, mut answered) = (Vec::new(), true);
+        let (mut of_device, mut completed) = (Vec::new(), true);
         for (time, event) in &agenda.events {
             match event {
                 Event::Device(event) => of_device.push((*time, *event)),
-                Event::Answer(number) => answered &= self.requests.all.has(*number),
+                Event::Answer(number) => completed &= self.requests.all.has(*number),
             }
         }
-        if !answered {
+        if !completed {
             return Err("a completion of a request that is not outstanding".into());
         }
         self.device.check_loaded(&Agenda { now: agenda.now, events: of_device })

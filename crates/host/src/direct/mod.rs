@@ -139,7 +139,7 @@ pub struct Direct<D> {
     /// Lists that are empty between events, kept for their capacity: the logical blocks of a command, and
     /// completions of the device.
     blocks: Vec<LogicalBlock>,
-    answered: Vec<Completion>,
+    completed: Vec<Completion>,
     followed: Option<Box<TrackedContents>>,
     /// `None` unless latencies are explained.
     explainer: Option<Box<Explainer>>,
@@ -149,7 +149,7 @@ pub struct Direct<D> {
 state!(Direct<D: State> {
     values { sent, heads, requests, flushes, power, recovery, counts, digest }
     parts { device, places }
-    fixed { layout, sectors_of_a_page, is_volatile, blocks, answered, followed, explainer, recorder }
+    fixed { layout, sectors_of_a_page, is_volatile, blocks, completed, followed, explainer, recorder }
 });
 
 /// Contents of pages, for data verification.
@@ -179,7 +179,7 @@ impl<D: PhysicalDevice> Direct<D> {
             counts: Counts::default(),
             digest: Digest::default(),
             blocks: Vec::new(),
-            answered: Vec::new(),
+            completed: Vec::new(),
             followed: None,
             explainer: None,
             recorder: Recorder::default(),
@@ -230,7 +230,7 @@ impl<D: PhysicalDevice> Direct<D> {
         loop {
             // Chunks that close early or go offline are discovered when they are written.
             self.device.clear_notifications();
-            let mut answers = std::mem::take(&mut self.answered);
+            let mut answers = std::mem::take(&mut self.completed);
             self.device.take_completions(&mut answers);
             let mut any = !answers.is_empty();
             for answer in answers.drain(..) {
@@ -238,7 +238,7 @@ impl<D: PhysicalDevice> Direct<D> {
                 self.note_device_completion(answer.tag, sent.work);
                 self.handle_completion(&answer, sent, calendar);
             }
-            self.answered = answers;
+            self.completed = answers;
             for unit in self.heads.waiting_units() {
                 any |= self.continue_writes(unit, calendar);
             }

@@ -97,14 +97,14 @@ impl<D: PhysicalDevice> Pblk<D> {
         if !self.port.in_flight().all(|sent| self.is_valid_command(sent)) {
             return Err("invalid commands in flight to the device".into());
         }
-        let (mut of_device, mut answered) = (Vec::new(), true);
+        let (mut of_device, mut completed) = (Vec::new(), true);
         for (time, event) in &agenda.events {
             match event {
                 Event::Device(event) => of_device.push((*time, *event)),
-                Event::Answer(number) => answered &= self.front.has(*number),
+                Event::Answer(number) => completed &= self.front.has(*number),
             }
         }
-        if !answered {
+        if !completed {
             return Err("a completion of a command that is not outstanding".into());
         }
         self.device().check_loaded(&Agenda { now: agenda.now, events: of_device })?;

@@ -42,9 +42,9 @@ fn a_bounded_loop_follows_the_scaled_times_and_keeps_to_its_depth() {
     assert_eq!(queue.next(at(0)), Submission::RetryAt(at(2)), "there is room, and it is too early");
     assert!(matches!(queue.next(at(2)), Submission::Submit(_)));
     assert_eq!(queue.next(at(3)), Submission::Wait, "its time has come, and there is no room");
-    queue.answered(at(9), &of(0));
+    queue.completed(at(9), &of(0));
     assert!(matches!(queue.next(at(9)), Submission::Submit(_)));
-    queue.answered(at(10), &of(0));
+    queue.completed(at(10), &of(0));
     assert_eq!(queue.next(at(10)), Submission::RetryAt(at(50)));
 }
 
@@ -53,7 +53,7 @@ fn queues_of_a_bounded_loop_have_a_depth_each() {
     let spread = QueueMapping { queues: 2, is_bound: false };
     let mut queue = HostQueue::spread(arrivals(&[0; 5]), Pace::Bounded { depth: 2, time_scale: 1.0 }, spread);
     assert_eq!(queues_of(&mut queue, at(0)), [0, 1, 0, 1]);
-    queue.answered(at(1), &of(1));
+    queue.completed(at(1), &of(1));
     assert_eq!(queues_of(&mut queue, at(1)), [1]);
 }
 
@@ -73,7 +73,7 @@ fn a_closed_loop_keeps_its_depth_and_thinks() {
     assert!(matches!(queue.next(at(0)), Submission::Submit(_)));
     assert!(matches!(queue.next(at(0)), Submission::Submit(_)));
     assert_eq!(queue.next(at(0)), Submission::Wait);
-    queue.answered(at(7), &of(0));
+    queue.completed(at(7), &of(0));
     assert_eq!(queue.next(at(7)), Submission::RetryAt(at(10)));
     assert!(matches!(queue.next(at(10)), Submission::Submit(_)));
     assert_eq!(queue.outstanding(), 2);
@@ -84,15 +84,15 @@ fn a_closed_loop_in_bursts_submits_nothing_in_its_pauses() {
     let pace = Pace::Bursts { depth: 1, on: Duration::from_us(10), off: Duration::from_us(30) };
     let mut queue = HostQueue::new(arrivals(&[0; 4]), pace).starting_at(at(5));
     assert!(matches!(queue.next(at(5)), Submission::Submit(_)));
-    queue.answered(at(9), &of(0));
+    queue.completed(at(9), &of(0));
     assert!(matches!(queue.next(at(9)), Submission::Submit(_)));
     assert_eq!(queue.next(at(14)), Submission::Wait);
-    queue.answered(at(20), &of(0));
+    queue.completed(at(20), &of(0));
     assert_eq!(queue.next(at(20)), Submission::RetryAt(at(45)));
     assert!(matches!(queue.next(at(45)), Submission::Submit(_)));
-    queue.answered(at(54), &of(0));
+    queue.completed(at(54), &of(0));
     assert!(matches!(queue.next(at(54)), Submission::Submit(_)), "the burst is not over");
-    queue.answered(at(55), &of(0));
+    queue.completed(at(55), &of(0));
     assert_eq!(queue.next(at(55)), Submission::End);
 }
 
@@ -119,7 +119,7 @@ fn queues_of_a_closed_loop_have_a_depth_each_and_refill_as_they_empty() {
     let spread = QueueMapping { queues: 3, is_bound: false };
     let mut queue = HostQueue::spread(arrivals(&[0; 64]), pace, spread);
     assert_eq!(queues_of(&mut queue, at(0)), [0, 1, 2, 0, 1, 2]);
-    [2, 2, 0].into_iter().for_each(|from| queue.answered(at(1), &of(from)));
+    [2, 2, 0].into_iter().for_each(|from| queue.completed(at(1), &of(from)));
     assert_eq!(queues_of(&mut queue, at(1)), [2, 2, 0]);
 }
 
@@ -128,9 +128,9 @@ fn a_bound_request_waits_for_its_own_queue() {
     let pace = Pace::Closed { depth: 1, think: Duration::from_us(2) };
     let mut queue = HostQueue::spread(of_two_processors(5), pace, QueueMapping { queues: 4, is_bound: true });
     assert_eq!(queues_of(&mut queue, at(0)), [0, 1]);
-    queue.answered(at(0), &of(1));
+    queue.completed(at(0), &of(1));
     assert!(queues_of(&mut queue, at(5)).is_empty(), "the next request belongs into queue 0");
-    queue.answered(at(6), &of(0));
+    queue.completed(at(6), &of(0));
     assert_eq!(queues_of(&mut queue, at(8)), [0, 1]);
 }
 
@@ -161,7 +161,7 @@ impl Source for TwoThreads {
         self.left > 0
     }
 
-    fn answered(&mut self, tag: u32) {
+    fn completed(&mut self, tag: u32) {
         self.ready.push(tag);
     }
 }
@@ -180,7 +180,7 @@ fn a_thread_goes_on_after_its_own_answer_and_think_time_whatever_room_there_is()
             seen.extend(std::iter::from_fn(&mut next));
             for (thread, time) in (0..).zip(answers) {
                 if now == time {
-                    queue.answered(at(now), &Command { tag: thread, ..Command::default() });
+                    queue.completed(at(now), &Command { tag: thread, ..Command::default() });
                 }
             }
         }
@@ -198,7 +198,7 @@ fn what_a_source_has_again_after_it_waited_is_the_first_that_can_be_looked_at() 
     let tags = |queue: &HostQueue<TwoThreads>| queue.upcoming().map(|command| command.map(|c| c.tag));
     // Thread 0 is polled in the place of thread 1, as its own place stayed empty.
     queue.next(at(0));
-    queue.answered(at(1), &Command { tag: 0, ..Command::default() });
+    queue.completed(at(1), &Command { tag: 0, ..Command::default() });
     queue.next(at(1));
     assert_eq!(tags(&queue), [Some(0), None]);
     assert!(matches!(queue.next(at(1)), Submission::Submit(Command { tag: 0, .. })));
@@ -212,7 +212,7 @@ fn a_source_that_waits_is_not_at_its_end_and_says_when_its_think_time_is_over() 
     assert!(matches!(queue.next(at(0)), Submission::Submit(_)));
     assert_eq!(queue.next(at(0)), Submission::Wait);
     let command = Command { tag: 7, ..Command::default() };
-    queue.answered(at(2), &command);
+    queue.completed(at(2), &command);
     assert_eq!(queue.next(at(2)), Submission::RetryAt(at(5)));
     assert!(matches!(queue.next(at(5)), Submission::Submit(_)));
     assert_eq!(queue.next(at(5)), Submission::End);
@@ -254,7 +254,7 @@ impl Source for Clocked {
         (self.left > 0).then_some(self.next)
     }
 
-    fn answered(&mut self, _: u32) {
+    fn completed(&mut self, _: u32) {
         self.after_answer += 1;
     }
 }
@@ -267,7 +267,7 @@ fn a_source_that_keeps_the_time_is_asked_when_it_is_due_and_after_answers() {
         HostQueue::spread(source, Pace::SourcePaced { pauses: false }, spread).starting_at(at(100));
     assert_eq!(queues_of(&mut queue, at(100)), [1]);
     assert_eq!(queue.next(at(100)), Submission::RetryAt(at(110)));
-    queue.answered(at(104), &of(1));
+    queue.completed(at(104), &of(1));
     assert_eq!(queues_of(&mut queue, at(104)), [1], "an answer lets one in before the time");
     assert_eq!(queue.next(at(104)), Submission::RetryAt(at(110)));
     assert_eq!(queues_of(&mut queue, at(110)), [1]);

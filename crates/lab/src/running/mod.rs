@@ -105,7 +105,7 @@ struct Checks {
 #[derive(Clone, Copy)]
 struct StopCondition {
     /// At this number of completions.
-    answered: u64,
+    completed: u64,
     /// At this time.
     time: Option<Instant>,
     /// When the device has accepted all submitted requests.
@@ -116,7 +116,7 @@ struct StopCondition {
 
 impl StopCondition {
     /// Only at the end of the run.
-    const NEVER: Self = Self { answered: u64::MAX, time: None, all_accepted: false, when_idle: false };
+    const NEVER: Self = Self { completed: u64::MAX, time: None, all_accepted: false, when_idle: false };
 
     /// Whether it can stop a run earlier than its end does.
     fn is_early(&self) -> bool {
@@ -187,8 +187,8 @@ impl<D: BlockDevice> Running<D> {
     fn simulate(&mut self, stop: StopCondition, observer: &mut dyn Observer) -> Result<StopReason> {
         let Self { prepared, queue, calendar, host_events, power, checks, measurements, .. } = self;
         let device = &mut prepared.device;
-        let (is_early, left_out) = (stop.is_early(), self.warming.answered());
-        let mut look_at = checks.look_at.min(stop.answered);
+        let (is_early, left_out) = (stop.is_early(), self.warming.completed());
+        let mut look_at = checks.look_at.min(stop.completed);
         loop {
             check_decisions(device)?;
             let is_over = !power.is_off() && submit(device, queue, calendar, &mut host_events.host)?;
@@ -236,20 +236,20 @@ impl<D: BlockDevice> Running<D> {
             let now = calendar.now();
             (now <= checks.latest).then_some(()).ok_or_else(|| time_limit_error(queue.total_completed()))?;
             take_completions(device, queue, measurements, now)?;
-            let answered = queue.total_completed();
-            if power.is_due(answered - left_out) {
+            let completed = queue.total_completed();
+            if power.is_due(completed - left_out) {
                 cut(power, device, queue, calendar, (host_events, checks, stop), observer);
             }
-            if answered >= look_at {
-                if answered >= checks.look_at
-                    && !checks.look(device, now, power.is_off(), (answered, left_out), observer)?
+            if completed >= look_at {
+                if completed >= checks.look_at
+                    && !checks.look(device, now, power.is_off(), (completed, left_out), observer)?
                 {
                     return Ok(StopReason::Stopped);
                 }
-                if answered >= stop.answered {
+                if completed >= stop.completed {
                     return Ok(StopReason::Target);
                 }
-                look_at = checks.look_at.min(stop.answered);
+                look_at = checks.look_at.min(stop.completed);
             }
         }
     }
@@ -285,7 +285,7 @@ impl Checks {
         device: &mut impl BlockDevice,
         now: Instant,
         recovers: bool,
-        (answered, left_out): (u64, u64),
+        (completed, left_out): (u64, u64),
         observer: &mut dyn Observer,
     ) -> Result<bool> {
         self.look_at += CHECK_INTERVAL;
@@ -294,7 +294,7 @@ impl Checks {
             self.audit_at *= 2;
             device.audit(now - Instant::ZERO);
         }
-        Ok(observer.progress(answered - left_out))
+        Ok(observer.progress(completed - left_out))
     }
 }
 
@@ -348,10 +348,10 @@ fn pauses<D: BlockDevice>(
 
 /// A closed loop has no arrival times to check in advance: it ends at the limit of simulated time.
 #[cold]
-fn time_limit_error(answered: u64) -> Error {
+fn time_limit_error(completed: u64) -> Error {
     Error::Argument {
         what: "the run".into(),
-        found: format!("more than 106 days of simulated time with {answered} requests completed"),
+        found: format!("more than 106 days of simulated time with {completed} requests completed"),
         wanted: "at most 106 days: fewer requests, or a shorter think time".into(),
     }
 }
@@ -379,8 +379,8 @@ fn take_completions<D: BlockDevice>(
 ) -> Result<()> {
     for answer in device.completions() {
         let job = queue.source().job_of(answer.command.tag);
-        queue.answered(now, &answer.command);
-        measurements.answered(answer, job, now, device.programmed())?;
+        queue.completed(now, &answer.command);
+        measurements.completed(answer, job, now, device.programmed())?;
     }
     measurements.look(device, now);
     device.clear_completions();

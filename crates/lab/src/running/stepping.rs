@@ -41,10 +41,10 @@ where
             StepTarget::Accepted => StopCondition { all_accepted: true, ..when_idle },
             StepTarget::Completions(0) => return Ok(StopReason::Target),
             StepTarget::Completions(more) => {
-                StopCondition { answered: self.queue.total_completed().saturating_add(more), ..when_idle }
+                StopCondition { completed: self.queue.total_completed().saturating_add(more), ..when_idle }
             }
             StepTarget::CompletionBy(time) => StopCondition {
-                answered: self.queue.total_completed() + 1,
+                completed: self.queue.total_completed() + 1,
                 time: Some(self.pause_at(time)?),
                 ..when_idle
             },
@@ -59,18 +59,18 @@ where
 
     fn standing(&self) -> Standing {
         let queue = &self.queue;
-        let left_out = self.warming.answered();
+        let left_out = self.warming.completed();
         // Requests that were outstanding when the measurement began count as measured.
-        let [submitted, answered] =
+        let [submitted, completed] =
             [queue.total_submitted(), queue.total_completed()].map(|count| count - left_out);
         let drawn = queue.upcoming().iter().flatten().count() as u64;
         Standing {
             now: self.now(),
             waiting: if queue.source().accepts_requests() { queue.source().pending() + drawn } else { 0 },
             submitted,
-            answered,
+            completed,
             outstanding: queue.outstanding(),
-            lost: submitted - answered - queue.outstanding(),
+            lost: submitted - completed - queue.outstanding(),
             recovers: self.power.is_off(),
         }
     }

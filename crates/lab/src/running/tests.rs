@@ -112,7 +112,7 @@ fn a_session_counts_from_the_end_of_the_warm_up_it_asks_for() {
     let mut session = Session::open(&device(&[]), &load, &warm(WarmUp::Requests(200))).expect("a session");
     session.advance(StepTarget::Completions(100)).expect("it goes on");
     let standing = session.standing();
-    assert_eq!((standing.answered, standing.lost), (100, 0));
+    assert_eq!((standing.completed, standing.lost), (100, 0));
     assert_eq!(standing.submitted, 100 + standing.outstanding);
     assert_eq!(session.completions().len(), 100);
     let summary = session.finish().expect("it runs");

@@ -34,7 +34,7 @@ impl WarmUpState {
     }
 
     /// Requests completed before the measurement.
-    pub fn answered(&self) -> u64 {
+    pub fn completed(&self) -> u64 {
         self.left_out().map_or(0, |left_out| left_out.requests)
     }
 
@@ -76,7 +76,7 @@ impl<D: BlockDevice> Running<D> {
     ) -> Result<(StopReason, WarmUpEnd)> {
         let stop = match wanted {
             WarmUp::None => return Ok((StopReason::Target, WarmUpEnd::Asked)),
-            WarmUp::Requests(requests) => StopCondition { answered: requests, ..StopCondition::NEVER },
+            WarmUp::Requests(requests) => StopCondition { completed: requests, ..StopCondition::NEVER },
             WarmUp::Time(time) => {
                 StopCondition { time: Some(self.pause_at(Instant::ZERO + time)?), ..StopCondition::NEVER }
             }
@@ -92,7 +92,7 @@ impl<D: BlockDevice> Running<D> {
         let most = if self.load.beside > 0 { most } else { most.min(self.load.total.unwrap_or(most) / 2) };
         let mut transient = Transient::begin(self.reading());
         loop {
-            let stop = StopCondition { answered: transient.next(), ..StopCondition::NEVER };
+            let stop = StopCondition { completed: transient.next(), ..StopCondition::NEVER };
             let reached = self.resume(stop, observer)?;
             if reached != StopReason::Target {
                 return Ok((reached, WarmUpEnd::Rule));
@@ -123,7 +123,7 @@ impl<D: BlockDevice> Running<D> {
         loop {
             self.measurements.begin_batch(&self.prepared.device, self.calendar.now());
             let reached =
-                self.resume(StopCondition { answered: passes.next(), ..StopCondition::NEVER }, observer)?;
+                self.resume(StopCondition { completed: passes.next(), ..StopCondition::NEVER }, observer)?;
             if reached != StopReason::Target {
                 return Ok((reached, WarmUpEnd::Rule));
             }
@@ -155,7 +155,7 @@ impl<D: BlockDevice> Running<D> {
                 self.measurements.begin_batch(&self.prepared.device, self.calendar.now());
             }
             let stop = StopCondition {
-                answered: self.queue.total_completed() + batches.next(),
+                completed: self.queue.total_completed() + batches.next(),
                 ..StopCondition::NEVER
             };
             reached = self.resume(stop, observer);
@@ -191,7 +191,7 @@ impl<D: BlockDevice> Running<D> {
         let (gauges, programmed) = (device.gauges(at), device.programmed());
         Reading {
             at,
-            answered: self.queue.total_completed(),
+            completed: self.queue.total_completed(),
             written: self.measurements.written(),
             programmed: (programmed.host + programmed.other) * device.shape().logical_page.0,
             buffered: gauges.buffered_pages,
@@ -201,9 +201,9 @@ impl<D: BlockDevice> Running<D> {
 
     /// Discards the measurements so far.
     fn restart_measurements(&mut self, end: WarmUpEnd) {
-        let (now, answered) = (self.calendar.now(), self.queue.total_completed());
+        let (now, completed) = (self.calendar.now(), self.queue.total_completed());
         let seconds = (now - self.measurements.begin()).seconds();
-        self.warming = WarmUpState::Done(Some(LeftOut { requests: answered, seconds, end }));
+        self.warming = WarmUpState::Done(Some(LeftOut { requests: completed, seconds, end }));
         let record = self.measurements.record().take();
         let jobs = self.queue.source().jobs();
         self.measurements = Measurements::new(record, &self.prepared.device, now, jobs);
@@ -224,7 +224,7 @@ impl<D: BlockDevice> Running<D> {
         if self.load.beside > 0
             && let Some(total) = self.load.total
         {
-            self.queue.source_mut().limit_to(self.warming.answered() + total);
+            self.queue.source_mut().limit_to(self.warming.completed() + total);
         }
     }
 }

@@ -206,7 +206,7 @@ impl Commands {
     fn note_completion(&mut self, id: RequestId, core: &mut Core) {
         let tag = self.requests.get(id).command.tag;
         if let Some(contents) = &mut core.base.contents {
-            contents.answered(id, tag);
+            contents.completed(id, tag);
         }
     }
 
@@ -245,7 +245,7 @@ impl Commands {
         if let Some(tail) = &mut self.tail {
             let request = self.requests.look(id);
             let parts = || request.spent.with(outside);
-            tail.answered(id, (&answer, request.submitted), parts, &core.base);
+            tail.completed(id, (&answer, request.submitted), parts, &core.base);
         }
         if core.base.contents.is_some() {
             self.note_completion(id, core);

@@ -90,7 +90,7 @@ pub struct Interval {
 #[derive(Clone, Debug)]
 pub struct Tail {
     keep: usize,
-    answered: u64,
+    completed: u64,
     /// Latency above which a request is among the slowest.
     threshold: Duration,
     slowest: BinaryHeap<Reverse<SlowRequest>>,
@@ -151,7 +151,7 @@ impl Tail {
     pub fn keeping_slowest(keep: usize) -> Self {
         Self {
             keep,
-            answered: 0,
+            completed: 0,
             threshold: if keep == 0 { Duration::from_ps(u64::MAX) } else { Duration::ZERO },
             slowest: BinaryHeap::new(),
             sample: Default::default(),
@@ -182,7 +182,7 @@ impl Tail {
 
     /// A request completes, with its times by component.
     #[inline]
-    pub(super) fn answered(
+    pub(super) fn completed(
         &mut self,
         id: RequestId,
         (answer, submitted): (&Completion, Instant),
@@ -208,7 +208,7 @@ impl Tail {
         }
         let (weight, is_slow) = self.count(latency);
         if weight > 0 || is_slow {
-            let explained = RequestBreakdown { number: self.answered, ..explain() };
+            let explained = RequestBreakdown { number: self.completed, ..explain() };
             self.take(explained, weight, is_slow);
         }
     }
@@ -217,8 +217,8 @@ impl Tail {
     /// far.
     #[inline]
     fn count(&mut self, latency: Duration) -> (u64, bool) {
-        let number = self.answered;
-        self.answered += 1;
+        let number = self.completed;
+        self.completed += 1;
         let weight = if number < ALL_OF_THE_FIRST {
             1
         } else if number.wrapping_mul(STEP) < u64::MAX / ONE_OF {
@@ -249,7 +249,7 @@ impl Tail {
             parts,
             behind,
             meanwhile,
-            number: self.answered,
+            number: self.completed,
             ..RequestBreakdown::of(*answer, submitted)
         };
         known.capped()

@@ -493,7 +493,7 @@ impl OpenChannel {
     fn answer(&mut self, number: u32, calendar: &mut impl Schedule<Event>) {
         let answer = self.commands.answer(number, calendar.now(), self.flash.is_clock_running());
         if let Some(teller) = &mut self.commands.teller {
-            teller.answered(number, &answer, &self.flash);
+            teller.completed(number, &answer, &self.flash);
         }
         self.answers.push(answer);
         self.start_background_work(calendar);

@@ -55,7 +55,7 @@ impl TimeRecorder {
     }
 
     /// A command completes.
-    pub fn answered(&mut self, number: u32, answer: &Completion, flash: &Flash) {
+    pub fn completed(&mut self, number: u32, answer: &Completion, flash: &Flash) {
         if let Some(known) = self.open.remove(&number) {
             self.told.insert(answer.tag, told(&known, answer, flash));
         }

@@ -349,7 +349,7 @@ impl<D: PhysicalDevice> Zoned<D> {
             return Some(place);
         }
         // Blocks that are being written count as unwritten.
-        if block < body.answered {
+        if block < body.completed {
             self.unread(number, at);
         }
         None
@@ -388,7 +388,7 @@ impl<D: PhysicalDevice> Zoned<D> {
             self.device.clear_notifications();
             self.device.clear_completions();
             notifications.iter().for_each(|notification| self.on_notification(notification, calendar));
-            answers.iter().for_each(|answer| self.answered(answer, calendar));
+            answers.iter().for_each(|answer| self.completed(answer, calendar));
         }
     }
 

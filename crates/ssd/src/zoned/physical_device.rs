@@ -41,7 +41,7 @@ impl<D: PhysicalDevice> Zoned<D> {
     fn completed_blocks(&self, zone: ZoneId) -> u32 {
         let body = &self.bodies[zone];
         let is_there = self.table.get(zone).state != ZoneState::Offline && !body.has_pending_reset();
-        if is_there { body.answered } else { 0 }
+        if is_there { body.completed } else { 0 }
     }
 
     /// Checks a command of a host of chunks.

@@ -75,7 +75,7 @@ impl<D: PhysicalDevice> Zoned<D> {
             self.counts.blocks_lost += lost as u64;
         }
         body.on_way.clear();
-        body.answered = body.taken;
+        body.completed = body.taken;
         let taken = body.taken;
         self.table.settle(zone, taken);
         if taken == 0 {

@@ -133,7 +133,7 @@ impl<D: PhysicalDevice> Zoned<D> {
                 self.commands.get_mut(command).record_failure(at as usize, count, Status::WriteFault);
                 self.counts.writes_failed += 1;
             } else {
-                self.bodies[zone].answered = end;
+                self.bodies[zone].completed = end;
             }
             self.finish_part(command, calendar);
         }
@@ -208,7 +208,11 @@ impl<D: PhysicalDevice> Zoned<D> {
     }
 
     /// Handles a completion of the device below.
-    pub(super) fn answered(&mut self, answer: &physical::Completion, calendar: &mut impl Schedule<D::Event>) {
+    pub(super) fn completed(
+        &mut self,
+        answer: &physical::Completion,
+        calendar: &mut impl Schedule<D::Event>,
+    ) {
         if let Some(teller) = &mut self.outbox.teller {
             teller.note_below(self.device.take_breakdown(answer.tag), calendar.now());
         }

@@ -31,7 +31,7 @@ pub(super) struct ZoneData {
     /// Logical blocks accepted, including the gathered ones.
     pub(super) taken: u32,
     /// Logical blocks whose writes have completed.
-    pub(super) answered: u32,
+    pub(super) completed: u32,
     /// Pieces that have not ended, in order.
     pub(super) pieces: VecDeque<u32>,
     /// Writes and reads in flight at the device below.
@@ -93,7 +93,7 @@ impl ZoneData {
         self.gathered.clear();
         self.on_way.clear();
         self.runs = Runs::default();
-        (self.taken, self.answered) = (0, 0);
+        (self.taken, self.completed) = (0, 0);
     }
 
     /// Data tag of a logical block that is in memory.
@@ -140,7 +140,7 @@ impl ZoneData {
             && gathered <= self.taken
             && gathered < layout.unit
             && self.on_way.keys().all(|block| *block < self.taken)
-            && self.answered <= layout.capacity
+            && self.completed <= layout.capacity
             && self.runs.is_sound(layout.capacity, layout.positions())
             && self.runs.position(self.taken) <= layout.positions()
             && (!self.is_at_work || !self.jobs.is_empty())

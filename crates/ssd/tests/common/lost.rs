@@ -41,7 +41,7 @@ impl UnderWay {
     }
 
     /// A command completes: a read that failed had to. Commands that this log does not know are skipped.
-    pub fn answered(&mut self, answer: &Completion, is_lost: impl Fn(u64) -> bool, refuses: bool) {
+    pub fn completed(&mut self, answer: &Completion, is_lost: impl Fn(u64) -> bool, refuses: bool) {
         self.now += 1;
         let Some(at) = self.pending.iter().position(|pending| pending.command == answer.command) else {
             return;

@@ -111,7 +111,7 @@ impl Rig {
         self.device.take_completions(&mut answers);
         let Self { device, under_way, .. } = self;
         for answer in &answers {
-            under_way.answered(answer, |sector| lost::is_lost(device, sector), device.is_read_only());
+            under_way.completed(answer, |sector| lost::is_lost(device, sector), device.is_read_only());
         }
         answers
     }

@@ -165,7 +165,7 @@ impl WriteQueue {
         if let Some(contents) = &mut core.base.contents {
             let logical = core.cache.entry(id).logical;
             if core.map.get(logical).is_none() {
-                contents.completed(logical);
+                contents.fill_rest_with_zeroes(logical);
             }
         }
         if self.subs.is_some() {

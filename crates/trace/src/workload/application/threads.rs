@@ -92,7 +92,7 @@ impl Threads {
     }
 
     /// Resumes a thread whose request completed.
-    pub fn answered(&mut self, thread: u16) {
+    pub fn completed(&mut self, thread: u16) {
         self.outstanding -= 1;
         if thread == self.system() {
             self.is_system_out = false;

@@ -129,9 +129,9 @@ impl Jobs {
     }
 
     /// Reports a completion of this lane.
-    pub fn answered(&mut self, number: u16) {
+    pub fn completed(&mut self, number: u16) {
         let index = usize::from(number);
-        if self.lanes[index].answered() {
+        if self.lanes[index].completed() {
             self.alive -= 1;
         } else if std::mem::take(&mut self.is_waiting[index]) {
             self.ready.push_back(number);
@@ -177,7 +177,7 @@ impl Iterator for FixedLatencyRequests {
             let next = [answer, self.jobs.due()].into_iter().flatten().min()?;
             while let Some((_, number)) = self.under_way.front().copied().filter(|(time, _)| *time <= next) {
                 self.under_way.pop_front();
-                self.jobs.answered(number);
+                self.jobs.completed(number);
             }
             self.jobs.advance_to(next);
         }

@@ -74,7 +74,7 @@ pub struct Clock {
     think: Duration,
     think_blocks: u64,
     /// Requests completed since the last pause.
-    answered: u64,
+    completed: u64,
     meters: Each<RateMeter>,
     is_poisson: bool,
 }
@@ -142,7 +142,7 @@ impl Lane {
                 resume: Instant::ZERO,
                 think: pace.think,
                 think_blocks: pace.think_blocks,
-                answered: 0,
+                completed: 0,
                 meters: pace.rates.map(|rate| RateMeter { rate, count: 0, next: Instant::ZERO }),
                 is_poisson: pace.is_poisson,
             },
@@ -175,12 +175,12 @@ impl Lane {
             return LaneAction::Ended;
         }
         let clock = &mut self.clock;
-        if clock.think > Duration::ZERO && clock.answered >= clock.think_blocks {
+        if clock.think > Duration::ZERO && clock.completed >= clock.think_blocks {
             // fio waits for all completions, and then sleeps.
             if self.flow.outstanding > 0 {
                 return LaneAction::WaitForCompletion;
             }
-            (clock.answered, clock.resume) = (0, later(now, clock.think));
+            (clock.completed, clock.resume) = (0, later(now, clock.think));
         }
         if now < clock.resume {
             return LaneAction::WaitUntil(clock.resume.min(clock.end));
@@ -206,9 +206,9 @@ impl Lane {
     }
 
     /// Reports a completion. Returns whether it was the last one of a lane that has ended.
-    pub fn answered(&mut self) -> bool {
+    pub fn completed(&mut self) -> bool {
         self.flow.outstanding -= 1;
-        self.clock.answered += 1;
+        self.clock.completed += 1;
         self.flow.is_over && self.flow.outstanding == 0
     }
 

@@ -227,7 +227,7 @@ fn a_rate_spaces_requests_evenly_and_lets_the_other_kind_go_on() {
 }
 
 #[test]
-fn a_job_thinks_once_all_are_answered() {
+fn a_job_thinks_once_all_are_completed() {
     let times: Vec<u64> = job("rw=read\nthinktime=300\nnumber_ios=4").iter().map(us).collect();
     assert_eq!(times, [0, 400, 800, 1200]);
     let times: Vec<u64> =
@@ -281,7 +281,7 @@ fn jobs_say_when_they_are_due_and_end_at_a_limit() {
     let (lane, _) = jobs.ask().expect("the first");
     assert_eq!(jobs.ask(), None);
     assert_eq!(jobs.due(), None, "it waits for its answer first");
-    jobs.answered(lane);
+    jobs.completed(lane);
     assert_eq!(jobs.ask(), None);
     let due = Instant::ZERO + Duration::from_ms(10);
     assert_eq!((jobs.due(), jobs.is_over()), (Some(due), false));

@@ -29,7 +29,7 @@ fn answered_at_random(mut threads: Threads, mut each: impl FnMut(u16, Request)) 
         }
         waiting.sort_unstable();
         assert!(waiting.windows(2).all(|pair| pair[0] < pair[1]), "{waiting:?}");
-        threads.answered(waiting.swap_remove(random.below(waiting.len() as u64) as usize));
+        threads.completed(waiting.swap_remove(random.below(waiting.len() as u64) as usize));
     }
 }
 
@@ -122,7 +122,7 @@ fn a_thread_without_an_answer_asks_for_nothing_and_holds_nobody_who_does_not_wai
         let asked = ask_all(&mut all, &mut waiting);
         of_first += asked.iter().filter(|(thread, _)| *thread == 0).count();
         waiting.retain(|thread| *thread != 0);
-        waiting.drain(..).for_each(|thread| all.answered(thread));
+        waiting.drain(..).for_each(|thread| all.completed(thread));
     }
     assert_eq!(of_first, 1);
 }
@@ -136,13 +136,13 @@ fn readers_wait_for_writers_that_have_no_answers() {
     loop {
         let asked = ask_all(&mut all, &mut waiting);
         reads += asked.iter().filter(|(thread, _)| *thread > 10 && u32::from(*thread) < all.count()).count();
-        let (held, answered): (Vec<u16>, Vec<u16>) = waiting.iter().partition(|thread| writes(thread));
-        if answered.is_empty() {
+        let (held, completed): (Vec<u16>, Vec<u16>) = waiting.iter().partition(|thread| writes(thread));
+        if completed.is_empty() {
             assert_eq!(held.len(), 10, "nothing else is outstanding");
             break;
         }
         waiting = held;
-        answered.into_iter().for_each(|thread| all.answered(thread));
+        completed.into_iter().for_each(|thread| all.completed(thread));
     }
     // 2,000 posts are pending at each writer, and 200 readers have a completion and cannot post.
     assert_eq!(reads, 2_200);
