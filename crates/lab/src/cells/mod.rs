@@ -22,7 +22,6 @@ pub use series::evaluate_series;
 pub use table::{curve, table};
 
 use serde::Deserialize;
-use serde::de::IntoDeserializer;
 use wordline_nand::cell::{CellSet, CellsFile};
 
 use crate::config::{self, embedded};
@@ -33,7 +32,7 @@ use crate::error::{Error, Result};
 pub fn set(name: &str) -> Result<CellSet> {
     let tree = config::cells(name)?;
     config::schema::complaints_of::<CellsFile>(&tree).into_result(()).map_err(Error::Config)?;
-    let file = CellsFile::deserialize(tree.value.clone().into_deserializer())
+    let file = CellsFile::deserialize(tree.value.to_toml())
         .map_err(|error| config::fallback_error(error.message()))?;
     file.check().map_err(|wrong| Error::Config(config::with_origins(wrong, &tree)))
 }

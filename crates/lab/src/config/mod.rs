@@ -13,7 +13,6 @@ mod schema_file;
 pub(crate) mod tree;
 
 use serde::Deserialize;
-use serde::de::IntoDeserializer;
 use wordline_kernel::Complaints;
 use wordline_nand::Part;
 use wordline_nand::part::PartFile;
@@ -58,8 +57,8 @@ pub struct PresetInfo {
 pub fn part(name: &str) -> Result<Part> {
     let tree = load::part(name)?;
     schema::part_complaints(&tree).into_result(()).map_err(Error::Config)?;
-    let file = PartFile::deserialize(tree.value.clone().into_deserializer())
-        .map_err(|error| fallback_error(error.message()))?;
+    let file =
+        PartFile::deserialize(tree.value.to_toml()).map_err(|error| fallback_error(error.message()))?;
     file.check().map_err(|wrong| Error::Config(with_origins(wrong, &tree)))
 }
 

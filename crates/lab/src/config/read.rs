@@ -1,7 +1,7 @@
 //! From a tree to the value it describes; the error lists everything that is wrong, each with its origin.
 
 use schemars::JsonSchema;
-use serde::de::{DeserializeOwned, IntoDeserializer};
+use serde::de::DeserializeOwned;
 use wordline_kernel::{Complaint, Complaints};
 
 use super::schema::{self, FILE_KEYS};
@@ -31,7 +31,7 @@ pub(crate) fn read<T: DeserializeOwned + JsonSchema>(
 ) -> std::result::Result<T, Complaints> {
     let tree = tree::parse(name, text)?;
     schema::complaints_of::<T>(&tree).into_result(())?;
-    let value = T::deserialize(tree.value.clone().into_deserializer()).map_err(|error| {
+    let value = T::deserialize(tree.value.to_toml()).map_err(|error| {
         let mut wrong = Complaints::default();
         let (found, wanted) = found_and_wanted(error.message(), "values that fit their keys");
         wrong.add(name, found, wanted);

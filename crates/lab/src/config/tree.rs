@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::rc::Rc;
 
-use serde::de::{IntoDeserializer, value::MapDeserializer, value::SeqDeserializer};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use wordline_kernel::Complaints;
@@ -339,6 +338,24 @@ impl Node {
     }
 }
 
+impl Value {
+    /// The value without origins, as serde reads it. All files are read from one type, so that their code is
+    /// compiled once.
+    pub fn to_toml(&self) -> toml::Value {
+        match self {
+            Self::Table(members) => {
+                let members = members.iter().map(|(key, node)| (key.clone(), node.value.to_toml()));
+                toml::Value::Table(members.collect())
+            }
+            Self::Array(items) => toml::Value::Array(items.iter().map(|node| node.value.to_toml()).collect()),
+            Self::Text(text) | Self::Other(text) => toml::Value::String(text.clone()),
+            Self::Integer(number) => toml::Value::Integer(*number),
+            Self::Float(number) => toml::Value::Float(*number),
+            Self::Boolean(truth) => toml::Value::Boolean(*truth),
+        }
+    }
+}
+
 /// The value in a complaint: short, on one line.
 impl fmt::Display for Value {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -355,55 +372,5 @@ impl fmt::Display for Value {
             Self::Boolean(truth) => write!(out, "{truth}"),
             Self::Other(text) => out.write_str(text),
         }
-    }
-}
-
-/// Deserialization of the tree by serde.
-impl<'de> IntoDeserializer<'de, toml::de::Error> for Value {
-    type Deserializer = ValueDeserializer;
-    fn into_deserializer(self) -> ValueDeserializer {
-        ValueDeserializer(self)
-    }
-}
-
-/// See [`Value`].
-pub struct ValueDeserializer(Value);
-
-impl<'de> serde::Deserializer<'de> for ValueDeserializer {
-    type Error = toml::de::Error;
-
-    fn deserialize_any<V: serde::de::Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
-        match self.0 {
-            Value::Table(members) => visitor
-                .visit_map(MapDeserializer::new(members.into_iter().map(|(key, node)| (key, node.value)))),
-            Value::Array(items) => {
-                visitor.visit_seq(SeqDeserializer::new(items.into_iter().map(|node| node.value)))
-            }
-            Value::Text(text) | Value::Other(text) => visitor.visit_string(text),
-            Value::Integer(number) => visitor.visit_i64(number),
-            Value::Float(number) => visitor.visit_f64(number),
-            Value::Boolean(truth) => visitor.visit_bool(truth),
-        }
-    }
-
-    fn deserialize_option<V: serde::de::Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
-        visitor.visit_some(self)
-    }
-
-    fn deserialize_enum<V: serde::de::Visitor<'de>>(
-        self,
-        _: &'static str,
-        _: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, Self::Error> {
-        match self.0 {
-            Value::Text(text) => visitor.visit_enum(text.into_deserializer()),
-            other => Err(serde::de::Error::custom(format!("found {other}, wanted a name"))),
-        }
-    }
-
-    serde::forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct
-        newtype_struct seq tuple tuple_struct map struct identifier ignored_any
     }
 }

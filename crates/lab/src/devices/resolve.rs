@@ -1,7 +1,6 @@
 //! From a tree of keys to a device of a known type.
 
 use serde::Deserialize;
-use serde::de::IntoDeserializer;
 use wordline_designs::Designs;
 use wordline_kernel::Complaints;
 
@@ -37,8 +36,8 @@ pub(super) fn resolve<T: DeviceType>(tree: &mut Node, designs: &Designs) -> Resu
 
 /// The same, keeping the keys without effect.
 pub(super) fn read<T: DeviceType>(tree: &Node, designs: &Designs) -> Result<T> {
-    let mut file = T::File::deserialize(tree.value.clone().into_deserializer())
-        .map_err(|error| fallback_error(error.message()))?;
+    let mut file =
+        T::File::deserialize(tree.value.to_toml()).map_err(|error| fallback_error(error.message()))?;
     T::fill_in(&mut file, &|key| tree.origin_of(key).1);
     T::check(file, designs).map_err(|wrong| Error::Config(with_origins(wrong, tree)))
 }
