@@ -9,9 +9,8 @@ use super::*;
 use crate::known::{RowLists, lists};
 use crate::show::record::Record;
 
-/// Whether an experiment is run only if `WORDLINE_LONG` is set, as `make long` does: those of whole SSDs that
-/// exceed the time limit of `make test`, which are the sweeps of Centaur, most of cubeFTL under applications, the largest of
-/// its cells, and fifteen volumes on an array.
+/// Whether an experiment runs only if `WORDLINE_LONG` is set, as `make long` does. Scaled down, each of these
+/// takes more than about 5 seconds of processor time; `make test` runs the others.
 pub(super) fn is_long(id: &str) -> bool {
     let of_cube = [
         "ablations",
@@ -26,6 +25,7 @@ pub(super) fn is_long(id: &str) -> bool {
         "fig17-model",
         "fig17-threads",
         "ispp",
+        "mail",
         "read-levels",
         "retries",
         "sensitivity",
@@ -34,11 +34,15 @@ pub(super) fn is_long(id: &str) -> bool {
     ("centaur/fig11".."centaur/table1").contains(&id)
         || is_of_cube
         || [
+            "ft-passd/fig14",
             "ft-passd/fig15-failures",
             "ft-passd/fig15-failures-by-page",
+            "ft-passd/fig15-hosts",
             "ft-passd/fig15-map",
             "ft-passd/fig15-moments",
             "ft-passd/pblk-waf",
+            "ft-passd/wear",
+            "ressd/hotness",
             "ressd/latency-reading",
             "ressd/parity",
             "ressd/volumes",
