@@ -362,8 +362,8 @@ fn lost_of(file: DeviceFile, settings: &str) -> (u64, f64) {
         rig.submit(Operation::Read, page * SECTORS, SECTORS);
         rig.run_down_to(0);
     }
-    let refused = rig.measured("cubeftl.refused");
-    assert_eq!(refused as u64, rig.device.totals().refused_programs);
+    let refused = rig.measured("cubeftl.rejected");
+    assert_eq!(refused as u64, rig.device.totals().rejected_programs);
     assert_eq!(rig.device.totals().grown_bad_blocks, 0);
     (rig.device.totals().unreadable_pages, refused)
 }

@@ -158,7 +158,7 @@ pub enum Bound {
     /// The link to the host.
     Link,
     /// Garbage collection: the arrays worked for it, or commands waited for it.
-    Cleaning,
+    GarbageCollection,
     /// The host: its demand was no greater.
     Host,
     /// Not known from the run alone.
@@ -168,7 +168,7 @@ pub enum Bound {
 /// The bottleneck of a run, and the evidence.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Verdict {
-    /// `arrays`, `buses`, `link`, `cleaning` or `host`; `unknown` where the run does not show it.
+    /// `arrays`, `buses`, `link`, `garbage_collection` or `host`; `unknown` where the run does not show it.
     pub bound: Bound,
     /// The busiest kind of part of the device: `arrays`, `buses` or `link`.
     pub busiest: Bound,
@@ -177,7 +177,7 @@ pub struct Verdict {
     /// Mean utilisation of all parts of the kind.
     pub mean_busy: f64,
     /// Fraction of the busy time of the arrays spent on garbage collection; null where they were idle.
-    pub cleaning: Option<f64>,
+    pub gc: Option<f64>,
     /// The stage in which requests spent most of their time, as in `time`; null without any.
     pub stage: Option<String>,
     /// Its fraction of all their time.

@@ -124,7 +124,7 @@ pub struct SlowRequest {
 pub struct LongestCommand {
     /// Its work: `host_read`, `host_program`, `rmw_read`, `prefetch`, `map_read`, `map_program`, `erase`,
     /// `scan`, or the `read` or `program` of `cleaning`, `folding`, `levelling` or `vacating`, as in
-    /// `cleaning_read`.
+    /// `gc_read`.
     pub work: String,
     /// The device of an array; left out without an array.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -57,7 +57,7 @@ pub(crate) fn of(run: &Summary, pace: Pace, detail: &Detail) -> Option<Verdict> 
         busiest,
         busy: part.most,
         mean_busy: part.mean,
-        cleaning: evidence.cleaning,
+        gc: evidence.gc,
         stage: stage.as_ref().map(|(name, _)| (*name).to_owned()),
         stage_share: stage.map_or(0.0, |(_, share)| share),
         text: String::new(),
@@ -95,12 +95,12 @@ fn bottleneck_of_dies(evidence: &Evidence) -> Bound {
     // chosen.
     let waits = evidence.dies.map_or(0.0, |dies| (evidence.held - dies.mean).max(0.0));
     let bus = shares.bus + 2.0 * waits;
-    let cleaning = evidence.cleaning.unwrap_or(0.0) * (1.0 - shares.bus) + evidence.moved * shares.bus;
+    let gc = evidence.gc.unwrap_or(0.0) * (1.0 - shares.bus) + evidence.moved * shares.bus;
     let leads = |share: f64, others: [f64; 2]| others.iter().all(|other| share > other + LEAD);
     match () {
-        () if leads(cleaning, [array, bus]) => Bound::Cleaning,
+        () if leads(gc, [array, bus]) => Bound::GarbageCollection,
         () if leads(array, [bus, 0.0]) => Bound::Arrays,
-        () if leads(shares.bus, [array, cleaning]) => Bound::Buses,
+        () if leads(shares.bus, [array, gc]) => Bound::Buses,
         () => Bound::Unknown,
     }
 }
@@ -127,10 +127,10 @@ fn longest(run: &Summary) -> Option<(&str, f64)> {
 }
 
 fn sentence(verdict: &Verdict, pace: Pace, evidence: &Evidence) -> String {
-    let cleaning = verdict.cleaning.filter(|share| *share > 0.0).map_or_else(String::new, |share| {
+    let gc = verdict.gc.filter(|share| *share > 0.0).map_or_else(String::new, |share| {
         format!("; {} of flash array time went to GC", Quantity::Fraction(share))
     });
-    let how = |kind: Bound| format!("{}{cleaning}", describe_utilisation(kind, evidence));
+    let how = |kind: Bound| format!("{}{gc}", describe_utilisation(kind, evidence));
     match verdict.bound {
         Bound::Host => {
             let why = match pace {
@@ -144,11 +144,9 @@ fn sentence(verdict: &Verdict, pace: Pace, evidence: &Evidence) -> String {
                 _ => ("a die", verdict.busy),
             };
             let busy = Quantity::Fraction(busy);
-            format!(
-                "the host, {why}: the busiest part of the device, {part}, was busy {busy} of the run{cleaning}"
-            )
+            format!("the host, {why}: the busiest part of the device, {part}, was busy {busy} of the run{gc}")
         }
-        Bound::Cleaning => format!("garbage collection: {}", how(Bound::Arrays)),
+        Bound::GarbageCollection => format!("garbage collection: {}", how(Bound::Arrays)),
         Bound::Arrays => format!("the arrays of the dies: {}", how(Bound::Arrays)),
         Bound::Buses => format!("the buses of the channels: {}", how(verdict.busiest)),
         Bound::Link => format!("the link to the host: {}", how(Bound::Link)),

@@ -293,10 +293,10 @@ const OF_POOLS: &[Derived] = &[
         |d| d.mean_sent(1),
     ),
     derived(
-        "sub_requests.turned_away",
+        "sub_requests.redirected",
         Unit::Count,
         "Sub-requests that the first pool took because their own pool was full.",
-        |d| d.sent.turned_away.into(),
+        |d| d.sent.redirected.into(),
     ),
     derived("sub_requests.stolen", Unit::Count, "Stolen from the first pool's queue by another pool.", |d| {
         d.sent.stolen.into()

@@ -33,7 +33,7 @@ counters! {
         padding: "flash.padding", LogicalPages, "Logical pages programmed without data, to complete a program unit.";
         erases: "flash.block_set_erases", BlockSets, "Erases of multi-plane blocks.";
         program_failures: "faults.program_failures", Count, "Program commands that failed.";
-        refused_programs: "faults.refused_programs", Count, "Program commands whose outcome a design rejected.";
+        rejected_programs: "faults.rejected_programs", Count, "Program commands whose outcome a design rejected.";
         erase_failures: "faults.erase_failures", Count, "Erase commands that failed.";
         unreadable_pages: "faults.unreadable_pages", Pages, "Flash pages that no retry read.";
         lost_pages: "faults.lost_pages", LogicalPages, "Logical pages with lost sectors.";

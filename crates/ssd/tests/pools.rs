@@ -74,7 +74,7 @@ fn a_device_with_two_pools_is_overwritten_many_times() {
         let counts = rig.device.writer().sub_requests().expect("there are two pools");
         match least {
             0 => assert_eq!(counts.sent[1], 0, "nothing is small"),
-            1_048_576 => assert!(counts.sent[0] == 0 && counts.turned_away > 0, "{counts:?}"),
+            1_048_576 => assert!(counts.sent[0] == 0 && counts.redirected > 0, "{counts:?}"),
             _ => assert!(counts.sent[0] > 0 && counts.sent[1] > 0, "{counts:?}"),
         }
         assert_eq!((counts.stolen, counts.migrated), (0, 0), "neither balancer nor relocator is on");
@@ -101,7 +101,7 @@ fn a_page_has_a_home_in_each_pool() {
 fn a_page_whose_static_group_is_full_goes_to_another_of_the_pool_or_to_the_first_pool() {
     let rig = overwrite(with_homes(1 << 20), 10_000);
     let counts = rig.device.writer().sub_requests().expect("there are two pools");
-    assert!(counts.turned_away > 0 && rig.device.totals().remote_programs > 0, "{counts:?}");
+    assert!(counts.redirected > 0 && rig.device.totals().remote_programs > 0, "{counts:?}");
     let (held, elsewhere) = (valid(&rig), away(&rig));
     assert!(elsewhere > 0 && held[0] > 0 && held[1] > held[0], "{elsewhere} of {held:?}");
 }

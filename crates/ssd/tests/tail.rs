@@ -93,7 +93,7 @@ fn writes_that_wait_for_room_wait_while_dies_program_move_and_erase() {
     let meanwhile = slow[0].meanwhile.expect("the slowest write waits for room");
     let worked = |work: DieWork| meanwhile[work as usize] > Duration::ZERO;
     assert!(worked(DieWork::HostProgram), "{meanwhile:?}");
-    let cleaned = [DieWork::CleaningProgram, DieWork::Erase].into_iter().any(worked);
+    let cleaned = [DieWork::GcProgram, DieWork::Erase].into_iter().any(worked);
     assert!(cleaned, "the slowest write meets the collector: {meanwhile:?}");
     let of_buffer: Duration = slow[0].buffer_by_work().expect("it waited").into_iter().sum();
     let buffer = slow[0].parts[Component::Buffer as usize];

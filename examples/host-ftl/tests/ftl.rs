@@ -140,7 +140,7 @@ fn cost_in_order(share: f64) -> f64 {
 }
 
 #[test]
-fn random_writes_cost_what_greedy_cleaning_of_so_many_lines_does() {
+fn random_writes_cost_what_greedy_gc_of_so_many_lines_does() {
     let host = Host::new(&preset(&[]));
     // Of 32 lines three are free when a victim is selected, and one is open.
     let share = f64::from(host.pages()) / (28.0 * 128.0);

@@ -834,7 +834,7 @@ class LongestCommand:
     """The wait, in microseconds."""
     work: str
     """Its work: `host_read`, `host_program`, `rmw_read`, `prefetch`, `map_read`, `map_program`, `erase`, `scan`, or the `read` or
-    `program` of `cleaning`, `folding`, `levelling` or `vacating`, as in `cleaning_read`.
+    `program` of `cleaning`, `folding`, `levelling` or `vacating`, as in `gc_read`.
     """
     device: int | None = None
     """The device of an array; left out without an array."""

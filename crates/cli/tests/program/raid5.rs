@@ -21,7 +21,7 @@ fn a_run_ends_with_what_the_array_did_and_its_members_side_by_side() {
     for row in [
         " parity blocks written",
         "   as a part of data",
-        " stripes written whole",
+        " full-stripe writes",
         " part of time degraded",
         " blocks rebuilt",
     ] {

@@ -83,9 +83,9 @@ impl CentaurFile {
 
 impl DesignType for Centaur {
     const NAME: &'static str = "centaur";
-    const DESCRIPTION: &'static str = "Centaur over two pools: pieces of a unit go to the first if they reach a size that is adjusted \
-        until both wear alike; idle chips of the second take what waits for the first; and cleaning moves whole units from the \
-        second to the first. Wants two `pools`.";
+    const DESCRIPTION: &'static str = "Centaur over two pools: sub-requests of at least a certain size go to the first pool, and the size is adjusted \
+        until both pools wear equally. Idle chips of the second pool steal sub-requests that wait for the first. GC migrates whole \
+        mapping units from the second pool to the first. Needs two `pools`.";
     const PAGE: &'static str = include_str!("../../../../docs/designs/centaur.md");
 
     type File = CentaurFile;

@@ -145,8 +145,8 @@ pub struct SlcMlcHybrid;
 
 impl DesignType for SlcMlcHybrid {
     const NAME: &'static str = "slc-mlc-hybrid";
-    const DESCRIPTION: &'static str = "The hybrid of SLC and MLC that Centaur compares itself with: small writes of the host go to the second of two pools, \
-        what is small following from the sizes of the last epoch. Wants two `pools`.";
+    const DESCRIPTION: &'static str = "The hybrid of SLC and MLC that the paper of Centaur compares with: small host writes go to the second of two pools. \
+        Which writes are small follows from the sizes of the last epoch. Needs two `pools`.";
     const PAGE: &'static str = include_str!("../../../../docs/designs/slc_mlc_hybrid.md");
 
     type File = HybridFile;

@@ -215,9 +215,9 @@ pub(super) fn ispp_of(part: &Part) -> Option<&Ispp> {
 
 impl DesignType for CubeFtl {
     const NAME: &'static str = "cubeftl";
-    const DESCRIPTION: &'static str = "cubeFTL over the cells of a 3D part: what the leader of a horizontal layer shows makes programs of its other \
-        word lines shorter, these are kept for when the write buffer is full, and reads begin with the levels that read their layer \
-        last. Wants `part.cells`.";
+    const DESCRIPTION: &'static str = "cubeFTL over the cells of a 3D part: parameters measured on the leader word line of a horizontal layer shorten the \
+        programs of its other word lines, the followers. Followers are kept for times when the write buffer is full. Reads begin with the \
+        read offsets that last worked for their layer. Needs `part.cells`.";
     const PAGE: &'static str = include_str!("../../../../docs/designs/cubeftl.md");
 
     type File = CubeFile;

@@ -41,8 +41,8 @@ static NOT_FULL: Metric = Metric::new(
     Unit::Count,
     "Word lines on layers selected while the occupancy of the pool's share of the write buffer was not above the threshold.",
 );
-static REFUSED: Metric = Metric::new(
-    "cubeftl.refused",
+static REJECTED: Metric = Metric::new(
+    "cubeftl.rejected",
     Unit::Count,
     "Followers rejected and programmed again, as their errors were far above those of the preceding word line.",
 );
@@ -64,7 +64,7 @@ pub static ALL: &[&Metric] = &[
     &PROGRAM_US,
     &FULL,
     &NOT_FULL,
-    &REFUSED,
+    &REJECTED,
     &ORT_BYTES,
     &MOST_KEPT,
 ];
@@ -105,7 +105,7 @@ pub struct Counts {
     /// Word lines chosen while the buffer was not full, and while it was full.
     pub chosen: [u64; 2],
     /// Rejected followers.
-    pub refused: u64,
+    pub rejected: u64,
     /// Most layers of a block with kept parameters.
     pub most_kept: u64,
 }
@@ -113,7 +113,7 @@ pub struct Counts {
 impl Counts {
     /// The value of each metric.
     pub fn measure(&self, ort_bytes: u64) -> Vec<(&'static Metric, Value)> {
-        let Self { leaders, followers, chosen: [not_full, full], refused, most_kept } = *self;
+        let Self { leaders, followers, chosen: [not_full, full], rejected, most_kept } = *self;
         let least = (followers.count > 0).then(|| followers.least.us());
         vec![
             (&LEADERS, leaders.count.into()),
@@ -124,7 +124,7 @@ impl Counts {
             (&PROGRAM_US, mean_us(&[leaders, followers]).into()),
             (&FULL, full.into()),
             (&NOT_FULL, not_full.into()),
-            (&REFUSED, refused.into()),
+            (&REJECTED, rejected.into()),
             (&ORT_BYTES, Value::Number(ort_bytes as f64)),
             (&MOST_KEPT, Value::Number(most_kept as f64)),
         ]

@@ -109,7 +109,7 @@ impl CubeFtl {
         if failed {
             // A program that failed for another reason tells nothing about its layer.
             if !self.opm.accepts(block, layer, outcome) {
-                self.counts.refused += 1;
+                self.counts.rejected += 1;
                 self.opm.refused(block, layer);
             }
             return;

@@ -91,8 +91,8 @@ impl ReSsdFile {
 
 impl DesignType for ReSsd {
     const NAME: &'static str = "ressd";
-    const DESCRIPTION: &'static str = "ReSSD: updates of young data go to blocks with two bits a cell, of which word lines with an invalid page \
-        are programmed again without an erase. Wants `part.timing.reprogram` and `ftl.two_bit`.";
+    const DESCRIPTION: &'static str = "ReSSD: updates of recently written data go to blocks in MLC mode. There, word lines with an invalid page are \
+        reprogrammed without an erase. Needs `part.timing.reprogram` and `ftl.two_bit`.";
     const PAGE: &'static str = include_str!("../../../../docs/designs/ressd.md");
 
     type File = ReSsdFile;

@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn bare_cleaning_in_turn_under_hot_and_cold_writes_lands_on_the_form() {
+    fn bare_gc_in_turn_under_hot_and_cold_writes_lands_on_the_form() {
         for (accesses, addresses) in [(0.8, 0.2), (0.9, 0.1)] {
             let (pages, live) = (32, 0.85);
             let mut next = 0;

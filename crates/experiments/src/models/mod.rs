@@ -323,7 +323,7 @@ pub(crate) mod tests {
                         count[victim] = 0;
                         free.push(victim);
                     }
-                    open = free.pop().expect("one was cleaned");
+                    open = free.pop().expect("one was collected");
                 }
                 inside[open].push(page);
                 home[page] = open;
@@ -340,14 +340,14 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn bare_greedy_cleaning_lands_on_the_mean_field() {
+    fn bare_greedy_gc_lands_on_the_mean_field() {
         for (pages, live) in [(8, 0.8), (32, 0.85)] {
             close(play(400, pages, live, emptiest), greedy_mean_field(live, pages as u32), 0.02);
         }
     }
 
     #[test]
-    fn bare_cleaning_of_random_blocks_lands_on_the_mean_field() {
+    fn bare_gc_of_random_blocks_lands_on_the_mean_field() {
         for (choices, pages, live) in [(1, 8, 0.8), (2, 8, 0.8), (1, 32, 0.85), (5, 32, 0.85)] {
             let mut random = Seed(5).stream("choices", 0);
             let draw = |count: &[usize]| {
@@ -361,7 +361,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn bare_cleaning_in_turn_lands_on_the_closed_form() {
+    fn bare_gc_in_turn_lands_on_the_closed_form() {
         for (pages, live) in [(8, 0.8), (32, 0.85)] {
             let mut next = 0;
             let in_turn = |count: &[usize]| {

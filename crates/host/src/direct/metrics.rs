@@ -16,8 +16,8 @@ counters! {
         pages_lost: "direct.pages_lost", LogicalPages, "Pages requested by reads that the device lost after it had completed their writes.";
         resubmitted: "direct.resubmitted", LogicalPages, "Pages whose write failed and was resubmitted.";
         resets: "direct.resets", Count, "Chunks reset because no data in them were valid.";
-        given_up: "direct.given_up", Count, "Parts of writes that failed because no chunk was free or became free.";
-        refused: "direct.refused", Count, "Commands that the device rejected, because their chunks had closed early or gone offline.";
+        out_of_chunks: "direct.out_of_chunks", Count, "Parts of writes that failed because no chunk was free or became free.";
+        rejected: "direct.rejected", Count, "Commands that the device rejected, because their chunks had closed early or gone offline.";
         trimmed_pages: "direct.trimmed_pages", LogicalPages, "Pages that the host trimmed.";
     }
 }

@@ -218,7 +218,7 @@ impl<D: PhysicalDevice> Direct<D> {
         blocks.clear();
         self.blocks = blocks;
         if refused {
-            self.counts.refused += 1;
+            self.counts.rejected += 1;
             return false;
         }
         self.sent.add(sent);

@@ -380,7 +380,7 @@ impl<D: PhysicalDevice> Direct<D> {
     /// Fails the pieces that wait for chunks that will never become free. Returns whether there were any.
     pub(super) fn fail_waiting(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         let numbers = self.heads.drop_pieces();
-        self.counts.given_up += numbers.len() as u64;
+        self.counts.out_of_chunks += numbers.len() as u64;
         numbers.iter().for_each(|number| self.complete_part(*number, true, calendar));
         !numbers.is_empty()
     }

@@ -212,7 +212,7 @@ impl<D: PhysicalDevice> BlockDevice for Pblk<D> {
             good_blocks: good,
             buffered_pages: self.ring.of(Origin::Host).into(),
             victim_pages: self.victim_pages,
-            victim_valid_pages: self.counts.valid_in_victims,
+            victim_valid_pages: self.counts.victim_valid_pages,
             ..below
         }
     }

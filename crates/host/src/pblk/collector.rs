@@ -174,7 +174,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         let only_failed = self.limiter.pressure() == Pressure::Failed;
         let Some(line) = self.lines.victim(only_failed) else { return false };
         self.counts.lines_collected += 1;
-        self.counts.valid_in_victims += u64::from(self.lines.get(line).valid);
+        self.counts.victim_valid_pages += u64::from(self.lines.get(line).valid);
         self.victim_pages += u64::from(self.lines.get(line).blocks);
         self.lines.add_reference(line);
         // The page list of a line with a write error is kept in memory.
@@ -228,7 +228,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         let victim = &mut self.collector.victims[at];
         if is_listing {
             sent.places.extend(victim.list.drain(..victim.list.len().min(MOST_BLOCKS)));
-            self.counts.list_blocks_read += sent.places.len() as u64;
+            self.counts.emeta_blocks_read += sent.places.len() as u64;
         } else {
             let end = self.layout.locations_of(line).end;
             while victim.next < end && sent.places.len() < MOST_BLOCKS {
@@ -265,7 +265,7 @@ impl<D: PhysicalDevice> Pblk<D> {
     /// Completes a read of a part of the emeta. If it failed, the out-of-band data of the pages are used
     /// instead.
     pub(super) fn complete_emeta_read(&mut self, line: LineId, answer: &Completion) {
-        self.counts.lists_unread += u64::from(answer.failure.is_some());
+        self.counts.emeta_read_failures += u64::from(answer.failure.is_some());
         self.end_gc_read(line, true);
     }
 

@@ -290,7 +290,7 @@ impl<D: PhysicalDevice> Pblk<D> {
             let count = (end - next).min(self.layout.most_io());
             if !self.limiter.host_can_insert(self.ring.of(Origin::Host)) {
                 let request = self.front.all.get_mut(number);
-                self.counts.limited += u64::from(!request.is_limited);
+                self.counts.rate_limited += u64::from(!request.is_limited);
                 request.is_limited = true;
                 return any;
             }

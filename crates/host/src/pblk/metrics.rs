@@ -18,18 +18,18 @@ counters! {
         emeta_blocks: "pblk.emeta_blocks", LogicalPages, "Logical blocks of metadata at the end of lines.";
         resubmitted: "pblk.resubmitted", LogicalPages, "Entries of the ring whose write failed.";
         lines_collected: "pblk.lines_collected", Count, "Lines collected by GC.";
-        valid_in_victims: "pblk.valid_in_victims", LogicalPages, "Valid pages of these lines when they were selected.";
+        victim_valid_pages: "pblk.victim_valid_pages", LogicalPages, "Valid pages of these lines when they were selected.";
         lines_freed: "pblk.lines_freed", Count, "Lines freed after their last page became invalid.";
         pages_collected: "pblk.pages_collected", LogicalPages, "Pages read by GC for relocation.";
-        list_blocks_read: "pblk.list_blocks_read", LogicalPages, "Logical blocks of emeta read by GC.";
-        lists_unread: "pblk.lists_unread", Count, "Reads among those that failed.";
+        emeta_blocks_read: "pblk.emeta_blocks_read", LogicalPages, "Logical blocks of emeta read by GC.";
+        emeta_read_failures: "pblk.emeta_read_failures", Count, "Reads among those that failed.";
         lost_pages: "pblk.lost_pages", LogicalPages, "Pages that GC could not read.";
         read_from_ring: "pblk.read_from_ring", LogicalPages, "Pages that the host read from the ring.";
         read_from_flash: "pblk.read_from_flash", LogicalPages, "Pages that the host read from the device.";
         trimmed_pages: "pblk.trimmed_pages", LogicalPages, "Pages that the host trimmed.";
         flushes: "pblk.flushes", Count, "Flushes sent to a device with a volatile write cache.";
-        refused: "pblk.refused", LogicalPages, "Logical blocks of commands that the device rejected, because their chunks had closed early or gone offline.";
-        limited: "pblk.limited", Count, "Writes that the rate limiter delayed.";
+        rejected: "pblk.rejected", LogicalPages, "Logical blocks of commands that the device rejected, because their chunks had closed early or gone offline.";
+        rate_limited: "pblk.rate_limited", Count, "Writes that the rate limiter delayed.";
         chunks_lost: "pblk.chunks_lost", Count, "Chunks that went offline when they were reset.";
     }
 }

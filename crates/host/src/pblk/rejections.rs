@@ -72,7 +72,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         } else {
             self.send(good, calendar);
         }
-        self.counts.refused += bad.places.len() as u64;
+        self.counts.rejected += bad.places.len() as u64;
         for place in &bad.places {
             self.lines.add_reference(self.layout.line_of(*place));
         }

@@ -61,7 +61,7 @@ impl<D: BlockDevice> Raid5<D> {
         let write =
             Command { operation: Operation::Write, sector, sectors: count, fua, ..Command::default() };
         self.heads.get_mut(id).left = 1;
-        self.counts.log_writes += 1;
+        self.counts.ppl_writes += 1;
         self.send(row.parity_member, Purpose::Log { head: id }, write, None, calendar);
         true
     }
@@ -102,7 +102,7 @@ impl<D: BlockDevice> Raid5<D> {
         if self.durability.is_flushing() || !makes_room() || !self.flush_members(calendar) {
             return false;
         }
-        self.counts.log_flushes += 1;
+        self.counts.ppl_flushes += 1;
         true
     }
 

@@ -84,22 +84,22 @@ counters! {
         member_commands: "raid5.member_commands", Count, "Commands to members.";
         data_writes: "raid5.data_writes", Count, "Data blocks written to members, in whole or in part.";
         parity_writes: "raid5.parity_writes", Count, "Blocks of parity written.";
-        full_stripes: "raid5.full_stripes", Count, "Rows whose data were all in memory when parity was computed: mostly full-stripe writes.";
-        reconstructed: "raid5.reconstructed", Count, "Rows whose parity was computed by reconstruct-write, with reads of the missing data.";
-        modified: "raid5.modified", Count, "Rows whose parity was computed by read-modify-write.";
+        full_stripe_writes: "raid5.full_stripe_writes", Count, "Rows whose data were all in memory when parity was computed: mostly full-stripe writes.";
+        reconstruct_writes: "raid5.reconstruct_writes", Count, "Rows whose parity was computed by reconstruct-write, with reads of the missing data.";
+        read_modify_writes: "raid5.read_modify_writes", Count, "Rows whose parity was computed by read-modify-write.";
         pre_reads: "raid5.pre_reads", Count, "Blocks read to compute parity.";
         degraded_reads: "raid5.degraded_reads", Count, "Host-read blocks that were computed from the other blocks of their row.";
-        repaired: "raid5.repaired", Count, "Unreadable blocks that were computed and rewritten.";
+        corrected: "raid5.corrected", Count, "Unreadable blocks that were computed and rewritten.";
         failures: "raid5.failures", Count, "Members that failed.";
         rebuilt: "raid5.rebuilt", Count, "Blocks of spares that were rebuilt.";
         resynced: "raid5.resynced", Count, "Rows whose parity was rewritten because a power cut might have left it inconsistent.";
         scrubbed: "raid5.scrubbed", Count, "Rows that were read and compared by a scrub.";
-        unsure: "raid5.unsure", Count, "Dirty rows: rows whose parity power cuts might have left inconsistent.";
-        log_writes: "raid5.log_writes", Count, "Entries of the partial parity log that were written.";
-        log_flushes: "raid5.log_flushes", Count, "Flushes of all members to free space in the partial parity log.";
-        replayed: "raid5.replayed", Count, "Rows whose parity was recovered from the partial parity log after a power cut.";
+        dirty_rows: "raid5.dirty_rows", Count, "Dirty rows: rows whose parity power cuts might have left inconsistent.";
+        ppl_writes: "raid5.ppl_writes", Count, "Entries of the partial parity log that were written.";
+        ppl_flushes: "raid5.ppl_flushes", Count, "Flushes of all members to free space in the partial parity log.";
+        ppl_recovered: "raid5.ppl_recovered", Count, "Rows whose parity was recovered from the partial parity log after a power cut.";
         lost: "raid5.lost", Count, "Lost sectors, for one of the three reasons that follow.";
-        lost_behind: "raid5.lost_parity_behind", Count, "Sectors lost because a member failed while their parity was deferred: `array.parity = \"cache\"`.";
+        lost_deferred_parity: "raid5.lost_deferred_parity", Count, "Sectors lost because a member failed while their parity was deferred: `array.parity = \"cache\"`.";
         lost_in_doubt: "raid5.lost_write_hole", Count, "Sectors lost because a member was missing, or a page of it unreadable, in a row whose parity a power cut left in doubt.";
         lost_unreadable: "raid5.lost_unreadable", Count, "Sectors lost because two blocks of their row could not be read.";
     }
@@ -261,7 +261,7 @@ impl<D: BlockDevice> Raid5<D> {
     }
 
     /// Rows whose parity may be inconsistent.
-    pub fn unsure(&self) -> impl Iterator<Item = u64> + use<'_, D> {
+    pub fn dirty_rows(&self) -> impl Iterator<Item = u64> + use<'_, D> {
         let rows = &self.durability.rows;
         std::iter::successors(rows.next_dirty(0), |row| rows.next_dirty(row + 1))
     }

@@ -134,7 +134,7 @@ impl<D: BlockDevice> Raid5<D> {
             let (member, stale) = (row.missing.trailing_zeros() as u16, head.stale);
             let lost = self.durability.lost.add(row.row, member, stale);
             self.counts.lost += lost;
-            self.counts.lost_behind += lost;
+            self.counts.lost_deferred_parity += lost;
             self.clear_stale(id);
         }
     }
@@ -188,7 +188,7 @@ impl<D: BlockDevice> Raid5<D> {
             // computed instead.
             Task::Replay if !row.has_parity() || self.durability.log.replays(row.row) == 0 => 0,
             Task::Replay => {
-                self.counts.replayed += 1;
+                self.counts.ppl_recovered += 1;
                 if let Some(followed) = &mut self.followed {
                     followed.replay(id, row.row, row.parity_member, row.logged);
                 }

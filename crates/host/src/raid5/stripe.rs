@@ -215,7 +215,7 @@ impl<D: BlockDevice> Raid5<D> {
             let of_reason = match (one, row.untrusted) {
                 (false, _) => &mut self.counts.lost_unreadable,
                 (true, true) => &mut self.counts.lost_in_doubt,
-                (true, false) => &mut self.counts.lost_behind,
+                (true, false) => &mut self.counts.lost_deferred_parity,
             };
             *of_reason += lost;
         }
@@ -248,7 +248,7 @@ impl<D: BlockDevice> Raid5<D> {
         head.rewrite |= repaired;
         head.bad &= !repaired;
         if lost == 0 {
-            self.counts.repaired += u64::from(repaired.count_ones());
+            self.counts.corrected += u64::from(repaired.count_ones());
         }
     }
 
@@ -275,16 +275,16 @@ impl<D: BlockDevice> Raid5<D> {
         if head.known & row.parity == 0 {
             head.known |= row.parity;
             let counter = if head.fetched == 0 {
-                &mut self.counts.full_stripes
+                &mut self.counts.full_stripe_writes
             } else {
-                &mut self.counts.reconstructed
+                &mut self.counts.reconstruct_writes
             };
             *counter += 1;
             if let Some(followed) = &mut self.followed {
                 followed.compute(id, row.parity_member, row.all);
             }
         } else {
-            self.counts.modified += 1;
+            self.counts.read_modify_writes += 1;
         }
         row.parity
     }

@@ -282,7 +282,7 @@ impl<D: BlockDevice> Raid5<D> {
         }
         let behind = self.heads.all().filter(|(_, head)| head.stale != 0).filter_map(|(_, head)| head.row);
         let durability::CutOutcome { in_doubt, lost } = self.durability.cut(behind);
-        self.counts.unsure += in_doubt;
+        self.counts.dirty_rows += in_doubt;
         self.counts.lost += lost;
         self.counts.lost_in_doubt += lost;
         self.members.drop_outstanding();

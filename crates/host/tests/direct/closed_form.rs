@@ -105,7 +105,7 @@ fn a_host_that_overwrites_in_order_never_runs_out_of_chunks_and_one_that_scatter
         host.submit(Operation::Write, false, n * 13, 1);
     }
     host.run_down_to(0);
-    assert!(host.failed > 0 && host.device.counts().given_up > 0, "{:?}", host.device.counts());
+    assert!(host.failed > 0 && host.device.counts().out_of_chunks > 0, "{:?}", host.device.counts());
     host.read_all();
 }
 

@@ -33,7 +33,7 @@ fn flushes_go_to_devices_that_would_lose_data_and_to_no_others() {
         use_and_cut(&mut host);
         let answers_early = matches!(kind, Kind::Shift | Kind::Copies | Kind::Unreliable);
         assert_eq!(host.device.counts().flushes > 0, answers_early, "{kind:?}: {:?}", host.device.counts());
-        assert_eq!(host.device.counts().refused, 0, "{kind:?}");
+        assert_eq!(host.device.counts().rejected, 0, "{kind:?}");
     }
 }
 
@@ -84,7 +84,7 @@ fn the_oracle_catches_what_an_unreliable_device_loses_and_the_device_counts_it()
     host.run_down_to(0);
     let counts = host.device.counts();
     assert!(host.failed > 0 || counts.lost_pages > 0, "nothing failed though {lost} were lost: {counts:?}");
-    assert!(counts.refused > 0, "commands were refused: {counts:?}");
+    assert!(counts.rejected > 0, "commands were refused: {counts:?}");
     host.audit();
 }
 
@@ -107,7 +107,7 @@ fn devices_with_a_manager_lose_nothing_in_the_same_run() {
     for kind in [Kind::Shift, Kind::Copies] {
         let mut host = failing(kind, 0.002);
         use_and_cut(&mut host);
-        let repaired = host.device.device().counts().repaired;
+        let repaired = host.device.device().counts().recovered;
         assert!(repaired > 0, "{kind:?}: programs failed");
         assert_eq!(host.device.counts().resubmitted, 0, "{kind:?}: the host knows nothing of it");
     }

@@ -153,8 +153,8 @@ fn the_host_is_held_up_while_too_little_is_free() {
     }
     host.run_down_to(0);
     let counts = host.device.counts();
-    assert!(counts.limited > 0 && counts.moved_pages > 0, "{counts:?}");
-    assert_eq!(counts.list_blocks_read, 4 * counts.lines_collected, "two strips of emeta: {counts:?}");
+    assert!(counts.rate_limited > 0 && counts.moved_pages > 0, "{counts:?}");
+    assert_eq!(counts.emeta_blocks_read, 4 * counts.lines_collected, "two strips of emeta: {counts:?}");
     assert!(counts.pages_collected >= counts.moved_pages);
     host.read_all();
 }

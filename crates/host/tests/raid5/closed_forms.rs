@@ -37,7 +37,7 @@ fn a_full_stripe_is_written_at_once_in_batches_of_eight_rows() {
     let took = sent(&mut bench, |bench| assert_eq!(bench.time(Write, 0, 3 * CHUNK), LATENCY));
     // 16 rows in two batches, for each of four members.
     assert_eq!(took, [8, 0, 48, 16]);
-    assert_eq!(bench.array.counts().full_stripes, 16);
+    assert_eq!(bench.array.counts().full_stripe_writes, 16);
     let large = ArrayFile::default();
     let mut bench = null(4, 0, SIZE, large);
     assert_eq!(sent(&mut bench, |bench| assert_eq!(bench.time(Write, 0, 3 * CHUNK), LATENCY)), [4, 0, 12, 4]);
@@ -52,7 +52,7 @@ fn a_block_is_written_with_parity_after_the_reads_of_md() {
         let took = sent(&mut bench, |bench| assert_eq!(bench.time(Write, 0, PAGE), LATENCY * 2));
         assert_eq!(took, [4, 2, 1, 1], "{members} members");
         let counts = bench.array.counts();
-        assert_eq!((counts.reconstructed, counts.modified), (reconstructed, modified));
+        assert_eq!((counts.reconstruct_writes, counts.read_modify_writes), (reconstructed, modified));
         // All that is needed is cached now.
         let again = sent(&mut bench, |bench| assert_eq!(bench.time(Write, 0, PAGE), LATENCY));
         assert_eq!(again, [2, 0, 1, 1], "{members} members");
@@ -64,7 +64,7 @@ fn a_part_of_a_block_is_read_before_it_is_written() {
     let mut bench = null(4, 0, SIZE, md());
     // Two reads for read-modify-write, three for reconstruct-write.
     assert_eq!(sent(&mut bench, |bench| assert_eq!(bench.time(Write, 3, 1), LATENCY * 2)), [4, 2, 1, 1]);
-    assert_eq!(bench.array.counts().modified, 1);
+    assert_eq!(bench.array.counts().read_modify_writes, 1);
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn a_log_takes_a_write_before_each_row_and_a_flush_of_all_members_when_it_is_ful
         assert_eq!(took, [5, 2, 1, 1]);
     }
     let took = sent(&mut bench, |bench| assert_eq!(bench.time(Write, 2 * PAGE, PAGE), LATENCY * 4));
-    assert_eq!((took, bench.array.counts().log_flushes), ([9, 2, 1, 1], 1));
+    assert_eq!((took, bench.array.counts().ppl_flushes), ([9, 2, 1, 1], 1));
     // Parity of another stripe is on another member, with a log of its own.
     assert_eq!(bench.time(Write, 3 * CHUNK, PAGE), LATENCY * 3);
     // A full stripe leaves no block untouched: a header for eight rows.

@@ -18,14 +18,14 @@ fn a_cut_puts_every_row_in_doubt_that_no_flush_covers_and_a_resync_makes_them_du
     // Three rows: a block of each.
     bench.time(Operation::Write, 0, 24);
     bench.cut_and_recover();
-    assert_eq!(bench.array.unsure().collect::<Vec<_>>(), [0, 1, 2]);
+    assert_eq!(bench.array.dirty_rows().collect::<Vec<_>>(), [0, 1, 2]);
     bench.run();
-    assert_eq!((bench.array.counts().resynced, bench.array.unsure().count()), (3, 0));
+    assert_eq!((bench.array.counts().resynced, bench.array.dirty_rows().count()), (3, 0));
     // No write since: after a member failure and another power cut parity is consistent.
     bench.fail(0);
     bench.cut_and_recover();
     bench.run();
-    assert_eq!((bench.array.lost_sectors(), bench.array.unsure().count()), (0, 0));
+    assert_eq!((bench.array.lost_sectors(), bench.array.dirty_rows().count()), (0, 0));
     bench.time(Operation::Read, 0, 24);
 }
 

@@ -51,7 +51,7 @@ struct Flush {
     submitted: u64,
     outstanding: BTreeSet<u64>,
     /// Rows whose parity was to be rewritten, which it does not cover.
-    unsure: BTreeSet<u64>,
+    dirty_rows: BTreeSet<u64>,
 }
 
 /// Makes sectors of a device unreadable.
@@ -161,7 +161,7 @@ impl<D: Ages> Host<D> {
                 older: self.sectors.iter().map(|sector| sector.dropped + sector.older.len()).collect(),
                 submitted: self.submitted,
                 outstanding,
-                unsure: self.bench.array.unsure().collect(),
+                dirty_rows: self.bench.array.dirty_rows().collect(),
             });
         }
         self.sent.push(command);
@@ -179,7 +179,7 @@ impl<D: Ages> Host<D> {
         }
         let Self { modified, bare, unflushed, submitted, .. } = self;
         unflushed.retain(|row, last| *last > flush.submitted || flush.outstanding.contains(row));
-        unflushed.extend(flush.unsure.iter().map(|row| (*row, *submitted)));
+        unflushed.extend(flush.dirty_rows.iter().map(|row| (*row, *submitted)));
         modified.retain(|row, _| unflushed.contains_key(row));
         bare.retain(|row| unflushed.contains_key(row));
     }
@@ -268,7 +268,7 @@ impl<D: Ages> Host<D> {
             );
         }
         let counts = self.bench.array.counts();
-        let by_reason = counts.lost_behind + counts.lost_in_doubt + counts.lost_unreadable;
+        let by_reason = counts.lost_deferred_parity + counts.lost_in_doubt + counts.lost_unreadable;
         assert_eq!(counts.lost, by_reason, "each loss has a reason");
         self.lost = self.lost.max(lost.len() as u64);
     }
@@ -333,7 +333,7 @@ impl<D: Ages> Host<D> {
         if self.bench.array.has_parity_behind() {
             self.excused.extend(self.unflushed.keys());
         }
-        self.excused.extend(self.bench.array.unsure());
+        self.excused.extend(self.bench.array.dirty_rows());
         self.excused.extend(&self.spoilt);
         let striping = self.bench.array.striping();
         self.bare.extend(self.unflushed.keys().filter(|row| striping.parity(**row) == member));
@@ -374,7 +374,7 @@ impl<D: Ages> Host<D> {
             };
             let endangered: Vec<u64> = self.unflushed.keys().copied().filter(|row| !is_safe(row)).collect();
             self.excused.extend(endangered);
-            self.excused.extend(self.bench.array.unsure());
+            self.excused.extend(self.bench.array.dirty_rows());
             let discarded: Vec<u64> =
                 (0..self.sectors.len() as u64).filter(|at| self.sectors[*at as usize].discarded).collect();
             let striping = self.bench.array.striping();
@@ -431,10 +431,10 @@ impl<D: Ages> Host<D> {
         }
         self.recover();
         // Discarded rows are still in doubt, and in no log.
-        let unsure: Vec<u64> = self.bench.array.unsure().collect();
-        self.modified.extend(unsure.iter().map(|row| (*row, 0)));
-        self.bare.extend(&unsure);
-        self.unflushed.extend(unsure.into_iter().map(|row| (row, self.submitted)));
+        let dirty_rows: Vec<u64> = self.bench.array.dirty_rows().collect();
+        self.modified.extend(dirty_rows.iter().map(|row| (*row, 0)));
+        self.bare.extend(&dirty_rows);
+        self.unflushed.extend(dirty_rows.into_iter().map(|row| (row, self.submitted)));
         self.read_all();
     }
 

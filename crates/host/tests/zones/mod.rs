@@ -48,7 +48,7 @@ fn lines_are_zones_and_what_is_overwritten_is_reset() {
     let zones = host.device.device();
     let counts = zones.counts();
     assert!(counts.resets > 60 && counts.appends > 1_000 && counts.writes_failed == 0, "{counts:?}");
-    assert_eq!((counts.zones_ended, counts.padding), (0, 0), "the host writes whole programs");
+    assert_eq!((counts.zones_filled_by_device, counts.padding), (0, 0), "the host writes whole programs");
     assert!(host.device.counts().moved_pages > 0);
 }
 

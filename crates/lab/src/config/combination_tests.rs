@@ -46,7 +46,7 @@ fn features() -> Vec<(&'static str, String)> {
         ("a block map", blocks.as_str()),
         ("mapping units of 1 KiB", "ftl.mapping.unit='1KiB'"),
         ("wear levelling", "ftl.wear.levelling={ policy = 'bet', k = 0, threshold = 2 }"),
-        ("cleaning while idle", "ftl.gc.background={ policy = 'idle-gc', idle = '1ms', until_free = 8 }"),
+        ("GC while idle", "ftl.gc.background={ policy = 'idle-gc', idle = '1ms', until_free = 8 }"),
         ("vertical word lines", "ftl.frontier.policy='vertical'"),
         ("mixed word lines", "ftl.frontier.policy='mixed'"),
         ("copyback", "part.geometry.one_shot=false;ftl.gc.copyback=true"),

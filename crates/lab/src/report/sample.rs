@@ -64,7 +64,7 @@ fn verdict() -> Verdict {
         busiest: Bound::Arrays,
         busy: 0.72,
         mean_busy: 0.42,
-        cleaning: Some(0.31),
+        gc: Some(0.31),
         stage: Some("array".to_owned()),
         stage_share: 0.6,
         text: "the host: the dies had nothing to do for more than half of the run".to_owned(),
@@ -89,7 +89,7 @@ pub fn array(devices: u32) -> Summary {
         ("raid5.members", u64::from(devices)),
         ("raid5.data_writes", 4_000),
         ("raid5.parity_writes", 3_000),
-        ("raid5.modified", 0),
+        ("raid5.read_modify_writes", 0),
         ("raid5.rebuilt", 0),
     ];
     let mut run = mixed();
@@ -160,7 +160,7 @@ pub fn pooled() -> Summary {
             ("sub_requests.to_others", 31_007.into()),
             ("sub_requests.to_others_bytes", (31_007 * 6_144).into()),
             ("sub_requests.to_others_mean_bytes", 6_144.0.into()),
-            ("sub_requests.turned_away", 12.into()),
+            ("sub_requests.redirected", 12.into()),
             ("sub_requests.stolen", 345.into()),
             ("sub_requests.migrated_units", 67.into()),
             ("sub_requests.migrated_pages", 804.into()),
@@ -396,7 +396,7 @@ fn tail() -> Tail {
     let of = |parts: &[(&str, f64)]| parts.iter().copied().map(part).collect::<Vec<_>>();
     let slow = [
         ("controller", 3.0),
-        ("behind_cleaning_program", 1_400.0),
+        ("behind_gc_program", 1_400.0),
         ("behind_erase", 3_100.0),
         ("bus", 11.0),
         ("array", 61.0),

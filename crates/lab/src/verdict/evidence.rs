@@ -108,7 +108,7 @@ pub struct Evidence {
     pub link: Option<Part>,
     pub die_time: DieTimeShares,
     /// Fraction of the busy time of the arrays spent on garbage collection; none where they were idle.
-    pub cleaning: Option<f64>,
+    pub gc: Option<f64>,
     /// Fraction of the data on the buses read and programmed by garbage collection, in pages.
     pub moved: f64,
     /// None without a latency breakdown.
@@ -132,7 +132,7 @@ impl Evidence {
             buses: Part::of(&run.channel_utilisation, factor),
             link: Part::of(&run.link_utilisation, factor),
             die_time: DieTimeShares::of(&detail.dies, detail.bus_waits),
-            cleaning: cleaning(run),
+            gc: gc(run),
             moved: moved(run),
             stages: Stages::of(run),
         }
@@ -151,7 +151,7 @@ impl Evidence {
 }
 
 /// Fraction of the busy time of the arrays spent on garbage collection.
-fn cleaning(run: &Summary) -> Option<f64> {
+fn gc(run: &Summary) -> Option<f64> {
     let collected = run.metrics.number("flash.gc_array_us")? * 1e-6;
     let all = run.die_utilisation.iter().sum::<f64>() * run.simulated_seconds;
     // The time of each GC command is rounded to a microsecond.

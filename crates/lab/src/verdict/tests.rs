@@ -74,7 +74,7 @@ fn a_die_that_programs_without_a_pause_is_full_though_its_array_rests_while_data
 
 #[test]
 fn full_dies_are_bound_by_what_takes_most_of_their_time_if_that_leads() {
-    let cleaned = |part: f64, spend: DieTimeShares| {
+    let of_gc = |part: f64, spend: DieTimeShares| {
         let mut run = run([0.95, 0.3, 0.2], spend, &WAITING, 100.0);
         let arrays: f64 = run.0.die_utilisation.iter().sum();
         run.0.metrics.set("flash.gc_array_us", part * arrays * 1e6);
@@ -89,21 +89,17 @@ fn full_dies_are_bound_by_what_takes_most_of_their_time_if_that_leads() {
         run.0.metrics.set("flash.gc_programs", part / 2.0 * 1e6);
         run.0.metrics.set("flash.host_reads", (1.0 - part) * 1e6);
         let verdict = verdict(&run);
-        let share = verdict.cleaning.expect("it cleans");
+        let share = verdict.gc.expect("there is GC");
         assert!((share - part).abs() < 1e-6, "{share}");
         verdict.bound
     };
     let mixed = DieTimeShares { sensing: 0.4, programming: 0.45, erasing: 0.05, bus: 0.1 };
-    assert_eq!(cleaned(0.9, mixed), Bound::Cleaning);
-    assert_eq!(cleaned(0.5, mixed), Bound::Arrays);
-    assert_eq!(
-        cleaned(0.85, MOSTLY_PROGRAMMING),
-        Bound::Arrays,
-        "programs take as much, whoever they are for"
-    );
-    assert_eq!(cleaned(0.0, HALF), Bound::Unknown);
+    assert_eq!(of_gc(0.9, mixed), Bound::GarbageCollection);
+    assert_eq!(of_gc(0.5, mixed), Bound::Arrays);
+    assert_eq!(of_gc(0.85, MOSTLY_PROGRAMMING), Bound::Arrays, "programs take as much, whoever they are for");
+    assert_eq!(of_gc(0.0, HALF), Bound::Unknown);
     let of_bus = DieTimeShares { sensing: 0.2, programming: 0.0, erasing: 0.0, bus: 0.8 };
-    assert_eq!((cleaned(0.0, of_bus), cleaned(0.75, of_bus)), (Bound::Buses, Bound::Unknown));
+    assert_eq!((of_gc(0.0, of_bus), of_gc(0.75, of_bus)), (Bound::Buses, Bound::Unknown));
 }
 
 #[test]

@@ -27,7 +27,7 @@ pub enum Cause {
     /// The controller: firmware, access to the buffer, decoding.
     Controller,
     /// The commands of garbage collection, in the array and on the bus.
-    Cleaning,
+    GarbageCollection,
     /// The host: outstanding requests, or requests a second in an open loop.
     Host,
     /// Twice the demand of the host.
@@ -47,7 +47,7 @@ impl Cause {
         Self::Buses,
         Self::Link,
         Self::Controller,
-        Self::Cleaning,
+        Self::GarbageCollection,
         Self::Host,
         Self::HostTwice,
         Self::Arrays,
@@ -68,7 +68,7 @@ impl Cause {
             Self::Buses => "buses of the channels",
             Self::Link => "link to the host",
             Self::Controller => "controller",
-            Self::Cleaning => "garbage collection",
+            Self::GarbageCollection => "garbage collection",
             Self::Host => "host",
             Self::HostTwice => "host, twice",
             Self::Arrays => "arrays (tR, tPROG, tBERS)",
@@ -86,7 +86,7 @@ impl Cause {
             Self::Buses => TimeFactors { bus: LESS, ..none },
             Self::Link => TimeFactors { link: LESS, ..none },
             Self::Controller => TimeFactors { controller: LESS, ..none },
-            Self::Cleaning => TimeFactors { gc: LESS, ..none },
+            Self::GarbageCollection => TimeFactors { gc: LESS, ..none },
             Self::Host => return Change::of_demand(1.1),
             Self::HostTwice => return Change::of_demand(2.0),
             Self::Arrays => TimeFactors { read: LESS, program: LESS, erase: LESS, ..none },

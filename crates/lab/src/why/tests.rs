@@ -54,8 +54,8 @@ fn contradiction(why: &Why) -> Option<String> {
     let line = why.verdict.as_ref().map(|verdict| verdict.bound)?;
     let is_of_array = |cause| matches!(cause, Cause::ReadTime | Cause::ProgramTime | Cause::EraseTime);
     let agrees = |cause: Cause| match line {
-        Bound::Arrays => is_of_array(cause) || cause == Cause::Cleaning,
-        Bound::Cleaning => cause == Cause::Cleaning,
+        Bound::Arrays => is_of_array(cause) || cause == Cause::GarbageCollection,
+        Bound::GarbageCollection => cause == Cause::GarbageCollection,
         Bound::Buses => cause == Cause::Buses,
         Bound::Link => cause == Cause::Link,
         Bound::Host => cause == Cause::Host,
@@ -65,7 +65,7 @@ fn contradiction(why: &Why) -> Option<String> {
         return Some(format!("the run names {line:?}, and it is {bound:?}"));
     }
     match line {
-        Bound::Unknown | Bound::Cleaning => None,
+        Bound::Unknown | Bound::GarbageCollection => None,
         Bound::Host => of_host("the run"),
         part => {
             let of =
@@ -143,7 +143,7 @@ fn a_full_device_is_bound_by_itself_and_not_by_the_host() {
     let why = ask(&preset("tiny"), &load("randwrite-4k-steady", 3_000, Some(64)));
     let twice = why.effect(Cause::HostTwice).and_then(|effect| effect.iops).expect("it can be doubled");
     assert!(twice < 1.1 && why.bound != Some(Cause::Host), "{twice}: {}", why.text);
-    assert!(why.elasticity(Cause::Cleaning).is_some_and(|gc| gc > 0.3), "{:?}", why.effects);
+    assert!(why.elasticity(Cause::GarbageCollection).is_some_and(|gc| gc > 0.3), "{:?}", why.effects);
     assert_eq!(contradiction(&why), None);
 }
 

@@ -64,7 +64,7 @@ impl BlockManager {
             invalid += if is_closed { self.pools.per_block(block).saturating_sub(known.valid) } else { 0 };
         }
         ensure(invalid == self.closed.invalid(row), || {
-            format!("plane group {row} does not have {invalid} pages to be cleaned")
+            format!("plane group {row} does not have {invalid} pages to be collected")
         })?;
         let counts = (free, good, valid) == (self.free(row), self.good(row), self.valid_in(row));
         ensure(counts, || {

@@ -74,7 +74,7 @@ pub(super) struct ModeBlocks {
     /// Blocks of each plane group in the mode.
     used: Vec<u32>,
     /// Victims among them.
-    cleaning: Vec<u32>,
+    collecting: Vec<u32>,
     /// Closed blocks among them, oldest first. Blocks collected meanwhile are skipped.
     closed: Vec<VecDeque<BlockSetId>>,
     /// Blocks of each row that were ever opened in the mode.
@@ -83,7 +83,7 @@ pub(super) struct ModeBlocks {
     paused: bool,
 }
 
-state!(ModeBlocks { values { used, cleaning, closed, opened, paused } fixed { share, begins } });
+state!(ModeBlocks { values { used, collecting, closed, opened, paused } fixed { share, begins } });
 
 impl ModeBlocks {
     /// Index of a plane group in the pool.
@@ -99,7 +99,7 @@ impl ModeBlocks {
             share,
             begins: geometry.first_group(),
             used: vec![0; rows],
-            cleaning: vec![0; rows],
+            collecting: vec![0; rows],
             closed: vec![VecDeque::new(); rows],
             opened: vec![0; rows],
             paused: false,
@@ -138,14 +138,14 @@ impl ModeBlocks {
     /// Records that a block in the mode is a victim.
     pub fn note_victim(&mut self, row: PlaneGroupId) {
         let at = self.at(row);
-        self.cleaning[at] += 1;
+        self.collecting[at] += 1;
     }
 
     /// Records that a block, perhaps a victim, left the mode.
     pub fn left(&mut self, row: PlaneGroupId, was_victim: bool) {
         let at = self.at(row);
         self.used[at] -= 1;
-        self.cleaning[at] -= u32::from(was_victim);
+        self.collecting[at] -= u32::from(was_victim);
     }
 
     /// Oldest closed block of a plane group in the mode, if more than `keep` such blocks are not victims.
@@ -171,13 +171,13 @@ impl ModeBlocks {
 
     /// Blocks of a plane group in the mode that are not victims.
     fn kept(&self, row: PlaneGroupId) -> u32 {
-        self.used[self.at(row)] - self.cleaning[self.at(row)]
+        self.used[self.at(row)] - self.collecting[self.at(row)]
     }
 
     /// Clears the closed blocks and the victims.
     pub fn forget(&mut self) {
         self.closed.iter_mut().for_each(VecDeque::clear);
-        self.cleaning.fill(0);
+        self.collecting.fill(0);
     }
 }
 

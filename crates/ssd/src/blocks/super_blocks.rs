@@ -172,11 +172,11 @@ pub(super) struct SuperBlocks {
     candidates: Closed,
     /// Next victims of each plane group.
     due: Vec<VecDeque<BlockSetId>>,
-    cleaning: CollectionCounts,
+    collecting: CollectionCounts,
 }
 
 state!(SuperBlocks {
-    values { all, unused, candidates, due, cleaning }
+    values { all, unused, candidates, due, collecting }
     parts { of, shown, begun }
     fixed { per_block, indexes, begins, first }
 });
@@ -206,7 +206,7 @@ impl SuperBlocks {
             },
             candidates: Closed::new(Column::filled(1, rows as u32 * per_block), most, indexes),
             due: vec![VecDeque::new(); rows],
-            cleaning: CollectionCounts::default(),
+            collecting: CollectionCounts::default(),
         }
     }
 
@@ -309,7 +309,7 @@ impl SuperBlocks {
     /// Whether one was chosen since the last query.
     #[inline]
     pub fn take_choice(&mut self) -> bool {
-        std::mem::take(&mut self.cleaning.news)
+        std::mem::take(&mut self.collecting.news)
     }
 
     /// Makes the blocks of a candidate the next victims of their plane groups, except those that would gain
@@ -324,7 +324,7 @@ impl SuperBlocks {
             }
         }
         one.chosen = true;
-        self.cleaning.begin(one.due);
+        self.collecting.begin(one.due);
         self.settle(chosen);
     }
 
@@ -357,7 +357,7 @@ impl SuperBlocks {
         let one = &mut self.all[id];
         if one.chosen && one.due == 0 && one.kept as usize == one.blocks.len() {
             one.chosen = false;
-            self.cleaning.now -= 1;
+            self.collecting.now -= 1;
         }
         let (was, before) = (one.indexed, self.shown[id]);
         one.indexed = one.complete && !one.chosen && one.kept > 0 && one.closed == one.kept;
@@ -412,7 +412,7 @@ impl SuperBlocks {
     pub fn forget(&mut self) {
         self.candidates = self.no_candidates();
         self.due.iter_mut().for_each(VecDeque::clear);
-        self.cleaning.now = 0;
+        self.collecting.now = 0;
         for id in self.all.ids() {
             let SuperBlock { joined, complete, .. } = self.all[id];
             self.all[id] = SuperBlock { joined, complete, ..SuperBlock::default() };
@@ -428,7 +428,7 @@ impl BlockManager {
 
     /// Counts of superblock GC; `None` if no pool forms superblocks.
     pub fn super_block_counts(&self) -> Option<SuperBlockCounts> {
-        let counts = self.all_super_blocks().map(|all| all.cleaning.counts);
+        let counts = self.all_super_blocks().map(|all| all.collecting.counts);
         counts.reduce(|one, other| SuperBlockCounts {
             chosen: one.chosen + other.chosen,
             blocks: one.blocks + other.blocks,
@@ -437,12 +437,12 @@ impl BlockManager {
 
     /// Superblocks chosen and not completely erased yet.
     pub fn super_blocks_collecting(&self) -> u32 {
-        self.all_super_blocks().map(|all| all.cleaning.now).sum()
+        self.all_super_blocks().map(|all| all.collecting.now).sum()
     }
 
     /// Superblocks of the pool of a plane group that may be chosen; `None` while enough are being collected.
     pub fn super_block_candidates(&self, row: PlaneGroupId) -> Option<Candidates<'_>> {
-        let all = self.of(row).super_blocks.as_deref().filter(|all| all.cleaning.now < MAX_COLLECTING)?;
+        let all = self.of(row).super_blocks.as_deref().filter(|all| all.collecting.now < MAX_COLLECTING)?;
         let SuperBlocks { candidates, shown, .. } = all;
         Some(Candidates::new(candidates, Valid::Shown(shown), ROW))
     }

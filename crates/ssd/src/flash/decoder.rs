@@ -55,7 +55,7 @@ struct Decoding {
     first: TaskId,
     since: Instant,
     /// GC time of its die by then, in picoseconds.
-    cleaned: u64,
+    gc_ps: u64,
 }
 
 /// A decoder with its commands, the oldest first.
@@ -132,7 +132,7 @@ impl Decoders {
         &mut self,
         (done, first): (&CommandCompletion, TaskId),
         softly: bool,
-        (now, cleaned): (Instant, u64),
+        (now, gc_ps): (Instant, u64),
         pools: &Pools,
     ) -> (DecoderId, Instant) {
         let id = self.decoder_of(done, pools);
@@ -140,17 +140,17 @@ impl Decoders {
             self.code(done, pools).map_or(Duration::ZERO, |code| code.time(done.command.bytes, softly));
         let queue = &mut self.queues[id.0 as usize];
         queue.free_at = queue.free_at.max(now) + time;
-        queue.waiting.push_back(Decoding { done: *done, first, since: now, cleaned });
+        queue.waiting.push_back(Decoding { done: *done, first, since: now, gc_ps });
         (id, queue.free_at)
     }
 
     /// The command that a decoder has finished, its first task, when the decoder got it, and the GC time of
     /// its die by then.
     pub fn finished(&mut self, id: DecoderId) -> Option<(CommandCompletion, TaskId, Instant, u64)> {
-        let Decoding { done, first, since, cleaned } =
+        let Decoding { done, first, since, gc_ps } =
             self.queues.get_mut(id.0 as usize)?.waiting.pop_front()?;
         self.over = Some(first);
-        Some((done, first, since, cleaned))
+        Some((done, first, since, gc_ps))
     }
 
     /// Takes the first task of the command that a decoder has just finished.

@@ -34,9 +34,9 @@ pub enum DieWork {
     /// A program of the L2P map.
     MapProgram,
     /// A GC read, to gain free blocks.
-    CleaningRead,
+    GcRead,
     /// A GC program or copyback.
-    CleaningProgram,
+    GcProgram,
     /// A read of a block of the SLC cache that is folded.
     FoldingRead,
     /// A program of folded data.
@@ -46,9 +46,9 @@ pub enum DieWork {
     /// A program or copyback for wear levelling.
     LevellingProgram,
     /// A read of pages that leave a failed or reclaimed block, or their pool.
-    VacatingRead,
+    ReclaimRead,
     /// A program or copyback of such pages.
-    VacatingProgram,
+    ReclaimProgram,
     /// An erase.
     Erase,
     /// A read of the scan after a power cut.
@@ -64,14 +64,14 @@ impl DieWork {
         Self::Prefetch,
         Self::MapRead,
         Self::MapProgram,
-        Self::CleaningRead,
-        Self::CleaningProgram,
+        Self::GcRead,
+        Self::GcProgram,
         Self::FoldingRead,
         Self::FoldingProgram,
         Self::LevellingRead,
         Self::LevellingProgram,
-        Self::VacatingRead,
-        Self::VacatingProgram,
+        Self::ReclaimRead,
+        Self::ReclaimProgram,
         Self::Erase,
         Self::Scan,
     ];
@@ -85,14 +85,14 @@ impl DieWork {
             "prefetch",
             "map_read",
             "map_program",
-            "cleaning_read",
-            "cleaning_program",
+            "gc_read",
+            "gc_program",
             "folding_read",
             "folding_program",
             "levelling_read",
             "levelling_program",
-            "vacating_read",
-            "vacating_program",
+            "reclaim_read",
+            "reclaim_program",
             "erase",
             "scan",
         ][self as usize]
@@ -110,14 +110,14 @@ impl DieWork {
             Ticket::Table(_) => Self::MapRead,
             Ticket::TableUnit(_) => Self::MapProgram,
             Ticket::Gc(_, purpose) => match (purpose, is_read) {
-                (Purpose::Collecting, true) => Self::CleaningRead,
-                (Purpose::Collecting, false) => Self::CleaningProgram,
+                (Purpose::Collecting, true) => Self::GcRead,
+                (Purpose::Collecting, false) => Self::GcProgram,
                 (Purpose::Folding, true) => Self::FoldingRead,
                 (Purpose::Folding, false) => Self::FoldingProgram,
                 (Purpose::Levelling, true) => Self::LevellingRead,
                 (Purpose::Levelling, false) => Self::LevellingProgram,
-                (Purpose::Reclaiming, true) => Self::VacatingRead,
-                (Purpose::Reclaiming, false) => Self::VacatingProgram,
+                (Purpose::Reclaiming, true) => Self::ReclaimRead,
+                (Purpose::Reclaiming, false) => Self::ReclaimProgram,
             },
             Ticket::Scan(_) => Self::Scan,
         }

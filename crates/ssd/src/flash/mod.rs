@@ -61,7 +61,7 @@ counters! {
     /// Counts of the flash since it was made.
     pub struct Counts {
         read_retries: "faults.read_retries", Count, "Read retries, because pages could not be read.";
-        overdue: "flash.overdue", Count, "Aged commands that a die took before others, by the age limit `ftl.scheduling.age_limit`.";
+        deadline_promotions: "flash.deadline_promotions", Count, "Aged commands that a die took before others, by the age limit `ftl.scheduling.age_limit`.";
     }
     beside {
         /// The same for each pool.

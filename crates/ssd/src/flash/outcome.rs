@@ -127,8 +127,8 @@ impl Flash {
         let pools = self.chips.pools();
         let die = pools.die_of(location);
         let wanted = DataTag { version: self.chips.stamp(location).version, ..task.wanted };
-        let cleaning_before = self.queues.gc_time(die, now);
-        let again = Task { page, location, wanted, tries: 0, unread: 0, cleaning_before, ..*task };
+        let gc_before = self.queues.gc_time(die, now);
+        let again = Task { page, location, wanted, tries: 0, unread: 0, gc_before, ..*task };
         let id = self.queues.keep(die, again);
         self.queues.queue_kept(die, id);
         die
@@ -148,11 +148,11 @@ impl Flash {
             waited = waited.saturating_sub(tried);
             spent.set(Component::Retries, tried);
         }
-        let cleaning = self.queues.gc_time(done.die, now) - task.cleaning_before;
-        let cleaning = Duration::from_ps(cleaning.min(waited.ps()));
+        let gc = self.queues.gc_time(done.die, now) - task.gc_before;
+        let gc = Duration::from_ps(gc.min(waited.ps()));
         spent.set(Component::Mapping, task.looked_up);
-        spent.set(Component::GcWait, cleaning);
-        spent.set(Component::DieWait, waited - cleaning);
+        spent.set(Component::GcWait, gc);
+        spent.set(Component::DieWait, waited - gc);
         spent.set(Component::Bus, on_bus);
         spent.set(Component::Array, array);
         spent.set(Component::Decoding, task.decoding);

@@ -32,8 +32,8 @@ struct DieQueue {
     current: TaskId,
     suspended: TaskId,
     /// GC time of the die, in picoseconds, and since when it has been at GC.
-    cleaned_ps: u64,
-    cleaning_since: Option<Instant>,
+    gc_ps: u64,
+    gc_since: Option<Instant>,
     /// Background reads, waiting or not.
     behind: u32,
 }
@@ -73,7 +73,13 @@ impl DieQueue {
 
     /// The rank that goes next, where other tasks than prioritised reads may wait. `overdue` counts tasks
     /// that go first because they have reached their age limit.
-    fn choose(&mut self, pool: &[Task], rules: &Rules, now: Instant, overdue: &mut u64) -> Option<usize> {
+    fn choose(
+        &mut self,
+        pool: &[Task],
+        rules: &Rules,
+        now: Instant,
+        deadline_promotions: &mut u64,
+    ) -> Option<usize> {
         let (rank, waits) = match self.suspended {
             NO_TASK => self.first_of_others(pool, rules, now),
             suspended => (SECOND, suspended),
@@ -87,7 +93,7 @@ impl DieQueue {
         } else if waits != NO_TASK && self.suspended == NO_TASK {
             self.in_a_row = 0;
             let goes_before_first = rank == SECOND && self.lists[FIRST].first != NO_TASK;
-            *overdue += u64::from(goes_before_first || read_waits && may_overtake && is_aged);
+            *deadline_promotions += u64::from(goes_before_first || read_waits && may_overtake && is_aged);
             Some(rank)
         } else {
             None
@@ -97,8 +103,8 @@ impl DieQueue {
     /// The die is no longer at GC.
     #[inline]
     fn end_gc(&mut self, now: Instant) {
-        if let Some(since) = self.cleaning_since.take() {
-            self.cleaned_ps += (now - since).ps();
+        if let Some(since) = self.gc_since.take() {
+            self.gc_ps += (now - since).ps();
         }
     }
 }
@@ -197,8 +203,8 @@ impl Queues {
             in_a_row: 0,
             current: NO_TASK,
             suspended: NO_TASK,
-            cleaned_ps: 0,
-            cleaning_since: None,
+            gc_ps: 0,
+            gc_since: None,
             behind: 0,
         };
         Self {
@@ -213,7 +219,7 @@ impl Queues {
     /// Queues a task for `die`.
     #[inline]
     pub fn push(&mut self, die: DieId, now: Instant, ticket: Ticket, class: Class) -> &mut Task {
-        let cleaning_before = self.gc_time(die, now);
+        let gc_before = self.gc_time(die, now);
         // If reads have the rank of programs, background reads and awaited ones are one class.
         let class = match class {
             Class::Background if self.rules.rank_of_reads == self.rules.rank_of_programs => Class::Read,
@@ -223,7 +229,7 @@ impl Queues {
             self.add_background(die);
         }
         let id = self.place();
-        self.pool[id.index()] = Task { ticket, class, queued: now, cleaning_before, ..Task::NONE };
+        self.pool[id.index()] = Task { ticket, class, queued: now, gc_before, ..Task::NONE };
         self.append(die, self.rules.rank_of(class), id);
         &mut self.pool[id.index()]
     }
@@ -299,7 +305,7 @@ impl Queues {
         &mut self,
         die: DieId,
         now: Instant,
-        overdue: &mut u64,
+        deadline_promotions: &mut u64,
         merge: impl Fn(&Task, &Task) -> bool,
     ) -> Option<&Task> {
         let Self { pool, dies, rules, .. } = self;
@@ -311,7 +317,7 @@ impl Queues {
                 queue.in_a_row = 0;
                 alone.trailing_zeros() as usize
             }
-            _ => queue.choose(pool, rules, now, overdue)?,
+            _ => queue.choose(pool, rules, now, deadline_promotions)?,
         };
         let list = &mut queue.lists[rank];
         queue.current = list.first;
@@ -322,7 +328,7 @@ impl Queues {
         }
         queue.waiting &= !(u8::from(list.first == NO_TASK) << rank);
         let task = &pool[queue.current.index()];
-        queue.cleaning_since = task.is_gc().then_some(now);
+        queue.gc_since = task.is_gc().then_some(now);
         Some(task)
     }
 
@@ -354,7 +360,7 @@ impl Queues {
         let queue = &mut self.dies[die];
         queue.in_a_row = 0;
         queue.current = std::mem::replace(&mut queue.suspended, NO_TASK);
-        queue.cleaning_since = self.pool[queue.current.index()].is_gc().then_some(now);
+        queue.gc_since = self.pool[queue.current.index()].is_gc().then_some(now);
     }
 
     /// The first task of the die's current work, which has to exist.
@@ -415,7 +421,7 @@ impl Queues {
     #[inline]
     pub fn gc_time(&self, die: DieId, now: Instant) -> u64 {
         let queue = &self.dies[die];
-        queue.cleaned_ps + queue.cleaning_since.map_or(0, |since| (now - since).ps())
+        queue.gc_ps + queue.gc_since.map_or(0, |since| (now - since).ps())
     }
 
     /// Calls `f` for each task that waits for `die` or is its current work.
@@ -447,7 +453,7 @@ impl Queues {
             let task = &mut self.pool[at.index()];
             task.decoding += time;
             // The tasks did not wait for this GC.
-            task.cleaning_before += meanwhile;
+            task.gc_before += meanwhile;
             at = task.next;
         }
     }

@@ -70,11 +70,11 @@ impl Flash {
             return false;
         }
         let Some(first) = self.finish(done, now) else { return true };
-        let cleaned = self.queues.gc_time(done.die, now);
+        let gc_ps = self.queues.gc_time(done.die, now);
         let softly = self.chips.needs_soft_decision(done);
         let Self { decoders, chips, .. } = self;
         let decoders = decoders.as_deref_mut().expect("they decode it");
-        let (id, end) = decoders.take((done, first), softly, (now, cleaned), chips.pools());
+        let (id, end) = decoders.take((done, first), softly, (now, gc_ps), chips.pools());
         calendar.at(end, Event::Decoded(id));
         self.start(done.die, tuner, calendar);
         true
@@ -82,8 +82,8 @@ impl Flash {
 
     /// The oldest command in a decoder has ended.
     fn decoded(&mut self, id: DecoderId, now: Instant) -> Option<CommandCompletion> {
-        let (done, first, since, cleaned) = self.decoders.as_deref_mut()?.finished(id)?;
-        let meanwhile = self.queues.gc_time(done.die, now) - cleaned;
+        let (done, first, since, gc_ps) = self.decoders.as_deref_mut()?.finished(id)?;
+        let meanwhile = self.queues.gc_time(done.die, now) - gc_ps;
         self.queues.note_decoding(first, now - since, meanwhile);
         Some(done)
     }
@@ -113,7 +113,7 @@ impl Flash {
                 && are_side_by_side(geometry, before.page, next.page)
                 && levels.as_ref().is_none_or(|levels| levels.have_same_level(before, next, chips, tuner))
         };
-        let Some(first) = queues.next(die, calendar.now(), &mut counts.overdue, mergeable) else {
+        let Some(first) = queues.next(die, calendar.now(), &mut counts.deadline_promotions, mergeable) else {
             return self.resume(die, calendar);
         };
         if let Some(history) = history {

@@ -51,7 +51,7 @@ pub struct Task {
     /// When it was queued.
     pub(super) queued: Instant,
     /// GC time of the die by then, in picoseconds.
-    pub(super) cleaning_before: u64,
+    pub(super) gc_before: u64,
     /// Time of all commands of the task so far in decoders, and waiting for them.
     pub(super) decoding: Duration,
     /// Time of earlier tries, and of the waits before retries.
@@ -80,7 +80,7 @@ impl Task {
         level: 0,
         unread: 0,
         queued: Instant::ZERO,
-        cleaning_before: 0,
+        gc_before: 0,
         decoding: Duration::ZERO,
         tried: Duration::ZERO,
         payload: u32::MAX,

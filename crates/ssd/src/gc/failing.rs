@@ -54,7 +54,7 @@ impl Gc {
         let block = base.config.pools.block_of(first);
         if base.space.state(block) != State::Bad {
             if failed == FailedOperation::Rejected {
-                base.totals.refused_programs += 1;
+                base.totals.rejected_programs += 1;
             } else {
                 base.totals.program_failures += 1;
                 base.faults_at(block).program_failures += 1;

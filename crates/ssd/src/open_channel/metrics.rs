@@ -24,14 +24,14 @@ counters! {
         copies: "vector.copies", Count, "Vector copies taken.";
         flushes: "vector.flushes", Count, "Flushes taken.";
         blocks_read: "vector.blocks_read", Count, "Logical blocks requested by reads.";
-        blocks_unread: "vector.blocks_unread", Count, "Logical blocks of these that could not be read.";
+        blocks_unreadable: "vector.blocks_unreadable", Count, "Logical blocks of these that could not be read.";
         programs: "vector.programs", Count, "Host program commands that ended, including failed ones.";
         blocks_written: "vector.blocks_written", Count, "Logical blocks that were programmed.";
         early_closes: "vector.early_closes", Count, "Chunks that were closed because a program failed.";
         blocks_lost: "vector.blocks_lost", Count, "Logical blocks whose write completed and that are lost: their program failed, or the power was cut.";
         program_failures: "vector.program_failures", Count, "Program commands that failed.";
         erase_failures: "vector.erase_failures", Count, "Erases for resets that failed.";
-        repaired: "failures.repaired", Count, "Failed programs that the device recovered.";
+        recovered: "failures.recovered", Count, "Failed programs that the device recovered.";
         migrated: "failures.migrated", Count, "Chunks whose pages were migrated into one block.";
         copied_first: "failures.copied_first", Pages, "Copies of a die for which a failed program waited.";
         repair_programs: "failures.programs", Count, "Program commands that copied pages within the device, or padded chunks.";

@@ -326,7 +326,7 @@ impl OpenChannel {
     /// Records that a logical block of a command cannot be read.
     fn unread(&mut self, number: u32, at: usize) {
         self.commands.get_mut(number).record_failure(at, 1, Failure::Unread);
-        self.counts.blocks_unread += 1;
+        self.counts.blocks_unreadable += 1;
     }
 
     /// Queues the flash reads of a command, one for each page.
@@ -442,7 +442,7 @@ impl OpenChannel {
             if failed || found == DataTag::UNREADABLE {
                 any_failed = true;
                 command.record_failure(at, 1, Failure::Unread);
-                counts.blocks_unread += 1;
+                counts.blocks_unreadable += 1;
             } else {
                 command.stamps[at] = found;
             }

@@ -44,7 +44,7 @@ impl OpenChannel {
         let before = self.before(chunk);
         match self.repairs().manager.failed(chunk, pages, is_bad) {
             Ok(()) => {
-                self.counts.repaired += 1;
+                self.counts.recovered += 1;
                 self.record(queue, before, calendar);
             }
             Err(NoBlock::UsedUp) => {

@@ -18,15 +18,15 @@ counters! {
         flushes: "zones.flushes", Count, "Flushes.";
         padding: "zones.padding", Count, "Logical blocks of padding, by flushes and after power cuts.";
         resets: "zones.resets", Count, "Resets of zones.";
-        zones_ended: "zones.ended", Count, "Zones that the device made full.";
+        zones_filled_by_device: "zones.filled_by_device", Count, "Zones that the device made full.";
         zones_lost: "zones.lost", Count, "Zones that went read only or offline.";
-        blocks_stranded: "zones.blocks_stranded", Count, "Logical blocks that waited for a program and stay in memory, because their zone accepts no more writes.";
+        blocks_unprogrammed: "zones.blocks_unprogrammed", Count, "Logical blocks that waited for a program and stay in memory, because their zone accepts no more writes.";
         blocks_lost: "zones.blocks_lost", Count, "Logical blocks that waited for a program when the power was cut, and are lost.";
     }
 }
 
-const CLOSED_FOR_OTHERS: Metric =
-    Metric::new("zones.closed_for_others", Unit::Count, "Zones that the device closed to open another one.");
+const CLOSED_BY_DEVICE: Metric =
+    Metric::new("zones.closed_by_device", Unit::Count, "Zones that the device closed to open another one.");
 
 /// By zone state, in order of the states.
 const IN_STATE: [Metric; 7] = [
@@ -49,27 +49,27 @@ const IN_STATE: [Metric; 7] = [
 
 /// Metrics of zones, without the metrics of the device below.
 pub fn own() -> impl Iterator<Item = &'static Metric> {
-    Counts::METRICS.iter().chain([&CLOSED_FOR_OTHERS]).chain(&IN_STATE)
+    Counts::METRICS.iter().chain([&CLOSED_BY_DEVICE]).chain(&IN_STATE)
 }
 
 /// Counts at a point in time.
 #[derive(Clone, Debug)]
 pub struct Mark<M> {
     counts: Counts,
-    closed_for_others: u64,
+    closed_by_device: u64,
     pub(super) device: M,
 }
 
 impl<D: PhysicalDevice> Zoned<D> {
     pub(super) fn mark_now(&self, now: Instant) -> Mark<D::Mark> {
-        let closed_for_others = self.table.closed_for_others();
-        Mark { counts: self.counts.clone(), closed_for_others, device: self.device.mark(now) }
+        let closed_by_device = self.table.closed_by_device();
+        Mark { counts: self.counts.clone(), closed_by_device, device: self.device.mark(now) }
     }
 
     pub(super) fn metrics_since(&self, mark: &Mark<D::Mark>, now: Instant) -> Metrics {
         let mut metrics = self.device.metrics(&mark.device, now);
         self.counts.since(&mark.counts).add_to(&mut metrics);
-        metrics.add(CLOSED_FOR_OTHERS, self.table.closed_for_others() - mark.closed_for_others);
+        metrics.add(CLOSED_BY_DEVICE, self.table.closed_by_device() - mark.closed_by_device);
         for (metric, state) in IN_STATE.iter().zip(ZoneState::ALL) {
             let zones = self.table.ids().filter(|zone| self.table.get(*zone).state == state);
             metrics.add(*metric, zones.count() as u64);

@@ -161,7 +161,7 @@ impl<D: PhysicalDevice> Zoned<D> {
             return;
         }
         self.table.end(zone);
-        self.counts.zones_ended += 1;
+        self.counts.zones_filled_by_device += 1;
         self.notify(zone, Notice::EarlyClose);
         self.bodies[zone].jobs.push_back(Job::Close(None));
         self.run_jobs(zone, calendar);

@@ -124,7 +124,7 @@ pub(super) struct Tracked {
     /// Implicitly open zones, the oldest first.
     implicit: VecDeque<ZoneId>,
     /// Zones closed so that another one could be open.
-    closed_for_others: u64,
+    closed_by_device: u64,
 }
 
 wordline_kernel::state!(Table { values { tracked } fixed { capacity, limits } });
@@ -138,7 +138,7 @@ impl Table {
             active: 0,
             explicit: 0,
             implicit: VecDeque::new(),
-            closed_for_others: 0,
+            closed_by_device: 0,
         };
         Self { capacity, limits, tracked }
     }
@@ -156,8 +156,8 @@ impl Table {
         self.tracked.entries.len()
     }
 
-    pub(super) fn closed_for_others(&self) -> u64 {
-        self.tracked.closed_for_others
+    pub(super) fn closed_by_device(&self) -> u64 {
+        self.tracked.closed_by_device
     }
 
     pub(super) fn active(&self) -> u32 {
@@ -204,7 +204,7 @@ impl Table {
         if !self.get(zone).state.is_open() && self.limits.open.is_some_and(|limit| self.open() >= limit) {
             let oldest = *self.tracked.implicit.front().expect("it may be opened");
             self.set(oldest, ZoneState::Closed);
-            self.tracked.closed_for_others += 1;
+            self.tracked.closed_by_device += 1;
         }
         self.set(zone, state);
     }

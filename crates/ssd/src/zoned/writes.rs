@@ -91,7 +91,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         if stranded > 0 && !self.config.is_protected {
             self.losses.add();
         }
-        self.counts.blocks_stranded += u64::from(stranded);
+        self.counts.blocks_unprogrammed += u64::from(stranded);
         if let Some(piece) = piece {
             self.pieces.get_mut(piece).has_failed = true;
         }

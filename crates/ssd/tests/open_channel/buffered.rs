@@ -173,7 +173,7 @@ fn a_failed_program_is_made_good_for_at_every_page_and_every_buffer_level() {
             let read = Duration::from_us(120);
             let copies = if shift { Duration::ZERO } else { (unit + read) * (failure - 1) };
             assert!(latency <= clean + unit + copies, "{latency} with {units} units, failure {failure}");
-            assert_eq!(host.device.counts().repaired, 1);
+            assert_eq!(host.device.counts().recovered, 1);
             host.read_all();
             let manager = host.device.failures().expect("it has one");
             let shifted = if shift { (17 - failure) as u32 % 16 } else { 0 };

@@ -32,8 +32,8 @@ pub fn victims(runs: &Runs<'_>) -> Option<Chart> {
         let both = victim_pages.iter().zip(victim_valid_pages);
         both.map(|(all, valid)| ((*all > 0).then(|| *valid as f64 / *all as f64), *all as f64)).collect()
     };
-    let counter = |run: &Summary| match run.metrics.get("pblk.valid_in_victims") {
-        Some(_) => "/pblk/valid_in_victims",
+    let counter = |run: &Summary| match run.metrics.get("pblk.victim_valid_pages") {
+        Some(_) => "/pblk/victim_valid_pages",
         None => "/flash/gc_victim_valid_pages",
     };
     let lines = lines(runs, KINDS[0], counter, values);

@@ -26,7 +26,7 @@ impl Closed {
             candidates[row.index()] += usize::from(valid < full);
         }
         let holds = self.invalid.iter().map(|pages| u64::from(*pages)).eq(invalid);
-        ensure(holds, || "closed blocks have other pages to be cleaned than are counted".into())?;
+        ensure(holds, || "closed blocks have other pages to be collected than are counted".into())?;
         ensure(self.buckets.count(&of)? == closed, || "closed blocks are in no list".into())?;
         let is_candidate = |block: BlockSetId, row: PlaneGroupId| {
             block.index() < blocks

@@ -59,7 +59,10 @@ impl BlockManager {
             let is_first = ensure::is_first(&mut is_due, place);
             let is_own = is_first && self.group_of(block) == row && self.state(block) == State::Closed;
             let Some(id) = is_own.then(|| all.of(block)).flatten() else {
-                return Err(format!("block {} of plane group {row} is cleaned with no super block", block.0));
+                return Err(format!(
+                    "block {} of plane group {row} is collected with no super block",
+                    block.0
+                ));
             };
             found[id.index()].due += 1;
         }
@@ -127,8 +130,8 @@ impl SuperBlocks {
     /// Checks the candidates and the chosen superblocks.
     fn check_candidates(&self) -> Result<(), String> {
         let chosen = self.all.iter().filter(|one| one.chosen).count();
-        ensure(chosen == self.cleaning.now as usize && self.cleaning.now <= MAX_COLLECTING, || {
-            format!("{chosen} super blocks are being cleaned, and {} counted", self.cleaning.now)
+        ensure(chosen == self.collecting.now as usize && self.collecting.now <= MAX_COLLECTING, || {
+            format!("{chosen} super blocks are being collected, and {} counted", self.collecting.now)
         })?;
         let shown = |id: BlockSetId| self.all[id].indexed.then_some((ROW, self.shown[id]));
         self.candidates.check(&self.no_candidates(), shown)

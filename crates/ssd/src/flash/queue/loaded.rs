@@ -59,10 +59,10 @@ impl Queues {
     /// Checks that a die that is not idle has a task, and that a suspended die has a suspended one.
     fn check_work(&self, chips: &Chips, now: Instant) -> Result<(), String> {
         for (id, die) in self.dies.entries() {
-            let is_cleaning = die.cleaning_since.is_none_or(|since| since <= now && die.current != NO_TASK);
+            let is_gc = die.gc_since.is_none_or(|since| since <= now && die.current != NO_TASK);
             let is_at_work = (die.current != NO_TASK) != chips.is_idle(id);
             let is_parked = (die.suspended != NO_TASK) == chips.is_parked(id);
-            ensure(is_cleaning && is_at_work && is_parked, || {
+            ensure(is_gc && is_at_work && is_parked, || {
                 format!("die {} works on another task than it has", id.0)
             })?;
         }

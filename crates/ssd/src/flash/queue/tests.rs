@@ -135,11 +135,11 @@ fn without_a_limit_no_class_waits_for_another_for_ever() {
             file.read_priority = false;
         });
         let first = |now| {
-            let (mut queues, mut overdue) = (Queues::new(1, &file), 0);
+            let (mut queues, mut deadline_promotions) = (Queues::new(1, &file), 0);
             push(&mut queues, behind, 0, 0);
             push(&mut queues, before, 1, 1);
-            let next = queues.next(DIE, at(now), &mut overdue, |_, _| false).map(number);
-            (next, overdue)
+            let next = queues.next(DIE, at(now), &mut deadline_promotions, |_, _| false).map(number);
+            (next, deadline_promotions)
         };
         assert_eq!(first(long - 1), (Some(1), 0), "{priority:?}");
         assert_eq!(first(long), (Some(0), 1), "{priority:?}: it is overdue, and counted");
@@ -225,7 +225,7 @@ fn a_read_that_nobody_waits_for_goes_as_programs_do_until_somebody_comes() {
 }
 
 #[test]
-fn a_read_that_an_erase_waits_for_goes_as_cleaning_does() {
+fn a_read_that_an_erase_waits_for_goes_as_gc_does() {
     let rules = rules(|file| {
         file.gc_priority = GcPriority::High;
         file.read_priority = false;

@@ -53,8 +53,10 @@ impl Collector {
             let is_of_row = |block: BlockSetId| block.0 < all && space.group_of(block) == row;
             let is_victim = |block: BlockSetId| is_of_row(block) && space.state(block) == State::Victim;
             let jobs = || state.job.iter().chain(&state.paused);
-            let mut cleaned = state.read.iter().copied().chain(jobs().filter_map(Job::victim));
-            ensure(cleaned.all(is_victim), || format!("plane group {row} cleans what is no victim of it"))?;
+            let mut collected = state.read.iter().copied().chain(jobs().filter_map(Job::victim));
+            ensure(collected.all(is_victim), || {
+                format!("plane group {row} collects a block that is no victim")
+            })?;
             let mut moved = state.staged.iter().flatten().chain(&state.unit);
             let locations = space.pools().locations();
             let is_here = |page: Location| page.0 < locations && is_of_row(space.pools().block_of(page));

@@ -208,7 +208,7 @@ fn victims_that_are_read_for_long_do_not_end_the_life_of_their_row() {
         assert_eq!(
             blocks.free(PlaneGroupId(0)) >= 3,
             !all,
-            "others are cleaned meanwhile, if nobody reads them"
+            "others are collected meanwhile, if nobody reads them"
         );
         assert!(blocks.read_done(read), "a victim waited for the reader");
         reads.iter().filter(|block| **block != read).for_each(|block| _ = blocks.read_done(*block));
@@ -259,7 +259,7 @@ fn listed_pages_move_in_their_order_and_the_blocks_that_they_were_in_stay() {
 }
 
 #[test]
-fn what_is_cleaned_while_the_host_is_idle_waits_when_it_is_not_until_blocks_are_needed() {
+fn what_is_collected_while_the_host_is_idle_waits_when_it_is_not_until_blocks_are_needed() {
     let mut blocks = table(5);
     let mut collector = fifo(&GcFile::default());
     let idle = GcLimits { idle_goal: 7, is_idle: true, ..GcLimits::REQUIRED };
@@ -388,7 +388,7 @@ fn a_super_block_that_lost_blocks_is_compared_by_the_share_of_what_is_left() {
     let mut random = Seed(1).stream("test.victim", 0);
     let mut order = Vec::new();
     for _ in 0..8 {
-        let candidates = blocks.super_block_candidates(PlaneGroupId(0)).expect("none is being cleaned");
+        let candidates = blocks.super_block_candidates(PlaneGroupId(0)).expect("none is being collected");
         let chosen = Greedy.choose(candidates, &mut random).expect("there are more");
         blocks.choose_super_block(PlaneGroupId(0), chosen);
         order.extend(blocks.next_super_block_victim(PlaneGroupId(0)).map(|block| number(block, &blocks)));

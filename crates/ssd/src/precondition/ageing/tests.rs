@@ -169,7 +169,7 @@ fn twenty_thousand_pages_are_amplified_like_three_drive_writes_with_pauses_and_w
 }
 
 #[test]
-fn a_device_that_is_left_as_after_a_rest_owes_no_cleaning_and_one_left_at_work_does() {
+fn a_device_that_is_left_as_after_a_rest_owes_no_gc_and_one_left_at_work_does() {
     let [mut rested, mut loaded] = [device(), device()];
     rested.fill_steady_to(Seed(1), 1.0);
     loaded.fill_steady(Seed(1));
@@ -180,17 +180,17 @@ fn a_device_that_is_left_as_after_a_rest_owes_no_cleaning_and_one_left_at_work_d
         free(&rested)
     );
     // A write wakes the collector, which has all the time it wants.
-    let cleaned = |device: &mut Device| {
+    let collected = |device: &mut Device| {
         let before = BlockDevice::programmed(device).other;
         overwrite_pages(device, 1, None, &mut Seed(5).stream("test.age", 0));
         BlockDevice::programmed(device).other - before
     };
-    assert_eq!(cleaned(&mut rested), 0);
-    assert!(cleaned(&mut loaded) > 100);
+    assert_eq!(collected(&mut rested), 0);
+    assert!(collected(&mut loaded) > 100);
 }
 
 #[test]
-fn a_device_that_was_aged_goes_on_cleaning_in_every_row() {
+fn a_device_that_was_aged_continues_gc_in_every_row() {
     let random = &mut Seed(5).stream("test.age", 0);
     let mut device = device();
     device.fill_steady(Seed(1));

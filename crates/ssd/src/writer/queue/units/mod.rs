@@ -92,7 +92,7 @@ pub struct Counts {
     /// Host bytes in these.
     pub sent_bytes: [u64; 2],
     /// Sub-requests sent to another pool than the router's, which was full.
-    pub turned_away: u64,
+    pub redirected: u64,
     /// Sub-requests that another pool stole from the first pool's queue.
     pub stolen: u64,
     /// Units migrated to the first pool because a victim of another pool held some of their pages.
@@ -110,7 +110,7 @@ impl Counts {
         Self {
             sent,
             sent_bytes,
-            turned_away: self.turned_away - earlier.turned_away,
+            redirected: self.redirected - earlier.redirected,
             stolen: self.stolen - earlier.stolen,
             migrated: self.migrated - earlier.migrated,
             migrated_pages: self.migrated_pages - earlier.migrated_pages,

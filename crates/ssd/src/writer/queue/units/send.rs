@@ -167,7 +167,7 @@ impl WriteQueue {
         subs.counts.sent[second] += 1;
         subs.counts.sent_bytes[second] += u64::from(outgoing.sectors) * crate::SECTOR.0;
         if !subs.has_room(pool, pages, core) {
-            subs.counts.turned_away += 1;
+            subs.counts.redirected += 1;
             return subs.first_stream();
         }
         chosen
@@ -381,7 +381,7 @@ impl WriteQueue {
             subs.set_target_pool(sub, place, FALLBACK_POOL, &mut core.base.space);
             let one = &mut subs.all[sub as usize];
             let begun = std::mem::replace(&mut one.whole, whole);
-            subs.counts.turned_away += u64::from(one.stream != first);
+            subs.counts.redirected += u64::from(one.stream != first);
             one.stream = first;
             if !whole {
                 self.unit_page_ready(id, core);
