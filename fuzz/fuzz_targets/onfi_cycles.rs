@@ -1,4 +1,4 @@
-//! Cycles on the pins, with the checker of the tests.
+//! Cycles on the pins, checked by the checker of the tests.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Part files: read, checked, and made into a part that describes itself.
+//! Part files: read, checked, and made into a part, whose parameter page is built.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
-//! The device alone, without run loop and measurement, to count its instructions: random pages with 32
-//! outstanding commands, on an SSD of a preset with 64 blocks a plane, most of them spare, so that GC does
+//! The device alone, without run loop and measurement, to count its instructions. Random pages with 32
+//! outstanding commands on an SSD of a preset with 64 blocks a plane. Most blocks are spare, so that GC does
 //! not run.
 //!
 //! ```sh
@@ -8,7 +8,7 @@
 //! valgrind --tool=callgrind alone cubeftl-factors write 40000
 //! ```
 //!
-//! A request costs the difference divided by 20,000.
+//! A request costs the difference of the two counts, divided by 20,000.
 
 use wordline_kernel::{Calendar, Instant, Schedule, Seed};
 use wordline_lab::devices::DeviceType;
@@ -41,7 +41,7 @@ fn main() {
     play(&mut device, operation, count.parse().expect("a number of commands"));
 }
 
-/// Submits so many commands and runs until all have completed.
+/// Submits `count` commands and runs until all have completed.
 fn play(device: &mut wordline_ssd::Device, operation: Operation, count: u32) {
     let (shape, mut calendar) = (device.shape(), Calendar::new());
     let (pages, sectors) = (shape.capacity.0 / shape.logical_page.0, shape.logical_page.0 / SECTOR.0);

@@ -1,4 +1,4 @@
-//! Cell model: outcomes for a tebibyte that was held for a year, and for cells that are programmed one by
+//! Cell model: outcomes for a tebibyte that was stored for a year, and for cells that are programmed one by
 //! one.
 
 use std::hint::black_box;
@@ -60,8 +60,8 @@ fn is_uncorrectable(arrays: &mut CellArrays, n: u32) -> u32 {
 
 type Group<'a> = BenchmarkGroup<'a, criterion::measurement::WallTime>;
 
-/// Measures outcomes. The first one of a class is computed, the others are cached: every word line was
-/// queried before.
+/// Measures outcomes. The first outcome of a class is computed, the others are cached. Every word line has
+/// been queried before the measurement.
 fn measure(
     group: &mut Group<'_>,
     name: &str,

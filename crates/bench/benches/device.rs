@@ -1,6 +1,6 @@
 //! Whole devices: reads, writes with GC, a mix, a recorded trace, an L2P map in flash (DFTL), static
-//! allocation, half-page writes, thousands of queues, preconditioning and snapshots, on the benchmark device
-//! with few blocks.
+//! allocation, half-page writes, thousands of queues, preconditioning and snapshots. They run on the
+//! benchmark device with few blocks.
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use wordline_kernel::{Instant, Seed};
@@ -24,7 +24,7 @@ fn small() -> Described {
     small_with(&[])
 }
 
-/// The same device with further settings.
+/// The small device with further settings.
 fn small_with(settings: &[&str]) -> Described {
     let set = ["part.geometry.blocks_per_plane=64", "ftl.over_provisioning=0.272"];
     let selection = Selection {
@@ -35,28 +35,29 @@ fn small_with(settings: &[&str]) -> Described {
     Described::load(&selection).expect("the preset is embedded")
 }
 
-/// A sixth of the map in memory, and blocks for the streams of translation pages. Chosen: the cache starts
-/// empty and stays too small, so that nearly every request reads a translation page.
+/// DFTL: a sixth of the map in memory, and blocks for the streams of translation pages. Chosen: the cache
+/// starts empty and stays too small, so that nearly every request reads a translation page.
 const DFTL: [&str; 3] =
     ["ftl.mapping.cache=2MiB", "ftl.gc.start_below_free_blocks=4", "ftl.gc.stop_at_free_blocks=4"];
 
-/// Static allocation: each page has its plane group.
+/// Static allocation: the address of a page determines its plane group.
 const FIXED: [&str; 1] = ["ftl.placement={ policy = 'fixed' }"];
 
-/// Pages of 8 KiB, mapped as such; a write of 4 KiB changes half of one.
+/// Pages and mapping units of 8 KiB; a write of 4 KiB changes half a page.
 const HALF_PAGES: [&str; 2] = ["part.geometry.page_size=8KiB", "part.geometry.spare_size=448B"];
 
-/// The most submission queues, each with two outstanding commands.
+/// The maximum number of submission queues; each has two outstanding commands.
 const QUEUES: u16 = 4096;
 
-/// A device that serves all of these concurrently.
+/// A device that serves all these queues concurrently.
 const MANY_QUEUES: [&str; 3] = ["front.interface=nvme", "front.nvme.queues=4096", "front.queue_depth=8192"];
 
 fn named(device: &Described, workload: &str, precondition: Precondition) -> Job {
     job(device, Workload::named(workload), precondition)
 }
 
-/// A workload. Preconditioning is measured too, so most start filled: that takes a hundredth of the time.
+/// A workload. Preconditioning is measured, too. Most jobs therefore start filled, which takes a hundredth of
+/// the time.
 fn job(device: &Described, workload: Workload, precondition: Precondition) -> Job {
     let (precondition, warm_up) = (Some(precondition), Some(WarmUp::None));
     let options = RunOptions { precondition, warm_up, ..RunOptions::default() };
@@ -132,7 +133,7 @@ fn preconditioning(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// To bytes in memory and back, compared with the preconditioning that this saves.
+/// Writes a snapshot to memory and reads it back, to compare with the preconditioning that a snapshot saves.
 fn snapshots(criterion: &mut Criterion) {
     let config = small().ssd().expect("a preset of an SSD").config.clone();
     let mut group = criterion.benchmark_group("snapshot");

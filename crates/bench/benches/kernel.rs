@@ -1,4 +1,4 @@
-//! The calendar: schedules an event and takes the first one, with so many pending.
+//! The calendar: schedules an event and takes the first one, with a given number of pending events.
 
 use std::hint::black_box;
 
@@ -8,7 +8,7 @@ use wordline_kernel::{Calendar, Duration, Schedule, Seed};
 /// Events taken and rescheduled in one measurement.
 const EVENTS: u64 = 10_000;
 
-/// A device with 64 dies has some hundred pending events, one with a thousand dies some thousand.
+/// Pending events: a device with 64 dies has some hundred, a device with a thousand dies has some thousand.
 const PENDING: [u64; 3] = [32, 256, 4_096];
 
 fn calendar(criterion: &mut Criterion) {
@@ -18,7 +18,7 @@ fn calendar(criterion: &mut Criterion) {
         group.bench_function(BenchmarkId::new("pop and push", pending), |bencher| {
             let mut calendar = Calendar::new();
             let mut random = Seed(1).stream("bench.calendar", 0);
-            // Delays up to tPROG, as dies use them.
+            // Delays up to tPROG, like the delays that dies schedule.
             let mut delay = move || Duration::from_ns(1 + random.below(750_000));
             for event in 0..pending {
                 calendar.after(delay(), event);

@@ -1,5 +1,5 @@
-//! Applications: produce the next request, as in a run on 64 GiB, with threads that wait for any completion
-//! or for their own.
+//! Applications: time to produce the next request, as in a run on 64 GiB. Threads wait for any completion, or
+//! for their own.
 
 use std::collections::VecDeque;
 use std::hint::black_box;
@@ -34,7 +34,7 @@ fn any_answer(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Threads issue requests until all of them wait; then the oldest request completes.
+/// Threads issue requests until all of them wait. Then the oldest request completes.
 fn own_answer(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("next request, own answer");
     group.throughput(Throughput::Elements(REQUESTS));

@@ -6,8 +6,8 @@ use std::collections::BinaryHeap;
 
 use crate::{Duration, Instant};
 
-/// Schedules the events of a component. A device sees this interface only, never the whole calendar, so that
-/// several devices share one calendar by wrapping their events.
+/// Schedules the events of a component. A device sees only this interface, so that several devices share one
+/// calendar by wrapping their events.
 pub trait Schedule<E> {
     /// The current simulated time.
     fn now(&self) -> Instant;
@@ -33,8 +33,7 @@ pub trait Schedule<E> {
     fn after(&mut self, delay: Duration, event: E) {
         self.at(self.now() + delay, event);
     }
-    /// The same calendar for a sub-component: `wrap` turns each event of the sub-component into one of its
-    /// owner.
+    /// The calendar for a sub-component. `wrap` converts its events to events of the owner.
     #[inline]
     fn within<Inner, Wrap: Fn(Inner) -> E>(&mut self, wrap: Wrap) -> MappedSchedule<'_, Self, Wrap>
     where
@@ -44,7 +43,7 @@ pub trait Schedule<E> {
     }
 }
 
-/// The calendar as a sub-component of its owner sees it: see [`Schedule::within`].
+/// The calendar of a sub-component; see [`Schedule::within`].
 pub struct MappedSchedule<'a, C, Wrap> {
     owner: &'a mut C,
     wrap: Wrap,
@@ -88,47 +87,48 @@ where
 
 /// Pending events, ordered by time, then by the order of scheduling.
 ///
-/// A timing wheel of 4,096 buckets holds the events of the near future: each bucket is a sorted list of the
-/// events of one time slot, and a bitmap marks the buckets in use. Events beyond the wheel wait in a heap. A
-/// device has a few hundred pending events, spread over the array times of its dies, so that a bucket holds
-/// one or two: scheduling an event and taking the first one cost the same however many are pending. Slots
-/// narrow when lists grow long and widen when many events lie beyond; neither changes the order.
+/// A timing wheel of 4,096 buckets holds the events of the near future. Each bucket is a sorted list of the
+/// events of one time slot; a bitmap marks the buckets in use. Events beyond the wheel wait in a heap. A
+/// bucket holds one or two of the few hundred pending events of a device, so that the cost of an event does
+/// not depend on their number. Slots narrow when lists grow long and widen when many events lie beyond the
+/// wheel; neither changes the order of events.
 #[derive(Clone, Debug)]
 pub struct Calendar<E> {
     now: Instant,
-    /// The event of the current instant that goes before all others, if any.
+    /// The event of the current instant that is handled before all others, if any.
     next: Option<E>,
     /// Width of a time slot: 2 to this power, in picoseconds.
     slot_bits: u32,
-    /// Delay, in picoseconds, from which on an event lies beyond the wheel: all slots but the current one.
+    /// Delay from which on an event lies beyond the wheel, in picoseconds: all slots but the current one.
     span_ps: u64,
     occupied: Occupied,
     buckets: Box<[Bucket; BUCKETS]>,
     entries: Vec<Entry<E>>,
     /// Head of the list of unused entries, linked by `next`.
     free: u32,
-    /// Long searches since the slot width last changed, and events put beyond the wheel since then.
+    /// Long searches since the slot width last changed.
     long_searches: u32,
+    /// Events put beyond the wheel since the slot width last changed.
     overflows: u32,
-    /// Time of the first event of `far`, or the end of time.
+    /// Time of the first event of `overflow`, or the end of time.
     overflow_from: Instant,
     overflow: BinaryHeap<Reverse<OverflowEntry<E>>>,
     overflow_scheduled: u64,
 }
 
-/// Buckets of the wheel. Chosen: with the initial slots they cover a page program (1 ms), the longest
-/// frequent delay of a device, and one word suffices to summarize the words of the bitmap.
+/// Buckets of the wheel. Chosen: at the initial slot width they cover a page program (1 ms), the longest
+/// frequent delay, and one word suffices to summarize the words of the bitmap.
 const BUCKETS: usize = 64 * 64;
 
 /// Initial slot width: 2^18 ps, about a quarter of a microsecond. Chosen: about the time to latch a command,
 /// so that the end of the latch cycles falls into its own bucket and few insertions search.
 const INITIAL_SLOT_BITS: u32 = 18;
 
-/// The narrowest and the widest slot: 1 ns, shorter than any bus grant; 1 s.
+/// The narrowest slot, 1 ns, is shorter than any bus grant. The widest is 1 s.
 const SLOT_BITS: std::ops::RangeInclusive<u32> = 10..=40;
 
-/// Entries that a search passes before it counts as long, and the number of long searches, or of events
-/// beyond the wheel, that change the slot width. Chosen: a change costs as much as some thousand events.
+/// Entries after which a search is long, and the numbers of long searches and of events beyond the wheel that
+/// change the slot width. Chosen: a change costs as much as some thousand events.
 const LONG_SEARCH: u32 = 16;
 const MAX_LONG_SEARCHES: u32 = 512;
 const MAX_OVERFLOWS: u32 = 4096;
@@ -196,8 +196,8 @@ impl Occupied {
     }
 }
 
-/// A pending event beyond the wheel. At equal times it goes before the events of the wheel: they were
-/// scheduled later, as its time was still beyond the wheel when it was scheduled.
+/// A pending event beyond the wheel. It precedes an event of the wheel with the same time: it was scheduled
+/// earlier, when that time was still beyond the wheel.
 #[derive(Clone, Copy, Debug)]
 struct OverflowEntry<E> {
     time: Instant,

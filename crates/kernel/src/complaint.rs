@@ -1,4 +1,5 @@
-//! Validation errors of an input: the full key, the value found and the values allowed, all errors at once.
+//! Validation errors of an input. An error has the full key, the value found and the values allowed. All
+//! errors are reported at once.
 
 use std::fmt;
 
@@ -37,7 +38,7 @@ impl Complaints {
     }
 
     /// Adds the complaints about a part of the input, with `prefix` before their keys. A complaint without a
-    /// key is about the whole part, one with a key such as `[2]` about an item of it.
+    /// key is about the whole part. A complaint with a key such as `[2]` is about an item of it.
     pub fn nest(&mut self, prefix: &str, inner: Complaints) {
         let key = |key: &str| match key.chars().next() {
             None | Some('[') => format!("{prefix}{key}"),
@@ -63,7 +64,7 @@ impl fmt::Display for Complaints {
 
 impl std::error::Error for Complaints {}
 
-/// `one of a, b`; if `found` is probably a misspelling of one of the names, that name comes first.
+/// `one of a, b`. If `found` is probably a misspelling of one of the names, that name comes first.
 pub fn one_of(found: &str, names: &[&str]) -> String {
     if let [only] = names {
         return (*only).to_owned();
@@ -77,7 +78,8 @@ pub fn one_of(found: &str, names: &[&str]) -> String {
     format!("{meant}, or another of {}", others.join(", "))
 }
 
-/// The name at the smallest edit distance from `found`; ties go to the first in alphabetical order.
+/// The name at the smallest edit distance from `found`. Of several such names, the first in alphabetical
+/// order.
 pub fn nearest<'a>(found: &str, names: &[&'a str]) -> Option<&'a str> {
     names.iter().min_by_key(|name| (distance(found, name), **name)).copied()
 }

@@ -56,8 +56,8 @@ impl Histogram {
         self.greatest
     }
 
-    /// The quantile: the value at or below which `fraction` of the durations lie, to three digits, at most
-    /// [`max`](Self::max).
+    /// The quantile: the value at or below which `fraction` of the durations lie. It has three digits and is
+    /// at most [`max`](Self::max).
     pub fn quantile(&self, fraction: f64) -> Duration {
         if self.count() == 0 {
             return Duration::ZERO;
@@ -99,7 +99,7 @@ mod tests {
     #[test]
     fn no_percentile_and_no_point_of_the_distribution_lies_above_the_maximum() {
         let mut histogram = Histogram::default();
-        // Its bucket is 512 ns wide and goes to 1,001,471 ns.
+        // The bucket of 1,001,001 ns is 512 ns wide and ends at 1,001,471 ns.
         let (low, high) = (Duration::from_us(1), Duration::from_ns(1_001_001));
         for value in [low, low, low, high] {
             histogram.record(value);

@@ -1,6 +1,13 @@
-//! The foundation of the simulator: instants and durations in picoseconds, bytes, energy, typed ids and the
-//! columns they index, the calendar of events, named random streams, counters and histograms, and errors that
-//! name a key. Nothing here depends on flash.
+//! The foundation of the simulator:
+//!
+//! * instants and durations in picoseconds, bytes and energy;
+//! * typed ids and the columns that they index;
+//! * the calendar of events;
+//! * named random streams;
+//! * counters, histograms and snapshots;
+//! * errors with the key of the invalid value.
+//!
+//! Nothing here depends on flash.
 
 pub mod calendar;
 pub mod chart;

@@ -51,7 +51,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// Its name in results and documents.
+    /// Name in results and documents.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Count => "count",

@@ -1,6 +1,6 @@
-//! Named random streams. A stream depends on the seed, its name and its index only, so that a new component
-//! does not change the numbers of others. The generator is implemented here, so that no library update
-//! changes them either.
+//! Named random streams. A stream depends only on the seed, its name and its index, so that a new component
+//! does not change the numbers of other components. The generator is implemented in this crate, so that no
+//! library update changes them, either.
 
 use serde::{Deserialize, Serialize};
 
@@ -115,7 +115,7 @@ mod tests {
 
     const GOLDEN: [u64; 3] = [6488699378809497724, 12667578286919132457, 12713789667574969321];
 
-    /// The reference implementation's first values from the state 1, 2, 3, 4.
+    /// The first values of the reference implementation from the state 1, 2, 3, 4.
     #[test]
     fn the_generator_is_xoshiro256_starstar() {
         let mut stream = Stream { state: [1, 2, 3, 4] };

@@ -1,4 +1,5 @@
-//! Time series: a quantity over simulated time, in a bounded number of equal windows however long the run is.
+//! Time series: a quantity over simulated time, in a bounded number of equal windows. The bound does not
+//! depend on the length of the run.
 
 use std::ops::Range;
 

@@ -1,8 +1,8 @@
 //! Snapshots: the state of a component, written to a byte sink and read back in place.
 //!
-//! A component is built as for a new run and then loads the state: values that follow from the configuration
-//! exist already and are not written. [`state!`](crate::state) declares for every field which of the two it
-//! is; a struct with a field that it does not name does not compile.
+//! A component is built as for a new run and then loads the state. Values that follow from the configuration
+//! exist already and are not written. [`state!`](crate::state) declares how each field of a struct is saved.
+//! A struct does not compile if its declaration lacks a field.
 //!
 //! ```
 //! use wordline_kernel::snapshot::{Reader, State, Writer};
@@ -49,7 +49,7 @@ pub trait Source {
     /// [`SnapshotError::UnexpectedEnd`] if there are fewer bytes; the source itself keeps the cause.
     fn take(&mut self, bytes: &mut [u8]) -> Result<(), SnapshotError>;
 
-    /// Approximate upper bound on the bytes left, if known: a field that claims much more is rejected.
+    /// Approximate upper bound on the bytes left, if known. A field that claims many more bytes is rejected.
     fn at_most(&self) -> u64 {
         u64::MAX
     }
@@ -80,7 +80,7 @@ impl Source for &[u8] {
 pub enum SnapshotError {
     /// The sink accepts, or the source has, no more bytes.
     UnexpectedEnd,
-    /// A field of another name was found.
+    /// A field with another name was found.
     WrongField {
         /// Name of that field.
         found: String,
@@ -153,8 +153,8 @@ pub trait State {
     fn load_state(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError>;
 }
 
-/// A fixed-size number, or a few of them, as an element of a list of millions. Such lists are written as byte
-/// planes (all lowest bytes, then all next ones), which is fast and compresses well.
+/// A number of fixed size, or a struct of such numbers, as an element of a list of millions. Such lists are
+/// written as byte planes (all lowest bytes, then all next bytes), which is fast and compresses well.
 pub trait Word: Copy {
     /// Size in bytes.
     const SIZE: usize;
@@ -290,7 +290,7 @@ impl<'a> Reader<'a> {
         Self { from, buffer: Vec::new(), most: u64::MAX }
     }
 
-    /// A reader of `from` that rejects fields with more bytes than the source may have plus `beside`.
+    /// A reader of `from`. It rejects fields that claim more bytes than the source may have, plus `beside`.
     pub fn within(from: &'a mut dyn Source, beside: u64) -> Self {
         let most = from.at_most().saturating_add(beside);
         Self { most, ..Self::new(from) }
@@ -307,7 +307,7 @@ impl<'a> Reader<'a> {
             return Err(SnapshotError::FieldTooLarge { name, found: left, most: self.most });
         }
         self.buffer.clear();
-        // With a wrong length the source ends before memory for all of it is allocated.
+        // If the length is wrong, the source ends before memory for all of it is allocated.
         while left > 0 {
             let (begin, more) = (self.buffer.len(), left.min(BYTES_PER_CHUNK));
             self.buffer.resize(begin + more as usize, 0);

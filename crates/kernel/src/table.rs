@@ -42,8 +42,8 @@ impl LookupTable {
         (found != EMPTY).then_some(value)
     }
 
-    /// Whether the table has the size for `capacity` keys and holds `keys` of them, each in a slot where a
-    /// search finds it. A table read from a file may be inconsistent.
+    /// Whether the table is consistent: it has the size for `capacity` keys and holds `keys` of them, each in
+    /// a slot where a search finds it. A table read from a file may be inconsistent.
     pub fn is_sound(&self, capacity: usize, keys: usize) -> bool {
         let size = (capacity.max(1) * 2).next_power_of_two();
         let is_as_made = self.slots.len() == size && self.shift == 64 - size.trailing_zeros();

@@ -1,7 +1,7 @@
 //! Simulated time: instants and durations in whole picoseconds, as separate types.
 //!
-//! A `u64` of picoseconds spans 213 days, of which a run may use [`Duration::LIMIT`]. Years of retention are
-//! a condition of the cells, not clock time.
+//! A `u64` of picoseconds spans 213 days. A run may use [`Duration::LIMIT`] of them. Years of retention are a
+//! condition of the cells, not clock time.
 
 use std::fmt;
 use std::iter::Sum;
@@ -50,8 +50,8 @@ impl Duration {
     /// No time.
     pub const ZERO: Self = Self(0);
     /// The longest time that a user may specify in a trace, workload, run, script or option: 106 days, the
-    /// whole days in half the range of the clock. A device whose clock is at the limit can thus run for as
-    /// long again, and the sum of two times within the limit never overflows.
+    /// whole days in half the range of the clock. A device whose clock is at the limit can run for this time
+    /// once more, and the sum of two times within the limit never overflows.
     pub const LIMIT: Self = Self::from_ms(106 * 86_400_000);
 
     /// `ps` picoseconds.

@@ -1,7 +1,7 @@
 //! Cell modes: the number of bits that the cells of a block store, and the properties of a part in each mode.
 //!
-//! A block has a mode while it is open, and each command is issued in a mode. The mode of a reprogram also
-//! holds the number of reprogram passes.
+//! A block has a mode while it is open, and each command is issued in a mode. The mode of a reprogram
+//! includes the number of reprogram passes.
 
 use std::fmt;
 
@@ -20,10 +20,10 @@ pub enum CellMode {
     Native,
     /// One bit: faster, with one page for each word line.
     Slc,
-    /// Two bits (MLC mode), in a one-shot part of three or more: a word line can be reprogrammed without an
-    /// erase (ReSSD, section 3).
+    /// Two bits (MLC mode), in a one-shot part with three or more bits per cell. A word line can be
+    /// reprogrammed without an erase (ReSSD, section 3).
     Mlc,
-    /// A word line of a block in MLC mode after this many reprogram passes; in a program command, the pass
+    /// In a block: a word line in MLC mode after this many reprogram passes. In a program command: the pass
     /// with this number. A pass replaces one of the two pages; the other keeps its bits.
     Reprogrammed(u8),
 }
@@ -51,7 +51,7 @@ impl CellMode {
         }
     }
 
-    /// Whether this is the mode of a word line that is being, or was, reprogrammed.
+    /// Whether this is the mode of a reprogram, or of a word line that was reprogrammed.
     #[inline]
     pub fn is_reprogram(self) -> bool {
         matches!(self, Self::Reprogrammed(_))
@@ -66,9 +66,9 @@ impl CellMode {
         }
     }
 
-    /// The prefix command that puts one operation into this mode (see
-    /// [`COMMANDS`](crate::onfi::command::COMMANDS)): A2h for SLC mode, A3h for MLC mode, A4h for a
-    /// reprogram, none for the native mode. `programs` is true for program commands.
+    /// The prefix command that puts one operation into this mode: A2h for SLC mode, A3h for MLC mode, A4h for
+    /// a reprogram, no prefix for the native mode. See [`COMMANDS`](crate::onfi::command::COMMANDS).
+    /// `programs` is true for program commands.
     pub fn prefix(self, programs: bool) -> Option<u8> {
         match self {
             Self::Native => None,
@@ -101,8 +101,8 @@ impl Part {
         }
     }
 
-    /// The part with its blocks in `mode`: pages per word line and times. `None` if it does not support the
-    /// mode.
+    /// The part with its blocks in `mode`: pages per word line and times. `None` if the part does not support
+    /// the mode.
     pub fn in_mode(&self, mode: CellMode) -> Option<Self> {
         match mode {
             CellMode::Native => Some(self.clone()),
@@ -111,8 +111,8 @@ impl Part {
         }
     }
 
-    /// The part with its blocks in SLC mode: one page on each word line, and the times of that mode. `None`
-    /// if it has no such mode.
+    /// The part with its blocks in SLC mode: one page on each word line, and the times of SLC mode. `None` if
+    /// the part has no SLC mode.
     pub fn in_slc_mode(&self) -> Option<Self> {
         let slc = self.timing.slc?;
         let mut file = self.file().clone();
@@ -126,9 +126,9 @@ impl Part {
         Some(file.check().expect("a part of one bit a cell asks less of its numbers"))
     }
 
-    /// The part with its blocks in MLC mode: the two lowest pages of a word line with their sensing times,
-    /// and the program times of the file or of [`LunTimes`]. A program writes both pages or, with `again`,
-    /// replaces one.
+    /// The part with its blocks in MLC mode. It has the two lowest pages of a word line with their sensing
+    /// times, and the program times of the file or of [`LunTimes`]. A program writes both pages or, with
+    /// `again`, replaces one.
     fn in_mlc_mode(&self, again: bool) -> Option<Self> {
         let reprogram = self.timing.reprogram.filter(|_| self.has_mode(CellMode::Mlc))?;
         let mut file = self.file().clone();
@@ -145,8 +145,8 @@ impl Part {
         Some(file.check().expect("a part of two bits a cell asks less of its numbers"))
     }
 
-    /// The super layer of a word line of a block in MLC mode: a group of `layers` layers within which word
-    /// lines may be reprogrammed in any order (ReSSD, section 3.3).
+    /// The super layer of a word line of a block in MLC mode. A super layer is a group of `layers` layers
+    /// within which word lines may be reprogrammed in any order (ReSSD, section 3.3).
     pub fn super_layer(&self, word_line: u32, layers: u32) -> u32 {
         let word_lines_per_layer = self.pages().word_lines().div_ceil(self.geometry.layers.max(1)).max(1);
         word_line / word_lines_per_layer / layers.max(1)

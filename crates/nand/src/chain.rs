@@ -1,12 +1,15 @@
 //! The command chain of each transaction: its cycles on the pins, in order (NANDFlashSim, section 7.1).
 //!
-//! A transaction is granted the bus a few times, once for each bus phase ([`BusPhase`]), and the array works in
-//! between. A phase consists of a list of [`Cycle`]s. [`Chips`](crate::Chips) counts their times by stage,
+//! A transaction is granted the bus a few times, once for each bus phase ([`BusPhase`]), and the array works
+//! in between. A phase consists of a list of [`Cycle`]s. [`Chips`](crate::Chips) counts their times by stage,
 //! and the same list drives the pins of [`onfi::Bus`](crate::onfi), so that a transaction takes exactly as
 //! long, to the picosecond, as its sequence of cycles.
 //!
-//! A wait counts in the stage of the cycle that it delays: chip enable (tCS) and turnaround (tRHW) to the
-//! command that follows, tADL and tCCS to the data that follow, tWB to the command that makes the die busy.
+//! A wait counts in the stage of the cycle that it delays:
+//!
+//! * chip enable (tCS) and turnaround (tRHW) in the stage of the next command;
+//! * tADL and tCCS in the stage of the next data;
+//! * tWB in the stage of the command that makes the die busy.
 
 use wordline_kernel::{Bytes, Duration};
 
@@ -29,7 +32,7 @@ pub enum Cycle {
         plane: u32,
         /// 5 for column and row, 3 for the row alone.
         bytes: u8,
-        /// Whether this is the destination page, where it differs from the source page.
+        /// Whether this is the destination page, if the phase also has a source page.
         destination: bool,
     },
     /// Data into the register of the plane addressed last.
@@ -75,7 +78,7 @@ pub enum BusPhase {
     CopybackProgram,
     /// Sequential cache read: the sensed page moves to the cache register and the next page is sensed (31).
     CacheReadSequential,
-    /// Random cache read: the same with any page (00-31).
+    /// Random cache read: the sensed page moves to the cache register and any other page is sensed (00-31).
     CacheReadRandom,
     /// End of a cache read: the sensed page moves to the cache register (3F).
     CacheReadEnd,
@@ -83,8 +86,8 @@ pub enum BusPhase {
     DataOut,
     /// Status register read.
     Status,
-    /// Suspend of the array operation; the following resume it (84, 13, 61, D2 with the row, from memory of
-    /// Micron's data sheets).
+    /// Suspend of a program. Suspend and resume take a command with the row: 84 and 13 for a program, 61 and
+    /// D2 for an erase (from memory of Micron's data sheets).
     SuspendProgram,
     /// See [`BusPhase::SuspendProgram`].
     ResumeProgram,
@@ -99,12 +102,12 @@ pub enum BusPhase {
 pub struct Shape {
     /// Planes of the command.
     pub planes: u32,
-    /// Pages that a program loads into each plane: those of a word line for a one-shot part.
+    /// Pages that a program loads into each plane: for a one-shot part, the pages of a word line.
     pub pages: u32,
     /// Bytes of a page that are transferred, in each plane.
     pub page: Bytes,
-    /// Whether dies share a chip enable: then data out select the die (06-E0) and the status command
-    /// addresses it (78).
+    /// Whether dies share a chip enable. If so, data out begin with a command that selects the die (06-E0),
+    /// and the status command addresses the die (78).
     pub shared_enable: bool,
     /// The cell mode of the commands: its prefix precedes each command that begins an array operation.
     pub mode: CellMode,
@@ -185,7 +188,8 @@ impl BusPhase {
 }
 
 impl BusPhase {
-    /// The total time of the phase with full pages of `planes` planes, each die with its own chip enable.
+    /// The total time of the phase with full pages of `planes` planes, where each die has its own chip
+    /// enable.
     pub fn total(self, part: &Part, planes: u32) -> Duration {
         self.times(part, &Shape::of(part, planes, false)).total()
     }
@@ -196,8 +200,8 @@ pub fn data_out_of(part: &Part, size: Bytes) -> Duration {
     BusPhase::DataOut.times(part, &Shape { page: size, ..Shape::of(part, 1, false) }).total()
 }
 
-/// The cycles of data out when only `bytes` of the pages are transferred. A command does not specify the
-/// planes, so that they are one burst from the plane selected last.
+/// The cycles of data out when only `bytes` of the pages are transferred. A command does not say which planes
+/// the bytes come from: they are one burst from the plane selected last.
 pub fn partial_data_out(shape: &Shape, bytes: Bytes) -> Vec<Cycle> {
     let mut cycles = data_out(&Shape { page: Bytes(0), ..*shape });
     if let Some(Cycle::DataOut { size, .. }) = cycles.last_mut() {
@@ -206,7 +210,8 @@ pub fn partial_data_out(shape: &Shape, bytes: Bytes) -> Vec<Cycle> {
     cycles
 }
 
-/// Setup command, address and confirm command for every plane; the last plane has its own confirm command.
+/// Cycles for every plane: setup command, address and confirm command. The last plane has its own confirm
+/// command.
 fn for_each_plane(
     planes: u32,
     command: u8,
@@ -243,8 +248,9 @@ fn load_cycles(shape: &Shape, last: u8) -> Vec<Cycle> {
     cycles
 }
 
-/// A single page is transferred at once. After a multi-plane read each plane must be selected (ONFI, from
-/// memory of the public specification), and the die too if dies share a chip enable.
+/// The cycles of data out. A single page is transferred at once. After a multi-plane read each plane must be
+/// selected (ONFI, from memory of the public specification). Dies that share a chip enable must be selected,
+/// too.
 fn data_out(shape: &Shape) -> Vec<Cycle> {
     let size = shape.page;
     if !shape.needs_select() {
@@ -262,7 +268,7 @@ fn data_out(shape: &Shape) -> Vec<Cycle> {
     (0..shape.planes).flat_map(of_plane).collect()
 }
 
-/// The same cycles with a prefix before each command that takes a cell mode.
+/// The cycles with a prefix before each command that takes a cell mode.
 fn with_prefix(cycles: Vec<Cycle>, prefix: u8) -> Vec<Cycle> {
     let spell = |cycle| {
         let begins = matches!(cycle, Cycle::Command(code) if accepts_mode_prefix(code));
@@ -284,7 +290,8 @@ fn with_row(command: u8) -> Vec<Cycle> {
     vec![Cycle::Select, Cycle::Command(command), Cycle::Address { plane: 0, bytes: 3, destination: false }]
 }
 
-/// A cycle without an address: where dies share a chip enable, 78h with a row selects the die.
+/// A cycle that has no address, for one die. Where dies share a chip enable, 78h with a row selects the die
+/// first.
 fn of_die(shared_enable: bool, cycle: Cycle) -> Vec<Cycle> {
     if shared_enable {
         let row = Cycle::Address { plane: 0, bytes: 3, destination: false };
@@ -295,7 +302,7 @@ fn of_die(shared_enable: bool, cycle: Cycle) -> Vec<Cycle> {
 }
 
 impl Cycle {
-    /// The stage that the cycle counts in, and its time with its wait.
+    /// The stage in which the cycle counts, and its time with its wait.
     pub fn time(self, bus: &BusTiming, plane_busy: Duration) -> (Stage, Duration) {
         match self {
             Self::Select => (Stage::Cle, bus.t_cs),
@@ -355,8 +362,8 @@ mod tests {
     use super::*;
     use crate::part::tests::mqsim;
 
-    /// MQSim's composites (`ONFI_Channel_NVDDR2`) leave out the second command cycle, count tWB only after a
-    /// plane of a program or an erase, have no chip enable before data out, and do not select the first of
+    /// MQSim's composites (`ONFI_Channel_NVDDR2`) leave out the second command cycle and chip enable before
+    /// data out, count tWB only after a plane of a program or an erase, and do not select the first of
     /// several planes. Otherwise the times are equal.
     #[test]
     fn the_composites_are_those_of_mqsim_and_what_it_leaves_out() {
@@ -366,7 +373,8 @@ mod tests {
         };
         let empty = |hold, planes| ns(hold, planes, Bytes(0));
         let (t_wc, t_wb, t_rr, t_cs) = (25, 100, 20, 20);
-        // MQSim: 290 and 30, with tRR in the command; here tRR is before the data, hidden behind tCS.
+        // MQSim: 290 and 30, with tRR in the command. In this model tRR is before the data, hidden behind
+        // tCS.
         assert_eq!(empty(BusPhase::Read, 1), 290 + t_wc - t_rr);
         assert_eq!(empty(BusPhase::DataOut, 1), 30 + t_cs);
         assert_eq!(empty(BusPhase::Read, 2), 940 + 2 * t_wc + t_wb - t_rr);

@@ -1,4 +1,4 @@
-//! Clock domains: the host's controller acts at the edges of one clock, the dies at those of another
+//! Clock domains: the host's controller acts at the edges of one clock, the dies act at the edges of another
 //! (NANDFlashSim, section 6.2).
 
 use schemars::JsonSchema;

@@ -1,6 +1,6 @@
-//! Runs lists of commands, one for each die, as fast as the dies accept them; cycle analyses use it.
+//! Runs lists of commands, one list for each die, as fast as the dies accept them; cycle analyses use it.
 //!
-//! Both update modes of NANDFlashSim (section 6.2) run the same lists with the same spans as result: [`fast`]
+//! Both update modes of NANDFlashSim (section 6.2) run the same lists and return the same spans: [`fast`]
 //! jumps from event to event, [`Reference`] updates every entity at every clock edge.
 
 use std::fmt;
@@ -23,7 +23,8 @@ pub enum Mode {
     /// From event to event ([`fast`]).
     #[default]
     Fast,
-    /// From clock edge to clock edge ([`Reference`]): to check the fast mode, with clocks of nanoseconds.
+    /// From clock edge to clock edge ([`Reference`]): to check the fast mode, with clock periods of
+    /// nanoseconds.
     Reference,
 }
 
@@ -108,8 +109,8 @@ impl fmt::Display for ListError {
 
 impl std::error::Error for ListError {}
 
-/// The number of each list's first command in the spans: commands are counted list by list. Every command is
-/// checked before the first one begins.
+/// The number of each list's first command in the spans, where commands are counted list by list. All
+/// commands are checked before the first one begins.
 pub(crate) fn first_command_numbers(
     part: &Part,
     geometry: Geometry,
@@ -129,8 +130,8 @@ pub(crate) fn first_command_numbers(
     Ok(serials)
 }
 
-/// Checks that the die has the pages and planes of each command, and that each cache read that names a next
-/// page is followed by the cache read that moves this page out, and vice versa.
+/// Checks that the die has the pages and planes of each command. Checks also that each cache read that names
+/// a next page is followed by the cache read that moves this page out, and vice versa.
 fn check_list(pools: &Pools, die: DieId, commands: &[Command], sets: usize) -> Result<(), ListError> {
     let mut expected = None;
     for (at, command) in commands.iter().enumerate() {
@@ -154,13 +155,13 @@ fn check_list(pools: &Pools, die: DieId, commands: &[Command], sets: usize) -> R
 
 /// Runs `lists` in the fast mode: the cost depends on the number of events, not on the clocks.
 ///
-/// Returns the spans of all stages, ordered by their begin; commands are counted list by list,
-/// from 0. Pages have no contents, and a command that exceeds a limit of the part is run nevertheless. The
-/// mode of a block is the mode of the command, or native.
+/// Returns the spans of all stages, ordered by their begin. Commands are counted list by list, from 0. Pages
+/// have no contents. A command that exceeds a limit of the part is run nevertheless. The mode of a block is
+/// the mode of the command, or native.
 ///
 /// # Errors
-/// Two lists are for one die, a list breaks off a sequence of cache reads, or a die does not have
-/// what a command addresses.
+/// Two lists are for one die, a list ends within a sequence of cache reads, or a die lacks a page or plane
+/// that a command addresses.
 pub fn fast(part: &Part, geometry: Geometry, wiring: Wiring, lists: &[List]) -> Result<Vec<Span>, ListError> {
     fast_with_cells(&Cells::default(), part, geometry, wiring, lists)
 }

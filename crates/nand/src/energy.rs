@@ -32,7 +32,7 @@ impl Stage {
     pub const ALL: [Self; 8] =
         [Self::Cle, Self::Ale, Self::Tir, Self::Tor, Self::Tin, Self::Ton, Self::Ber, Self::Idle];
 
-    /// Its name in the papers.
+    /// Name in the papers.
     pub fn name(self) -> &'static str {
         ["CLE", "ALE", "TIR", "TOR", "TIN", "TON", "BER", "idle"][self as usize]
     }
@@ -50,11 +50,11 @@ impl Stage {
     }
 }
 
-/// Time spent in each stage, summed over dies; in 128 bits, as the sum exceeds the range of the clock.
+/// Time spent in each stage, summed over dies. The sum can exceed the range of the clock, so it has 128 bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StageTimes {
     ps: [u128; 8],
-    /// The same, counted once for each active plane.
+    /// Time spent in each stage, counted once for each active plane.
     plane_ps: [u128; 8],
 }
 
@@ -80,8 +80,9 @@ impl StageTimes {
         self.ps[..Stage::Idle as usize].iter().sum()
     }
 
-    /// Sets the idle time to the rest of `elapsed` on `dies` dies, where bus transfers and array operations
-    /// overlapped for `overlap` picoseconds. Panics if the dies were busy for longer than `elapsed`.
+    /// Sets the idle time of `dies` dies: the part of `elapsed` in which a die neither uses the bus nor works
+    /// in its array. `overlap` is the time, in picoseconds, in which dies did both. Panics if the dies were
+    /// busy for longer than `elapsed`.
     pub fn set_idle(&mut self, dies: u32, elapsed: Duration, overlap: u128) {
         let all = u128::from(elapsed.ps()) * u128::from(dies) + overlap;
         let idle = all.checked_sub(self.active_ps()).expect("a die is in one stage at a time");
@@ -125,8 +126,8 @@ impl std::iter::Sum for EnergyReport {
 }
 
 impl EnergyReport {
-    /// The energy since an `earlier` report. Operations in progress at that time were counted as idle and
-    /// have their own stages by now, so that the difference of idle energy may be slightly negative: it is
+    /// The energy since an `earlier` report. Operations that were in progress then were counted as idle, and
+    /// count in their own stages now. The difference of idle energy can therefore be slightly negative: it is
     /// clamped to zero.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {

@@ -35,17 +35,18 @@ id!(
     BlockSetId
 );
 id!(
-    /// A physical page, counted over the device so that the pages of a [`BlockSetId`] follow each other in the
-    /// order in which they are programmed.
+    /// A physical page, counted over the device so that the pages of a [`BlockSetId`] follow each other in
+    /// the order in which they are programmed.
     PageId
 );
 
 /// A block of one plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PlaneBlock {
-    /// Its die.
+    /// Die of the block.
     pub die: DieId,
-    /// Number of the block in the die, over all planes: the plane is the lowest part, as in a row address.
+    /// Number of the block in the die, over all planes. The plane is the lowest part of the number, as in a
+    /// row address.
     pub block: u32,
 }
 
@@ -62,7 +63,7 @@ pub struct Layout {
     /// Dies in a package.
     #[schemars(range(min = 1))]
     pub dies_per_package: u32,
-    /// Number of channels with one package less than the others; these are the last ones.
+    /// Number of channels with one package less than the others. They are the last channels.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub short_channels: u32,
     /// Planes of a die that are programmed and erased together by multi-plane commands: all of them, or 1.
@@ -106,13 +107,13 @@ pub struct FirstIds {
 /// The numbers of the dies of one part in a device, and the arithmetic over them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {
-    /// The first numbers: 0 except for pools that follow others.
+    /// The first numbers: 0 except in a pool that follows other pools.
     pub first: FirstIds,
     /// Channels of these dies.
     pub channels: u32,
     /// Dies on a channel; a short channel has `dies_less` fewer.
     pub dies_per_channel: u32,
-    /// Number of short channels; these are the last ones.
+    /// Number of short channels. They are the last channels.
     pub short_channels: u32,
     /// Dies that a short channel lacks: one package.
     pub missing_dies: u32,
@@ -134,8 +135,8 @@ pub struct Geometry {
     per_die: Divisor,
 }
 
-/// Division by a number known only at run time, as a multiplication: exact for every `u32` dividend
-/// (Granlund and Montgomery, PLDI 1994, with a 64-bit reciprocal).
+/// Division by a number that is known only at run time, done as a multiplication. It is exact for every `u32`
+/// dividend (Granlund and Montgomery, PLDI 1994, with a 64-bit reciprocal).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Divisor {
     by: u32,
@@ -193,7 +194,7 @@ impl Layout {
             planes_per_row,
             format!("1, or all {} planes of the part", g.planes),
         );
-        // Within these bounds the product below does not overflow; beyond them it would add a second
+        // Within these bounds the product below does not overflow. Beyond them it would add a second
         // complaint about the same key.
         wrong = wrong.into_result(Complaints::default())?;
         let packages = u64::from(self.channels) * u64::from(self.packages_per_channel) - u64::from(short);
@@ -387,8 +388,8 @@ impl Geometry {
         (self.first_block(row).0..).take(self.blocks_per_plane as usize).map(BlockSetId)
     }
 
-    /// The page number within its block of the page at `offset` in a block set: the planes of a group are
-    /// adjacent in this order, so that one multi-plane command can read neighbours.
+    /// The page number within its block of the page at `offset` in a block set. Equal page numbers of the
+    /// planes of a group are adjacent in this order, so that one multi-plane command can read neighbours.
     #[inline]
     pub fn page_in_block(&self, offset: u32) -> u32 {
         offset / self.planes_per_row

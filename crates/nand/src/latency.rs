@@ -1,12 +1,13 @@
 //! Array times by page: the sources of tR and tPROG.
 //!
 //! The pages of a word line take different times to program, and so do pages of one type in different blocks
-//! (NANDFlashSim, sections 4 and 7.2). A part file gives a time as a [`TimeRange`]: one value, or a minimum
-//! and a maximum; for all pages, or for each page type. With a range, the time of a page is drawn from the
-//! seed and the page's address alone, not from the order of operations, so that a page takes equally long
-//! each time. The distribution is uniform: chosen, as no source gives the distribution within a page type.
+//! (NANDFlashSim, sections 4 and 7.2). A part file gives a time as a [`TimeRange`], for all pages or for each
+//! page type: one value, or a minimum and a maximum. With a range, the time of a page is drawn from the seed
+//! and the page's address alone. It does not depend on the order of operations, so a page takes equally long
+//! each time. Chosen: a uniform distribution, as no source gives the distribution within a page type.
 //!
-//! [`LatencyModel`] replaces program times (TIN) by constants, like simulators that do not model page types.
+//! [`LatencyModel`] can replace program times (TIN) by constants, like simulators that do not model page
+//! types.
 //!
 //! [`Latency`] hides its source behind [`Latency::program`] and [`Latency::read`], which take the whole
 //! address. To add another source, add a variant of the private `Source` and a constructor beside
@@ -154,10 +155,10 @@ enum Source {
     Random { key: Seed, ranges: ByType<TimeRange> },
 }
 
-/// One value for each page type; types beyond those of the part have the value of its last.
+/// One value for each page type. Page types beyond the types of the part have the value of its last type.
 pub(crate) type ByType<T> = [T; MAX_BITS_PER_CELL as usize];
 
-/// Values by page type, from the one value or one for each bit in a part file.
+/// Values by page type. A part file gives one value, or one value for each bit of a cell.
 pub(crate) fn by_type<T: Copy>(values: &[T]) -> ByType<T> {
     std::array::from_fn(|page_type| values[page_type.min(values.len() - 1)])
 }
@@ -171,7 +172,7 @@ impl Source {
         }
     }
 
-    /// The time, if all pages have the same.
+    /// The time, if it is the same for all pages.
     fn uniform(&self) -> Option<Duration> {
         match self {
             Self::Table(times) if times.iter().all(|time| *time == times[0]) => Some(times[0]),
@@ -221,25 +222,25 @@ impl Latency {
         Self { types: part.pages().types().to_vec(), read, program }
     }
 
-    /// Sensing time, if all pages have the same.
+    /// Sensing time, if it is the same for all pages.
     pub fn uniform_read_time(&self) -> Option<Duration> {
         self.read.uniform()
     }
 
-    /// Programming time, if all pages have the same.
+    /// Programming time, if it is the same for all pages.
     pub fn uniform_program_time(&self) -> Option<Duration> {
         self.program.uniform()
     }
 
-    /// Sensing time of page number `page` of `blocks`, in planes that sense together: the time of the
-    /// slowest. `blocks` is evaluated only if the part gives a range.
+    /// Time to sense page number `page` of `blocks` in planes that sense together: the time of the slowest
+    /// plane. `blocks` is evaluated only if the part gives a range.
     #[inline]
     pub fn read(&self, page: u32, blocks: impl IntoIterator<Item = PlaneBlock>) -> Duration {
         self.read.time(self.types[page as usize], page, blocks)
     }
 
-    /// Programming time of page number `page` of `blocks`, in planes that are programmed together: the time
-    /// of the slowest. For a one-shot part this is the time of a word line, and `page` its first page.
+    /// Time to program page number `page` of `blocks` in planes that are programmed together: the time of the
+    /// slowest plane. For a one-shot part this is the time of a word line, and `page` is its first page.
     #[inline]
     pub fn program(&self, page: u32, blocks: impl IntoIterator<Item = PlaneBlock>) -> Duration {
         self.program.time(self.types[page as usize], page, blocks)

@@ -1,8 +1,8 @@
 //! The horizontal layers of blocks; the cells of one layer have similar properties.
 //!
-//! Cells of one layer need the same parameters, cells of different layers do not (cubeFTL, section 3): the
-//! vertical channels of a 3D part are wider at the top than at the bottom. A block of a planar part is one
-//! layer.
+//! The vertical channels of a 3D part are wider at the top than at the bottom. Cells of one layer therefore
+//! need the same parameters, and cells of different layers do not (cubeFTL, section 3). A block of a planar
+//! part is one layer.
 
 use std::ops::Range;
 
@@ -79,7 +79,7 @@ impl Layers {
         self.count as usize
     }
 
-    /// The last pool for which `begins` holds.
+    /// The last pool for which `begins` is true.
     fn pool(&self, begins: impl Fn(&PoolLayers) -> bool) -> &PoolLayers {
         self.pools.iter().rfind(|pool| begins(pool)).expect("the first pool begins at 0")
     }
@@ -92,7 +92,7 @@ impl Layers {
         let page = pool.geometry.page_in_block(offset);
         let layer = match mode {
             CellMode::Native => u32::from(pool.of_page[page as usize]),
-            // Numbers beyond the word lines are no pages, but can be sensed nevertheless.
+            // Numbers beyond the word lines have no page, but can be sensed nevertheless.
             mode => (page / mode.bits(1) / pool.word_lines_per_layer).min(pool.per_block - 1),
         };
         LayerId(pool.first_of(block) + plane * pool.per_block + layer)
@@ -157,7 +157,7 @@ mod tests {
         let mut pools = Pools::of_pages(part(1), geometry);
         pools.add(Pool { part: part(2), geometry, locations: crate::Locations::of_pages(&geometry) }, 1);
         let layers = Layers::of(&pools);
-        // Sixteen blocks of two planes, once with one layer and once with two.
+        // Sixteen blocks of two planes; the blocks of one part have one layer, those of the other have two.
         assert_eq!(layers.count(), 32 + 64);
         assert_eq!((layers.of_block(BlockSetId(15)), layers.of_block(BlockSetId(16))), (30..32, 32..36));
         assert_eq!(layers.layer_of(PageId(16 * 16 - 1), CellMode::Native), LayerId(31));

@@ -1,18 +1,20 @@
-//! NAND flash: parts, ONFI commands, buses and dies, timing, energy and limits. Nothing here knows an FTL.
+//! NAND flash: parts, ONFI commands, buses and dies, timing, energy and limits. This crate does not know an
+//! FTL.
 //!
-//! There are two interfaces, with the same stages to the picosecond (CLE, ALE, TIR, TOR on the bus; TON, TIN,
-//! BER in the array):
+//! There are two interfaces. Both give the same stages (CLE, ALE, TIR, TOR on the bus; TON, TIN, BER in the
+//! array), to the picosecond:
 //!
 //! * [`onfi::Bus`] models the pins: the host latches commands and addresses, transfers bytes and polls the
-//!   status. Every cycle is checked, and pages hold real bytes. For firmware.
+//!   status. Every cycle is checked, and pages hold real bytes. It is made for firmware.
 //! * [`Chips`] takes transactions ([`Command`]) on a calendar that the caller owns, without callbacks; pages
-//!   hold data tags. For whole devices, at some millions of pages per second. [`LogicalUnit`] drives it with
-//!   host accesses, [`drive`] with lists of commands, and [`Reference`] does the same clock by clock.
+//!   hold data tags. It is made for whole devices, at some millions of pages per second. [`LogicalUnit`]
+//!   drives chips with host accesses, [`drive`] drives them with lists of commands, and [`Reference`]
+//!   computes such lists clock by clock.
 //!
 //! # A package of two dies over ONFI
 //!
 //! A part is read from a file ([`part::PartFile`], TOML in `data/parts`) or built in code. In this example
-//! two LUNs share a chip enable; while the first one programs, the second one is erased, and the time line of
+//! two LUNs share a chip enable. While the first one programs, the second one is erased, and the time line of
 //! both is printed.
 //!
 //! ```
@@ -39,8 +41,9 @@
 //!     bus.address(&block)?;
 //!     bus.command(0xD0)?;
 //!
-//!     // The first LUN is busy: it takes nothing but status commands and resets. The failure says what, where and
-//!     // until when; then the target waits for a reset, which would abort both operations. So ask before.
+//!     // The first LUN is busy: it accepts only status commands and resets. An error would say what was
+//!     // refused, where and until when; the target would then need a reset, which aborts both operations.
+//!     // So poll the status before the next command.
 //!     bus.command(0x78)?;
 //!     bus.address(&page)?;
 //!     let status = Status(bus.data_out(1)?[0]);

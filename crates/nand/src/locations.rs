@@ -36,8 +36,8 @@ impl Locations {
         Self::new(geometry, 0, 1)
     }
 
-    /// Locations of `size` bytes. `None` unless a page holds a power of two of them or a program unit is a
-    /// multiple of one, and unless there are fewer than 2^31.
+    /// Locations of `size` bytes. A location must be a page divided by a power of two, or a number of pages
+    /// that divides a program unit, and the device must have fewer than 2^31 locations. Otherwise `None`.
     pub fn of_size(geometry: &Geometry, size: Bytes) -> Option<Self> {
         let (page, size) = (geometry.page_size.0, size.0);
         if size == 0 {

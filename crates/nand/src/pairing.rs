@@ -1,10 +1,12 @@
 //! Page pairing: which pages of a block share cells, and which bit of the cells each page stores.
 //!
-//! The cells of a word line store one bit for each of its pages; the page of the lowest bit is fast to
-//! program, the page of the highest bit slow. Planar parts separate the pages of a word line: the low pages
-//! of the neighbours are programmed before its own high page, so that they disturb it less. A [`Pairing`] is
-//! the order of page types by page number; pages of the same rank among their type share a word line. Part
-//! files choose one with `geometry.pairing`, and [`PageTable`] is its lookup table.
+//! The cells of a word line store one bit for each of its pages. The page of the lowest bit is fast to
+//! program, the page of the highest bit is slow. Planar parts separate the pages of a word line: the low
+//! pages of its neighbours are programmed before its own high page, so that they disturb that page less.
+//!
+//! A [`Pairing`] is the order of page types by page number. Pages of the same rank among the pages of their
+//! type share a word line. Part files choose a pairing with `geometry.pairing`, and [`PageTable`] is its
+//! lookup table.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,23 +21,23 @@ pub enum Pairing {
     #[default]
     WordLine,
     /// MLC: four fast pages, then alternating pairs of slow and fast pages, then four slow pages. Most of the
-    /// devices that NANDFlashSim's authors measured (section 7.2); pages 0, 1, 4 and 5 share the first cells
-    /// (ssdfans.com).
+    /// devices that NANDFlashSim's authors measured have this order (section 7.2). Pages 0, 1, 4 and 5 share
+    /// the first cells (ssdfans.com).
     FourThenPairs,
     /// MLC: two fast pages, then alternating slow and fast pages, then two slow pages. The other devices of
-    /// NANDFlashSim, and `dist3` of Linux (`nand_base.c`), which uses it for Hynix MLC and Toshiba
-    /// TC58TEG5DCLTA00.
+    /// NANDFlashSim have this order. It is also `dist3` of Linux (`nand_base.c`), which uses it for Hynix MLC
+    /// and Toshiba TC58TEG5DCLTA00.
     TwoThenSingles,
-    /// MLC of 512 pages: Micron L95B, types as in FEMU's `nand.c`. It has eight more fast pages than slow
-    /// ones. The pairing is not published; chosen: six pages apart in mid-block as in `four-then-pairs`,
-    /// which leaves the first four and the last four fast pages alone on their word lines.
+    /// MLC of 512 pages: Micron L95B, with the page types of FEMU's `nand.c`. It has eight more fast pages
+    /// than slow ones. The pairing is not published. Chosen: partners are six pages apart in mid-block as in
+    /// `four-then-pairs`, so that the first four and the last four fast pages are alone on their word lines.
     MeasuredL95b,
     /// Planar TLC in FEMU's order (`nand.c`, after Yaakobi, ICNC 2012): three pairs of low pages ahead.
-    /// FEMU's sequence is endless; chosen: at the end of the block, page types that are used up are skipped,
+    /// FEMU's sequence has no end. Chosen: at the end of the block, page types that are used up are skipped,
     /// so that each word line is complete.
     ShadowTlc,
-    /// Planar QLC in FEMU's order (`nand.c`), ended as in `shadow-tlc`. FEMU's list of first pages has page
-    /// 14 as a low page, its loop makes it a top page; chosen: the loop, as in FEMU's devices.
+    /// Planar QLC in FEMU's order (`nand.c`), ended as in `shadow-tlc`. In FEMU's list of first pages, page
+    /// 14 is a low page; FEMU's loop makes it a top page. Chosen: the loop, which decides in FEMU's devices.
     ShadowQlc,
 }
 
@@ -60,7 +62,7 @@ impl Shape {
         self.cycle.iter().max().map_or(0, |highest| usize::from(*highest) + 1)
     }
 
-    /// Minimum number of pages: as many low pages as the head has, each with its partners.
+    /// Minimum number of pages: the low pages of the head, each with its partners.
     fn least(&self) -> usize {
         self.bits() * self.head.iter().filter(|page_type| **page_type == 0).count().max(1)
     }
@@ -118,8 +120,8 @@ impl Pairing {
         }
     }
 
-    /// The table of a block of `pages_per_block` pages with `bits_per_cell` bits per cell; if the pairing has
-    /// no such block, a description of the blocks that it has.
+    /// The table of a block of `pages_per_block` pages with `bits_per_cell` bits per cell. If the pairing has
+    /// no such block, the error describes the blocks that it has.
     pub fn table(self, bits_per_cell: u32, pages_per_block: u32) -> Result<PageTable, String> {
         let shape = self.shape(bits_per_cell);
         if !shape.fits(bits_per_cell as usize, pages_per_block as usize) {
@@ -142,7 +144,8 @@ pub struct PageTable {
 }
 
 impl PageTable {
-    /// Pages of the same rank among their type share a word line, except for the first `alone` low pages.
+    /// Pages of the same rank among the pages of their type share a word line, except for the first `alone`
+    /// low pages.
     fn of(types: Vec<u8>, alone: usize) -> Self {
         let mut ranks = [alone; MAX_BITS_PER_CELL as usize];
         ranks[0] = 0;

@@ -1,6 +1,6 @@
 //! A NAND part: the values of its data sheet, read from TOML and checked.
 //!
-//! The file is a [`PartFile`]; [`PartFile::check`] turns it into a [`Part`] or collects all complaints.
+//! The file is a [`PartFile`]. [`PartFile::check`] converts it to a [`Part`] or returns all complaints.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub struct PartFile {
     pub geometry: DieGeometry,
     /// Times of the array.
     pub timing: ArrayTiming,
-    /// The interface to the channel: interface and mode determine every time; a key overrides one of them.
+    /// The interface to the channel. Interface and mode determine all times; a key overrides one time.
     pub bus: BusFile,
     /// Power draw of a die.
     pub power: PowerDraw,
@@ -42,7 +42,7 @@ pub struct PartFile {
     /// The order of reprogramming word lines (`timing.reprogram`).
     #[serde(default, skip_serializing_if = "SuperLayersFile::is_default")]
     pub super_layers: SuperLayersFile,
-    /// Nominal data capacity of a die. The geometry may hold a little more, for spare blocks; only the check
+    /// Nominal data capacity of a die. The geometry may hold a little more, for spare blocks. Only the check
     /// of the embedded parts uses this key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nominal: Option<Bytes>,
@@ -87,7 +87,7 @@ pub struct DieGeometry {
     pub page_size: Bytes,
     /// Spare bytes of a page, for ECC and metadata.
     pub spare_size: Bytes,
-    /// Bits that a cell stores: 1 SLC, 2 MLC, 3 TLC, 4 QLC. Also the pages of a word line.
+    /// Bits that a cell stores: 1 SLC, 2 MLC, 3 TLC, 4 QLC. This is also the number of pages of a word line.
     pub bits_per_cell: u32,
     /// Whether one program operation writes all pages of a word line (full-sequence, one-shot).
     pub one_shot: bool,
@@ -98,11 +98,12 @@ pub struct DieGeometry {
     /// Horizontal layers of a block; 1 for a planar part.
     #[serde(default = "planar")]
     pub layers: u32,
-    /// Page registers of a plane: 1: no cache operations; 2: a cache register in front of the data register.
+    /// Page registers of a plane. 1: no cache operations. 2: a cache register in front of the data register.
     /// A one-shot part always has as many data registers as bits per cell behind its cache register.
     #[serde(default = "cache_and_data")]
     pub registers: u32,
-    /// Whether the planes of a die sense independently of each other (3Eh on the pins). Devices do not use it yet: `false`.
+    /// Whether the planes of a die sense independently of each other (3Eh on the pins). Devices do not use it
+    /// yet: `false`.
     #[serde(default)]
     pub independent_reads: bool,
 }
@@ -119,10 +120,10 @@ fn cache_and_data() -> u32 {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ArrayTiming {
-    /// Time to sense a page into the register (tR): one value, or one for each page of a word line, lowest
+    /// Time to sense a page into the register (tR). One value, or one for each page of a word line, lowest
     /// bit first. A value is a time, or a range within which blocks differ.
     pub read: Vec<TimeRange>,
-    /// Program time (tPROG): one value, or one for each page of a word line unless the part is one-shot. A
+    /// Program time (tPROG). One value or, unless the part is one-shot, one for each page of a word line. A
     /// value is a time, or a range within which blocks differ.
     pub program: Vec<TimeRange>,
     /// The typical program time of the data sheet, for the latency model `typical`. Left out: the mean over
@@ -184,7 +185,8 @@ impl ArrayTiming {
         }
     }
 
-    /// From 3 us to tR on Micron parts, as users of their cache reads report (linux-mtd).
+    /// The shortest time of Micron parts. They have from 3 us to tR, as users of their cache reads report
+    /// (linux-mtd).
     fn cache_busy() -> Duration {
         Duration::from_us(3)
     }
@@ -215,14 +217,14 @@ pub struct PowerDraw {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interface: Option<Power>,
     /// While commands and addresses are latched: a few bytes into a latch, not the whole page register
-    /// (NANDFlashSim, section 9.1). Left out: as `interface`; if that is left out too, the power of one byte
-    /// of the interface in each cycle.
+    /// (NANDFlashSim, section 9.1). Left out: as `interface`. If `interface` is left out, too: the power of
+    /// one byte of the interface in each cycle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latch: Option<Power>,
     /// While idle.
     pub idle: Power,
     /// Whether each active plane draws the given power in read, program and erase. Left out: the die draws it
-    /// with any number of active planes, as data sheets give one current.
+    /// with any number of active planes, because data sheets give one current.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub per_plane: bool,
 }
@@ -274,14 +276,14 @@ impl Draw {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
     file: PartFile,
-    /// The interface to the channel, resolved; it shadows the table of the file.
+    /// The interface to the channel, resolved. This field hides the table of the file.
     pub bus: BusTiming,
     /// Power draw, resolved; it shadows the table of the file.
     pub power: Draw,
     pages: PageTable,
     /// Cell model, checked.
     cells: Option<Arc<AgedCells>>,
-    /// Sensing and program time by page type; the middle of a range.
+    /// Sensing and program time by page type; for a range, its middle.
     read: ByType<Duration>,
     program: ByType<Duration>,
 }
@@ -300,7 +302,7 @@ pub const MAX_BITS_PER_CELL: u32 = 5;
 
 /// Maximum spare area of a page. Chosen: four times the largest page, far beyond any part.
 const MAX_SPARE_SIZE: Bytes = Bytes::kib(128);
-/// Maximum power of a die. Chosen: far beyond any part, while energies of long runs still fit their integers.
+/// Maximum power of a die. Chosen: far beyond any part, yet the energy of a long run still fits its integer.
 const MAX_POWER: Power = Power(1_000_000_000);
 
 impl PartFile {
@@ -419,7 +421,8 @@ impl PartFile {
 }
 
 impl Part {
-    /// Pages that one program operation writes in one plane: all of a word line for a one-shot part, else one.
+    /// Pages that one program operation writes in one plane: all of a word line for a one-shot part, else
+    /// one.
     pub fn pages_per_program(&self) -> u32 {
         if self.geometry.one_shot { self.geometry.bits_per_cell } else { 1 }
     }
@@ -451,7 +454,7 @@ impl Part {
         self.read[self.page_type(page) as usize]
     }
 
-    /// Program time of `page` of a block (of its word line, for a one-shot part); for a range, the mean over
+    /// Program time of `page` of a block, or of its word line in a one-shot part. For a range: the mean over
     /// blocks.
     #[inline]
     pub fn program_time(&self, page: u32) -> Duration {
@@ -463,7 +466,8 @@ impl Part {
         &self.read[..self.geometry.bits_per_cell as usize]
     }
 
-    /// Program times by page type, lowest bit first, as [`Part::program_time`]; one for a one-shot part.
+    /// Program times by page type, lowest bit first, as [`Part::program_time`]; a single time for a one-shot
+    /// part.
     pub fn program_times(&self) -> &[Duration] {
         let types = self.geometry.bits_per_cell / self.pages_per_program();
         &self.program[..types as usize]

@@ -1,13 +1,13 @@
 //! The interface of cell models: the array time and the outcome of each command.
 //!
-//! [`Physics`] is the extension point, the same for transactions
+//! [`Physics`] is the extension point. It is the same for transactions
 //! ([`Chips::set_physics`](crate::Chips::set_physics)) and on the pins
-//! ([`Bus::set_physics`](crate::onfi::Bus::set_physics)): it is called once for each array operation, with
-//! the blocks and the page, the cell mode and the [`Parameters`] of the command, and the time of the data
-//! sheet. Without a model the times of the data sheet apply.
+//! ([`Bus::set_physics`](crate::onfi::Bus::set_physics)). A cell model is called once for each array
+//! operation, with [`Work`]: the blocks and the page, the cell mode and the [`Parameters`] of the command,
+//! and the time of the data sheet. Without a cell model the times of the data sheet apply.
 //!
-//! Parameters are kept in numbered sets, and a command refers to one of them: set 0 is the data sheet,
-//! without changes.
+//! Parameters are kept in numbered sets, and a command refers to a set by its number. Set 0 is the data
+//! sheet, without changes.
 
 use std::fmt;
 
@@ -68,8 +68,8 @@ pub struct Work<'a> {
     pub part: &'a Part,
     /// The cell mode; for a reprogram, [`CellMode::Reprogrammed`] with the number of this pass.
     pub mode: CellMode,
-    /// The number of the page in its block, in this mode: the first page of the word line if a program writes
-    /// all of them.
+    /// The number of the page in its block, in this mode. If a program writes all pages of a word line: the
+    /// first one.
     pub page: u32,
     /// The block in each plane of the command.
     pub blocks: &'a [PlaneBlock],
@@ -109,8 +109,8 @@ pub struct Outcome {
     pub erased_to_p1: u32,
     /// Number of senses of a read.
     pub senses: u32,
-    /// Raw bit errors of the sensed page in each plane of the command; for a program, of all pages of the
-    /// word line in the first plane, directly after it.
+    /// Raw bit errors. For a read: of the sensed page, in each plane of the command. For a program: of all
+    /// pages of the word line in the first plane, directly after the program.
     pub bit_errors: [u32; MAX_PLANES as usize],
 }
 
@@ -138,7 +138,7 @@ pub trait Physics: fmt::Debug + Send + Sync + State {
     fn work(&mut self, work: &Work<'_>, outcome: Option<&mut Outcome>) -> Duration;
 
     /// Whether sensing with the parameters of the data sheet takes the time of the data sheet and changes no
-    /// state: then the model is not called for it.
+    /// state. If so, the model is not called for such senses.
     fn has_data_sheet_sensing(&self) -> bool {
         false
     }
@@ -154,8 +154,8 @@ pub trait Physics: fmt::Debug + Send + Sync + State {
         false
     }
 
-    /// Whether the sensed page needs soft-decision decoding beside hard decisions. This depends on the page
-    /// alone; the random errors of this read are ignored.
+    /// Whether the sensed page needs soft-decision decoding in addition to hard decisions. This depends only
+    /// on the page; the random errors of this read are ignored.
     fn needs_soft_decision(&mut self, _sensed: &Sensed) -> bool {
         false
     }

@@ -1,8 +1,8 @@
 //! The timing state of a die: when it accepts the next command, and when its array is idle.
 //!
-//! ONFI reports it in the status register: RDY means that a command is accepted, ARDY that the array is idle.
-//! The two differ only in cache operations: the cache register allows data transfers while the array works on
-//! the data register.
+//! ONFI reports both in the status register: RDY means that a command is accepted, ARDY that the array is
+//! idle. The two differ only in cache operations: the cache register allows data transfers while the array
+//! works on the data register.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Duration, Instant};
@@ -35,8 +35,8 @@ impl Pipeline {
         Working { begin, end }
     }
 
-    /// Once the array is idle, moves the page between the cache and the data register in `turn`; then the
-    /// cache register is available to the bus while the array works for `time`.
+    /// Once the array is idle, moves the page between the cache and the data register in `turn`. Afterwards
+    /// the cache register is available to the bus while the array works for `time`.
     #[inline]
     pub fn turn_and_run(&mut self, now: Instant, turn: Duration, time: Duration) -> Working {
         let begin = now.max(self.array_ready_at) + turn;
@@ -69,7 +69,7 @@ mod tests {
         // The next page is loaded by 60 us, but its data register is in use until 203 us.
         let second = die.turn_and_run(Instant::ZERO + us(60), us(3), us(200));
         assert_eq!((second.begin, die.ready_at), (Instant::ZERO + us(206), Instant::ZERO + us(206)));
-        // The last one of the sequence holds everything to its end.
+        // The last program of the sequence keeps the die busy until its array operation ends.
         let last = die.run(Instant::ZERO + us(300), us(200));
         assert_eq!((last.begin, last.end), (Instant::ZERO + us(406), Instant::ZERO + us(606)));
         assert_eq!(die.ready_at, die.array_ready_at);

@@ -1,5 +1,6 @@
-//! Pools: a device consists of pools of dies, each of one part. Dies, plane groups, block sets, pages and
-//! locations are numbered pool by pool, so that a number identifies the pool; pools may share channels.
+//! Pools: a device consists of pools of dies, and all dies of a pool are of one part. Dies, plane groups,
+//! block sets, pages and locations are numbered pool by pool, so that a number identifies the pool. Pools may
+//! share channels.
 
 use wordline_kernel::Bytes;
 
@@ -23,7 +24,7 @@ pub struct Pool {
 pub struct Pools {
     first: Pool,
     others: Vec<Pool>,
-    /// The first numbers beyond the first pool; most devices have only one.
+    /// The first numbers beyond the first pool, which is the only one in most devices.
     end: FirstIds,
     end_location: u32,
 }
@@ -40,7 +41,8 @@ impl Pools {
         Self { first: pool, others: Vec::new(), end, end_location }
     }
 
-    /// Adds a pool on channels from `channel` on; its numbers follow those of the others.
+    /// Adds a pool on channels from `channel` on. Its numbers follow the numbers of the pools that exist
+    /// already.
     pub fn add(&mut self, pool: Pool, channel: u32) {
         let last = self.last();
         let Pool { part, geometry, locations } = pool;
@@ -71,7 +73,7 @@ impl Pools {
         if n == 0 { &self.first } else { &self.others[n - 1] }
     }
 
-    /// The number of the last pool, beyond the first one, for which `begins` holds.
+    /// The number of the last pool, beyond the first one, for which `begins` is true.
     #[cold]
     fn later(&self, begins: impl Fn(&Pool) -> bool) -> usize {
         1 + self.others.iter().rposition(begins).expect("numbers beyond the first pool are of another one")

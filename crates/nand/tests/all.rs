@@ -1,4 +1,4 @@
-//! The tests of chips from outside, as one program: each file is a module, and linked once.
+//! The external tests of chips, as one program: each file is a module, and linked once.
 
 mod cell_arrays;
 mod cell_model;

@@ -50,7 +50,7 @@ fn part_with_modes(name: &str) -> Part {
     file.check().expect("sound")
 }
 
-/// The same in a cell mode.
+/// Runs one array operation in a cell mode. Returns its time and outcome.
 fn ask_in(
     cells: &mut CellArrays,
     (stage, mode): (Stage, CellMode),
@@ -175,7 +175,7 @@ fn a_set_of_other_cells_than_the_part_has_is_refused() {
 #[test]
 fn a_program_in_slc_mode_takes_the_loops_of_its_one_state() {
     let mut cells = cells(YEAR);
-    // P4 passes in loops 5 to 7, and P1 in 2 to 4: VStart is three loops higher, and four are left.
+    // P4 passes in loops 5 to 7, and P1 in 2 to 4. VStart is three loops higher, so four loops are left.
     let (time, outcome) = ask_in(&mut cells, (Stage::Tin, CellMode::Slc), (0, 3, 2), &USUAL);
     assert_eq!((outcome.loops, outcome.verifies), (4, 4));
     assert_eq!(time, Duration::from_ns(4 * (50_155 + 4_050)), "the data sheet says something else");
@@ -195,7 +195,8 @@ fn two_bits_and_their_rewrites_take_the_loops_of_their_states() {
         assert_eq!(time, whole + Duration::from_ns(4_050) * u64::from(outcome.verifies));
         (outcome.loops, outcome.verifies)
     };
-    // P1 to P3 pass up to loop 6; P2 to P5, P3 to P6 in 3 to 8 and 4 to 9, where the first loop is that of P2 or P3.
+    // P1 to P3 pass up to loop 6. P2 to P5 pass in loops 3 to 8, and P3 to P6 in 4 to 9; the program begins
+    // with the first loop of P2 or P3.
     assert_eq!(loops(&mut cells, CellMode::Mlc, 0), (6, 4 + 5 + 6));
     assert_eq!(loops(&mut cells, CellMode::Reprogrammed(1), 0), (7, 4 + 5 + 6 + 7));
     assert_eq!(loops(&mut cells, CellMode::Reprogrammed(2), 1), (7, 4 + 5 + 6 + 7));
@@ -215,7 +216,7 @@ fn one_bit_a_cell_holds_a_year_that_three_bits_do_not() {
     let (senses, slc) = errors(&mut cells, CellMode::Slc, 32 * 4 + 1);
     assert_eq!(senses, 1);
     assert!(native > 50 * 100 && slc < 50, "{native} {slc}");
-    // After an erase the block takes another mode again.
+    // After an erase the block accepts another mode.
     ask(&mut cells, Stage::Ber, (0, 3, 0), &USUAL);
     let (senses, low) = errors(&mut cells, CellMode::Mlc, 32 * 8);
     assert_eq!(senses, 1, "the low bit lies between P1 and P2");
@@ -328,7 +329,8 @@ fn cells_that_were_behind_those_above_them_are_left_behind_further() {
     let mut cells =
         CellArrays::new(set.clone(), &part_with_modes("ressd-tlc"), 0..1, Condition::FRESH, Seed(1))
             .expect("the set fits the part");
-    // 128 word lines in 64 layers: two of each, so that page 44 lies in the string of page 40, a layer above.
+    // 128 word lines in 64 layers are two in each layer. Page 44 therefore lies in the string of page 40, a
+    // layer above.
     for page in [40, 42, 44, 46] {
         ask_two_bits(&mut cells, Stage::Tin, 0, page);
     }
@@ -380,7 +382,7 @@ fn a_page_that_is_read_twice_needs_about_the_same_entry_of_the_table() {
         }
     }
     assert!(between > 100.0 && within < 0.5 * between, "{within} of {between}");
-    // Written anew, the block has other pages.
+    // After an erase the block has other pages.
     let old: Vec<f64> = (0..100).map(|block| entry(&mut cells, block, 124)).collect();
     (0..100).for_each(|block| _ = ask(&mut cells, Stage::Ber, (1, block, 0), &USUAL));
     let moved = (0..100).filter(|block| entry(&mut cells, *block, 124) != old[*block as usize]);
@@ -394,8 +396,8 @@ fn resident() -> usize {
     text.split(' ').nth(1).expect("it is the second number").parse().expect("a number")
 }
 
-/// 1 TiB: 267 dies of 428 blocks. State by block and word line is allocated after a program with other
-/// parameters than the data sheet's, and state of reads after reads over the whole device.
+/// 1 TiB has 267 dies of 428 blocks. State by block and word line is allocated after a program with
+/// parameters other than the data sheet's. State of reads is allocated after reads over the whole device.
 #[test]
 #[cfg(target_os = "linux")]
 fn the_tables_of_a_tebibyte_take_less_than_200_megabytes() {

@@ -13,8 +13,12 @@ fn set(name: &str) -> CellSet {
     file(name).check().unwrap_or_else(|wrong| panic!("{name}: {wrong}"))
 }
 
-/// Values from the tables of Cai et al.: mean page error rate with the references of the first day, with the optimal ones, and
-/// the share of cells misread at the lowest boundary with the optimal one.
+/// Values from the tables of Cai et al., one row for each age:
+///
+/// * the age in hours;
+/// * the mean page error rate with the references of the first day;
+/// * the mean page error rate with the optimal references;
+/// * the share of cells misread at the lowest boundary with the optimal reference.
 const CAI: [(f64, f64, f64, f64); 5] = [
     (24.0, 3.86e-4, 3.86e-4, 5.73e-4),
     (168.0, 1.09e-3, 9.92e-4, 6.89e-4),
@@ -57,7 +61,7 @@ fn between_two_ages_levels_lie_between_theirs() {
     assert!((between - f64::midpoint(448.1, 444.9)).abs() < 1e-9, "half-way in the logarithm of time");
 }
 
-/// A set with every term, of numbers that are drawn.
+/// A set with every term; its numbers are drawn.
 fn drawn(case: u64) -> (CellSet, CellProperties, Condition) {
     let mut random = Seed(case).stream("drawn sets", 0);
     let mut from = |low: f64, high: f64| low + (high - low) * random.unit();
@@ -123,7 +127,7 @@ fn drawn(case: u64) -> (CellSet, CellProperties, Condition) {
     (set, strength, condition)
 }
 
-/// Error rates of both forms for a random set: the analytic rate, and the rate of drawn cells.
+/// Error rates of a random set in both forms: the analytic rate, and the rate of drawn cells.
 fn both_forms(case: u64, cells: u64) -> (f64, f64) {
     let (set, strength, condition) = drawn(case);
     let skipped: Vec<u8> =
@@ -145,19 +149,20 @@ fn both_forms(case: u64, cells: u64) -> (f64, f64) {
     (levels.page_error(page, &set.references), errors as f64 / cells as f64)
 }
 
-/// 200 sets; ten million cells each where `WORDLINE_LONG` is set, else 20,000.
+/// Tests 200 sets, with ten million cells each if `WORDLINE_LONG` is set, else 20,000.
 #[test]
 fn the_analytic_rate_lies_within_four_standard_errors_of_drawn_cells() {
     let cells = if std::env::var_os("WORDLINE_LONG").is_some() { 10_000_000 } else { 20_000 };
     for case in 0..200 {
         let (analytic, drawn) = both_forms(case, cells);
-        // States take turns, so the variance is at most that of independent cells.
+        // States alternate, so the variance is at most the variance of independent cells.
         let error = (analytic * (1.0 - analytic) / cells as f64).sqrt();
         assert!((analytic - drawn).abs() <= 4.0 * error, "case {case}: {analytic} {drawn} +- {error}");
     }
 }
 
-/// It holds as long as states keep their order: the draws stay far from where they would cross.
+/// The claim is true as long as states keep their order. The draws stay far from where the states would
+/// cross.
 #[test]
 fn a_cause_that_grows_never_gives_fewer_errors_at_the_references_that_were_optimal() {
     for case in 0..100 {
@@ -208,7 +213,7 @@ fn what_is_left_out_changes_nothing() {
     );
 }
 
-/// A set of two bits with every table, of which one value is replaced.
+/// A set of two bits with every table. A test replaces one of its values.
 const WHOLE: &str = r#"
 name = "n"
 source = "s"
@@ -250,7 +255,8 @@ fn each_impossible_value_is_refused_by_its_key() {
     }
 }
 
-/// The error rate, as hard decisions see it, up to which a channel that carries `capacity` bits a symbol at each noise carries `rate`.
+/// The raw error rate, as hard decisions see it, up to which a channel transmits at `rate`. `capacity` gives
+/// the bits per symbol that the channel transmits at each noise.
 fn limit(rate: f64, capacity: impl Fn(f64) -> f64) -> f64 {
     let (mut least, mut most) = (0.1, 2.0);
     for _ in 0..60 {
@@ -260,7 +266,7 @@ fn limit(rate: f64, capacity: impl Fn(f64) -> f64) -> f64 {
     error_rate(least)
 }
 
-/// Symbols of 1 and -1 with Gaussian noise of this deviation that are taken for the other one.
+/// The share of symbols 1 and -1 that are taken for the other one, with Gaussian noise of this deviation.
 fn error_rate(noise: f64) -> f64 {
     0.5 * libm::erfc(std::f64::consts::FRAC_1_SQRT_2 / noise)
 }
@@ -268,7 +274,7 @@ fn error_rate(noise: f64) -> f64 {
 #[test]
 fn soft_decisions_gain_what_the_limits_of_the_channel_say() {
     let reading = set("cubeftl-tlc").reading.expect("it says how it is read");
-    // A BCH code over frames of 2^13 bits takes 14 bits of parity for each that it corrects.
+    // A BCH code over frames of 2^13 bits needs 14 bits of parity for each bit that it corrects.
     let rate = 8_192.0 / (8_192.0 + 14.0 * f64::from(reading.ecc.bits));
     let hard = |noise| {
         let wrong = error_rate(noise);
@@ -299,7 +305,8 @@ fn a_higher_start_brings_a_fast_word_line_forward_by_the_loops_that_its_own_wind
             ..ProgramParameters::default()
         })
     };
-    // Ten loops: of 9.75 steps 0.3 less are ten still, 0.8 less are nine.
+    // The window has 9.75 steps, thus ten loops. With 0.3 steps less there are still ten loops, with 0.8
+    // steps less nine.
     assert_eq!(loops(0.25, 0.3), loops(0.0, 0.0));
     let earlier = |state: &Loops| Loops { first: (state.first - 1).max(1), last: state.last - 1 };
     assert_eq!(loops(0.25, 0.8), loops(0.0, 0.0).iter().map(earlier).collect::<Vec<_>>());

@@ -18,7 +18,8 @@ struct RawPart {
     one_shot: bool,
     blocks: u32,
     word_lines: u32,
-    /// Nanoseconds: sensing, programming, erasing, between planes, turning registers over.
+    /// Nanoseconds: sensing, programming, erasing, short busy time between planes, transfer between
+    /// registers.
     times: [u64; 5],
     interface: (Interface, u8),
     width: u8,
@@ -101,8 +102,8 @@ fn unit_file() -> impl Strategy<Value = UnitFile> {
     )
 }
 
-/// An access within `unit`. A copy goes to another stripe in the same die and plane: this many stripes
-/// further, wrapping around at the end of the unit.
+/// An access within `unit`. A copy goes to another stripe in the same die and plane, `rows` stripes further,
+/// wrapping around at the end of the unit.
 fn access((kind, page, count, rows): (u8, u32, u32, u32), unit: &LogicalUnit) -> Access {
     let (pages, row) = (unit.pages(), unit.shape().dies * unit.shape().planes);
     let page = page % pages;
@@ -147,7 +148,7 @@ proptest! {
         prop_assert_eq!(report.accesses, accesses.iter().filter(|access| count_of(**access) > 0).count() as u64);
         prop_assert_eq!(report.latency.count(), report.accesses);
         prop_assert_eq!(report.bytes.0, (read + written) * unit.page_size().0);
-        // A one-shot part copies by reading and writing; the sense of a copyback does not count as a read.
+        // A one-shot part copies by reading and writing. The sense of a copyback does not count as a read.
         let copied_out = if unit_pages > 1 { copied } else { 0 };
         prop_assert_eq!(report.counts.pages_read, (read + copied_out) * unit_pages);
         prop_assert_eq!(report.counts.pages_programmed, (written + copied) * unit_pages);
@@ -157,7 +158,7 @@ proptest! {
     }
 }
 
-/// The bus has one user at a time, and so has each array.
+/// Checks that the bus has one user at a time, and each array, too.
 fn check_spans(unit: &mut LogicalUnit, dies: u32) -> Result<(), TestCaseError> {
     let spans = unit.take_spans();
     let mut bus = Instant::ZERO;

@@ -1,4 +1,4 @@
-//! Do blocks in all cell modes store their data, as transactions and on the pins, with equal times, and are
+//! Do blocks in all cell modes store their data, as transactions and on the pins, and with equal times? Are
 //! operations rejected that a word line does not allow? A model of a few lines is the oracle.
 
 use proptest::prelude::*;
@@ -14,7 +14,7 @@ use crate::onfi::host;
 
 const DIE: DieId = DieId(0);
 const BLOCKS: u32 = 3;
-/// Word lines of a block, on as many layers: a super layer has two.
+/// Word lines of a block; there are as many layers. A super layer has two word lines.
 const LINES: u32 = 4;
 
 /// A step: numbers whose meaning depends on the present state.
@@ -62,7 +62,7 @@ impl Block {
             && line / 2 == last / 2
     }
 
-    /// Whether a command in `mode` fits it.
+    /// Whether a command in `mode` is allowed in this block.
     fn is_in(&self, mode: CellMode) -> bool {
         self.mode.is_none_or(|own| own == mode.of_block())
     }
@@ -90,7 +90,7 @@ impl Pair {
         Self { chips, calendar: Calendar::new(), bus }
     }
 
-    /// Runs a command as a transaction: the array time, or `None` if it is rejected.
+    /// Runs a command as a transaction. Returns the array time, or `None` if the command is rejected.
     fn transact(
         &mut self,
         operation: Operation,
@@ -109,7 +109,7 @@ impl Pair {
         }
     }
 
-    /// Runs the same command on the pins: the busy time of the LUN. A rejected command is followed by a
+    /// Runs a command on the pins. Returns the busy time of the LUN. A rejected command is followed by a
     /// reset.
     fn spell(
         &mut self,
@@ -163,7 +163,7 @@ impl Pair {
     }
 }
 
-/// A pair and the model beside it.
+/// A pair, and the model to which it is compared.
 struct Oracle {
     pair: Pair,
     blocks: Vec<Block>,
@@ -174,7 +174,7 @@ impl Oracle {
     fn step(&mut self, step: Step) -> Result<(), TestCaseError> {
         let mode = match step.mode {
             0..3 => CellMode::OF_BLOCKS[usize::from(step.mode)],
-            // Mostly that of the block.
+            // In most cases the mode of the block.
             _ => self.blocks[step.block as usize].mode.unwrap_or(CellMode::Mlc),
         };
         match step.kind {
@@ -185,7 +185,7 @@ impl Oracle {
         }
     }
 
-    /// The next word line.
+    /// Programs the next word line.
     fn program(&mut self, at: u32, mode: CellMode) -> Result<(), TestCaseError> {
         let block = self.blocks[at as usize].clone();
         let (page, bits) = (block.held.len() as u32, mode.bits(3));
@@ -238,8 +238,8 @@ impl Oracle {
         Ok(())
     }
 
-    /// Runs a command as a transaction and on the pins: both take the same time, or both reject it. Returns
-    /// whether they accept it.
+    /// Runs a command as a transaction and on the pins. Either both take the same time, or both reject it.
+    /// Returns whether they accept it.
     fn both(
         &mut self,
         operation: Operation,

@@ -1,4 +1,4 @@
-//! Random sequences of ONFI cycles, legal and not, against an independent checker: nothing panics, every
+//! Random sequences of ONFI cycles, legal and illegal, against an independent checker. Nothing panics, every
 //! illegal cycle is rejected and every legal one accepted, status and data are correct, and a rejection loses
 //! no page and no register.
 
@@ -6,7 +6,7 @@ use wordline_kernel::random::Seed;
 
 use crate::{checker, generate};
 
-/// Sequences of a run: chosen, some seconds; `WORDLINE_LONG`, which `make long` sets, runs many more.
+/// Number of sequences. Chosen: some seconds. With `WORDLINE_LONG`, which `make long` sets, there are more.
 fn sequences() -> u64 {
     if std::env::var_os("WORDLINE_LONG").is_some() { 100_000 } else { 5_000 }
 }
@@ -51,7 +51,7 @@ fn what_once_differed_is_the_same_now() {
     }
 }
 
-/// The fuzzer and the file of regressions see what the generator makes.
+/// The fuzzer and the regression file use the encoded form of generated sequences.
 #[test]
 fn sequences_read_back_from_their_bytes() {
     for n in 0..50 {

@@ -14,7 +14,7 @@ use crate::onfi::host;
 
 const DIE: DieId = DieId(0);
 const PAGES: u32 = 8;
-/// Halves of a page, and where each begins.
+/// The halves of a page, each with its first column.
 const HALVES: [(usize, u16); 2] = [(0, 0), (1, 256)];
 
 /// A block of one plane with pages of two locations.
@@ -23,7 +23,7 @@ struct Rig {
     calendar: Calendar<Event>,
     bus: Bus,
     most: u32,
-    /// The versions of the halves of the pages so far, and how often each was programmed.
+    /// For each page: the versions of its halves, and the number of its programs.
     held: Vec<([Option<u32>; 2], u32)>,
     version: u32,
 }
@@ -107,7 +107,7 @@ impl Rig {
         self.compare(page)
     }
 
-    /// Checks that both store the programmed data.
+    /// Checks that transactions and pins store the programmed data.
     fn compare(&mut self, page: u32) -> Result<(), TestCaseError> {
         let (held, programs) = self.held[page as usize];
         prop_assert_eq!(u32::from(self.chips.programs(PageId(page))), programs);

@@ -28,7 +28,7 @@ fn scripts() -> Vec<(String, String)> {
     scripts
 }
 
-/// The part of a script: a file beside it, or one of the parts of the program.
+/// The part of a script: a file beside the scripts, or one of the embedded parts.
 fn part(script: &Script) -> Part {
     let name = script.setup.part.as_deref().expect("a script of the tests names its part");
     let path = match name.strip_suffix(".toml") {
@@ -88,7 +88,7 @@ fn no_script_holds_with_another_expectation() {
 fn the_examples_of_the_documentation_hold() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/nand-scripts.md");
     let page = fs::read_to_string(page).expect("the page is part of the sources");
-    // The word after `onfi` is the name of the file that the page's commands call.
+    // The word after `onfi` is the name of the file that the commands on the page use.
     let after_name = |block: &'_ str| block.find('\n').map(|end| end + 1);
     let blocks: Vec<&str> = page
         .split("```onfi ")
@@ -117,7 +117,8 @@ fn every_reason_that_scripts_expect_is_in_the_documentation() {
     assert!(seen > 0, "no script expects a refusal");
 }
 
-/// Changes the expectation of number `which`: its line, or `None` when there are not as many.
+/// Changes the expectation with number `which`. Returns its line, or `None` if there are not as many
+/// expectations.
 fn change(statements: &mut [Statement], which: &mut u32) -> Option<u32> {
     for statement in statements {
         if let Action::Repeat(_, body) = &mut statement.action {
@@ -149,7 +150,7 @@ fn expects(action: &Action) -> bool {
     }
 }
 
-/// Flips one bit of the expectation, or expects another time or rule.
+/// Changes the expectation: flips one bit of it, or expects another time or rule.
 fn turn(action: &mut Action) {
     match action {
         Action::Out(_, Some(Wanted::Data(data))) => {

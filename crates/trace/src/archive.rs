@@ -1,5 +1,6 @@
-//! Tar archives of blktrace files. Members follow one another but are merged by time, so their events are
-//! first spooled to a temporary file: memory does not depend on their number.
+//! Tar archives of blktrace files. The members of an archive follow one another, but their events are merged
+//! by time. The events are therefore spooled to a temporary file first, so that memory does not depend on
+//! their number.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
@@ -17,7 +18,7 @@ use super::read::processor;
 use super::row::{Reader, Row};
 use crate::{Error, error::Result};
 
-/// Upper bound on the name of a member and on a header that holds one: PATH_MAX of Linux is 4096 bytes
+/// Upper bound on the name of a member, and on a header with a name: PATH_MAX of Linux is 4096 bytes
 /// (limits.h), and a POSIX header holds more than the name.
 const MAX_HEADER_BYTES: u64 = 64 << 10;
 
@@ -27,7 +28,7 @@ const MAX_PARTS: usize = 8_192;
 /// Size of a header, and of the blocks to which members are padded, in bytes.
 const BLOCK: usize = 512;
 
-/// Returns a reader for each member that is a per-CPU blktrace file. Members may be compressed themselves.
+/// Returns a reader for each member that is a per-CPU blktrace file. The members may be compressed, too.
 /// Calls `told` at intervals with the progress through the archive.
 pub(super) fn parts<'a>(
     input: Input<'_>,
@@ -244,7 +245,7 @@ fn unpacked(bytes: &[u8; PACKED]) -> Row {
     let flags = bytes[PACKED - 2];
     Row {
         time: i128::from_le_bytes(bytes[..16].try_into().expect("sixteen bytes")),
-        // blktrace events have no other operations.
+        // blktrace events have no operations other than these.
         op: [Op::Read, Op::Write, Op::Discard][usize::from(bytes[PACKED - 4])],
         fua: flags & 1 > 0,
         device: word(40),
@@ -287,7 +288,8 @@ impl Reader for SpoolReader {
     }
 }
 
-/// A member of an archive, which must have as many bytes as its header says: the archive may be truncated.
+/// A member of an archive. It must have as many bytes as its header says, because the archive may be
+/// truncated.
 struct SizedMember<R> {
     inner: R,
     left: u64,

@@ -1,5 +1,5 @@
-//! The trace that the program carries: an excerpt of a recording of RocksDB on ext4. `data/traces/README.md` says where
-//! it comes from.
+//! The trace that is embedded in the program: an excerpt of a recording of RocksDB on ext4.
+//! `data/traces/README.md` describes its source.
 
 use super::options::Options;
 use super::read::{Trace, TraceInput, read_bytes};

@@ -1,8 +1,8 @@
-//! Errors in a trace, or in a request to read or write one: file and line, what was found and what was
-//! expected.
+//! Errors in a trace, or in a request to read or write one. An error has file and line, what was found and
+//! what was expected.
 
-/// Declares the error type of a crate that reads user input: errors in files, lines and arguments, worded the
-/// same everywhere, and further variants of its own. The crate needs `thiserror`.
+/// Declares the error type of a crate that reads user input. It has errors in files, lines and arguments,
+/// with the same wording in every crate, and further variants of the crate. The crate needs `thiserror`.
 #[macro_export]
 macro_rules! input_errors {
     ($(#[$doc:meta])* pub enum $name:ident { $($more:tt)* }) => {
@@ -22,11 +22,11 @@ macro_rules! input_errors {
             /// A line (or, in a binary file, a record) does not follow its format.
             #[error("{path}:{line}: found {found}, wanted {wanted}", path = path.display())]
             Line {
-                /// The file, with the member's name where it is an archive.
+                /// The file; for an archive, with the name of the member.
                 path: ::std::path::PathBuf,
                 /// The line or record, counted from 1.
                 line: u64,
-                /// Text found there.
+                /// Text found in the line.
                 found: String,
                 /// Text expected instead.
                 wanted: String,

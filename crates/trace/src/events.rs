@@ -1,5 +1,5 @@
-//! Events of the Linux block layer, from any source: selects the event that stands for the request and finds
-//! its completion.
+//! Events of the Linux block layer, from any source. Selects the event that gives the time of each request,
+//! and finds the completion of the request.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
@@ -13,14 +13,14 @@ const KINDS: [Action; 3] = Action::ALL;
 
 /// Builds requests from events in order of time.
 ///
-/// A request is held until it completes, or until as many requests followed it as the window holds: with a
-/// completion later than that, its response time is unknown.
+/// A request is held until it completes, or until the window is full of later requests. If it completes after
+/// that, its response time is unknown.
 pub(super) struct EventMatcher {
     asked: Option<Action>,
     taken: Option<Action>,
     /// Events of each kind that belong to a request.
     seen: [u64; KINDS.len()],
-    /// Events of a kind preferred over the chosen one that came too late to be chosen.
+    /// Events of a kind that is preferred to the chosen kind. They came too late to be chosen.
     passed_over: u64,
     window: usize,
     held: VecDeque<(Row, bool)>,
@@ -72,7 +72,7 @@ impl EventMatcher {
     }
 
     fn open_request(&mut self, row: Row) {
-        // Where the completion event stands for the request, there is no later completion to wait for.
+        // If the completion event gives the time of the request, there is no later completion to wait for.
         let is_done = self.taken == Some(Action::Complete);
         if row.preflush {
             self.held.push_back((Row { op: Op::Flush, fua: false, offset: 0, size: 0, ..row }, true));
@@ -86,7 +86,7 @@ impl EventMatcher {
         }
     }
 
-    /// Returns the next request whose record is final; with `at_end`, the next of all.
+    /// Returns the next request whose record is final. With `at_end`, returns the next of all held requests.
     pub(super) fn ready(&mut self, at_end: bool) -> Option<Row> {
         let (row, is_done) = self.held.front()?;
         if !(at_end || *is_done || self.held.len() > self.window) {
@@ -101,7 +101,7 @@ impl EventMatcher {
         Some(row)
     }
 
-    /// Returns an error if the trace has no request: lists the events that it has instead.
+    /// Returns an error if the trace has no request. The error lists the events that the trace has instead.
     pub(super) fn check_has_requests(&self, path: &Path) -> Result<()> {
         let present: Vec<&str> =
             KINDS.into_iter().filter(|kind| self.seen[*kind as usize] > 0).map(Action::name).collect();
@@ -136,15 +136,16 @@ impl EventMatcher {
     }
 }
 
-/// Outstanding requests by device, operation and first byte. A request to the same address replaces one that
-/// never completed.
+/// Outstanding requests by device, operation and first byte. A request that never completed is replaced by
+/// the next request to its address.
 #[derive(Default)]
 struct OutstandingRequests {
     requests: BTreeMap<(u32, u8, u64), u64>,
 }
 
 impl OutstandingRequests {
-    /// Completes all requests that lie entirely in the completed range: merged requests share a completion.
+    /// Completes all requests that lie entirely in the completed range, because merged requests share a
+    /// completion.
     fn answer(&mut self, done: &Row, held: &mut VecDeque<(Row, bool)>, first: u64) {
         let key = |offset| (done.device, done.op as u8, offset);
         let end = done.offset + done.size;
@@ -166,7 +167,7 @@ impl OutstandingRequests {
         }
     }
 
-    /// Drops a request that is no longer held.
+    /// Drops a request that has left the window.
     fn forget(&mut self, row: &Row, number: u64) {
         let key = (row.device, row.op as u8, row.offset);
         if self.requests.get(&key) == Some(&number) {

@@ -6,10 +6,10 @@ use super::input::{ParseError, quoted};
 
 type Parsed<T> = std::result::Result<T, ParseError>;
 
-/// Largest address or size accepted, chosen so that a sum of two fits a `u64`: 8 EiB.
+/// Largest address or size accepted: 8 EiB. Chosen so that a sum of two fits a `u64`.
 const MAX_ADDRESS: u64 = i64::MAX as u64;
 
-/// Returns the fields of a line that has exactly `N`; `layout` names them in the message.
+/// Returns the fields of a line that has exactly `N`. `layout` describes the fields in the error message.
 pub(super) fn exact_fields<'a, const N: usize>(
     line: &'a str,
     fields: impl Iterator<Item = &'a str>,
@@ -29,7 +29,7 @@ pub(super) fn leading_fields<'a, const N: usize>(
     if count >= N { Ok(values) } else { Err(wrong_count(line, count, N, layout)) }
 }
 
-/// Splits a line at commas. Fields are short: a byte loop is faster than setting up a search.
+/// Splits a line at commas. Fields are short, so a byte loop is faster than setting up a search.
 pub(super) fn split_commas(line: &str) -> impl Iterator<Item = &str> {
     let mut rest = Some(line);
     std::iter::from_fn(move || {
@@ -68,7 +68,7 @@ fn wrong_count(line: &str, count: usize, wanted: usize, layout: &str) -> ParseEr
     }
 }
 
-/// Parses an unsigned integer; `what` names it in the message.
+/// Parses an unsigned integer. `what` describes it in the error message.
 pub(super) fn parse_integer(text: &str, what: &str) -> Parsed<u64> {
     text.parse().map_err(|_| ParseError {
         found: format!("{what} {}", quoted(text)),
@@ -84,7 +84,7 @@ pub(super) fn device(text: &str) -> Parsed<u32> {
     })
 }
 
-/// Parses a decimal number into picoseconds, `unit` of them per 1, rounded to nearest.
+/// Parses a decimal number and converts it to picoseconds: 1 is `unit` picoseconds. Rounds to nearest.
 pub(super) fn parse_decimal(text: &str, unit: i128, what: &str) -> Parsed<i128> {
     scaled(text, unit).ok_or_else(|| ParseError {
         found: format!("{what} {}", quoted(text)),
@@ -92,7 +92,7 @@ pub(super) fn parse_decimal(text: &str, unit: i128, what: &str) -> Parsed<i128> 
     })
 }
 
-/// Accepts eighteen digits on each side of the point: this fits an `i128` in picoseconds.
+/// Accepts eighteen digits on each side of the point. Such a number fits an `i128` in picoseconds.
 fn scaled(text: &str, unit: i128) -> Option<i128> {
     // Most numbers are integers: a value of nineteen digits fits.
     let digits = text.as_bytes();

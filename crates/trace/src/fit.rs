@@ -6,16 +6,16 @@ use wordline_kernel::{Bytes, counted};
 use super::{Op, Request};
 use crate::{Error, error::Result};
 
-/// Alignment that is preserved when requests move: an offset keeps its remainder modulo 4 KiB, and so modulo
-/// 512 B. Chosen as the largest alignment that file systems commonly keep.
+/// Alignment that is preserved when requests move: an offset keeps its remainder modulo 4 KiB, and therefore
+/// modulo 512 B. Chosen: the largest alignment that file systems commonly keep.
 const GRID: u64 = 4096;
 
 /// Treatment of requests that end beyond the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Fit {
-    /// Moves a request that ends beyond the device to its offset modulo the device size (rounded down to 4
-    /// KiB); if it would still cross the end, moves it back until it ends there. Other requests are
+    /// Moves a request that ends beyond the device to its offset modulo the device size, rounded down to 4
+    /// KiB. If the request would still cross the end, moves it back until it ends there. Other requests are
     /// unchanged.
     #[default]
     Wrap,
@@ -74,7 +74,7 @@ pub struct Fitter {
     name: String,
     fit: Fit,
     capacity: Bytes,
-    /// End of the highest request of the whole trace, where known: scaling needs it.
+    /// End of the highest request of the whole trace, if known: scaling needs it.
     extent: Option<Bytes>,
     seen: u64,
     report: FitReport,
@@ -154,7 +154,7 @@ impl Fitter {
 }
 
 /// Moves the requests of a trace so that all end within `capacity`. Requests keep their order, times and
-/// sizes; a request longer than the whole device is shortened to the device.
+/// sizes, but a request longer than the whole device is shortened to the device.
 pub fn fit(requests: &mut [Request], capacity: Bytes, fit: Fit) -> Result<FitReport> {
     let end = |request: &Request| request.offset.0.saturating_add(request.size.0);
     let extent = requests.iter().filter(|request| request.op != Op::Flush).map(end).max().unwrap_or(0);
@@ -163,7 +163,7 @@ pub fn fit(requests: &mut [Request], capacity: Bytes, fit: Fit) -> Result<FitRep
     Ok(fitting.report())
 }
 
-/// Moves one request that is no longer than the device as [`Fit::Wrap`] does.
+/// Moves one request, which is no longer than the device, as [`Fit::Wrap`] does.
 pub fn wrap(request: &mut Request, capacity: Bytes) {
     let room = usable_capacity(capacity);
     if request.offset.0.saturating_add(request.size.0) > capacity.0 {
@@ -182,8 +182,8 @@ fn scaled(offset: u64, size: u64, extent: u64, room: u64) -> u64 {
     within(in_proportion / GRID * GRID + offset % GRID, size, room)
 }
 
-/// Returns the offset, or the last one with the same remainder modulo the grid from which `size` bytes end
-/// within `room`; zero if no offset with that remainder fits.
+/// Returns the offset if a request of `size` bytes at this offset ends within `room`. Otherwise returns the
+/// last offset with the same remainder modulo the grid at which it does, or zero if there is none.
 fn within(offset: u64, size: u64, room: u64) -> u64 {
     if offset + size <= room {
         return offset;

@@ -1,32 +1,33 @@
-//! The addresses of a volume that were touched, and how often each was rewritten: a sparse map whose memory
+//! The addresses of a volume that were touched, and how often each was rewritten. A sparse map whose memory
 //! grows with the addresses touched, up to a bound.
 //!
 //! Beyond the bound the map samples every second chunk of the address space, by a hash of the chunk number,
-//! then every fourth, and so on: a sampled chunk is exact and stands for as many others. At least tens of
-//! thousands of chunks remain, so that the error of a footprint is about one percent.
-//! footprint is off by about a hundredth.
+//! then every fourth, and so on. A sampled chunk is exact and counts for the chunks that are left out. At
+//! least tens of thousands of chunks remain, so that the error of a footprint is about one percent.
 
 use std::collections::HashMap;
 
 use wordline_kernel::{Duration, Instant};
 
 /// Granule of footprints and updates, in bytes: the logical page of most file systems. Chosen, as the papers
-/// do not name theirs; a request touches every granule in which it has a byte.
+/// do not give theirs. A request touches every granule in which it has a byte.
 pub const GRANULE: u64 = 4096;
 
-/// Granules per chunk: 2 MiB of the volume. Chosen: sparse traces stay small, dense ones need few lookups.
+/// Granules per chunk: 2 MiB of the volume. Chosen: sparse traces stay small, dense traces need few lookups.
 const CHUNK: u64 = 512;
 const WORDS: usize = CHUNK as usize / 64;
 
-/// Memory bound of the map in bytes. Chosen: enough for 120 GiB of written addresses, or 2 TiB of read ones,
-/// without sampling.
+/// Memory bound of the map in bytes. Chosen: enough for 120 GiB of written addresses, or 2 TiB of read
+/// addresses, without sampling.
 const MEMORY_BOUND: usize = 256 << 20;
 
-/// Write history of a granule: 8 bytes, so that a volume with 150 GiB written fits into 400 MB.
+/// Write history of a granule. It has 8 bytes, so that the histories of a volume with 150 GiB written fit
+/// into 400 MB.
 #[derive(Clone, Copy)]
 struct WriteHistory {
     updates: u32,
-    /// Seconds since the start of the trace; 24 bits resolve a week to 40 ms and a second to 60 ns.
+    /// Seconds since the start of the trace. The 24 bits of an `f32` resolve a week to 40 ms and a second to
+    /// 60 ns.
     last: f32,
 }
 
@@ -57,7 +58,8 @@ pub(super) struct WriteEffect {
     pub granules: u64,
     /// Granules among them that had been written before.
     pub rewritten: u64,
-    /// One if any had been, as a count of requests; scaled up where chunks are sampled.
+    /// Updates: 1 if any of these granules had been written before, else 0; scaled up where chunks are
+    /// sampled.
     pub updates: u64,
 }
 
@@ -77,7 +79,7 @@ impl Footprint {
         Self { bound, used: 0, thinned: 0, places: HashMap::new(), chunks: Vec::new(), last: None }
     }
 
-    /// Sampling interval: how many chunks each kept chunk stands for.
+    /// Sampling interval: one chunk is kept of this many.
     pub fn sampling_interval(&self) -> u64 {
         1 << self.thinned
     }

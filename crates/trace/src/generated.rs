@@ -1,5 +1,5 @@
-//! The mark of a generated trace: a comment on its first line, so that it is not mistaken for a recording
-//! later.
+//! The mark of a generated trace: a comment on its first line. With the mark the trace is not mistaken for a
+//! recording later.
 
 use std::fmt;
 
@@ -12,7 +12,8 @@ const WORKLOAD: &str = "workload";
 /// Profile or workload from which the requests of a trace were generated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Generated {
-    /// True: generated from a profile (published statistics of a trace); false: from a workload (a pattern).
+    /// Whether the source is a profile (published statistics of a trace). Otherwise it is a workload (a
+    /// pattern).
     pub profile: bool,
     /// Name of the profile or workload.
     pub name: String,
@@ -47,7 +48,7 @@ impl Generated {
 impl fmt::Display for Generated {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = if self.profile { PROFILE } else { WORKLOAD };
-        // A name may be the path of a file, in which a line end would terminate the comment.
+        // A name may be the path of a file. A line end in it would terminate the comment.
         write!(out, "{kind} {}, seed {}", self.name.replace(char::is_control, "?"), self.seed)
     }
 }

@@ -1,4 +1,4 @@
-//! Opening a trace: streaming decompression, numbered lines, and errors that name them.
+//! Opening a trace: streaming decompression, numbered lines, and errors with line numbers.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -9,10 +9,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::{Error, error::Result};
 
-/// Bytes of a file examined for its format; chosen to hold a few hundred lines of any format.
+/// Bytes of a file examined for its format. Chosen: a few hundred lines of any format.
 const PREFIX: u64 = 64 << 10;
 
-/// Longest line accepted, chosen far above any format's: a binary file must not fill the memory.
+/// Longest line accepted. Chosen far above any format: a binary file must not fill the memory.
 const MAX_LINE_BYTES: u64 = 1 << 20;
 
 /// An error in a line or record, without its position, which the reader adds.
@@ -91,11 +91,11 @@ pub(super) struct Input<'a> {
     pub(super) stream: Box<dyn BufRead + Send + 'a>,
     /// Read position in the file.
     pub(super) position: Position,
-    /// Whether bytes that are no gzip follow the compressed data; known at the end.
+    /// Whether bytes that are not gzip follow the compressed data; known at the end.
     junk: Arc<AtomicBool>,
 }
 
-/// Whether `path` can be opened and read repeatedly: a regular file, no pipe and no device.
+/// Whether `path` can be opened and read repeatedly: a regular file, not a pipe or a device.
 pub(super) fn is_rereadable(path: &Path) -> bool {
     !is_standard(path) && std::fs::metadata(path).is_ok_and(|about| about.is_file() || about.is_dir())
 }
@@ -111,12 +111,13 @@ impl Input<'_> {
     }
 }
 
-/// Whether a name stands for standard input.
+/// Whether a name means standard input.
 fn is_standard(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-/// Opens a file named by the user. A directory is rejected here: the error from reading one is less clear.
+/// Opens a file named by the user. A directory is rejected here, because the error from reading one is less
+/// clear.
 fn opened(path: &Path) -> Result<Box<dyn Read + Send>> {
     let open = || -> io::Result<Box<dyn Read + Send>> {
         if is_standard(path) {
@@ -162,7 +163,8 @@ impl<'a> Input<'a> {
             Ok(_) if prefix.is_empty() => return Err(empty(path)),
             Ok(_) => Box::new(again.chain(stream)),
             Err(reason) if !prefix.contains(&b'\n') => return Err(stream_error(path, 1, &reason)),
-            // The lines before the damage are delivered first, so that the message can name the damaged line.
+            // The lines before the damage are delivered first, so that the message has the number of the
+            // damaged line.
             Err(reason) => Box::new(again.chain(BufReader::with_capacity(1, FailingReader(Some(reason))))),
         };
         Ok(Self { path: path.into(), prefix, stream, position: Position::default(), junk })
@@ -180,7 +182,7 @@ fn is_text(bytes: &[u8]) -> bool {
     std::str::from_utf8(bytes).map_or_else(|reason| reason.error_len().is_none(), |_| true)
 }
 
-/// Members of a gzip file, one after another. Other bytes after them are ignored, as gzip does.
+/// Members of a gzip file, one after another. Other bytes after the members are ignored, as gzip does.
 struct GzipMembers<R> {
     member: Option<flate2::bufread::GzDecoder<R>>,
     junk: Arc<AtomicBool>,
@@ -327,7 +329,7 @@ impl Lines<'_> {
         Error::Line { path: self.path.clone(), line: self.number, found: bad.found + cut, wanted: bad.wanted }
     }
 
-    /// Note about a last line without line end, if any: it may be truncated and still parse.
+    /// Note about a last line without line end, if any. Such a line may be truncated and still parse.
     pub(super) fn unended_note(&self) -> Option<String> {
         self.unended.then(|| {
             format!("line {}, the last, has no line end: the file may be cut off there", self.number)

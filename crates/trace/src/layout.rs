@@ -8,10 +8,10 @@ use wordline_kernel::Bytes;
 use super::options::Devices;
 use crate::{Error, error::Result};
 
-/// Stacked devices begin at multiples of this; chosen so that the alignment of requests does not change.
+/// Stacked devices begin at multiples of this size. Chosen so that the alignment of requests does not change.
 const DEVICE_ALIGNMENT: u64 = 1 << 20;
 
-/// Upper bound on distinct devices. Chosen: far above any recorded system's, and the table stays small.
+/// Upper bound on distinct devices. Chosen: far above any recorded system, and the table stays small.
 const MAX_DEVICES: usize = 1 << 16;
 
 /// End of the highest request of each device of a trace.
@@ -58,7 +58,7 @@ impl DeviceEnds {
         }
     }
 
-    /// Stacks the devices in order of their numbers, if the option asks for it.
+    /// Stacks the devices in order of their numbers, if the option requests it.
     pub(super) fn layout(&self, path: &Path) -> Result<DeviceLayout> {
         let mut ends = self.ends.clone();
         if let Some((device, end)) = self.last {
@@ -104,7 +104,7 @@ impl DeviceLayout {
         self.places.len() > 1
     }
 
-    /// Translates `offset` of `device` into the shared address space; `None` for a device that was not
+    /// Translates `offset` of `device` into the shared address space. `None` for a device that was not
     /// surveyed, or a range beyond the surveyed requests.
     #[inline]
     pub(super) fn translate(&self, device: u32, offset: u64, size: u64) -> Option<u64> {

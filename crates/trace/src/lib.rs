@@ -1,11 +1,14 @@
 //! Block traces: the requests of a host to a disk. This crate knows nothing about the inside of the disk.
 //!
-//! [`open()`] detects the format of a file from its content, decompresses as it reads, sorts requests by time
-//! within a window, and notes every correction; [`read()`] loads a whole trace into memory. [`prepare()`]
-//! surveys a trace before the requests are used. [`Statistics`] are the numbers that papers print of a trace,
-//! [`fit()`] moves requests into a smaller address space, and [`WriteOptions`] writes them in another format.
-//! [`workload`] generates requests: as a pattern, or from published statistics of a trace that may not be
-//! redistributed.
+//! * [`open()`] detects the format of a file from its content, decompresses as it reads, sorts requests by
+//!   time within a window, and notes every correction.
+//! * [`read()`] loads a whole trace into memory.
+//! * [`prepare()`] surveys a trace before the requests are used.
+//! * [`Statistics`] are the numbers that papers print about a trace.
+//! * [`fit()`] moves requests into a smaller address space.
+//! * [`WriteOptions`] writes requests in another format.
+//! * [`workload`] generates requests: as a pattern, or from published statistics of a trace that may not be
+//!   redistributed.
 //!
 //! Memory does not grow with the length of a trace, except in functions that are documented to load a whole
 //! one.
@@ -13,7 +16,7 @@
 //! ```
 //! use wordline_trace::{Compression, Op, Options, Statistics, TargetFormat, WriteOptions, read_bytes};
 //!
-//! // MSR Cambridge: time in ticks of 100 ns, host, disk, what is done, offset, size, response.
+//! // MSR Cambridge: time in ticks of 100 ns, host, disk, operation, offset, size, response.
 //! let recorded = "128166372003061629,hm,0,Read,383496192,32768,413\n\
 //!                 128166372016382155,hm,0,Write,310983680,16384,5420\n";
 //! let trace = read_bytes("hm_0.csv", recorded.as_bytes(), &Options::default())?;
@@ -87,7 +90,7 @@ pub enum Op {
     Write,
     /// Discard, TRIM, deallocate.
     Discard,
-    /// Make everything acknowledged so far durable (NVMe Flush).
+    /// Make all completed writes durable (NVMe Flush).
     Flush,
     /// Make the range read as zeroes (NVMe Write Zeroes).
     WriteZeroes,
@@ -109,15 +112,15 @@ pub struct Request {
     pub op: Op,
     /// Forced unit access: the write completes only when its data are durable.
     pub fua: bool,
-    /// Recorded device (disk, ASU, volume), 0 where the format has none.
+    /// Recorded device (disk, ASU, volume); 0 if the format has none.
     pub device: u32,
     /// First byte.
     pub offset: Bytes,
-    /// Size in bytes; zero for a flush only.
+    /// Size in bytes; zero only for a flush.
     pub size: Bytes,
-    /// Recorded response time, where the format has one.
+    /// Recorded response time, if the format has one.
     pub response: Option<wordline_kernel::Duration>,
-    /// Recorded processor, where the format has one.
+    /// Recorded processor, if the format has one.
     pub cpu: Option<u16>,
     /// Stream of a write, for devices with streams; 0 for none.
     pub stream: u8,

@@ -1,4 +1,4 @@
-//! Options that state what a trace file does not: format, units, devices, events.
+//! Options for properties that a trace file does not state: format, units, devices, events.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -112,7 +112,7 @@ impl Format {
         !matches!(self, Self::Blktrace | Self::Vscsi)
     }
 
-    /// Whether the format records several events per request, of which one is used.
+    /// Whether the format records several events per request, one of which gives the time of the request.
     pub(super) const fn has_events(self) -> bool {
         matches!(self, Self::Blkparse | Self::Most | Self::Blktrace | Self::Wiscsee)
     }
@@ -178,15 +178,15 @@ pub(super) struct Units {
     pub(super) size: Bytes,
 }
 
-/// Event that gives the time of a request, where a format records several.
+/// Event that gives the time of a request, in formats that record several events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
-    /// Q: it entered the block layer, before merging.
+    /// Q: the request entered the block layer, before merging.
     Queue,
-    /// D: it was sent to the device, after merging.
+    /// D: the request was sent to the device, after merging.
     Issue,
-    /// C: the device completed it. There is no response time then.
+    /// C: the device completed the request. There is no response time then.
     Complete,
 }
 
@@ -208,8 +208,8 @@ impl Action {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Devices {
-    /// One after another in the order of their numbers, each beginning at the next whole MiB after the last
-    /// byte of the previous device that the trace touches.
+    /// One after another in the order of their numbers. Each device begins at the next whole MiB after the
+    /// last byte of the previous device that the trace touches.
     #[default]
     Stack,
     /// Offsets stay as recorded; devices differ only in [`Request::device`](super::Request).
@@ -217,7 +217,7 @@ pub enum Devices {
 }
 
 impl Devices {
-    /// Both values.
+    /// Both layouts.
     const ALL: [Self; 2] = [Self::Stack, Self::Keep];
 
     /// The name in options.
@@ -247,7 +247,8 @@ pub struct Options {
     pub device: Option<u32>,
     /// Layout of several devices in one address space.
     pub devices: Devices,
-    /// Event that gives the time; `queue` where the trace has it, else `issue`, else `complete`.
+    /// Event that gives the time of a request. Left out: `queue` if the trace has it, else `issue`, else
+    /// `complete`.
     pub action: Option<Action>,
     /// Gap between two requests from which on it counts as a jump of the clock.
     pub jump: Duration,
@@ -267,8 +268,8 @@ impl Default for Options {
             device: None,
             devices: Devices::default(),
             action: None,
-            // Chosen: longer than the week that the longest published traces last, shorter than a clock set
-            // from 1970 to the present.
+            // Chosen: longer than a week, the length of the longest published traces; shorter than a step of
+            // the clock from 1970 to the present.
             jump: Duration::from_ms(10 * 86_400_000),
             window: None,
         }
@@ -349,7 +350,7 @@ impl Options {
         })
     }
 
-    /// Returns the units that hold for `format`. An option without effect for the format is an error.
+    /// Returns the units that apply to `format`. An option without effect for the format is an error.
     pub(super) fn units(&self, format: Format) -> Result<Units> {
         let said = [
             ("time_unit", self.time_unit.is_some()),
@@ -366,7 +367,7 @@ impl Options {
         for (key, unit) in
             [("address_unit", self.address_unit), ("size_unit", self.size_unit), ("sector", self.sector)]
         {
-            // Chosen: 1 GiB is far above any sector, page or block that a trace counts in.
+            // Chosen: 1 GiB is far above any unit (sector, page or block) in which a trace counts.
             if unit.is_some_and(|unit| unit.0 == 0 || unit > Bytes::gib(1)) {
                 return Err(Error::Argument {
                     what: format!("trace option {key}"),
@@ -386,11 +387,12 @@ impl Options {
 }
 
 /// Default number of rows held to sort them. Chosen: no public trace at hand is out of order by more than a
-/// few thousand, and this window takes 7 MB and a few milliseconds.
+/// few thousand rows. This window takes 7 MB and a few milliseconds.
 const DEFAULT_WINDOW: u32 = 1 << 16;
-/// Chosen: the number of requests from which a single one across a clock jump is a stray.
+/// Minimum window. Chosen: the number of requests from which on a single request across a clock jump is
+/// dropped as a stray.
 const MIN_WINDOW: u32 = 1_000;
-/// Chosen: they take less than 2 GB.
+/// Maximum window. Chosen: its rows take less than 2 GB.
 const MAX_WINDOW: u32 = 1 << 24;
 
 fn refused(key: &str, format: Format, why: &str) -> Error {

@@ -1,7 +1,8 @@
 //! Sorts rows by time within a window and closes clock jumps.
 //!
 //! The window holds a fixed number of rows; when it is full, each new row evicts the earliest. A row that is
-//! out of order by more than the window holds is an error.
+//! out of order by more than the window holds is an error. An *era* is a sequence of rows between two jumps
+//! of the clock.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -11,15 +12,15 @@ use wordline_kernel::Duration;
 use super::options::Action;
 use super::row::Row;
 
-/// Length to which the gap of a clock jump is closed: chosen as 1 ms, a gap that orders the requests around
-/// it and changes no statistic of a trace that lasts minutes.
+/// Length to which the gap of a clock jump is closed. Chosen: 1 ms keeps the order of the requests around it
+/// and changes no statistic of a trace that lasts minutes.
 const CLOSED_GAP_PS: i128 = 1_000_000_000;
 
-/// Number of requests from which a single one across a clock jump is a stray; chosen so that in a short
-/// trace, where every request counts, none is dropped.
+/// Number of requests from which on a single request across a clock jump is a stray, and dropped. Chosen: in
+/// a shorter trace every request counts.
 const MIN_REQUESTS_FOR_STRAYS: u64 = 1_000;
 
-/// Clock jumps noted one by one; for more, a note gives their number. Chosen.
+/// Clock jumps noted one by one. If there are more, a note gives their number. Chosen.
 const MAX_JUMP_NOTES: usize = 10;
 
 /// A row in the window, with its position in the file.
@@ -49,7 +50,7 @@ impl PartialOrd for HeldRow {
 }
 
 impl Ord for HeldRow {
-    /// The earliest is the greatest: a heap pops it first.
+    /// The earliest row is the greatest, so that a heap pops it first.
     fn cmp(&self, other: &Self) -> Ordering {
         other.key().cmp(&self.key())
     }
@@ -58,15 +59,15 @@ impl Ord for HeldRow {
 /// Rows between two clock jumps.
 #[derive(Default)]
 struct Era {
-    /// Latest time of all its rows, including those already emitted.
+    /// Latest time of all its rows, including rows already emitted.
     latest: i128,
-    /// Position in the file of its first row, and the number of requests before it: decides which era comes
-    /// first.
+    /// Position in the file of the first row of the era, which decides the order of eras, and the number of
+    /// requests before it.
     first: (u64, u64),
-    /// Rows in order of time, and rows that arrived after a later one.
+    /// Rows in order of time, and rows that arrived after a later row.
     in_order: VecDeque<HeldRow>,
     behind: BinaryHeap<HeldRow>,
-    /// Rows held, by event kind; rows without an event in the last element.
+    /// Rows held, by event kind; the last element counts rows without an event.
     held: [u64; 4],
 }
 
@@ -98,7 +99,7 @@ impl Era {
         self.in_order.len() + self.behind.len()
     }
 
-    /// Merges this era with the next: the smaller is moved into the larger.
+    /// Merges this era with the next one: the smaller is moved into the larger.
     fn merged_with(self, later: Self) -> Self {
         let latest = self.latest.max(later.latest);
         let first = self.first.min(later.first);
@@ -107,7 +108,7 @@ impl Era {
             std::mem::swap(&mut small, &mut large);
         }
         while let Some(held) = small.pop() {
-            // Memory that held two eras holds one, except for the growth steps of vectors.
+            // Memory that held two eras suffices for one, except for the growth steps of vectors.
             large.push(held).expect("the window was taken in before");
         }
         (large.latest, large.first) = (latest, first);
@@ -128,7 +129,7 @@ const fn kind_of(row: &Row) -> usize {
     }
 }
 
-/// The era being emitted. It is kept apart from the others, as most rows of most traces belong to it.
+/// The era being emitted. It is separate from the others because most rows of most traces belong to it.
 struct CurrentEra {
     era: Era,
     /// Earliest time of all its rows.
@@ -142,7 +143,7 @@ struct CurrentEra {
 /// Reasons why a row cannot be sorted.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum OrderError {
-    /// It is this many picoseconds earlier than a row already emitted.
+    /// The row is this many picoseconds earlier than a row already emitted.
     TooLate(i128),
     /// Memory for the window cannot be allocated.
     NoMemory,
@@ -152,19 +153,21 @@ pub(super) enum OrderError {
 pub(super) struct Sorter {
     window: usize,
     jump: i128,
-    /// Eras not yet emitted, by the earliest time of all their rows. Any two are further apart than a clock
-    /// jump.
+    /// Eras not yet emitted, by the earliest time of their rows. Any two are further apart than a clock jump.
     eras: BTreeMap<i128, Era>,
-    /// The same eras by the file position of their first rows.
+    /// The earliest time of each era not yet emitted, by the file position of its first row.
     turns: BTreeMap<u64, i128>,
     current: Option<CurrentEra>,
     held: usize,
-    /// Rows taken in, and requests among them, by kind.
+    /// Rows taken in.
     taken: u64,
+    /// Requests taken in, by event kind.
     counts: [u64; 4],
-    /// Time of the last row taken in; recorded time of the last row emitted, and its time from the first.
+    /// Time of the last row taken in.
     before: Option<i128>,
+    /// Recorded time of the last row emitted.
     left: Option<i128>,
+    /// Time of the last row emitted, from the first row.
     emitted: Option<i128>,
     disorder: (u64, i128),
     strays: u64,
@@ -193,7 +196,7 @@ impl Sorter {
         }
     }
 
-    /// Whether a row must be emitted before the next is taken in.
+    /// Whether a row must be emitted before the next one is taken in.
     pub(super) const fn is_full(&self) -> bool {
         self.held >= self.window
     }
@@ -225,7 +228,7 @@ impl Sorter {
         era.push(held).map_err(|_| OrderError::NoMemory)
     }
 
-    /// Whether a time belongs to the era being emitted, without joining it to another.
+    /// Whether a time belongs to the era being emitted without joining this era to another one.
     #[inline]
     fn is_in_current_era(&self, time: i128) -> bool {
         let Some(CurrentEra { era, earliest, .. }) = &self.current else { return false };
@@ -236,8 +239,8 @@ impl Sorter {
         time >= *earliest && (time <= era.latest || follows())
     }
 
-    /// Finds the era that a time belongs to, creates or joins eras where needed, and returns the earliest
-    /// time of its rows.
+    /// Finds the era of a time, and creates or joins eras if necessary. Returns the earliest time of the rows
+    /// of the era.
     fn era_of(&mut self, time: i128) -> Result<i128, OrderError> {
         let before = self.before(time);
         if let Some((earliest, latest)) = before
@@ -251,7 +254,7 @@ impl Sorter {
             (Some(before), None) => Ok(before),
             (Some(before), Some(after)) => {
                 if let Some(current) = self.current.as_ref().filter(|current| current.earliest == after) {
-                    // The rows of the earlier era were to be emitted before.
+                    // The rows of the earlier era should have been emitted before.
                     return Err(OrderError::TooLate(current.left - before));
                 }
                 let later = self.remove(after);
@@ -276,8 +279,8 @@ impl Sorter {
         }
     }
 
-    /// Returns the era that begins at or before a time and extends to within a jump of it: its earliest and
-    /// latest time.
+    /// Returns the earliest and latest time of the era that begins at or before a time and extends to within
+    /// a jump of it.
     fn before(&self, time: i128) -> Option<(i128, i128)> {
         let waiting = self.eras.range(..=time).next_back().map(|(earliest, era)| (*earliest, era.latest));
         let current = self.current.as_ref().map(|current| (current.earliest, current.era.latest));
@@ -285,7 +288,7 @@ impl Sorter {
         nearest.filter(|(_, latest)| time - latest <= self.jump)
     }
 
-    /// Returns the earliest time of the era that begins within a jump after a time.
+    /// Returns the earliest time of the era that begins at most a jump after a time.
     fn after(&self, time: i128) -> Option<i128> {
         let waiting = self.eras.range(time..).next().map(|(earliest, _)| *earliest);
         let current = self.current.as_ref().map(|current| current.earliest).filter(|begin| *begin >= time);
@@ -315,8 +318,8 @@ impl Sorter {
         }
     }
 
-    /// Returns the next row in order, with its time from the first; `None` if none is held. In formats with
-    /// events, those of kind `taken` are the requests.
+    /// Returns the next row in order, with its time from the first; `None` if no row is held. In formats with
+    /// events, rows of kind `taken` are the requests.
     #[inline]
     pub(super) fn pop(&mut self, taken: Option<Action>) -> Option<Row> {
         loop {
@@ -369,7 +372,7 @@ impl Sorter {
         }
     }
 
-    /// Number of requests that arrived after a later one, and the greatest lag in picoseconds.
+    /// Number of requests that arrived after a later one, and the greatest delay in picoseconds.
     pub(super) const fn disorder(&self) -> (u64, i128) {
         self.disorder
     }

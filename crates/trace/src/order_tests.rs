@@ -1,4 +1,4 @@
-//! Are rows sorted by time, across clock jumps, with a window alone?
+//! Are rows sorted by time, and across clock jumps, with only a window of rows?
 
 use proptest::prelude::*;
 

@@ -1,7 +1,7 @@
 //! Surveys a trace before its first request is run or written.
 //!
-//! A trace of up to [`MAX_HELD_REQUESTS`] requests is read once and held. A longer one is read twice, the first time for
-//! the survey alone. A stream that cannot be read twice is surveyed as far as it is held.
+//! A trace of up to [`MAX_HELD_REQUESTS`] requests is read once and held. A longer trace is read twice, the
+//! first time only for the survey. A stream that cannot be read twice is surveyed as far as it is held.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,7 +17,8 @@ use super::{Generated, Request};
 use crate::Source;
 use crate::error::Result;
 
-/// Upper bound on requests held in memory, 64 MiB of them. Chosen: most traces are shorter and read once.
+/// Upper bound on requests held in memory: they take 64 MiB. Chosen: most traces are shorter and are read
+/// once.
 pub const MAX_HELD_REQUESTS: usize = 1 << 20;
 
 /// A stream of requests; the first error ends it.
@@ -36,7 +37,7 @@ pub struct Survey {
     pub has_processors: bool,
     /// Whether any request has a stream.
     pub has_streams: bool,
-    /// Whether the survey covers the whole trace: a stream that cannot be read twice is surveyed only as far
+    /// Whether the survey covers the whole trace. A stream that cannot be read twice is surveyed only as far
     /// as it was held.
     pub is_whole: bool,
 }
@@ -63,7 +64,7 @@ pub struct Prepared {
     pub name: String,
     /// Format.
     pub format: Format,
-    /// Origin of generated requests, where the file names it.
+    /// Origin of generated requests, if the file gives it.
     pub generated: Option<Generated>,
     /// Notes for the user.
     pub notes: Vec<String>,
@@ -71,7 +72,7 @@ pub struct Prepared {
     pub late_notes: LateNotes,
     /// Results of the survey.
     pub survey: Survey,
-    /// The requests, with their devices stacked where the option asks for it.
+    /// The requests, with their devices stacked if the option requests it.
     pub requests: Requests,
 }
 
@@ -86,7 +87,8 @@ impl Prepared {
 pub(super) const PROGRESS_INTERVAL: u64 = 4_096;
 
 /// Prepares the first `limit` requests of a trace: a file, a directory, or `-` for standard input. Calls
-/// `told` at intervals with the read progress; a limit may be reached long before the end.
+/// `told` at intervals with the read progress. With a limit, the last request may come long before the end of
+/// the file.
 pub fn prepare(
     path: &Path,
     options: &Options,
@@ -150,8 +152,8 @@ fn of(
 }
 
 impl TraceHead {
-    /// Takes requests up to the limit, and holds them while there are no more than `most`; with `most` zero,
-    /// only surveys them. Returns whether all are held or surveyed.
+    /// Takes requests up to the limit, and holds them while there are no more than `most`. If `most` is zero,
+    /// only surveys the requests. Returns whether all requests are held or surveyed.
     fn take(&mut self, limit: u64, most: usize, told: &mut dyn FnMut(Progress)) -> Result<bool> {
         while self.survey.requests < limit {
             if most > 0 && self.held.len() >= most {

@@ -1,4 +1,4 @@
-//! Trace statistics that papers publish, by name and unit, so that data files can refer to them.
+//! Trace statistics that papers publish, with names and units for use in data files.
 
 use serde::{Deserialize, Serialize};
 
@@ -142,8 +142,8 @@ impl Statistic {
     }
 }
 
-/// Returns the value of the statistic `name` in the unit `unit`, both as in data files; `None` if there is no
-/// such statistic or it has no such unit.
+/// Returns the value of the statistic `name` in the unit `unit`; both names are as in data files. `None` if
+/// there is no such statistic, or if it cannot have the unit.
 pub fn statistic(stats: &Statistics, name: &str, unit: &str) -> Option<f64> {
     let read = |text: &str| serde_json::Value::String(text.to_owned());
     let statistic: Statistic = serde_json::from_value(read(name)).ok()?;

@@ -24,13 +24,13 @@ pub struct Trace {
     pub requests: Vec<Request>,
     /// Notes for the user: requests dropped or sorted, gaps closed, values assumed.
     pub notes: Vec<String>,
-    /// Origin of generated requests, where the file names it; only Wordline's CSV can.
+    /// Origin of generated requests, if the file gives it. Only Wordline's CSV can.
     pub generated: Option<Generated>,
 }
 
 impl Trace {
-    /// Returns the original source of the requests: the file, or the profile or workload they were generated
-    /// from.
+    /// Returns the original source of the requests: the file, or the profile or workload from which they were
+    /// generated.
     pub fn source(&self) -> Source {
         source(&self.name, self.generated.as_ref())
     }
@@ -54,7 +54,7 @@ pub(super) enum TraceInput<'a> {
 }
 
 impl<'a> TraceInput<'a> {
-    /// Whether it can be opened again: a pipe cannot.
+    /// Whether the input can be opened again: a pipe cannot.
     pub(super) fn is_rereadable(&self) -> bool {
         match self {
             Self::Path(path) => is_rereadable(path),
@@ -62,7 +62,7 @@ impl<'a> TraceInput<'a> {
         }
     }
 
-    /// Opens the trace; calls `told` with the progress through an archive, which is read completely first.
+    /// Opens the trace. Calls `told` with the progress through an archive, which is read completely first.
     pub(super) fn open(&self, options: &Options, told: &mut dyn FnMut(Progress)) -> Result<Stream<'a>> {
         match self {
             Self::Path(path) if path.is_dir() => {
@@ -78,13 +78,13 @@ impl<'a> TraceInput<'a> {
 }
 
 /// Opens a trace file, plain or compressed, a directory of blktrace files, or `-` for standard input. Yields
-/// requests one by one; offsets of several devices stay as recorded.
+/// requests one by one. Offsets of several devices stay as recorded.
 pub fn open(path: impl AsRef<Path>, options: &Options) -> Result<Stream<'static>> {
     open_with_progress(path, options, &mut |_| {})
 }
 
-/// Like [`open`]; calls `told` at intervals with the progress through an archive, which is read completely
-/// first.
+/// Opens a trace like [`open`]. Calls `told` at intervals with the progress through an archive, which is read
+/// completely first.
 ///
 /// # Errors
 /// As [`open`].
@@ -101,7 +101,7 @@ pub fn read(path: impl AsRef<Path>, options: &Options) -> Result<Trace> {
     open(path, options)?.whole()
 }
 
-/// Reads a trace from memory, plain or compressed; `name` stands for it in messages.
+/// Reads a trace from memory, plain or compressed. `name` is its name in messages.
 pub fn read_bytes(name: &str, bytes: &[u8], options: &Options) -> Result<Trace> {
     TraceInput::Bytes(name, bytes).open(options, &mut |_| {})?.whole()
 }
@@ -136,7 +136,7 @@ fn from_input<'a>(input: Input<'a>, options: &Options, told: &mut dyn FnMut(Prog
     Ok(Stream::new(&path, format, reader, assumed, options)?.of(files))
 }
 
-/// Returns the processor if a name is that of a per-CPU file, `sda.blktrace.3`, compressed or not.
+/// Returns the processor if a name has the form of a per-CPU file, `sda.blktrace.3`, compressed or not.
 pub(super) fn processor(name: &str) -> Option<u32> {
     let plain = name.strip_suffix(".zst").or_else(|| name.strip_suffix(".gz")).unwrap_or(name);
     let (base, number) = plain.rsplit_once('.')?;

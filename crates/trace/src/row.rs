@@ -22,9 +22,9 @@ pub(super) struct Row {
     pub(super) stream: u8,
     /// Line, or record of a binary file.
     pub(super) line: u64,
-    /// Event kind, in formats that record several per request.
+    /// Event kind, in formats that record several events per request.
     pub(super) event: Option<Action>,
-    /// The device's cache is flushed before the request.
+    /// Whether the device's cache is flushed before the request.
     pub(super) preflush: bool,
 }
 
@@ -71,7 +71,7 @@ impl Row {
 }
 
 impl Row {
-    /// Whether it belongs to a request: a row without data does not, unless it is a flush.
+    /// Whether the row belongs to a request. A row without data does not, unless it is a flush.
     pub(super) fn is_request(&self) -> bool {
         self.size > 0 || self.preflush || matches!(self.op, Op::Flush)
     }
@@ -85,7 +85,7 @@ pub(super) trait Reader: Send {
     /// Notes for the user on the rows read so far.
     fn notes(&self) -> Vec<String>;
 
-    /// Origin of generated requests, where the file names it.
+    /// Origin of generated requests, if the file gives it.
     fn generated(&self) -> Option<&Generated> {
         None
     }
@@ -93,7 +93,7 @@ pub(super) trait Reader: Send {
 
 /// Reads the lines of a format.
 pub(super) trait LineReader: Send {
-    /// Parses a line that is neither blank nor a comment; `None` if it holds no row.
+    /// Parses a line that is neither blank nor a comment; `None` if the line has no row.
     fn row(&mut self, line: &str) -> Result<Option<Row>, ParseError>;
 
     /// Notes for the user on the rows read so far.
@@ -101,7 +101,7 @@ pub(super) trait LineReader: Send {
         Vec::new()
     }
 
-    /// Origin of generated requests, where the file names it.
+    /// Origin of generated requests, if the file gives it.
     fn generated(&self) -> Option<&Generated> {
         None
     }
@@ -129,8 +129,8 @@ impl<'a> TextReader<'a> {
         Self { lines, format, in_sectors: None }
     }
 
-    /// Checks a last line without line end, which may be truncated within its last number and still parse.
-    /// Then the request most likely ends inside a sector, which no earlier request does.
+    /// Checks a last line without line end. It may be truncated within its last number and still parse. In
+    /// that case the request most likely ends inside a sector, although no earlier request does.
     fn check(&mut self, row: &Row) -> Read<()> {
         let whole = row.offset.is_multiple_of(512) && row.size.is_multiple_of(512);
         if self.lines.is_unended() && !whole && self.in_sectors == Some(true) && row.event.is_none() {
@@ -186,7 +186,7 @@ pub(super) fn op(text: &str) -> Result<Op, ParseError> {
     }
 }
 
-/// Parses a read or a write, the two operations that most formats have.
+/// Parses a read or a write, the only two operations of most formats.
 pub(super) fn read_or_write(text: &str) -> Result<Op, ParseError> {
     op(text).ok().filter(|op| matches!(op, Op::Read | Op::Write)).ok_or_else(|| ParseError {
         found: format!("op {}", super::input::quoted(text)),
@@ -194,7 +194,7 @@ pub(super) fn read_or_write(text: &str) -> Result<Op, ParseError> {
     })
 }
 
-/// Combines a device number as Linux does: `major,minor`, the major in the upper 12 bits.
+/// Combines a device number `major,minor` as Linux does: the major number is in the upper 12 bits.
 pub(super) fn linux_device(major: &str, minor: &str) -> Result<u32, ParseError> {
     let (high, low) = (field::device(major)?, field::device(minor)?);
     if high >= 1 << 12 || low >= 1 << 20 {

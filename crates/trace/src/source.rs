@@ -7,8 +7,8 @@ use serde::Serialize;
 pub struct Source {
     /// Name of the trace file, the workload or the profile.
     pub name: String,
-    /// Whether it is a recorded trace, a trace of unknown origin, a synthetic pattern, a profile fitted to a
-    /// published trace, or requests given by a program.
+    /// Whether the source is a recorded trace, a trace of unknown origin, a synthetic pattern, a profile
+    /// fitted to a published trace, or requests given by a program.
     pub kind: SourceKind,
 }
 
@@ -38,7 +38,7 @@ pub enum SourceKind {
 }
 
 impl SourceKind {
-    /// Returns it in words.
+    /// Returns the kind in words.
     pub const fn words(self) -> &'static str {
         match self {
             Self::RealTrace => "real trace",

@@ -55,22 +55,23 @@ pub struct Statistics {
     pub footprint_read: u64,
     /// Bytes of the granules written at least once.
     pub footprint_written: u64,
-    /// Sampling interval: 1 where footprints and updates are exact. A trace that touches more than the
-    /// address map holds (256 MiB: 120 GiB of written addresses) is sampled: they are then extrapolated from
-    /// one in this many 2 MiB chunks, with an error of about 1%.
+    /// Sampling interval: 1 if footprints and updates are exact. A trace that touches more addresses than the
+    /// address map holds (256 MiB, for 120 GiB of written addresses) is sampled. Footprints and updates are
+    /// then extrapolated from one in this many 2 MiB chunks, with an error of about 1%.
     pub sampled_one_in: u64,
     /// Byte after the last that any request touches.
     pub highest_byte: u64,
     /// Writes that touch at least one granule that an earlier write of the trace touched.
     pub update_requests: u64,
-    /// Those as a share of all writes: the interpretation of "U Pct" in ReSSD table 5.
+    /// Update requests as a share of all writes: the interpretation of "U Pct" in ReSSD table 5.
     pub update_share: f64,
-    /// Granules rewritten as a share of granules written, each counted as often as it is written.
+    /// Granules rewritten as a share of granules written. A granule counts as often as it is written.
     pub update_volume_share: f64,
     /// Share of all granule rewrites in the most rewritten fifth of the *written* granules: the axis of ReSSD
     /// figure 10. Ties at the boundary of the fifth count in proportion.
     pub hottest_fifth: f64,
-    /// The same for the most rewritten fifth of the granules that were *rewritten* at least once.
+    /// Share of all granule rewrites in the most rewritten fifth of the granules that were *rewritten* at
+    /// least once.
     pub hottest_fifth_of_updated: f64,
     /// Time since the previous write of a rewritten granule.
     pub update_interval: Intervals,
@@ -85,7 +86,7 @@ pub struct Statistics {
     pub sequential_share: f64,
     /// Seconds from the first arrival to the last.
     pub duration_seconds: f64,
-    /// Requests per second over that time; `None` for a trace without times.
+    /// Requests per second over this duration; `None` for a trace without times.
     pub requests_per_second: Option<f64>,
 }
 
@@ -94,24 +95,24 @@ pub struct Statistics {
 pub struct Intervals {
     /// The mean.
     pub mean_seconds: f64,
-    /// Half are at most this long.
+    /// Half of the intervals are at most this long.
     pub p50_seconds: f64,
-    /// 90% are at most this long.
+    /// 90% of the intervals are at most this long.
     pub p90_seconds: f64,
-    /// 99% are at most this long.
+    /// 99% of the intervals are at most this long.
     pub p99_seconds: f64,
-    /// Shares up to 30, 60 and 120 minutes, the bounds of ReSSD's hotness levels (section 4.1).
+    /// Shares of intervals up to 30, 60 and 120 minutes, the bounds of ReSSD's hotness levels (section 4.1).
     pub within_30_60_120_minutes: [f64; 3],
 }
 
 /// A distribution of request sizes.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Sizes {
-    /// Shares of requests up to 4, over 4 to 8, over 8 to 16, over 16 to 32, and over 32 KiB: the columns of
-    /// FT-PASSD table 5.
+    /// Shares of requests up to 4, over 4 to 8, over 8 to 16, over 16 to 32, and over 32 KiB. These are the
+    /// columns of FT-PASSD table 5.
     pub classes: [f64; 5],
-    /// Requests by size, in bins at powers of two from 512 bytes on; a bin counts sizes up to it and above
-    /// the previous one.
+    /// Requests by size, in bins at powers of two from 512 bytes on. A bin counts sizes up to its own and
+    /// above the previous one.
     pub powers: BTreeMap<u64, u64>,
 }
 
@@ -121,7 +122,7 @@ struct SizeCounts {
 }
 
 /// Upper bound on devices whose last requests are kept to detect sequential requests. Chosen: above any
-/// recorded system's.
+/// recorded system.
 const MAX_DEVICES: usize = 1 << 16;
 
 /// Collects the statistics request by request.
@@ -301,7 +302,7 @@ impl SizeCounts {
         Self { powers }
     }
 
-    /// The bounds of the five classes are powers of two, so they can be summed from the finer bins.
+    /// Sums the classes from the finer bins: the bounds of the five classes are powers of two.
     fn finish(self) -> Sizes {
         let all = self.powers.values().sum();
         let bounds = [0, 4 << 10, 8 << 10, 16 << 10, 32 << 10, u64::MAX];

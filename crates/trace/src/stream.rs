@@ -16,9 +16,10 @@ use super::{Generated, Op, Request, Trace};
 use crate::Source;
 use crate::{Error, error::Result};
 
-/// A trace whose requests come one by one, in order of arrival, the first at zero.
+/// A trace whose requests come one by one, in order of arrival; the first arrives at zero.
 ///
-/// It holds a window of requests to sort them, whatever the length of the trace. An error ends the stream.
+/// The stream holds a window of requests to sort them, whatever the length of the trace. An error ends the
+/// stream.
 pub struct Stream<'a> {
     path: PathBuf,
     files: Vec<Position>,
@@ -77,7 +78,7 @@ impl<'a> Stream<'a> {
         })
     }
 
-    /// Sets the files from which it is read.
+    /// Sets the files from which the stream is read.
     pub(super) fn of(self, files: Vec<Position>) -> Self {
         Self { files, ..self }
     }
@@ -97,7 +98,7 @@ impl<'a> Stream<'a> {
         self.format
     }
 
-    /// Returns the origin of generated requests, where the file names it.
+    /// Returns the origin of generated requests, if the file gives it.
     pub fn generated(&self) -> Option<&Generated> {
         self.reader.generated()
     }
@@ -122,7 +123,8 @@ impl<'a> Stream<'a> {
         self.layout = Some(layout);
     }
 
-    /// Notes for the user on the requests read so far: those dropped or sorted, gaps closed, values assumed.
+    /// Notes for the user on the requests read so far: requests dropped or sorted, gaps closed, values
+    /// assumed.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = self.reader.notes();
         notes.extend(self.check.notes());
@@ -225,7 +227,7 @@ impl<'a> Stream<'a> {
             let taken = self.events.as_ref().and_then(EventMatcher::choice);
             match (self.sorter.pop(taken), &mut self.events) {
                 (Some(row), Some(events)) => events.take(row),
-                // The window may have held nothing but a stray era that was dropped.
+                // Perhaps the window held only a stray era, which was dropped.
                 (None, _) if !self.is_read => {}
                 (None, Some(_)) => self.is_drained = true,
                 (row, None) => return Ok(row),
@@ -265,7 +267,7 @@ impl<'a> Stream<'a> {
                 layout.translate(row.device, row.offset, row.size).ok_or_else(|| self.beyond_survey(row))?
             }
         };
-        // A response time that is negative or as long as a jump was measured across one.
+        // A response time that is negative or longer than a jump was measured across a jump of the clock.
         let response = row.response.filter(|time| (0..=self.jump).contains(&i128::from(*time)));
         Ok(Request {
             arrival,
@@ -291,7 +293,7 @@ impl<'a> Stream<'a> {
         }
     }
 
-    /// Error for a trace that cannot be read twice, whose layout comes from its beginning alone.
+    /// Error for a trace that cannot be read twice, so that its layout comes only from its beginning.
     #[cold]
     fn beyond_survey(&self, row: &Row) -> Error {
         Error::Line {
@@ -323,7 +325,7 @@ impl Iterator for Stream<'_> {
     }
 }
 
-/// Adds a request to those in memory.
+/// Adds a request to the requests in memory.
 pub(super) fn keep(requests: &mut Vec<Request>, request: Request) -> Result<()> {
     requests.try_reserve(1).map_err(|_| no_memory(requests.len()))?;
     requests.push(request);

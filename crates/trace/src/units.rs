@@ -1,8 +1,8 @@
-//! Units that a trace does not state: which were assumed, and whether the requests make another one far more
-//! plausible.
+//! Units that a trace does not state: which units were assumed, and whether another unit is far more
+//! plausible for the requests.
 //!
-//! Every measure here is a count or a small table, so that a trace of any length is examined as a whole.
-//! Nothing is changed: the user gets a note that names the option.
+//! Every measure here is a count or a small table, so that a trace of any length is examined as a whole. The
+//! requests are not changed: the user gets a note with the name of the option.
 
 use wordline_kernel::{Bytes, Duration};
 
@@ -14,9 +14,9 @@ use super::row::Row;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AssumedUnits {
     units: Units,
-    /// Whether the unit was not given, so that a check may doubt it.
+    /// Whether each unit was not given. The check may doubt such a unit.
     open: [bool; 3],
-    /// Whether not even the format defines the unit, so that a note says what was assumed.
+    /// Whether not even the format defines each unit. A note then says which unit was assumed.
     unsaid: [bool; 3],
 }
 
@@ -25,7 +25,7 @@ const ADDRESS: usize = 1;
 const SIZE: usize = 2;
 
 impl AssumedUnits {
-    /// Units of a binary format: none assumed.
+    /// Units of a binary format; no unit is assumed.
     pub(super) const fn none() -> Self {
         Self { units: Format::Blktrace.units(), open: [false; 3], unsaid: [false; 3] }
     }
@@ -41,19 +41,19 @@ impl AssumedUnits {
             options.size_unit.is_some() || counts(usual.size),
         ];
         let open = named.map(|named| !named && format.has_open_units());
-        // Three simulators and their users write the same five columns, each in its own units.
+        // Three simulators and their users write the same five columns, each with different units.
         let shared = matches!(format, Format::Disksim | Format::Mqsim | Format::Ssdsim);
         Self { units, open, unsaid: open.map(|open| open && shared) }
     }
 
-    /// Sets the unit of the time column of a CSV, and whether its name states it.
+    /// Sets the unit of the time column of a CSV, and whether the column's name gives it.
     pub(super) const fn set_time(&mut self, unit: TimeUnit, is_said: bool) {
         self.units.time = unit;
         self.open[TIME] &= !is_said;
         self.unsaid[TIME] = self.open[TIME];
     }
 
-    /// Sets the units of the address and size columns of a CSV, and whether their names state them.
+    /// Sets the units of the address and size columns of a CSV, and whether the columns' names give them.
     pub(super) fn set_counts(&mut self, [address, size]: [(Bytes, bool); 2], sector: Option<Bytes>) {
         (self.units.address, self.units.size) = (address.0, size.0);
         for (place, (unit, is_said)) in [(ADDRESS, address), (SIZE, size)] {
@@ -90,11 +90,12 @@ impl AssumedUnits {
     }
 }
 
-/// Minimum number of requests to judge a trace. Chosen: with a hundred, a share is known to a few hundredths.
+/// Minimum number of requests to judge a trace. Chosen: with a hundred requests, a share is known to a few
+/// hundredths.
 const MIN_REQUESTS: u64 = 100;
 
 /// Requests over which a rate is averaged. Chosen: enough that a burst into a host's queues, which hold a few
-/// hundred, does not count as the rate of a device.
+/// hundred requests, does not count as the rate of a device.
 const BLOCK: u64 = 1_000;
 
 /// Fastest host link of one drive, in bytes per second: four lanes of PCIe 5.0 (32 GT/s each, 128b/130b)
@@ -114,15 +115,17 @@ const WINDOWS_EPOCH: i128 = 11_644_473_600;
 /// Candidate units of sizes.
 const SIZE_UNITS: [u64; 3] = [1, 512, 4096];
 
-/// Request ends remembered for each unit. Chosen: finds concurrent streams, and the table fits a cache.
+/// Request ends remembered for each unit. Chosen: enough to find concurrent streams, and the table fits a
+/// cache.
 const ENDS: usize = 1 << 12;
 
 /// Counts of requests with properties that would make another unit plausible.
 #[derive(Default)]
 struct Counts {
     requests: u64,
-    /// Addresses, and sizes, that are multiples of 512 units, and of 8.
+    /// Addresses that are multiples of 512 units, and sizes that are.
     by_512: [u64; 2],
+    /// Addresses that are multiples of 8 units, and sizes that are.
     by_8: [u64; 2],
     /// Sizes below 512 bytes, and above 1 MiB.
     below_sector: u64,
@@ -143,8 +146,9 @@ pub(super) struct UnitCheck {
     blocks: u64,
     fast_blocks: u64,
     long_gaps: u64,
-    /// Where a successor of a request would begin, by the unit of sizes, and how many requests did.
+    /// Where a successor of each recent request would begin, by the unit of sizes.
     ends: Vec<[u64; SIZE_UNITS.len()]>,
+    /// Number of requests that began there, by the unit of sizes.
     follows: [u64; SIZE_UNITS.len()],
 }
 
@@ -223,11 +227,11 @@ impl UnitCheck {
         }
     }
 
-    /// Notes for the user on the units: those assumed, and more plausible ones.
+    /// Notes for the user on the units: assumed units, and more plausible ones.
     pub(super) fn notes(&self) -> Vec<String> {
         let judged = self.counts.requests >= MIN_REQUESTS;
         let of_ranges = self.check_sizes(judged);
-        // Where the size unit is in doubt, so is the rate of bytes.
+        // If the size unit is in doubt, the rate of bytes is in doubt, too.
         let of_rates = || self.check_rates().filter(|_| judged && of_ranges.is_none());
         let of_times = self.check_dates().or_else(of_rates);
         self.assumed.note().into_iter().chain(of_times).chain(of_ranges).collect()
@@ -255,7 +259,7 @@ impl UnitCheck {
         })
     }
 
-    /// Note on rates that no drive reaches, or on requests none of which follow each other within a second.
+    /// Note on rates that no drive reaches, or on requests that never follow each other within a second.
     fn check_rates(&self) -> Option<String> {
         let unit = self.assumed.units.time;
         let Counts { requests, bytes, .. } = self.counts;
@@ -283,7 +287,7 @@ impl UnitCheck {
                 unit.name()
             ));
         }
-        // Requests come in bursts: in no known trace are so many so far apart.
+        // Requests come in bursts. In no known trace are so many requests so far apart.
         let too_slow = self.long_gaps * 100 > requests * 99 && unit.ps() >= TimeUnit::Ms.ps();
         too_slow.then(|| {
             format!(
@@ -342,21 +346,21 @@ impl UnitCheck {
         })
     }
 
-    /// Returns the unit of sizes in which requests follow one another, if it differs from the one used and
-    /// far more do.
+    /// Returns the unit of sizes in which requests follow one another, if it differs from the unit in use and
+    /// far more requests do.
     fn unit_of_successors(&self) -> Option<Bytes> {
         let read = SIZE_UNITS.iter().position(|unit| Bytes(*unit) == self.assumed.units.size)?;
         let (unit, follows) = SIZE_UNITS.into_iter().zip(self.follows).max_by_key(|(_, follows)| *follows)?;
-        // Chosen, from the traces at hand: in the right unit at least a fifth of the requests are successors,
-        // and no more than one and a half times as many in another unit; in the wrong one at most a tenth of
-        // the right one's.
+        // Chosen, from the traces at hand. In the right unit at least a fifth of the requests are successors;
+        // another unit has at most one and a half times as many. A wrong unit has at most a tenth of the
+        // successors of the right one.
         let far_more = follows * 5 >= self.counts.requests && follows > 4 * self.follows[read];
         far_more.then_some(Bytes(unit))
     }
 }
 
-/// Largest plausible request where it may be in another unit. Chosen: above what hosts send at once (Linux at
-/// most 1280 KiB by default), below the 32 MiB that 64 KiB read as sectors give.
+/// Largest plausible request if the unit is in doubt. Chosen: above the size that hosts send at once (Linux:
+/// at most 1280 KiB by default), and below 32 MiB, which is 64 KiB read as sectors.
 const MAX_PLAUSIBLE_REQUEST: u64 = 16 << 20;
 
 /// Computes `bytes / unit`, fast for the usual units.

@@ -1,4 +1,4 @@
-//! Writing a trace in another format, compressed or not, to any byte sink.
+//! Writes a trace in another format, compressed or not, to any byte sink.
 
 use std::collections::BTreeSet;
 use std::io::{self, BufWriter, Write};
@@ -15,7 +15,7 @@ use crate::{Error, error::Result};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TargetFormat {
-    /// Wordline's CSV; holds everything.
+    /// Wordline's CSV, which can express everything.
     Csv,
     /// MSR Cambridge CSV: reads and writes, ticks of 100 ns, host `wordline`.
     Msr,
@@ -70,16 +70,16 @@ impl std::str::FromStr for TargetFormat {
     }
 }
 
-/// Counts of requests written, and of losses imposed by the format.
+/// Counts of requests written, and of losses that the format causes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct WriteReport {
     /// Requests written.
     pub written: u64,
-    /// Requests dropped, as the format cannot express them.
+    /// Requests dropped because the format cannot express them.
     pub left_out: u64,
     /// Requests widened to whole sectors of 512 B.
     pub widened: u64,
-    /// Whether the requests are generated and the format cannot record it.
+    /// Whether the requests are generated and the format cannot record this.
     pub mark_lost: bool,
 }
 
@@ -96,7 +96,7 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// Returns the compression for the extension of a file name: `.gz`, `.zst`, or none.
+    /// Returns the compression for the extension of a file name: `.gz`, `.zst`, or no compression.
     ///
     /// # Errors
     /// [`Error::Content`] for the extension of another compression.
@@ -136,9 +136,9 @@ pub struct WriteOptions<'a> {
     pub format: TargetFormat,
     /// Compression.
     pub compression: Compression,
-    /// Origin of generated requests; the first line names it, if the format has comments.
+    /// Origin of generated requests. The first line contains it if the format has comments.
     pub generated: Option<&'a Generated>,
-    /// Whether fields that only some traces have, a processor or a stream, are written too.
+    /// Whether fields that only some traces have, a processor or a stream, are written, too.
     pub has_more: bool,
 }
 

@@ -1,5 +1,4 @@
-//! Do recorded volumes have the bursts that profiles can be given? Checked against extracts that were not
-//! used for fitting.
+//! Do recorded volumes have the bursts of the profiles? Compares extracts that were not used for fitting.
 
 use wordline_kernel::Seed;
 use wordline_trace::Request;
@@ -7,7 +6,8 @@ use wordline_trace::workload::{Bursts, Profile};
 
 use super::statistics::normalized;
 
-/// Lengths of bursts: requests less than a millisecond after the one before.
+/// Lengths of bursts. A request belongs to a burst if it comes less than a millisecond after the previous
+/// one.
 struct Lengths {
     mean: f64,
     /// The 90th and the 99th percentile.

@@ -1,5 +1,5 @@
-//! Does each reader parse a few lines of its format, does detection find it, and do options set what the
-//! format leaves open? All lines here are made up.
+//! Does each reader parse a few lines of its format, does detection find the format, and do options set what
+//! the format leaves open? All lines here are made up.
 
 use wordline_trace::{Format, Op, Options, Request, Trace, open_with_progress, prepare, read, read_bytes};
 
@@ -210,7 +210,7 @@ fn recorded_responses_are_kept() {
     );
     assert_eq!(responses_ns(&parse("1,a,0,Read,0,512,30\n", &[])), [Some(3_000)]);
     assert_eq!(responses_ns(&parse("0 1 512 0 1.0 1.1 1.2 1.25\n", &[])), [Some(250_000_000)]);
-    // The two reads were merged into one command, whose completion completes both.
+    // The two reads were merged into one command. Its completion completes both.
     assert_eq!(responses_ns(&parse(BLKPARSE, &[]))[..2], [Some(103_000), Some(102_500)]);
     assert_eq!(responses_ns(&parse(BLKPARSE, &["action=issue"])), [Some(100_000)]);
 }

@@ -1,5 +1,5 @@
-//! Does every damaged trace give one error that names file, line, what was found and what was expected, and
-//! does no input panic?
+//! Does every damaged trace give one error with file, line, what was found and what was expected? Does no
+//! input cause a panic?
 
 use proptest::prelude::*;
 use wordline_trace::{Format, Options, read, read_bytes};
@@ -15,7 +15,7 @@ fn error(content: &[u8], pairs: &[&str]) -> String {
 const FORMATS: &str = "csv, msr, spc, disksim, ssdsim, mqsim, blkparse, most, fiu, blktrace, fio-iolog, vscsi, \
                        biotracer, hfplayer, wiscsee";
 
-/// Content, options, and the message in full.
+/// Content, options, and the full message.
 type Malformed = (&'static str, &'static [&'static str], &'static str);
 
 const MALFORMED: &[Malformed] = &[
@@ -336,7 +336,7 @@ fn a_name_of_gigabytes_in_an_archive_is_refused_unread() {
     assert!(error(&damaged, &[]).contains("the checksum of its header is wrong"));
 }
 
-/// Ten thousand rows of MQSim's format, so that the damage lies beyond the part that detection examines.
+/// Ten thousand rows of MQSim's format. Damage at their end lies beyond the part that detection examines.
 fn long() -> String {
     (0..10_000).map(|n| format!("{n}000 0 {} 8 1\n", n * 37 % 4096 * 8)).collect()
 }

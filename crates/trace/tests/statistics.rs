@@ -12,7 +12,7 @@ fn request(seconds: u64, op: Op, offset: u64, size: u64) -> Request {
     }
 }
 
-/// Equal within the three digits of the histogram.
+/// Whether two numbers are equal within the three digits of the histogram.
 fn near(found: f64, wanted: f64) -> bool {
     (found - wanted).abs() <= wanted * 2e-3
 }
@@ -39,7 +39,8 @@ fn a_small_trace_has_the_statistics_counted_by_hand() {
     // Two of four writes, three of seven granules written.
     assert_eq!((stats.update_requests, stats.update_share), (2, 0.5));
     assert!(near(stats.update_volume_share, 3.0 / 7.0));
-    // Updates of granules 0 to 3: 0, 2, 1, 0. A fifth of four written granules is 0.8 granules with 2 updates each.
+    // Granules 0 to 3 have 0, 2, 1 and 0 updates. A fifth of four written granules is 0.8 granules with 2
+    // updates each.
     assert!(near(stats.hottest_fifth, 0.8 * 2.0 / 3.0), "{}", stats.hottest_fifth);
     assert!(near(stats.hottest_fifth_of_updated, 0.4 * 2.0 / 3.0));
     assert!(
@@ -136,7 +137,7 @@ fn real_traces_have_the_statistics_that_their_readme_states() {
         assert!(stated(stats.mean_read_size / 1024.0, sizes.0), "{name}: {}", stats.mean_read_size);
         assert!(stated(stats.mean_write_size / 1024.0, sizes.1), "{name}: {}", stats.mean_write_size);
         assert!((stats.duration_seconds / seconds - 1.0).abs() < 1e-3, "{name}: {}", stats.duration_seconds);
-        // The README counts sectors of 512 bytes; the granules that hold them are at most 7% more here.
+        // The README counts sectors of 512 bytes. The granules that contain them are at most 7% more here.
         let holds = |found: u64, wanted: f64| (wanted - 0.051..wanted * 1.07 + 0.051).contains(&mib(found));
         assert!(holds(stats.footprint, footprints.0), "{name}: {}", mib(stats.footprint));
         assert!(holds(stats.footprint_written, footprints.1), "{name}: {}", mib(stats.footprint_written));

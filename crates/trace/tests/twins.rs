@@ -1,12 +1,12 @@
-//! Does every reader find in a raw trace the requests of its normalised twin? The twins were made by other
-//! programs. The traces are next to the repository, in `../shared/traces`; without them these tests print a
-//! note and pass.
+//! Does every reader return for a raw trace the requests of its normalised twin? Other programs made the
+//! twins. The traces are beside the repository, in `../shared/traces`; without them these tests print a note
+//! and pass.
 
 use std::path::PathBuf;
 
 use wordline_trace::{Format, Op, Options, Request, read, read_bytes};
 
-/// A raw file, its twin, the format that must be found, and what the file leaves open.
+/// A raw file, its twin, the format to be detected, and the options for what the file does not state.
 struct Twin {
     raw: &'static str,
     twin: &'static str,
@@ -23,9 +23,9 @@ const fn twin(
     Twin { raw, twin, format, options }
 }
 
-/// Sizes of these two are in pages of 4 KiB (umass/README.md).
+/// Options of two traces whose sizes are in pages of 4 KiB (umass/README.md).
 const PAGES: &[&str] = &["size_unit=4KiB"];
-/// Addresses and sizes of these two are in bytes (msr/README.md).
+/// Options of two traces whose addresses and sizes are in bytes (msr/README.md).
 const IN_BYTES: &[&str] = &["sector=1B"];
 
 const TWINS: &[Twin] = &[
@@ -52,7 +52,7 @@ const TWINS: &[Twin] = &[
     twin("misc-unverified/opt7b_512tok.mqsim.txt", "opt7b_512tok.mqsim", Format::Mqsim, &[]),
     twin("mqsim/tpcc-small.trace", "tpcc-small", Format::Mqsim, &[]),
     twin("mqsim/wsrch-small.trace", "wsrch-small", Format::Mqsim, &[]),
-    // Time is in microseconds, as no column says (msps/README.md).
+    // Time is in microseconds, although no column says so (msps/README.md).
     twin("msps/DTRS.5min.ssdsim.trace", "DTRS.5min.ssdsim", Format::Mqsim, &["time_unit=us"]),
     twin("msr/hm_0.window1000.csv", "hm_0.window1000", Format::Msr, &[]),
     twin("msr/prxy_0.first20000.csv", "prxy_0.first20000", Format::Msr, &[]),
@@ -103,7 +103,7 @@ fn shared() -> Option<PathBuf> {
 /// The fields compared: nanoseconds, op, offset, size.
 type Comparable = (u64, Op, u64, u64);
 
-/// The requests as they are compared. Twins have no flushes.
+/// The requests in the form that is compared. Twins have no flushes.
 fn comparable(requests: &[Request]) -> Vec<Comparable> {
     requests
         .iter()
@@ -138,7 +138,7 @@ fn difference(twin: &Twin, folder: &std::path::Path) -> Option<String> {
             raw.notes
         ));
     }
-    // The twin's makers rounded times to nanoseconds before taking the first from them.
+    // The makers of the twin rounded times to nanoseconds before they subtracted the first.
     let off = |our: &Comparable, their: &Comparable| {
         our.0.abs_diff(their.0) > 1 || (our.1, our.2, our.3) != (their.1, their.2, their.3)
     };
@@ -164,9 +164,9 @@ fn every_normalised_trace_has_a_raw_twin_here() {
     }
 }
 
-/// A twin has a response only where a completion repeats the request's range; our reader also assigns one to
-/// merged requests. Where a range was written twice, merged the first time, twins assign the second
-/// completion to the first request: six times in the trace of dm-crypt.
+/// A twin has a response only if a completion repeats the request's range; our reader also assigns one to
+/// merged requests. If a range was written twice, and the first write was merged, twins assign the second
+/// completion to the first request. This occurs six times in the trace of dm-crypt.
 #[test]
 fn recorded_responses_agree_with_the_twins() {
     let Some(folder) = shared() else { return };
@@ -205,7 +205,7 @@ fn both_damaged_clocks_are_reported() {
 #[test]
 fn raw_block_traces_without_a_twin_are_read() {
     let Some(folder) = shared() else { return };
-    // The counts were taken from the files by another program.
+    // Another program counted these in the files.
     for (name, wanted) in [
         ("fixtures/sample.blktrace.0.zst", [963, 0, 0, 0]),
         ("fixtures/keks.blktrace.tar.zst", [0, 1158, 10, 24]),
@@ -245,7 +245,8 @@ fn every_real_trace_that_is_cut_off_is_reported() {
         let message =
             read_bytes("t.zst", &packed[..packed.len() * 3 / 5], &options).expect_err(twin.raw).to_string();
         assert!(message.contains("early end of the data"), "{}: {message}", twin.raw);
-        // A cut inside the last number of a line leaves a line that looks complete: noted, not an error.
+        // A cut inside the last number of a line leaves a line that looks complete. It gives a note, not an
+        // error.
         match read_bytes("t", &plain[..plain.len() * 3 / 5 + 3], &options) {
             Err(error) => assert!(error.to_string().contains("cut off"), "{}: {error}", twin.raw),
             Ok(trace) => {

@@ -1,6 +1,6 @@
-//! Is there a note for a trace whose units were guessed, and a warning for one whose numbers fit another unit
-//! far better? The traces are next to the repository, in `../shared/traces`; without them that test prints a
-//! note and passes.
+//! Is there a note for a trace whose units were guessed, and a warning for a trace whose numbers fit another
+//! unit far better? The traces are beside the repository, in `../shared/traces`; without them that test
+//! prints a note and passes.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ fn warnings(content: &str, pairs: &[&str]) -> String {
 
 const ASSUMED: &str = "the file does not state its units";
 
-/// Requests of MQSim's columns, one every `gap`, from a number to a request.
+/// Requests in MQSim's columns, one every `gap`. `request` gives address and size of the n-th one.
 fn mqsim(gap: u64, request: impl Fn(u64) -> (u64, u64)) -> String {
     let line = |n: u64| {
         let (at, size) = request(n);
@@ -26,7 +26,7 @@ fn mqsim(gap: u64, request: impl Fn(u64) -> (u64, u64)) -> String {
     (0..3_000).map(line).collect()
 }
 
-/// An address that is no multiple of 512 and hardly ever next to another.
+/// An address that is not a multiple of 512 and hardly ever next to another one.
 fn scattered(n: u64) -> u64 {
     n * 7_919 % 100_003 * 8
 }
@@ -57,7 +57,7 @@ fn an_option_goes_before_the_unit_in_the_name_of_a_column() {
 
 #[test]
 fn microseconds_read_as_nanoseconds_are_warned_of() {
-    // 64 KiB every 2 ms, counted in microseconds: 32 GB/s as nanoseconds.
+    // 64 KiB every 2 ms. If the times are counted in microseconds but read as nanoseconds, this is 32 GB/s.
     let content = mqsim(2_000, |n| (scattered(n), 128));
     let warned = warnings(&content, &[]);
     assert!(
@@ -103,8 +103,8 @@ fn plausible_requests_are_not_warned_of() {
     }
 }
 
-/// Shared traces that give a warning when read without options, with the option it names. All others use the
-/// units of their formats.
+/// Shared traces that give a warning when read without options, each with the option in the warning. All
+/// others use the units of their formats.
 const WARNED: &[(&str, &str)] = &[
     ("misc-unverified/desktop.trace.zst", "size_unit=4KiB"),
     ("misc-unverified/jpeg_copy.trace.zst", "size_unit=4KiB"),

@@ -1,7 +1,7 @@
 //! Macros by which a type declares its state, naming every field.
 
-/// Implements for a struct of numbers the trait [`Word`](crate::snapshot::Word): `word!(Stamp { logical: u32,
-/// version: u32 })`.
+/// Implements [`Word`](crate::snapshot::Word) for a struct of numbers: `word!(Stamp { logical: u32, version:
+/// u32 })`.
 #[macro_export]
 macro_rules! word {
     ($type:ident { $($field:ident: $of:ty),* $(,)? }) => {
@@ -31,14 +31,17 @@ macro_rules! word {
     };
 }
 
-/// Declares for every field of a struct how its [`State`](crate::snapshot::State) is saved: `values` are
-/// written by serde; `parts` have a state of their own, as have the members of `lists`, whose length the
-/// configuration determines; `fixed` fields follow from the configuration. A struct without state has no
-/// fields, or only fixed ones.
+/// Declares how the [`State`](crate::snapshot::State) of a struct is saved, field by field:
 ///
-/// A generic type is given with its parameters and their bounds: `state!(Pair<T: State> { parts { one, other
-/// } })`. For an `enum`, every variant declares its fields in the same way; tuple fields are parts, with
-/// names given here. The configuration determines the variant.
+/// * `values` are written by serde;
+/// * `parts` have a state of their own;
+/// * `lists` have members with a state of their own, and a length that the configuration determines;
+/// * `fixed` fields follow from the configuration and are not written.
+///
+/// A struct without state has no fields, or only fixed ones. A generic type is given with its parameters and
+/// their bounds: `state!(Pair<T: State> { parts { one, other } })`. For an `enum`, every variant declares its
+/// fields in the same way; tuple fields are parts, with names given here. The configuration determines the
+/// variant.
 ///
 /// ```
 /// use wordline_kernel::snapshot::{Reader, State, Writer};

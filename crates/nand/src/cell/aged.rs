@@ -22,19 +22,19 @@ pub struct AgedCellsFile {
     /// P/E cycles of all blocks before the run; the cycles of the run are added.
     #[serde(default)]
     pub cycles: f64,
-    /// Retention time of all data when they are read, in hours; with `retention_passes`, the retention time
-    /// of the data from before the run when it begins.
+    /// Retention time of all data when they are read, in hours. With `retention_passes`: the retention time
+    /// that the data from before the run have when the run begins.
     #[serde(default)]
     pub hours: f64,
     /// Whether retention time passes with simulated time; data written in the run age from their program on.
-    /// Left out: it does not.
+    /// Left out: it does not pass.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub retention_passes: bool,
     /// The retention temperature, in degrees Celsius.
     #[serde(default = "warm")]
     pub celsius: f64,
-    /// Shares of blocks of another age; all others have the age in `cycles` and `hours`. The age of a block
-    /// is drawn at random.
+    /// Shares of blocks of other ages. All other blocks have the age in `cycles` and `hours`. The age of a
+    /// block is drawn at random.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mixture: Vec<AgeShare>,
     /// Spans of simulated time in which cells program faster, for example after a sudden rise of temperature.
@@ -58,8 +58,8 @@ pub struct AgeShare {
 }
 
 /// A span of simulated time in which all cells pass their verifies some loops earlier (cubeFTL, section
-/// 4.1.4: a sudden change of operating conditions). No source gives the effect of a temperature, so it is
-/// specified in loops.
+/// 4.1.4: a sudden change of operating conditions). The effect is specified in loops, as no source gives the
+/// effect of a temperature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Surge {
@@ -71,7 +71,8 @@ pub struct Surge {
     pub loops: u8,
 }
 
-/// A parameter set in a device file: its keys are the keys of a parameter set file and are checked as such.
+/// A parameter set in a device file. Its keys are the keys of a parameter set file and are checked in the
+/// same way.
 #[derive(JsonSchema)]
 #[schemars(extend("type" = "object"))]
 pub struct SetTable {}
@@ -101,7 +102,7 @@ pub struct AgedCells {
     pub set: Arc<CellSet>,
     /// P/E cycles, retention time and temperature.
     pub condition: Condition,
-    /// The shares of blocks of another age.
+    /// The shares of blocks of other ages.
     pub mixture: Vec<AgeShare>,
     /// The spans of simulated time in which cells program faster.
     pub surges: Vec<Surge>,

@@ -1,9 +1,9 @@
 //! The cell model of the arrays of dies: [`Physics`] over a parameter set.
 //!
-//! Program times follow from the loops, outcomes of reads from error rates that are calculated once for each
-//! class of word lines and then looked up. Erases count the P/E cycles of blocks; retention time and
-//! temperature are a condition of all cells, and retention time follows the simulated clock only if
-//! configured (`passing.rs`). `mode.rs` has the states of cells in other modes than the native one.
+//! Program times follow from the loops. Outcomes of reads follow from error rates, which are calculated once
+//! for each class of word lines and then looked up. Erases count the P/E cycles of blocks. Retention time and
+//! temperature are a condition of all cells; retention time follows the simulated clock only if configured
+//! (`retention_clock.rs`). `mode.rs` has the states of cells in modes other than the native one.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -28,7 +28,8 @@ use crate::geometry::PlaneBlock;
 use crate::physics::{MAX_PROGRAM_STATES, Outcome, Parameters, Physics, Sensed, Work};
 use crate::{Part, Stage};
 
-/// Number of classes of programming speed within a loop. Chosen: the mean of whole loops is exact to 1/64.
+/// Number of classes of programming speed within a loop. Chosen: the mean number of whole loops is then exact
+/// to 1/64.
 const SPEED_CLASSES: usize = 64;
 
 /// Cell model of the dies of a part with one parameter set.
@@ -78,8 +79,8 @@ impl State for CellArrays {
         self.erases = from.value("erases")?;
         self.passing.iter_mut().try_for_each(|passing| passing.load_state(from))?;
         self.ways.load_state(from)?;
-        // The drawn properties of layers, blocks and chips follow from the seed; the results of programs,
-        // from the program variants.
+        // The drawn properties of layers, blocks and chips follow from the seed. The results of programs
+        // follow from the program variants.
         self.chance = CellRandom::new(self.seed);
         self.programs.clear();
         self.rates.clear_variants();
@@ -116,8 +117,8 @@ struct ArrayShape {
 }
 
 impl CellArrays {
-    /// The cells of `set` in the `dies` of `part`, under `condition`; its cycles are added to the erases of
-    /// the run.
+    /// The cells of `set` in the `dies` of `part`, under `condition`. The cycles of `condition` are added to
+    /// the erases of the run.
     ///
     /// # Errors
     /// If the set does not fit the cells of the part.
@@ -156,21 +157,21 @@ impl CellArrays {
         })
     }
 
-    /// The same cells, which pass their verifies earlier in these spans of time.
+    /// The cells, passing their verifies earlier in these spans of time.
     #[must_use]
     pub fn with_surges(self, surges: Vec<Surge>) -> Self {
         Self { surges, ..self }
     }
 
-    /// The same cells with retention time that passes with simulated time: data from before the run have the
-    /// age of the condition when the run begins, data written in the run age from their program on.
+    /// The cells, with retention time that passes with simulated time. Data from before the run have the age
+    /// of the condition when the run begins; data written in the run age from their program on.
     #[must_use]
     pub fn with_retention_clock(self) -> Self {
         let passing = RetentionClock::new(self.erases.len(), self.shape.word_lines);
         Self { passing: Some(passing), ..self }
     }
 
-    /// Records the begin of a program, from which its data age.
+    /// Records the begin of a program. The data age from this instant on.
     fn record_program(&mut self, work: &Work<'_>) {
         if self.passing.is_none() {
             return;
@@ -260,8 +261,8 @@ impl CellArrays {
         }
     }
 
-    /// The program variant of a word line that is read in `mode`; if it was programmed in another mode, the
-    /// default variant of `mode`.
+    /// The program variant of a word line that is read in `mode`. If the word line was programmed in another
+    /// mode: the default variant of `mode`.
     fn variant_of(&mut self, at: PlaneBlock, word_line: u32, mode: CellMode) -> u8 {
         let way = self.ways.of(self.block(at), word_line);
         if self.ways.get(way).held.is_in(mode) {
@@ -284,8 +285,8 @@ impl CellArrays {
         held.after(bit, self.reprograms_ahead(at, word_line, held))
     }
 
-    /// Number of word lines above this one in the string (the layers programmed after its own) with more
-    /// reprogram passes.
+    /// Number of word lines above this one in the string with more reprogram passes. Above are the layers
+    /// that are programmed after the layer of this word line.
     fn reprograms_ahead(&self, at: PlaneBlock, word_line: u32, held: StoredBits) -> u8 {
         if self.set.background.is_none() {
             return 0;

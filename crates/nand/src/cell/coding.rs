@@ -52,8 +52,9 @@ impl Coding {
         }
     }
 
-    /// The usual coding of cells of `bits` bits, 1 to 4, with all ones for the erased state. Three bits: 2, 3 and 2 sensings for
-    /// the pages of a word line, as in 3D TLC. Four bits: the reflected Gray code, 1, 2, 4 and 8 sensings; chosen, as vendors differ.
+    /// The usual coding of cells of `bits` bits, 1 to 4. The erased state is encoded as all ones. Three bits:
+    /// the pages of a word line need 2, 3 and 2 sensings, as in 3D TLC. Four bits: the reflected Gray code
+    /// with 1, 2, 4 and 8 sensings; chosen, as vendors differ.
     pub fn usual(bits: u32) -> Self {
         assert!((1..=4).contains(&bits), "cells of 1 to 4 bits");
         let mask = (1u8 << bits) - 1;

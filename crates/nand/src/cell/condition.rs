@@ -19,8 +19,8 @@ pub struct Condition {
     pub reads: f64,
     /// Reprogram passes of each neighbour after these cells were programmed.
     pub again: f64,
-    /// Reprogram passes of these cells during which cells above them in the string had more passes: 0 when
-    /// reprogrammed in order from the source line up.
+    /// Reprogram passes of these cells during which cells above them in the string had more passes. 0 if word
+    /// lines are reprogrammed in order from the source line up.
     pub ahead: f64,
 }
 
@@ -42,7 +42,7 @@ pub enum Effect {
     Disturb,
     /// Programs of neighbours.
     Interference,
-    /// The data of the other cells of the string while a cell is programmed.
+    /// The background pattern: the data of the other cells of the string while a cell is programmed.
     Background,
     /// The programming speed of a word line.
     WordLine,
@@ -55,7 +55,7 @@ pub enum Effect {
 }
 
 impl Effect {
-    /// All of them.
+    /// All effects.
     pub const ALL: [Self; 9] = [
         Self::Cycles,
         Self::Retention,
@@ -89,9 +89,9 @@ impl Effect {
 pub struct Effects(u16);
 
 impl Effects {
-    /// All of them.
+    /// All effects.
     pub const ALL: Self = Self((1 << Effect::ALL.len()) - 1);
-    /// None.
+    /// No effect.
     pub const NONE: Self = Self(0);
 
     /// The set without `effect`.

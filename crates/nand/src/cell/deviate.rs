@@ -1,5 +1,5 @@
 //! Normal deviates for the draws of every command, by the ziggurat method of Marsaglia and Tsang (J. Stat.
-//! Software 5(8), 2000), which is exact and takes one number and one comparison in 99 of 100 cases.
+//! Software 5(8), 2000). The method is exact, and takes one number and one comparison in 99 of 100 cases.
 
 use wordline_kernel::{Seed, Stream, Streams};
 
@@ -39,8 +39,8 @@ impl CellRandom {
 /// The ziggurat.
 #[derive(Clone, Debug)]
 pub struct Ziggurat {
-    /// The right end of each layer, the lowest first; for the lowest, the end of a rectangle of the area of
-    /// layer and tail.
+    /// The right end of each layer, the lowest layer first. The lowest layer includes the tail: its end is
+    /// the end of a rectangle with the area of both.
     ends: [f64; LAYERS + 1],
     /// The density at each end.
     density: [f64; LAYERS + 1],

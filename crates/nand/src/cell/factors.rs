@@ -1,6 +1,6 @@
-//! Fixed factors instead of a cell model: the emulation of cubeFTL's evaluation (section 6.1), whose platform
-//! shortened the programs of followers and reduced retries by fixed factors, and drew the reads that need a
-//! retry.
+//! Fixed factors instead of a cell model: the emulation in cubeFTL's evaluation (section 6.1). Its platform
+//! shortened the programs of followers and reduced retries by fixed factors, and drew at random which reads
+//! need a retry.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,20 +10,20 @@ use super::ispp::{Ispp, ProgramParameters};
 use super::read::Reading;
 use crate::physics::Parameters;
 
-/// The factors. The loops of leaders and the window are in the set's `ispp`, the retry table is in its
+/// The factors. The loops of leaders and the window are in the set's `ispp`; the retry table is in its
 /// `read`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Factors {
-    /// The share of the program time that is saved if all verifies that may be skipped are skipped; fewer
-    /// skips save in proportion. A narrower window saves its share of the whole window in addition.
+    /// The share of the program time that is saved if all verifies that may be skipped are skipped. Fewer
+    /// skips save in proportion. In addition, a narrower window saves its share of the whole window.
     pub skipping: f64,
-    /// BER_EP1 of a leader: drawn uniformly between the two for each layer of each block.
+    /// BER_EP1 of a leader, drawn uniformly between the two numbers for each layer of each block.
     pub erased_to_p1: [f64; 2],
     /// The share of retries that remain for reads whose read offsets are stored by layer.
     pub kept: f64,
-    /// Reads that need a retry, by retention time in increasing order; the last entry at or below the
-    /// retention time applies, and before the first there are no retries.
+    /// Reads that need a retry, by retention time in increasing order. The last entry at or below the
+    /// retention time applies; before the first entry there are no retries.
     #[serde(default)]
     pub ages: Vec<Tried>,
 }
@@ -107,8 +107,8 @@ impl Factors {
     }
 
     /// Whether a page cannot be read with a table entry. Entries up to `last`, the last of the table, must be
-    /// at least the number of retries that the page needs; entries beyond it count the retries of reads with
-    /// stored read offsets.
+    /// at least the number of retries that the page needs. Entries beyond `last` count the retries of reads
+    /// with stored read offsets.
     pub fn is_uncorrectable(&self, hours: f64, (page, seed): (u64, Seed), entry: u8, last: u8) -> bool {
         let needed = self.retries(hours, page, seed);
         match entry.checked_sub(last).filter(|beyond| *beyond > 0) {

@@ -1,4 +1,4 @@
-//! Parameter set files: TOML under `data/cells`. `check.rs` turns one into a [`CellSet`](super::CellSet).
+//! Parameter set files: TOML under `data/cells`. `check.rs` converts a file to a [`CellSet`](super::CellSet).
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use super::factors::Factors;
 pub struct CellsFile {
     /// Name of the set.
     pub name: String,
-    /// The source of its numbers, in short; `because` has the source of each.
+    /// The source of the numbers, in short; `because` has the source of each number.
     pub source: String,
     /// The states of new cells.
     pub levels: LevelsFile,
@@ -45,7 +45,8 @@ pub struct CellsFile {
     /// Fixed factors instead of the cell model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub factors: Option<Factors>,
-    /// The reason for the numbers of each key or table of keys: begins with `source`, `chosen` or `fitted`.
+    /// The reason for the numbers of each key or table of keys. A reason begins with `source`, `chosen` or
+    /// `fitted`.
     #[serde(default)]
     pub because: BTreeMap<String, String>,
 }
@@ -54,11 +55,11 @@ pub struct CellsFile {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LevelsFile {
-    /// The bits of each state, the erased state first, as numbers; the lowest bit belongs to the lowest page.
+    /// The bits of each state as numbers, the erased state first. The lowest bit belongs to the lowest page.
     /// Neighbouring states differ in one bit. Left out: the usual coding for the number of states.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coding: Option<Vec<u8>>,
-    /// The mean of each state, increasing.
+    /// The mean of each state; the means increase.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mean: Vec<f64>,
     /// The deviation of each state.
@@ -67,8 +68,8 @@ pub struct LevelsFile {
     /// States measured at several ages, instead of `mean` and `deviation`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ages: Vec<AgeFile>,
-    /// The read reference voltages, one between each two states. Left out: the voltages at which the fewest
-    /// new cells are misread.
+    /// The read reference voltages, one between every two neighbouring states. Left out: the voltages at
+    /// which the fewest new cells are misread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub references: Option<Vec<f64>>,
     /// Degrees of freedom of Student's t distribution, at least 3. Left out: states are normally distributed.
@@ -82,7 +83,7 @@ pub struct LevelsFile {
 pub struct AgeFile {
     /// Hours since the program.
     pub hours: f64,
-    /// The mean of each state, increasing.
+    /// The mean of each state; the means increase.
     pub mean: Vec<f64>,
     /// The deviation of each state.
     pub deviation: Vec<f64>,
@@ -96,7 +97,7 @@ pub struct CyclesFile {
     pub widening: f64,
     /// The rise of the erased state by 1,000 cycles.
     pub erased_rise: f64,
-    /// The exponent of the cycles in the growth of both.
+    /// The exponent of the cycles in the growth of `widening` and `erased_rise`.
     pub exponent: f64,
 }
 
@@ -104,17 +105,17 @@ pub struct CyclesFile {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RetentionFile {
-    /// The shift of the mean of each state per decade of time; never more than the shift of the state below.
+    /// The shift of the mean of each state per decade of time. It never exceeds the shift of the state below.
     pub drift: Vec<f64>,
     /// The variance that each state gains per decade of time.
     pub widening: f64,
     /// The cycles at which the two values above apply.
     pub cycles: f64,
-    /// The exponent of the cycles in the growth of both.
+    /// The exponent of the cycles in the growth of `drift` and `widening`.
     pub exponent: f64,
-    /// The share of both in new cells.
+    /// The share of `drift` and `widening` that new cells have.
     pub unworn: f64,
-    /// The onset of the logarithm of time, in hours.
+    /// The time at which retention begins, in hours: decades of time are counted from it.
     pub onset_hours: f64,
     /// The activation energy, in electron volts.
     pub activation_energy: f64,
@@ -128,7 +129,7 @@ pub struct RetentionFile {
 pub struct DisturbFile {
     /// The rise of the erased state by a million reads at 1,000 cycles.
     pub rise: f64,
-    /// The exponent of the reads in this growth.
+    /// The exponent of the reads in the growth of `rise`.
     pub exponent: f64,
 }
 
@@ -148,9 +149,9 @@ pub struct InterferenceFile {
 pub struct BackgroundFile {
     /// The share of cells left behind if cells above in the string had more passes during one reprogram.
     pub share: f64,
-    /// The exponent of the number of such reprograms in this growth.
+    /// The exponent of the number of such reprograms in the growth of `share`.
     pub power: f64,
-    /// The distance by which they are left behind.
+    /// The distance by which these cells are left behind.
     pub drop: f64,
 }
 
@@ -170,8 +171,8 @@ pub struct VariationFile {
     /// layer. Left out: they are equal.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub line: f64,
-    /// Known layers: alpha and omega at the edges, beta the best, kappa the worst. The others are
-    /// interpolated linearly.
+    /// Known layers: alpha and omega at the edges, beta the best, kappa the worst. The layers between them
+    /// are interpolated linearly.
     pub roles: BTreeMap<String, RoleFile>,
 }
 
@@ -203,9 +204,9 @@ pub struct IsppFile {
     pub pulse: Duration,
     /// tVFY, the time of a verify of one state.
     pub verify: Duration,
-    /// The first loop in which a cell of each programmed state passes: a.
+    /// a: the first loop in which a cell of each programmed state passes.
     pub first: Vec<u32>,
-    /// The last loop in which a cell of each programmed state passes: b.
+    /// b: the last loop in which a cell of each programmed state passes.
     pub last: Vec<u32>,
     /// The deviation that P1 gains for each millivolt of a higher VStart.
     #[serde(default)]
@@ -244,6 +245,6 @@ pub struct RetryFile {
     pub pattern: Vec<f64>,
     /// Number of steps for cells that lost charge.
     pub steps: u32,
-    /// Number of steps before them, for other causes.
+    /// Number of steps before the steps for lost charge, for other causes.
     pub before: u32,
 }

@@ -1,20 +1,20 @@
 //! Incremental step pulse programming (ISPP): loops of a pulse and verifies, simulated one by one (cubeFTL,
 //! sections 2.2 and 4.1).
 //!
-//! Equation 1: tPROG is the sum over the loops of tPGM + k tVFY, k verifies in each; MaxLoop is
-//! ceil((VFinal - VStart) / step). Equation 2 sums the same time by states: L (tPGM + V tVFY) for each, with
-//! the `L` loops that are the last ones of the state and `V` verifies in each.
+//! Equation 1: tPROG is the sum of tPGM + k tVFY over the loops, where k is the number of verifies in a loop.
+//! MaxLoop is ceil((VFinal - VStart) / step). Equation 2 sums the same time by states: L (tPGM + V tVFY) for
+//! each state, where `L` is the number of its last loops and `V` the number of verifies in each of them.
 //!
 //! The cells of a state pass its verify in some loop from `first` to `last`. By default every state is
-//! verified from the first loop on until all of its cells have passed; no cell passes a verify before
-//! `first`, so that these may be skipped.
+//! verified from the first loop on until all of its cells have passed. No cell passes a verify before
+//! `first`, so these verifies may be skipped.
 
 use wordline_kernel::{Duration, Stream};
 
 use super::math::{normal, upper_tail};
 
 /// The range of loops in which the cells of a state pass their verify, counted from the first loop of the
-/// program: a and b of figure 8.
+/// program: a and b of cubeFTL's figure 8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Loops {
     /// First loop.
@@ -45,14 +45,15 @@ pub struct ProgramParameters<'a> {
     pub start_margin: f64,
     /// Decrease of VFinal, in millivolts.
     pub final_margin: f64,
-    /// Verifies of each state that are skipped at the beginning, the lowest state first; none for states
-    /// beyond the slice.
+    /// Verifies of each state that are skipped at the beginning, the lowest state first. States beyond the
+    /// slice skip none.
     pub skipped: &'a [u8],
     /// Number of whole loops by which all cells pass earlier than usual, as after a sudden rise of
     /// temperature.
     pub early: u32,
-    /// Speed of the cells of this word line relative to the slowest, as a fraction of a step, from 0 to
-    /// below 1. Loops are whole; this makes their mean over word lines a fraction.
+    /// Speed of the cells of this word line relative to the slowest word line, as a fraction of a step, from
+    /// 0 to below 1. The loops of a program are whole; this fraction makes their mean over word lines a
+    /// fraction.
     pub faster: f64,
 }
 
@@ -65,8 +66,8 @@ pub struct Programmed {
     pub loops: Vec<Loops>,
     /// The loop in which each state is first verified.
     pub verified_from: Vec<u32>,
-    /// Over-programming: the shares of the cells of each state that passed 1, 2, 3 ... loops before their
-    /// first verify. They lie as many states too high.
+    /// Over-programming: for each state, the shares of its cells that passed 1, 2, 3 ... loops before their
+    /// first verify. These cells lie 1, 2, 3 ... states too high.
     pub over: Vec<Vec<f64>>,
     /// tPROG.
     pub time: Duration,
@@ -87,8 +88,8 @@ impl Programmed {
 impl Ispp {
     /// MaxLoop for a window in millivolts, at least one loop.
     fn most_loops(&self, window: f64) -> u32 {
-        // A value a millionth of a step above a whole number of steps differs by rounding: 1,620 mV are ten steps
-        // of 162.
+        // Rounding can put a whole number of steps a millionth of a step too high: 1,620 mV are ten steps of
+        // 162 mV.
         ((window / self.step - 1e-6).ceil() as u32).max(1)
     }
 
@@ -103,8 +104,8 @@ impl Ispp {
         self.most_loops(window) - self.most_loops(window - how.start_margin)
     }
 
-    /// Fraction of a loop by which cells pass before the end of the loop of the slowest word line: the speed
-    /// of the word line, plus the fractional loop of a higher VStart.
+    /// Fraction of a loop by which cells pass before the end of the loop of the slowest word line. It is the
+    /// speed of the word line, plus the fractional loop of a higher VStart.
     fn faster(&self, how: &ProgramParameters<'_>) -> f64 {
         (how.faster + how.start_margin / self.step - f64::from(self.earlier(how))).clamp(0.0, 1.0)
     }
@@ -119,14 +120,15 @@ impl Ispp {
         self.loops.iter().map(of).collect()
     }
 
-    /// Verifies of each state that may be skipped without over-programming: those before its first loop.
+    /// Verifies of each state that may be skipped without over-programming: the verifies before the first
+    /// loop of the state.
     pub fn safe_skips(&self, how: &ProgramParameters<'_>) -> Vec<u8> {
         self.loops_under(how).iter().map(|state| (state.first - 1) as u8).collect()
     }
 
-    /// The programming of cells to these states alone (0 for P1), in increasing order: VStart is raised by
-    /// the loops between the first cells of P1 and of the lowest state, and the last loop is the last loop of
-    /// the highest state.
+    /// The programming of cells to these states alone (0 for P1), in increasing order. VStart is raised by
+    /// the loops between the first cells of P1 and the first cells of the lowest state. The last loop is the
+    /// last loop of the highest state.
     #[must_use]
     pub fn to_states(&self, states: &[usize]) -> Self {
         let (lowest, highest) = (states[0], states[states.len() - 1]);
@@ -171,7 +173,7 @@ impl Ispp {
         self.program(&ProgramParameters::default()).time
     }
 
-    /// The same time by equation 2: each state counts the loops after the last loop of the states below it.
+    /// tPROG by equation 2: each state counts the loops after the last loop of the states below it.
     pub fn time_by_states(&self) -> Duration {
         let mut before = 0;
         let states = self.loops.iter().enumerate().map(|(state, loops)| {
@@ -190,30 +192,30 @@ impl Ispp {
     }
 }
 
-/// The programming speed of the cells of a state: the fractional loop in which each would just pass, normally
-/// distributed.
+/// The programming speed of the cells of a state: the fractional loop in which a cell would just pass,
+/// normally distributed.
 #[derive(Clone, Copy, Debug)]
 pub struct Speed {
     mean: f64,
     deviation: f64,
 }
 
-/// Deviations from the mean speed to the first and to the last loop. Chosen: of the 16,384 cells of one of
-/// eight states in a page of 16 KiB, half a cell lies beyond four deviations, so that a word line uses the
-/// first and the last loop.
+/// Deviations from the mean speed to the first and to the last loop. Chosen: a page of 16 KiB has 16,384
+/// cells of one of eight states. Half a cell of these lies beyond four deviations, so that a word line uses
+/// the first and the last loop.
 const REACH_DEVIATIONS: f64 = 4.0;
 
 impl Speed {
-    /// The speed of a state that passes in `loops`: loops are whole, so that a spread of b - a steps fills
-    /// the loops a to b for any speed of the word line within a step.
+    /// The speed of a state that passes in `loops`. Loops are whole: a spread of b - a steps fills the loops
+    /// a to b for any speed of the word line within a step.
     pub fn of(loops: Loops, faster: f64) -> Self {
         let spread = f64::from(loops.last - loops.first).max(0.5);
         let middle = f64::from(loops.first + loops.last) / 2.0;
         Self { mean: middle - faster, deviation: spread / 2.0 / REACH_DEVIATIONS }
     }
 
-    /// The share of cells that pass in loop `n`. Cells that would pass before the first or after the last loop pass
-    /// there.
+    /// The share of cells that pass in loop `n`. Cells that would pass before the first loop or after the
+    /// last loop count in that loop.
     pub fn share(self, loops: Loops, n: u32) -> f64 {
         let after = |n: u32| {
             if n < loops.first {

@@ -1,7 +1,7 @@
 //! Threshold voltages of the states, and the misread cells at given read reference voltages.
 //!
 //! Voltages are in the units of the parameter set, mostly steps of a read offset on the scale of Cai et al.
-//! (Proc. IEEE 105(9), 2017), where 0 is ground and neighbouring states lie about 64 apart.
+//! (Proc. IEEE 105(9), 2017). On this scale 0 is ground and neighbouring states lie about 64 apart.
 
 use super::coding::Coding;
 use super::math::{Shape, least};
@@ -13,17 +13,17 @@ pub struct Level {
     pub mean: f64,
     /// The standard deviation, above 0.
     pub deviation: f64,
-    /// The left tail: cells that programming left below the others.
+    /// The left tail: cells that programming left below the other cells.
     pub left: LeftTail,
 }
 
-/// The left tail of a state: cells that did not reach the others within the loops of their program (ReSSD,
-/// section 3.3.3: an effect of the background pattern).
+/// The left tail of a state: cells that did not reach the other cells of the state within the loops of their
+/// program. ReSSD (section 3.3.3) describes this effect of the background pattern.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LeftTail {
     /// Share of these cells, 0 for none.
     pub share: f64,
-    /// Distance of their mean below the mean of the others.
+    /// Distance of their mean below the mean of the other cells.
     pub drop: f64,
 }
 
@@ -36,8 +36,8 @@ pub struct Levels {
     pub shape: Shape,
     /// The bits that they encode.
     pub coding: Coding,
-    /// Over-programming: for each programmed state, the lowest first, the shares of its cells that lie one,
-    /// two ... states too high; usually empty.
+    /// Over-programming: for each programmed state, the lowest first, the shares of its cells that lie 1, 2
+    /// ... states too high. Usually empty.
     pub over: Vec<Vec<f64>>,
 }
 
@@ -74,7 +74,7 @@ impl Level {
 }
 
 impl Levels {
-    /// The states from `base` on for a coding of fewer states: a cell that is used with fewer bits.
+    /// The states from `base` on for a coding of fewer states, for a cell that is used with fewer bits.
     #[must_use]
     pub fn part(&self, base: usize, coding: Coding) -> Self {
         let states: Vec<usize> = (base..base + coding.states()).collect();
@@ -93,8 +93,8 @@ impl Levels {
         self.states.len() - 1
     }
 
-    /// The share of all cells that are misread at the boundary between states `at` and `at + 1`, with its reference at `reference`.
-    /// All states are equally frequent.
+    /// The share of all cells that are misread at the boundary between states `at` and `at + 1`, with its
+    /// reference at `reference`. All states are equally frequent.
     pub fn boundary_error(&self, at: usize, reference: f64) -> f64 {
         let (low, high) = (&self.states[at], &self.states[at + 1]);
         let wrong = low.above(reference, self.shape) + high.below(reference, self.shape);
@@ -141,7 +141,7 @@ impl Levels {
         wrong
     }
 
-    /// The share of cells that lie in `state` which do not give the bit `right` of a page.
+    /// The share of cells lying in `state` that do not give the bit `right` of a page.
     fn read_wrong(&self, state: usize, right: bool, page: u32, references: &[f64]) -> f64 {
         let (mut low, mut bit) = (f64::NEG_INFINITY, self.coding.bit(0, page));
         let mut wrong = 0.0;

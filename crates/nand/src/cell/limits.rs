@@ -9,8 +9,8 @@ type OutOfRange = (String, String);
 
 impl Part {
     /// The first of `parameters` that the part does not support, with the range that it supports. Parameters
-    /// of states that the cells do not have are rejected; the others are checked only for parts with a cell
-    /// model.
+    /// of states that the cells do not have are rejected. The other parameters are checked only for parts
+    /// with a cell model.
     pub fn beyond(&self, parameters: &Parameters) -> Option<OutOfRange> {
         let programmed = (1usize << self.geometry.bits_per_cell) - 1;
         let skips = &parameters.skipped_verifies;
@@ -51,7 +51,7 @@ impl CellSet {
         Some((found, format!("from 0 to {}: its last cells pass in loop {}", loops.last - 1, loops.last)))
     }
 
-    /// Reports a read reference voltage that would no longer lie between its states.
+    /// Reports a read reference voltage that would lie outside its two states.
     fn unsupported_read_offset(&self, parameters: &Parameters) -> Option<OutOfRange> {
         let step = self.reading.as_ref()?.level_step;
         let states = match &self.base {

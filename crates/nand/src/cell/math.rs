@@ -8,8 +8,8 @@ pub enum Shape {
     /// Normal.
     #[default]
     Gaussian,
-    /// Student's t with this many degrees of freedom (at least 3), scaled to the deviation of the state: heavier tails (Luo et
-    /// al., JSAC 2016).
+    /// Student's t with this many degrees of freedom (at least 3), scaled to the deviation of the state. Its
+    /// tails are heavier (Luo et al., JSAC 2016).
     Student {
         /// Degrees of freedom.
         freedom: u32,
@@ -62,15 +62,16 @@ pub fn class_of(z: f64, classes: usize) -> usize {
     (((1.0 - upper_tail(z)) * classes as f64) as usize).min(classes - 1)
 }
 
-/// The share of Student's t distribution above `t`: half the regularised incomplete beta function of (freedom / 2, 1 / 2) at
-/// freedom / (freedom + t^2).
+/// The share of Student's t distribution above `t`: half the regularised incomplete beta function of (freedom
+/// / 2, 1 / 2) at freedom / (freedom + t^2).
 fn student_upper_tail(t: f64, freedom: u32) -> f64 {
     let half = f64::from(freedom) / 2.0;
     let tail = 0.5 * incomplete_beta(half, 0.5, f64::from(freedom) / (f64::from(freedom) + t * t));
     if t >= 0.0 { tail } else { 1.0 - tail }
 }
 
-/// The regularised incomplete beta function by its continued fraction (DLMF 8.17.22), from the side where it converges.
+/// The regularised incomplete beta function by its continued fraction (DLMF 8.17.22), from the side where it
+/// converges.
 fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
     if x <= 0.0 || x >= 1.0 {
         return x.clamp(0.0, 1.0);
@@ -104,8 +105,8 @@ fn fraction(a: f64, b: f64, x: f64) -> f64 {
     value
 }
 
-/// A sample of the normal distribution with deviation 1 (Marsaglia and Bray's polar method; the second of each pair is not
-/// kept, so that a sample depends on the state of the stream alone).
+/// A sample of the normal distribution with deviation 1, by Marsaglia and Bray's polar method. The second
+/// sample of each pair is not kept, so that a sample depends only on the state of the stream.
 pub fn normal(random: &mut Stream) -> f64 {
     loop {
         let (x, y) = (2.0 * random.unit() - 1.0, 2.0 * random.unit() - 1.0);
@@ -116,21 +117,21 @@ pub fn normal(random: &mut Stream) -> f64 {
     }
 }
 
-/// A random number of rare independent events with `mean`: Poisson, and from a mean of 30 on the normal
-/// distribution of the same mean and deviation (chosen: there the two differ by less than a hundredth in any
-/// quantile).
+/// A random number of rare independent events with `mean`. The distribution is Poisson; from a mean of 30 on
+/// it is the normal distribution with the same mean and deviation (chosen: there the two differ by less than
+/// a hundredth in any quantile).
 pub fn count(mean: f64, random: &mut Stream) -> u32 {
     count_by(normal, mean, random)
 }
 
-/// As [`count`], with another source of normal deviates.
+/// A random number as by [`count`], with another source of normal deviates.
 #[inline]
 pub fn count_by(normal: impl Fn(&mut Stream) -> f64, mean: f64, random: &mut Stream) -> u32 {
     if mean <= 0.0 {
         return 0;
     }
     if mean >= 30.0 {
-        // Truncation of the sum rounds a positive value, and makes a negative one 0.
+        // The truncation rounds a positive sum and makes a negative one 0.
         return (mean + mean.sqrt() * normal(random) + 0.5) as u32;
     }
     let mut left = random.unit();
@@ -144,8 +145,8 @@ pub fn count_by(normal: impl Fn(&mut Stream) -> f64, mean: f64, random: &mut Str
     events
 }
 
-/// The probability of more than `most` rare independent events with `mean`: Poisson, and from a mean of 1,000
-/// on the normal distribution.
+/// The probability of more than `most` rare independent events with `mean`. The distribution is Poisson, and
+/// from a mean of 1,000 on normal.
 pub fn poisson_tail(most: u32, mean: f64) -> f64 {
     if mean <= 0.0 {
         return 0.0;
@@ -155,7 +156,7 @@ pub fn poisson_tail(most: u32, mean: f64) -> f64 {
     }
     let share = |n: f64| libm::exp(n * libm::log(mean) - mean - libm::lgamma(n + 1.0));
     let (mut all, mut n) = (0.0, f64::from(most));
-    // Probabilities decrease to either side of the mean; each follows from the one before.
+    // Probabilities decrease to either side of the mean. Each probability follows from its neighbour.
     if n < mean {
         let mut here = share(n);
         while here > all * 1e-17 {
@@ -180,7 +181,7 @@ pub fn inverse_upper_tail(share: f64) -> f64 {
     bisected(-9.0, 39.0, 64, |z| upper_tail(z) > share)
 }
 
-/// The value between `low` and `high` up to which `is_below` holds, after this number of bisections.
+/// The value between `low` and `high` up to which `is_below` is true, after this number of bisections.
 fn bisected(mut low: f64, mut high: f64, steps: u32, is_below: impl Fn(f64) -> bool) -> f64 {
     for _ in 0..steps {
         let middle = f64::midpoint(low, high);
@@ -189,8 +190,8 @@ fn bisected(mut low: f64, mut high: f64, steps: u32, is_below: impl Fn(f64) -> b
     f64::midpoint(low, high)
 }
 
-/// The minimum of `cost`, which falls and then rises, between `low` and `high` (golden section; to 1e-9 of
-/// the interval).
+/// The position of the minimum of `cost` between `low` and `high`, where `cost` falls and then rises. Golden
+/// section search, to 1e-9 of the interval.
 pub fn least(mut low: f64, mut high: f64, cost: impl Fn(f64) -> f64) -> f64 {
     const SECTION: f64 = 0.618_033_988_749_894_9;
     let (mut left, mut right) = (high - SECTION * (high - low), low + SECTION * (high - low));

@@ -1,13 +1,18 @@
 //! The cell model: threshold voltages, the effects that shift them, programs and reads.
 //!
-//! All designs use one model. A parameter set ([`CellSet`], TOML in `data/cells`) has the threshold voltages
-//! of new cells ([`Levels`]), the effects of cycles, time, reads and neighbours (one optional term for each
-//! effect), the variation by layer, block and chip ([`Variation`]), the loops of programs ([`Ispp`]), and ECC
-//! and read retry ([`Reading`]). Program times and the errors of skipped verifies follow from the same loops.
-//! Two bits of a cell of eight states can be rewritten in place ([`TwoBitCoding`]).
+//! All designs use one model. A parameter set ([`CellSet`], TOML in `data/cells`) has:
 //!
-//! The model has two forms: an analytic one, and [`Population`], a Monte Carlo simulation of single cells
-//! with the same parameters.
+//! * the threshold voltages of new cells ([`Levels`]);
+//! * the effects of cycles, time, reads and neighbours, one optional term for each effect;
+//! * the variation by layer, block and chip ([`Variation`]);
+//! * the loops of programs ([`Ispp`]);
+//! * ECC and read retry ([`Reading`]).
+//!
+//! Program times and the errors of skipped verifies follow from the same loops. Two bits of a cell of eight
+//! states can be rewritten in place ([`TwoBitCoding`]).
+//!
+//! The model has two forms with the same parameters: an analytic one, and [`Population`], a Monte Carlo
+//! simulation of single cells.
 
 mod aged;
 mod ages;

@@ -1,9 +1,10 @@
 //! Cells in the modes of a part: the states that a word line uses, how it is programmed to them, and the
 //! references between them.
 //!
-//! There are no parameters for this. Cells in SLC mode use the erased state and the middle one; two bits use
-//! four neighbouring states that a rewrite moves up ([`TwoBitCoding`]). A program begins as many loops before its
-//! lowest state as a native program begins before P1, and ends with the last cells of its highest state.
+//! Cell modes have no parameters of their own. Cells in SLC mode use the erased state and the middle state.
+//! Cells in MLC mode use four neighbouring states, which a rewrite moves up ([`TwoBitCoding`]). A program
+//! begins as many loops before its lowest state as a native program begins before P1, and ends with the last
+//! cells of its highest state.
 
 use serde::{Deserialize, Serialize};
 
@@ -36,8 +37,8 @@ pub enum StoredBits {
 }
 
 impl StoredBits {
-    /// The state of a word line in `mode` with unknown history. Chosen for rewrites: the low bit each time,
-    /// which moves cells furthest.
+    /// The state of a word line in `mode` with unknown history. Chosen for rewrites: the low bit was
+    /// rewritten each time, which moves cells furthest.
     #[inline]
     pub fn of(mode: CellMode) -> Self {
         match mode {
@@ -58,7 +59,7 @@ impl StoredBits {
         Self::Mlc { rewrites: coding.rewrites(), id: coding.distribution_id(), ahead }
     }
 
-    /// Whether a word line in `mode` can store this.
+    /// Whether a word line in `mode` can store these bits.
     pub fn is_in(self, mode: CellMode) -> bool {
         match (self, mode) {
             (Self::Native, CellMode::Native) | (Self::Slc, CellMode::Slc) => true,
@@ -105,9 +106,9 @@ pub struct UsedStates {
 }
 
 impl CellSet {
-    /// The states of cells that store `held`. References are those of the set at the same boundaries. In SLC
-    /// mode, which leaves out states, the boundary half way between the two is used; chosen, as cells that
-    /// lose charge for a year still lie above it.
+    /// The states of cells that store `held`. References are the references of the set at the same
+    /// boundaries. SLC mode leaves out states: its reference is the boundary half way between the two states
+    /// (chosen, as cells that lose charge for a year still lie above it).
     pub fn used(&self, held: StoredBits) -> UsedStates {
         let (states, coding) = match (held, held.coding()) {
             (StoredBits::Slc, _) => (vec![0, self.states() / 2], Coding::usual(1)),

@@ -1,7 +1,7 @@
 //! Monte Carlo form of the model: single cells are programmed, aged by their condition, and sensed.
 //!
-//! It shares only the parameters with the analytic form: it integrates no tails and takes no shares of loops
-//! from formulas.
+//! It shares only the parameters with the analytic form. It integrates no tails, and no formula gives it
+//! shares of loops.
 
 use wordline_kernel::Stream;
 
@@ -46,8 +46,8 @@ impl<'a> Population<'a> {
         Self { set, how, new, terms, verified_from }
     }
 
-    /// The state that a cell reaches when programmed to `state`: a higher one if it passed before it was
-    /// verified.
+    /// The state that a cell reaches when programmed to `state`. It is a higher state if the cell passed
+    /// before it was verified.
     fn programmed(&self, state: usize, random: &mut Stream) -> usize {
         let Some(ispp) = self.set.ispp.as_ref().filter(|_| state > 0 && !self.how.skipped.is_empty()) else {
             return state;
@@ -64,7 +64,7 @@ impl<'a> Population<'a> {
         let dropped = level.left.share > 0.0 && random.unit() < level.left.share;
         let mut mean = level.mean - if dropped { level.left.drop } else { 0.0 };
         if let Shape::Student { .. } = self.new.shape {
-            // The sum of variables of this shape has another shape: this shape applies to the sum.
+            // The sum of variables of this shape would have another shape; here the shape applies to the sum.
             let variance: f64 = self.terms.iter().map(|term| term.variance[state]).sum();
             mean += self.terms.iter().map(|term| term.shift[state]).sum::<f64>();
             return mean

@@ -1,4 +1,4 @@
-//! The cell model of a device of several pools, some of whose parts have a parameter set.
+//! The cell model of a device with several pools, where some parts have a parameter set.
 
 use wordline_kernel::{Duration, Seed, state};
 
@@ -8,11 +8,11 @@ use crate::geometry::PlaneBlock;
 use crate::physics::{DataSheet, Outcome, Physics, Sensed, Work};
 use crate::{Part, Pools};
 
-/// The cells of each pool whose part has a parameter set; the data sheet applies to the others.
+/// The cells of each pool whose part has a parameter set. The data sheet applies to the other pools.
 #[derive(Clone, Debug)]
 pub struct PooledArrays {
-    /// The cells pool by pool. A pool with blocks of several ages has one entry for each age; each entry
-    /// covers all blocks, but is used for those of its age only.
+    /// The cells pool by pool. A pool with blocks of several ages has one entry for each age. Each entry
+    /// covers all blocks, but is used only for the blocks of its age.
     arrays: Vec<CellArrays>,
     mixtures: Vec<Mixture>,
     data_sheet: DataSheet,
@@ -27,12 +27,13 @@ struct Mixture {
     first: usize,
     /// The shares of the other ages.
     shares: Vec<f64>,
-    /// Planes of a die: blocks with the same number have the same age, as they are programmed together.
+    /// Planes of a die. Blocks with the same number have the same age, because they are programmed together.
     planes: u32,
 }
 
 impl Mixture {
-    /// Index of the age of a block, 0 for the age of all. It follows from the seed and the block.
+    /// Index of the age of a block; 0 is the age of all blocks outside the shares. It follows from the seed
+    /// and the block.
     fn age(&self, at: PlaneBlock, seed: Seed) -> usize {
         if self.shares.is_empty() {
             return 0;

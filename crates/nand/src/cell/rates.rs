@@ -13,11 +13,11 @@ use super::mode::{StoredBits, UsedStates};
 use super::set::{CellSet, ProgramEffect};
 use super::variation::{CellLocation, CellProperties, Draws, Variation};
 
-/// Classes of P/E cycles up to the endurance of the part, and as many beyond. Chosen: a class is 3 % of the
-/// endurance.
+/// Classes of P/E cycles up to the endurance of the part; there are as many beyond it. Chosen: a class is 3 %
+/// of the endurance.
 const CYCLE_CLASSES: u32 = 32;
-/// Classes of the random draws of blocks, and as many for chips. Chosen: neighbours differ by a fifth of a
-/// deviation.
+/// Classes of the random draws of blocks; there are as many of chips. Chosen: neighbouring classes differ by
+/// a fifth of a deviation.
 const DRAW_CLASSES: usize = 16;
 /// Marks a rate that is not calculated yet.
 const UNKNOWN: f32 = -1.0;
@@ -70,10 +70,10 @@ pub struct RateTable {
     middles: Vec<f64>,
     page_bits: u64,
     known: Vec<KnownRates>,
-    /// Limits by program variant and age class, empty until first used; then by block class, layer, page and
-    /// table entry, the entries adjacent: [`limit`](Self::limit).
+    /// Limits by program variant and age class, empty until first used. Within an age class: by block class,
+    /// layer, page and table entry, with the entries adjacent. See [`limit`](Self::limit).
     limits: Vec<Vec<Vec<i16>>>,
-    /// Entries of the retry table, plus one for hard decisions with the last of them.
+    /// Entries of the retry table, plus one for hard decisions with the last entry.
     entries: u32,
 }
 
@@ -83,7 +83,7 @@ struct KnownRates {
     way: u8,
     /// Read offsets, in steps.
     offsets: Vec<i8>,
-    /// Rates by age class, empty until first used; then by block class, layer and page.
+    /// Rates by age class, empty until first used. Within an age class: by block class, layer and page.
     of_ages: Vec<Vec<f32>>,
 }
 
@@ -145,7 +145,7 @@ impl RateTable {
         self.drawn = all.collect();
     }
 
-    /// Drops all rates, as the numbers of program variants change.
+    /// Drops all rates, because the numbers of program variants change.
     pub fn clear_variants(&mut self) {
         self.known.clear();
         self.limits.clear();
@@ -157,7 +157,7 @@ impl RateTable {
     }
 
     fn age(&self, erases: u32) -> usize {
-        // Blocks that were not erased skip the division.
+        // A block without erases skips the division.
         if erases == 0 {
             return 0;
         }
@@ -200,14 +200,14 @@ impl RateTable {
         rates
     }
 
-    /// The index for [`limit`](Self::limit) of hard decisions with the last of `entries` entries, the entry
-    /// of soft decisions.
+    /// The index for [`limit`](Self::limit) of hard decisions with the last of `entries` entries. The last
+    /// entry itself has the limit of soft decisions.
     pub fn hard_decision_entry(entries: u32) -> u32 {
         entries
     }
 
     /// The failure limit of a page with a table entry: the deviation, in standard deviations, from which on
-    /// the ECC fails; infinite if it always or never fails.
+    /// the ECC fails. Infinite if the ECC always or never fails.
     pub fn limit(&mut self, wanted: RateKey<'_>, entry: u32) -> f64 {
         let age = self.age(wanted.erases);
         let (class, pages, way) =
@@ -258,8 +258,8 @@ impl RateTable {
     /// The states that the cells of a page use, and their threshold voltages.
     fn levels(&self, class: u8, age: usize, wanted: RateKey<'_>) -> (UsedStates, Levels) {
         let strength = self.strength(class, wanted.layer);
-        // Errors are calculated in the middle of a loop: the effect of a word line's speed on over-programmed
-        // cells is neglected.
+        // Errors are calculated in the middle of a loop, which neglects the effect of a word line's speed on
+        // over-programmed cells.
         let how = wanted.way.1.how(0.5);
         let used = self.set.used(wanted.way.1.held);
         let written = used.ispp(&self.set).map(|ispp| ProgramEffect::of(&how, &ispp.program(&how)));
@@ -296,8 +296,8 @@ impl RateTable {
         levels.page_error(wanted.page, &references)
     }
 
-    /// The share of reads of a page that the ECC cannot correct with a table entry. With the last entry soft
-    /// decisions follow, around the best entry (chosen: the controller knows by then which one was best).
+    /// The share of reads of a page that the ECC cannot correct with a table entry. After the last entry soft
+    /// decisions follow, around the best entry (chosen: by then the controller knows the best entry).
     fn failure(&self, levels: &Levels, used: &UsedStates, page: u32, entry: u32) -> f64 {
         let reading = self.set.reading.as_ref().expect("who names an entry has a table");
         let rate = |entry: u32| {
@@ -317,8 +317,8 @@ fn erased_to_p1_rate(levels: &Levels, references: &[f64]) -> f64 {
     levels.boundary_error(0, references[0]) * levels.states.len() as f64 / 2.0
 }
 
-/// Whether two lists are equal. Most are empty: comparing zero bytes at a dangling address takes some
-/// processors a hundred nanoseconds.
+/// Whether two lists are equal. Most lists are empty, and on some processors comparing zero bytes at a
+/// dangling address takes a hundred nanoseconds.
 pub fn same<T: PartialEq>(one: &[T], other: &[T]) -> bool {
     one.len() == other.len() && (one.is_empty() || one == other)
 }

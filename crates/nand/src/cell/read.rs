@@ -6,10 +6,10 @@ use super::levels::Levels;
 use super::math::{count, inverse_upper_tail, normal, poisson_tail, upper_tail};
 
 /// The share of the variance of a page's errors that recurs in each read: most cells that fail in one read
-/// fail in the next. Chosen: the rest is sensing noise, for which no source gives a share.
+/// fail in the next. Chosen: the remaining share is sensing noise, for which no source gives a number.
 pub const RECURRING_SHARE: f64 = 0.9;
-/// Integration steps over the recurring part, to either side of the mean, and their width in deviations: six
-/// deviations to each side.
+/// Integration steps over the recurring part, to either side of the mean, and their width in deviations.
+/// Together they cover six deviations to each side.
 const STEPS: i32 = 32;
 const WIDTH: f64 = 0.1875;
 
@@ -59,15 +59,16 @@ impl Ecc {
     }
 }
 
-/// The read retry table: entries for other causes first, then entries for cells that lost charge, each one
-/// step further.
+/// The read retry table: entries for other causes first, then entries for cells that lost charge. Each entry
+/// is one step further.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Retry {
     /// The shift of each read reference voltage by one step.
     pub pattern: Vec<f64>,
     /// Number of steps for cells that lost charge.
     pub steps: u32,
-    /// Number of steps before them, for other causes: these shift in the opposite direction.
+    /// Number of steps before the steps for lost charge, for other causes. They shift in the opposite
+    /// direction.
     pub before: u32,
 }
 
@@ -87,7 +88,7 @@ pub struct Reading {
 pub struct Retries {
     /// The share of reads with at least one retry.
     pub share: f64,
-    /// Mean retries of those reads.
+    /// Mean retries of the reads with a retry.
     pub mean: f64,
     /// The share of reads that no step corrects, before soft decisions.
     pub uncorrectable: f64,
@@ -102,7 +103,7 @@ pub struct ReadOutcome {
     pub offsets: Vec<f64>,
     /// Raw bit errors of the page in the final read.
     pub errors: u32,
-    /// Whether they were uncorrectable.
+    /// Whether these errors were uncorrectable.
     pub uncorrectable: bool,
     /// Total decoding time.
     pub decoding: Duration,
@@ -124,7 +125,7 @@ impl Reading {
         self.retry.as_ref().map_or(1, |retry| 1 + retry.before + retry.steps)
     }
 
-    /// The shift of each of `boundaries` references by table entry `entry`; entry 0 shifts none.
+    /// The shift of each of `boundaries` references by table entry `entry`; entry 0 shifts none of them.
     pub fn offsets(&self, entry: u32, boundaries: usize) -> Vec<f64> {
         let Some(retry) = self.retry.as_ref().filter(|_| entry > 0) else { return vec![0.0; boundaries] };
         let times = if entry <= retry.before { -f64::from(entry) } else { f64::from(entry - retry.before) };
@@ -148,8 +149,8 @@ impl Reading {
         RetryLimits { rates, limits, page_bits }
     }
 
-    /// Expected retries of a page that is first read with entry `first` and then with the following ones: the
-    /// mean over the random parts of pages and reads.
+    /// Expected retries of a page that is first read with entry `first` and then with the following entries.
+    /// The mean is over the random parts of pages and reads.
     pub fn retries(&self, tries: &RetryLimits, first: u32) -> Retries {
         let limits = &tries.limits[first as usize..];
         let share = self.ecc.failure(tries.rates[first as usize], tries.page_bits);
@@ -160,7 +161,7 @@ impl Reading {
             // The share of pages in this step.
             let mut left = WIDTH * libm::exp(-0.5 * page * page) / (2.0 * std::f64::consts::PI).sqrt();
             for (step, limit) in limits.iter().enumerate() {
-                // Reads still uncorrected before a step take it; all failed reads take the first.
+                // Reads that are uncorrected before a step take it; all failed reads take the first step.
                 sum += if step > 1 { left } else { 0.0 };
                 left *= upper_tail((limit - deviation_of(page, 0.0)) / scale);
             }
@@ -230,7 +231,7 @@ mod tests {
     #[test]
     fn retries_that_are_drawn_are_those_that_are_calculated() {
         let (reading, bits) = (reading(), 16 * 8_192);
-        // Means of 80, 75, 65, 60 errors a frame: the last two are mostly corrected.
+        // Means of 80, 75, 65, 60 errors a frame. With the last two most pages are corrected.
         let rates: Vec<f64> = [80.0, 75.0, 65.0, 60.0, 60.0, 60.0].map(|mean| mean / 8_192.0).to_vec();
         let tries = reading.tries(rates, bits);
         let expected = reading.retries(&tries, 0);
@@ -249,7 +250,7 @@ mod tests {
     #[test]
     fn a_page_takes_about_as_many_retries_each_time_that_it_is_read() {
         let (reading, bits) = (reading(), 16 * 8_192);
-        // Each entry takes some more of the pages than the one before.
+        // Each entry corrects some more of the pages than the entry before it.
         let rates: Vec<f64> = [62.0, 57.0, 52.0, 47.0, 43.0, 40.0].map(|mean| mean / 8_192.0).to_vec();
         let tries = reading.tries(rates, bits);
         let mut random = Seed(7).stream("reads", 0);

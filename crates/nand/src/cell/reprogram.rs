@@ -1,7 +1,7 @@
 //! Codings of cells that are reprogrammed without an erase (ReSSD, section 3.2).
 //!
 //! Two bits use four neighbouring states of eight. A rewrite of the low bit (LSB) moves the four states up by
-//! two, and the codes [a b c d] become [c d a b]; a rewrite of the high bit (MSB) moves them up by one, and
+//! two, and the codes [a b c d] become [c d a b]. A rewrite of the high bit (MSB) moves them up by one, and
 //! the codes become [b a d c]. Two rewrites of any kind fit in eight states, and no threshold voltage ever
 //! falls.
 //!
@@ -30,8 +30,8 @@ impl Bit {
     /// Both bits.
     pub const BOTH: [Self; 2] = [Self::Low, Self::High];
 
-    /// The bit to rewrite, by whether each bit is invalid. A cell with two invalid bits counts as one with a valid high bit
-    /// (the paper leaves open which; chosen).
+    /// The bit to rewrite, by whether each bit is invalid. A cell with two invalid bits counts as a cell with
+    /// a valid high bit (chosen; the paper does not say).
     pub fn of_invalid(low: bool, high: bool) -> Option<Self> {
         match (low, high) {
             (true, _) => Some(Self::Low),
@@ -77,12 +77,13 @@ impl TwoBitCoding {
         Some(Self { base, codes, rewrites: self.rewrites + 1 })
     }
 
-    /// The coding after a history of rewrites. `None` if it is too long.
+    /// The coding after a history of rewrites. `None` if the history has too many.
     pub fn of_history(history: &[Bit]) -> Option<Self> {
         history.iter().try_fold(Self::START, |coding, bit| coding.after(*bit))
     }
 
-    /// Every coding that a cell may have, with a history that leads to it: seven histories, six codings.
+    /// Every coding that a cell may have, with a history that leads to it. There are seven histories and six
+    /// codings.
     pub fn all() -> Vec<(Vec<Bit>, Self)> {
         let mut all = vec![(Vec::new(), Self::START)];
         let mut next = 0;
@@ -98,8 +99,8 @@ impl TwoBitCoding {
         all
     }
 
-    /// The coding by the metadata that the hardware stores for a word line: its number of rewrites (RPCnt)
-    /// and its Distribution ID.
+    /// The coding by the metadata that the hardware stores for a word line: the number of rewrites (RPCnt)
+    /// and the Distribution ID.
     pub fn of_status(rewrites: u8, id: u8) -> Option<Self> {
         let fits = |coding: &Self| (coding.rewrites, coding.distribution_id()) == (rewrites, id);
         Self::all().into_iter().map(|(_, coding)| coding).find(fits)
@@ -120,8 +121,8 @@ impl TwoBitCoding {
         self.rewrites
     }
 
-    /// The Distribution ID: 00 for ER to P3 and P1 to P4 (which RPCnt distinguishes), then one more for each
-    /// state higher.
+    /// The Distribution ID: 00 for ER to P3 and for P1 to P4, which RPCnt distinguishes; then one more for
+    /// each state higher.
     pub fn distribution_id(self) -> u8 {
         self.base.saturating_sub(1)
     }

@@ -8,7 +8,8 @@ use wordline_kernel::{Duration, Instant};
 
 use super::rates::RateTable;
 
-/// Age classes per decade of time. Chosen: neighbours differ by a sixteenth of the effect of a decade.
+/// Age classes per decade of time. Chosen: neighbouring classes differ by a sixteenth of the effect of a
+/// decade.
 const CLASSES_PER_DECADE: f64 = 16.0;
 
 /// Begin of the first class, in hours: one second. Younger data have lost no charge. Chosen: retention begins
@@ -21,7 +22,7 @@ const BEFORE_RUN: u64 = u64::MAX;
 /// The program time of each word line.
 #[derive(Clone, Debug)]
 pub struct RetentionClock {
-    /// In picoseconds of simulated time, word line by word line.
+    /// Program times in picoseconds of simulated time, word line by word line.
     programmed: Vec<u64>,
     /// Word lines of a block.
     word_lines: usize,
@@ -42,18 +43,19 @@ impl State for RetentionClock {
 }
 
 impl RetentionClock {
-    /// All data were written before the run.
+    /// A clock for data that were all written before the run.
     pub fn new(blocks: usize, word_lines: u32) -> Self {
         let word_lines = word_lines as usize;
         Self { programmed: vec![BEFORE_RUN; blocks * word_lines], word_lines, rates: BTreeMap::new() }
     }
 
-    /// Records a program or reprogram of a word line, from which its data age.
+    /// Records a program or reprogram of a word line. Its data age from `now` on.
     pub fn note(&mut self, block: usize, word_line: u32, now: Instant) {
         self.programmed[block * self.word_lines + word_line as usize] = (now - Instant::ZERO).ps();
     }
 
-    /// Retention time of a word line, in hours; data from before the run were `laid` hours old at its begin.
+    /// Retention time of a word line, in hours. Data from before the run were `laid` hours old when the run
+    /// began.
     pub fn hours(&self, block: usize, word_line: u32, laid: f64, now: Instant) -> f64 {
         let now = now - Instant::ZERO;
         match self.programmed[block * self.word_lines + word_line as usize] {

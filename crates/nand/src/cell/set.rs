@@ -32,7 +32,7 @@ pub struct Margins {
 /// The cells of a part, checked: see [`CellsFile::check`](super::CellsFile::check).
 #[derive(Clone, Debug, PartialEq)]
 pub struct CellSet {
-    /// Its name.
+    /// Name of the set.
     pub name: String,
     /// The source of its numbers.
     pub source: String,
@@ -66,14 +66,14 @@ pub struct CellSet {
     pub factors: Option<Factors>,
 }
 
-/// The change of threshold voltages by the parameters of a program: none by default.
+/// The change of threshold voltages by the parameters of a program; no change by default.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ProgramEffect {
     /// Increase of VStart, in millivolts.
     pub start_margin: f64,
     /// Decrease of VFinal, in millivolts.
     pub final_margin: f64,
-    /// For each programmed state the shares of cells that lie one, two ... states too high.
+    /// For each programmed state: the shares of its cells that lie 1, 2 ... states too high.
     pub over: Vec<Vec<f64>>,
 }
 
@@ -96,7 +96,8 @@ impl CellSet {
         Some(last + self.factors.as_ref().map_or(0, |factors| factors.kept_entries(last)))
     }
 
-    /// The threshold voltages of new cells: measured sets include the age, others are as programmed.
+    /// The threshold voltages of new cells. Measured sets include the age; the other sets have the voltages
+    /// directly after the program.
     fn base_at(&self, condition: &Condition, effects: Effects) -> Vec<Level> {
         match &self.base {
             Base::Programmed(states) => states.clone(),
@@ -161,7 +162,7 @@ impl CellSet {
     }
 
     /// The share of cells misread between the erased state and P1 at the default reference, directly after a
-    /// program: BER_EP1 (cubeFTL, section 4.1.2). The paper does not define the denominator; chosen: the
+    /// program: BER_EP1 (cubeFTL, section 4.1.2). The paper does not define the denominator. Chosen: the
     /// cells of these two states.
     pub fn erased_to_p1(&self, levels: &Levels) -> f64 {
         levels.boundary_error(0, self.references[0]) * self.states() as f64 / 2.0

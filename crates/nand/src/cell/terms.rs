@@ -1,8 +1,8 @@
 //! The effects on threshold voltages, each as one term.
 //!
-//! A term shifts the mean of each state and adds a variance; terms are independent and add up. All terms but
-//! one only widen states or bring neighbours closer together, so that more cycles, time, heat or reads never
-//! cause fewer errors.
+//! A term shifts the mean of each state and adds a variance. Terms are independent and add up. All terms but
+//! one only widen states or bring neighbours closer together. More cycles, time, heat or reads therefore
+//! never cause fewer errors.
 
 use super::condition::{Condition, Effect, acceleration};
 use super::variation::CellProperties;
@@ -14,7 +14,7 @@ pub struct Cycles {
     pub widening: f64,
     /// The rise of the erased state by 1,000 cycles.
     pub erased_rise: f64,
-    /// The exponent of the cycles in the growth of both.
+    /// The exponent of the cycles in the growth of `widening` and `erased_rise`.
     pub exponent: f64,
 }
 
@@ -27,11 +27,11 @@ pub struct Retention {
     pub widening: f64,
     /// The cycles at which the two values above apply.
     pub cycles: f64,
-    /// The exponent of the cycles in the growth of both.
+    /// The exponent of the cycles in the growth of `drift` and `widening`.
     pub exponent: f64,
-    /// The share of both in new cells.
+    /// The share of `drift` and `widening` that new cells have.
     pub unworn: f64,
-    /// The onset of the logarithm, in hours.
+    /// The time at which retention begins, in hours: decades of time are counted from it.
     pub onset: f64,
     /// The activation energy, in electron volts.
     pub energy: f64,
@@ -39,12 +39,12 @@ pub struct Retention {
     pub celsius: f64,
 }
 
-/// Read disturb: reads raise low states more than high ones.
+/// Read disturb: reads raise low states more than high states.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Disturb {
     /// The rise of the erased state by a million reads, at 1,000 cycles.
     pub rise: f64,
-    /// The exponent of the reads in this growth.
+    /// The exponent of the reads in the growth of `rise`.
     pub exponent: f64,
 }
 
@@ -57,19 +57,19 @@ pub struct Interference {
     pub widening: f64,
 }
 
-/// The effect of the background pattern of a string: some cells do not reach the others (ReSSD, section
-/// 3.3.3).
+/// The effect of the background pattern of a string: some cells do not reach the other cells of their state
+/// (ReSSD, section 3.3.3).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Background {
     /// The share of cells left behind if cells above had more passes during one reprogram.
     pub share: f64,
-    /// The exponent of this growth.
+    /// The exponent of the number of such reprograms in the growth of `share`.
     pub power: f64,
-    /// The distance by which they are left behind.
+    /// The distance by which these cells are left behind.
     pub drop: f64,
 }
 
-/// The shift of each state by an effect, the erased one first.
+/// The shift of each state by an effect, the erased state first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Term {
     /// The effect.

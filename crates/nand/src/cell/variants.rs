@@ -1,4 +1,4 @@
-//! Program variants: the variants that occurred, by number, and the number for each word line.
+//! Program variants: the list of variants that occurred, and the variant of each word line.
 
 use wordline_kernel::snapshot::{Reader, SnapshotError, State, Writer};
 
@@ -52,8 +52,8 @@ impl ProgramVariants {
         &self.all[usize::from(number)]
     }
 
-    /// The number of the variant of a command with these parameters, for this many programmed states and
-    /// cells that pass `early` loops earlier. Adds the variant if it is new.
+    /// The number of the variant of a command with these parameters, for this many programmed states, whose
+    /// cells pass `early` loops earlier. Adds the variant if it is new.
     pub fn number(&mut self, parameters: &Parameters, states: usize, early: u8, held: StoredBits) -> u8 {
         let none = parameters.skipped_verifies == [0; MAX_PROGRAM_STATES];
         let skipped = if none { &[] } else { &parameters.skipped_verifies[..states] };
@@ -67,8 +67,8 @@ impl ProgramVariants {
             return known as u8;
         }
         if self.all.len() > usize::from(u8::MAX) {
-            // More variants than a byte can number: approximates by the last variant that stores the same
-            // bits.
+            // There are more variants than a byte can number. The last variant that stores the same bits is
+            // used instead.
             return self.all.iter().rposition(|way| way.held == held).unwrap_or(0) as u8;
         }
         self.all.push(ProgramVariant { start_margin, final_margin, skipped: skipped.to_vec(), early, held });

@@ -1,6 +1,6 @@
 //! The variation from layer to layer, block to block and chip to chip (cubeFTL, section 3).
 //!
-//! Word lines of one layer are equal; layers differ by their position in the channel hole, and the paper
+//! Word lines of one layer are equal. Layers differ by their position in the channel hole, and the paper
 //! names four of them. The contrast between the layers is drawn for each block, the ageing rate for each
 //! chip. Each draw has its own named stream, so that block 17 of die 3 is the same in every run.
 
@@ -23,10 +23,10 @@ pub enum Role {
 }
 
 impl Role {
-    /// All of them.
+    /// All roles.
     pub const ALL: [Self; 4] = [Self::Alpha, Self::Beta, Self::Kappa, Self::Omega];
 
-    /// Its name.
+    /// Name in the paper.
     pub fn name(self) -> &'static str {
         match self {
             Self::Alpha => "alpha",
@@ -40,7 +40,7 @@ impl Role {
 /// A layer with known properties.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Anchor {
-    /// Its name.
+    /// Name of the layer in the paper.
     pub role: Role,
     /// Number of the layer, from the top.
     pub layer: u32,
@@ -57,7 +57,7 @@ pub struct Variation {
     pub layers: u32,
     /// Word lines of a layer.
     pub word_lines: u32,
-    /// Known layers, from the top; the others are interpolated linearly.
+    /// Known layers, from the top. The layers between them are interpolated linearly.
     pub anchors: Vec<Anchor>,
     /// The deviation of the logarithm of the contrast between the layers of a block.
     pub block: f64,
@@ -86,8 +86,8 @@ pub struct CellProperties {
     pub width: f64,
     /// A factor on the effects of cycles and time in the set.
     pub stress: f64,
-    /// Lead of the cells over those of the slowest word line in passing their verify: a fraction of a loop,
-    /// from 0 to below 1.
+    /// Lead of the cells over the cells of the slowest word line in passing their verify: a fraction of a
+    /// loop, from 0 to below 1.
     pub faster: f64,
 }
 

@@ -2,13 +2,15 @@
 //!
 //! At an edge of the controller's clock at which the bus is free, it is granted to one of the dies that have
 //! requested it by then. Dies that only latch a command have priority, so that their arrays work while the
-//! bus transfers data; otherwise the order is first come, first served, with the lowest number first among
-//! dies that request it at the same instant. After [`MAX_CONSECUTIVE_LATCHES`] latches while data wait, one data
-//! transfer goes first, so that no die starves: erases and copybacks only latch, and enough dies with such
-//! commands could saturate the bus.
+//! bus transfers data. Otherwise the first request is granted first. Among requests at the same instant, the
+//! lowest die number is first.
 //!
-//! One case is outside this rule: commands that start one after the other while no event is due find the bus
-//! free or busy in their order, because the first one cannot know that others will follow.
+//! Erases and copybacks only latch, and enough dies with such commands could saturate the bus. After
+//! [`MAX_CONSECUTIVE_LATCHES`] latches while data wait, one data transfer is therefore granted, so that no
+//! die starves.
+//!
+//! The priority does not apply to commands that start one after the other while no event is due. They find
+//! the bus free or busy in their order, because the first one cannot know that others will follow.
 
 use std::collections::VecDeque;
 
@@ -17,27 +19,28 @@ use wordline_kernel::{Duration, Instant};
 
 use crate::DieId;
 
-/// Maximum number of latches granted before waiting data. Chosen: as many as a channel usually has dies, so
-/// that each can latch once.
+/// Maximum number of latches granted while data wait. Chosen: as many as a channel usually has dies, so that
+/// each die can latch once.
 pub(crate) const MAX_CONSECUTIVE_LATCHES: u32 = 16;
 
-/// A waiting request: its time and die. Earlier ones are granted first.
+/// A waiting request: its time and die. Earlier requests are granted first.
 type Request = (Instant, DieId);
 
 /// A channel's bus.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Bus {
     pub(super) busy_until: Instant,
-    /// Dies that wait to latch a command, and dies that wait to transfer data; a die waits at most once.
+    /// Dies that wait to latch a command; a die waits at most once.
     commands: VecDeque<Request>,
+    /// Dies that wait to transfer data.
     transfers: VecDeque<Request>,
-    /// Consecutive latches granted before waiting data.
+    /// Consecutive latches granted while data waited.
     in_a_row: u32,
-    /// Earliest time of the next command latch: the bus turns around after data out.
+    /// Earliest time of the next command latch, after the turnaround of the bus.
     latch_from: Instant,
-    /// The die whose current grant ends with an event of its own, and whether that event passes the bus to a
-    /// waiting die.
+    /// The die whose current grant ends with an event of its own.
     told_by: Option<DieId>,
+    /// Whether that event passes the bus to a waiting die.
     hands_on: bool,
     busy: u64,
     /// Time that dies waited for the bus, summed over dies, in picoseconds.
@@ -66,8 +69,8 @@ impl Bus {
         !self.commands.is_empty() || !self.transfers.is_empty()
     }
 
-    /// Queues a request of `die` at `now`. No request is later, so that only requests of the same instant
-    /// must be sorted.
+    /// Queues a request of `die` at `now`. No earlier request has a later time, so only requests of the same
+    /// instant must be sorted.
     #[inline]
     pub(super) fn request(&mut self, die: DieId, latches_only: bool, now: Instant) {
         let queue = if latches_only { &mut self.commands } else { &mut self.transfers };
@@ -82,7 +85,7 @@ impl Bus {
         self.commands.retain(|(_, waits)| *waits != die);
     }
 
-    /// Takes the die that is granted the bus next out of the queues.
+    /// Takes the next die to be granted the bus out of the queues.
     #[inline]
     pub(super) fn next(&mut self) -> Option<DieId> {
         let data_wait = !self.transfers.is_empty();
@@ -153,7 +156,7 @@ impl Bus {
     }
 }
 
-/// Inserts a request before those that are later.
+/// Inserts a request before all later requests.
 #[inline(never)]
 fn insert_sorted(queue: &mut VecDeque<Request>, wish: Request) {
     queue.insert(queue.partition_point(|other| *other < wish), wish);

@@ -1,6 +1,7 @@
 //! Calls of the cell model by chips: the time and outcome of each array operation.
 //!
-//! Kept apart: without a cell model and parameter sets there are no calls and no lookups.
+//! This state exists only on request: without a cell model and parameter sets there are no calls and no
+//! lookups.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, Duration, Instant, Seed, state};
@@ -13,8 +14,8 @@ use crate::part::MAX_PLANES;
 use crate::physics::{CellModel, Outcome, Parameters, Physics, Sensed, Work};
 use crate::{Pools, Stage};
 
-/// Outcomes kept for each die. Chosen: one each for the current command, the cache program behind it, the
-/// read ahead of it, and a suspended operation.
+/// Outcomes kept for each die. Chosen: one each for the current command, a cache program that still works in
+/// the background, the sense ahead for the next cache read, and a suspended operation.
 const KEPT_OUTCOMES: usize = 4;
 
 /// The outcome of an array operation on a page.
@@ -50,7 +51,7 @@ impl CellQueries {
         !self.asked.has_data_sheet_sensing()
     }
 
-    /// Stores an outcome; it replaces the oldest one that does not belong to a suspended operation.
+    /// Stores an outcome. It replaces the oldest outcome that does not belong to a suspended operation.
     fn keep(&mut self, die: DieId, recent: Recent, suspended: Option<PageId>) {
         let kept = &mut self.recent[die];
         kept.retain(|old| (old.stage, old.page) != (recent.stage, recent.page));
@@ -72,7 +73,7 @@ impl Chips {
         let determines_uncorrectable = asks.determines_uncorrectable;
         self.update_mode_times();
         if determines_uncorrectable && self.faults.is_none() {
-            // The ends of reads are checked only where there are fault rules.
+            // The ends of reads are checked only if there is a set of fault rules.
             self.faults = Some(Box::new(Faults::new(&[], &self.pools, Seed(0))));
         }
     }

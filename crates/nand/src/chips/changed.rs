@@ -1,9 +1,9 @@
-//! Changes of chip times in the middle of a run: what-if experiments on a device that reached its state with
-//! the original times.
+//! Changes of chip times in the middle of a run, for what-if experiments on a device that reached its state
+//! with the original times.
 //!
-//! The changed times are stored beside those of the parts. A die uses them from its next command on, so that
-//! a command in progress ends with its own times. Commands of a [marked](Chips::mark) die have an additional
-//! factor.
+//! The changed times are stored beside the times of the parts. A die uses them from its next command on, so
+//! that a command in progress ends with the old times. Commands of a [marked](Chips::mark) die have an
+//! additional factor.
 
 use wordline_kernel::{Column, Duration, Factor};
 
@@ -11,8 +11,8 @@ use super::times::{PhaseTimes, Times};
 use super::{Chips, Stage};
 use crate::geometry::DieId;
 
-/// Factors on the times of chip commands. Times to suspend and to copy scale with the operation that is
-/// suspended or copied.
+/// Factors on the times of chip commands. The times of a suspend and of a copyback scale with the operation
+/// that is suspended or copied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TimeFactors {
     /// Factor on sensing (tR).
@@ -51,13 +51,13 @@ impl Chips {
         self.changed.is_some()
     }
 
-    /// Number of unchanged timing tables: one for each pool, and those of the cell modes.
+    /// Number of unchanged timing tables: one for each pool, and one for each cell mode.
     pub(super) fn unchanged_table_count(&self) -> usize {
         self.pools.count() + self.modes.as_ref().map_or(0, |modes| modes.views.len())
     }
 
-    /// The index of the timing table for the next command of a die, whose unchanged table has the index
-    /// `kind`.
+    /// The index of the timing table for the next command of a die. `kind` is the index of its unchanged
+    /// table.
     pub(super) fn times_index(&self, die: DieId, kind: usize) -> usize {
         let factors = self.changed.as_ref().map(|changed| 1 + usize::from(changed.marked[die]));
         kind + factors.unwrap_or(0) * self.unchanged_table_count()
@@ -129,7 +129,7 @@ mod tests {
         times_from(chips, &mut Calendar::new())
     }
 
-    /// The same, on chips that were used before, once the turnaround of their bus is over.
+    /// The times on chips that were used before, once the turnaround of their bus is over.
     fn times_from(chips: &mut Chips, calendar: &mut Calendar<crate::chips::Event>) -> Vec<(u64, u64)> {
         calendar.at(calendar.now() + Duration::from_ms(1), crate::chips::Event::BusFree(ChannelId(0)));
         calendar.advance();
@@ -153,7 +153,7 @@ mod tests {
         commands.map(&mut carry_out).into()
     }
 
-    /// Whether a time is `percent` of another, except for the rounding of the stages of a bus phase.
+    /// Whether `time` is `percent` of `of`, except for the rounding of the stages of a bus phase.
     fn is(percent: u64, time: u64, of: u64) -> bool {
         (time * 100).abs_diff(of * percent) <= 400
     }

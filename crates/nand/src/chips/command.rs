@@ -7,8 +7,8 @@ use crate::CellMode;
 use crate::chain::BusPhase;
 use crate::geometry::{DieId, PageId};
 
-/// The operation of a command. Each is multi-plane if more than one plane takes part, and interleaves with
-/// the commands of other dies as the bus allows.
+/// The operation of a command. It is multi-plane if more than one plane takes part, and interleaves with the
+/// commands of other dies as the bus allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Operation {
     /// Sense pages and transfer data out (00-30).
@@ -16,7 +16,8 @@ pub enum Operation {
     /// Cache read: sense pages and transfer data out of the cache register while the next pages are sensed
     /// (00-30, 31, 3F).
     ReadCache {
-        /// Whether it opens a sequence; otherwise its pages are the `next` pages of the command before.
+        /// Whether the command opens a sequence. Otherwise its pages are the `next` pages of the previous
+        /// command.
         first: bool,
         /// The first page of the next command of the sequence; `None` ends the sequence.
         next: Option<PageId>,
@@ -56,10 +57,10 @@ impl Operation {
         }
     }
 
-    /// Whether the operation may start while the array works on a cache operation, as it needs the cache
-    /// register alone. The program of a whole word line (`one_shot`) may not: its pages go to the write-back
-    /// registers, which the array uses. On the pins its first page could wait in the cache register; a
-    /// transaction waits as a whole.
+    /// Whether the operation may start while the array works on a cache operation: it then needs the cache
+    /// register alone. The program of a whole word line (`one_shot`) may not start, because its pages go to
+    /// the write-back registers, which the array uses. On the pins its first page could wait in the cache
+    /// register; a transaction waits as a whole.
     #[inline]
     pub fn can_follow_cache_operation(self, one_shot: bool) -> bool {
         match self {
@@ -87,12 +88,12 @@ pub struct Command {
     pub operation: Operation,
     /// The first page to read or to program, or the first page of the block to erase.
     pub page: PageId,
-    /// Number of planes, from that of `page` on: the same page or block in each.
+    /// Number of planes, from the plane of `page` on: the same page or block in each.
     pub planes: u32,
     /// Bytes that a read transfers, over all planes; a program transfers whole pages.
     pub bytes: Bytes,
-    /// The cell mode of the command, with a prefix on the bus for any but the native mode. `None`: the mode
-    /// of the block, which the controller has set in the die beforehand, in no time.
+    /// The cell mode of the command; any mode but the native one has a prefix on the bus. `None`: the mode of
+    /// the block, which the controller has set in the die beforehand, in no time.
     pub mode: Option<CellMode>,
     /// The number of its [parameter set](crate::Parameters); 0 for the data sheet.
     pub parameters: u16,
@@ -131,7 +132,7 @@ pub struct CommandCompletion {
     pub bus_wait: Duration,
     /// Array time of the command.
     pub array: Duration,
-    /// Whether the command failed: FAIL in the status register (a fault, an erase beyond the part's
+    /// Whether the command failed: FAIL in the status register (an injected fault, an erase beyond the part's
     /// endurance, or another exceeded limit), or an uncorrectable page of a read.
     pub failed: bool,
     /// The failed planes: one bit for each plane of the command, the lowest for the first. For a read these

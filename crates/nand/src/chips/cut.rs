@@ -11,12 +11,12 @@ use crate::geometry::{BlockSetId, DieId, PageId};
 use crate::locations::Location;
 use crate::{CellMode, Pool};
 
-/// The fate of programs and erases in progress when the power is cut.
+/// The outcome of programs and erases that are in progress when the power is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InFlightFate {
-    /// They are interrupted, and their pages and blocks are unreadable.
+    /// Programs and erases are interrupted; their pages and blocks are unreadable.
     Interrupted,
-    /// Capacitors power the chips until they complete.
+    /// Programs and erases complete, powered by capacitors.
     Completed,
 }
 
@@ -27,7 +27,7 @@ pub struct CutLosses {
     pub programs: u64,
     /// Pages of these programs.
     pub pages: u64,
-    /// Programmed pages that share their cells with these pages and were lost.
+    /// Programmed pages that were lost because they share their cells with these pages.
     pub partners: u64,
     /// Interrupted erases of block sets.
     pub erases: u64,
@@ -44,11 +44,13 @@ impl CutLosses {
 }
 
 impl Chips {
-    /// Cuts the power at `now`: every die becomes idle, and the caller must drop the events that the chips
-    /// have scheduled. A command whose data or addresses are still on the bus has no effect. An interrupted
-    /// program makes its program unit [unreadable](DataTag::UNREADABLE), and with it the earlier pages of the
-    /// same word line. An interrupted erase makes all pages of the block unreadable, and counts as an erase
-    /// for wear.
+    /// Cuts the power at `now`: every die becomes idle. The caller must drop the events that the chips have
+    /// scheduled.
+    ///
+    /// * A command whose data or addresses are still on the bus has no effect.
+    /// * An interrupted program makes its program unit and the earlier pages of the same word line
+    ///   [unreadable](DataTag::UNREADABLE).
+    /// * An interrupted erase makes all pages of the block unreadable, and counts as an erase for wear.
     pub fn cut_power(&mut self, now: Instant, at_cut: InFlightFate) -> CutLosses {
         let mut torn = CutLosses::default();
         for die in self.pools.all_dies() {
@@ -118,10 +120,10 @@ impl Chips {
         self.effect(die, &Command { operation: Operation::Program, page: first, ..command });
     }
 
-    /// Enables backups of lower pages: before a page is programmed into cells that already store another
-    /// page, that page is copied to an SLC backup block. This takes the time of the copy, and a power cut
-    /// then destroys the interrupted page alone. The backup blocks, and their wear, are not part of the
-    /// geometry. A reprogram reads the word line in any case, so that its backup takes no time.
+    /// Enables backups of lower pages. Before a page is programmed into cells that already store another
+    /// page, that other page is copied to an SLC backup block. The copy takes its time; a power cut then
+    /// destroys only the interrupted page. The backup blocks and their wear are not part of the geometry. A
+    /// reprogram reads the word line in any case, so its backup takes no time.
     pub fn back_up_lower_pages(&mut self) {
         for (pool, times) in self.pools.iter().zip(&mut self.times) {
             // Parts that program pages one after another into the same cells.
@@ -133,7 +135,7 @@ impl Chips {
         }
     }
 
-    /// Spoils the programmed pages that share cells with the program unit of `first`. Returns their number.
+    /// Corrupts the programmed pages that share cells with the program unit of `first`. Returns their number.
     fn tear_partners(&mut self, die: DieId, command: &Command, first: PageId) -> u64 {
         let geometry = &self.pool_of(die).part.geometry;
         let native = self.mode_of(command) == CellMode::Native;
@@ -156,8 +158,8 @@ impl Chips {
         before.len() as u64 * u64::from(planes)
     }
 
-    /// Fills the next `locations` locations of a block with padding, in no time: the rest of a torn word
-    /// line.
+    /// Fills the next `locations` locations of a block with padding, in no time: the rest of an interrupted
+    /// word line.
     pub fn skip(&mut self, block: BlockSetId, locations: u32) {
         let first = self.pools.at(block, self.programmed(block));
         for n in 0..locations {

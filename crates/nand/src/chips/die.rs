@@ -1,6 +1,6 @@
 //! The state of one die, and its time in each stage.
 //!
-//! Stages are counted when they begin, so that a command updates the counters once; queries subtract the
+//! A stage is counted when it begins, so that a command updates the counters once. Queries subtract the
 //! stages that are not over yet.
 
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ pub(super) struct Die {
     pub(super) channel: ChannelId,
     /// The number of its pool.
     pub(super) pool: u8,
-    /// Index of the timing table for its command: that of its pool, or of a cell mode.
+    /// Index of the timing table for its command: the table of its pool, or of a cell mode.
     pub(super) times: u8,
     pub(super) step: Step,
     pub(super) serial: u32,
@@ -32,30 +32,35 @@ pub(super) struct Die {
     pub(super) array: Duration,
     /// The sense time of the next command in a sequence of cache reads.
     pub(super) ahead: Duration,
-    /// The set of read reference voltages for senses, 0 for the data sheet, and the additional time that it
-    /// takes.
+    /// The set of read reference voltages for senses, 0 for the data sheet.
     pub(super) level: u8,
+    /// Time that this set adds to a sense.
     pub(super) setting: Duration,
     /// Bus turnaround included in the last grant.
     pub(super) late: Duration,
-    /// The end of the last bus grant, and of the last array operation.
+    /// The end of the last bus grant.
     pub(super) hold_until: Instant,
+    /// The end of the last array operation.
     works_until: Instant,
     /// The last array operation: stage, kind, planes and time.
     last_stage: Stage,
     last_kind: u8,
     last_planes: u8,
     last_time: Duration,
-    /// Overlap of bus and array time, in total and of the last grant, in picoseconds; and the end of both.
+    /// Overlap of bus and array time, in picoseconds.
     overlap: u64,
+    /// The part of the overlap from the last grant.
     last_overlap: u64,
+    /// The later end of the last grant and its array operation.
     overlap_until: Instant,
     array_busy: u64,
-    /// The kind of the current operation, and whether its first phase transfers data in.
+    /// The kind of the current operation.
     pub(super) kind: u8,
+    /// Whether the first phase of the operation transfers data in.
     brings_data: bool,
-    /// Whether a program or erase is suspended, and how often the current command was.
+    /// Whether a program or erase is suspended.
     pub(super) suspended: bool,
+    /// Number of suspends of the current command.
     pub(super) suspends: u32,
     /// Whether the operation is to be suspended once its array works.
     pub(super) suspend_soon: bool,
@@ -149,7 +154,7 @@ impl Die {
         self.array = Duration::ZERO;
     }
 
-    /// Whether it needs the bus for data and not only to latch a command.
+    /// Whether the die needs the bus for data and not only to latch a command.
     #[inline]
     pub(super) fn moves_data(&self) -> bool {
         self.step == Step::DataOut || (self.brings_data && self.step == Step::Opening)
@@ -174,8 +179,8 @@ impl Die {
         end
     }
 
-    /// Records an array operation until `end`; the caller accounts for whether it belongs to the current
-    /// command or is ahead.
+    /// Records an array operation until `end`. The caller decides whether it counts for the current command
+    /// or for the next one (a sense ahead).
     #[inline(always)]
     pub(super) fn works(&mut self, end: Instant, stage: Stage, time: Duration) {
         self.works_until = end;
@@ -203,8 +208,8 @@ impl Die {
         self.works_until == now
     }
 
-    /// Aborts the array operation at `at`; the array becomes idle after `rest`. The remaining time is no
-    /// longer counted. Returns the remaining time, and the total time that the array worked.
+    /// Aborts the array operation at `at`; the array becomes idle after `rest`. The remaining time is
+    /// subtracted from the counters. Returns the remaining time, and the total time that the array worked.
     pub(super) fn abort_array(&mut self, at: Instant, rest: Duration) -> (Duration, Duration) {
         let left = self.works_until - at;
         let planes = u32::from(self.last_planes);
@@ -249,7 +254,7 @@ impl Die {
         InProgress { hold: self.hold_until > now, array: self.works_until > now }
     }
 
-    /// The cache program behind, unless the last array operation is its own.
+    /// The cache program in the background, unless the last array operation is its own.
     fn earlier_program<'a>(&self, behind: &'a Option<BackgroundProgram>) -> Option<&'a BackgroundProgram> {
         let is_older = |behind: &&BackgroundProgram| {
             behind.serial != self.serial && self.works_for_current() && !behind.over

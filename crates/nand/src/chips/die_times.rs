@@ -16,7 +16,7 @@ pub struct DieTimes {
     pub erasing: Duration,
     /// Using the bus of its channel.
     pub bus: Duration,
-    /// Using the bus while its array worked: this time is included in both.
+    /// Using the bus while the array worked. This time is included in the bus time and in the array time.
     pub both: Duration,
 }
 

@@ -15,7 +15,8 @@ impl Chips {
         }
     }
 
-    /// Whether `die` is granted the bus at once: it is free, and no other die can request it at this instant.
+    /// Whether `die` is granted the bus at once: the bus is free, and no other die can request it at this
+    /// instant.
     #[inline(always)]
     pub(super) fn can_take_bus(&self, die: DieId, calendar: &mut impl Schedule<Event>) -> bool {
         let now = calendar.now();
@@ -47,9 +48,9 @@ impl Chips {
         calendar.at(bus.busy_until.max(free), Event::BusFree(work.channel));
     }
 
-    /// Grants the free bus to the next die, and to those after it as long as no other event intervenes. There
-    /// may be no request: a die that was to suspend withdraws its request if its array has finished
-    /// meanwhile; then the bus may also be busy.
+    /// Grants the free bus to the next die, and to the dies after it as long as no other event intervenes.
+    /// There may be no request, and the bus may be busy: a die that was to suspend withdraws its request if
+    /// its array has finished meanwhile.
     #[inline(never)]
     pub(super) fn grant_next(&mut self, channel: ChannelId, calendar: &mut impl Schedule<Event>) {
         let bus = &mut self.buses[channel];

@@ -29,8 +29,8 @@ impl Chips {
         self.faults.as_ref().map_or(0, |faults| faults.failed_dies())
     }
 
-    /// Checks the rules at the end of a command. If it fails, applies its effect and returns the failed
-    /// planes; for a read, the planes with unreadable pages.
+    /// Checks the rules at the end of a command. If the command fails, applies the effect and returns the
+    /// failed planes; for a read, the planes with unreadable pages.
     #[cold]
     pub(super) fn apply_fault(&mut self, die: DieId, command: &Command) -> Option<u16> {
         let now = self.dies[die].ends();
@@ -72,7 +72,7 @@ impl Chips {
         failed
     }
 
-    /// Spoils the pages of a program in the failed planes: the data in the other planes are readable.
+    /// Corrupts the pages of a program in the failed planes. The data in the other planes are readable.
     fn tear_program(&mut self, die: DieId, command: &Command, to: PageId, word_line: u32, failed: u16) {
         let is_again = self.modes.is_some() && self.mode_of(command).is_reprogram();
         if failed == plane_mask(command.planes) && !is_again && !self.has_partial_programs() {

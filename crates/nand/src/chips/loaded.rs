@@ -8,8 +8,8 @@ use crate::geometry::DieId;
 use crate::locations::Location;
 
 impl Chips {
-    /// Checks the state that was loaded at `now`, for a controller that uses no cache operations: dies and
-    /// buses match the geometry, and an idle die has no work left.
+    /// Checks the state that was loaded at `now`: dies and buses match the geometry, and an idle die has no
+    /// work left. For a controller that uses no cache operations.
     ///
     /// # Errors
     /// The contradiction.
@@ -38,9 +38,9 @@ impl Chips {
         self.pages.check_loaded()
     }
 
-    /// Checks the loaded pending events, for a controller that uses no cache operations: each belongs to a
-    /// die that waits for one, and each working die that does not wait for the bus has one. Array events of a
-    /// suspended operation have no effect.
+    /// Checks the loaded pending events: each belongs to a die that waits for one, and each working die that
+    /// does not wait for the bus has one. Array events of a suspended operation have no effect. For a
+    /// controller that uses no cache operations.
     ///
     /// # Errors
     /// The contradiction.
@@ -75,7 +75,7 @@ impl Chips {
         Ok(())
     }
 
-    /// Checks that the data tags in pages and registers are from a controller with `units` mapping units.
+    /// Checks that the data tags in pages and registers belong to a controller with `units` mapping units.
     ///
     /// # Errors
     /// The first tag that is out of range.

@@ -1,6 +1,6 @@
 //! All chips of a device: dies, shared buses, and pages with the tags of the data written.
 //!
-//! A die executes one [`Command`] at a time: it is granted the channel's bus for the cycles of its chain (see
+//! A die executes one [`Command`] at a time. It is granted the channel's bus for the cycles of its chain (see
 //! [`chain`](crate::chain)), and its array works in between (TON, TIN or BER). Only cache operations overlap:
 //! while the array works on the data register, the bus uses the cache register (see
 //! [`Pipeline`](crate::Pipeline)).
@@ -64,9 +64,9 @@ pub enum Event {
     BusFree(ChannelId),
     /// The array has finished the operation that the die waited for.
     ArrayDone(DieId),
-    /// A page moved between the registers of a die: its cache register is available to the bus.
+    /// A page moved between the registers of a die. The cache register is available to the bus.
     RegisterTransferred(DieId),
-    /// A bus grant ended that no array operation follows (data out, or the status of a command).
+    /// A bus grant ended, and no array operation follows (data out, or the status of a command).
     GrantEnded(DieId),
     /// The array has finished a cache program, independent of the current step of the die.
     CacheProgramDone(DieId),
@@ -78,7 +78,7 @@ pub enum Event {
 
 const _: () = assert!(size_of::<Event>() <= 8, "an event is copied on every push and pop");
 
-/// The step of a command for which a die waits for or has the bus.
+/// The step of the current command; the die waits for the bus for this step, or has the bus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Step {
     /// No command: the die accepts one.
@@ -106,8 +106,8 @@ pub struct Wiring {
     pub clocks: Clocks,
     /// Whether the dies of a channel share a chip enable, so that data out and status must address the die.
     pub shared_enable: bool,
-    /// Whether the status register is read after every program and erase (NANDFlashSim, equations 2 and 3);
-    /// otherwise the ready/busy pin signals the end, and the status is known with it.
+    /// Whether the status register is read after every program and erase (NANDFlashSim, equations 2 and 3).
+    /// Otherwise the ready/busy pin signals the end, and the status is known at that time.
     pub read_status: bool,
     /// The model of array times.
     pub latency: LatencyModel,
@@ -116,7 +116,8 @@ pub struct Wiring {
 }
 
 impl Default for Wiring {
-    /// No rounding, a chip enable for every die, and the ready/busy pin, as in controllers of whole devices.
+    /// Times are not rounded, every die has its own chip enable, and the ready/busy pin signals the end of an
+    /// operation, as in controllers of whole devices.
     fn default() -> Self {
         Self {
             clocks: Clocks::CONTINUOUS,
@@ -133,8 +134,8 @@ impl Default for Wiring {
 pub struct Chips {
     pools: Pools,
     wiring: Wiring,
-    /// The timing tables of the pools, then of the cell modes; then the same with changed times, for unmarked
-    /// and for marked dies.
+    /// The timing tables of the pools, then of the cell modes. The same tables with changed times follow,
+    /// first for unmarked and then for marked dies.
     times: Vec<Times>,
     /// `None` until times are changed.
     changed: Option<Box<Changed>>,
@@ -150,12 +151,11 @@ pub struct Chips {
     serial: u32,
     recorder: Option<Box<Recorder>>,
     faults: Option<Box<Faults>>,
-    /// Whether lower pages are backed up before their cells are programmed further.
+    /// Whether lower pages are backed up before their cells store another page.
     backs_up: bool,
 }
 
-// Recorded spans belong to the caller that requested them, and the last partial page in the times is only a
-// cache.
+// Recorded spans belong to the caller that requested them. The cached time of a partial page is recomputed.
 state!(Chips {
     values { buses, dies, behind, suspended, counts, serial }
     parts { pages, faults, modes }
@@ -176,8 +176,8 @@ impl Chips {
         Self::with(pools, wiring, pages)
     }
 
-    /// Changes the model of array times. By default, times vary by the part, and ranges are drawn from seed
-    /// 0.
+    /// Changes the model of array times. By default, times vary as in the part file, and ranges are drawn
+    /// from seed 0.
     pub fn set_latency(&mut self, model: LatencyModel, seed: Seed) {
         self.wiring = Wiring { latency: model, seed, ..self.wiring };
         self.times = times_of(&self.pools, &self.wiring);
@@ -235,10 +235,10 @@ impl Chips {
         self.pages.registers(die)
     }
 
-    /// Whether `die` accepts `operation` at `now`. While an operation is suspended it accepts reads, and
-    /// programs if that operation is an erase. Otherwise it must be ready (RDY) and its array idle (ARDY),
-    /// except for a program, whose data the cache register takes meanwhile, and for the continuation of a
-    /// sequence of cache reads.
+    /// Whether `die` accepts `operation` at `now`. While an operation is suspended the die accepts reads, and
+    /// programs if the suspended operation is an erase. Otherwise the die must be ready (RDY) and its array
+    /// idle (ARDY). There are two exceptions: a program, because the cache register takes its data meanwhile,
+    /// and the continuation of a sequence of cache reads.
     #[inline]
     pub fn takes(&self, die: DieId, operation: Operation, now: Instant) -> bool {
         self.is_idle(die)
@@ -247,8 +247,8 @@ impl Chips {
                 || !self.is_array_busy(die, now))
     }
 
-    /// Sets the read reference voltages of `die` from its next command on: set `level`, 0 for the data sheet.
-    /// Each sense takes `setting` longer, to set the voltages.
+    /// Sets the read reference voltages of `die` to set `level` (0: the data sheet) from its next command on.
+    /// Each sense takes `setting` longer, the time to set the voltages.
     pub fn set_read_level(&mut self, die: DieId, level: u8, setting: Duration) {
         let work = &mut self.dies[die];
         (work.level, work.setting) = (level, setting);
@@ -259,11 +259,12 @@ impl Chips {
         self.dies[die].level
     }
 
-    /// Begins a command that the die accepts, for a controller that tracks the state of its dies itself;
-    /// others use [`Self::start`], which checks. Builds with debug assertions check here too.
+    /// Begins a command that the die accepts, for a controller that tracks the state of its dies itself.
+    /// Other controllers use [`Self::start`], which checks the command; builds with debug assertions check
+    /// here too.
     #[inline(always)]
     pub fn begin(&mut self, die: DieId, command: Command, calendar: &mut impl Schedule<Event>) {
-        // Several reads of one page share its sensing, and each transfers its bytes.
+        // Several reads of one page share its sensing, and each transfers its own bytes.
         let checked = || match self.check(die, &command, calendar.now()) {
             Err(Refusal::Bytes { .. }) => Ok(()),
             checked => checked,
@@ -328,7 +329,7 @@ impl Chips {
         if step == Step::Suspend {
             let Die { channel, hold_until, .. } = self.dies[die];
             if hold_until > calendar.now() {
-                // The suspend came too late, but is still being latched.
+                // The suspend was too late, but is still being latched.
                 calendar.at(hold_until, Event::ArrayDone(die));
                 return None;
             }
@@ -430,8 +431,8 @@ impl Chips {
         let work = &mut dies[die];
         let bus = &mut buses[work.channel];
         let times = &mut times[usize::from(work.times)];
-        // It addresses the die where several share a chip enable, and each of several planes: a latch like
-        // any other.
+        // The command addresses the die if several share a chip enable, and each plane if there are several:
+        // it latches like any other command.
         let latches = times.shared_enable || work.command.planes > 1;
         let late = if latches { times.late(bus, now) } else { Duration::ZERO };
         let turnaround = times.turnaround;
@@ -443,7 +444,7 @@ impl Chips {
         calendar.at(end, Event::GrantEnded(die));
     }
 
-    /// Starts the array operation after the grant that ends at `end`, if its time is not precomputed.
+    /// Starts the array operation that follows the grant ending at `end`, if its time is not precomputed.
     #[inline(never)]
     fn work_array(&mut self, die: DieId, end: Instant, calendar: &mut impl Schedule<Event>) {
         let begin = self.wiring.clocks.nand.edge(end);
@@ -564,8 +565,8 @@ fn phase_of(geometry: &Geometry, step: Step, command: &Command) -> BusPhase {
     }
 }
 
-/// The bus phase that turns the page over: 31 has no address, so that the next page must follow in the block;
-/// otherwise 00-31 addresses it.
+/// The bus phase that moves the sensed page to the cache register. Command 31 has no address, so the next
+/// page must follow in the block; otherwise 00-31 addresses it.
 fn turn_phase(geometry: &Geometry, command: &Command) -> BusPhase {
     let Operation::ReadCache { next, .. } = command.operation else {
         unreachable!("only cache reads turn pages over")

@@ -1,8 +1,8 @@
 //! Blocks in cell modes other than the native one: their pages per word line, and their times.
 //!
-//! The pages of such a block are numbered by word line in that mode; the numbers beyond are unused. A command
-//! [with a mode](Command::spelled) has the prefix of the mode on the bus; a command without one uses the mode
-//! of its block, which the controller has set in the die beforehand, at no cost.
+//! The pages of such a block are numbered by word line in its mode; the page numbers beyond are unused. A
+//! command [with a mode](Command::spelled) has the prefix of the mode on the bus. A command without a mode
+//! uses the mode of its block, which the controller has set in the die beforehand, in no time.
 
 use wordline_kernel::{Column, state};
 
@@ -28,7 +28,7 @@ pub(super) struct View {
 /// The enabled modes of the parts, and the modes of the blocks.
 #[derive(Clone, Debug)]
 pub(super) struct Modes {
-    /// In the order of their timing tables, which follow those of the pools.
+    /// The views in the order of their timing tables, which follow the tables of the pools.
     pub(super) views: Vec<View>,
     blocks: Column<BlockSetId, CellMode>,
     /// Reprogram passes of each word line since its block was erased, with `word_lines` entries per block;
@@ -86,8 +86,8 @@ impl Modes {
     }
 }
 
-/// Whether the blocks of a pool can be in `mode`. A reprogram in MLC mode writes one page of each plane,
-/// which must be whole locations.
+/// Whether the blocks of a pool can be in `mode`. A reprogram in MLC mode writes one page of each plane:
+/// these pages must be whole locations.
 fn has(pool: &Pool, mode: CellMode) -> bool {
     let whole = pool.geometry.planes_per_row.is_multiple_of(pool.locations.pages());
     pool.part.has_mode(mode) && (mode != CellMode::Mlc || whole)
@@ -135,7 +135,7 @@ impl Chips {
         }
     }
 
-    /// Scales the times of all dies by these factors, from their next commands on.
+    /// Scales the times of all dies by these factors, from the next command of each die on.
     pub fn change_times(&mut self, factors: &TimeFactors) {
         self.times.truncate(self.unchanged_table_count());
         let changed = |marked| self.times.iter().map(move |times| times.changed(factors, marked));

@@ -9,7 +9,7 @@ use crate::geometry::{BlockSetId, DieId, Geometry, PageId};
 use crate::locations::Location;
 use crate::{Command, Operation, Pool, Pools};
 
-/// A data tag: the logical unit, and its version, that a location was programmed with.
+/// A data tag of a location: the logical unit that it was programmed with, and the version of its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DataTag {
     /// The logical unit, or one of the special values below.
@@ -25,8 +25,8 @@ impl DataTag {
     pub const ERASED: Self = Self { logical: u32::MAX, version: 0 };
     /// A location programmed without data.
     pub const PADDING: Self = Self { logical: u32::MAX - 1, version: 0 };
-    /// An unreadable location: its program failed, or a power cut interrupted a program or erase of it or of
-    /// pages that share its cells.
+    /// An unreadable location: its program failed, or a power cut interrupted a program or erase of its page
+    /// or of a page that shares its cells.
     pub const UNREADABLE: Self = Self { logical: u32::MAX - 2, version: 0 };
 
     /// Whether the location holds data of a logical unit.
@@ -38,13 +38,13 @@ impl DataTag {
 /// Counts of exceeded limits of the part, by kind (NANDFlashSim, section 7.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Violations {
-    /// Programs of a page below the last one programmed in its block.
+    /// Programs of a page below the page programmed last in its block.
     pub order: u64,
     /// Programs of a page beyond the number allowed between two erases (NOP).
     pub programs: u64,
     /// Erases of a block beyond its endurance.
     pub endurance: u64,
-    /// Copybacks of a page to another plane than its own.
+    /// Copybacks of a page to a plane other than its own.
     pub copyback: u64,
 }
 
@@ -55,7 +55,7 @@ impl Violations {
     }
 }
 
-/// A ledger of the limits, page by page and plane by plane, for commands that no FTL keeps within them.
+/// A ledger of the limits, page by page and plane by plane, for lists of commands that may exceed them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Ledger {
     /// Programs of each page since its block was erased.
@@ -88,7 +88,7 @@ state!(Pages {
 });
 
 impl Pages {
-    /// Erased pages with a data tag for every location; a program out of order panics.
+    /// Erased pages with a data tag for every location. A program out of order panics.
     pub(super) fn with_data_tags(pools: &Pools) -> Self {
         let blocks = pools.block_sets() as usize;
         let per_die = pools.iter().map(|pool| pool.locations.per_program).max().unwrap_or(0);
@@ -104,7 +104,7 @@ impl Pages {
         }
     }
 
-    /// Erased pages without data tags; commands that exceed a limit of the part are counted and executed
+    /// Erased pages without data tags. Commands that exceed a limit of the part are counted and executed
     /// nevertheless.
     pub(super) fn counted(pools: &Pools) -> Self {
         let geometry = &pools.first().geometry;
@@ -157,7 +157,7 @@ impl Pages {
         self.stamps[location]
     }
 
-    /// Applies a command whose array operation is over; a program writes `word_line` pages in each plane.
+    /// Applies a command whose array operation is over. A program writes `word_line` pages in each plane.
     /// Returns the planes in which a limit was exceeded.
     #[inline]
     pub(super) fn apply(&mut self, die: DieId, command: &Command, word_line: u32) -> u16 {
@@ -227,8 +227,8 @@ impl Pages {
         self.stamps[location] = DataTag::UNREADABLE;
     }
 
-    /// Makes the pages of a program unreadable in these planes, one bit for each from that of `first` on:
-    /// `pages` pages in each.
+    /// Makes `pages` pages of a program unreadable in each of these planes. Bit 0 of `planes` is the plane of
+    /// `first`.
     pub(super) fn spoil_planes(&mut self, first: PageId, pages: u32, planes: u16) {
         if self.ledger.is_some() {
             return;
@@ -257,8 +257,8 @@ impl Pages {
         }
     }
 
-    /// The index of the first register of `die`, and the first location and the number of locations of
-    /// `pages` pages from `first` on.
+    /// The index of the first register of `die`, the first location of `pages` pages from `first` on, and the
+    /// number of their locations.
     fn unit_at(&self, die: DieId, first: PageId, pages: u32) -> (usize, Location, u32) {
         let locations = &self.pools.of_die(die).locations;
         ((die.0 * self.per_die) as usize, locations.location_of(first), locations.of_adjacent_pages(pages))
@@ -274,7 +274,7 @@ impl Pages {
     }
 
     /// Programs `pages` pages from `first` on with the registers of `die`, except for locations that are
-    /// erased in the registers; `is_first` if the pages were not programmed before.
+    /// erased in the registers. `is_first` is true if the pages were not programmed before.
     pub(super) fn put_partial(&mut self, die: DieId, first: PageId, pages: u32, is_first: bool) {
         let (from, first, unit) = self.unit_at(die, first, pages);
         let (block, place) = self.pools.of_location(first).locations.split(first);
@@ -349,7 +349,7 @@ impl Pages {
         }
     }
 
-    /// Applies a failed erase: it causes the same wear as any other.
+    /// Applies a failed erase. It causes the same wear as a successful one.
     pub(super) fn wear(&mut self, block: BlockSetId) {
         if self.ledger.is_none() {
             self.erases[block] += 1;

@@ -1,4 +1,4 @@
-//! Partial page programs (NOP): locations that are erased in the registers are not programmed, and the
+//! Partial page programs (NOP). Locations that are erased in the registers are not programmed, and the
 //! programs of each page are counted.
 
 use wordline_kernel::{Column, state};
@@ -23,7 +23,7 @@ impl PartialPrograms {
 }
 
 impl Chips {
-    /// Enables partial page programs from now on, each page as often as its part allows: a program skips
+    /// Enables partial page programs from now on, each page as often as its part allows. A program skips
     /// locations that are [erased](super::DataTag::ERASED) in the registers. Returns false if no part allows
     /// more than one program of a page.
     pub fn enable_partial_programs(&mut self) -> bool {
@@ -55,7 +55,8 @@ impl Chips {
         (command.page.0..).take((planes * word_line) as usize).map(PageId)
     }
 
-    /// Checks that the pages of a program allow one more, and that it programs no location twice.
+    /// Checks that each page of a program may be programmed once more, and that the program overwrites no
+    /// location.
     pub(super) fn check_partial_program(&self, die: DieId, command: &Command) -> Result<(), Refusal> {
         let is_program = matches!(command.operation, Operation::Program | Operation::ProgramCache);
         let again = command.mode.is_some_and(|mode| mode.is_reprogram());

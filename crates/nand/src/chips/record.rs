@@ -12,8 +12,8 @@ use crate::{Span, Stage};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Recorder {
     spans: Vec<Span>,
-    /// Senses ahead, at most one per die. Their command is known once it has started: other dies may start
-    /// commands before that.
+    /// Senses ahead, at most one per die. The command of a sense ahead has no number until it starts, because
+    /// other dies may start commands before.
     ahead: Vec<Span>,
 }
 
@@ -108,7 +108,7 @@ impl Chips {
         }
     }
 
-    /// A mask with one bit for each of `count` planes from that of `page` on.
+    /// A mask with one bit for each of `count` planes, from the plane of `page` on.
     fn planes_of(&self, die: DieId, page: PageId, count: u32) -> u16 {
         let geometry = &self.pool_of(die).geometry;
         let (_, offset) = geometry.split(page);

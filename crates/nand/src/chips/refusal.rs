@@ -1,4 +1,4 @@
-//! Rejection of commands by a die: commands are checked before they begin, and a rejected one changes
+//! Rejection of commands by a die. Commands are checked before they begin, and a rejected command changes
 //! nothing.
 
 use std::fmt;
@@ -34,11 +34,11 @@ pub enum Refusal {
         /// The die of the page.
         of: DieId,
     },
-    /// No planes, or more planes than there are from that of the page on.
+    /// No planes, or more planes than the die has from the plane of the page on.
     Planes {
         /// Planes of the command.
         found: u32,
-        /// Planes available, from that of the page on.
+        /// Planes available, from the plane of the page on.
         most: u32,
     },
     /// More data out than the pages hold.
@@ -66,14 +66,15 @@ pub enum Refusal {
         /// The operation.
         what: &'static str,
     },
-    /// A cache read that continues no sequence, or another command within a sequence.
+    /// A cache read that continues no sequence, or a command within a sequence that is not its next cache
+    /// read.
     Sequence {
         /// The page that is sensed for the next command, if any.
         sensed: Option<PageId>,
     },
     /// The die executes another command, or its array works.
     Busy {
-        /// The time at which the array is idle; the command itself may end later.
+        /// The time at which the array is idle. The command itself may end later.
         until: Instant,
     },
     /// An operation is suspended: the die accepts only reads and, during a suspended erase, programs of other
@@ -93,7 +94,7 @@ pub enum Refusal {
         /// The page.
         page: PageId,
     },
-    /// A reprogram with another pass number than the next one, or beyond the limit.
+    /// A reprogram whose pass number is not the next one, or beyond the limit.
     Reprograms {
         /// The page.
         page: PageId,
@@ -222,7 +223,7 @@ impl Refusal {
 impl std::error::Error for Refusal {}
 
 impl Chips {
-    /// Starts a command if the die accepts it; see [`Self::begin`] for a caller that has checked this.
+    /// Starts a command if the die accepts it. A caller that has checked the command uses [`Self::begin`].
     ///
     /// # Errors
     /// The reason for a rejection; nothing has changed then.
@@ -318,7 +319,8 @@ pub(crate) fn fits(
         Operation::Copyback { .. } if one_shot => {
             return Err(Refusal::Unsupported { what: "a copyback of a word line" });
         }
-        // A copyback to another plane or die exceeds a limit of the part, which may be counted.
+        // A copyback to another plane or die exceeds a limit of the part. Such excesses may be counted
+        // instead of rejected.
         Operation::Copyback { to } => {
             let of = pools.find_die(to).ok_or(Refusal::NoSuchPage { page: to })?;
             check_page(pools.of_die(of), of, to, planes, mode_of)?;
@@ -337,7 +339,7 @@ pub(crate) fn fits(
     if reads && bytes > most { Err(Refusal::Bytes { found: bytes, most }) } else { Ok(()) }
 }
 
-/// Checks that `die` has `page` in `planes` planes from that of the page on.
+/// Checks that `die` has `page` in `planes` planes, from the plane of the page on.
 fn check_page(
     pool: &Pool,
     die: DieId,

@@ -125,8 +125,9 @@ impl Chips {
         stages
     }
 
-    /// Time in which bus and array of a die worked concurrently, in stages that are over after `elapsed`
-    /// time, summed over dies, in picoseconds: cache operations, and the latch of a suspend.
+    /// Time during which bus and array of a die worked concurrently, summed over dies, in picoseconds. Only
+    /// stages that are over after `elapsed` time are included. The overlap comes from cache operations and
+    /// from the latch of a suspend.
     pub fn overlap_ps(&self, elapsed: Duration) -> u128 {
         let now = Instant::ZERO + elapsed;
         self.dies.iter().map(|die| u128::from(die.overlap(now))).sum()
@@ -141,7 +142,8 @@ impl Chips {
         stages
     }
 
-    /// Time in each stage of one kind of operation ([`Operation::kind`]), summed over dies, after `elapsed` time.
+    /// Time in each stage of one kind of operation ([`Operation::kind`]), summed over dies, after `elapsed`
+    /// time.
     pub fn stages_of_kind(&self, kind: usize, elapsed: Duration) -> StageTimes {
         assert!(kind < Operation::KINDS, "an operation has one of {} kinds", Operation::KINDS);
         let now = Instant::ZERO + elapsed;
@@ -182,8 +184,8 @@ impl Chips {
         self.buses.iter().map(move |bus| bus.busy(now))
     }
 
-    /// Time that dies waited for each channel's bus before grants that have begun, summed over dies, in
-    /// picoseconds.
+    /// Time that dies waited for each channel's bus, summed over dies, in picoseconds. Only waits that have
+    /// ended in a grant are included.
     pub fn bus_waited(&self) -> impl Iterator<Item = u64> + '_ {
         self.buses.iter().map(|bus| bus.waited)
     }

@@ -33,7 +33,8 @@ impl Chips {
     }
 
     /// Checks that the block of a command with a mode is in that mode, and that a word line can be
-    /// reprogrammed. An erased block can be read and erased in any mode; a program opens it in its mode.
+    /// reprogrammed. An erased block can be read and erased in any mode. A program opens an erased block in
+    /// the mode of the program.
     pub(super) fn check_mode(&self, command: &Command) -> Result<(), Refusal> {
         let Command { operation, page, .. } = *command;
         let Some(mode) = command.mode.filter(|_| self.pages.has_data_tags()) else { return Ok(()) };
@@ -66,7 +67,7 @@ impl Chips {
         }
     }
 
-    /// A programmed page in a later super layer than that of `page`, if any.
+    /// A programmed page in a super layer that follows the super layer of `page`, if any.
     fn later_super_layer(&self, page: PageId, layers: u32) -> Option<PageId> {
         let pool = self.pools.of_page(page);
         let (block, offset) = pool.geometry.split(page);
@@ -78,7 +79,7 @@ impl Chips {
         lines.map(first).find(|first| self.pages.are_programmed(*first, 1))
     }
 
-    /// Applies a command if modes are enabled; a program writes `word_line` pages in each plane. Returns the
+    /// Applies a command if modes are enabled. A program writes `word_line` pages in each plane. Returns the
     /// planes in which a limit was exceeded.
     #[inline(never)]
     pub(super) fn apply_in_mode(&mut self, die: DieId, command: &Command, word_line: u32) -> u16 {
@@ -111,9 +112,8 @@ impl Chips {
         }
     }
 
-    /// Spoils the pages of a reprogram that was interrupted, or failed, in these planes: neither page is
-    /// readable, unless lower pages are backed up, as a reprogram begins with a read of the page that it
-    /// keeps.
+    /// Corrupts the pages of a reprogram that was interrupted, or failed, in these planes. Neither page is
+    /// readable, unless lower pages are backed up: a reprogram begins with a read of the page that it keeps.
     pub(super) fn spoil_reprogram(&mut self, page: PageId, planes: u16) {
         let kept = self.sibling_page(page);
         self.pages.spoil_planes(page, 1, planes);
@@ -122,8 +122,8 @@ impl Chips {
         }
     }
 
-    /// Replaces a page of a word line in no time, before the run: `stamps` of its locations from `first` on,
-    /// in all planes.
+    /// Replaces a page of a word line in no time, before the run. `stamps` are the data tags of its locations
+    /// from `first` on, in all planes.
     pub fn put_reprogrammed(&mut self, first: Location, stamps: &[DataTag]) {
         self.count_reprogram(self.pools.page_of(first));
         for (at, stamp) in (first.0..).zip(stamps) {

@@ -1,5 +1,5 @@
 //! Steps of a die within a sequence of cache operations, within a copyback, and after a suspend. They are
-//! kept apart from the fast path of plain reads, programs and erases.
+//! separate from the fast path of plain reads, programs and erases.
 
 use wordline_kernel::{Duration, Instant, Schedule};
 
@@ -25,8 +25,8 @@ impl Chips {
         }
     }
 
-    /// Starts a command that continues a sequence of cache reads: its pages are sensed already, or being
-    /// sensed, since the command before.
+    /// Starts a command that continues a sequence of cache reads. Its pages have been sensed, or are being
+    /// sensed, since the previous command.
     #[inline(never)]
     pub(super) fn start_sensed(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
         let work = &mut self.dies[die];
@@ -36,7 +36,7 @@ impl Chips {
         self.request_bus(die, calendar);
     }
 
-    /// Grants the bus for a step other than the first phase of a command and its data out.
+    /// Grants the bus for a step other than the first phase of a command or its data out.
     #[inline(never)]
     pub(super) fn grant_step(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
         let now = calendar.now();
@@ -49,7 +49,7 @@ impl Chips {
         let end = work.hold(bus, now, &times.of_step(geometry, step, &work.command), late);
         match step {
             Step::Status => bus.end_data_out(die, end, times.turnaround),
-            // The bus wait of a suspend does not count: its array works meanwhile.
+            // The bus wait of a suspend does not count, because the array works meanwhile.
             Step::Suspend => work.bus_wait = waited_before,
             _ => {}
         }
@@ -83,7 +83,7 @@ impl Chips {
     }
 
     /// Starts an array operation from `begin` on, within a sequence of cache operations, a copyback, or a
-    /// resumed operation. Kept apart from the fast path of plain reads, programs and erases.
+    /// resumed operation.
     #[inline(never)]
     pub(super) fn start_array_step(
         &mut self,

@@ -1,10 +1,10 @@
-//! Suspend and resume of programs and erases, so that a die accepts reads meanwhile and, during an erase,
-//! programs of other blocks.
+//! Suspend and resume of programs and erases. Meanwhile a die accepts reads and, during an erase, programs of
+//! other blocks.
 //!
-//! The suspend command uses the bus like any other; then the array becomes idle after the part's suspend
-//! time, in which the operation makes no progress, and the die accepts reads. A resume continues the
-//! operation for its remaining time. The pins ([`onfi`](crate::onfi)) have the same rules: a program or erase
-//! that would end before it could be suspended runs to its end.
+//! The suspend command uses the bus like any other command. Then the array becomes idle after the part's
+//! suspend time, in which the operation makes no progress, and the die accepts reads. A resume continues the
+//! operation for its remaining time. A program or erase that would end before it could be suspended runs to
+//! its end. The pins ([`onfi`](crate::onfi)) have the same rules.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Duration, Instant, Schedule};
@@ -19,7 +19,7 @@ pub(super) struct Suspended {
     pub(super) stage: Stage,
     /// Remaining array time.
     pub(super) left: Duration,
-    /// Whether it is parked; the fields below are valid only then.
+    /// Whether the operation is parked; the fields below are valid only then.
     parked: bool,
     pub(super) command: Command,
     serial: u32,
@@ -30,7 +30,7 @@ pub(super) struct Suspended {
 }
 
 impl Suspended {
-    /// Whether it is parked, so that the die can execute other commands.
+    /// Whether the operation is parked, so that the die can execute other commands.
     pub(super) fn is_parked(&self) -> bool {
         self.parked
     }
@@ -44,9 +44,9 @@ impl Suspended {
 }
 
 impl Chips {
-    /// Whether `die` executes a program or an erase that can be suspended: no cache program, no copyback, not
-    /// while another one is suspended or being suspended, and not if it ends before the suspend would take
-    /// effect.
+    /// Whether `die` executes a program or an erase that can be suspended. A cache program or a copyback
+    /// cannot be suspended, and only one operation at a time can. The operation must not end before the
+    /// suspend would take effect.
     pub fn can_suspend(&self, die: DieId, now: Instant) -> bool {
         let work = &self.dies[die];
         let plain = matches!(work.command.operation, Operation::Program | Operation::Erase);
@@ -60,8 +60,8 @@ impl Chips {
     }
 
     /// Suspends the program or erase of `die` as soon as its array works and the bus is free for the command.
-    /// [`Event::ArraySuspended`] reports that the die accepts reads; if the suspend is too late, this event does not
-    /// occur, and the command completes normally.
+    /// [`Event::ArraySuspended`] reports that the die accepts reads. If the suspend is too late, this event
+    /// does not occur, and the command completes normally.
     ///
     /// Panics unless [`can_suspend`](Self::can_suspend).
     pub fn suspend(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
@@ -89,8 +89,9 @@ impl Chips {
         }
     }
 
-    /// Whether a suspended operation of `die` allows `operation`: any if none is suspended; otherwise reads
-    /// and, during a suspended erase, whose registers are free, plain programs.
+    /// Whether a suspended operation of `die` allows `operation`. If no operation is suspended, any operation
+    /// is allowed. Otherwise reads are allowed and, during a suspended erase, plain programs: an erase leaves
+    /// the registers free.
     #[inline]
     pub(super) fn accepts_while_suspended(&self, die: DieId, operation: Operation) -> bool {
         match &self.suspended[die] {
@@ -103,8 +104,8 @@ impl Chips {
         }
     }
 
-    /// Whether a program or erase of `die` is suspended: the die accepts only reads and, during an erase,
-    /// programs, until it is resumed.
+    /// Whether a program or erase of `die` is suspended. Until it is resumed, the die accepts only reads and,
+    /// during a suspended erase, programs.
     #[inline]
     pub fn is_suspended(&self, die: DieId) -> bool {
         self.dies[die].suspended
@@ -141,8 +142,8 @@ impl Chips {
         if stage == Stage::Ber { erase } else { program }
     }
 
-    /// Applies a suspend that is latched at `end`: the array becomes idle some time later, unless it finishes
-    /// before.
+    /// Applies a suspend that is latched at `end`. The array becomes idle after the suspend latency, unless
+    /// it finishes before.
     #[inline(never)]
     pub(super) fn interrupt(&mut self, die: DieId, end: Instant, calendar: &mut impl Schedule<Event>) {
         let at = self.wiring.clocks.nand.edge(end);
@@ -178,7 +179,8 @@ impl Chips {
         let comes = match work.step {
             // A command that still waits for the bus has no array operation that could end.
             Step::Opening | Step::Copy => work.works_for_current(),
-            // Once the suspend is latched, the suspend latency ends at that instant, not the operation.
+            // Once the suspend is latched, the end of the suspend latency is due at that instant, not the end
+            // of the operation.
             Step::Suspend | Step::Resume => !work.suspended,
             _ => false,
         };

@@ -31,7 +31,8 @@ fn an_unloaded_read_takes_command_sensing_and_transfer() {
     let mut chips = chips(1);
     let command = read(&chips, 0, Bytes::kib(4));
     let done = run(&mut chips, &[command]);
-    // Command 295 ns; tR 75 us; tCS + preamble 50 ns; 4096 B at 333 MT/s = 12.300301 us, rounded up to a picosecond.
+    // Command 295 ns; tR 75 us; tCS + preamble 50 ns; 4096 B at 333 MT/s = 12.300301 us, rounded up to a
+    // picosecond.
     assert_eq!(done[0].0, Instant::from_ps(295_000 + 75_000_000 + 50_000 + 12_300_301));
     assert_eq!(done[0].1.bus_wait, Duration::ZERO);
 }
@@ -44,8 +45,8 @@ fn reads_of_n_dies_overlap_but_for_the_bus() {
         let done = run(&mut chips, &commands);
         let (command, sense) = (Duration::from_ns(295), Duration::from_us(75));
         let transfer = Duration::from_ns(50) + chips.part().bus.burst_out(Bytes::kib(8));
-        // The transfers follow each other once the first die has sensed: each takes longer than the next
-        // die's command, so that the bus is never idle in between.
+        // The transfers follow each other once the first die has sensed. Each takes longer than the next
+        // die's command, so the bus is never idle in between.
         let end = Instant::ZERO + command + sense + transfer * u64::from(dies);
         assert_eq!(done.last().map(|d| d.0), Some(end), "{dies} dies");
     }
@@ -147,8 +148,8 @@ fn bus_events(dies: u32) -> (usize, usize) {
 
 #[test]
 fn data_out_hand_the_bus_on_at_their_end_and_latches_that_follow_each_other_are_one_event() {
-    // The latches of all dies but the first wait for its end, and are then granted the bus one after the
-    // other; from the first data out on, each transfer passes the bus on at its end.
+    // The latches of all dies but the first wait for the end of its latch, and are then granted the bus one
+    // after the other. From the first data out on, each transfer passes the bus on at its end.
     for dies in 2..=8u64 {
         let (handled, ahead) = bus_events(dies as u32);
         assert_eq!((handled as u64, ahead), (3 * dies, 0), "{dies} dies");
@@ -187,8 +188,8 @@ fn part_of_a_page_comes_out_in_one_cycle_that_is_rounded_once() {
     chips.times = times_of(&chips.pools, &chips.wiring);
     let (die, command) = read(&chips, 0, Bytes(340));
     let [(_, done)] = run(&mut chips, &[(die, command)])[..] else { panic!("one command is over") };
-    // tCS, 00, 5 addresses, 30 with tWB: 40, 40, 160 and 160 ns; 50 ns and 1021.03 ns of data: 26 whole
-    // clocks and a fraction; wait and burst rounded separately would take 28.
+    // tCS, 00, 5 addresses, 30 with tWB: 40, 40, 160 and 160 ns. Data: 50 ns and 1021.03 ns, 26 whole clocks
+    // and a fraction. If wait and burst were rounded separately they would take 28.
     assert_eq!(done.bus.ns(), 40 + 40 + 160 + 160 + 27 * 40);
 }
 

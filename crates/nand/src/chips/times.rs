@@ -39,49 +39,53 @@ impl From<BusTimes> for PhaseTimes {
     }
 }
 
-/// The start of a command: its first bus phase, and the array operation after it if at most data out follow
-/// and the time is the same for all pages.
+/// The start of a command: its first bus phase, and the array operation after it. The array operation is
+/// included if at most data out follow it and its time is the same for all pages.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Opening {
     pub(super) hold: PhaseTimes,
     pub(super) array: Option<(Stage, Duration)>,
 }
 
-/// The timing table of a part: times that do not depend on the address of a page, by bus phase and number of
-/// planes, and array times by page type.
+/// The timing table of a part. It has the times that do not depend on the address of a page, by bus phase and
+/// number of planes, and array times by page type.
 #[derive(Clone, Debug)]
 pub(super) struct Times {
     pub(super) clocks: Clocks,
-    /// The factors relative to the part's times, and the factor of marked dies; `None` for unchanged times.
+    /// The factors relative to the part's times, and the additional factor of marked dies; `None` for
+    /// unchanged times.
     pub(super) factors: Option<(TimeFactors, Factor)>,
     bus: BusTiming,
     pub(super) holds: Vec<[PhaseTimes; BusPhase::ALL.len()]>,
-    /// By number of planes and kind of operation; derived from the other fields.
+    /// Starts of commands by number of planes and kind of operation; derived from the other fields.
     openings: Vec<[Opening; Operation::KINDS]>,
-    /// Data out without the last cycle, which is the burst, and the wait before the burst, by number of
+    /// Data out without its last cycle, which is the burst, and the wait before the burst, by number of
     /// planes.
     pub(super) data_out_base: Vec<(PhaseTimes, Duration)>,
     /// Bytes of full pages, by number of planes.
     full: Vec<Bytes>,
     pub(super) shared_enable: bool,
     latency: Latency,
-    /// Sense and program time, if all pages take the same.
+    /// Sense and program time, if it is the same for all pages.
     same_sense: Option<Duration>,
     same_write: Option<Duration>,
     /// Whether the cell model determines array times.
     asks: bool,
-    /// For each page of a block the page of its word line that is backed up first, if any, and the program
-    /// time of the backup.
+    /// Lower-page backups. For each page of a block: the page of its word line that is backed up first, if
+    /// any; and the program time of the backup.
     lower: (Vec<Option<u32>>, Duration),
-    /// Cache of the last partial data out with its planes and bytes: most have the same length.
+    /// Cache of the last partial data out with its planes and bytes: most partial transfers have the same
+    /// length.
     partial: (u32, Bytes, PhaseTimes),
     erase: Duration,
-    /// Time from chip enable to the first latch, and from data out to the next latch.
+    /// Time from chip enable to the first latch.
     pub(super) select: Duration,
+    /// Time from data out to the next latch.
     pub(super) turnaround: Duration,
     pub(super) turn: Duration,
-    /// Suspend latency of a program and of an erase; and the time that a resume adds to the remaining time.
+    /// Suspend latency of a program and of an erase.
     pub(super) rest: [Duration; 2],
+    /// Time that a resume adds to the remaining time.
     pub(super) resume: Duration,
 }
 
@@ -135,7 +139,7 @@ impl Times {
         self.openings = self.holds.iter().map(of_planes).collect();
     }
 
-    /// Uses the cell model from now on: array times are not precomputed, except for sensing if it takes the
+    /// Uses the cell model from now on. Array times are not precomputed, except for sensing if it takes the
     /// time of the data sheet.
     pub(super) fn query(&mut self, sense: bool) {
         if sense {
@@ -234,8 +238,8 @@ impl Times {
         time + self.clocks.nand.whole(self.latency.read(lower, blocks)) + self.lower.1
     }
 
-    /// Adds the time of lower-page backups: a program of a page that shares its cells takes longer by a sense
-    /// of the page of the same word line that was programmed last, and its program in SLC mode.
+    /// Adds the time of lower-page backups. A program of a page that shares its cells also senses the page of
+    /// the same word line that was programmed last, and programs it in SLC mode.
     pub(super) fn back_up_lower_pages(&mut self, part: &Part) {
         let pages = part.pages();
         let before = |page: u32| pages.partners(page).filter(|other| *other < page).max();
@@ -246,7 +250,7 @@ impl Times {
         self.update_openings();
     }
 
-    /// The delay of a grant at `now` by the turnaround of the bus after data out: its latches wait, with chip
+    /// The delay of a grant at `now` by the turnaround of the bus after data out: the latches wait, with chip
     /// enable low.
     #[inline(always)]
     pub(super) fn late(&self, bus: &Bus, now: Instant) -> Duration {

@@ -2,8 +2,8 @@
 //!
 //! A device's list `faults` holds a [`FaultFile`] for each rule; [`FaultFile::check`] turns it into a
 //! [`Fault`]. The chips query [`Faults`] at the end of every command. A rule draws from its own random
-//! stream, once for each operation that it applies to, so that neither another rule nor another user of
-//! randomness changes its decisions.
+//! stream, once for each operation that it applies to. Neither another rule nor another user of randomness
+//! changes its decisions.
 //!
 //! ```
 //! use wordline_nand::faults::FaultFile;
@@ -39,7 +39,7 @@ pub enum Fails {
     /// unreadable.
     Program,
     /// An erase ends with the status FAIL in the planes of the rule, or in all. The blocks of all planes stay
-    /// unchanged: a multi-plane block is of no use if only a part of it is erased.
+    /// unchanged, because a multi-plane block that is erased only in part is of no use.
     Erase,
     /// A sensed page is uncorrectable.
     Read,
@@ -60,20 +60,20 @@ impl Fails {
 pub struct WearFile {
     /// Erases up to which the probability is zero.
     pub from: u32,
-    /// Erases from which on the rule's full probability applies. In between it grows linearly.
+    /// Erases from which on the rule's full probability applies. Between `from` and `to` it grows linearly.
     pub to: u32,
 }
 
 /// A fault rule: the operation that fails, where, and when. Without `die`, `plane`, `block` and `page` it
-/// applies everywhere. At most one of `probability`, `nth`, `every` and `at` may be given; without any of
-/// them every matching operation fails.
+/// applies everywhere. At most one of `probability`, `nth`, `every` and `at` may be given. If none is given,
+/// every matching operation fails.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FaultFile {
     /// The kind of operation that fails.
     pub fails: Fails,
-    /// Each program command, erase command, page read, block (`factory-bad`) or command (`die`) fails with this
-    /// probability.
+    /// Each program command, erase command, page read, block (`factory-bad`) or command (`die`) fails with
+    /// this probability.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub probability: Option<f64>,
@@ -81,7 +81,7 @@ pub struct FaultFile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub nth: Option<u64>,
-    /// Operations whose number, counted as for `nth`, is a multiple of this fail.
+    /// Operations fail whose number is a multiple of this, counted as for `nth`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub every: Option<u64>,
@@ -103,12 +103,12 @@ pub struct FaultFile {
     /// Pages of the block.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page: Option<NumberRange>,
-    /// Read retries after which the page is read, each number of a range equally likely. Left out: no retry
-    /// succeeds.
+    /// Read retries after which the page is read; each number of a range is equally likely. Left out: no
+    /// retry succeeds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retries: Option<NumberRange>,
     /// The pages of one layer of a block can be read only with this set of read reference voltages, 0 for the
-    /// data sheet, until the block is erased; each number of a range equally likely. `probability`, `nth`,
+    /// data sheet, until the block is erased. Each number of a range is equally likely. `probability`, `nth`,
     /// `every` and `wear` then select layers, in the order in which they are first read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub level: Option<NumberRange>,
@@ -143,7 +143,7 @@ pub(crate) enum Trigger {
     Chance { probability: f64, wear: Option<WearFile> },
     /// At the operation of this number.
     Nth(u64),
-    /// At each operation whose number is a multiple.
+    /// At each operation whose number is a multiple of this.
     Every(u64),
     /// From an instant on.
     From(Instant),

@@ -1,4 +1,4 @@
-//! Evaluation of the rules as commands end.
+//! Evaluation of the rules at the end of each command.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::geometry::{BlockSetId, DieId, Geometry, PageId, PlaneGroupId};
 use crate::layers::Layers;
 
 /// Standard deviations above the mean that bound the factory bad blocks of a plane group. Chosen: one plane
-/// group in a billion would exceed it, and a vendor ships no chip with more bad blocks than its data sheet
+/// group in a billion would exceed the bound. A vendor ships no chip with more bad blocks than its data sheet
 /// allows.
 const MAX_FACTORY_DEVIATIONS: f64 = 6.0;
 
@@ -29,7 +29,7 @@ pub(crate) struct Site {
 }
 
 impl Site {
-    /// `planes` planes from that of `page` on, and `pages` pages of their block.
+    /// The location of `planes` planes, from the plane of `page` on, and of `pages` pages of their block.
     pub(crate) fn new(geometry: &Geometry, page: PageId, planes: u32, pages: u32, erases: u32) -> Self {
         let (block, offset) = geometry.split(page);
         let row = (geometry.group_of(block).0 - geometry.first.row) % geometry.groups_per_die;
@@ -67,7 +67,7 @@ struct Rule {
     fault: Fault,
     random: Stream,
     /// The seed of the streams of layers. Each layer has its own stream, so that its read reference voltages
-    /// do not depend on the time of its first read, and devices that read in other orders have the same
+    /// do not depend on the time of its first read. Devices that read in different orders thus have the same
     /// cells.
     of_layers: Seed,
     /// Matching operations so far.
@@ -87,7 +87,7 @@ impl Rule {
         fires(&self.fault.when, self.count, &mut self.random, erases, now)
     }
 
-    /// The set of read reference voltages that a layer needs by this rule; the number of the layer and the
+    /// The set of read reference voltages that a layer needs by this rule. The number of the layer and the
     /// erases of its block select the stream.
     fn level_of(&mut self, layer: u64, erases: u32, now: Instant) -> Option<u8> {
         let levels = self.fault.level?;
@@ -156,8 +156,8 @@ impl Faults {
         }
     }
 
-    /// Factory bad block sets, in the order of plane groups: a block set is bad if the block of one of its
-    /// planes is. No plane group has more than [`max_factory_bad`].
+    /// Factory bad block sets, in the order of plane groups. A block set is bad if the block of one of its
+    /// planes is bad. No plane group has more than [`max_factory_bad`].
     pub fn factory_bad(&self) -> Vec<BlockSetId> {
         let rules: Vec<Fault> = self.rules.iter().map(|rule| rule.fault).collect();
         let mut streams: Vec<Stream> = self.rules.iter().map(|rule| rule.random.clone()).collect();
@@ -205,8 +205,8 @@ impl Faults {
         dead
     }
 
-    /// The planes in which a program or an erase at `site` fails, as a bit mask with the lowest bit for the
-    /// first: the planes of all rules that fire.
+    /// The planes in which a program or an erase at `site` fails by any rule, as a bit mask with the lowest
+    /// bit for the first plane.
     pub(crate) fn failed_planes_of(&mut self, kind: Fails, site: &Site, now: Instant) -> u16 {
         let mut fails = 0;
         let applies = |fault: &Fault| fault.fails == kind && fault.place.matches_site(site);
@@ -265,9 +265,9 @@ impl Faults {
         needed > 0
     }
 
-    /// Records a copyback of `pages` pages from that of `sense` on, in a block erased `erases` times, to the
-    /// pages from `to` on. The controller does not correct the data: a page that is unreadable in this sense
-    /// is programmed with its errors, which no read reference voltages cure.
+    /// Records a copyback of `pages` pages to the pages from `to` on. Its source begins with the page of
+    /// `sense`, in a block erased `erases` times. The controller does not correct the data: a page that is
+    /// unreadable in this sense is programmed with its errors, which no read reference voltages cure.
     pub(crate) fn copied(&mut self, sense: Sense, to: PageId, pages: u32, erases: u32, now: Instant) {
         for n in 0..pages {
             let page = PageId(sense.page.0 + n);
@@ -312,8 +312,8 @@ fn matching_planes(fault: &Fault, geometry: &Geometry, block: BlockSetId) -> u32
         .count() as u32
 }
 
-/// Upper bound on the factory bad blocks of `row`: the blocks that are certainly bad, and for the others the
-/// mean plus six standard deviations.
+/// Upper bound on the factory bad blocks of `row`: the blocks that are certainly bad, and for the other
+/// blocks the mean plus six standard deviations.
 pub fn max_factory_bad(rules: &[Fault], geometry: &Geometry, row: PlaneGroupId) -> u32 {
     let (mut sure, mut mean, mut variance) = (0, 0.0, 0.0);
     if !rules.iter().any(is_factory_bad) {

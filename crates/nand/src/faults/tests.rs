@@ -130,7 +130,7 @@ fn a_rule_with_an_address_strikes_there_alone() {
 fn a_probability_is_that_of_each_operation() {
     let mut rig = Rig::new(&[FaultFile { probability: Some(0.25), ..rule(Fails::Erase) }]);
     let failed = (0..4_000).filter(|_| rig.erase(0)).count();
-    // 1000 expected with a standard deviation of 27.4: three of them.
+    // 1000 are expected; the bounds are three standard deviations of 27.4 away.
     assert!((918..=1082).contains(&failed), "{failed} of 4000");
 }
 
@@ -140,7 +140,8 @@ fn wear_makes_a_rule_likelier_from_one_count_of_erases_to_another() {
     let mut rig = Rig::new(&[FaultFile { wear, ..rule(Fails::Erase) }]);
     let failed: Vec<usize> = (0..4).map(|_| (0..1_000).filter(|_| rig.erase(0)).count()).collect();
     assert_eq!((failed[0], failed[3]), (0, 1_000));
-    // The mean over the thousands is 1/4 and 3/4 of them, with a standard deviation below 14.
+    // The expected failures of a thousand are a quarter and three quarters of it, with a standard deviation
+    // below 14.
     assert!((208..=292).contains(&failed[1]) && (708..=792).contains(&failed[2]), "{failed:?}");
 }
 
@@ -164,13 +165,13 @@ fn a_page_that_cannot_be_read_is_lost_until_its_block_is_erased() {
 
 #[test]
 fn a_copyback_takes_the_errors_of_a_page_along_for_good() {
-    // The copyback senses both planes: the second sense is that of page 1.
+    // The copyback senses both planes: its second sense reads page 1.
     let mut rig = Rig::new(&[FaultFile { nth: Some(2), retries: Some(1.into()), ..rule(Fails::Read) }]);
     rig.program(0);
     let per_block = rig.chips.geometry().pages_per_block_set();
     let to = PageId(per_block);
     assert!(!rig.run(Operation::Copyback { to }, 0).failed, "the chip does not know");
-    // The source can be read with other voltages; data that were written with errors cannot.
+    // The source can be read with other voltages. Data that were written with errors cannot.
     assert_eq!((rig.read(per_block), rig.read(per_block), rig.read(per_block)), (0b10, 0b10, 0b10));
     rig.read(0);
     assert_eq!(rig.read(0), 0);
@@ -206,7 +207,8 @@ fn factory_bad_blocks_are_those_of_the_address_or_as_many_as_is_likely() {
     let geometry = *rig.chips.geometry();
     let file = FaultFile { probability: Some(0.01), ..rule(Fails::FactoryBad) };
     let rule = file.check(&geometry).expect("a rule");
-    // Two planes make 0.0199 a block set: 16 of them 0.318, and six deviations of 0.559 beyond it.
+    // Two planes give a probability of 0.0199 per block set. The mean of 16 block sets is 0.318; the bound is
+    // six deviations of 0.559 above it.
     assert_eq!(max_factory_bad(&[rule], &geometry, crate::PlaneGroupId(0)), 4);
     let mut all = 0;
     for seed in 0..200 {
@@ -260,7 +262,8 @@ fn a_rule_that_means_nothing_is_a_complaint() {
     assert_eq!(complaints(FaultFile { every: Some(1), level, ..rule(Fails::Read) }), ["level"]);
 }
 
-/// The set of read reference voltages that reads both pages from `page` on, if one up to `most` does.
+/// For each of the two pages from `page` on, the set of read reference voltages that reads it, if there is
+/// one up to `most`.
 fn levels(rig: &mut Rig, page: u32, most: u8) -> [Option<u8>; 2] {
     let die = rig.chips.geometry().die_of(rig.chips.geometry().block_of(PageId(page)));
     let mut found = [None; 2];

@@ -1,4 +1,5 @@
-//! The bus of a part: the `[bus]` table of its file, and the times that follow from interface, mode and overrides.
+//! The bus of a part: the `[bus]` table of its file, and the times that follow from interface, mode and
+//! overrides.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,11 +8,11 @@ use wordline_kernel::{Bytes, Complaints, Duration, MegaTransfers, Power};
 use super::Interface;
 use super::parameter::{Parameter, Timings};
 
-/// The longest wait of a bus. Chosen: four times the longest of ONFI, the reset of EZ NAND.
+/// The longest wait of a bus. Chosen: four times the longest wait of ONFI, the reset of EZ NAND.
 const LONGEST_WAIT: Duration = Duration::from_ms(1_000);
 
-/// A data rate: a number of transfers and the picoseconds that they take. Exact for a cycle of 35 ns and for
-/// 1200 MT/s.
+/// A data rate: a number of transfers and the picoseconds that they take. The quotient is exact for a cycle
+/// of 35 ns and for 1200 MT/s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DataRate {
     ps: u64,
@@ -43,8 +44,8 @@ impl DataRate {
 
 macro_rules! bus {
     ($($(#[$doc:meta])+ $name:ident from $($parameter:ident)+;)*) => {
-        /// The interface to the channel in a part file: interface and mode determine all times; a key
-        /// overrides one of them.
+        /// The interface to the channel in a part file. Interface and mode determine all times; a key
+        /// overrides one time.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields)]
         pub struct BusFile {
@@ -65,8 +66,8 @@ macro_rules! bus {
             $($(#[$doc])+ #[serde(default, skip_serializing_if = "Option::is_none")] pub $name: Option<Duration>,)*
         }
 
-        /// The bus of a part: its data rate, and the waits around command, address and data cycles with their ONFI
-        /// names. A wait that the interface does not have is zero.
+        /// The bus of a part: its data rate, and the waits around command, address and data cycles with their
+        /// ONFI names. A wait that the interface does not have is zero.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub struct BusTiming {
             /// Kind of the interface.
@@ -94,7 +95,7 @@ macro_rules! bus {
                 all.into_iter().filter_map(|(key, time)| Some((key, time?)))
             }
 
-            /// The times of `timings`, overridden by those of the file.
+            /// The times of `timings`, overridden by the times of the file.
             fn overriding(&self, timings: &Timings, mode: u8) -> BusTiming {
                 let first = |from: &[Parameter]| from.iter().find_map(|p| timings.wait(*p)).unwrap_or_default();
                 let cycle = |own: Option<Duration>, parameter| match (self.rate, own) {
@@ -122,7 +123,7 @@ macro_rules! bus {
     };
 }
 
-// Each wait with its parameters: the first one that the interface has applies.
+// Each wait with its parameters. The first parameter that the interface has applies.
 bus! {
     /// Chip-enable set-up (tCS).
     t_cs from Cs;
@@ -230,8 +231,8 @@ impl BusTiming {
     }
 
     /// The bytes that are transferred for `size` bytes of a register: a status, an identity, a feature or a
-    /// parameter page. Each byte is transferred twice on a double data rate interface (Linux, `nand_base.c`),
-    /// and the upper eight of sixteen lines are unused (ONFI, from memory of the public specification).
+    /// parameter page. Each byte is transferred twice on a double data rate interface (Linux, `nand_base.c`).
+    /// The upper eight of sixteen lines are unused (ONFI, from memory of the public specification).
     #[inline]
     pub fn register_transfer_size(&self, size: Bytes) -> Bytes {
         size * if self.interface.is_double_rate() { 2 } else { self.bytes_per_transfer() }
@@ -300,7 +301,7 @@ mod tests {
             BusFile { t_wc: Some(Duration::from_ns(30)), t_adl: Some(Duration::from_ns(70)), ..sdr(5) };
         let bus = bus(&file);
         assert_eq!([bus.t_wc.ns(), bus.t_adl.ns(), bus.t_cs.ns()], [30, 70, 15]);
-        // The cycle of commands is also that of data in, but not of data out.
+        // The command cycle is also the cycle of data in, but not of data out.
         assert_eq!([bus.burst_in(Bytes(1)).ns(), bus.burst_out(Bytes(1)).ns()], [30, 20]);
     }
 

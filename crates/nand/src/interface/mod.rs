@@ -1,11 +1,14 @@
-//! The interface between a channel and its chips: the kinds that ONFI defines, their timing modes, every timing
-//! parameter of each mode, and the bus of a part that follows from them.
+//! The interface between a channel and its chips: the kinds that ONFI defines, their timing modes, every
+//! timing parameter of each mode, and the bus of a part that follows from them.
 //!
-//! Sources: the parameters of SDR and NV-DDR are from barebox (dd1d839c) and Linux, `nand_timings.c`, with
-//! resets and latencies of phoenix-rtos plo (507e3632) and the constants of ONFI 5 in riot-driver-mtd-nand
-//! (abd21671); the rates are from SimpleSSD's `sample.cfg` (2be37161). The tables of NV-DDR2, NV-DDR3 and
-//! NV-LPDDR4 are not public except for their rates: their waits are MQSim's defaults for NV-DDR2 (7ec40e3b,
-//! `ONFI_Channel_NVDDR2`) in every mode.
+//! Sources:
+//!
+//! * The parameters of SDR and NV-DDR are from barebox (dd1d839c) and Linux, `nand_timings.c`, with resets
+//!   and latencies of phoenix-rtos plo (507e3632) and the constants of ONFI 5 in riot-driver-mtd-nand
+//!   (abd21671).
+//! * The rates are from SimpleSSD's `sample.cfg` (2be37161).
+//! * The tables of NV-DDR2, NV-DDR3 and NV-LPDDR4 are not public except for their rates. Their waits are
+//!   MQSim's defaults for NV-DDR2 (7ec40e3b, `ONFI_Channel_NVDDR2`) in every mode.
 //!
 //! ```
 //! use wordline_kernel::{Bytes, Duration};
@@ -15,7 +18,7 @@
 //! let bus = BusFile::new(Interface::Sdr, 2).check().expect("SDR has a mode 2");
 //! assert_eq!(bus.burst_out(Bytes(2_048)), Duration::from_ns(35 * 2_048));
 //! assert_eq!(bus.t_adl, Duration::from_ns(400));
-//! // The chip promises to be busy 100 ns after a command at the latest.
+//! // The chip guarantees to be busy at most 100 ns after a command.
 //! let timings = Timings::of(Interface::Sdr, 2).expect("SDR has a mode 2");
 //! assert_eq!(timings.max(Parameter::Wb), Some(Duration::from_ns(100)));
 //! ```
@@ -43,7 +46,7 @@ pub enum Interface {
     /// Double data rate with a strobe, 1.8 V (ONFI 3).
     #[serde(rename = "NV-DDR2")]
     NvDdr2,
-    /// The same at 1.2 V (ONFI 4).
+    /// Double data rate with a strobe, 1.2 V (ONFI 4).
     #[serde(rename = "NV-DDR3")]
     NvDdr3,
     /// Low-swing terminated logic (ONFI 5).
@@ -55,7 +58,7 @@ impl Interface {
     /// All kinds, in the order in which the standard introduced them.
     pub const ALL: [Self; 5] = [Self::Sdr, Self::NvDdr, Self::NvDdr2, Self::NvDdr3, Self::NvLpddr4];
 
-    /// Its name in ONFI and in part files.
+    /// Name in ONFI and in part files.
     pub fn name(self) -> &'static str {
         ["SDR", "NV-DDR", "NV-DDR2", "NV-DDR3", "NV-LPDDR4"][self as usize]
     }
@@ -71,7 +74,7 @@ impl Interface {
         self.rates().get(usize::from(mode)).map(|&rate| MegaTransfers(rate))
     }
 
-    /// The slowest mode that reaches `rate`, or the fastest mode if none does.
+    /// The slowest mode that reaches `rate`. If no mode does, the fastest mode.
     pub fn mode_for(self, rate: MegaTransfers) -> u8 {
         let enough = self.rates().iter().position(|&mode| mode >= rate.0);
         enough.map_or(self.modes() - 1, |mode| mode as u8)
@@ -82,19 +85,22 @@ impl Interface {
         self != Self::Sdr
     }
 
-    /// Voltage of its data lines in millivolts: the higher one where the standard allows two (from memory of the
-    /// public ONFI specification).
+    /// Voltage of the data lines in millivolts: the higher one where the standard allows two (from memory of
+    /// the public ONFI specification).
     pub fn millivolts(self) -> u32 {
         [3_300, 3_300, 1_800, 1_200, 1_200][self as usize]
     }
 
     /// Energy of a byte on the data lines, for parts without a source for their power; the power grows with
-    /// the rate. After NANDFlashSim, table III for SDR (3.3 V x 5 mA, a byte each 25 ns) and figure 24 for
-    /// the others. That figure has DRAM interfaces, a byte each tRC, with the power of DRAM data sheets, as
-    /// in experiment `nandflashsim/fig24` (VDD x IDD4R of devices of DRAMSim2 and DRAMPower). Chosen: for
-    /// each interface one part of its generation, LPDDR-333 for NV-DDR (207 mW, 6 ns), DDR2-800 for NV-DDR2
-    /// (270 mW, 2.5 ns), DDR3-1066 for NV-DDR3 (157.5 mW, 1.876 ns), the middle ones in the figure;
-    /// NV-LPDDR4, which is not in the figure, as NV-DDR3.
+    /// the rate.
+    ///
+    /// * SDR: NANDFlashSim, table III (3.3 V x 5 mA, a byte each 25 ns).
+    /// * NV-DDR, NV-DDR2 and NV-DDR3: NANDFlashSim, figure 24. It shows DRAM interfaces, a byte each tRC,
+    ///   with the power of DRAM data sheets, as in experiment `nandflashsim/fig24` (VDD x IDD4R of devices of
+    ///   DRAMSim2 and DRAMPower). Chosen, for each interface one part of its generation, the middle one in
+    ///   the figure: LPDDR-333 for NV-DDR (207 mW, 6 ns), DDR2-800 for NV-DDR2 (270 mW, 2.5 ns), DDR3-1066
+    ///   for NV-DDR3 (157.5 mW, 1.876 ns).
+    /// * NV-LPDDR4: not in the figure; chosen: as NV-DDR3.
     pub fn byte_energy(self) -> Energy {
         Energy([412_500, 1_242_000, 675_000, 295_470, 295_470][self as usize])
     }

@@ -16,7 +16,7 @@ macro_rules! parameters {
             /// All parameters.
             pub const ALL: &'static [Self] = &[$(Self::$name),*];
 
-            /// Its symbol in data sheets, such as `tADL`.
+            /// Symbol in data sheets, such as `tADL`.
             pub fn symbol(self) -> &'static str {
                 [$($symbol),*][self as usize]
             }
@@ -37,7 +37,7 @@ parameters! {
     Ar "tAR";
     /// One command or address to the next (NV-DDR).
     Cad "tCAD";
-    /// The same for a part with this bit in its parameter page (byte 143, bit 0).
+    /// One command or address to the next, for a part with this bit in its parameter page (byte 143, bit 0).
     CadFast "tCAD (fast)";
     /// Hold of command, address and data-line levels at the clock (NV-DDR).
     Cah "tCAH";
@@ -71,13 +71,13 @@ parameters! {
     Coh "tCOH";
     /// Chip enable low to read enable low.
     Cr "tCR";
-    /// The same where chip enable was high for long.
+    /// Chip enable low to read enable low, where chip enable was high for long.
     Cr2 "tCR2";
-    /// The same before the data of Read ID.
+    /// Chip enable low to read enable low before the data of Read ID, where chip enable was high for long.
     Cr2Id "tCR2 (Read ID)";
     /// Set-up of chip enable.
     Cs "tCS";
-    /// The same where chip enable was high for long.
+    /// Set-up of chip enable, where chip enable was high for long.
     Cs3 "tCS3";
     /// Short busy time between the planes of a multi-plane command.
     Dbsy "tDBSY";

@@ -13,18 +13,21 @@ pub struct Row {
     pub ps: &'static [u64],
 }
 
-/// Megatransfers a second of SDR (SimpleSSD's names of the modes; tRC is exact).
+/// Transfer rates of SDR by mode, in MT/s: SimpleSSD's names of the modes. The exact rate is the inverse of
+/// tRC.
 pub const SDR_RATES: [u32; 6] = [10, 20, 29, 33, 40, 50];
-/// Of NV-DDR.
+/// Transfer rates of NV-DDR by mode, in MT/s.
 pub const NV_DDR_RATES: [u32; 6] = [40, 67, 100, 133, 167, 200];
-/// Of NV-DDR2 and NV-DDR3, which number their modes alike. Up to 533 (NV-DDR2) and 800 (NV-DDR3) as in SimpleSSD, the
-/// faster ones (ONFI 4.0 to 4.2) from memory of the public ONFI specification.
+/// Transfer rates of NV-DDR2 and NV-DDR3, which number their modes alike, in MT/s. Rates up to 533 (NV-DDR2)
+/// and 800 (NV-DDR3) are from SimpleSSD. The faster ones (ONFI 4.0 to 4.2) are from memory of the public ONFI
+/// specification.
 pub const STROBED_RATES: [u32; 16] =
     [67, 80, 133, 167, 200, 267, 333, 400, 533, 667, 800, 1066, 1200, 1333, 1466, 1600];
 /// Number of these modes that NV-DDR2 has.
 pub const NV_DDR2_MODES: usize = 11;
-/// Of NV-LPDDR4. The numbers of its modes are not public; chosen: 0 is the fastest of ONFI 5.0 (2400), 1 that of
-/// ONFI 5.1 (3600, from memory of the public specification).
+/// Transfer rates of NV-LPDDR4 by mode, in MT/s. The numbers of its modes are not public. Chosen: mode 0 is
+/// the fastest of ONFI 5.0 (2400), mode 1 the fastest of ONFI 5.1 (3600, from memory of the public
+/// specification).
 pub const NV_LPDDR4_RATES: [u32; 2] = [2_400, 3_600];
 
 /// Converts nanoseconds, as written in a table, to picoseconds.
@@ -52,8 +55,9 @@ macro_rules! rows {
     };
 }
 
-/// SDR, modes 0 to 5, in nanoseconds: barebox and Linux `nand_timings.c`, but tRST, which those give for EZ NAND in
-/// mode 0 (250 ms), and tCR, tCR2, tCS3: phoenix-rtos plo; tCR2 of Read ID: riot-driver-mtd-nand.
+/// SDR, modes 0 to 5, in nanoseconds, from barebox and Linux `nand_timings.c`. Exceptions: tRST, which both
+/// give for EZ NAND in mode 0 (250 ms), tCR, tCR2 and tCS3 are from phoenix-rtos plo. tCR2 of Read ID is from
+/// riot-driver-mtd-nand.
 const SDR: &[Row] = rows! {
     Adl Min 400;
     Alh Min 20 10 10 5 5 5;
@@ -98,8 +102,8 @@ const SDR: &[Row] = rows! {
     Ww Min 100;
 };
 
-/// NV-DDR, modes 0 to 5: barebox `nand_timings.c`; tDQSS (0.75 to 1.25 tCK), tWPRE and tWPST (1.5 tCK) from memory of
-/// the public ONFI specification.
+/// NV-DDR, modes 0 to 5, from barebox `nand_timings.c`. Exceptions: tDQSS (0.75 to 1.25 tCK), tWPRE and tWPST
+/// (1.5 tCK) are from memory of the public ONFI specification.
 const NV_DDR: &[Row] = rows! {
     Ac Min 3;
     Ac Max 25;
@@ -141,8 +145,8 @@ const NV_DDR: &[Row] = rows! {
     Ww Min 100;
 };
 
-/// NV-DDR2 and what came after it: MQSim's defaults for NV-DDR2 in every mode, the only public ones. The last six rows,
-/// which MQSim does not have: chosen, as NV-DDR.
+/// NV-DDR2 and later interfaces. MQSim's defaults for NV-DDR2, the only public ones, apply in every mode.
+/// MQSim does not have the last six rows; chosen: as NV-DDR.
 const STROBED: &[Row] = rows! {
     Adl Min 70;
     Cals Min 15;
@@ -175,7 +179,8 @@ const NV_LPDDR4_CYCLE: &[Row] = rows! {
     Rc Min 0.833 0.556;
 };
 
-/// The same for every interface: volumes and calibration, riot-driver-mtd-nand (ONFI 5).
+/// Parameters with the same values for every interface: volumes and calibration, from riot-driver-mtd-nand
+/// (ONFI 5).
 const COMMON: &[Row] = rows! {
     Cevdly Min 50;
     Eni Max 15;
@@ -205,7 +210,7 @@ mod tests {
         for interface in Interface::ALL {
             for row in of(interface).flatten() {
                 let modes = usize::from(interface.modes());
-                // The data cycles of NV-DDR3 begin with those of NV-DDR2.
+                // The data cycles of NV-DDR3 begin with the cycles of NV-DDR2.
                 let enough =
                     row.ps.len() == modes || (interface == Interface::NvDdr2 && row.ps.len() > modes);
                 assert!(row.ps.len() == 1 || enough, "{} of {interface}", row.parameter.symbol());

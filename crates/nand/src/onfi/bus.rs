@@ -1,6 +1,6 @@
 //! The pin-level model: targets and LUNs on one bus, driven cycle by cycle.
 //!
-//! A cycle begins at [`Bus::now`], or as soon after as the waits of [`rules`](super::rules) allow; with
+//! A cycle begins at [`Bus::now`], or as soon afterwards as the waits of [`rules`](super::rules) allow. With
 //! [`Pace::Exact`] an early cycle is rejected instead. A rejected cycle takes no time and changes neither
 //! contents nor registers. Its target then accepts only status commands, which show FAIL, and resets.
 //!
@@ -62,9 +62,10 @@ use crate::{DieId, EnergyReport, Part, Span, Stage};
 pub struct Wiring {
     /// Chip enables.
     pub targets: u32,
-    /// Volumes that share a chip enable and are selected by Volume Select (E1h); 1 without it.
+    /// Volumes that share a chip enable and are selected by Volume Select (E1h); 1 for a part without
+    /// volumes.
     pub volumes: u32,
-    /// LUNs of a target (of a volume).
+    /// LUNs of a target, or of a volume.
     pub luns: u32,
 }
 
@@ -92,8 +93,9 @@ pub struct BusOptions {
     pub pace: Pace,
     /// Whether command sequences from before ONFI are accepted.
     pub compatible: bool,
-    /// Whether targets begin in the power-on state: in SDR mode 0, accepting only FFh, which returns to this
-    /// mode. Otherwise the host has already configured the interface of the part's file, and FFh keeps it.
+    /// Whether targets begin in the power-on state: they are in SDR mode 0 and accept only FFh, which returns
+    /// to this mode. Otherwise the host has already configured the interface of the part's file, and FFh
+    /// keeps it.
     pub power_on: bool,
     /// Options of its LUNs.
     pub lun: LunOptions,
@@ -140,7 +142,8 @@ impl Bus {
     /// Complaints about the wiring.
     pub fn new(part: &Part, wiring: Wiring, options: BusOptions) -> Result<Self, Complaints> {
         let mut wrong = Complaints::default();
-        // Bounds: four bits name a volume (feature 58h); chip enables and LUNs as in device layouts.
+        // Bounds: four bits give the number of a volume (feature 58h); chip enables and LUNs are bounded as
+        // in device layouts.
         for (key, value, most) in
             [("targets", wiring.targets, 64), ("volumes", wiring.volumes, 16), ("luns", wiring.luns, 64)]
         {
@@ -213,8 +216,8 @@ impl Bus {
         self.pace = pace;
     }
 
-    /// Sets the host's command and address cycle time, tWC by default: after a shorter cycle the next latch
-    /// is early. At most one second.
+    /// Sets the host's command and address cycle time; the default is tWC. After a shorter cycle the next
+    /// latch is early. At most one second.
     pub fn set_host_cycle(&mut self, time: Duration) {
         self.host_cycle = Some(time.min(LONGEST_WAIT));
     }
@@ -224,8 +227,9 @@ impl Bus {
         self.host_cycle.or(self.host.latch()).unwrap_or(self.waits().get(Wait::Wc))
     }
 
-    /// Sets a time of the host within a cycle (one of [`HOST_TIME_RULES`](super::host_times::HOST_TIME_RULES)), at most one second;
-    /// `None` for the time that the interface requires. A cycle with too short a time is rejected.
+    /// Sets a time of the host within a cycle (one of
+    /// [`HOST_TIME_RULES`](super::host_times::HOST_TIME_RULES)), at most one second. `None` sets the time
+    /// that the interface requires. A cycle with a shorter time is rejected.
     ///
     /// # Errors
     /// No cycle has the parameter.
@@ -252,7 +256,7 @@ impl Bus {
         }
     }
 
-    /// Selects a target: its chip enable falls (and rises before, if it is low already).
+    /// Selects a target: its chip enable falls. If chip enable is low already, it rises first.
     ///
     /// # Errors
     /// The bus has no such target.
@@ -346,8 +350,8 @@ impl Bus {
         Ok(self.read_output(len, first))
     }
 
-    /// Opens an operation of the selected LUN, to which the next cycles belong until an address selects
-    /// another LUN. A prefix belongs to the operation that follows it.
+    /// Opens an operation of the selected LUN. The next cycles belong to it until an address selects another
+    /// LUN. A prefix belongs to the operation that follows it.
     fn open_if_idle(&mut self) {
         let target = self.target();
         if target.decoder.has_no_command() && !target.decoder.is_prefixed() {
@@ -357,7 +361,7 @@ impl Bus {
         }
     }
 
-    /// R/B# of the selected target: low while any of its LUNs is busy. By the standard it falls tWB after the
+    /// R/B# of the selected target: low while any of its LUNs is busy. In the standard it falls tWB after the
     /// cycle that makes a LUN busy; here it is low from that cycle on.
     pub fn ready(&self) -> bool {
         self.enabled_targets().all(|target| target.ready_at() <= self.now)
@@ -431,8 +435,8 @@ impl Bus {
         spans
     }
 
-    /// The energy of all LUNs from time 0 until now, calculated as for transactions: from the time in each
-    /// stage, and idle time.
+    /// The energy of all LUNs from time 0 until now. It is calculated as for transactions, from the time in
+    /// each stage and the idle time.
     pub fn energy(&mut self) -> EnergyReport {
         self.collect();
         let working = self.ports().filter_map(|port| port.lun.current_span(self.now)).collect();

@@ -16,7 +16,7 @@ pub struct LunTimes {
     pub resume: Duration,
     /// Program time of a word line in MLC mode.
     pub mlc_program: Duration,
-    /// Maximum reprogram passes of such a word line.
+    /// Maximum reprogram passes of a word line in MLC mode.
     pub reprograms: u32,
     /// Layers of a block in which word lines may be reprogrammed in any order.
     pub layers_per_super_layer: u32,
@@ -28,8 +28,8 @@ impl LunTimes {
     /// | value | is | from |
     /// |---|---|---|
     /// | `page_busy` | `timing.plane_busy` | chosen: the bus waits for the same hand-over between planes |
-    /// | `resume` | 0 | chosen: MQSim, where the suspend times come from, counts none |
-    /// | `two_bit_program` | `timing.two_bit.program`, or the slowest program | chosen; ReSSD's table 4 has 2675 us for it, and 2705 us to reprogram |
+    /// | `resume` | 0 | chosen: MQSim, the source of the suspend times, counts none |
+    /// | `mlc_program` | `timing.two_bit.program`, or the slowest program | chosen; ReSSD's table 4 has 2675 us for it, and 2705 us to reprogram |
     /// | `reprograms` | 2 | ReSSD, section 3.2 |
     /// | `layers_per_super_layer` | `super_layers.layers` | the part |
     pub fn of(part: &Part) -> Self {
@@ -91,7 +91,7 @@ impl Cells {
         page % self.pages_per_word_line(mode)
     }
 
-    /// The number of the program unit of `page`: units are programmed in order, each at once. A unit is a
+    /// The number of the program unit of `page`. Units are programmed in order, each at once. A unit is a
     /// word line of a one-shot part, otherwise a page.
     pub fn program_unit(&self, page: u32, mode: CellMode) -> u32 {
         page / self.pages_per_program(mode)

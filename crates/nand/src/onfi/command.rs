@@ -1,10 +1,14 @@
 //! The ONFI command table: bytes, address cycles, data, legality and busy time of each command.
 //!
-//! Command bytes and address cycles are from the ONFI headers of Xilinx (`xnandpsu_onfi.h`, ONFI 3.1) and the
-//! OmBhatt18/ONFi_VIP model; the columns of legality follow the public ONFI specification from memory, and
-//! the data sheets of Hynix H27(U_S)4G8_6F2D and Micron M40A where they specify it. Vendor rows are
-//! documented vendor features; if no public data sheet gives their byte, it is chosen from the bytes that
-//! ONFI leaves to vendors. The four data bytes of ODT Configure are from memory.
+//! Sources:
+//!
+//! * Command bytes and address cycles: the ONFI headers of Xilinx (`xnandpsu_onfi.h`, ONFI 3.1) and the
+//!   OmBhatt18/ONFi_VIP model.
+//! * Legality: the public ONFI specification, from memory, and the data sheets of Hynix H27(U_S)4G8_6F2D and
+//!   Micron M40A where they specify it.
+//! * Vendor rows: documented vendor features. If no public data sheet gives their byte, it is chosen from the
+//!   bytes that ONFI leaves to vendors.
+//! * The four data bytes of ODT Configure: from memory.
 
 use Address::{Byte, Column, Full, LunByte, Nothing, Row};
 use BusyTime as T;
@@ -65,7 +69,7 @@ pub enum Operation {
 /// The address cycles after the first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Address {
-    /// None.
+    /// No address.
     Nothing,
     /// One byte: an identity, a feature, a volume or a LUN.
     Byte,
@@ -96,7 +100,7 @@ impl Address {
 /// The data of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Data {
-    /// None within the sequence.
+    /// No data within the sequence.
     None,
     /// Data in: any number of bytes into a register.
     In,
@@ -109,7 +113,7 @@ pub enum Data {
 /// The busy time of the LUN or target after a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BusyTime {
-    /// None: the command completes at once.
+    /// No busy time: the command completes at once.
     None,
     /// Sensing (tR).
     Read,
@@ -160,7 +164,7 @@ pub enum Source {
     /// Memory of public data sheets: Micron's for suspend, Toshiba's for SLC mode and the pages of a word
     /// line.
     Memory,
-    /// Chosen among the bytes that ONFI leaves to vendors, as no public data sheet gives one.
+    /// Chosen from the bytes that ONFI leaves to vendors, as no public data sheet gives one.
     Chosen,
 }
 
@@ -180,7 +184,7 @@ pub struct Legality {
 /// The cache operation of the array during which a command may still be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DuringCache {
-    /// None: the array must be idle.
+    /// No cache operation: the array must be idle.
     Nothing,
     /// A cache read.
     CacheRead,
@@ -219,7 +223,7 @@ impl Legality {
 pub struct Command {
     /// The operation.
     pub operation: Operation,
-    /// Its name in the specification or the data sheet.
+    /// Name in the specification or the data sheet.
     pub name: &'static str,
     /// The first byte.
     pub first: u8,
@@ -229,7 +233,7 @@ pub struct Command {
     pub data: Data,
     /// The second byte (confirm).
     pub second: Option<u8>,
-    /// When it may be sent.
+    /// When the command may be sent.
     pub legal: Legality,
     /// The kind of busy time that follows.
     pub busy: BusyTime,
@@ -245,7 +249,7 @@ impl Command {
         matches!(self.operation, O::ChangeWriteColumn | O::ChangeRowAddress)
     }
 
-    /// Whether it is a prefix for the cell mode; the following command addresses the LUN.
+    /// Whether the command is a prefix for the cell mode. The next command addresses the LUN.
     pub fn is_prefix(&self) -> bool {
         matches!(self.operation, O::SlcMode | O::MlcMode | O::Reprogram)
     }
@@ -265,7 +269,7 @@ const fn legal(
     Legality { while_busy, while_other_busy, target_level, behind }
 }
 
-/// Array commands: the LUN must be idle, others may be busy.
+/// Array commands: the LUN must be idle, other LUNs may be busy.
 const ARRAY: Legality = legal(false, true, false, DuringCache::Nothing);
 /// Array commands that may also continue a cache read.
 const READ_ON: Legality = legal(false, true, false, DuringCache::CacheRead);
@@ -299,12 +303,15 @@ const fn row(
 const __: i16 = -1;
 const NO: Data = Data::None;
 
-/// All commands. Suspend and resume have the bytes of Micron's suspend feature (84h, 13h, 61h, D2h, from
-/// memory of public data sheets) and a row that selects the LUN; A2h is the prefix that puts one operation
-/// into SLC mode, and 1Ah the confirm byte that continues with the next page of a word line, in Toshiba's
-/// parts (both from memory). A3h and A4h, for MLC mode and reprograms (ReSSD), and 3Eh, for independent plane
-/// reads, are chosen. The assignment of F2h to F5h to LUNs 0 to 3 is chosen too: the Hynix data sheet gives
-/// only the bytes.
+/// All commands.
+///
+/// * Suspend and resume have the bytes of Micron's suspend feature (84h, 13h, 61h, D2h, from memory of public
+///   data sheets), and a row that selects the LUN.
+/// * A2h puts one operation into SLC mode, and 1Ah is the confirm byte that continues with the next page of a
+///   word line. Both are from Toshiba's parts, from memory.
+/// * A3h and A4h for MLC mode and reprograms (ReSSD), and 3Eh for independent plane reads, are chosen.
+/// * F2h to F5h are from the Hynix data sheet. Their assignment to LUNs 0 to 3 is chosen: the sheet gives
+///   only the bytes.
 #[rustfmt::skip]
 pub static COMMANDS: [Command; 46] = [
     row(O::Read,                     "Read",                          0x00, Full,    NO,  0x30, ARRAY,    T::Read,         Mandatory, Headers),

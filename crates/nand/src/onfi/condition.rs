@@ -3,20 +3,20 @@
 /// The status bits of a LUN (70h) or of one of its planes (78h).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Condition {
-    /// RDY: it accepts a command.
+    /// RDY: the LUN accepts a command.
     pub ready: bool,
     /// ARDY: the array is idle.
     pub array_ready: bool,
     /// FAIL: the last operation failed.
     pub failed: bool,
-    /// FAILC: the program before the last one failed, in a sequence of cache programs.
+    /// FAILC: in a sequence of cache programs, the program before the last one failed.
     pub failed_before: bool,
     /// Whether the write-protect pin forbids programs and erases.
     pub protected: bool,
 }
 
 /// Bits of the status register in order: FAIL, FAILC, two reserved or vendor bits, CSP, ARDY, RDY, WP_n
-/// (ONFI; masks as in Xilinx's NAND driver, `xnandpsu_onfi.h`).
+/// (ONFI). The masks are as in Xilinx's NAND driver, `xnandpsu_onfi.h`.
 const FAIL: u8 = 0x01;
 const FAILC: u8 = 0x02;
 const ARDY: u8 = 0x20;
@@ -24,8 +24,8 @@ const RDY: u8 = 0x40;
 const WP_N: u8 = 0x80;
 
 impl Condition {
-    /// The byte that a status command returns. FAIL and FAILC are valid when RDY is 1, FAIL of a cache
-    /// program only when ARDY is 1 too; otherwise they are 0.
+    /// The byte that a status command returns. FAIL and FAILC are valid when RDY is 1; FAIL of a cache
+    /// program is valid only when ARDY is 1, too. Otherwise they are 0.
     pub fn byte(self) -> u8 {
         let bit = |set: bool, mask: u8| if set { mask } else { 0 };
         bit(self.failed && self.ready && self.array_ready, FAIL)

@@ -33,10 +33,10 @@ struct Block {
 
 /// The contents of the cells of a LUN. Only programmed pages are stored.
 ///
-/// A page is torn if a reset or a power loss interrupted its program, or if its program failed; a block, if
-/// this happened to its erase. No standard defines the data of torn cells. Here they read as noise that
-/// depends only on the seed, the die, the page and the block's erases, so that every read is the same
-/// (chosen, so that runs are reproducible).
+/// A page is torn if a reset or a power loss interrupted its program, or if its program failed. A block is
+/// torn if its erase was interrupted or failed. No standard defines the data of torn cells. Chosen: they read
+/// as noise that depends only on the seed, the die, the page and the block's erases. Every read thus returns
+/// the same data, and runs are reproducible.
 #[derive(Clone, Debug)]
 pub struct Contents {
     page_bytes: usize,
@@ -48,7 +48,7 @@ pub struct Contents {
 }
 
 impl Contents {
-    /// Erased cells, in pages of `page_bytes` including spare bytes; `bad` are the factory bad blocks.
+    /// Erased cells, in pages of `page_bytes` including spare bytes. `bad` lists the factory bad blocks.
     pub fn new(page_bytes: usize, pages_per_block: u32, die: u32, seed: Seed, bad: &[u32]) -> Self {
         Self {
             page_bytes,
@@ -60,9 +60,9 @@ impl Contents {
         }
     }
 
-    /// The result of a sense of `row`: its bytes, FFh for an erased page, noise for a torn one. A factory bad
-    /// block reads 00h until it is erased, the mark of the factory (ONFI, factory defect mapping): an erase
-    /// removes the mark, but the block stays bad.
+    /// The bytes that a sense of `row` returns: its contents, FFh for an erased page, noise for a torn page.
+    /// A factory bad block reads 00h, the mark of the factory (ONFI, factory defect mapping), until it is
+    /// erased. An erase removes the mark, but the block stays bad.
     pub fn read(&self, row: Row) -> Vec<u8> {
         let marked = self.is_bad(row.block) && self.erases(row.block) == 0;
         let untouched = || vec![if marked { 0 } else { ERASED }; self.page_bytes];

@@ -1,6 +1,6 @@
 //! The CRC-16 of ONFI parameter pages.
 
-/// The initial value of the register (ONFI; the same in Linux `onfi_crc16`).
+/// The initial value of the register (ONFI, and Linux `onfi_crc16`).
 const BASE: u16 = 0x4f4e;
 /// x^16 + x^15 + x^2 + 1.
 const POLYNOMIAL: u16 = 0x8005;

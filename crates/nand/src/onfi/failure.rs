@@ -43,7 +43,7 @@ pub enum FailureKind {
     Address {
         /// The component of the address.
         what: &'static str,
-        /// Its value.
+        /// Value of the component.
         found: u32,
         /// Exclusive upper bound.
         below: u32,
@@ -167,7 +167,7 @@ pub enum Fault {
     Odd {
         /// The kind of number.
         what: &'static str,
-        /// Its value.
+        /// Value of the number.
         found: u32,
     },
 }

@@ -1,5 +1,5 @@
-//! Features: settings of a LUN at addresses of one byte, four parameters each, written by Set Features (EFh, D5h) and
-//! read by Get Features (EEh, D4h).
+//! Features: settings of a LUN. Each has an address of one byte and four parameters, which Set Features (EFh,
+//! D5h) writes and Get Features (EEh, D4h) reads.
 
 use std::fmt;
 
@@ -15,7 +15,8 @@ pub type Parameters = [u8; 4];
 pub mod address {
     /// Interface and timing mode (ONFI).
     pub const TIMING_MODE: u8 = 0x01;
-    /// Configuration of NV-DDR2 and later: voltage reference, differential signals, termination, warm-up (ONFI).
+    /// Configuration of NV-DDR2 and later: voltage reference, differential signals, termination, warm-up
+    /// (ONFI).
     pub const NV_DDR2_CONFIGURATION: u8 = 0x02;
     /// Output drive strength (ONFI).
     pub const DRIVE_STRENGTH: u8 = 0x10;
@@ -27,14 +28,15 @@ pub mod address {
     pub const READ_RETRY: u8 = 0x89;
     /// Array operation mode (Micron; Linux `nand_micron.c`).
     pub const ARRAY_MODE: u8 = 0x90;
-    /// SLC mode (chosen: the address after the array operation mode, among those that ONFI leaves to vendors).
+    /// SLC mode. Chosen: the address after the array operation mode, among the addresses that ONFI leaves to
+    /// vendors.
     pub const SLC_MODE: u8 = 0x91;
-    /// The parameter set of operations (chosen: the address after that of SLC mode).
+    /// The parameter set of operations. Chosen: the address after SLC mode.
     pub const PARAMETER_SET: u8 = 0x92;
 }
 
-/// Number of read retry options; 0 is the default (chosen: as many as Micron's MLC parts have, from memory of
-/// their data sheets).
+/// Number of read retry options; 0 is the default. Chosen: as many as Micron's MLC parts have, from memory of
+/// their data sheets.
 pub const READ_RETRY_OPTIONS: u8 = 8;
 const _: () =
     assert!(READ_RETRY_OPTIONS.is_power_of_two(), "the bits that may be set are those of the options");
@@ -64,15 +66,15 @@ enum FeatureScope {
 /// A row of the table of features.
 #[derive(Clone, Copy, Debug)]
 pub struct Feature {
-    /// Its address.
+    /// Address of the feature.
     pub address: u8,
-    /// Its name.
+    /// Name of the feature.
     pub name: &'static str,
-    /// Its power-on value.
+    /// Power-on value.
     pub power_on: Parameters,
     /// Mask of the bits that may be set.
     pub writable: Parameters,
-    /// Its value after Reset (FFh).
+    /// Value after Reset (FFh).
     pub after_reset: ResetBehavior,
     of: FeatureScope,
 }
@@ -90,12 +92,13 @@ const fn row(
 
 /// Every feature, by address.
 ///
-/// Addresses 01h, 89h and 90h have the sources given there; the others, the bits within 02h, 10h, 30h and
-/// 58h, the nominal drive strength (02h) at power-on and the features that a Reset restores are from memory
-/// of the public ONFI specification. Chosen: a Reset restores read retry, SLC mode and the parameter set, so
-/// that the part reads normally afterwards. 02h has no warm-up cycles, as in the parameter page. 10h, 30h,
-/// 58h, 90h and the bits of 02h are stored without effect: the model has neither signal levels nor bit
-/// errors.
+/// * Sources: the sources of 01h, 89h and 90h are in the module `address`. From memory of the public ONFI
+///   specification are the other addresses, the bits within 02h, 10h, 30h and 58h, the nominal drive strength
+///   (02h) at power-on, and the features that a Reset restores.
+/// * Chosen: a Reset restores read retry, SLC mode and the parameter set, so that the part reads normally
+///   afterwards. 02h has no warm-up cycles, as in the parameter page.
+/// * 10h, 30h, 58h, 90h and the bits of 02h are stored without effect: the model has neither signal levels
+///   nor bit errors.
 #[rustfmt::skip]
 pub const FEATURES: [Feature; 9] = [
     row(address::TIMING_MODE,           "timing mode",           0, [0x3f, 0x01, 0, 0],              PowerOn, FeatureScope::All),
@@ -187,8 +190,8 @@ impl fmt::Display for FeatureError {
 
 impl std::error::Error for FeatureError {}
 
-/// The features of a LUN. Set Features and Get Features of a target apply to all of its LUNs, LUN Set
-/// Features and LUN Get Features to one.
+/// The features of a LUN. Set Features and Get Features apply to all LUNs of a target; LUN Set Features and
+/// LUN Get Features apply to one LUN.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Features {
     modes: Modes,
@@ -216,8 +219,8 @@ impl Features {
     /// Sets the feature at `address`.
     ///
     /// # Errors
-    /// No feature of this part has the address, a bit without a meaning is set, or the part does not
-    /// have the timing mode or cannot change to it from the current one.
+    /// No feature of this part has the address, or a bit without a meaning is set. For the timing mode: the
+    /// part does not have the mode, or cannot change to it from the current one.
     pub fn set(&mut self, address: u8, parameters: Parameters) -> Result<(), FeatureError> {
         let place = self.place(address)?;
         let Feature { name, writable, .. } = FEATURES[place];
@@ -233,9 +236,9 @@ impl Features {
         Ok(())
     }
 
-    /// Applies Reset (FFh): the interface returns to SDR mode 0, and the features that a Reset restores to
-    /// their power-on values. Synchronous Reset (FCh) and Reset LUN (FAh) keep the interface and every
-    /// feature (from memory of the public ONFI specification), so that they need no function.
+    /// Applies Reset (FFh): the interface returns to SDR mode 0, and the features that a Reset restores
+    /// return to their power-on values. Synchronous Reset (FCh) and Reset LUN (FAh) need no function: they
+    /// keep the interface and every feature (from memory of the public ONFI specification).
     pub fn reset(&mut self) {
         for (feature, held) in FEATURES.iter().zip(&mut self.held) {
             if feature.after_reset == PowerOn {
@@ -275,8 +278,8 @@ impl Features {
         self.held(address::VOLUME)[0]
     }
 
-    /// The value of the feature at `address`, which must be in the table; the power-on value if the part does
-    /// not have it.
+    /// The value of the feature at `address`, which must be in the table. If the part does not have the
+    /// feature: its power-on value.
     fn held(&self, address: u8) -> Parameters {
         let place = FEATURES.iter().position(|feature| feature.address == address);
         self.held[place.expect("the address is one of the table's")]

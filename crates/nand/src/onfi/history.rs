@@ -1,4 +1,4 @@
-//! The previous commands of a LUN, as far as they determine which may follow.
+//! The previous commands of a LUN, as far as they determine which commands may follow.
 
 use super::command::{Activity, Operation};
 use super::failure::Fault;
@@ -70,8 +70,8 @@ pub struct History {
 }
 
 impl History {
-    /// Whether `operation` in `plane` may follow. With `strict`, a copyback needs a source in the same plane;
-    /// otherwise any plane suffices here, and the LUN counts the exceeded limit.
+    /// Whether `operation` in `plane` may follow. With `strict`, a copyback needs a source in the same plane.
+    /// Otherwise any plane suffices here, and the LUN counts the exceeded limit.
     pub fn check_allowed(&self, operation: Operation, plane: u32, strict: bool) -> Result<(), Fault> {
         let suspends = match operation {
             Operation::SuspendProgram => Some(self.last.filter(|last| *last == Family::Erase)),
@@ -98,10 +98,10 @@ impl History {
         }
     }
 
-    /// Records the begin of `operation` in `plane`; with `behind`, the LUN is ready before its array is idle.
+    /// Records the begin of `operation` in `plane`. With `behind`, the LUN is ready before its array is idle.
     pub fn note(&mut self, operation: Operation, plane: u32, behind: bool) {
         let Some((_, family, leaves)) = OPERATIONS.iter().find(|row| row.0 == operation) else {
-            // Suspends and resumes: only cache programs leave the LUN ready.
+            // The operation is a suspend or a resume: only a cache program leaves the LUN ready.
             *self = Self { cache: behind.then_some(Family::Program), ..Self::default() };
             return;
         };

@@ -1,7 +1,7 @@
 //! The host's times within a cycle: set-up and hold times of its signals around the latching edges.
 //!
-//! A host meets the requirements of its interface unless its own times are set, in order to violate a rule on
-//! purpose. Waits between cycles are in [`rules`](super::rules).
+//! By default a host meets the requirements of its interface. Its own times can be set, in order to violate a
+//! rule on purpose. Waits between cycles are in [`rules`](super::rules).
 
 use wordline_kernel::{Bytes, Duration};
 
@@ -13,9 +13,9 @@ const INPUTS: &[Edge] = &[Edge::Command, Edge::Address, Edge::DataIn];
 const OUTPUTS: &[Edge] = &[Edge::DataOut, Edge::RegisterOut];
 const ALL: &[Edge] = &[Edge::Command, Edge::Address, Edge::DataIn, Edge::DataOut, Edge::RegisterOut];
 
-/// Each parameter and the cycles that it applies to, or the fall of chip enable that it precedes; parameters
-/// that an interface does not have are ignored. After the tables of [`interface`](crate::interface) and the
-/// diagrams of ONFI, from memory of the public specification.
+/// Each parameter, and the cycles that it applies to or the fall of chip enable that it precedes. Parameters
+/// that an interface does not have are ignored. Sources: the tables of [`interface`](crate::interface), and
+/// the diagrams of ONFI from memory of the public specification.
 #[rustfmt::skip]
 pub static HOST_TIME_RULES: [(Parameter, &[Edge]); 24] = {
     use {Edge as E, Parameter as P};

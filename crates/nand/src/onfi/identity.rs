@@ -6,8 +6,8 @@ use wordline_kernel::random::Seed;
 
 use crate::Part;
 
-/// The manufacturer code of simulated parts. Chosen: JEDEC's codes (JEP106) have an odd number of bits set,
-/// this one an even number, so that no manufacturer has it.
+/// The manufacturer code of simulated parts. Chosen so that no manufacturer has it: JEDEC's codes (JEP106)
+/// have an odd number of bits set, this one has an even number.
 pub const MANUFACTURER: u8 = 0x53;
 /// Bytes of a unique ID.
 pub const UNIQUE_ID_LENGTH: usize = 16;
@@ -46,10 +46,10 @@ pub struct Identity {
 impl Identity {
     /// The identity of target `target` with LUNs of `part`.
     ///
-    /// Chosen: the device code is a random number that depends on the part's name alone, the unique ID one
-    /// that depends on the name and the number of the target. Parts of one name share the code; no two
-    /// targets share the unique ID. The third byte contains the bits per cell, minus one, where Linux
-    /// (`nand_get_bits_per_cell`) reads them: four at most.
+    /// Chosen: the device code is a random number that depends only on the part's name; the unique ID depends
+    /// on the name and the number of the target. Parts of one name share the code, and no two targets share
+    /// the unique ID. The third byte contains the bits per cell, minus one, where Linux
+    /// (`nand_get_bits_per_cell`) reads them: four bits per cell at most.
     pub fn of(part: &Part, target: u32) -> Self {
         let random = |purpose: &str, index| Seed(0).stream(&format!("{purpose} of {}", part.name), index);
         let device = random("device code", 0).bits() as u8;

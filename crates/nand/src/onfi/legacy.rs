@@ -5,9 +5,9 @@
 pub struct Legacy {
     /// The legacy byte.
     pub found: u8,
-    /// The ONFI byte that it stands for.
+    /// The ONFI byte with the same meaning.
     pub stands_for: u8,
-    /// Its position in the sequence.
+    /// Position in the sequence.
     pub place: LegacyPosition,
 }
 

@@ -9,7 +9,7 @@ use super::{CellMode, Row};
 /// An exceeded limit of the part: the request, and the allowed values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// A page number beyond the block, in its cell mode: a hole of the row addresses.
+    /// A page number beyond the block, in its cell mode. Such row addresses are holes.
     Hole {
         /// The row addressed.
         row: Row,
@@ -30,7 +30,7 @@ pub enum Limit {
         /// LUNs of the target.
         luns: u32,
     },
-    /// A program of a page below the last one programmed in its block.
+    /// A program of a page below the page programmed last in its block.
     ProgramOutOfOrder {
         /// The page.
         row: Row,
@@ -58,14 +58,14 @@ pub enum Limit {
         /// The row that conflicts with it.
         second: Row,
     },
-    /// A row of another operation than the queued multi-plane operation.
+    /// A row of an operation other than the queued multi-plane operation.
     OtherQueued {
         /// A row queued before.
         first: Row,
         /// The row of another operation.
         second: Row,
     },
-    /// A copyback program into another plane than that of its copyback read.
+    /// A copyback program into a plane other than the plane of its copyback read.
     CopybackAcrossPlanes {
         /// Destination.
         row: Row,
@@ -84,7 +84,7 @@ pub enum Limit {
     },
     /// A program or erase while the write-protect pin is low.
     WriteProtected,
-    /// An operation in another cell mode than the one that the block was programmed in.
+    /// An operation in a cell mode other than the mode that the block was programmed in.
     MixedModes {
         /// The row addressed.
         row: Row,
@@ -100,7 +100,7 @@ pub enum Limit {
         /// Pages that a program writes.
         wanted: u32,
     },
-    /// A page of another word line than the pages in the write-back registers.
+    /// A page of a word line other than the word line in the write-back registers.
     OtherWordLine {
         /// The page.
         row: Row,
@@ -124,7 +124,7 @@ pub enum Limit {
         /// Maximum number of reprograms.
         limit: u32,
     },
-    /// A reprogram in a super layer below the last programmed one.
+    /// A reprogram in a super layer below the super layer programmed last.
     SuperLayerClosed {
         /// The page.
         row: Row,
@@ -149,7 +149,7 @@ pub enum Limit {
     },
     /// An operation that the part does not have.
     Unsupported {
-        /// Its name.
+        /// Name of the operation.
         what: &'static str,
     },
 }
@@ -186,8 +186,8 @@ impl Limit {
         }
     }
 
-    /// Whether the operation can be executed nevertheless, with FAIL in the status: true for limits of
-    /// reliability, not for operations that are impossible.
+    /// Whether the operation can be executed nevertheless, with FAIL in the status. True for limits of
+    /// reliability, false for operations that are impossible.
     pub fn can_be_ignored(self) -> bool {
         matches!(
             self,

@@ -1,9 +1,9 @@
 //! A LUN: registers, array operations, contents and limits.
 //!
 //! An operation is started at the instant at which the LUN becomes busy. It affects cells and registers at
-//! later instants, and [`Lun::settle`] applies all effects that are due: every call with an instant does so
-//! first. Calls without one ([`Lun::begin_load`], [`Lun::load`], [`Lun::output`]) see the registers as last
-//! settled. A rejected operation changes no register and no cell.
+//! later instants. [`Lun::settle`] applies all effects that are due, and every call with an instant does so
+//! first. Calls without an instant ([`Lun::begin_load`], [`Lun::load`], [`Lun::output`]) use the registers as
+//! they were last settled. A rejected operation changes no register and no cell.
 
 mod admission;
 mod cell_queries;
@@ -45,8 +45,9 @@ pub struct Lun {
     failures: Vec<InjectedFailure>,
     contents: Contents,
     planes: Vec<PlaneRegisters>,
-    /// The planes of data in and of data out.
+    /// The plane of data in.
     loading: u32,
+    /// The plane of data out.
     sending: u32,
     mode: CellMode,
     protected: bool,
@@ -55,7 +56,7 @@ pub struct Lun {
     suspended: Vec<Job>,
     /// FAIL and FAILC at the suspend.
     suspended_status: (u16, u16),
-    /// Rows of the queueing commands of a multi-plane operation, and whether they exceeded a limit.
+    /// Rows of the queueing commands of a multi-plane operation, each with whether it exceeded a limit.
     queue: Vec<Queued>,
     /// Rows from which a cache read continues; empty if there is none.
     sensed: Vec<Row>,
@@ -191,8 +192,8 @@ impl Lun {
         }
     }
 
-    /// Fills the cache registers of all planes with FFh, as 80h to any LUN of the target does, except for
-    /// planes whose data wait for the last plane of a program.
+    /// Fills the cache registers of all planes with FFh, as 80h to any LUN of the target does. Planes whose
+    /// data wait for the last plane of a program keep their data.
     pub fn clear_registers(&mut self) {
         let waiting = self.queue.iter().filter(|queued| queued.what == Stage::Tin);
         let waiting = waiting.fold(0, |mask, queued| mask | self.bit(queued.row));
@@ -210,7 +211,7 @@ impl Lun {
     }
 
     /// Selects the plane of data out (06h, 78h). A plane number beyond the part's planes is taken modulo
-    /// their number, as the address has no more bits.
+    /// their number, because the address has no more bits.
     pub fn select_output(&mut self, plane: u32) {
         self.sending = plane % self.planes.len() as u32;
     }

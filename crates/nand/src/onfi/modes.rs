@@ -22,13 +22,13 @@ impl fmt::Display for TimingMode {
 
 impl TimingMode {
     /// The mode at power-on and after Reset (FFh). ONFI 4 lets parts with data lines of 1.2 V start in
-    /// NV-DDR3 instead (from memory of the public specification); here they start in SDR too (chosen, so that
-    /// one sequence initializes every part).
+    /// NV-DDR3 instead (from memory of the public specification). Chosen: here they start in SDR, too, so
+    /// that one sequence initializes every part.
     pub const POWER_ON: Self = Self { interface: Interface::Sdr, mode: 0 };
 
-    /// The parameters of feature 01h that select the mode: P1 contains the mode in its low four bits and the
-    /// interface in bits 4 and 5 (14h is NV-DDR mode 4). Two bits cannot distinguish NV-LPDDR4 from NV-DDR3:
-    /// here NV-LPDDR4 has the code of NV-DDR3 and bit 0 of P2 (chosen, as no public source gives its code).
+    /// The parameters of feature 01h that select the mode. P1 contains the mode in its low four bits and the
+    /// interface in bits 4 and 5: 14h is NV-DDR mode 4. Two bits cannot distinguish NV-LPDDR4 from NV-DDR3,
+    /// and no public source gives the code of NV-LPDDR4. Chosen: the code of NV-DDR3 and bit 0 of P2.
     pub fn encode(self) -> [u8; 4] {
         let (code, beside) = match self.interface {
             Interface::Sdr => (0, 0),
@@ -40,8 +40,8 @@ impl TimingMode {
         [code << 4 | (self.mode & 0xf), beside, 0, 0]
     }
 
-    /// The mode that the parameters of feature 01h select; `None` if they set an unsupported bit, such as the
-    /// page register clear (P1 bit 6), which no part here has.
+    /// The mode that the parameters of feature 01h select. `None` if they set an unsupported bit, such as the
+    /// page register clear (P1 bit 6), which no part here supports.
     pub fn decode(parameters: [u8; 4]) -> Option<Self> {
         let mode = parameters[0] & 0xf;
         let found = Interface::ALL.into_iter().map(|interface| Self { interface, mode });
@@ -52,14 +52,14 @@ impl TimingMode {
 /// The timing modes of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Modes {
-    /// The fastest mode of each interface, indexed as [`Interface::ALL`], if the part has the interface;
-    /// slower modes are included.
+    /// The fastest mode of each interface, indexed as [`Interface::ALL`]; `None` if the part does not have
+    /// the interface. The part has all slower modes, too.
     fastest: [Option<u8>; Interface::ALL.len()],
 }
 
 impl Modes {
-    /// The modes of `part`: those of its interface up to the one in its file. A part with another interface
-    /// than SDR has all modes of SDR too (chosen, as for parts with NV-DDR).
+    /// The modes of `part`: the modes of its interface up to the mode in its file. A part with an interface
+    /// other than SDR also has all modes of SDR (chosen, as for parts with NV-DDR).
     pub fn of(part: &Part) -> Self {
         let operated = timing_mode_of(part);
         let fastest = Interface::ALL.map(|interface| match interface {

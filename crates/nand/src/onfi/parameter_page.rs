@@ -60,8 +60,8 @@ macro_rules! layout {
     };
 }
 
-// ONFI 1.0 to 5.0; offsets and widths agree in Linux' `onfi.h`, in ATOSE's `nand_onfi_parameters.h` and in the ONFI
-// 4.0 header of Phoenix-RTOS. Bytes 11 and 116 to 121 are of ONFI 5, 160 to 162 of ONFI 4.
+// ONFI 1.0 to 5.0. Offsets and widths agree in Linux' `onfi.h`, in ATOSE's `nand_onfi_parameters.h` and in
+// the ONFI 4.0 header of Phoenix-RTOS. Bytes 11 and 116 to 121 are from ONFI 5, 160 to 162 from ONFI 4.
 layout! {
     4   revisions: Revisions = "revisions complied with";
     6   features: PageFeatures = "features";
@@ -305,8 +305,8 @@ pub(crate) mod tests {
     }
 
     proptest! {
-        /// Any bytes with a correct signature and CRC are a page, and everything but its reserved bytes is
-        /// encoded alike.
+        /// Any bytes with a correct signature and CRC are a page. Encoding it returns the same bytes, except
+        /// for reserved ones.
         #[test]
         fn what_is_decoded_is_encoded_alike(content in proptest::collection::vec(any::<u8>(), PAGE_LENGTH)) {
             let mut bytes = [0; PAGE_LENGTH];

@@ -14,9 +14,9 @@ pub struct Row {
     pub page: u32,
 }
 
-/// The layout of a target's row addresses: `lun << lun_shift | block << block_shift | page`, each field with
+/// The layout of a target's row addresses: `lun << lun_shift | block << block_shift | page`. Each field has
 /// as many bits as its maximum needs (Linux `drivers/mtd/nand/core.c`). If a count is not a power of two, the
-/// addresses above it are holes.
+/// numbers from the count on are holes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowAddressing {
     luns: u32,
@@ -80,7 +80,8 @@ impl RowAddressing {
 
     /// The row address of `row`.
     pub fn join(&self, row: Row) -> u32 {
-        // In 64 bits: in the largest parts the LUN number lies above bit 31, and then no address contains it.
+        // Computed in 64 bits: in the largest parts the LUN number lies above bit 31, and no address contains
+        // it.
         ((u64::from(row.lun) << self.lun_shift) | (u64::from(row.block) << self.block_shift)) as u32
             | row.page
     }

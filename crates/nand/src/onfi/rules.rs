@@ -39,7 +39,8 @@ pub enum Edge {
     RegisterOut,
     /// The LUN, or the target after a command to the target, is ready.
     Ready,
-    /// The interface or its timing mode was changed by a feature (the cycle after which the target goes busy ends).
+    /// The interface or its timing mode was changed by a feature: the cycle after which the target becomes
+    /// busy ends.
     Interface,
 }
 
@@ -66,7 +67,7 @@ macro_rules! waits {
             /// All waits.
             pub const ALL: &'static [Self] = &[$(Self::$name),*];
 
-            /// Its ONFI symbol.
+            /// ONFI symbol.
             pub const fn symbol(self) -> &'static str {
                 [$($symbol),*][self as usize]
             }
@@ -127,7 +128,7 @@ const OUTPUTS: &[Edge] = &[Edge::DataOut, Edge::RegisterOut];
 const ALL: &[Edge] = &[Edge::Command, Edge::Address, Edge::DataIn, Edge::DataOut, Edge::RegisterOut];
 
 impl Rule {
-    /// Its name: the symbol of its wait.
+    /// Name of the rule: the symbol of its wait.
     pub const fn name(&self) -> &'static str {
         self.wait.symbol()
     }
@@ -137,8 +138,8 @@ const fn rule(wait: Wait, from: Edge, to: &'static [Edge], scope: Scope) -> Rule
     Rule { wait, from, to, scope }
 }
 
-/// All rules. Sources of the waits and their edges: Linux and barebox `nand_timings.c` and the sequences in
-/// barebox' `nand_base.c`; 00h alone waits tRR there (Micron M68A data sheet). tWB occupies the bus, as in
+/// All rules. Sources of the waits and their edges: Linux and barebox `nand_timings.c`, and the sequences in
+/// barebox' `nand_base.c`. A lone 00h waits tRR in the Micron M68A data sheet. tWB occupies the bus, as in
 /// MQSim.
 #[rustfmt::skip]
 pub static RULES: [Rule; 16] = {
@@ -226,7 +227,7 @@ impl Edges {
     }
 }
 
-/// A time in which a rule forbids a cycle.
+/// A span of time in which a rule forbids a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     /// The rule.

@@ -1,6 +1,6 @@
 //! Scripts: cycles on the pins as text, with expected results.
 //!
-//! [`Script::parse`] parses a text or collects all complaints about it, [`Script::run`] drives a [`Bus`] and
+//! [`Script::parse`] parses a text or collects all complaints about it. [`Script::run`] drives a [`Bus`] and
 //! returns a [`Transcript`] with one entry for each statement. `docs/nand-scripts.md` describes the grammar.
 
 mod expect;
@@ -41,7 +41,7 @@ pub struct Setup {
     pub compatible: bool,
     /// Whether early cycles are rejected; otherwise the bus waits until the rules allow them.
     pub exact: bool,
-    /// Whether targets begin in SDR mode 0, as after power-on; otherwise the host has configured the
+    /// Whether targets begin in SDR mode 0, as after power-on. Otherwise the host has configured the
     /// interface of the part's file.
     pub power_on: bool,
 }
@@ -59,7 +59,7 @@ pub struct Statement {
     pub action: Action,
 }
 
-/// The begin time of a statement: its first cycle is rejected if it is too early.
+/// The begin time of a statement. If its first cycle is too early at this time, it is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Begin {
     /// Relative to the end of the last cycle or wait.
@@ -87,7 +87,7 @@ pub enum Action {
     Wait(Duration),
     /// Waits until R/B# is high, or until all arrays of the target are idle, with the expected time.
     WaitReady {
-        /// Whether to wait for the arrays (ARDY) too.
+        /// Whether to wait for the arrays (ARDY), too.
         array: bool,
         /// Expected time from the end of the last cycle.
         expect: Option<Duration>,
@@ -96,7 +96,7 @@ pub enum Action {
     Host(Parameter, Option<Duration>),
     /// Drives the write-protect pin.
     Protect(bool),
-    /// Expects R/B# to be high, or low.
+    /// Expects R/B# to be high or low.
     ExpectReady(bool),
     /// Expects the next statement to be rejected with this reason.
     ExpectFailure(String),
@@ -154,7 +154,7 @@ impl Data {
     }
 }
 
-/// `count` random bytes from `seed`; a shorter sequence is a prefix of a longer one.
+/// `count` random bytes from `seed`. A shorter sequence is a prefix of a longer one.
 fn random(count: u32, seed: u64) -> Vec<u8> {
     let mut stream = Seed(seed).stream("data of scripts", 0);
     let words = (0..count.div_ceil(8)).flat_map(|_| stream.bits().to_le_bytes());

@@ -29,13 +29,13 @@ pub enum State {
     /// No command is open.
     #[default]
     Rest,
-    /// The first byte is latched, address cycles follow.
+    /// The first byte is latched; address cycles follow.
     Opened,
-    /// The address is latched, the second byte follows.
+    /// The address is latched; the second byte follows.
     Addressed,
-    /// The address of a program is latched: data, another address or the second byte follow.
+    /// The address of a program is latched; data, another address or the second byte follow.
     Loading,
-    /// The address of a feature is latched: four bytes follow.
+    /// The address of a feature is latched; four bytes follow.
     Feature,
 }
 
@@ -105,7 +105,7 @@ pub struct Decoder {
     program: Option<(u8, Latch)>,
     /// The first byte of the program for which planes are queued.
     queued: Option<u8>,
-    /// The row of 00h, five addresses, 05h: the alternative form of 06h.
+    /// The row of the sequence 00h, five addresses, 05h, which is the alternative form of 06h.
     output_row: Option<u32>,
     feature: [u8; 4],
     taken: usize,
@@ -119,8 +119,8 @@ pub struct Decoder {
 type Steps = Result<Vec<Step>, FailureKind>;
 
 impl Decoder {
-    /// The decoder of an idle target with row addresses of `row_cycles` (3 or 4); `compatible` accepts the
-    /// bytes of [`LEGACY`] too.
+    /// The decoder of an idle target with row addresses of `row_cycles` cycles (3 or 4). `compatible` accepts
+    /// the bytes of [`LEGACY`], too.
     pub fn new(row_cycles: usize, compatible: bool) -> Self {
         Self { row_cycles, compatible, ..Self::default() }
     }
@@ -146,8 +146,8 @@ impl Decoder {
         }
         let mut steps = self.settle(Cycle::Command)?;
         if self.state == State::Opened {
-            // 00h alone takes effect at once; the next byte opens a new command, but a second byte lacks its
-            // address.
+            // A lone 00h takes effect at once, and the next byte opens a new command. A second byte is
+            // rejected: it lacks its address.
             if !self.is_return_to_data()
                 || (command::is_confirm_byte(code) && command::find(code, Address::Nothing, None).is_none())
             {

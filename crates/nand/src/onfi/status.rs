@@ -3,12 +3,13 @@
 use std::fmt;
 use std::ops::{BitAnd, BitOr, Not};
 
-/// A status byte (bits as in Xilinx' `xnandpsu_onfi.h`; meanings also in the data sheet of Micron M40A).
+/// A status byte. The bits are as in Xilinx' `xnandpsu_onfi.h`; their meanings are also in the data sheet of
+/// Micron M40A.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Status(pub u8);
 
 impl Status {
-    /// The last command to the LUN (to the plane, for 78h) failed. Valid while ready, for cache programs
+    /// The last command to the LUN (with 78h: to the plane) failed. Valid while ready; for cache programs,
     /// while the array is idle.
     pub const FAIL: Self = Self(0x01);
     /// The cache program before the last failed.

@@ -19,7 +19,7 @@ pub enum Mode {
 /// A step of a target after a cycle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Step {
-    /// The row of a command is known, and with it its LUN.
+    /// The row of a command is known, and therefore its LUN.
     Row {
         /// A row of the table with the command's first byte.
         command: &'static Command,
@@ -48,18 +48,18 @@ pub enum Step {
 /// A complete command.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DecodedCommand {
-    /// Its row in the command table.
+    /// Row of the command table.
     pub command: &'static Command,
     /// Byte offset in the page.
     pub column: u32,
     /// The row address.
     pub row: u32,
-    /// One-byte addresses: identity, feature, volume or LUN; after a LUN the second is the feature.
+    /// One-byte addresses: identity, feature, volume or LUN. After a LUN the second byte is the feature.
     pub bytes: [u8; 2],
     /// The four bytes of a feature.
     pub feature: [u8; 4],
     /// The cell mode from a prefix.
     pub mode: Mode,
-    /// Whether it was in the form before ONFI, which has no busy time.
+    /// Whether the command was in the form before ONFI, which has no busy time.
     pub legacy: bool,
 }

@@ -1,8 +1,9 @@
-//! The optional commands of a part: its parameter page lists them, and its pins reject the others.
+//! The optional commands of a part: its parameter page lists them, and its pins reject the commands that it
+//! does not list.
 //!
-//! Commands that every part here has are not listed. The interfaces with termination and calibration are from
-//! memory of the public ONFI specification: ODT was introduced with NV-DDR2, ZQ calibration with data lines
-//! of 1.2 V.
+//! Commands that every part here supports are not in this list. The interfaces with termination and
+//! calibration are from memory of the public ONFI specification: ODT was introduced with NV-DDR2, ZQ
+//! calibration with data lines of 1.2 V.
 
 use super::command::Operation;
 use super::modes::Modes;
@@ -16,7 +17,8 @@ pub struct CommandSupport {
     pub termination: bool,
     /// ZQ Calibration (F9h, D9h).
     pub calibration: bool,
-    /// Reset LUN (FAh). Chosen: targets of several LUNs; with one, FFh and FCh do the same.
+    /// Reset LUN (FAh). Chosen: only targets of several LUNs have it. With one LUN, FFh and FCh have the same
+    /// effect.
     pub reset_lun: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The published layouts as test vectors, and what holds for all of them.
+//! The published layouts as test vectors, and properties of all layouts.
 
 use super::*;
 use proptest::prelude::*;

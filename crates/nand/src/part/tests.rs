@@ -39,7 +39,7 @@ pub(crate) fn mqsim_file() -> PartFile {
     }
 }
 
-/// The same, checked.
+/// MQSim's default part, checked.
 pub(crate) fn mqsim() -> Part {
     mqsim_file().check().expect("the part is sound")
 }

@@ -8,10 +8,10 @@ use crate::{DieId, Span, Stage};
 /// The array operation of a confirmed command.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Job {
-    /// Clocks of a preceding page transfer between cache and data register; after it the cache register is
+    /// Clocks of a preceding page transfer between cache and data register. After it the cache register is
     /// available to the bus, and the die is ready.
     pub(super) turn: Option<u64>,
-    /// The following array operation; the die is ready after it if there was no transfer.
+    /// The following array operation. Without a transfer, the die is ready after it.
     pub(super) work: Option<Work>,
 }
 
@@ -52,7 +52,7 @@ impl Array {
         matches!(self.state, State::Idle) && self.confirmed.is_none()
     }
 
-    /// Queues the job of a confirmed command. The die waits for RDY, so that there is one job at a time.
+    /// Queues the job of a confirmed command. The die waits for RDY, so there is one job at a time.
     pub(super) fn confirm(&mut self, job: Job) {
         assert!(self.confirmed.is_none(), "a busy die takes no command");
         self.confirmed = Some(job);

@@ -51,8 +51,9 @@ impl Channel {
         }
     }
 
-    /// Grants a free bus to a waiting die: dies that only latch a command before dies that transfer data,
-    /// unless too many latches went first; then in the order of requests; then the lowest number.
+    /// Grants a free bus to a waiting die. Dies that only latch a command are granted before dies that
+    /// transfer data, unless too many latches went first. Otherwise the earliest request is granted first.
+    /// Among requests at the same instant, the lowest die number is first.
     pub(super) fn arbitrate(&mut self, world: &mut SharedState<'_>, dies: &mut [Die]) {
         if self.holder.is_some() {
             return;
@@ -79,7 +80,7 @@ impl Channel {
 }
 
 impl BusGrant {
-    /// Advances to the next cycle that takes time; returns true if there is none.
+    /// Advances to the next cycle that takes time. Returns true if there is no such cycle.
     fn is_over(&mut self, world: &mut SharedState<'_>, quiet_since: &mut Option<Instant>) -> bool {
         while self.left == 0 {
             if std::mem::take(&mut self.puts_out) {

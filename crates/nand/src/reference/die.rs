@@ -29,13 +29,13 @@ enum Step {
 
 #[derive(Clone, Copy, Debug)]
 enum State {
-    /// It accepts a command.
+    /// The die accepts a command.
     Idle,
-    /// It waits for the bus.
+    /// The die waits for the bus.
     WaitsForBus { step: Step, since: Instant },
-    /// It has the bus.
+    /// The die has the bus.
     HasBus { step: Step },
-    /// It is busy (not RDY).
+    /// The die is busy (not RDY).
     Busy { step: Step },
 }
 
@@ -106,8 +106,8 @@ impl Die {
         self.state = State::Idle;
     }
 
-    /// Starts the next command of a ready die. Only programs, which need the cache register alone, and the
-    /// continuation of cache reads do not wait for the array.
+    /// Starts the next command of a ready die. A command waits for the array, except for programs, which need
+    /// only the cache register, and the continuation of cache reads.
     fn take_command(&mut self, world: &SharedState<'_>) {
         let Some(command) = self.commands.front() else { return };
         let (step, behind) = match command.operation {
@@ -121,7 +121,7 @@ impl Die {
         }
     }
 
-    /// The priority of its bus request, if any: the smallest goes first.
+    /// The priority of its bus request, if any; the smallest is granted first.
     pub(super) fn bus_request(&self) -> Option<(bool, Instant, DieId)> {
         let State::WaitsForBus { step, since } = self.state else { return None };
         let programs = matches!(self.command().operation, Operation::Program | Operation::ProgramCache);
@@ -203,7 +203,7 @@ impl Die {
         Work { stage, planes, clocks, command: self.serial + ahead }
     }
 
-    /// The planes of the command, from that of `first` on.
+    /// The planes of the command, from the plane of `first` on.
     fn planes(&self, world: &SharedState<'_>, first: PageId) -> Range<u32> {
         let plane = world.geometry.split(first).1 % world.geometry.planes_per_row;
         plane..plane + self.command().planes
@@ -217,8 +217,8 @@ impl Die {
     }
 }
 
-/// Whether 31, which has no address, senses `next` after `page`: the next page of the block, in the same
-/// planes.
+/// Whether 31, which has no address, senses `next` after `page`. If so, `next` is the next page of the block,
+/// in the same planes.
 fn follows(world: &SharedState<'_>, page: PageId, next: PageId) -> bool {
     let planes = world.geometry.planes_per_row;
     let ((block, at), (next_block, next_at)) = (world.geometry.split(page), world.geometry.split(next));

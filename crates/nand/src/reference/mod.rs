@@ -1,13 +1,13 @@
 //! The reference mode: every entity is updated at every edge of its clock (NANDFlashSim, section 6.2).
 //!
-//! It is written to be obviously correct: a second implementation of the rules, without the calendar, the
+//! It is a second implementation of the rules, written to be obviously correct: without the calendar, the
 //! look-ahead and the tables of [`Chips`](crate::Chips). A channel counts down the clocks of its cycles, an
-//! array the clocks of its operation, and a die waits for their signals. It shares only data with the fast
-//! mode: the cycles of a chain ([`BusPhase`](crate::chain::BusPhase)) and the times of the part.
+//! array counts down the clocks of its operation, and a die waits for their signals. It shares only data with
+//! the fast mode: the cycles of a chain ([`BusPhase`](crate::chain::BusPhase)) and the times of the part.
 //!
-//! Its run time is proportional to the simulated time divided by the shorter period, times the number of
-//! dies: some ten nanoseconds for each, so that a millisecond of one die at 1 ns takes some ten milliseconds.
-//! Use it to check the fast mode, or to trace a few commands; with
+//! The run time is proportional to the number of dies, and to the simulated time divided by the shorter clock
+//! period. Each step of a die takes some ten nanoseconds: a simulated millisecond of one die at 1 ns takes
+//! some ten milliseconds. Use it to check the fast mode, or to trace a few commands. With
 //! [`Clocks::CONTINUOUS`](crate::clock::Clocks::CONTINUOUS) every picosecond is an edge.
 
 mod array;
@@ -119,7 +119,7 @@ impl Reference {
         Self { part, geometry, wiring, cells: Cells::default() }
     }
 
-    /// The same dies with the cell model `cells`.
+    /// The simulator with the cell model `cells`.
     pub fn over(self, cells: Cells) -> Self {
         Self { cells, ..self }
     }
@@ -133,7 +133,7 @@ impl Reference {
         let serials = first_command_numbers(part, *geometry, lists, cells.sets.len())?;
         let mut dies: Vec<Die> =
             lists.iter().zip(serials).map(|(list, first)| Die::new(list, first)).collect();
-        // In the order of their numbers, which decides ties.
+        // Sorted by their numbers, which decide ties.
         dies.sort_by_key(Die::id);
         let mut channels: Vec<Channel> = (0..geometry.channels).map(Channel::new).collect();
         let mut world = SharedState {
@@ -161,12 +161,12 @@ impl Reference {
     }
 }
 
-/// Whether the next edge is of the controller's clock, and whether it is of the dies' clock.
+/// Whether the next edge is an edge of the controller's clock, and whether it is one of the dies' clock.
 fn edges(host: Instant, nand: Instant) -> (bool, bool) {
     (host <= nand, nand <= host)
 }
 
-/// Simulates one instant: counts continue by one clock, then operations that depend on them begin.
+/// Simulates one instant: counts continue by one clock, then the operations that depend on them begin.
 fn step(world: &mut SharedState<'_>, dies: &mut [Die], channels: &mut [Channel], (host, nand): (bool, bool)) {
     if nand {
         dies.iter_mut().for_each(|die| die.array.tick(world));

@@ -1,9 +1,9 @@
 //! A logical unit: dies on one bus, driven by page accesses, without an FTL (NANDFlashSim, sections 6 and 8).
 //!
-//! The host keeps a number of accesses outstanding. Each is split into pages, a [`Scheduler`] maps these to
-//! dies and planes, and the queued pages of a die are combined into multi-plane commands and cache sequences
-//! as far as the options of the unit and the plane addressing rule allow. The commands of the dies interleave
-//! as the bus allows.
+//! The host keeps a number of accesses outstanding. Each access is split into pages, and a [`Scheduler`] maps
+//! the pages to dies and planes. The queued pages of a die are combined into multi-plane commands and cache
+//! sequences as far as the options of the unit and the plane addressing rule allow. The commands of the dies
+//! interleave as the bus allows.
 
 mod queue;
 mod report;
@@ -121,8 +121,8 @@ pub struct Shape {
     pub rows: u32,
 }
 
-/// An access of the host. Pages are counted through the unit in program units: a page, or for a one-shot part the
-/// pages of a word line in one plane.
+/// An access of the host. Pages are counted through the unit in program units. A program unit is a page, or
+/// for a one-shot part the pages of a word line in one plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Reads `count` pages from `page` on.
@@ -139,8 +139,8 @@ pub enum Access {
         /// Number of pages.
         count: u32,
     },
-    /// Copies within the die, page by page: source and destination are in the same planes. A one-shot part
-    /// has no copyback of a word line, so that its pages are read and written over the bus.
+    /// Copies within the die, page by page; source and destination are in the same planes. A one-shot part
+    /// has no copyback of a word line: its pages are read and written over the bus.
     Copy {
         /// The first page.
         page: u32,
@@ -209,11 +209,11 @@ impl std::error::Error for LimitExceeded {}
 pub enum UnitError {
     /// A limit of the part was exceeded, and limits are fatal.
     Limit(LimitExceeded),
-    /// An access extends beyond the last page: it was not started, and those before it are complete.
+    /// An access extends beyond the last page. It was not started, and the accesses before it are complete.
     OutOfRange {
         /// The access, counted from 0.
         access: u64,
-        /// Its first page, or its first destination page.
+        /// First page of the access, or its first destination page.
         page: u32,
         /// Number of its pages.
         count: u32,
@@ -239,10 +239,10 @@ impl std::error::Error for UnitError {}
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     number: u64,
-    /// Pages and blocks that are not complete.
+    /// Pages and blocks of the access that are not complete.
     left: u32,
     since: Instant,
-    /// Bytes that it transfers between host and unit.
+    /// Bytes that the access transfers between host and unit.
     bytes: Bytes,
 }
 
@@ -341,8 +341,8 @@ impl LogicalUnit {
     /// Runs `accesses` in a closed loop: the next one is submitted when an outstanding one completes.
     ///
     /// # Errors
-    /// The first exceeded limit, if limits are fatal, which ends the run; or the first access beyond
-    /// the unit, when those before it are complete.
+    /// If limits are fatal, the first exceeded limit, which ends the run. Otherwise the first access beyond
+    /// the unit, after all accesses before it are complete.
     pub fn run(&mut self, accesses: impl IntoIterator<Item = Access>) -> Result<(), UnitError> {
         let mut accesses = accesses.into_iter();
         let mut beyond = self.submit(&mut accesses).err();
@@ -415,7 +415,7 @@ impl LogicalUnit {
         let mut dies = 0;
         let reads = match access {
             Access::Read { .. } => pages,
-            // There is no copyback of a whole word line: its pages are transferred out and in again.
+            // A copyback of a whole word line does not exist: its pages are transferred out and in again.
             Access::Copy { .. } if pages > 1 => pages,
             _ => 0,
         };
@@ -460,7 +460,8 @@ impl LogicalUnit {
         (DieId(die), geometry.page(crate::BlockSetId(block), offset))
     }
 
-    /// Issues the next commands of idle dies, for dies whose state has changed (bit n for die n).
+    /// Issues the next commands of idle dies. `dies` marks the dies whose state has changed (bit n for die
+    /// n).
     #[inline]
     fn issue(&mut self, mut dies: u64) {
         if self.queues.is_in_order() {

@@ -28,8 +28,8 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// Whether it can follow `before` in one multi-plane command: the same page in the next plane of the same
-    /// die.
+    /// Whether this part can follow `before` in one multi-plane command: it is the same page in the next
+    /// plane of the same die.
     fn continues(&self, before: &Part, geometry: &Geometry) -> bool {
         let next_plane = |a: PageId, b: PageId| {
             b.0 == a.0 + 1 && geometry.block_of(a) == geometry.block_of(b) && {
@@ -138,8 +138,8 @@ impl Queues {
         count
     }
 
-    /// Issues the next `planes` parts of `die`; the following `committed` parts are its next command, if
-    /// given.
+    /// Issues the next `planes` parts of `die`. If `committed` is given, that many following parts are its
+    /// next command.
     #[inline]
     pub(super) fn issue(&mut self, die: DieId, planes: u32, committed: Option<u32>) {
         let queue = &mut self.dies[die];

@@ -26,7 +26,8 @@ pub struct UnitReport {
     pub bus_busy: Duration,
     /// Time that dies waited for the bus, summed over dies.
     pub bus_waited: Duration,
-    /// Time that pages waited for their die, summed over the pages and blocks of all accesses, in picoseconds.
+    /// Time that pages waited for their die, summed over the pages and blocks of all accesses, in
+    /// picoseconds.
     pub die_waited: u128,
     /// Array time of each die.
     pub array_busy: Vec<Duration>,
@@ -47,8 +48,8 @@ impl UnitReport {
         self.accesses as f64 / self.elapsed.seconds()
     }
 
-    /// The share of the time of all commands spent waiting for the bus: waiting over waiting plus active
-    /// time.
+    /// The share of the time of all commands spent waiting for the bus: waiting time over the sum of waiting
+    /// and active time.
     pub fn bus_contention(&self) -> f64 {
         let waited = self.bus_waited.ps() as f64;
         waited / (waited + self.stages.active_ps() as f64)

@@ -3,7 +3,7 @@ use crate::Stage;
 use crate::chain::BusPhase;
 use crate::part::tests::mqsim_file;
 
-/// SLC of two planes: every page takes the same time.
+/// SLC part of two planes; every page takes the same time.
 fn slc() -> Part {
     let mut file = mqsim_file();
     file.geometry.bits_per_cell = 1;
@@ -53,7 +53,7 @@ fn legacy_pages_of_one_die_follow_each_other() {
 fn cache_programs_follow_each_other_in_the_array() {
     let part = slc();
     let report = run(&part, &modes(1, false, true), pages(8, write));
-    // While one page is programmed the next one is loaded: the array waits only for the transfer between
+    // While one page is programmed the next one is loaded. The array waits only for the transfer between
     // registers, which the last page does not need.
     let load = BusPhase::ProgramCache.total(&part, 1) + part.timing.cache_busy;
     let turns = part.timing.cache_busy * 6;
@@ -65,7 +65,7 @@ fn cache_programs_follow_each_other_in_the_array() {
 fn cache_reads_sense_the_next_page_behind_the_data() {
     let part = slc();
     let report = run(&part, &modes(1, false, true), pages(8, read));
-    // Legacy striping over two planes: the next page is in the other plane, so that 00-31 addresses it.
+    // Legacy striping over two planes puts the next page into the other plane, so that 00-31 addresses it.
     let turn = part.timing.cache_busy;
     let out = BusPhase::DataOut.total(&part, 1);
     let random = BusPhase::CacheReadRandom.total(&part, 1);
@@ -154,7 +154,7 @@ fn erased_blocks_are_programmed_anew() {
     assert_eq!(report.counts.block_sets_erased, 1, "two planes in one command");
 }
 
-/// TLC of two planes whose word lines are programmed at once.
+/// TLC part of two planes whose word lines are programmed at once.
 fn one_shot() -> Part {
     let mut file = mqsim_file();
     (file.geometry.bits_per_cell, file.geometry.one_shot, file.geometry.pages_per_block) = (3, true, 12);

@@ -4,8 +4,8 @@ use wordline_kernel::{Duration, state};
 use wordline_nand::physics::Work;
 use wordline_nand::{CellMode, Outcome, Parameters, Physics};
 
-/// A cell model whose times depend on stage, mode, page, planes and parameters, so that every different
-/// operation takes another time.
+/// A cell model whose times depend on stage, mode, page, planes and parameters, so that different operations
+/// take different times.
 #[derive(Clone, Debug, Default)]
 pub struct Odd {
     asked: u64,

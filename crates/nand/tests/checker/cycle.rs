@@ -1,6 +1,6 @@
-//! Cycles on the pins, and the encoding of a set-up and its cycles as bytes.
+//! Cycles on the pins, and the encoding of a setup and its cycles as bytes.
 //!
-//! The first two bytes are the set-up. Then each cycle is a byte that says its kind, and its arguments, least
+//! The first two bytes are the setup. Each cycle is a byte with its kind, followed by its arguments, least
 //! significant byte first. Bytes that are missing at the end are 0.
 
 use std::fmt;
@@ -10,27 +10,27 @@ use std::fmt;
 pub enum Cycle {
     Command(u8),
     Address(u8),
-    /// This many bytes, the first of which is given.
+    /// Number of bytes, and the first byte.
     DataIn(u16, u8),
     DataOut(u16),
     WaitReady,
     WaitArray,
-    /// Nanoseconds.
+    /// Wait in nanoseconds.
     Wait(u32),
     Select(u8),
     Protect(bool),
-    /// The next cycle comes a picosecond too early.
+    /// The next cycle is a picosecond too early.
     Early,
-    /// A status and a reset, if a cycle was refused.
+    /// Status and reset, if a cycle was rejected.
     Recover,
-    /// In the next cycle this time of the host is a picosecond too short, if the cycle has it.
+    /// In the next cycle the host's time with this number is a picosecond too short, if the cycle has it.
     Short(u8),
 }
 
 /// The targets and LUNs on the bus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setup {
-    /// One of the parts.
+    /// Number of the part.
     pub part: u8,
     pub targets: u8,
     pub luns: u8,
@@ -38,7 +38,7 @@ pub struct Setup {
     pub fatal: bool,
     /// Whether some programs and erases fail, and a block is bad.
     pub faulty: bool,
-    /// Whether the power comes with the first cycle; else a host has set the target up.
+    /// Whether the power rises before the first cycle. Otherwise a host has already set up the targets.
     pub power_on: bool,
 }
 
@@ -62,7 +62,7 @@ impl Setup {
     }
 }
 
-/// The bytes of a block of cycles: what [`decode`] reads back.
+/// Encodes a setup and cycles as bytes, which [`decode`] decodes.
 pub fn encode(setup: Setup, cycles: &[Cycle]) -> Vec<u8> {
     let mut bytes = setup.encode().to_vec();
     for cycle in cycles {
@@ -87,7 +87,7 @@ pub fn encode(setup: Setup, cycles: &[Cycle]) -> Vec<u8> {
     bytes
 }
 
-/// The set-up and the cycles that `bytes` spell; any bytes spell some.
+/// Decodes a setup and cycles from `bytes`. Any bytes are valid.
 pub fn decode(bytes: &[u8]) -> (Setup, Vec<Cycle>) {
     let mut rest = bytes.iter().copied();
     let mut next = || rest.next();
@@ -114,12 +114,12 @@ pub fn decode(bytes: &[u8]) -> (Setup, Vec<Cycle>) {
     (setup, cycles)
 }
 
-/// The bytes of a burst in.
+/// The bytes of a burst of data in.
 pub fn burst(len: u16, first: u8) -> Vec<u8> {
     (0..len).map(|n| first.wrapping_add((n as u8).wrapping_mul(7))).collect()
 }
 
-/// As the scripts of the tests write it.
+/// Formats a cycle as in the scripts of the tests.
 impl fmt::Display for Cycle {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

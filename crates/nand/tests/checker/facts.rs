@@ -1,4 +1,4 @@
-//! Parts to try sequences on, and what a host can know of them from their data sheet.
+//! Parts for test sequences, and the facts that a host knows from their data sheets.
 
 use wordline_kernel::{Bytes, Duration, Power};
 use wordline_nand::interface::{BusFile, Interface};
@@ -33,7 +33,7 @@ pub struct Facts {
     pub suspend: [u64; 2],
 }
 
-/// How many parts there are.
+/// Number of parts.
 pub const PARTS: u8 = 4;
 
 fn file(name: &str, planes: u32, pages: u32, bits: u32) -> PartFile {
@@ -65,8 +65,12 @@ fn file(name: &str, planes: u32, pages: u32, bits: u32) -> PartFile {
     }
 }
 
-/// SLC with two planes; MLC with four; one-shot TLC with two; and SLC with neither a power of two of pages nor a cache
-/// register.
+/// The file of a part:
+///
+/// * 0: SLC with two planes;
+/// * 1: MLC with four planes;
+/// * 2: one-shot TLC with two planes;
+/// * 3: SLC without a cache register; its number of pages is not a power of two.
 pub fn part_file(n: u8) -> PartFile {
     let us = Duration::from_us;
     let slc = Some(SlcTiming { read: us(20), program: us(150), erase: us(1_000) });
@@ -127,7 +131,7 @@ impl Facts {
         }
     }
 
-    /// Pages of a block in SLC mode or the usual one.
+    /// Pages of a block, in SLC mode or in the native mode.
     pub fn pages_in(&self, slc: bool) -> u32 {
         if slc { self.pages / self.bits } else { self.pages }
     }
@@ -155,7 +159,7 @@ impl Facts {
         self.slc.filter(|_| slc).map_or(self.erase, |times| times[2])
     }
 
-    /// Bits that numbers below `count` take.
+    /// Number of bits for numbers below `count`.
     fn bits_of(count: u32) -> u32 {
         (0..32).find(|bits| 1u64 << bits >= u64::from(count)).unwrap_or(32)
     }
@@ -166,7 +170,7 @@ impl Facts {
         (row >> (block + lun), (row >> block) % (1 << lun), row % (1 << block))
     }
 
-    /// The three address bytes of LUN, block and page.
+    /// The three address bytes of a row: LUN, block and page.
     pub fn row(&self, (lun, block, page): (u32, u32, u32)) -> [u8; 3] {
         let (pages, blocks) = (Self::bits_of(self.pages), Self::bits_of(self.blocks));
         let [low, middle, high, _] = (lun << (pages + blocks) | block << pages | page).to_le_bytes();

@@ -1,12 +1,12 @@
-//! A LUN as a list of effects on pages, registers and status bits with their instants: a command appends its
-//! effects when it starts, a reset removes future effects, a suspend moves them.
+//! A LUN as a list of effects on pages, registers and status bits, each with its instant. A command appends
+//! its effects when it starts, a reset removes future effects, and a suspend moves them.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::facts::Facts;
 
-/// An unknown byte, beside the 256 that one can.
+/// Marks a byte with an unknown value; known bytes are below 256.
 pub const UNKNOWN: u16 = 0x100;
 pub type Page = Vec<u16>;
 /// Block and page.
@@ -25,7 +25,7 @@ pub struct Block {
 
 #[derive(Clone, Debug)]
 enum Effect {
-    /// FAIL becomes FAILC, or both are forgotten.
+    /// FAIL becomes FAILC, or both are cleared.
     Start {
         after_cache: bool,
     },
@@ -59,7 +59,7 @@ pub enum Kind {
     Erase,
 }
 
-/// A stretch of array work.
+/// An interval of array work.
 #[derive(Clone, Debug)]
 struct Work {
     begin: u64,
@@ -73,7 +73,7 @@ struct Work {
 #[derive(Clone, Debug)]
 struct Aside {
     since: u64,
-    /// FAIL and FAILC then.
+    /// FAIL and FAILC at the suspend.
     status: (u16, u16),
     effects: Vec<(u64, Effect)>,
     works: Vec<Work>,
@@ -87,7 +87,7 @@ pub enum Activity {
     Busy,
 }
 
-/// A plane that waits for the rest of its operation; `bytes` is there in a one-shot part.
+/// A plane that waits for the other planes of its operation. `bytes` is set in a one-shot part.
 #[derive(Clone, Debug)]
 struct Waiting {
     place: Place,
@@ -99,7 +99,8 @@ struct Waiting {
 pub struct Lun {
     facts: Rc<Facts>,
     fatal: bool,
-    /// Programs and erases that fail: place, whether an erase, and how many of them are to come until then.
+    /// Programs and erases that fail: the place, whether it is an erase, and how many such operations remain
+    /// until the failure.
     faults: Vec<(Place, bool, u32)>,
     blocks: Vec<Block>,
     pub cache: Vec<Page>,
@@ -109,32 +110,33 @@ pub struct Lun {
     aside: Option<Aside>,
     ready: u64,
     array_ready: u64,
-    /// Busy with a feature or a calibration.
+    /// End of the busy time of a feature or a calibration.
     pub held: u64,
     behind: Activity,
     fail: u16,
     fail_before: u16,
     queue: Option<(Kind, Vec<Waiting>)>,
-    /// Pages that a cache read hands over and goes on from, and in which mode.
+    /// Pages that a cache read moves to the cache registers and continues from, and whether in SLC mode.
     goes_on: Option<(Vec<Place>, bool)>,
     cache_reading: bool,
-    /// Planes whose page the next copyback may take, and planes that hold one.
+    /// Planes whose page the next copyback may take.
+    /// Planes that hold the page of a copyback read.
     sources: Vec<u32>,
     copies: Vec<u32>,
     last: Option<Kind>,
     after_cache: bool,
     pub out_plane: usize,
-    /// Several planes gave their pages together, and none of them was selected since.
+    /// Whether several planes were read together, and none of them has been selected since.
     pub plane_lost: bool,
     sensed_plane: usize,
     sensed_several: bool,
     pub load_plane: usize,
-    /// The next byte of data out.
+    /// Column of the next byte of data out.
     pub column: u32,
     pub features: BTreeMap<u8, [u8; 4]>,
 }
 
-/// Why a LUN refuses an operation.
+/// The reason why a LUN rejects an operation.
 pub type Refused = &'static str;
 type Done = Result<(), Refused>;
 
@@ -202,7 +204,7 @@ impl Lun {
         }
     }
 
-    /// The status byte of the planes of `mask`, apart from write protect.
+    /// The status byte of the planes in `mask`, without the write-protect bit.
     pub fn status(&mut self, mask: u16, at: u64) -> u8 {
         self.catch_up(at);
         if at < self.held {
@@ -221,7 +223,8 @@ impl Lun {
         self.blocks[block as usize].slc == Some(true)
     }
 
-    /// Applies the effects up to `at` in order; of two at the same instant the earlier entry first.
+    /// Applies the effects up to `at` in order. Of two effects at one instant the earlier entry is applied
+    /// first.
     pub fn catch_up(&mut self, at: u64) {
         while let Some((_, n)) =
             self.due.iter().enumerate().map(|(n, due)| (due.0, n)).min().filter(|(due, _)| *due <= at)
@@ -284,25 +287,25 @@ impl Lun {
         self.blocks[block as usize].pages.insert(page, Rc::new(unknown));
     }
 
-    /// The bytes that a page reads.
+    /// The bytes that a read of a page returns.
     pub fn page(&self, (block, page): Place) -> Page {
         let block = &self.blocks[block as usize];
         let all = |byte| vec![byte; self.facts.page_bytes as usize];
         match block.pages.get(&page) {
             _ if block.torn => all(UNKNOWN),
             Some(page) => page.to_vec(),
-            // The factory's mark, until the first erase.
+            // The mark of a factory bad block, until the first erase.
             None if block.bad && block.erases == 0 => all(0),
             None => all(0xff),
         }
     }
 
-    /// An exceeded limit: rejected, or executed with FAIL.
+    /// Checks a limit. If it is exceeded, the operation is rejected, or executed with FAIL.
     fn limit(&mut self, place: Place, broken: bool, what: Refused) -> Result<bool, Refused> {
         if broken && self.fatal { Err(self.failed(place, what)) } else { Ok(broken) }
     }
 
-    /// Sets FAIL of a plane because of a refusal.
+    /// Sets FAIL of a plane because of a rejection.
     fn failed(&mut self, place: Place, what: Refused) -> Refused {
         self.fail |= self.bit(place);
         what
@@ -345,13 +348,14 @@ impl Lun {
         self.aside.iter().flat_map(|aside| &aside.works).any(uses)
     }
 
-    /// 80h or 85h with a row.
+    /// Handles 80h or 85h with a row.
     pub fn begin_load(&mut self, block: u32, at: u64) {
         self.catch_up(at);
         self.load_plane = self.plane(block);
     }
 
-    /// 80h to some LUN of the target: every register is cleared whose data do not wait for the last plane of a program.
+    /// Handles 80h to any LUN of the target: clears every register, except registers whose data wait for the
+    /// last plane of a program.
     pub fn clear(&mut self) {
         let waiting: Vec<usize> = match &self.queue {
             Some((Kind::Program | Kind::Copyback, waiting)) => {
@@ -385,7 +389,7 @@ impl Lun {
         self.queue.get_or_insert((kind, Vec::new())).1.push(waiting);
     }
 
-    /// 00h: 30h, 31h, 32h or 35h.
+    /// Handles 00h with 30h, 31h, 32h or 35h.
     pub fn read(&mut self, place: Place, second: u8, slc: bool, now: u64) -> Done {
         self.require_queue(Kind::Read)?;
         if second == 0x31 && self.goes_on.is_none() {
@@ -470,7 +474,7 @@ impl Lun {
         self.works.push(Work { begin, end, kind: Kind::Read, cached, places });
     }
 
-    /// 31h.
+    /// Handles 31h.
     pub fn read_on(&mut self, now: u64) -> Done {
         self.require_queue(Kind::Read)?;
         let Some((before, slc)) = self.goes_on.clone() else { return Err("31h without a page") };
@@ -487,7 +491,7 @@ impl Lun {
         Ok(())
     }
 
-    /// 3Fh.
+    /// Handles 3Fh.
     pub fn read_end(&mut self, now: u64) -> Done {
         self.require_queue(Kind::Read)?;
         let Some((before, _)) = self.goes_on.clone().filter(|_| self.cache_reading) else {

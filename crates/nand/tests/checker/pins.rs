@@ -1,4 +1,4 @@
-//! The bus: when each cycle may begin, and the targets behind it.
+//! The bus: the earliest begin of each cycle, and the targets on the bus.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -11,7 +11,7 @@ use super::facts::Facts;
 use super::lun::{Lun, Page};
 use super::target::{Output, Target, When};
 
-/// When something happened last, by name.
+/// The last time of each event, by name.
 #[derive(Clone, Debug, Default)]
 pub struct Edges(BTreeMap<&'static str, u64>);
 
@@ -20,7 +20,7 @@ impl Edges {
         self.0.insert(edge, at);
     }
 
-    /// So long after an edge, if it happened.
+    /// The time `wait` after an edge; 0 if the edge has not occurred.
     fn after(&self, edge: &'static str, wait: wordline_kernel::Duration) -> u64 {
         self.0.get(edge).map_or(0, |at| at + wait.ps())
     }
@@ -44,7 +44,7 @@ pub struct Oracle {
 }
 
 impl Oracle {
-    /// `pages`: parameter page and unique ID of each target.
+    /// Creates the oracle. `pages` are parameter page and unique ID of each target.
     pub fn new(setup: Setup, pages: &[[Rc<Page>; 2]], timing: BusTiming) -> Self {
         let facts = Rc::new(Facts::of(setup.part));
         let (faults, bad) = super::run::faults(setup);
@@ -103,8 +103,9 @@ impl Oracle {
         waits.into_iter().fold(0, u64::max)
     }
 
-    /// The time of the host that is `which` of those that some cycles have, if this one has it: what the interface asks for.
-    /// `c` command, `a` address, `i` data in, `o` data out.
+    /// The minimum of the host's time number `which`, if the cycle has this time and the interface has a
+    /// minimum for it. The letters are the cycles that have a time: `c` command, `a` address, `i` data in,
+    /// `o` data out.
     pub fn within(&self, cycle: Cycle, which: u8) -> Option<(Parameter, Duration)> {
         use Parameter as P;
         let times = [
@@ -137,14 +138,14 @@ impl Oracle {
         (cycles.contains(kind) && least > Duration::ZERO).then_some((parameter, least))
     }
 
-    /// Plays a cycle on the pins; it begins as soon as it may.
+    /// Plays a cycle on the pins. It begins as soon as it may.
     pub fn play(&mut self, cycle: Cycle) -> Answer {
         let begin = self.now.max(self.earliest(cycle));
         let protected = self.protected;
         let target = &mut self.targets[self.enabled];
         let t = target.timing;
         target.begin();
-        // Bytes of registers go twice where the rate is double.
+        // Bytes of registers are transferred twice on a double data rate interface.
         let twice = t.interface.is_double_rate();
         let on_lines =
             |len: u16, of_page: bool| Bytes(u64::from(len) * if twice && !of_page { 2 } else { 1 });

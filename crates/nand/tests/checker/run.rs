@@ -1,4 +1,4 @@
-//! Model and oracle side by side, cycle by cycle.
+//! The model and the oracle, compared cycle by cycle.
 
 use std::rc::Rc;
 
@@ -15,7 +15,7 @@ use super::facts::{self, Facts};
 use super::lun::{Page, UNKNOWN};
 use super::pins::{Answer, Oracle};
 
-/// Counts of the cycles tried.
+/// Number of cycles played, and of rejected cycles.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tried {
     pub cycles: u64,
@@ -32,30 +32,30 @@ pub fn faults(setup: Setup) -> (Vec<InjectedFailure>, Vec<u32>) {
     (failures, vec![3])
 }
 
-/// Model and oracle of one set-up.
+/// Model and oracle of one setup.
 struct Pair {
     model: Bus,
     oracle: Oracle,
     facts: Facts,
     setup: Setup,
     tried: Tried,
-    /// Which time of the host is too short in the next cycle.
+    /// Number of the host's time that is too short in the next cycle.
     short: Option<u8>,
 }
 
 /// Plays the cycles that `bytes` encode.
 ///
 /// # Errors
-/// Where the model differs from the oracle, with the cycles up to there.
+/// The difference between model and oracle, with the cycles up to it.
 pub fn check_bytes(bytes: &[u8]) -> Result<Tried, String> {
     let (setup, cycles) = decode(bytes);
     check(setup, &cycles)
 }
 
-/// Plays `cycles`, then resets and compares everything.
+/// Plays `cycles`, then resets the targets and compares everything.
 ///
 /// # Errors
-/// Where the model differs from the oracle, with the cycles up to there.
+/// The difference between model and oracle, with the cycles up to it.
 pub fn check(setup: Setup, cycles: &[Cycle]) -> Result<Tried, String> {
     let mut pair = Pair::new(setup);
     let mut early = false;
@@ -91,7 +91,7 @@ impl Pair {
         let options = BusOptions { lun, power_on: setup.power_on, ..BusOptions::default() };
         let model = Bus::new(&part, wiring, options).expect("the wiring is sound");
         let page = |bytes: Vec<u8>| -> Rc<Page> { Rc::new(bytes.into_iter().map(u16::from).collect()) };
-        // The contents of these pages are for other tests.
+        // Other tests check the contents of these pages.
         let pages: Vec<_> = (0..u32::from(setup.targets))
             .map(|target| {
                 let parameters = ParameterPage::of(&part, setup.luns.into()).data(None);
@@ -187,7 +187,7 @@ impl Pair {
         }
     }
 
-    /// A cycle in which a time of the host is a picosecond too short.
+    /// Plays a cycle in which a time of the host is a picosecond too short.
     fn too_short(&mut self, cycle: Cycle, parameter: Parameter, least: Duration) -> Result<(), String> {
         let short = Duration::from_ps(least.ps() - 1);
         self.model.set_host_time(parameter, Some(short)).map_err(|failure| failure.to_string())?;
@@ -214,7 +214,8 @@ impl Pair {
         Ok(Vec::new())
     }
 
-    /// Checks the contents of pages and registers once all operations are over. `all`: untouched pages too.
+    /// Checks the contents of pages and registers once all operations are over. With `all`, checks untouched
+    /// pages, too.
     fn same_contents(&self, all: bool) -> Result<(), String> {
         let later = Instant::from_ps(self.oracle.now) + Duration::from_ms(10_000);
         let luns = self.oracle.targets.iter().flat_map(|target| &target.luns);
@@ -236,7 +237,7 @@ impl Pair {
             };
             let mut places: Vec<_> = oracle.touched().collect();
             if all {
-                // Pages that neither knows of, and one of each block besides.
+                // The pages that are programmed or torn in the model, and the first page of each block.
                 places.extend(every.filter(|place| place.1 == 0 || holds(place)));
             }
             for (block, page) in places {
@@ -248,7 +249,7 @@ impl Pair {
         Ok(())
     }
 
-    /// Resets every target, which must be usable then.
+    /// Resets every target. It must be usable afterwards.
     fn end(&mut self) -> Result<(), String> {
         for target in 0..self.setup.targets {
             self.step(Cycle::Select(target), false)?;
@@ -270,7 +271,7 @@ impl Pair {
 }
 
 impl Pair {
-    /// Plays cycles, none of which may be refused.
+    /// Plays cycles. None of them may be rejected.
     fn legal(&mut self, cycles: &[Cycle]) -> Result<(), String> {
         self.short = None;
         for cycle in cycles {

@@ -1,5 +1,5 @@
 //! A target: the legal order of cycles, and the LUN that they address. The cycles latched since the last
-//! complete command are a line of text; they are legal while it is a prefix of a line of the grammar.
+//! complete command form a phrase. They are legal while the phrase is a prefix of a line of the grammar.
 
 use std::rc::Rc;
 
@@ -9,10 +9,17 @@ use super::facts::Facts;
 use super::lun::{Activity, Lun, Page, Refused, UNKNOWN};
 use super::pins::Edges;
 
-/// Commands as lines: bytes in hexadecimal, `.` for an address cycle and `#` for a byte of a feature; then when they
-/// may be sent. `idle`: the LUN rests; `reads`, `writes`: or its array does that behind the cache register; `all`:
-/// every LUN rests; `ready`: the LUN takes something; `any`: always. After the sequences of barebox `nand_base.c` and the ONFI headers of Xilinx; when a
-/// command is legal, after the data sheets of Hynix H27(U_S)4G8_6F2D and Micron M40A and, from memory, ONFI.
+/// Commands as lines: bytes in hexadecimal, `.` for an address cycle, `#` for a byte of a feature. The second
+/// word is the state in which a command may be sent:
+///
+/// * `idle`: the LUN is idle;
+/// * `reads`, `writes`: the LUN is idle, or its array reads or programs behind the cache register;
+/// * `ready`: the LUN accepts a command;
+/// * `all`: every LUN is idle;
+/// * `any`: always.
+///
+/// The sequences follow barebox `nand_base.c` and the ONFI headers of Xilinx. The states follow the data
+/// sheets of Hynix H27(U_S)4G8_6F2D and Micron M40A and, from memory, ONFI.
 #[rustfmt::skip]
 const GRAMMAR: [(&str, &str); 45] = [
     ("00.....30", "idle"), ("00.....32", "reads"), ("00.....35", "idle"), ("00.....31", "reads"),
@@ -44,7 +51,7 @@ impl Output {
     }
 }
 
-/// When a cycle begins and ends, and when what it confirms goes busy.
+/// Begin and end of a cycle, and the time at which a command that it confirms makes the LUN busy.
 #[derive(Clone, Copy, Debug)]
 pub struct When {
     pub begin: u64,
@@ -71,19 +78,21 @@ pub struct Target {
     feature: Vec<u8>,
     prefix: Option<u8>,
     loading: Option<Loading>,
-    /// The row of 00h, five addresses, 05h.
+    /// The row of the sequence 00h, five addresses, 05h.
     row: Option<u32>,
     pub refused: bool,
-    /// The LUN that the cycle in hand concerns, and the one that a refused cycle did.
+    /// The LUN that the current cycle concerns.
     concerned: usize,
+    /// The LUN that a rejected cycle concerned.
     blamed: usize,
-    /// Whether targets begin as when the power comes, and whether this one has had no reset since.
+    /// Whether targets begin in the power-on state.
     power_on: bool,
+    /// Whether this target has had no reset since power-on.
     asleep: bool,
     pub selected: usize,
     pub output: Output,
     before: Output,
-    /// Busy as a whole.
+    /// Time until which the whole target is busy.
     pub held: u64,
     lost_status: bool,
     lost_data: bool,
@@ -91,7 +100,7 @@ pub struct Target {
     /// Whether the last address cycle selected the volume.
     pub took_volume: bool,
     pub timing: BusTiming,
-    /// The bytes that ECh and EDh give.
+    /// The bytes that ECh and EDh return.
     pages: [Rc<Page>; 2],
 }
 
@@ -146,7 +155,7 @@ impl Target {
         self.luns.iter().map(Lun::array_ready_at).fold(self.held, u64::max)
     }
 
-    /// A cycle begins: amid a command it concerns the LUN that the address named.
+    /// Begins a cycle. Within a command it concerns the LUN in the address.
     pub fn begin(&mut self) {
         if self.phrase.is_empty() || self.phrase == "00" {
             self.concerned = self.selected;
@@ -157,7 +166,7 @@ impl Target {
         self.loading.is_some()
     }
 
-    /// A cycle was refused.
+    /// Records the rejection of a cycle.
     pub fn refuse(&mut self) {
         (self.refused, self.blamed) = (true, self.concerned);
         self.close();
@@ -170,7 +179,7 @@ impl Target {
         (self.prefix, self.loading, self.row) = (None, None, None);
     }
 
-    /// Whether LUN `lun` takes a command of the class at `at`.
+    /// Whether LUN `lun` accepts a command of this class at `at`.
     fn takes(&self, lun: usize, class: &str, at: u64) -> bool {
         let activity = |lun: &Lun| if at < self.held { Activity::Busy } else { lun.activity(at) };
         let own = activity(&self.luns[lun]);
@@ -184,7 +193,7 @@ impl Target {
         }
     }
 
-    /// That the LUN takes some command whose line begins so.
+    /// Checks that the LUN accepts a command whose line begins with `begins`.
     fn require(&self, lun: usize, begins: &str, at: u64) -> Done<()> {
         let taken = lines().any(|(line, class)| line.starts_with(begins) && self.takes(lun, class, at));
         if taken { Ok(()) } else { Err("the LUN is busy") }
@@ -198,7 +207,7 @@ impl Target {
         Ok(lun)
     }
 
-    /// Two bytes cross the bus in each cycle of a strobe.
+    /// Checks that a number is even on an interface that transfers two bytes per strobe cycle.
     fn require_even(&self, number: u32) -> Done<()> {
         let odd = self.timing.interface.is_double_rate() && number % 2 == 1;
         if odd { Err("an odd number of bytes") } else { Ok(()) }
@@ -215,7 +224,7 @@ impl Target {
         }
     }
 
-    /// LUN, block and page of the last three address bytes, or of a row.
+    /// LUN, block and page of a row. With `any_page`, a page beyond the block counts as page 0.
     fn place(&mut self, row: u32, any_page: bool) -> Done<(usize, (u32, u32))> {
         let (lun, block, page) = self.facts.split(row);
         let lun = self.require_lun(lun as usize)?;
@@ -243,7 +252,7 @@ impl Target {
         if column < self.facts.page_bytes { Ok(column) } else { Err("no such column") }
     }
 
-    /// A command latch. Whether something goes busy.
+    /// Handles a command latch. Returns whether a LUN or the target becomes busy.
     pub fn command(&mut self, code: u8, when: When) -> Done<bool> {
         if self.asleep && code != 0xff {
             return Err("no reset came since the power");
@@ -299,7 +308,7 @@ impl Target {
         if !lines().any(|(line, _)| line.starts_with(&begins)) {
             return Err("no such command");
         }
-        // Which LUN is meant is known after the address.
+        // For these commands the LUN is known only after the address.
         let named = moded || matches!(code, 0xa2..=0xa4 | 0x06 | 0xd4 | 0xd5 | 0xd9 | 0xf9 | 0x13 | 0xd2);
         if named {
             let refused = (0..self.luns.len()).map(|lun| self.require(lun, &begins, when.begin));
@@ -313,7 +322,7 @@ impl Target {
         if lines().any(|(line, _)| line == self.phrase) { self.complete(when) } else { Ok(false) }
     }
 
-    /// 00h alone: back to the data after a status.
+    /// Handles a lone 00h: data out return to the data before a status.
     fn back(&mut self) {
         if self.output.is_status() {
             self.output = std::mem::replace(&mut self.before, Output::Nothing);
@@ -321,7 +330,7 @@ impl Target {
         self.phrase.clear();
     }
 
-    /// 85h with two address cycles, once the next cycle shows that there are no more.
+    /// Handles 85h with two address cycles, once the next cycle shows that there are no more.
     fn settle_column(&mut self, command: bool) -> Done<()> {
         let Some(at) = self.phrase.find('+') else { return Ok(()) };
         match &self.phrase[at..] {
@@ -335,7 +344,7 @@ impl Target {
         Ok(())
     }
 
-    /// An address latch.
+    /// Handles an address latch.
     pub fn address(&mut self, byte: u8, when: When) -> Done<bool> {
         let phrase = format!("{}.", self.phrase);
         let busy = self.latch(byte, when)?;
@@ -361,7 +370,7 @@ impl Target {
             }
             return if inner.len() > 7 { Err("too many address cycles") } else { Ok(false) };
         }
-        // 85h with two address cycles belongs to a program that is loaded; at rest it needs five.
+        // 85h with two address cycles needs a program that is being loaded. Otherwise it needs five.
         if !lines().any(|(line, _)| line.starts_with(&self.phrase)) {
             return Err("no address wanted");
         }
@@ -416,7 +425,7 @@ impl Target {
         Ok(false)
     }
 
-    /// Data in.
+    /// Handles data in.
     pub fn data_in(&mut self, data: &[u8], when: When) -> Done<bool> {
         if self.refused && self.phrase.is_empty() {
             return Err("refused before");
@@ -450,7 +459,7 @@ impl Target {
         if self.phrase == "00" && self.output.is_status() { &self.before } else { &self.output }
     }
 
-    /// When the LUN or target that data out come from is ready.
+    /// The time at which the LUN or target that data out come from is ready.
     pub fn source_ready(&self) -> u64 {
         match self.output {
             Output::Bytes(_) => self.held.max(self.luns[self.selected].held),
@@ -458,8 +467,8 @@ impl Target {
         }
     }
 
-    /// Data out, which end at `end`; the bytes, and [`UNKNOWN`] where they are unknown. `byte_at` is the instant
-    /// of a byte.
+    /// Returns the bytes of data out, which end at `end`, with [`UNKNOWN`] for unknown bytes. `byte_at` gives
+    /// the instant of each byte.
     pub fn data_out(
         &mut self,
         len: u16,

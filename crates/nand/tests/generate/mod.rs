@@ -8,7 +8,7 @@ use crate::checker::cycle::{Cycle, Setup};
 use crate::checker::run::check;
 use operations::Host;
 
-/// A set-up and what a host does.
+/// A setup, and the cycles of a host.
 pub fn sequence(random: &mut Stream) -> (Setup, Vec<Cycle>) {
     let setup = Setup {
         part: random.below(4) as u8,
@@ -35,7 +35,7 @@ pub fn sequence(random: &mut Stream) -> (Setup, Vec<Cycle>) {
     (setup, host.cycles)
 }
 
-/// The same failure with as many cycles removed as possible.
+/// The shortest list of these cycles that still fails. Cycles are removed as long as possible.
 pub fn shortest(setup: Setup, cycles: &[Cycle]) -> Vec<Cycle> {
     let fails = |cycles: &[Cycle]| check(setup, cycles).is_err();
     let mut cycles = cycles.to_vec();

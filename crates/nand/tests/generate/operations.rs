@@ -1,11 +1,11 @@
-//! Operations of a host, mostly legal when they come at the right time.
+//! Operations of a host. Most are legal if they come at the right time.
 
 use wordline_kernel::random::Stream;
 
 use crate::checker::cycle::{Cycle, Setup};
 use crate::checker::facts::Facts;
 
-/// Writes down what a host does.
+/// Records the cycles of a host.
 pub struct Host<'a> {
     facts: Facts,
     setup: Setup,
@@ -15,7 +15,7 @@ pub struct Host<'a> {
     next: Vec<u32>,
 }
 
-/// Every first and second byte, so that raw cycles hit something.
+/// Every first and second byte, so that many random cycles are commands.
 const CODES: [u8; 50] = [
     0x00, 0x05, 0x06, 0x10, 0x11, 0x13, 0x15, 0x1a, 0x30, 0x31, 0x32, 0x35, 0x3e, 0x3f, 0x60, 0x61, 0x70,
     0x78, 0x80, 0x81, 0x84, 0x85, 0x90, 0xa2, 0xa3, 0xa4, 0xd0, 0xd1, 0xd2, 0xd4, 0xd5, 0xd9, 0xe0, 0xe1,
@@ -33,7 +33,7 @@ impl<'a> Host<'a> {
         self.random.below(bound.into()) as u32
     }
 
-    /// One time in `n`.
+    /// True once in `n` times.
     fn once_in(&mut self, n: u32) -> bool {
         self.below(n) == 0
     }
@@ -67,7 +67,7 @@ impl<'a> Host<'a> {
         (lun, block, page)
     }
 
-    /// A place to program: the next page of a block.
+    /// A page to program: usually the next page of a block.
     fn fresh(&mut self) -> (u32, u32, u32) {
         let (lun, block, page) = self.place();
         if self.once_in(10) {
@@ -83,13 +83,13 @@ impl<'a> Host<'a> {
         self.mostly_even(column)
     }
 
-    /// Where two bytes cross the bus in each cycle of a strobe, a careful host counts in twos.
+    /// Makes a number even in most cases, if the interface transfers two bytes per strobe cycle.
     fn mostly_even(&mut self, number: u32) -> u32 {
         let twos = self.facts.file.bus.interface.is_double_rate() && !self.once_in(24);
         if twos { number & !1 } else { number }
     }
 
-    /// The first reset of every target, mostly.
+    /// Sends the first reset to most targets.
     pub fn wake(&mut self) {
         for target in 0..self.setup.targets {
             if !self.once_in(10) {
@@ -237,7 +237,7 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// Loads a page, or all of a word line, of each plane, with the confirmation `last`.
+    /// Loads a page, or all pages of a word line, of each plane, with the confirm command `last`.
     fn programs(&mut self, first: u8, last: u8) {
         let fresh = self.fresh();
         let rows = if self.once_in(3) { self.planes(fresh) } else { vec![fresh] };
@@ -350,7 +350,7 @@ impl<'a> Host<'a> {
         let own = self.once_in(3);
         self.command(if own { 0xd5 } else { 0xef });
         self.addresses(&[lun, address][usize::from(!own)..]);
-        // Bytes of a burst rise by seven, so the zeros after the first come one by one.
+        // The bytes of a burst increase by seven, so the zeros after the first byte are sent one by one.
         self.cycles.extend([value, 0, 0, 0].map(|byte| Cycle::DataIn(1, byte)));
         self.wait();
         self.command(if own { 0xd4 } else { 0xee });
@@ -441,7 +441,7 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// An operation with one cycle that does not belong there.
+    /// An operation with one wrong cycle.
     pub fn wrong(&mut self) {
         let from = self.cycles.len();
         self.operation();
@@ -491,7 +491,7 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// Cycles without any sense.
+    /// Random cycles.
     pub fn raw(&mut self) {
         for _ in 0..self.below(20) {
             let cycle = self.any();

@@ -92,7 +92,8 @@ fn a_hold_takes_on_the_pins_what_its_chain_says() {
     }
 }
 
-/// Pages of the word lines of a one-shot part in turn, in the order of the chain.
+/// Executes a bus phase of a one-shot part. Pages of its word lines follow each other in the order of the
+/// chain.
 fn spell_word_line(bus: &mut Bus, hold: BusPhase, shape: &Shape, first: u8) {
     let mut addresses = 0;
     for cycle in hold.cycles(shape) {

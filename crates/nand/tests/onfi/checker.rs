@@ -1,4 +1,4 @@
-//! Random legal and illegal operations against a checker without cycles: it tracks the contents of pages, the
+//! Random legal and illegal operations against a checker without cycles. It tracks the contents of pages, the
 //! busy time of the LUN, and whether a cycle was rejected since the last reset.
 
 use proptest::prelude::*;
@@ -18,12 +18,12 @@ enum Step {
     Reset,
 }
 
-/// Rejected in any state.
+/// Cycles that are rejected in any state.
 const ILLEGAL: [&str; 8] =
     ["i00", "a00", "cd0", "c10", "c13 a00.00.00", "c05 a00 ce0", "c60 a00.00.00.00", "c07"];
 const BLOCKS: usize = 4;
 const PAGES: usize = 8;
-/// Programs of a page between erases: what SLC parts stand unless their file says else.
+/// Programs of a page between erases: the default of SLC parts.
 const PROGRAMS: u32 = 4;
 
 #[derive(Clone, Copy, PartialEq)]
@@ -33,7 +33,8 @@ enum Work {
     Erase { block: usize },
 }
 
-/// A block as a host expects it: bytes (none: it does not know), programs of each page, and the last page programmed.
+/// A block as a host expects it: bytes (`None` if unknown), programs of each page, and the last page
+/// programmed.
 #[derive(Clone, Default)]
 struct Block {
     bytes: [Option<u8>; PAGES],
@@ -65,7 +66,7 @@ impl Checker {
         }
     }
 
-    /// Whether an operation that begins now is taken, its limits being held.
+    /// Whether an operation that begins now is accepted. `within_limits` is false if it exceeds a limit.
     fn takes(&self, now: Instant, within_limits: bool) -> bool {
         !self.locked && now >= self.busy_until && within_limits
     }
@@ -88,7 +89,7 @@ fn row(block: u8, page: u8) -> String {
     format!("{:02x}.00.00", block << 3 | page)
 }
 
-/// Whether a step is taken.
+/// Whether a step is accepted.
 fn expected(model: &Checker, now: Instant, step: Step) -> bool {
     match step {
         Step::Program { block, page, .. } => {
@@ -158,7 +159,7 @@ fn carry_out(bus: &mut Bus, model: &mut Checker, step: Step) {
     model.locked |= !expected;
 }
 
-/// Makes torn pages unknown from then on.
+/// Resets the target. The contents of torn pages are unknown from then on.
 fn reset(bus: &mut Bus, model: &mut Checker) {
     played(bus, "cff");
     let at = bus.now() + bus.timing().t_wb;
@@ -170,7 +171,7 @@ fn reset(bus: &mut Bus, model: &mut Checker) {
             10
         }
         Work::Erase { block } => {
-            // An erase that was cut off opens no page again.
+            // After an interrupted erase the block keeps its program counts and its last page.
             model.blocks[block] = Block { bytes: [None; PAGES], ..model.before.clone() };
             500
         }
@@ -204,7 +205,7 @@ proptest! {
             let found = played(&mut bus, "c70 o1")[0];
             let sampled = Instant::from_ps(bus.now().ps() - bus.timing().burst_out(Bytes(1)).ps());
             prop_assert_eq!(found, model.status(sampled), "after {:?}", step);
-            // The turnaround passes, so that the next cycle begins at once.
+            // After the turnaround, the next cycle begins at once.
             bus.wait(bus.timing().t_rhw);
         }
     }

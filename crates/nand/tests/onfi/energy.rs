@@ -30,7 +30,7 @@ fn bus(luns: u32) -> Bus {
     Bus::new(&part(), wiring, BusOptions::default()).expect("the wiring is sound")
 }
 
-/// The energy of transactions that do the same, over the same time.
+/// The energy of transactions with the same effect, over the same time.
 fn transactions(commands: &[Command], elapsed: Duration) -> EnergyReport {
     let part = part();
     let geometry = Layout::on_one_channel(1, Some(2)).check(&part).expect("the layout is sound");
@@ -88,7 +88,7 @@ fn what_overlaps_leaves_no_less_time_idle() {
     played(&mut bus, program);
     bus.wait(Duration::from_us(50));
     let early = bus.energy();
-    // Asked in the middle, and again: the array has 50 us more of one page behind it, less what the register took.
+    // The energy in the middle of a program, and 50 us later: the array has programmed for 50 us in between.
     assert!(early.of(Stage::Tin) > Energy(0) && early.of(Stage::Idle) > Energy(0));
     bus.wait(Duration::from_us(50));
     let more = Energy(bus.energy().of(Stage::Tin).0 - early.of(Stage::Tin).0);

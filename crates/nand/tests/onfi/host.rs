@@ -1,5 +1,11 @@
-//! A host that plays cycles written as words: `c80` a command, `a00.12` addresses, `i01.02` data in, `o4` data out of four
-//! bytes, `rb` a wait for R/B#, `arb` one for the array.
+//! A host that plays cycles written as words:
+//!
+//! * `c80`: a command;
+//! * `a00.12`: addresses;
+//! * `i01.02`: data in;
+//! * `o4`: data out of four bytes;
+//! * `rb`: a wait for R/B#;
+//! * `arb`: a wait for the array.
 
 use wordline_kernel::{Bytes, Duration, Power};
 use wordline_nand::interface::{BusFile, Interface};
@@ -61,7 +67,7 @@ fn bytes(text: &str) -> Vec<u8> {
     text.split('.').filter(|byte| !byte.is_empty()).map(byte).collect()
 }
 
-/// Plays `cycles`: what came out, or the failure of the first cycle that was refused.
+/// Plays `cycles`. Returns the data out, or the failure of the first rejected cycle.
 pub fn play(bus: &mut Bus, cycles: &str) -> Result<Vec<u8>, Failure> {
     let mut out = Vec::new();
     for word in cycles.split_whitespace() {
@@ -82,7 +88,7 @@ pub fn play(bus: &mut Bus, cycles: &str) -> Result<Vec<u8>, Failure> {
     Ok(out)
 }
 
-/// The same where nothing may be refused.
+/// Plays `cycles`, none of which may be rejected. Returns the data out.
 pub fn played(bus: &mut Bus, cycles: &str) -> Vec<u8> {
     play(bus, cycles).unwrap_or_else(|failure| panic!("{cycles}: {failure}"))
 }
@@ -91,7 +97,7 @@ pub fn status(bus: &mut Bus) -> Status {
     Status(played(bus, "c70 o1")[0])
 }
 
-/// The reason for which the last of `cycles` is refused.
+/// The reason for which the last of `cycles` is rejected.
 pub fn refusal(bus: &mut Bus, cycles: &str) -> FailureKind {
     let words: Vec<&str> = cycles.split_whitespace().collect();
     let (last, before) = words.split_last().expect("there are cycles");

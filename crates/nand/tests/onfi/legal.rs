@@ -1,4 +1,4 @@
-//! Legal sequences: what they leave in cells, registers and status.
+//! Legal sequences: their effects on cells, registers and status.
 
 use wordline_kernel::Duration;
 use wordline_nand::Interface;

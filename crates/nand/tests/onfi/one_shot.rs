@@ -1,4 +1,4 @@
-//! Word lines programmed at once, planes that sense alone, and cell modes, on the pins.
+//! One-shot programs, independent plane reads, and cell modes, on the pins.
 
 use wordline_kernel::Duration;
 use wordline_nand::DieId;
@@ -6,7 +6,7 @@ use wordline_nand::onfi::{Bus, BusOptions, FailureKind, Limit, Status, Wiring};
 
 use super::host::{part_file, played, refusal, status};
 
-/// A TLC part: a word line takes its three pages in one program.
+/// A TLC part: one program writes the three pages of a word line.
 fn bus() -> Bus {
     let mut file = part_file();
     (file.geometry.bits_per_cell, file.geometry.one_shot) = (3, true);

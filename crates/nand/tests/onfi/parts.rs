@@ -16,7 +16,7 @@ fn parts() -> Vec<Part> {
     files.map(|file| part(file.expect("the folder is readable").path())).collect()
 }
 
-/// A cycle of one set-up, column 0, row and confirmation.
+/// Plays a sequence of setup command, column 0, row, data and confirm command.
 fn page(bus: &mut Bus, code: u8, row: &[u8], data: &[u8], confirm: u8) -> Result<(), Failure> {
     bus.command(code)?;
     bus.address(&[&[0, 0], row].concat())?;
@@ -34,9 +34,9 @@ fn exercise(part: &Part) -> Result<(), Failure> {
     bus.wait_ready();
     let bytes = bus.data_out(768)?;
     let described = ParameterPage::recover(&bytes).expect("a copy is whole").page;
-    // The page gives the bits of the plane address.
+    // The parameter page gives the bits of the plane address.
     assert_eq!(described.planes(), part.geometry.planes.next_power_of_two(), "{}", part.name);
-    // The last block but those that share its row: all planes of the last block of a plane, in the second LUN.
+    // The last block of every plane, in the second LUN.
     let planes = part.geometry.planes;
     let block = (part.geometry.blocks_per_plane - 1) * planes;
     let word_line: Vec<u32> = match part.geometry.one_shot {
@@ -80,7 +80,7 @@ fn every_part_is_programmed_read_and_erased_through_its_pins() {
     }
 }
 
-/// Parts at the bounds of what the check lets through.
+/// Parts at the bounds that the check of parts allows.
 #[test]
 fn extreme_parts_are_driven_through_their_pins() {
     for (planes, blocks, bits, width) in [(16, 1, 5, 16), (16, 65_536, 1, 8), (3, 5, 4, 16), (1, 1, 1, 8)] {

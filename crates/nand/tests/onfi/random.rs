@@ -43,7 +43,7 @@ const SEQUENCES: [&str; 14] = [
 fn cycle() -> impl Strategy<Value = Cycle> {
     let known = (0..COMMANDS.len(), any::<bool>())
         .prop_map(|(n, second)| COMMANDS[n].second.filter(|_| second).unwrap_or(COMMANDS[n].first));
-    // Blocks 0 to 15 of both LUNs, or of a LUN that is not there.
+    // Blocks 0 to 15 of both LUNs, or of a LUN that does not exist.
     let row = (any::<u8>(), 0u8..3, any::<bool>())
         .prop_map(|(low, lun, odd)| [low & 0x7f, lun, u8::from(odd && lun == 2)]);
     let address = (0u8..=2, row, 0usize..=6).prop_map(|(column, row, len)| {
@@ -64,7 +64,7 @@ fn cycle() -> impl Strategy<Value = Cycle> {
     ]
 }
 
-/// Plays a cycle; whether it was refused.
+/// Plays a cycle. Returns the failure if it is rejected.
 fn play(bus: &mut Bus, cycle: &Cycle) -> Option<FailureKind> {
     let failed = match cycle {
         Cycle::Command(code) => bus.command(*code).err(),
@@ -89,7 +89,7 @@ fn play(bus: &mut Bus, cycle: &Cycle) -> Option<FailureKind> {
     failed.map(|failure| failure.kind)
 }
 
-/// That stages of the bus, and those of each plane, do not overlap.
+/// Asserts that the stages of the bus do not overlap, and neither do the stages of each plane.
 fn assert_apart(spans: &[Span]) {
     let mut free = [Instant::ZERO; 1 + 4 * 2];
     for span in spans {
@@ -115,7 +115,7 @@ proptest! {
         let lun = LunOptions { fatal, ..LunOptions::default() };
         let options = BusOptions { compatible, lun, ..BusOptions::default() };
         let mut bus = bus_with(Wiring { targets: 2, volumes: 1, luns: 2 }, options);
-        // Blocks 30 of every LUN, which no cycle below names.
+        // Block 30 of every LUN, which no cycle below addresses.
         for target in 0..2 {
             bus.select(target).expect("there are two");
             played(&mut bus, "c80 a00.00.f0.00.00 i11 c10 rb c80 a00.00.f0.01.00 i22 c10 rb");

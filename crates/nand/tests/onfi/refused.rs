@@ -10,7 +10,7 @@ use super::host::{bus, bus_with, fault, part, play, played, refusal, status};
 
 const PAGE: &str = "a00.00.00.00.00";
 
-/// The cycles, the last of which is refused, and why.
+/// Cycles, the last of which is rejected, and the reason.
 fn vectors() -> Vec<(String, Fault)> {
     let confirm = |found| Fault::ConfirmWithoutSetUp { found };
     let missing = |command, found, wanted| Fault::AddressMissing { command, found, wanted };
@@ -58,7 +58,7 @@ fn vectors() -> Vec<(String, Fault)> {
     vectors
 }
 
-/// A page in block 4, and the register of plane 0 holding it.
+/// A bus with a page in block 4 and the same page in the register of plane 0.
 fn prepared() -> Bus {
     let mut bus = bus();
     played(&mut bus, "c80 a00.00.20.00.00 i42.43 c10 rb c00 a00.00.20.00.00 c30 rb o1 cff rb");
@@ -93,7 +93,7 @@ fn after_a_failure_the_target_waits_for_a_reset_and_keeps_everything() {
     }
 }
 
-/// The cycles of a command without its confirmation, to block 0 or LUN 0.
+/// The cycles of a command without its confirm command, for block 0 or LUN 0.
 fn opening(command: &wordline_nand::onfi::command::Command) -> String {
     let address = ["", "a00", "a00.00", "a00.00.00", "", "a00.00.00.00.00"][command.address.cycles(3)];
     format!("c{:02x} {address}", command.first)
@@ -105,7 +105,7 @@ fn a_busy_lun_takes_only_what_the_table_says() {
     for command in COMMANDS.iter().filter(|command| offers.has(command.operation)) {
         let mut bus = bus();
         let resume = matches!(command.operation, Operation::ResumeErase | Operation::ResumeProgram);
-        // A suspend is for what is under way.
+        // A suspend needs an operation in progress that it can suspend.
         let under_way = match command.operation {
             Operation::SuspendProgram => "c80 a00.00.08.00.00 i01 c10",
             _ => "c60 a08.00.00 cd0",
@@ -152,8 +152,8 @@ fn a_busy_time_ends_to_the_picosecond() {
         let mut early = bus();
         let at = ready(&mut early);
         let cycle = early.timing().t_wc;
-        // The LUN is named by the address, whose last cycle decides for array commands when several LUNs exist; here
-        // there is one, so that the command cycle itself is refused.
+        // The address selects the LUN. If there are several LUNs, its last cycle decides for array commands.
+        // Here there is one LUN, so the command cycle itself is rejected.
         early.set_pace(Pace::Exact);
         early.wait_until(wordline_kernel::Instant::from_ps(at.ps() - 1));
         let refused = play(&mut early, next).map_err(|failure| failure.kind);
@@ -220,7 +220,7 @@ fn a_broken_limit_is_fatal_or_counted() {
     played(&mut counting, "rb");
     assert_eq!(status(&mut counting), Status(0xe1));
     assert_eq!(counting.lun(DieId(0)).broken().get("program-out-of-order"), Some(&1));
-    // A copyback into another plane is a limit there, too.
+    // With counted limits, a copyback into another plane exceeds a limit, too.
     played(&mut counting, &format!("cff rb c00 {PAGE} c35 rb c85 a00.00.08.00.00 c10 rb"));
     assert_eq!(counting.lun(DieId(0)).broken().get("copyback-across-planes"), Some(&1));
 }

@@ -1,4 +1,4 @@
-//! The stages that spelled-out sequences leave on the bus and in the arrays, to the picosecond.
+//! The stages of sequences of cycles on the bus and in the arrays, to the picosecond.
 
 use wordline_kernel::{Bytes, Duration};
 use wordline_nand::Stage::{self, Ale, Ber, Cle, Tin, Tir, Ton, Tor};

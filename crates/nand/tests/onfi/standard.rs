@@ -10,7 +10,7 @@ use wordline_nand::onfi::{
 
 use super::host::{bus, bus_with, fault, part_file, play, played, refusal, status, two_luns};
 
-/// LUNs of the small part behind another interface.
+/// A bus with LUNs of the small part, with another interface.
 fn on(interface: Interface, mode: u8, luns: u32) -> Bus {
     let mut file = part_file();
     file.bus = BusFile::new(interface, mode);
@@ -25,7 +25,7 @@ fn a_program_clears_the_registers_of_all_planes_and_luns() {
     played(&mut bus, "c00 a00.00.00.00.00 c30 rb c00 a00.00.08.01.00 c30 rb");
     let both = "c06 a00.00.00.00.00 ce0 o1 c06 a00.00.08.01.00 ce0 o1";
     assert_eq!(played(&mut bus, both), [1, 2]);
-    // Plane 1 of LUN 0: the register of neither page.
+    // Plane 1 of LUN 0: neither page is in its register.
     played(&mut bus, "c80 a00.00.08.00.00 i03 c10 rb");
     assert_eq!(played(&mut bus, both), [0xff, 0xff]);
 }
@@ -150,7 +150,7 @@ fn the_timing_mode_of_a_lun_is_that_of_its_bus() {
     for lun in ["00", "01"] {
         assert_eq!(played(&mut bus, &format!("cd4 a{lun}.01 rb o4")), [2, 0, 0, 0]);
     }
-    // No LUN may be at work: its bus would change.
+    // All LUNs must be idle, because the bus would change.
     played(&mut bus, "c60 a00.01.00 cd0");
     assert!(matches!(refusal(&mut bus, "cd5 a00.01 i03.00.00.00"), FailureKind::Busy { .. }));
 }
@@ -161,7 +161,7 @@ fn a_suspend_keeps_what_the_status_said_before() {
     let lun = LunOptions { failures: vec![fails], ..LunOptions::default() };
     let mut bus = bus_with(Wiring::default(), BusOptions { lun, ..BusOptions::default() });
     played(&mut bus, "c80 a00.00.00.00.00 i01 c15 rb c80 a00.00.01.00.00 i02 c10");
-    // The first page fails after 203 us; the second is under way then.
+    // The first page fails after 203 us, when the second program has begun.
     bus.wait(Duration::from_us(220));
     played(&mut bus, "c84 a01.00.00 rb");
     assert_eq!(status(&mut bus), Status(0xe2));
@@ -194,7 +194,8 @@ fn a_column_needs_something_that_was_read() {
 #[test]
 fn fail_shows_in_the_lun_that_the_refused_cycle_concerns() {
     for (cycles, [first, second]) in [
-        // The last page of LUN 1 that there is not, a second byte for LUN 1, and a command to no LUN in particular.
+        // The cycles: a wrong second byte for block 0 of LUN 1 (60h-10h, then 80h-D0h); a wrong second byte
+        // for LUN 0; an unknown command, which concerns no particular LUN; and an unknown feature of LUN 1.
         ("c60 a00.01.00 c10", [0xe0, 0xe1]),
         ("c80 a00.00.00.01.00 i00 cd0", [0xe0, 0xe1]),
         ("c60 a00.00.00 c10", [0xe1, 0xe0]),

@@ -1,4 +1,4 @@
-//! Every rule between cycles, on the pins: refused a picosecond early, accepted on time.
+//! Every rule between cycles, on the pins: a cycle is rejected a picosecond early and accepted on time.
 
 use wordline_kernel::{Duration, Instant};
 use wordline_nand::onfi::rules::{Edge, RULES, Wait};
@@ -11,7 +11,7 @@ const LONG: Duration = Duration::from_ns(1_000);
 /// The host's cycle.
 const CYCLE: Duration = Duration::from_ns(2);
 
-/// Reduces all waits of the bus except `wait`.
+/// Sets `wait` to `LONG` and all other waits of the bus to 1 ns.
 fn stretch(bus: &mut Bus, wait: Wait) {
     for other in Wait::ALL {
         bus.set_wait(*other, if *other == wait { LONG } else { Duration::from_ns(1) });
@@ -19,7 +19,7 @@ fn stretch(bus: &mut Bus, wait: Wait) {
     bus.set_host_cycle(CYCLE);
 }
 
-/// Cycles after which an edge has just happened, and one that its rule forbids for a while.
+/// Cycles whose last event is the edge, and a cycle that the rule of the edge forbids for a while.
 fn around(edge: Edge) -> (&'static str, &'static str) {
     match edge {
         Edge::Select | Edge::Protect => ("", "c70"),
@@ -52,7 +52,7 @@ fn each_rule_refuses_a_picosecond_early_and_accepts_on_time() {
         match rule.from {
             Edge::Select => bus.select(0).expect("there is a target"),
             Edge::Protect => bus.set_write_protect(true),
-            // The new mode brought its own waits.
+            // The new mode has its own waits, which must be set again.
             Edge::Interface => stretch(&mut bus, rule.wait),
             _ => {}
         }
@@ -95,7 +95,7 @@ fn wide(power_on: bool) -> Bus {
     Bus::new(&part, Wiring::default(), options).expect("the wiring is sound")
 }
 
-/// When the last cycle ended after the one before.
+/// The time of `last`, played a microsecond after `cycles`.
 fn burst(bus: &mut Bus, cycles: &str, last: &str) -> Duration {
     played(bus, cycles);
     bus.wait(Duration::from_us(1));

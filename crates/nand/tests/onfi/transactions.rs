@@ -1,5 +1,5 @@
-//! Every operation mode of NANDFlashSim as transactions and spelled out on the pins: the same stages to the
-//! picosecond, on the bus and in the arrays, for one die and for dies that interleave.
+//! Every operation mode of NANDFlashSim, as transactions and as cycles on the pins. Both have the same stages
+//! to the picosecond, on the bus and in the arrays, for one die and for dies that interleave.
 
 use std::collections::VecDeque;
 
@@ -35,7 +35,7 @@ fn list(mode: Mode, geometry: &Geometry, die: u32, planes: u32) -> List {
         let block = geometry.first_block(PlaneGroupId(die));
         geometry.page(block, n * geometry.planes_per_row)
     };
-    // Block 1 of each plane, for what is copied to.
+    // Block 1 of each plane, the destination of copies.
     let to = |n: u32| PageId(page(n).0 + geometry.pages_per_block_set());
     let command = |n: u32| {
         let last = n == 3;
@@ -72,8 +72,8 @@ fn holds(command: &Command) -> Vec<(BusPhase, PageId)> {
     }
 }
 
-/// Spans without the numbers of their operations, which the two count differently, and with neighbours of one stage
-/// joined: the pins give one for each cycle.
+/// Spans without the numbers of their operations, which transactions and pins count differently. Neighbouring
+/// spans of one stage are joined, because the pins record one for each cycle.
 fn stages(mut spans: Vec<Span>) -> Vec<Span> {
     spans.iter_mut().for_each(|span| span.command = 0);
     spans.sort_by_key(|span| (span.die, span.planes, span.begin));
@@ -102,7 +102,7 @@ struct Host<'a> {
 }
 
 impl Host<'_> {
-    /// The cycles of a command are those of the part in its cell mode.
+    /// The shape of a command: the shape of the part in its cell mode.
     fn shape(&self, command: &Command) -> Shape {
         let mode = command.mode.unwrap_or_default();
         let part = self.part.in_mode(mode).expect("the part has the mode");
@@ -196,8 +196,8 @@ fn spelled(
     host.bus.spans()
 }
 
-/// The end of the bus phase that `span` begins: the adjacent spans of one die, up to the current activity of
-/// the pins.
+/// The end of the bus phase that begins with `first`: the end of the adjacent spans of one die, up to the
+/// current time of the pins.
 fn spans_end(spans: &[Span], first: &Span, bus: &Bus) -> Instant {
     let mut end = first.end();
     for span in
@@ -226,7 +226,7 @@ fn compare(interface: Interface, mode: u8, dies: u32, planes: u32, shared: bool)
     }
 }
 
-/// The same list with the commands of set 1.
+/// The list, with parameter set 1 for its commands.
 fn with_parameters((die, commands): List) -> List {
     (die, commands.into_iter().map(|command| command.with(1)).collect())
 }
@@ -250,8 +250,8 @@ fn assert_alike(
     assert_eq!(pins.len(), transactions.len(), "{what}");
 }
 
-/// Four word lines of a block in a cell mode: programmed, read, copied or reprogrammed where supported, and
-/// erased.
+/// Commands for four word lines of a block in a cell mode: program, read, copy or reprogram if supported, and
+/// erase.
 fn list_in_mode(mode: CellMode, geometry: &Geometry, die: u32, planes: u32) -> List {
     let bits = mode.bits(geometry.bits_per_cell());
     let block = geometry.first_block(PlaneGroupId(die));

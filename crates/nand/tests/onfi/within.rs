@@ -1,4 +1,5 @@
-//! Every time of the host within a cycle, on the pins of every interface: too short by a picosecond it is refused, else taken.
+//! Every time of the host within a cycle, on the pins of every interface. A cycle is rejected if the time is
+//! a picosecond too short, and accepted otherwise.
 
 use wordline_kernel::Duration;
 use wordline_nand::interface::{BusFile, Interface, Parameter, Timings};
@@ -15,7 +16,7 @@ fn on(interface: Interface, mode: u8) -> Bus {
     Bus::new(&part, Wiring::default(), BusOptions::default()).expect("the wiring is sound")
 }
 
-/// Cycles before one of this kind, and that one.
+/// The cycles before a cycle of this kind, and the cycle itself.
 fn around(edge: Edge) -> (&'static str, &'static str) {
     match edge {
         Edge::Command => ("", "c00"),

@@ -50,13 +50,13 @@ proptest! {
     }
 }
 
-/// The list with every other command of set 1; what is read ahead goes by the set of the command before.
+/// The list with parameter set 1 for every other command. A sense ahead uses the set of the command before.
 fn every_other_with_parameters((die, commands): List) -> List {
     let with = |(n, command): (u16, Command)| command.with(n % 2);
     (die, (0..).zip(commands).map(with).collect())
 }
 
-/// A part, its geometry and how it is wired: what the closed forms are over.
+/// A part, its geometry and its wiring, for which the closed forms are computed.
 struct Setting {
     part: Part,
     geometry: Geometry,
@@ -64,14 +64,15 @@ struct Setting {
 }
 
 impl Setting {
-    /// MLC with two planes on this interface, every picosecond an edge.
+    /// MLC with two planes and this interface; every picosecond is a clock edge.
     fn new(interface: Interface, mode: u8, shared_enable: bool, read_status: bool) -> Self {
         let part = part(&Raw::mlc(interface, mode));
         let geometry = layout(1, 1, 2).check(&part).expect("the layout is sound");
         Self { part, geometry, wiring: Wiring { shared_enable, read_status, ..Wiring::default() } }
     }
 
-    /// All four for every mode of every interface.
+    /// Settings with each combination of `shared_enable` and `read_status`, for every mode of every
+    /// interface.
     fn all() -> impl Iterator<Item = Self> {
         let modes = Interface::ALL.into_iter().flat_map(|i| (0..i.modes()).map(move |mode| (i, mode)));
         modes.flat_map(|(i, mode)| {
@@ -172,7 +173,8 @@ fn a_sequence_of_cache_reads_hides_the_bus_or_the_array() {
         let time = |hold| setting.hold(hold, planes);
         let mut whole = time(BusPhase::Read) + setting.part.read_time(0);
         for n in 1..=pages {
-            // The bus brings a page and latches the next turn while the array senses that of the turn before.
+            // The bus transfers a page and latches the next cache read while the array senses the page after
+            // it.
             let latch =
                 if n < pages { time(BusPhase::CacheReadSequential) } else { time(BusPhase::CacheReadEnd) };
             if n == 1 {
@@ -197,7 +199,7 @@ fn both_modes_agree_where_every_picosecond_is_an_edge() {
     assert_eq!(stepped, fast(&part, geometry, wiring, &lists));
 }
 
-/// Reads of one page, or programs of one page, for dies of one channel.
+/// Lists of one command each, a read or a program of one page, for dies of one channel.
 fn lists(geometry: &Geometry, operations: &[Operation]) -> Vec<List> {
     let command = |(die, operation): (u32, &Operation)| {
         let page = geometry.page(geometry.first_block(PlaneGroupId(die * geometry.groups_per_die)), 0);

@@ -12,7 +12,7 @@ use wordline_nand::pairing::Pairing;
 use wordline_nand::part::{ArrayTiming, BusFile, DieGeometry, PartFile, PowerDraw, SlcTiming};
 use wordline_nand::{CellMode, Command, DieId, Geometry, Interface, Operation, PageId, Part, PlaneGroupId};
 
-/// How the cells are used.
+/// The kind of cells and their use.
 #[derive(Clone, Copy, Debug)]
 pub enum Cells {
     Slc,
@@ -27,15 +27,16 @@ pub struct Raw {
     interface: Interface,
     mode: u8,
     planes: u32,
-    /// Nanoseconds: sensing, programming, erasing, turning registers over, between planes.
+    /// Nanoseconds: sensing, programming, erasing, transfer between registers, short busy time between
+    /// planes.
     times: [u64; 5],
-    /// Nanoseconds by which blocks differ.
+    /// Difference between blocks, in nanoseconds.
     spread: u64,
     model: LatencyModel,
     tie_planes: bool,
     channels: u32,
     dies: u32,
-    /// Nanoseconds.
+    /// Clock periods in nanoseconds.
     host: u64,
     nand: u64,
     shared_enable: bool,
@@ -43,7 +44,7 @@ pub struct Raw {
     commands: Vec<Vec<RawCommand>>,
 }
 
-/// Numbers that a command is made of.
+/// Random numbers from which a command is made.
 #[derive(Clone, Debug)]
 struct RawCommand {
     kind: u8,
@@ -56,7 +57,7 @@ struct RawCommand {
 }
 
 impl RawCommand {
-    /// The mode, if `part` has it; only reads and programs can be of reprogrammed word lines.
+    /// The mode, if `part` has it. Only reads and programs can have the mode of a reprogrammed word line.
     fn mode(&self, part: &Part) -> Option<CellMode> {
         let mode = match self.mode {
             0 => CellMode::Native,
@@ -73,7 +74,7 @@ const BLOCKS: u32 = 3;
 const PAGES: u32 = 12;
 const PAGE: Bytes = Bytes(512);
 
-/// Steps of all dies that a case may take in the reference mode. Chosen: milliseconds.
+/// Steps of all dies that a case may take in the reference mode. Chosen: they take milliseconds.
 const BUDGET: u64 = 1_000_000;
 
 impl Raw {
@@ -98,7 +99,7 @@ impl Raw {
         }
     }
 
-    /// The same with other times of the array, in nanoseconds.
+    /// The same part with other array times, in nanoseconds.
     pub fn with_times(self, times: [u64; 5]) -> Self {
         Self { times, ..self }
     }
@@ -117,7 +118,8 @@ pub fn raw() -> impl Strategy<Value = Raw> {
     let models = [LatencyModel::VariationAware, LatencyModel::Typical, LatencyModel::Worst];
     let latency = (prop_oneof![Just(0), 0u64..500], prop::sample::select(models.to_vec()));
     let times = (100u64..4_000, 300u64..9_000, 500u64..20_000, 0u64..400, 0u64..300);
-    // Half of the time the domains share a period, so that dies often ask at the same instant.
+    // In half of the cases both domains have the same period, so that dies often request the bus at the same
+    // instant.
     let clocks = (5u64..=50).prop_flat_map(|host| (Just(host), prop_oneof![Just(host), 1u64..=100]));
     let wiring = (1u32..=2, 1u32..=4, clocks, any::<bool>(), any::<bool>());
     let commands = prop::collection::vec(prop::collection::vec(command(), 1..=6), 8);
@@ -144,7 +146,7 @@ pub fn raw() -> impl Strategy<Value = Raw> {
     })
 }
 
-/// A part whose pages are as small as parts may be, so that a clock can be stepped through.
+/// A part with the smallest pages that a part may have, so that clock steps are few.
 pub fn part(raw: &Raw) -> Part {
     let [read, program, erase, turn, plane_busy] = raw.times.map(Duration::from_ns);
     let (bits, one_shot) = match raw.cells {
@@ -188,7 +190,7 @@ pub fn part(raw: &Raw) -> Part {
     file.check().expect("the part is sound")
 }
 
-/// Dies on channels, rows of all planes or of one.
+/// A layout of dies on channels, with plane groups of all planes or of one.
 pub fn layout(channels: u32, dies: u32, planes_per_row: u32) -> Layout {
     Layout {
         channels,
@@ -225,7 +227,7 @@ impl Case {
         let mut left = BUDGET / u64::from(geometry.dies()) * raw.host.min(raw.nand) * 1_000;
         case.lists = (0..geometry.dies()).map(|die| (DieId(die), Vec::new())).collect();
         let most = raw.commands.iter().map(Vec::len).max().unwrap_or(0);
-        // Round by round, so that the budget is not spent on the first dies.
+        // Round by round, so that the first dies do not use up the budget.
         for round in 0..most {
             for die in 0..geometry.dies() {
                 let Some(raw) = raw.commands[die as usize].get(round) else { continue };
@@ -240,7 +242,7 @@ impl Case {
         case
     }
 
-    /// About the time that a command takes.
+    /// The approximate time of a command.
     fn cost(&self, command: &Command) -> Duration {
         let shape = Shape::of(&self.part, command.planes, true);
         let hold = match command.operation {
@@ -250,7 +252,8 @@ impl Case {
         hold.times(&self.part, &shape).total()
     }
 
-    /// The page at a place of `die`, its first plane given, in blocks of `pages` pages, at the beginning of so many of them.
+    /// The page of `die` at a place: plane group `row`, first plane `plane`, in blocks of `pages` pages. It
+    /// is the first page of a program unit of `unit` pages.
     fn page(&self, die: u32, (row, plane): (u32, u32), place: u32, pages: u32, unit: u32) -> PageId {
         let g = &self.geometry;
         let block = g.first_block(PlaneGroupId(die * g.groups_per_die + row)).0 + place / PAGES % BLOCKS;
@@ -262,7 +265,7 @@ impl Case {
         let (plane, row) = (raw.plane % g.planes_per_row, raw.plane / 64 % g.groups_per_die);
         let planes = 1 + raw.planes % (g.planes_per_row - plane);
         let all = PAGE.0 * u64::from(planes);
-        // Mostly whole pages, else a part of them.
+        // Whole pages in half of the cases, otherwise a part of them.
         let bytes = Bytes(if raw.bytes < 3 { all } else { (raw.bytes * 123).min(all) });
         let mode = raw.mode(&self.part);
         let view = self.part.in_mode(mode.unwrap_or_default()).expect("the part has the mode");

@@ -1,6 +1,6 @@
 //! DiskSim, SSDSim and MQSim ASCII: time, device, address, size, and 1 for a read or 0 for a write.
 //!
-//! They differ in their units: DiskSim counts time in milliseconds, the others in nanoseconds.
+//! The formats differ in their units: DiskSim counts time in milliseconds, SSDSim and MQSim in nanoseconds.
 
 use super::super::Op;
 use super::super::field::{device, exact_fields, leading_fields, parse_bytes, parse_decimal};
@@ -10,7 +10,7 @@ use super::super::row::Row;
 
 const LAYOUT: &str = "time device address size read(1)/write(0)";
 
-/// Parses the request on one line; `more` allows further columns, such as content hashes.
+/// Parses the request on one line. `more` allows further columns, such as content hashes.
 pub(super) fn row(line: &str, units: Units, more: bool) -> Result<Row, ParseError> {
     let fields = line.split_ascii_whitespace();
     let [time, dev, address, size, flags] =

@@ -1,6 +1,6 @@
-//! BIOtracer on Android: address and size in sectors, size in bytes, flags (bit 0: write), and the times in
-//! seconds at which the request was created, processed, submitted and finished. Rows are ordered by finish
-//! time.
+//! BIOtracer on Android. The columns are address and size in sectors, size in bytes, flags (bit 0: write),
+//! and the times in seconds at which the request was created, processed, submitted and finished. Rows are
+//! ordered by finish time.
 
 use super::super::Op;
 use super::super::field::{exact_fields, parse_bytes, parse_decimal, parse_integer};
@@ -10,8 +10,8 @@ use super::super::row::Row;
 
 const LAYOUT: &str = "address sectors bytes flags created processed submitted finished";
 
-/// Parses the request on one line. Its arrival is the creation time; the response time is finish minus
-/// creation.
+/// Parses the request on one line. The arrival is the creation time; the response time is the finish time
+/// minus the creation time.
 pub(super) fn row(line: &str, units: Units) -> Result<Row, ParseError> {
     let [address, sectors, size, flags, created, _, _, finished] =
         exact_fields(line, line.split_ascii_whitespace(), LAYOUT)?;

@@ -1,6 +1,7 @@
-//! The default text of blkparse: `major,minor cpu sequence seconds pid action RWBS sector + sectors [process]`.
+//! The default text of blkparse: `major,minor cpu sequence seconds pid action RWBS sector + sectors
+//! [process]`.
 //!
-//! Reads the actions Q, D and C; ignores the summary at the end, messages and headers.
+//! The reader takes the actions Q, D and C, and ignores the summary at the end, messages and headers.
 
 use super::super::Op;
 use super::super::field::{leading_fields, parse_bytes, parse_decimal, parse_integer};
@@ -98,8 +99,8 @@ pub(super) struct Rwbs {
 }
 
 impl Rwbs {
-    /// Parses letters such as `WS`, `FWFS` or `RA`. F before the operation is a flush, after it forced unit
-    /// access.
+    /// Parses letters such as `WS`, `FWFS` or `RA`. F before the operation is a flush; F after the operation
+    /// is forced unit access.
     pub(super) fn parse(text: &str) -> Self {
         let before = text.strip_prefix('F');
         let rest = before.unwrap_or(text);

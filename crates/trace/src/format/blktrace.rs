@@ -114,7 +114,7 @@ pub(crate) struct Merged<'a> {
     parts: Vec<Box<dyn Reader + 'a>>,
     /// The next row of each part that has one.
     next: Vec<Option<Row>>,
-    /// Time of the next row, and its part: on equal times the first part wins.
+    /// Time of the next row, and its part. On equal times the part with the lowest number is first.
     turns: BinaryHeap<Reverse<(i128, usize)>>,
 }
 
@@ -219,7 +219,7 @@ impl Record {
         };
         let time = i128::from(self.time_ns) * 1_000;
         let size = u64::from(self.bytes);
-        // Events without data carry no meaningful address, at times all ones.
+        // The address of an event without data has no meaning, and sometimes has all bits set.
         let offset = if size == 0 { 0 } else { bytes(self.sector, wordline_kernel::Bytes(512), "sector")? };
         Ok(Some(Row {
             event: Some(kind),

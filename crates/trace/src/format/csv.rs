@@ -13,8 +13,8 @@ use super::super::units::AssumedUnits;
 use super::super::{Generated, Op};
 use crate::error::Result;
 
-/// Columns that [`write`](fn@crate::write) writes, in order, and those it adds for requests with a CPU or a
-/// stream.
+/// Columns that [`write`](fn@crate::write) writes, in order, and the columns that it adds for requests with a
+/// CPU or a stream.
 pub(crate) const COLUMNS: &str = "t_ps,op,offset,size,dev,resp_ps,fua";
 pub(crate) const MORE_COLUMNS: &str = ",cpu,stream";
 
@@ -129,7 +129,8 @@ fn is_other_column(name: &str) -> bool {
     role(name).is_some_and(|role| !matches!(role, Role::Time | Role::Response))
 }
 
-/// Finds the column of each field. Two columns for the same field are an error: one of them would be ignored.
+/// Finds the column of each field. Two columns for one field are an error, because one of them would be
+/// ignored.
 fn places(names: &[String]) -> std::result::Result<[Option<usize>; ROLES], ParseError> {
     let mut places: [Option<usize>; ROLES] = [None; ROLES];
     for (at, name) in names.iter().enumerate() {
@@ -166,8 +167,8 @@ impl Csv {
         let named = time_unit(time).flatten();
         let time = options.time_unit.or(named).unwrap_or(units.time);
         assumed.set_time(time, named.is_some());
-        // A column in bytes counts bytes unless the options give a unit; one in sectors counts 512 B or the
-        // given unit.
+        // A column in bytes counts bytes unless the options give a unit. A column in sectors counts 512 B, or
+        // the given unit.
         let sector = options.sector.unwrap_or(Bytes(512));
         let counted = |name: &str, said: Option<Bytes>| {
             said.unwrap_or(if matches!(name, "lba" | "sectors") { sector } else { Bytes(1) })

@@ -43,7 +43,7 @@ pub(crate) fn detect(input: &Input<'_>) -> Result<Content> {
         return Ok(Content::Trace(format));
     }
     if let Some(format) = rows().find_map(line_format) {
-        // One time with a decimal point is enough: integer milliseconds may come first.
+        // One time with a decimal point suffices: integer milliseconds may come first.
         let points =
             lines().filter_map(|line| line.split_ascii_whitespace().next()).any(|time| time.contains('.'));
         let is_mqsim = format == Format::Mqsim;
@@ -67,7 +67,7 @@ fn header_format(line: &str) -> Option<Format> {
     }
 }
 
-/// Returns the format whose line this is; more distinctive formats are tried first.
+/// Returns the format to which a line belongs. More distinctive formats are tried first.
 fn line_format(line: &str) -> Option<Format> {
     let words = || line.split_ascii_whitespace();
     let commas = || line.split(',').map(str::trim);

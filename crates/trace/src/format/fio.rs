@@ -1,6 +1,6 @@
-//! fio I/O logs. Version 2: `file action [offset length]`, where time advances only by `wait` lines, whose
-//! offset is the microseconds since the previous wait. Version 3: the same with a leading time stamp in
-//! microseconds.
+//! fio I/O logs. A line of version 2 is `file action [offset length]`. Time advances only by `wait` lines,
+//! whose offset is the microseconds since the previous wait. A line of version 3 has a time stamp in
+//! microseconds before these fields.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
 //! FIU: nanoseconds, process ID, process, address, sectors, R or W, major, minor, content hash.
 //!
-//! Published samples were cut from tar archives: lines of tar headers stand between the requests.
+//! Published samples were cut from tar archives, so that lines of tar headers occur between the requests.
 
 use super::super::field::{exact_fields, parse_bytes, parse_decimal};
 use super::super::input::ParseError;

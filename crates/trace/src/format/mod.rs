@@ -1,4 +1,5 @@
-//! Trace formats, one file each: how a line or record is parsed into a row, and how the format is detected.
+//! Trace formats, one file each: how a line or record is parsed into a row. `detect.rs` finds the format of a
+//! file.
 
 mod ascii;
 mod biotracer;
@@ -26,7 +27,7 @@ use super::row::{LineReader, Reader, RequestPerLine, TextReader};
 use super::units::AssumedUnits;
 use crate::error::Result;
 
-/// Upper bound on host or file names in a trace: they are kept to number the devices.
+/// Upper bound on host or file names in a trace. The names are kept to number the devices.
 const MAX_NAMES: usize = 1 << 16;
 
 /// Returns a reader of a file in `format`, which is not binary blktrace, and the units that were assumed.

@@ -17,12 +17,12 @@ pub(crate) const TICK_PS: u64 = 100_000;
 /// Upper bound on the length of a host name; the domain name system allows 253 (RFC 1035, section 3.1).
 const MAX_HOST_BYTES: usize = 255;
 
-/// Reads the lines. The disk is the device; with several hosts, the device is 65536 x the host's number (in
-/// order of appearance) + the disk.
+/// Reads the lines. The disk is the device. With several hosts, the device is 65536 times the host's number
+/// (in order of appearance), plus the disk.
 pub(super) struct Msr {
     units: Units,
     hosts: BTreeMap<String, u32>,
-    /// Host of the previous line: most traces have only one.
+    /// Host of the previous line. Most traces have only one host.
     last: (String, u32),
 }
 

@@ -1,4 +1,4 @@
-//! SPC, as in the UMass repository: ASU, address in 512 B blocks, size in bytes, r or w, seconds; further
+//! SPC, as in the UMass repository: ASU, address in 512 B blocks, size in bytes, r or w, seconds. Further
 //! fields are ignored.
 
 use super::super::field::{device, leading_fields, parse_bytes, parse_decimal, split_commas};

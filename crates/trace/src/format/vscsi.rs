@@ -44,7 +44,7 @@ pub(super) fn is_vscsi(prefix: &[u8]) -> bool {
     layout_of(prefix).is_some()
 }
 
-/// Returns the layout under which the first records, at most 16, all have its version, and at least half of
+/// Returns the layout for which the first records, at most 16, all have its version, and at least half of
 /// them are supported commands.
 fn layout_of(prefix: &[u8]) -> Option<Layout> {
     LAYOUTS.into_iter().find(|layout| {
@@ -136,8 +136,8 @@ fn row(record: &[u8], layout: Layout) -> std::result::Result<Option<Row>, ParseE
     Ok(Some(row))
 }
 
-/// The operation of a SCSI command (SBC-4, table of commands): READ and WRITE of 6, 10, 12 and 16 bytes, WRITE AND
-/// VERIFY, SYNCHRONIZE CACHE.
+/// The operation of a SCSI command (SBC-4, table of commands): READ and WRITE of 6, 10, 12 and 16 bytes,
+/// WRITE AND VERIFY, SYNCHRONIZE CACHE.
 fn op(command: u16) -> Option<Op> {
     match command {
         0x08 | 0x28 | 0xa8 | 0x88 => Some(Op::Read),

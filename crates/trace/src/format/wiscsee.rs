@@ -8,8 +8,8 @@ use super::super::row::{LineReader, Row, op};
 
 const LAYOUT: &str = "pid D/C op offset size seconds wait sync";
 
-/// Reads the events. Reads with a negative offset, which the tool writes for a file system's own probes, are
-/// ignored.
+/// Reads the events. Ignores reads with a negative offset, which the tool writes for a file system's own
+/// probes.
 pub(super) struct Wiscsee {
     units: Units,
     negative: u64,

@@ -9,11 +9,12 @@ use super::zipf::Zipf;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Pattern {
-    /// Each request starts where the previous one ended; at the end of the region it wraps around.
+    /// Each request starts where the previous one ended, and wraps around at the end of the region.
     Sequential {},
     /// All addresses of the region are equally likely.
     Uniform {},
-    /// Few addresses get most requests: the share of the k-th most popular one is proportional to `k^-theta`.
+    /// Few addresses get most requests. The share of the k-th most popular address is proportional to
+    /// `k^-theta`.
     Zipf {
         /// Exponent, above 0 and at most 5; YCSB uses 0.99.
         theta: f64,
@@ -52,8 +53,8 @@ impl Pattern {
 
 /// Permutes the numbers below `slots`: `n -> step * n mod slots`.
 ///
-/// The step is the number nearest to `slots` divided by the golden ratio that is coprime to `slots`, so that
-/// this is a bijection and the first numbers (the most popular) are spread as evenly as possible.
+/// The step is coprime to `slots`, so that this is a bijection. It is the coprime number nearest to `slots`
+/// divided by the golden ratio: this spreads the first numbers (the most popular) as evenly as possible.
 #[derive(Clone, Copy, Debug)]
 pub struct Scramble {
     slots: u64,

@@ -22,7 +22,7 @@ pub enum Arrival {
         /// Mean time between two requests.
         interval: Duration,
     },
-    /// Repeats: for `on` one request every `interval`, then none for `off`.
+    /// Repeated bursts: one request every `interval` for the time `on`, then no request for the time `off`.
     Bursts {
         /// Length of a burst.
         on: Duration,
@@ -37,14 +37,14 @@ pub enum Arrival {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Bursts {
-    /// Time for which requests are submitted, from 1us to 1h.
+    /// Time during which requests are submitted, from 1us to 1h.
     pub on: Duration,
-    /// Time for which none is submitted then, from 1us to 1h.
+    /// Pause after that time, from 1us to 1h.
     pub off: Duration,
 }
 
 impl Bursts {
-    /// Pauses as long as bursts.
+    /// Bursts whose pauses are as long as the bursts.
     pub const fn halves(on: Duration) -> Self {
         Self { on, off: on }
     }
@@ -82,7 +82,7 @@ impl Arrival {
         complaints.require(holds, "arrival.interval", mean, "all requests within 106d");
     }
 
-    /// Picoseconds from the first of this many requests to the last; the mean for random times.
+    /// Picoseconds from the first of this many requests to the last. For random times: the mean.
     fn span(&self, requests: u64) -> u128 {
         let (gaps, ps) = (u128::from(requests.saturating_sub(1)), |time: &Duration| u128::from(time.ps()));
         match self {
@@ -111,7 +111,7 @@ impl Clock {
     }
 
     /// Returns the arrival of the next request; the first arrives at zero. Random times may pass the time
-    /// limit and saturate at the end of the clock: the run rejects those beyond the limit.
+    /// limit, and saturate at the end of the clock. The run rejects times beyond the limit.
     #[inline]
     pub fn next(&mut self, random: &mut Stream) -> Instant {
         let now = self.next;

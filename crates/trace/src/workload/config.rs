@@ -15,7 +15,7 @@ pub struct Workload {
     pub description: String,
     /// Number of requests.
     pub requests: u64,
-    /// Share of the requests that read, from 0 to 1; what no share covers are writes.
+    /// Share of the requests that read, from 0 to 1. The requests that no share covers are writes.
     pub read_share: f64,
     /// Share of the requests that discard, from 0 to 1.
     #[serde(default)]
@@ -39,10 +39,10 @@ pub struct Workload {
     pub arrival: Arrival,
     /// Pauses of a closed loop, if any.
     pub bursts: Option<Bursts>,
-    /// Time in a closed loop between a completion and the next request, at most 1h; none if not given.
+    /// Time in a closed loop between a completion and the next request, at most 1h. Left out: no think time.
     pub think_time: Option<Duration>,
-    /// Submission queues that the host uses; in a closed loop each has `queue_depth` requests outstanding. If
-    /// not given: one in a closed loop, else all queues of the device.
+    /// Submission queues that the host uses. In a closed loop each has `queue_depth` requests outstanding.
+    /// Left out: one queue in a closed loop, else all queues of the device.
     pub queues: Option<u16>,
     /// Stream tag of writes, for devices with streams; 0 for none.
     #[serde(default)]
@@ -69,7 +69,7 @@ pub enum Precondition {
     Empty,
     /// Every logical address was written once, in order.
     Filled,
-    /// Filled, then overwritten at random until its pace no longer changes.
+    /// Filled, then overwritten at random up to the steady state.
     SteadyState,
     /// Filled, then written by the workload itself until its write amplification is stable.
     Workload,
@@ -114,7 +114,7 @@ impl Workload {
         for (n, share) in self.sizes.iter().enumerate() {
             let holds = share.size.0 > 0 && align.0 > 0 && share.size.0.is_multiple_of(align.0);
             c.require(holds, &format!("sizes[{n}].size"), share.size, format!("a multiple of {align}"));
-            // The smallest device holds more than this; a request above 1 GiB is a mistaken unit.
+            // The smallest device holds more than this. A request above 1 GiB is a mistaken unit.
             let holds = share.size <= Bytes::gib(1);
             c.require(holds, &format!("sizes[{n}].size"), share.size, "at most 1GiB");
         }

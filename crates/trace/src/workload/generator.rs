@@ -8,7 +8,7 @@ use super::config::Workload;
 use crate::{Op, Request};
 
 /// Iterates over the requests of a [`Workload`]. Address, size, kind and time have a random stream each, so
-/// that changing one does not affect the others.
+/// that a change of one does not affect the others.
 #[derive(Clone, Debug)]
 pub struct Generator {
     left: u64,
@@ -19,7 +19,7 @@ pub struct Generator {
     clock: Clock,
     /// Slots of a request, and the cumulative weight up to it.
     sizes: Vec<(u64, u64)>,
-    /// Thresholds for 53-bit draws: below the first a read, from there to below the second a discard, and so
+    /// Thresholds for 53-bit draws: a read below the first, a discard from there to below the second, and so
     /// on.
     read_below: f64,
     discard_below: f64,

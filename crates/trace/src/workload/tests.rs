@@ -46,7 +46,7 @@ fn hits(workload: &Workload, capacity: u64) -> BTreeMap<u64, u32> {
 fn uniform_addresses_are_equally_likely() {
     let hits = hits(&workload(""), 100 * 4096);
     let chi_squared: f64 = hits.values().map(|count| (f64::from(*count) - 1e3).powi(2) / 1e3).sum();
-    // 99 degrees of freedom: above 148 with probability 0.001.
+    // 99 degrees of freedom: chi-squared above 148 has probability 0.001.
     assert!(hits.len() == 100 && chi_squared < 148.0, "{} addresses, {chi_squared}", hits.len());
 }
 
@@ -178,7 +178,7 @@ fn the_requests_of_a_workload_may_take_as_long_as_the_limit_of_time() {
     assert_eq!(last(of(107, daily).expect("106 days")), Some(Instant::LIMIT));
     let refusal = of(108, daily).expect_err("107 days");
     assert!(refusal.contains("wanted all requests within 106d"), "{refusal}");
-    // A thousand requests per burst: not every request has a day of pause.
+    // A thousand requests per burst: few requests have a day of pause before them.
     let bursts = "{ kind = \"bursts\", on = \"1s\", off = \"1d\", interval = \"1ms\" }";
     assert!(last(of(100_000, bursts).expect("a hundred bursts")).is_some_and(|last| last < Instant::LIMIT));
     assert!(of(107_001, bursts).is_err());

@@ -1,11 +1,11 @@
-//! The pace of a recorded trace, for requests without times.
+//! The pace of a recorded trace, given to requests without times.
 
 use wordline_kernel::{Duration, Instant};
 
 use crate::{Request, Requests, Result};
 
-/// Upper bound on arrivals held; then they repeat. Chosen: the length up to which a trace is read once, 8
-/// MiB.
+/// Upper bound on arrivals held; a longer trace repeats them. Chosen: the length up to which a trace is read
+/// once; they take 8 MiB.
 const MAX_TIMES: usize = crate::MAX_HELD_REQUESTS;
 
 /// Arrival times of a trace, repeated.
@@ -17,7 +17,7 @@ pub struct Times {
 }
 
 impl Times {
-    /// Takes the arrivals of the first requests of a trace, a million at most; `None` for a trace with fewer
+    /// Takes the arrivals of the first requests of a trace, at most a million. `None` for a trace with fewer
     /// than two distinct times.
     ///
     /// # Errors
@@ -34,7 +34,7 @@ impl Times {
             return Ok(None);
         }
         let whole = last.since(first).ps();
-        // After the last one the mean time between two.
+        // The next pass begins the mean time between two arrivals after the last one.
         let period = Duration::from_ps(whole + whole / (times.len() as u64 - 1));
         let times = times.into_iter().map(|time| Instant::from_ps(time.ps() - first.ps())).collect();
         Ok(Some(Self { times, period }))
@@ -85,7 +85,8 @@ mod tests {
             .pace(closed)
             .map(|request| request.expect("a generator").arrival.ps() / 1_000_000)
             .collect();
-        // 0, 10, 100 and 110 us: the mean is 36.7 us, after which the first repeats.
+        // Arrivals at 0, 10, 100 and 110 us have a mean gap of 36.7 us, after which the first arrival
+        // repeats.
         assert_eq!(paced, [0, 10, 100, 110, 146, 156]);
     }
 

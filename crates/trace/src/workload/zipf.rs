@@ -1,7 +1,8 @@
 //! Zipf distribution by rejection-inversion, in constant time and memory for any number of ranks.
 //!
 //! W. Hörmann and G. Derflinger, "Rejection-inversion to generate variates from monotone discrete
-//! distributions", ACM TOMACS 6(3), 1996. Fewer than 1.2 attempts per sample on average for every exponent.
+//! distributions", ACM TOMACS 6(3), 1996. A sample takes fewer than 1.2 attempts on average for every
+//! exponent.
 
 use wordline_kernel::Stream;
 
@@ -10,8 +11,9 @@ use wordline_kernel::Stream;
 pub struct Zipf {
     ranks: f64,
     theta: f64,
-    /// Integral of the density up to half a rank before the first and after the last.
+    /// Lower end of the area from which samples are drawn.
     first: f64,
+    /// Upper end: the integral of the density up to half a rank after the last.
     last: f64,
     /// A sample this close to a rank is accepted at once.
     shortcut: f64,
@@ -43,7 +45,7 @@ impl Zipf {
         libm::exp(-self.theta * libm::log(x))
     }
 
-    /// `(x^(1-theta) - 1) / (1 - theta)`, which is `ln x` where theta is 1.
+    /// `(x^(1-theta) - 1) / (1 - theta)`, or `ln x` if theta is 1.
     fn integral(&self, x: f64) -> f64 {
         let log = libm::log(x);
         expm1_ratio((1.0 - self.theta) * log) * log
@@ -56,12 +58,12 @@ impl Zipf {
     }
 }
 
-/// `(e^x - 1) / x`, also near 0.
+/// `(e^x - 1) / x`, accurate also near 0.
 fn expm1_ratio(x: f64) -> f64 {
     if x.abs() > 1e-8 { libm::expm1(x) / x } else { 1.0 + x / 2.0 }
 }
 
-/// `ln(1 + x) / x`, also near 0.
+/// `ln(1 + x) / x`, accurate also near 0.
 fn log1p_ratio(x: f64) -> f64 {
     if x.abs() > 1e-8 { libm::log1p(x) / x } else { 1.0 - x / 2.0 }
 }
@@ -88,7 +90,7 @@ mod tests {
                 .map(|rank| (weight(rank) / all * f64::from(tries), f64::from(counts[rank])))
                 .map(|(wanted, found)| (found - wanted) * (found - wanted) / wanted)
                 .sum();
-            // 19 degrees of freedom: above 43.8 with probability 0.001.
+            // 19 degrees of freedom: chi-squared above 43.8 has probability 0.001.
             assert!(chi_squared < 43.8, "theta {theta}: {chi_squared} {counts:?}");
         }
     }

@@ -87,7 +87,7 @@ fn each_work_of_an_array_is_asked_once_and_its_outcome_goes_with_its_command() {
     ];
     let ended = run(&mut chips, &commands);
     let said: Vec<Option<u32>> = ended.iter().map(|(_, loops)| *loops).collect();
-    // A copyback senses, and then programs: its reported outcome is that of the program.
+    // A copyback senses, and then programs. It reports the outcome of the program.
     assert_eq!(said, [Some(1), Some(2), Some(3), None, Some(5), Some(6), Some(8), Some(9)]);
     let us = Duration::from_us;
     let erased = &ended[0].0;

@@ -6,7 +6,7 @@ use crate::geometry::Layout;
 use crate::part::tests::{mqsim, mqsim_file};
 use crate::part::{PartFile, SlcTiming};
 
-/// Chips with contents: two dies with one group of two planes, of MQSim's part with `change` applied.
+/// Chips with contents: two dies of MQSim's part with `change` applied, each with one group of two planes.
 fn chips(change: impl Fn(&mut PartFile)) -> Chips {
     let mut file = mqsim_file();
     change(&mut file);

@@ -8,8 +8,8 @@ use crate::{CellMode, Location, Locations, Pool, Pools};
 
 const DIE: DieId = DieId(0);
 
-/// One die with one group of two planes: TLC with four word lines per block on as many layers, so that a
-/// super layer has two of them.
+/// One die with one group of two planes. It is TLC with four word lines per block on four layers, so that a
+/// super layer has two word lines.
 struct Rig {
     chips: Chips,
     calendar: Calendar<Event>,
@@ -24,7 +24,7 @@ impl Rig {
         Self::with_locations_of(mqsim_file().geometry.page_size)
     }
 
-    /// The same with locations of `size` bytes.
+    /// The rig with locations of `size` bytes.
     fn with_locations_of(size: Bytes) -> Self {
         let mut file = mqsim_file();
         (file.geometry.bits_per_cell, file.geometry.one_shot, file.geometry.pages_per_block) = (3, true, 12);

@@ -8,7 +8,7 @@ use crate::{Command, CommandCompletion, Part, Stage};
 
 const DIE: DieId = DieId(0);
 
-/// The completion of a read that arrives during an erase or program, and of that erase or program.
+/// A read that arrives during an erase or program: the completions of both.
 struct Meeting {
     read: Instant,
     other: Instant,
@@ -16,7 +16,7 @@ struct Meeting {
     suspends: u32,
 }
 
-/// `command` starts at time zero; a read arrives at each of `reads`, with a suspend if possible and
+/// Starts `command` at time zero. A read arrives at each of `reads`, with a suspend if it is possible and
 /// requested. The counts are checked at every event.
 fn meet(chips: &mut Chips, command: Command, reads: &[Duration], suspends: bool) -> Meeting {
     let (_, read) = read(chips, 0, Bytes::kib(8));
@@ -84,7 +84,7 @@ fn a_read_that_meets_an_erase_waits_for_its_end_or_for_the_array_to_rest() {
     let with = meet(&mut chips(1), command, &[ms], true);
     let rests = ms + BusPhase::SuspendErase.total(&part, 1) + rest;
     assert_eq!(with.read, Instant::ZERO + rests + read_time(&part));
-    // The remaining time at the latch of the suspend follows the resume.
+    // After the resume the array works for the time that remained at the latch of the suspend.
     let left = whole - ms - BusPhase::SuspendErase.total(&part, 1);
     let turn = part.bus.t_rhw - part.bus.t_cs;
     assert_eq!(with.other, with.read + turn + BusPhase::ResumeErase.total(&part, 1) + left);
@@ -130,7 +130,7 @@ fn what_ends_before_it_could_rest_is_not_suspended() {
 
 #[test]
 fn who_waits_for_the_bus_to_suspend_gives_up_when_the_array_has_finished() {
-    // The other die transfers a page in during the whole erase of the first one: its part has no suspend
+    // The other die transfers a page in during the whole erase of the first die, whose part has no suspend
     // time.
     let mut file = crate::part::tests::mqsim_file();
     file.timing.suspend = [Duration::ZERO; 2];

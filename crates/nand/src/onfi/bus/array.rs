@@ -33,7 +33,7 @@ impl Bus {
         target.selected = lun;
         target.ports[lun].history.check_allowed(operation, plane, strict).map_err(FailureKind::Sequence)?;
         if operation == Operation::CacheReadSequential {
-            // It senses another page without an address, and is thus an operation of its own.
+            // The command senses another page without an address, so it is an operation of its own.
             self.number_operation(lun);
         }
         let target = self.target_mut();
@@ -79,8 +79,8 @@ impl Target {
         now: Instant,
     ) -> StepResult<Busy> {
         let port = &mut self.ports[lun];
-        // Blocks queued in legacy form, without a busy time between them, have their busy times now, before
-        // the erase.
+        // Blocks queued in legacy form have no busy time between them. Their busy times are served now,
+        // before the erase.
         let mut now = now;
         for named in std::mem::take(&mut port.named) {
             now = port.lun.erase(named, true, now).map_err(FailureKind::Limit)?.ready_at;

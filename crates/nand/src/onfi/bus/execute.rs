@@ -12,7 +12,7 @@ use crate::onfi::sequence::{DecodedCommand, Step};
 
 pub(super) type StepResult<T> = Result<T, FailureKind>;
 
-/// The row within a LUN, which does not know its own number.
+/// The row within a LUN: without the LUN number, which a LUN does not know.
 pub(super) fn within(row: Row) -> Row {
     Row { lun: 0, ..row }
 }
@@ -52,8 +52,8 @@ impl Bus {
         (g.page_size.0 + g.spare_size.0) as u32
     }
 
-    /// Selects the LUN of a row for the sequence, and counts its cycles to a new operation unless it adds
-    /// planes to the last one.
+    /// Selects the LUN of a row for the sequence. The cycles of the sequence count for a new operation unless
+    /// they add planes to the last one.
     fn take_over(&mut self, operation: Operation, row: Row) {
         let lun = row.lun as usize;
         self.target_mut().selected = lun;

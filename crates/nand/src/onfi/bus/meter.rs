@@ -5,7 +5,8 @@ use wordline_kernel::{Duration, Instant};
 use crate::energy::StageTimes;
 use crate::{DieId, Span};
 
-/// Times by stage, and their overlap: a die uses the bus while its array works, or senses in several planes.
+/// Times by stage, and their overlap. Stages overlap if a die uses the bus while its array works, or senses
+/// in several planes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Meter {
     stages: StageTimes,
@@ -19,7 +20,7 @@ impl Meter {
         self.open.extend_from_slice(spans);
     }
 
-    /// Adds up the spans of idle dies that are over by `now`: no later span begins before them.
+    /// Adds up the spans of idle dies that are over by `now`. No later span begins before these.
     pub fn fold(&mut self, now: Instant, resting: &[DieId]) {
         let open = std::mem::take(&mut self.open);
         let (mut over, open): (Vec<Span>, _) =

@@ -100,7 +100,7 @@ impl Bus {
         Ok(())
     }
 
-    /// The LUN in the first address byte of a command, or the selected one for commands to the target.
+    /// The LUN in the first address byte of a command; for commands to the target, the selected LUN.
     fn lun_of(&self, order: &DecodedCommand) -> StepResult<usize> {
         let target = self.target();
         if !matches!(
@@ -185,7 +185,7 @@ impl Bus {
         self.target().require(order.command, lun, begin)?;
         let of_target = order.command.legal.target_level;
         let address = order.bytes[usize::from(!of_target)];
-        // All LUNs of a target share one bus, and so its timing mode.
+        // All LUNs of a target share one bus, and therefore one timing mode.
         let mode = address == features::address::TIMING_MODE;
         let whole = of_target || mode;
         for other in 0..if whole { self.target().ports.len() } else { 0 } {
@@ -259,8 +259,8 @@ impl Bus {
         Ok(())
     }
 
-    /// Selects the volume with an address: the value of feature 58h, or by default its number within the chip
-    /// enable.
+    /// Selects the volume with an address. The address of a volume is the value of feature 58h, or by default
+    /// its number within the chip enable.
     pub(super) fn select_volume(&mut self, address: u8, end: Instant) -> StepResult<()> {
         let volumes = self.wiring.volumes as usize;
         let behind = &self.targets[self.enabled * volumes..][..volumes];

@@ -1,5 +1,5 @@
-//! A target: the LUNs of one chip enable, or of one volume of it, their command decoder, and the source of
-//! data out.
+//! A target: the LUNs of one chip enable, or of one volume of it, with their command decoder and the source
+//! of data out.
 
 use wordline_kernel::{Duration, Instant};
 
@@ -19,7 +19,7 @@ use crate::{DieId, Part};
 /// The source of data out.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Output {
-    /// None: nothing was read.
+    /// No source: nothing was read.
     Nothing,
     /// The cache register of the selected LUN.
     Register,
@@ -53,15 +53,15 @@ pub(super) struct Loading {
     pub row: Row,
 }
 
-/// A LUN with its state on the pins' side.
+/// A LUN with the state that the pins add to it.
 #[derive(Clone, Debug)]
 pub(super) struct Port {
     pub lun: Lun,
     pub history: History,
     pub features: Features,
     pub odt: [u8; 4],
-    /// The plane of the last sensed page, which a cache read transfers next, and whether it was one of
-    /// several planes sensed together.
+    /// The plane of the last sensed page, and whether several planes sensed together. A cache read transfers
+    /// this page next.
     pub sensed_plane: u32,
     pub sensed_several: bool,
     /// Whether several planes were read together, and 06h-E0h has not selected one of them since.
@@ -89,8 +89,8 @@ impl Port {
         self.ready_at().max(self.lun.pipeline().array_ready_at)
     }
 
-    /// Selects the plane of data out after a read: the plane addressed last; for cache reads the plane of the
-    /// page sensed before. After a read of `several` planes together none is selected.
+    /// Selects the plane of data out after a read: the plane addressed last, or for cache reads the plane of
+    /// the page sensed before. After a read of `several` planes together none is selected.
     pub fn select_sensed(&mut self, operation: Operation, plane: Option<u32>, several: bool) {
         let before = (self.sensed_plane, self.sensed_several);
         let sensed = (plane.unwrap_or(before.0), several);
@@ -120,14 +120,14 @@ pub(super) struct Target {
     /// The LUN of commands without an address.
     pub selected: usize,
     pub output: Output,
-    /// The source of data out before a status was read.
+    /// The source of data out before the status command.
     pub before: Output,
     pub loading: Option<Loading>,
     /// Whether a cycle was rejected, without a reset since.
     pub refused: bool,
-    /// The LUN of the open sequence: the one in its address, or the selected one; and the LUN of the rejected
-    /// cycle, whose status shows FAIL.
+    /// The LUN of the open sequence: the LUN in its address, or the selected one.
     pub addressed_lun: usize,
+    /// The LUN of the rejected cycle; its status shows FAIL.
     pub rejected_lun: usize,
     /// Whether there was no reset since power-on.
     pub awaits_first_reset: bool,
@@ -139,7 +139,8 @@ pub(super) struct Target {
     pub short_busy: Option<(Instant, Instant)>,
     /// Whether several LUNs worked concurrently, and 78h has not selected one of them since.
     pub status_unselected: bool,
-    /// The same for data out, which 06h-E0h selects too.
+    /// Whether several LUNs worked concurrently, and neither 78h nor 06h-E0h has selected one of them for
+    /// data out since.
     pub data_unselected: bool,
 }
 
@@ -231,8 +232,8 @@ impl Target {
         Ok(())
     }
 
-    /// As [`require`](Self::require) when only the first byte is known: checks that one of the commands with
-    /// this byte is accepted.
+    /// Checks that one of the commands with this first byte is accepted, as [`require`](Self::require) does
+    /// for a known command.
     pub fn require_any(&self, first: u8, lun: usize, at: Instant) -> Result<(), FailureKind> {
         let mut refused = Ok(());
         for command in command::starting_with(first).filter(|c| !c.continues_program()) {
@@ -244,9 +245,9 @@ impl Target {
         refused
     }
 
-    /// As [`require_any`](Self::require_any) before the address: checks that a command with this byte is
-    /// accepted by the selected LUN, or by any LUN if the address will select one. A prefix is accepted if a
-    /// command that it may precede is.
+    /// Checks, before the address, that a command with this byte is accepted by the selected LUN, or by any
+    /// LUN if the address will select one. A prefix is accepted if one of the commands that it may precede is
+    /// accepted.
     pub fn require_any_lun(&self, first: u8, at: Instant) -> Result<(), FailureKind> {
         let mut refused = Ok(());
         if command::starting_with(first).any(Command::is_prefix) {
@@ -295,14 +296,14 @@ impl Target {
         }
     }
 
-    /// Checks that data and columns of pages are even if two bytes are transferred per strobe cycle (ONFI,
-    /// from memory of the public specification; the NV-DDR controller of cjhonlyone requires it too).
+    /// Checks that data and columns of pages are even if two bytes are transferred per strobe cycle. From
+    /// memory of the public ONFI specification; the NV-DDR controller of cjhonlyone requires it, too.
     pub fn require_even(&self, what: &'static str, found: u32) -> Result<(), FailureKind> {
         let odd = self.timing.interface.is_double_rate() && !found.is_multiple_of(2);
         if odd { Err(FailureKind::Sequence(Fault::Odd { what, found })) } else { Ok(()) }
     }
 
-    /// The byte offset of a column: with sixteen data lines columns count pairs of bytes (ONFI, from memory
+    /// The byte offset of a column. With sixteen data lines columns count pairs of bytes (ONFI, from memory
     /// of the public specification).
     pub fn byte_at(&self, column: u32) -> u32 {
         column * self.timing.bytes_per_transfer() as u32
@@ -342,15 +343,15 @@ impl Target {
         }
     }
 
-    /// Restores the source of data out before a status.
+    /// Restores the source of data out that was set before a status.
     pub fn leave_status(&mut self) {
         if self.output.is_status() {
             self.output = std::mem::replace(&mut self.before, Output::Nothing);
         }
     }
 
-    /// Records the begin of an array operation in `lun`: if another LUN works too, a LUN must be selected
-    /// before status and data out.
+    /// Records the begin of an array operation in `lun`. If another LUN works at the same time, a LUN must be
+    /// selected before status and data out.
     pub fn note_interleaving(&mut self, lun: usize, at: Instant) {
         let others = self.ports.iter().enumerate().filter(|(n, _)| *n != lun);
         if others.into_iter().any(|(_, port)| port.activity(at) != Activity::Idle) {
@@ -358,8 +359,8 @@ impl Target {
         }
     }
 
-    /// Column of the next byte of data out of the selected LUN. Each LUN has its own, so that data of several
-    /// LUNs can alternate.
+    /// Column of the next byte of data out of the selected LUN. Each LUN has its own column, so that data of
+    /// several LUNs can alternate.
     pub fn column(&self) -> u32 {
         self.ports[self.selected].column
     }
@@ -369,8 +370,8 @@ impl Target {
         self.ports[self.selected].column = column;
     }
 
-    /// Clears sequences and outputs, as every reset does. After a reset of one of several LUNs that worked
-    /// concurrently, a LUN must still be selected.
+    /// Clears sequences and outputs, as every reset does. If one of several LUNs that worked concurrently was
+    /// reset, a LUN must still be selected.
     pub fn forget(&mut self, whole: bool) {
         self.decoder.clear();
         (self.output, self.before) = (Output::Nothing, Output::Nothing);
@@ -381,8 +382,8 @@ impl Target {
         self.selected = 0;
     }
 
-    /// Resets features and interface to their power-on values; unless `power_on`, the mode of the part's file
-    /// is set at once.
+    /// Resets features and interface to their power-on values. Without `power_on`, the mode of the part's
+    /// file is set at once.
     pub fn power_on_reset(&mut self, part: &Part, power_on: bool) {
         let mode = TimingMode { interface: part.bus.interface, mode: part.bus.mode };
         for port in &mut self.ports {

@@ -11,7 +11,7 @@ use crate::onfi::host_times::TooShort;
 use crate::onfi::rules::{self, Edge, Wait};
 use crate::onfi::sequence::{Decoder, Step};
 
-/// The rejection for a time of the host that is too short.
+/// The rejection of a cycle because a time of the host is too short.
 pub(super) fn within((parameter, found, least): TooShort) -> FailureKind {
     FailureKind::Within { parameter, found, least }
 }
@@ -81,7 +81,7 @@ impl Bus {
         let mut busy = false;
         for step in &steps {
             busy |= self.execute_step(step, begin, end).map_err(|kind| {
-                // The steps after 00h alone were rejected: data out return to the status.
+                // The steps of a lone 00h were rejected: data out return to the status.
                 status.clone().into_iter().for_each(|status| self.target_mut().output_status(status));
                 self.refuse(kind)
             })?;
@@ -99,7 +99,7 @@ impl Bus {
         Ok(steps)
     }
 
-    /// The time from which the bus is occupied for a cycle that begins at `begin`: the waits that end at its
+    /// The time from which the bus is occupied for a cycle that begins at `begin`. The waits that end at its
     /// begin count as part of it, unless another cycle was on the bus.
     fn occupied_from(&self, edge: Edge, begin: Instant) -> Instant {
         let target = self.target();
@@ -130,8 +130,8 @@ impl Bus {
         self.failure(kind)
     }
 
-    /// Checks that a target that rejected a cycle receives only status commands or resets, and that the
-    /// command is accepted.
+    /// Checks that the command is accepted. A target that rejected a cycle accepts only status commands and
+    /// resets.
     pub(super) fn check_command(&self, code: u8, at: Instant) -> Result<(), FailureKind> {
         let target = self.target();
         let harmless = command::starting_with(code).any(|c| {
@@ -159,7 +159,7 @@ impl Bus {
         if opens { target.require_any_lun(code, at) } else { Ok(()) }
     }
 
-    /// Checks the same for other cycles.
+    /// Checks a cycle that is not a command: a target that rejected a cycle accepts it only within a command.
     pub(super) fn check_locked(&self) -> Result<(), FailureKind> {
         let target = self.target();
         let open = !target.decoder.has_no_command();

@@ -4,7 +4,7 @@ use wordline_kernel::Instant;
 
 use crate::{DieId, Span, Stage};
 
-/// Spans of the bus in order. The first cycles of a sequence have no address: they are assigned to a LUN when
+/// Spans of the bus in order. The first cycles of a sequence have no address; they are assigned to a LUN when
 /// the address follows.
 #[derive(Clone, Debug)]
 pub(super) struct Trace {

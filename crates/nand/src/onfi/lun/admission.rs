@@ -11,14 +11,14 @@ use crate::onfi::{Limit, Row};
 pub(super) struct Queued {
     pub row: Row,
     pub what: Stage,
-    /// Whether it is a reprogram.
+    /// Whether the operation is a reprogram.
     pub again: bool,
     pub failing: bool,
 }
 
 impl Lun {
-    /// Checks that the LUN accepts a command at `now`, and that the array is idle unless this operation may
-    /// follow the current one (`behind`).
+    /// Checks that the LUN accepts a command at `now`, and that the array is idle. With `behind`, the
+    /// operation may follow the current one while the array works.
     pub(super) fn require_ready(&self, now: Instant, behind: bool) -> Result<(), Limit> {
         let until = if behind {
             self.pipeline.ready_at
@@ -40,8 +40,8 @@ impl Lun {
         if row.page >= pages { Err(Limit::Hole { row, pages }) } else { Ok(()) }
     }
 
-    /// The limits that `row` exceeds in combination with the queued rows of the same multi-plane operation;
-    /// `again` for reprograms.
+    /// The limits that `row` exceeds in combination with the queued rows of the same multi-plane operation.
+    /// `again` is true for reprograms.
     pub(super) fn queue_conflicts(&self, row: Row, stage: Stage, again: bool) -> Vec<Limit> {
         let mut broken = Vec::new();
         for Queued { row: first, what, again: was_again, .. } in self.queue.iter().copied() {
@@ -64,7 +64,8 @@ impl Lun {
         broken
     }
 
-    /// Counts exceeded limits. `Ok` contains whether there were any despite which the operation is executed.
+    /// Counts exceeded limits. `Ok` reports whether there were any; if so, the operation is executed
+    /// nevertheless.
     pub(super) fn admit(&mut self, row: Row, broken: &[Limit]) -> Result<bool, Limit> {
         for limit in broken {
             *self.broken.entry(limit.name()).or_default() += 1;
@@ -87,7 +88,7 @@ impl Lun {
         })
     }
 
-    /// Takes the queued rows and the last one, and the planes of those that exceeded a limit.
+    /// Takes the queued rows and the last one, and the planes of the rows that exceeded a limit.
     pub(super) fn take_queue(&mut self, last: Queued) -> (Vec<Row>, u16) {
         self.queue.push(last);
         let queue = std::mem::take(&mut self.queue);

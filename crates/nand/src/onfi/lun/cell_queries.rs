@@ -31,8 +31,8 @@ impl Lun {
         Ok(())
     }
 
-    /// The outcome of the last array operation, if its parameters requested it. It is known once the
-    /// operation has begun.
+    /// The outcome of the last array operation, if its parameters requested one. The outcome is known once
+    /// the operation has begun.
     pub fn outcome(&self) -> Option<&Outcome> {
         self.cells.asks.as_ref()?.outcome.as_ref()
     }

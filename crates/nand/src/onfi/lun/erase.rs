@@ -8,11 +8,11 @@ use crate::Stage;
 use crate::onfi::{Limit, Row};
 
 impl Lun {
-    /// Erases the block of `row` and the queued blocks; with `queue` (D1) it is queued for the next erase.
-    /// The page number is ignored.
+    /// Erases the block of `row` and the queued blocks. With `queue` (D1) the block is queued for the next
+    /// erase. The page number is ignored.
     ///
     /// # Errors
-    /// The limit that it exceeds; cells and queue are unchanged.
+    /// The limit that the erase exceeds; cells and queue are unchanged.
     pub fn erase(&mut self, row: Row, queue: bool, now: Instant) -> Result<Busy, Limit> {
         self.settle(now);
         let row = Row { page: 0, ..row };

@@ -58,11 +58,11 @@ pub(super) struct Job {
     pub begun: bool,
     /// Whether the LUN accepts the next command while the array works.
     pub cached: bool,
-    /// Whether a cache program was in progress at its start: FAIL of that program becomes FAILC.
+    /// Whether a cache program was in progress at the start of the job: FAIL of that program becomes FAILC.
     pub follows_cache: bool,
     /// The cell mode of its blocks.
     pub mode: CellMode,
-    /// The transfer time between registers before it begins.
+    /// The transfer time between registers before the job begins.
     pub turn: Duration,
 }
 
@@ -83,17 +83,17 @@ impl Job {
         }
     }
 
-    /// Whether it is an independent plane read.
+    /// Whether this is an independent plane read.
     pub fn is_independent_read(&self) -> bool {
         matches!(self.work, Work::Sense { kind: ReadKind::Independent, .. })
     }
 
-    /// Whether it is a program or an erase: these change cells and can be suspended.
+    /// Whether this is a program or an erase, which change cells and can be suspended.
     pub fn changes_cells(&self) -> bool {
         matches!(self.work, Work::Program { .. } | Work::Reprogram { .. } | Work::Erase { .. })
     }
 
-    /// Whether it uses the cells of `row`.
+    /// Whether the job uses the cells of `row`.
     pub fn uses(&self, row: Row) -> bool {
         match &self.work {
             Work::Sense { .. } | Work::TransferPages { .. } | Work::SuspendLatency { .. } => false,

@@ -29,7 +29,7 @@ pub enum ProgramKind {
     Queue,
     /// 15: cache program, while the bus is in use.
     Cache,
-    /// One-shot parts: move the page to a write-back register; the next page of the word line follows. A
+    /// In one-shot parts: move the page to a write-back register; the next page of the word line follows. A
     /// vendor command, 1Ah in parts that have it.
     Page,
     /// Reprogram the word line with this page instead of its old version; the other page keeps its bits
@@ -40,7 +40,7 @@ pub enum ProgramKind {
 }
 
 impl ProgramKind {
-    /// Whether it is a reprogram.
+    /// Whether the program is a reprogram.
     pub fn is_reprogram(self) -> bool {
         matches!(self, Self::Reprogram | Self::QueueReprogram)
     }
@@ -62,7 +62,8 @@ pub struct InjectedFailure {
     pub row: Row,
     /// Whether an erase fails; otherwise a program.
     pub erase: bool,
-    /// Number of the program of this page (erase of this block) that fails, from 1 over the run.
+    /// Number of the program of this page, or of the erase of this block, that fails; counted from 1 over the
+    /// run.
     pub nth: u32,
 }
 
@@ -76,7 +77,7 @@ pub struct LunOptions {
     pub seed: Seed,
     /// The model of program times.
     pub latency: LatencyModel,
-    /// Times and limits that are not in the part's file; `None`: [`LunTimes::of`] the part.
+    /// Times and limits that are not in the part's file; `None`: the values of [`LunTimes::of`].
     pub times: Option<LunTimes>,
     /// Injected failures.
     pub failures: Vec<InjectedFailure>,

@@ -8,16 +8,16 @@ use crate::Stage;
 use crate::onfi::{CellMode, Limit, Row};
 
 impl Lun {
-    /// Programs the cache register of the plane of `row` into `row`, with the queued rows. `copyback`: the
-    /// data are, at least in part, from a copyback read of the same plane.
+    /// Programs the cache register of the plane of `row` into `row`, with the queued rows. `copyback` is true
+    /// if at least a part of the data is from a copyback read of the same plane.
     ///
-    /// In a one-shot mode every page moves to its write-back register first: [`ProgramKind::Page`] and
-    /// [`ProgramKind::Queue`] do only this, [`ProgramKind::Start`] does it with the last page and programs
+    /// In a one-shot mode every page moves to its write-back register first. [`ProgramKind::Page`] and
+    /// [`ProgramKind::Queue`] do only this. [`ProgramKind::Start`] does it with the last page and programs
     /// the word lines of all queued planes. While the array executes a cache program the write-back registers
     /// are in use, and a page waits in the cache register.
     ///
     /// # Errors
-    /// The limit that it exceeds; registers and queue are unchanged.
+    /// The limit that the program exceeds; registers and queue are unchanged.
     pub fn program(
         &mut self,
         row: Row,
@@ -138,8 +138,8 @@ impl Lun {
         }
         match registers.write_back[register].take() {
             Some((_, bytes)) => bytes,
-            // Two blocks of one plane in one operation violate the plane rule: the register is empty for the
-            // second.
+            // Two blocks of one plane in one operation violate the plane rule, and the register is empty for
+            // the second block.
             None => registers.cache.clone(),
         }
     }

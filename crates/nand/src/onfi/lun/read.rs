@@ -8,10 +8,10 @@ use crate::Stage;
 use crate::onfi::{Limit, Row};
 
 impl Lun {
-    /// Reads `row` and the queued rows. The planes sense together, in the time of the slowest.
+    /// Reads `row` and the queued rows. The planes sense together, in the time of the slowest plane.
     ///
     /// # Errors
-    /// The limit that it exceeds; registers and queue are unchanged.
+    /// The limit that the read exceeds; registers and queue are unchanged.
     pub fn read(&mut self, row: Row, kind: ReadKind, now: Instant) -> Result<Busy, Limit> {
         self.settle(now);
         let allowed = self.check_read(row, kind, now);
@@ -54,11 +54,11 @@ impl Lun {
         self.require_free(row)
     }
 
-    /// Sequential cache read (31): moves the sensed pages to the cache registers and senses the following
-    /// ones.
+    /// Sequential cache read (31): moves the sensed pages to the cache registers and senses the pages after
+    /// them.
     ///
     /// # Errors
-    /// The limit that it exceeds; registers are unchanged.
+    /// The limit that the read exceeds; registers are unchanged.
     pub fn cache_read_next(&mut self, now: Instant) -> Result<Busy, Limit> {
         self.settle(now);
         let checked = self.check_cache_read(now).and_then(|_| self.next_rows());
@@ -87,7 +87,7 @@ impl Lun {
     /// End of a cache read (3F): moves the sensed pages to the cache registers.
     ///
     /// # Errors
-    /// The limit that it exceeds; registers are unchanged.
+    /// The limit that the command exceeds; registers are unchanged.
     pub fn cache_read_end(&mut self, now: Instant) -> Result<Busy, Limit> {
         self.settle(now);
         let checked = self.check_cache_read(now);

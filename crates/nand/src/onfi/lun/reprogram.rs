@@ -8,8 +8,8 @@ use crate::Stage;
 use crate::onfi::{CellMode, Limit, Row};
 
 impl Lun {
-    /// Reprograms the word line of `row`, with the queued ones: the page is replaced by the cache register,
-    /// the other page keeps its bits.
+    /// Reprograms the word line of `row` and the queued word lines. The cache register replaces the page; the
+    /// other page keeps its bits.
     pub(super) fn reprogram(&mut self, row: Row, kind: ProgramKind, now: Instant) -> Result<Busy, Limit> {
         let mut broken = self.queue_conflicts(row, Stage::Tin, true);
         broken.extend(self.reprogram_limits(row));

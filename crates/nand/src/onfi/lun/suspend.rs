@@ -10,8 +10,8 @@ use crate::onfi::{CellMode, Limit, Row};
 
 impl Lun {
     /// Suspends the current program or erase, with the jobs that wait behind it. The array becomes idle after
-    /// the part's suspend time, in which the operation makes no progress: its remaining time at `now` is
-    /// still to go at the resume. An operation that would end before the suspend takes effect runs to its end
+    /// the part's suspend time, in which the operation makes no progress: the time that remains at `now`
+    /// remains at the resume. An operation that would end before the suspend takes effect runs to its end
     /// instead.
     ///
     /// # Errors
@@ -51,7 +51,7 @@ impl Lun {
     }
 
     /// Resumes the suspended operation, for its remaining time plus `LunTimes::resume`. FAIL and FAILC have
-    /// their values from before the suspend, independent of operations in between.
+    /// their values from before the suspend, whatever operations ran in between.
     ///
     /// # Errors
     /// `NothingToResume`, or `Busy` while the array executes another operation.
@@ -77,7 +77,7 @@ impl Lun {
 
     /// Resets the LUN (FFh, FCh, FAh): aborts its operations and clears queues, suspended operations, cell
     /// mode and FAIL. Pages being programmed and blocks being erased are torn. The cache registers keep their
-    /// contents (chosen; the standard does not define it).
+    /// contents (chosen; the standard does not define this).
     pub fn reset(&mut self, now: Instant) -> Busy {
         self.settle(now);
         let [read, program, erase] = self.cells.part.timing.reset;
@@ -126,7 +126,7 @@ impl Lun {
     }
 
     /// Tears the cells of an aborted job. In a part that programs the pages of a word line one by one, the
-    /// lower pages of the word line are torn too: the cells leave the states that stored their bits.
+    /// lower pages of the word line are torn, too: the cells leave the states that stored their bits.
     fn tear(&mut self, job: Job) {
         match job.work {
             Work::Sense { .. } | Work::TransferPages { .. } | Work::SuspendLatency { .. } => {}

@@ -15,7 +15,7 @@ use crate::Stage;
 use crate::part::tests::mqsim_file;
 use crate::part::{PartFile, SlcTiming};
 
-/// MQSim's default part: two planes of sixteen blocks, eight MLC pages each, programmed one by one.
+/// MQSim's default part: two planes of sixteen blocks with eight MLC pages each, programmed one by one.
 const READ: Duration = Duration::from_us(75);
 const PROGRAM: Duration = Duration::from_us(750);
 const ERASE: Duration = Duration::from_us(3_800);

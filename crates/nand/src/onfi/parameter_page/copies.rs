@@ -75,8 +75,8 @@ impl ParameterPage {
     }
 }
 
-/// The majority of each bit over the copies; on a tie the bit of the first copy (chosen: hosts read an odd
-/// number).
+/// The majority of each bit over the copies. On a tie it is the bit of the first copy (chosen: hosts read an
+/// odd number of copies).
 fn majority(bytes: &[u8]) -> [u8; PAGE_LENGTH] {
     let copies = bytes.chunks_exact(PAGE_LENGTH);
     let count = copies.len();

@@ -1,12 +1,12 @@
 //! The extended parameter page: sections that follow the copies of the parameter page. Only ECC sections are
-//! supported; others are skipped.
+//! supported; other sections are skipped.
 
 use super::copies::MIN_COPIES;
 use super::{Field, PageError, PageFeatures, ParameterPage, Scaled, check_crc, check_signature};
 
 /// The first bytes of every extended page, after its CRC.
 const SIGNATURE: [u8; 4] = *b"EPPS";
-/// Offset of the signature: the CRC is before it, and covers all bytes from here.
+/// Offset of the signature. The CRC is before it, and covers all bytes from here.
 const COVERED_FROM: usize = 2;
 /// Offset of the types and lengths of the sections.
 const SECTIONS_AT: usize = 16;
@@ -101,7 +101,7 @@ impl ExtendedPage {
 }
 
 impl ParameterPage {
-    /// The page with the announcement that `extended` follows its copies and contains the ECC.
+    /// The parameter page with the announcement that `extended` follows its copies and contains the ECC.
     #[must_use]
     pub fn with_extended(mut self, extended: &ExtendedPage) -> Self {
         self.features = self.features.with(PageFeatures::EXTENDED_PAGE, true);
@@ -110,8 +110,8 @@ impl ParameterPage {
         self
     }
 
-    /// The data of Read Parameter Page: as many copies as the page states (three at least), then as many of
-    /// the extended page, if there is one.
+    /// The data of Read Parameter Page: as many copies as the page states, at least three, then as many
+    /// copies of the extended page, if there is one.
     pub fn data(&self, extended: Option<&ExtendedPage>) -> Vec<u8> {
         let count = usize::from(self.parameter_pages).max(MIN_COPIES);
         let mut bytes = self.copies(count);

@@ -68,7 +68,7 @@ impl Nanos {
     }
 }
 
-/// A count as a number from 0 to 255 times a power of ten, ONFI's encoding of endurance.
+/// A count as a number from 0 to 255 times a power of ten. This is ONFI's encoding of endurance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Scaled {
     /// The number.
@@ -205,7 +205,7 @@ macro_rules! bits {
                 self.0 & wanted.0 == wanted.0
             }
 
-            /// These bits, with those of `more` added if `holds`.
+            /// These bits, with the bits of `more` added if `holds` is true.
             #[must_use]
             pub fn with(self, more: Self, holds: bool) -> Self {
                 if holds { Self(self.0 | more.0) } else { self }

@@ -14,8 +14,8 @@ use crate::onfi::identity::MANUFACTURER;
 use crate::onfi::modes::Modes;
 use crate::onfi::support::CommandSupport;
 
-/// Maximum share of bad blocks, in percent (chosen: as in data sheets, 40 of 2048, and the factory bad blocks
-/// of py_ssd_sim).
+/// Maximum share of bad blocks, in percent. Chosen: as in data sheets (40 of 2048), and as the factory bad
+/// blocks of py_ssd_sim.
 const BAD_BLOCK_PERCENT: u64 = 2;
 /// Offset of the number of read retry options in the vendor bytes of Micron parts (Linux `nand_micron.c`).
 const READ_RETRY_AT: usize = 14;
@@ -35,7 +35,7 @@ pub struct Saturated {
     pub stated: u64,
 }
 
-/// Clamps values to their fields and records those that do not fit.
+/// Clamps values to their fields and records the values that do not fit.
 #[derive(Default)]
 struct FieldClamp(Vec<Saturated>);
 
@@ -68,12 +68,12 @@ impl FieldClamp {
 }
 
 impl ParameterPage {
-    /// The page of a target with `luns` LUNs of `part`. A name of more than 20 characters is truncated;
-    /// endurance is rounded down to the encoding of the field; other values that do not fit are saturated,
+    /// The page of a target with `luns` LUNs of `part`. A name of more than 20 characters is truncated, and
+    /// endurance is rounded down to the encoding of its field. Other values that do not fit are saturated;
     /// see [`ParameterPage::saturated`].
     ///
-    /// The page contains no ECC requirement (chosen: the model returns data without errors), and no
-    /// capacitances or date, which the model does not have.
+    /// The page contains no ECC requirement (chosen: the model returns data without errors). It contains no
+    /// capacitances and no date, which the model does not have.
     pub fn of(part: &Part, luns: u32) -> Self {
         fitted(part, luns).0
     }
@@ -138,8 +138,8 @@ fn bits(count: u64) -> u32 {
     u64::BITS - count.saturating_sub(1).leading_zeros()
 }
 
-/// Features, optional commands and multi-plane operations that the model supports. Small data move is left
-/// out, and so are overlapped plane operations: the planes of a die begin together here.
+/// Features, optional commands and multi-plane operations that the model supports. It supports neither small
+/// data move nor overlapped plane operations: the planes of a die begin together here.
 fn capabilities(page: ParameterPage, part: &Part, luns: u32) -> ParameterPage {
     use {MultiPlane as M, OptionalCommands as C, PageFeatures as F};
     let g = &part.geometry;
@@ -190,8 +190,9 @@ fn times(page: ParameterPage, part: &Part, fitting: &mut FieldClamp) -> Paramete
     }
 }
 
-/// The interfaces, their modes, and the ONFI revisions that introduced them: at least 3.2, which introduced
-/// LUN features (from memory of the public specification, as are the revisions of the fastest modes).
+/// The interfaces, their modes, and the ONFI revisions that introduced them. The revision is at least 3.2,
+/// which introduced LUN features. From memory of the public specification, like the revisions of the fastest
+/// modes.
 fn interface(page: ParameterPage, modes: &Modes) -> ParameterPage {
     use PageFeatures as F;
     let mask = |interface| modes.mask(interface);
@@ -306,7 +307,7 @@ mod tests {
             let part = file.clone().check().expect("the part is sound");
             ParameterPage::of(&part, luns).address_cycles.row
         };
-        // 11 bits of pages and 12 of blocks leave one for LUNs.
+        // 11 bits of pages and 12 of blocks leave one bit for LUNs.
         assert_eq!([1, 2, 3].map(rows), [3, 3, 4]);
     }
 }

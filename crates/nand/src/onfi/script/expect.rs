@@ -8,7 +8,7 @@ use crate::onfi::{Failure, FailureKind, Fault};
 /// The expected data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wanted {
-    /// Exactly these.
+    /// Exactly these data.
     Data(Data),
     /// Any data except these.
     Not(Data),
@@ -86,7 +86,7 @@ pub struct State {
     pub word: &'static str,
     /// The bit.
     pub bit: Status,
-    /// Whether it is set.
+    /// Whether the bit is set.
     pub set: bool,
 }
 

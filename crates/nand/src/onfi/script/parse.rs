@@ -8,8 +8,8 @@ use super::{Action, Address, Begin, Data, PageByte, Script, Setup, Statement, St
 use crate::onfi::host_times::HOST_TIME_RULES;
 use crate::onfi::{InjectedFailure, Row};
 
-/// Maximum statements of a script with repetitions expanded; every [`BYTES_PER_STATEMENT`] bytes of data count as one
-/// more (chosen: some seconds of run time, and a transcript that fits in memory).
+/// Maximum statements of a script with repetitions expanded. Every [`BYTES_PER_STATEMENT`] bytes of data
+/// count as one more. Chosen: some seconds of run time, and a transcript that fits in memory.
 const MAX_STATEMENTS: u64 = 1_000_000;
 const BYTES_PER_STATEMENT: u32 = 256;
 /// Maximum nesting depth of repetitions (chosen: more than a person can follow).
@@ -42,7 +42,7 @@ struct Verb {
     read: fn(&mut Words<'_>) -> Read<Action>,
 }
 
-/// All statements except `repeat`, which has its own lines, and `at`, which precedes others.
+/// All statements except `repeat`, which has its own lines, and `at`, which precedes other statements.
 const VERBS: [Verb; 13] = [
     Verb { word: "select", read: |words| Ok(Action::Select(words.number(0, u32::MAX)?)) },
     Verb { word: "cmd", read: |words| Ok(Action::Command(words.byte()?)) },
@@ -67,8 +67,8 @@ struct Block {
     statements: Vec<Statement>,
     /// Number of statements with repetitions expanded.
     size: u64,
-    /// Total waits of its statements in picoseconds, with repetitions expanded; at least the latest instant
-    /// of an `at`.
+    /// Total waits of its statements in picoseconds, with repetitions expanded. It is at least the latest
+    /// instant of an `at`.
     waits: u128,
 }
 

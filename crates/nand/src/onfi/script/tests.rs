@@ -167,7 +167,7 @@ fn random_lines_are_read_or_complained_about_and_run_without_a_panic() {
     for _ in 0..3_000 {
         let mut lines: Vec<String> = Vec::new();
         for _ in 0..stream.below(12) {
-            // Lines that cannot be parsed alone are mostly dropped, so that some scripts are valid.
+            // Most lines that cannot be parsed alone are dropped, so that some scripts are valid.
             let mut line = String::new();
             for _ in 0..100 {
                 let words =

@@ -80,7 +80,7 @@ impl<'a> Words<'a> {
         byte(word).ok_or_else(|| before.wrong(A_BYTE))
     }
 
-    /// One byte or more, up to the end of the line or a word that is not a byte.
+    /// One or more bytes, up to the end of the line or a word that is not a byte.
     pub fn bytes(&mut self) -> Read<Vec<u8>> {
         let mut bytes = vec![self.byte()?];
         while self.peek().is_some_and(|word| byte(word).is_some()) {

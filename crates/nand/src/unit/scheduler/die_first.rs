@@ -3,8 +3,9 @@
 use super::{Scheduler, UnitLocation};
 use crate::unit::Shape;
 
-/// Stripes pages over the dies, then over the planes. Pages of one plane group are far apart in the stream,
-/// so that they seldom meet in one multi-plane command; the plane addressing rule is no constraint.
+/// Stripes pages over the dies, then over the planes, without regard to the plane addressing rule. Pages of
+/// one plane group are far apart in the stream, so that they are seldom combined into one multi-plane
+/// command.
 #[derive(Clone, Copy, Debug)]
 pub struct DieFirst;
 

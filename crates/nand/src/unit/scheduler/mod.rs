@@ -40,7 +40,7 @@ pub enum SchedulerKind {
     DieFirst {},
     /// Stripes pages over the planes of a die, then over the dies, and serves them in the order of arrival.
     PlaneFirst {},
-    /// Places pages as plane-first does; an idle die never waits for a busy one.
+    /// Places pages as plane-first does. An idle die never waits for a busy one.
     OutOfOrder {},
 }
 

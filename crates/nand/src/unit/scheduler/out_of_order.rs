@@ -3,8 +3,8 @@
 use super::{PlaneFirst, Scheduler, UnitLocation};
 use crate::unit::Shape;
 
-/// Places pages as plane-first does. Pages of one die keep their order; pages of different dies do not wait
-/// for each other, and a page waits only for those before it on its own die.
+/// Places pages as plane-first does. Pages of one die keep their order. A page does not wait for pages of
+/// other dies.
 #[derive(Clone, Copy, Debug)]
 pub struct OutOfOrder;
 

@@ -3,7 +3,7 @@
 use super::{Scheduler, UnitLocation};
 use crate::unit::Shape;
 
-/// Stripes pages over the planes of a die, then over the dies: neighbours in the stream satisfy the plane
+/// Stripes pages over the planes of a die, then over the dies. Neighbours in the stream satisfy the plane
 /// addressing rule and fit in one multi-plane command.
 #[derive(Clone, Copy, Debug)]
 pub struct PlaneFirst;

@@ -3,7 +3,7 @@
 use super::{Activity, Aside, Done, Effect, Kind, Lun, Place, UNKNOWN, Waiting, Work};
 
 impl Lun {
-    /// 80h or 85h: 10h, 11h, 15h or 1Ah.
+    /// Handles 80h or 85h with 10h, 11h, 15h or 1Ah.
     pub fn program(
         &mut self,
         place: Place,
@@ -57,7 +57,7 @@ impl Lun {
         Ok(())
     }
 
-    /// Whether order, number of programs, a bad block or its mode is in the way.
+    /// Whether a program violates page order, number of programs, a bad block, or the mode of its block.
     fn wears(&self, (number, page): Place, slc: bool) -> bool {
         let (block, together) = (&self.blocks[number as usize], self.facts.together(slc));
         block.last.is_some_and(|last| page / together < last / together)
@@ -80,7 +80,7 @@ impl Lun {
         given.iter().any(|p| of_plane(p) < wanted)
     }
 
-    /// Whether an injected failure strikes.
+    /// Whether an injected failure hits this operation.
     fn strikes(&mut self, place: Place, erase: bool) -> bool {
         let mut strikes = false;
         for (at, of_erase, left) in &mut self.faults {
@@ -142,7 +142,7 @@ impl Lun {
         self.facts.program_time(place.1 - place.1 % together, slc)
     }
 
-    /// 60h: D0h or D1h.
+    /// Handles 60h with D0h or D1h.
     pub fn erase(&mut self, block: u32, queue: bool, slc: bool, now: u64, protected: bool) -> Done {
         let place = (block, 0);
         self.require_queue(Kind::Erase)?;
@@ -181,7 +181,7 @@ impl Lun {
         Ok(())
     }
 
-    /// 84h or 61h.
+    /// Handles 84h or 61h.
     pub fn suspend(&mut self, erase: bool, now: u64) -> Done {
         if self.last.is_some_and(|last| (last == Kind::Erase) != erase) {
             return Err("another operation works");
@@ -204,7 +204,7 @@ impl Lun {
         Ok(())
     }
 
-    /// 13h or D2h.
+    /// Handles 13h or D2h.
     pub fn resume(&mut self, now: u64) -> Done {
         self.catch_up(now);
         let Some(aside) = self.aside.take() else {
@@ -224,13 +224,13 @@ impl Lun {
         Ok(())
     }
 
-    /// Drops the history before a suspend or a resume: there is nothing to go on from.
+    /// Clears the history at a suspend or a resume: no later command can continue from an earlier one.
     fn forget_history(&mut self) {
         (self.goes_on, self.cache_reading, self.last) = (None, false, None);
         self.sources.clear();
     }
 
-    /// FFh, FCh, FAh at the instant of going busy.
+    /// Handles FFh, FCh and FAh at the instant at which the LUN becomes busy.
     pub fn reset(&mut self, now: u64) {
         self.catch_up(now);
         let time = |work: &Work| match work.kind {
@@ -259,7 +259,8 @@ impl Lun {
         (self.ready, self.array_ready) = (at, at);
     }
 
-    /// The contents of cells after broken-off work are unknown. Pages below a page on its word line go with it.
+    /// Makes the contents of cells unknown after interrupted work. Lower pages of the same word line become
+    /// unknown, too.
     fn break_off(&mut self, work: &Work) {
         for place in &work.places {
             match work.kind {

@@ -7,7 +7,7 @@ use wordline_nand::interface::{BusFile, Interface};
 use super::{Activity, Done, Output, Target, When};
 
 impl Target {
-    /// The phrase is a command. Whether something goes busy.
+    /// Executes the phrase, which is a complete command. Returns whether a LUN or the target becomes busy.
     pub(super) fn complete(&mut self, when: When) -> Done<bool> {
         let phrase = std::mem::take(&mut self.phrase);
         let busy = self.carry_out(&phrase, when)?;
@@ -113,7 +113,7 @@ impl Target {
         Ok(())
     }
 
-    /// Parameter page, unique ID, features, calibration.
+    /// Handles parameter page, unique ID, features and calibration.
     fn settings(&mut self, phrase: &str, when: When) -> Done<()> {
         let whole = phrase.starts_with('e');
         let lun = if whole { self.selected } else { self.require_lun(usize::from(self.address[0]))? };
@@ -134,7 +134,7 @@ impl Target {
                 self.timing.t_feat.ps()
             }
             "ef" | "d5" => {
-                // The bus of a target is that of all its LUNs.
+                // The timing mode applies to all LUNs of the target, because they share its bus.
                 let whole = whole || feature == 0x01;
                 for other in 0..if whole { self.luns.len() } else { 0 } {
                     self.require(other, phrase, when.begin)?;
@@ -184,7 +184,8 @@ impl Target {
         Ok(())
     }
 
-    /// P1 names the interface (0 is SDR, 2 is NV-DDR2) and the mode: those of the part, and all of SDR.
+    /// Whether the part has the mode in `word`. P1 contains the interface (0 is SDR, 2 is NV-DDR2) and the
+    /// mode. A part has the modes of its interface up to its own, and all modes of SDR.
     fn has_mode(&self, word: [u8; 4]) -> bool {
         let own = self.own_mode();
         let slower = word[0] >> 4 == own >> 4 && word[0] <= own;
@@ -197,14 +198,14 @@ impl Target {
         code | self.facts.file.bus.mode.expect("the parts name their modes")
     }
 
-    /// Sets the interface to what the features of the first LUN say.
+    /// Sets the interface to the mode in the features of the first LUN.
     fn follow(&mut self) {
         let word = self.luns[0].features[&0x01][0];
         let interface = if word >> 4 == 0 { Interface::Sdr } else { Interface::NvDdr2 };
         self.timing = BusFile::new(interface, word & 0xf).check().expect("the mode is one of the part's");
     }
 
-    /// Features as FFh leaves them.
+    /// Sets the features to their values after FFh.
     pub(super) fn wake(&mut self) {
         let mode = if self.power_on { 0 } else { self.own_mode() };
         let (strobed, slc) = (self.own_mode() >= 0x20, self.facts.slc.is_some());

@@ -6,7 +6,7 @@ use wordline_kernel::Bytes;
 
 use crate::{Op, Request};
 
-/// Block size in bytes: that of ext4, XFS and most other file systems, and of a memory page.
+/// Block size in bytes: the block of ext4, XFS and most other file systems, and a memory page.
 pub const BLOCK: u64 = 4096;
 
 /// Largest read in blocks: the default read-ahead of Linux (128 KiB).
@@ -20,7 +20,7 @@ pub const MAX_WRITE_BLOCKS: u32 = 128;
 pub struct BlockRequest {
     /// Operation.
     pub op: Op,
-    /// Whether it must be durable when it completes.
+    /// Whether the request must be durable when it completes.
     pub fua: bool,
     /// First block; meaningless for a flush.
     pub block: u32,
@@ -29,7 +29,7 @@ pub struct BlockRequest {
 }
 
 impl BlockRequest {
-    /// Converts it to a request in bytes.
+    /// Converts the request to bytes.
     pub fn request(self) -> Request {
         Request {
             fua: self.fua,
@@ -57,9 +57,10 @@ pub struct RequestQueue {
     asked: VecDeque<BlockRequest>,
     /// Deferred work of the system, started after the requests.
     pub later: Vec<DeferredWork>,
-    /// File that these requests write back though it is not open; until then no thread may read or delete it.
+    /// File that these requests write back although it is not open. Until the last request is issued no
+    /// thread may read or delete it.
     pub writes_back: Option<u32>,
-    /// Whether this step may unblock threads that wait for others.
+    /// Whether this step may unblock threads that wait for other threads.
     pub wakes: bool,
 }
 
@@ -90,7 +91,7 @@ impl RequestQueue {
         self.asked.push_back(BlockRequest { op: Op::Flush, fua: false, block: 0, blocks: 0 });
     }
 
-    /// Frees blocks after these requests, and discards them first if `discard` is set.
+    /// Frees blocks after these requests. If `discard` is set, discards them first.
     pub fn free_later(&mut self, block: u32, blocks: u32, discard: bool) {
         if discard {
             self.later.push(DeferredWork::Request(BlockRequest {
@@ -103,7 +104,7 @@ impl RequestQueue {
         self.later.push(DeferredWork::Free(block, blocks));
     }
 
-    /// Writes a block after these requests.
+    /// Writes a block in place after these requests.
     pub fn write_later(&mut self, block: u32) {
         self.later.push(DeferredWork::Request(BlockRequest { op: Op::Write, fua: false, block, blocks: 1 }));
     }

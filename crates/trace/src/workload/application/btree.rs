@@ -1,5 +1,5 @@
 //! A document store as a B-tree of pages: a journal, a page cache, and checkpoints that write changed pages
-//! out of place. Names and defaults follow WiredTiger under MongoDB.
+//! out of place. Names and defaults are WiredTiger's under MongoDB.
 
 use std::collections::VecDeque;
 
@@ -59,18 +59,18 @@ impl Btree {
     }
 }
 
-/// Fill factor of a page. Chosen: between a page that was just split and a full one.
+/// Fill factor of a page. Chosen: between a page that was just split and a full page.
 const FILL_FACTOR: f64 = 0.85;
 
-/// Bytes of an update in the journal beside its record. Chosen: header and key, rounded up to the 128 B of
+/// Bytes of an update in the journal, without its record. Chosen: header and key, rounded up to the 128 B of
 /// WiredTiger.
 const JOURNAL_HEADER: u64 = 128;
 
 /// Blocks before the data: the superblock and the roots of the last checkpoints.
 const BLOCKS_BEFORE_DATA: u32 = 16;
 
-/// A checkpoint is made early once the pages that it would free fill this fraction (one in `FREED`) of the
-/// region. Chosen: otherwise the store would keep growing.
+/// Part of the region, one in `FREED`, that the next checkpoint may free. When the pages that it would free
+/// exceed this part, the checkpoint is made early. Chosen: otherwise the store would keep growing.
 const FREED: u32 = 8;
 
 /// The store.
@@ -84,21 +84,24 @@ pub struct Store {
     checkpoint_every: u64,
     /// First block of each page as last written.
     places: Vec<u32>,
-    /// Dirty pages, one bit each, and the order in which they became dirty.
+    /// Dirty pages, one bit for each page.
     dirty: Vec<u64>,
+    /// The dirty pages, in the order in which they became dirty.
     in_order: VecDeque<u32>,
     dirty_count: usize,
     dirty_target: usize,
     dirty_trigger: usize,
     cache: Cache,
     space: FreeSpaceMap,
-    /// Journal: first block and number of blocks; then the next block to write.
+    /// Journal: first block and number of blocks.
     journal: (u32, u32),
+    /// Next block of the journal to write.
     journal_at: u32,
     journaled: u64,
     since_checkpoint: u64,
-    /// Old locations of pages that the next checkpoint frees, and those that the current one frees.
+    /// Old locations of pages that the next checkpoint frees.
     freed: Vec<u32>,
+    /// Old locations of pages that the current checkpoint frees.
     freeing: Vec<u32>,
     most_freed: usize,
     is_checkpoint: bool,
@@ -120,7 +123,7 @@ impl Store {
     /// Creates a store that was loaded into this many blocks.
     ///
     /// # Errors
-    /// A region with room for hardly any page.
+    /// A region with space for hardly any page.
     pub fn new(
         config: &Btree,
         seed: Seed,
@@ -138,7 +141,8 @@ impl Store {
         let region = u64::from(blocks) * BLOCK;
         let checkpoint_every = config.checkpoint_every.0.min(region / 64);
         let piece = config.journal_piece.0.min(checkpoint_every / BLOCK * BLOCK);
-        // Holds the records since the last checkpoint and those written during the next one.
+        // The journal holds the records since the last checkpoint and the records written during the next
+        // one.
         let journal = 2 * (checkpoint_every.div_ceil(BLOCK) as u32).max((piece / BLOCK) as u32);
         let space = FreeSpaceMap::new(BLOCKS_BEFORE_DATA + journal, blocks - BLOCKS_BEFORE_DATA - journal);
         let count = u64::from(pages) * per_page;
@@ -173,7 +177,7 @@ impl Store {
         let held = store.cache.capacity() as f64;
         store.dirty_target = (held * config.dirty_target) as usize;
         store.dirty_trigger = ((held * config.dirty_trigger) as usize).max(store.dirty_target + 1);
-        // Chosen: more would take seconds and hardly matter, as most accesses go to fewer.
+        // Chosen: more keys would take seconds and hardly matter, as most accesses go to fewer keys.
         let ranks = count.min(per_page * store.cache.capacity() as u64).min(1 << 22);
         for rank in (0..ranks).rev() {
             let page = store.page_of(store.keys.of_rank(rank));
@@ -186,18 +190,18 @@ impl Store {
         (u64::from(key) / self.per_page) as u32
     }
 
-    /// Allocates a free location for a page in one piece: pages are the only unit of allocation.
+    /// Allocates a free location for a page in one piece. Pages are the only unit of allocation.
     fn place(&mut self) -> Option<u32> {
         let (place, blocks) = self.space.take(self.page)?;
         if blocks < self.page {
-            // A remainder at the end of the region.
+            // This is a remainder at the end of the region.
             self.space.release(place, blocks);
             return None;
         }
         Some(place)
     }
 
-    /// Number of threads: the clients, and one that writes dirty pages and makes checkpoints.
+    /// Number of threads: the clients, and one thread that writes dirty pages and makes checkpoints.
     pub fn thread_count(&self) -> usize {
         self.threads.len()
     }
@@ -207,7 +211,7 @@ impl Store {
         self.space.release(block, blocks);
     }
 
-    /// Advances a thread, whose requests have all been issued, by one step.
+    /// Advances a thread by one step. All of its requests must have been issued.
     pub fn step(&mut self, number: usize, asks: &mut RequestQueue) -> StepOutcome {
         for (page, place) in std::mem::take(&mut self.threads[number].moved) {
             self.freed.push(std::mem::replace(&mut self.places[page as usize], place));
@@ -271,7 +275,8 @@ impl Store {
         StepOutcome::Advanced
     }
 
-    /// Writes the page that has been dirty longest out of place; false if there is none, or no free location.
+    /// Writes the page that has been dirty longest, out of place. Returns false if there is no such page, or
+    /// no free location.
     fn write_oldest(&mut self, number: usize, asks: &mut RequestQueue) -> bool {
         let Some(page) = self.in_order.front().copied() else { return false };
         let Some(place) = self.place() else { return false };
@@ -281,7 +286,7 @@ impl Store {
         asks.wakes = true;
         asks.write(place, self.page);
         self.threads[number].moved.push((page, place));
-        // Reads are served from memory until it is written.
+        // Reads are served from memory until the page is written.
         self.cache.insert(page);
         true
     }
@@ -292,8 +297,8 @@ impl Store {
                 self.to_write -= 1;
                 return StepOutcome::Advanced;
             }
-            // Writes the root, which becomes durable after everything it refers to. The old locations of the
-            // moved pages are free then.
+            // Writes the root, which becomes durable after everything that it refers to. Then the old
+            // locations of the moved pages are free.
             self.is_checkpoint = false;
             asks.flush();
             asks.write_through(0);
@@ -321,7 +326,7 @@ impl Store {
 
 #[cfg(test)]
 impl Store {
-    /// Returns the blocks of all pages, after checking that none belongs to two.
+    /// Returns the blocks of all pages, after checking that no block belongs to two pages.
     pub fn audit(&self, on_their_way: u32) -> Vec<bool> {
         let mut held = vec![false; (self.space.first() + self.space.blocks()) as usize];
         let moved = self.threads.iter().flat_map(|thread| &thread.moved).map(|(_, place)| *place);

@@ -1,4 +1,4 @@
-//! A cache of numbered items: which of them are held. Set-associative with eight ways and LRU replacement.
+//! A cache of numbered items; only the numbers are kept. Set-associative with eight ways and LRU replacement.
 
 /// Associativity. Chosen: one set fills half a cache line, and hit rates are within a percentage point of a
 /// fully associative cache.
@@ -8,7 +8,8 @@ const WAYS: usize = 8;
 #[derive(Clone, Debug)]
 pub struct Cache {
     ways: usize,
-    /// Numbers of the items held plus one, 0 for an empty way; the most recently used of a set first.
+    /// Numbers of the items in the cache plus one; 0 for an empty way. The most recently used item of a set
+    /// comes first.
     slots: Vec<u32>,
 }
 
@@ -32,7 +33,7 @@ impl Cache {
         &mut self.slots[first..first + self.ways]
     }
 
-    /// Whether an item is held; a hit makes it the most recently used.
+    /// Whether an item is in the cache. A hit makes it the most recently used.
     #[inline]
     pub fn touch(&mut self, number: u32) -> bool {
         if self.slots.is_empty() {
@@ -44,7 +45,7 @@ impl Cache {
         true
     }
 
-    /// Inserts an item as the most recently used. Returns the item evicted for it.
+    /// Inserts an item as the most recently used. Returns the item that it evicts.
     #[inline]
     pub fn insert(&mut self, number: u32) -> Option<u32> {
         if self.slots.is_empty() {
@@ -70,7 +71,7 @@ impl Cache {
     }
 }
 
-/// Shifts the first `at` values back by one, overwriting the value behind them, and puts `value` first.
+/// Shifts the first `at` values back by one, overwriting the value after them, and puts `value` first.
 #[inline]
 fn put_first(set: &mut [u32], at: usize, value: u32) {
     set.copy_within(..at, 1);
@@ -113,7 +114,7 @@ mod tests {
         };
         (0..200_000).for_each(|_| _ = access());
         let hits = (0..200_000).filter(|_| access()).count() as f64 / 2e5;
-        // Five standard deviations of 0.001; under uniform accesses uneven sets cost almost nothing.
+        // Five standard deviations of 0.001. Under uniform accesses uneven sets cost almost nothing.
         assert!((hits - 0.25).abs() < 0.005, "{hits}");
     }
 }

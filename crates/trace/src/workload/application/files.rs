@@ -13,28 +13,28 @@ use super::journal::{Journal, Layout};
 /// No extent, or no file.
 const NONE: u32 = u32::MAX;
 
-/// Marks a file that does not exist, in place of its first extent.
+/// Marks a file that does not exist, instead of its first extent.
 const ABSENT: u32 = u32::MAX - 1;
 
-/// The file has no dirty block.
+/// Marks a file without a dirty block.
 const CLEAN: u16 = u16::MAX;
 
-/// Random draws before a file is taken as not existing. Chosen: if one in a hundred files exists, one pick in
-/// 20,000 fails.
+/// Random draws after which no file is considered to exist. Chosen: if one in a hundred files exists, one
+/// pick in 20,000 fails.
 const MAX_DRAWS: usize = 1000;
 
-/// Upper bound on items put into the page cache before the run. Chosen: they take two seconds.
+/// Upper bound on items put into the page cache before the run. Chosen: this many take two seconds.
 const MAX_WARM_ITEMS: u64 = 1 << 24;
 
-/// Upper bound on file sizes, so that the dirty part of a file counts in 16 bits: a size of 64 times the mean
-/// has a probability of 1e-27.
+/// Upper bound on file sizes, so that the dirty part of a file is counted in 16 bits. A size of 64 times the
+/// mean has a probability of 1e-27.
 pub const MAX_FILE_BYTES: u64 = 128 << 20;
 
-/// An extent of a file. The first extents of the files come first, further ones in spare slots.
+/// An extent of a file. The slots of first extents precede the spare slots for further extents.
 #[derive(Clone, Copy, Debug)]
 struct Extent {
     start: u32,
-    /// Bytes held; whole blocks except in the last extent of a file.
+    /// Bytes in the extent: whole blocks, except in the last extent of a file.
     bytes: u32,
     next: u32,
 }
@@ -48,12 +48,13 @@ pub struct Plan {
     pub files: u32,
     /// Share of the files that exist at first.
     pub present: f64,
-    /// Mean file size in bytes, and whether all files have this size.
+    /// Mean file size in bytes.
     pub mean: u64,
+    /// Whether all files have the mean size.
     pub all_equal: bool,
     /// Blocks of the journal, 0 for none.
     pub journal: u32,
-    /// Share of the files that the page cache holds; share of their blocks if `by_blocks`.
+    /// Share of the files that the page cache holds; with `by_blocks`, share of their blocks.
     pub page_cache: f64,
     pub by_blocks: bool,
     /// Upper bound on items in the page cache.
@@ -68,14 +69,15 @@ pub struct FileSystem {
     space: FreeSpaceMap,
     journal: Journal,
     extents: Vec<Extent>,
-    /// First unused extent; the others are linked by `next`.
+    /// First unused extent; `next` links the other unused extents.
     spare: u32,
     files: u32,
     absent: Vec<u32>,
     cache: Cache,
     by_blocks: bool,
-    /// First dirty block of each file, and the files with dirty blocks in write-back order.
+    /// First dirty block of each file.
     dirty_from: Vec<u16>,
+    /// The files with dirty blocks, in write-back order.
     dirty: VecDeque<u32>,
     most_dirty: usize,
     discard: bool,
@@ -87,7 +89,7 @@ impl FileSystem {
         let layout = Layout::new(plan.blocks, plan.files, plan.journal);
         let data = layout.data();
         let space = FreeSpaceMap::new(data, plan.blocks - data);
-        // One more for the log file.
+        // One more slot, for the log file.
         let all = plan.files as usize + 1;
         let absent = Extent { start: NONE, bytes: 0, next: ABSENT };
         let mut fs = Self {
@@ -131,14 +133,14 @@ impl FileSystem {
         let room = (all as f64 * plan.present * plan.page_cache) as u64;
         self.cache = Cache::new(room.min(u64::from(plan.most_cached)) as u32);
         let held = self.cache.capacity() as u64;
-        // A tenth of the page cache may be dirty (vm.dirty_background_ratio of Linux); without a page cache
+        // A tenth of the page cache may be dirty (vm.dirty_background_ratio of Linux). Without a page cache
         // nothing is dirty.
         self.most_dirty = (held / 10) as usize;
         self.dirty_from = if held == 0 { Vec::new() } else { vec![CLEAN; self.files as usize + 1] };
         if held == 0 {
             return;
         }
-        // Twice as many items as fit, as some sets would otherwise stay half empty.
+        // Inserts twice as many items as fit, because some sets would otherwise stay half empty.
         let (given, of_file) = (all.min(2 * held).min(MAX_WARM_ITEMS), plan.mean.div_ceil(BLOCK));
         for number in (0..given).map(|n| n * all / given) {
             let number = match plan.by_blocks {
@@ -225,7 +227,7 @@ impl FileSystem {
         }
     }
 
-    /// Appends to a file, in memory; appends less if the file system is full.
+    /// Appends to a file, in memory. If the file system is full, appends less.
     pub fn append(&mut self, file: u32, bytes: u64) {
         self.grow(file, bytes);
         self.journal.inode(file);
@@ -332,7 +334,7 @@ impl FileSystem {
         }
     }
 
-    /// Writes blocks of a file durably, from block `number` on: each request is followed by a flush.
+    /// Writes blocks of a file durably, from block `number` on. Each request is followed by a flush.
     pub fn write_durably(&mut self, file: u32, number: u32, blocks: u32, asks: &mut RequestQueue) {
         let (mut left, from) = (blocks, u64::from(number) * BLOCK);
         for (block, run) in self.runs(file, from) {
@@ -346,7 +348,7 @@ impl FileSystem {
         asks.flush();
     }
 
-    /// Makes a file durable from byte `from` on, its first byte not yet written.
+    /// Makes a file durable from byte `from` on. All bytes before `from` are already written.
     pub fn fsync(&mut self, file: u32, from: u64, asks: &mut RequestQueue) {
         let from = self.clean(file).map_or(from, |dirty| dirty.min(from));
         if from < self.size(file) {
@@ -355,7 +357,7 @@ impl FileSystem {
         self.commit(asks);
     }
 
-    /// Closes a file whose data from byte `from` on are not yet written: they are written back later, or at
+    /// Closes a file whose data from byte `from` on are not yet written. They are written back later, or at
     /// once without a page cache.
     pub fn write_later(&mut self, file: u32, from: u64, asks: &mut RequestQueue) {
         if self.most_dirty == 0 {
@@ -369,7 +371,7 @@ impl FileSystem {
             self.dirty.push_back(file);
         }
         *before = from.min(*before);
-        // A file that has been deleted since keeps its slot in the queue until it comes up.
+        // A file that has been deleted meanwhile keeps its slot in the queue until its turn.
         let oldest = if self.dirty.len() > self.most_dirty { self.dirty.pop_front() } else { None };
         if let Some((oldest, from)) = oldest.and_then(|file| self.clean(file).map(|from| (file, from))) {
             self.runs(oldest, from).for_each(|(block, blocks)| asks.write(block, blocks));
@@ -432,8 +434,8 @@ impl FileSystem {
 
 #[cfg(test)]
 impl FileSystem {
-    /// Returns the blocks that belong to files, after checking that none belongs to two; blocks of no file
-    /// that are not free must be in the process of being freed.
+    /// Returns the blocks that belong to files, after checking that no block belongs to two files. Blocks
+    /// that belong to no file and are not free must be in the process of being freed.
     pub fn audit(&self, on_their_way: u32) -> Vec<bool> {
         let mut held = vec![false; (self.space.first() + self.space.blocks()) as usize];
         let mut count = 0;
@@ -461,7 +463,8 @@ impl FileSystem {
 
 /// Draws a size from the gamma distribution with shape 1.5, from which Filebench draws file sizes.
 fn gamma(random: &mut Stream, mean: u64) -> u64 {
-    // The sum of shape 1 and shape 1/2, half the square of a normal deviate (Box and Muller).
+    // The sum of gamma variates of shape 1 and shape 1/2. The variate of shape 1/2 is half the square of a
+    // normal deviate (Box and Muller).
     let cosine = libm::cos(std::f64::consts::TAU * random.unit());
     let sum = random.exponential() + random.exponential() * cosine * cosine;
     (sum / 1.5 * mean as f64) as u64

@@ -1,4 +1,4 @@
-//! Loops of an application's threads over files, as data: Filebench calls their steps flowops.
+//! Loops of an application's threads over files, as data. Filebench calls the steps of such loops flowops.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Complaints, one_of};
@@ -22,12 +22,12 @@ pub struct Files {
     /// the number of files.
     #[serde(default = "fill")]
     pub fill: f64,
-    /// Share of the files that the page cache holds, from 0 (none: every read reaches the device, and no
-    /// write is deferred) to 0.9; share of their blocks if files are read and written in parts.
+    /// Share of the files that the page cache holds, from 0 to 0.9. With 0 every read reaches the device, and
+    /// no write is deferred. If files are read and written in parts, it is the share of their blocks.
     #[serde(default = "page_cache")]
     pub page_cache: f64,
-    /// Size of the metadata journal, at most a sixty-fourth of the region; 0B for none: metadata are then
-    /// written in place.
+    /// Size of the metadata journal, at most a sixty-fourth of the region. With 0B there is no journal, and
+    /// metadata are written in place.
     #[serde(default = "journal")]
     pub journal: Bytes,
     /// Whether the blocks of a file are discarded once its deletion is durable.
@@ -76,7 +76,7 @@ pub enum Step {
     Delete {},
     /// Reads the whole open file.
     ReadWhole {},
-    /// Appends to the open file: between one byte and this many, drawn uniformly.
+    /// Appends between one byte and this many to the open file, drawn uniformly.
     Append {
         /// Upper bound.
         up_to: Bytes,
@@ -85,7 +85,7 @@ pub enum Step {
     Fsync {},
     /// Closes the open file. Blocks that are not durable are written back later.
     Close {},
-    /// Appends to the log shared by all threads: between one byte and this many, drawn uniformly.
+    /// Appends between one byte and this many, drawn uniformly, to the log that all threads share.
     AppendLog {
         /// Upper bound.
         up_to: Bytes,
@@ -95,13 +95,13 @@ pub enum Step {
         /// Size, at most a block of 4 KiB.
         size: Bytes,
     },
-    /// Writes a part of a file durably, drawn uniformly. A partly written block that is not cached is read
-    /// first.
+    /// Writes a part of a file, drawn uniformly, durably. If the block is written in part and not cached, it
+    /// is read first.
     WritePart {
         /// Size, at most a block of 4 KiB.
         size: Bytes,
     },
-    /// Writes a part of the log durably, drawn uniformly.
+    /// Writes a part of the log, drawn uniformly, durably.
     WriteLog {
         /// Size.
         size: Bytes,
@@ -113,7 +113,7 @@ pub enum Step {
         /// Number of passes in all, from 2 on.
         times: u32,
     },
-    /// Posts once to each thread of a group. Blocks while one of them has too many pending posts.
+    /// Posts once to each thread of a group. Blocks while one of these threads has too many pending posts.
     Post {
         /// Name of the group.
         to: String,
@@ -131,13 +131,13 @@ const fn whole() -> f64 {
     1.0
 }
 
-/// Chosen: a device that holds data and has room for files to be created and deleted.
+/// Chosen: a device that holds data and has space for files to be created and deleted.
 const fn fill() -> f64 {
     0.6
 }
 
-/// Chosen: without a page cache the load is that of a machine without memory, and with a large one reads
-/// hardly reach the device.
+/// Chosen: without a page cache the load is the load of a machine without memory; with a large page cache
+/// reads hardly reach the device.
 const fn page_cache() -> f64 {
     0.25
 }
@@ -156,7 +156,8 @@ const fn log_limit() -> Bytes {
     Bytes::mib(256)
 }
 
-/// Upper bound on threads of an application. Chosen: five times the threads of Filebench's largest.
+/// Upper bound on threads of an application. Chosen: five times the threads of Filebench's largest
+/// personality.
 const MAX_THREADS: u32 = 1024;
 
 impl Files {
@@ -165,7 +166,7 @@ impl Files {
         self.threads.iter().map(|threads| u32::from(threads.count)).sum()
     }
 
-    /// Whether files are read and written in parts rather than whole.
+    /// Whether files are read and written in parts, not whole.
     pub fn has_parts(&self) -> bool {
         self.steps().any(|step| matches!(step, Step::ReadPart { .. } | Step::WritePart { .. }))
     }

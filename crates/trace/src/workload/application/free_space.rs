@@ -1,7 +1,7 @@
 //! Free-space map of a file system: a bitmap, and a next-fit allocator.
 
-/// Upper bound on free runs examined for one that is long enough. Chosen: with 40% free space one is nearly
-/// always found within this number, and no request waits for a long search.
+/// Upper bound on free runs examined to find a run that is long enough. Chosen: with 40% free space such a
+/// run is nearly always found within this number, and no request waits for a long search.
 const MAX_RUNS_EXAMINED: usize = 16;
 
 /// Blocks from `first` on, some of them allocated.
@@ -43,8 +43,9 @@ impl FreeSpaceMap {
         self.first
     }
 
-    /// Allocates up to `wanted` contiguous blocks: the first long enough run after the last allocation, else
-    /// the longest of the few runs examined. Returns first block and count; `None` if nothing is free.
+    /// Allocates up to `wanted` contiguous blocks: from the first run after the last allocation that is long
+    /// enough, else from the longest of the few runs examined. Returns first block and count; `None` if
+    /// nothing is free.
     pub fn take(&mut self, wanted: u32) -> Option<(u32, u32)> {
         if self.free == 0 || wanted == 0 {
             return None;
@@ -67,7 +68,7 @@ impl FreeSpaceMap {
         Some((self.first + start, length))
     }
 
-    /// Allocates up to `wanted` blocks from `block` on while they are free; returns how many.
+    /// Allocates up to `wanted` blocks from `block` on while they are free. Returns how many it allocated.
     pub fn allocate_at(&mut self, block: u32, wanted: u32) -> u32 {
         let start = block - self.first;
         if start >= self.blocks {

@@ -1,30 +1,30 @@
 //! File-system metadata: their layout, and the journal that makes their changes durable.
 //!
-//! Like ext4 with journaled metadata (chosen): changed blocks are collected in one transaction of all
-//! threads. A thread that commits it writes a descriptor and the blocks sequentially into the journal,
-//! flushes, and writes the commit block with FUA. The blocks themselves are written in place later.
+//! Chosen: as in ext4 with journaled metadata, changed blocks are collected in one transaction of all
+//! threads. A thread that commits the transaction writes a descriptor and the blocks sequentially into the
+//! journal, flushes, and writes the commit block with FUA. The blocks themselves are written in place later.
 
 use wordline_kernel::Bytes;
 
 use super::block_requests::{BLOCK, RequestQueue};
 use super::cache::Cache;
 
-/// Upper bound on metadata blocks in a transaction. Chosen: it stands for the five seconds after which ext4
+/// Upper bound on metadata blocks in a transaction. Chosen: it replaces the five seconds after which ext4
 /// commits by itself, as a generator has no time.
 const MAX_TRANSACTION_BLOCKS: usize = 256;
 
-/// One in this many blocks of the journal may be committed and not yet written in place. Chosen: the journal
-/// cannot hold more than its size, and most blocks are in it more than once.
+/// Part of the journal, one block in this many, that may be committed and not yet written in place. Chosen:
+/// the journal cannot hold more than its size, and most blocks are in it more than once.
 const NOT_IN_PLACE: u32 = 4;
 
-/// One in this many blocks of the file system may wait for the next commit to be freed. Chosen: a file system
-/// commits before it runs out.
+/// Part of the file system, one block in this many, that may wait for the next commit to be freed. Chosen: a
+/// file system commits before it runs out of space.
 const MOST_FREED: u32 = 64;
 
-/// Inodes per block: ext4's have 256 bytes.
+/// Inodes per block: an inode of ext4 has 256 bytes.
 const INODES: u32 = 16;
 
-/// Directory entries per block. Chosen: names of some 40 bytes in blocks that are two thirds full.
+/// Directory entries per block. Chosen: names of some 40 bytes, in blocks that are two thirds full.
 const NAMES: u32 = 64;
 
 /// Blocks covered by one block of the bitmap.
@@ -62,9 +62,9 @@ pub struct Journal {
     layout: Layout,
     /// Position of the next transaction, counted from the first block of the journal.
     head: u32,
-    /// Blocks changed by the current transaction, each once.
+    /// Blocks changed by the current transaction; each is listed once.
     changed: Vec<u32>,
-    /// Runs of blocks that become free when it is committed.
+    /// Runs of blocks that become free when the transaction is committed.
     freed: Vec<(u32, u32)>,
     freed_blocks: u32,
     most_freed: u32,
@@ -72,7 +72,7 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Creates an empty journal. With no journal blocks, changes are written in place at once.
+    /// Creates an empty journal. Without journal blocks, changes are written in place at once.
     pub fn new(layout: Layout, blocks: u32) -> Self {
         let not_in_place = Cache::new(layout.journal / NOT_IN_PLACE);
         let (changed, freed, most_freed) = (Vec::new(), Vec::new(), blocks / MOST_FREED);
@@ -134,7 +134,7 @@ impl Journal {
         std::mem::take(&mut self.freed)
     }
 
-    /// Drops the current transaction, as all of it is on the device.
+    /// Drops the current transaction, because all of it is on the device.
     pub fn forget(&mut self) {
         self.changed.clear();
     }
@@ -150,7 +150,7 @@ impl Journal {
         }
     }
 
-    /// Returns the next blocks of the journal, which do not wrap around.
+    /// Returns the next blocks of the journal. They do not wrap around.
     fn next(&mut self, blocks: u32) -> u32 {
         let first = 1 + self.head;
         self.head = (self.head + blocks) % self.layout.journal;
@@ -166,8 +166,8 @@ impl Journal {
     }
 }
 
-/// Returns the journal size in blocks for `asked` bytes in a region of this many blocks: at most a
-/// sixty-fourth of it, as mke2fs does for small ones.
+/// Returns the journal size in blocks for `asked` bytes in a region of this many blocks. It is at most a
+/// sixty-fourth of the region, as mke2fs limits it for small file systems.
 pub fn journal_blocks(asked: Bytes, blocks: u32) -> u32 {
     let asked = u32::try_from(asked.0 / BLOCK).unwrap_or(u32::MAX);
     asked.min(blocks / 64)

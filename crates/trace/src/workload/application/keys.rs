@@ -1,5 +1,5 @@
-//! Records accessed by key: how many there are, which ones are chosen, and the number of distinct keys in a
-//! sequence of updates.
+//! Records accessed by key: their number, the choice of keys, and the number of distinct keys in a sequence
+//! of updates.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Complaints, Seed, Stream};
@@ -11,12 +11,13 @@ use super::super::zipf::Zipf;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Clients {
-    /// Number of clients, from 1 to 1,000; each waits for its operation to complete before the next.
+    /// Number of clients, from 1 to 1,000. Each waits for its operation to complete before it starts the
+    /// next.
     pub threads: u16,
     /// Share of reads among the operations, from 0 to 1; the others are updates. YCSB-A: 0.5.
     pub read_share: f64,
-    /// Exponent of the Zipf distribution of keys, above 0 and at most 1.5, beyond which hardly anything would
-    /// reach the device. YCSB: 0.99.
+    /// Exponent of the Zipf distribution of keys, above 0 and at most 1.5. With a larger exponent hardly
+    /// anything would reach the device. YCSB: 0.99.
     pub theta: f64,
     /// Record size, from 64 B to 64 KiB. YCSB: ten fields of 100 B.
     pub record: Bytes,
@@ -45,7 +46,7 @@ pub struct Operation {
     pub key: u32,
     /// Popularity rank of the key, 0 for the most popular.
     pub rank: u64,
-    /// Whether it updates the record.
+    /// Whether the operation updates the record.
     pub updates: bool,
 }
 
@@ -83,15 +84,15 @@ impl KeyGenerator {
     }
 }
 
-/// Ranks whose share is tabulated: with YCSB's distribution over 20 million keys, two thirds of the
-/// operations go to them. Chosen: 512 KiB, which fit the second-level cache of a processor.
+/// Ranks whose share is tabulated. With YCSB's distribution over 20 million keys, two thirds of the
+/// operations go to them. Chosen: the table has 512 KiB and fits the second-level cache of a processor.
 const TABULATED_RANKS: u64 = 1 << 16;
 
 /// Points on the curve of [`DistinctKeys`], two per octave.
 const POINTS: usize = 96;
 
-/// Expected number of distinct keys in a sequence of n updates: the sum over the ranks of `1 - (1 - p)^n`,
-/// interpolated on a curve with points half an octave apart.
+/// Expected number of distinct keys in a sequence of n updates: the sum over the ranks of `1 - (1 - p)^n`. It
+/// is interpolated on a curve with points half an octave apart.
 #[derive(Clone, Debug)]
 pub struct DistinctKeys {
     theta: f64,
@@ -161,8 +162,8 @@ fn updates_at(point: f64) -> f64 {
     libm::exp2(point / 2.0)
 }
 
-/// Sum over the ranks from 1 to `ranks`: the first hundred one by one, the others as an integral over their
-/// logarithm.
+/// Sum over the ranks from 1 to `ranks`. The first hundred are summed one by one, the others as an integral
+/// over the logarithm of the rank.
 fn integral(ranks: f64, term: impl Fn(f64) -> f64) -> f64 {
     let single = ranks.min(100.0) as u64;
     let sum: f64 = (1..=single).map(|rank| term(rank as f64)).sum();

@@ -1,9 +1,10 @@
 //! A key-value store as a log-structured merge tree: a write-ahead log, memtables that are flushed, and
 //! tables that are compacted level by level. Levels and defaults are RocksDB's.
 //!
-//! No record is stored: the level of the newest version of a key follows from the time since its last update,
-//! drawn from the exponential distribution with the mean for its popularity under the Zipf distribution; the
-//! number of records after a compaction follows from the number of distinct keys among its updates.
+//! No record is stored. The level of the newest version of a key follows from the time since its last update.
+//! This time is drawn from the exponential distribution with the mean for the popularity of the key under the
+//! Zipf distribution. The number of records after a compaction follows from the number of distinct keys among
+//! its updates.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Complaints, Seed, Stream};
@@ -32,7 +33,7 @@ pub struct Lsm {
     pub level: Bytes,
     /// Size ratio of adjacent levels, from 2 to 100 (`max_bytes_for_level_multiplier`).
     pub ratio: f64,
-    /// Flushed tables in level 0 that trigger a compaction (`level0_file_num_compaction_trigger`).
+    /// Flushed tables in level 0 that start a compaction (`level0_file_num_compaction_trigger`).
     pub merge_at: u32,
     /// Flushed tables in level 0 at which updates stall (`level0_slowdown_writes_trigger`); above `merge_at`,
     /// at most 32.
@@ -62,7 +63,8 @@ impl Lsm {
     }
 }
 
-/// Bytes of an update in the log beside its record: header, sequence number, lengths and a key of some 24 B.
+/// Bytes of an update in the log, without its record: header, sequence number, lengths and a key of some 24
+/// B.
 const LOG_HEADER: u64 = 48;
 
 /// Blocks before the data. The first of them holds the manifest.
@@ -96,9 +98,11 @@ impl Table {
 /// A compaction in progress.
 #[derive(Clone, Debug)]
 struct Compaction {
-    /// The upper level, the range of its tables that are compacted, and the range in the level below.
+    /// The upper level of the compaction.
     level: usize,
+    /// The tables of the upper level that are compacted.
     upper: std::ops::Range<usize>,
+    /// The tables of the level below that are compacted.
     lower: std::ops::Range<usize>,
     made: Vec<Table>,
 }
@@ -107,8 +111,9 @@ struct Compaction {
 #[derive(Clone, Debug, Default)]
 struct WriteAheadLog {
     runs: Vec<(u32, u32)>,
-    /// Bytes appended, and bytes of them written.
+    /// Bytes appended.
     bytes: u64,
+    /// Bytes written.
     written: u64,
 }
 
@@ -127,7 +132,7 @@ pub struct Store {
     stall_at: usize,
     sync: bool,
     discard: bool,
-    /// Flushed tables (level 0), oldest first; then the levels by key.
+    /// Flushed tables (level 0), oldest first. Then the other levels, each ordered by key.
     levels: Vec<Vec<Table>>,
     /// Target number of records per level.
     targets: Vec<f64>,
@@ -144,7 +149,7 @@ pub struct Store {
     flushed: Option<WriteAheadLog>,
     flush: Option<Table>,
     merge: Option<Compaction>,
-    /// Runs of compacted tables, which readers may still hold.
+    /// Runs of compacted tables, which may still have readers.
     retired: Vec<(u32, u32)>,
     /// Whether the next operation of a client is an update, by thread.
     pending: Vec<bool>,
@@ -155,11 +160,11 @@ impl Store {
     /// Creates a store that was loaded into this many blocks, with levels as after long use.
     ///
     /// # Errors
-    /// A region without room for the tables.
+    /// A region without space for the tables.
     pub fn new(config: &Lsm, seed: Seed, blocks: u32, most_cached: u32) -> Result<Self, Complaints> {
         let region = u64::from(blocks) * BLOCK;
         let record = config.clients.record.0;
-        // The levels above the last hold a share of it that is the sum of a geometric series.
+        // The sizes of the levels above the last form a geometric series.
         let whole = config.ratio / (config.ratio - 1.0);
         let most = f64::from(u32::MAX - 1);
         let count = (config.fill * region as f64 / record as f64 / whole).min(most) as u64;
@@ -224,7 +229,7 @@ impl Store {
         self.cached_from.reverse();
         let room = (from as f64 * share).min(f64::from(most)) as u32;
         self.cache = Cache::new(room);
-        // Chosen: more would take seconds and hardly matter, as most accesses go to fewer.
+        // Chosen: more keys would take seconds and hardly matter, as most accesses go to fewer keys.
         let ranks = self.count.min(2 * u64::from(room)).min(1 << 22);
         let last = self.levels.len() - 1;
         for rank in (0..ranks).rev() {
@@ -243,7 +248,7 @@ impl Store {
         (self.cached_from[level] + key * blocks / self.count) as u32
     }
 
-    /// Number of threads: the clients, one that flushes and one that compacts.
+    /// Number of threads: the clients, one thread that flushes and one that compacts.
     pub fn thread_count(&self) -> usize {
         self.pending.len() + 2
     }
@@ -253,7 +258,7 @@ impl Store {
         self.space.release(block, blocks);
     }
 
-    /// Advances a thread, whose requests have all been issued, by one step.
+    /// Advances a thread by one step. All of its requests must have been issued.
     pub fn step(&mut self, number: usize, asks: &mut RequestQueue) -> StepOutcome {
         let clients = self.pending.len();
         if number == clients {
@@ -328,7 +333,7 @@ impl Store {
         StepOutcome::Advanced
     }
 
-    /// Writes the new part of the log if it is at least `least` bytes.
+    /// Writes the new part of the log if it has at least `least` bytes.
     fn write_log(&mut self, least: u64, asks: &mut RequestQueue) {
         if self.log.bytes - self.log.written < least {
             return;
@@ -346,7 +351,7 @@ impl Store {
         }
     }
 
-    /// Allocates blocks for the log of a memtable; empty if there is no room.
+    /// Allocates blocks for the log of a memtable; empty if there is no space.
     fn run_of_log(&mut self) -> Vec<(u32, u32)> {
         let bytes = self.memtable * (self.record + LOG_HEADER);
         self.take(bytes.div_ceil(BLOCK) as u32).unwrap_or_default()
@@ -380,7 +385,7 @@ impl Store {
         }
         let Some((level, upper)) = self.choose() else { return StepOutcome::Waiting };
         let Some(merge) = self.begin(level, upper) else {
-            // There is no room: the retired tables must be freed now.
+            // There is no space: the retired tables must be freed now.
             let gone = !self.retired.is_empty();
             self.release_retired(asks);
             return if gone { StepOutcome::Advanced } else { StepOutcome::Waiting };
@@ -390,7 +395,8 @@ impl Store {
         StepOutcome::Advanced
     }
 
-    /// Returns the level that is fullest for its size, and its tables that are compacted into the next one.
+    /// Returns the level that is fullest relative to its target, and its tables that are compacted into the
+    /// next level.
     fn choose(&self) -> Option<(usize, std::ops::Range<usize>)> {
         let last = self.levels.len() - 1;
         let records = |level: usize| self.levels[level].iter().map(|table| table.records).sum::<f64>();
@@ -404,7 +410,8 @@ impl Store {
                 (fullest, highest) = (level, score(level));
             }
         }
-        // Flushed tables are compacted when there are `merge_at` of them, a level when it exceeds its target.
+        // Flushed tables are compacted when there are `merge_at` of them; a level is compacted when it
+        // exceeds its target.
         let tables = &self.levels[fullest];
         if highest < 1.0 || tables.is_empty() || fullest > 0 && highest <= 1.0 {
             return None;
@@ -460,7 +467,7 @@ impl Store {
 
     fn finish(&mut self, merge: Compaction, asks: &mut RequestQueue) {
         let Compaction { level, upper, lower, made } = merge;
-        // Tables retired by the previous compaction have no readers any more.
+        // Tables that the previous compaction retired have no readers now.
         self.release_retired(asks);
         let mut gone: Vec<Table> = self.levels[level].drain(upper).collect();
         gone.extend(self.levels[level + 1].splice(lower, made));
@@ -489,7 +496,7 @@ impl Store {
         }
     }
 
-    /// Allocates tables for this many records in a range of keys; `None` if there is no room.
+    /// Allocates tables for this many records in a range of keys; `None` if there is no space.
     fn tables(&mut self, first: u64, end: u64, records: f64) -> Option<Vec<Table>> {
         let blocks = self.blocks_of(records).max(1);
         let count = blocks.div_ceil(u64::from(self.table)).min(end - first);
@@ -524,7 +531,7 @@ impl Store {
     }
 }
 
-/// Installs new tables: makes them durable, and then the manifest that lists them.
+/// Installs new tables: makes them durable first, and then the manifest that lists them.
 fn install(asks: &mut RequestQueue) {
     asks.flush();
     asks.write_through(0);
@@ -532,7 +539,7 @@ fn install(asks: &mut RequestQueue) {
 
 #[cfg(test)]
 impl Store {
-    /// Returns the blocks of all tables, after checking that none belongs to two.
+    /// Returns the blocks of all tables, after checking that no block belongs to two tables.
     pub fn audit(&self, on_their_way: u32) -> Vec<bool> {
         let mut held = vec![false; (self.space.first() + self.space.blocks()) as usize];
         let made = self.merge.iter().flat_map(|merge| &merge.made).chain(&self.flush);

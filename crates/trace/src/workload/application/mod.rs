@@ -1,5 +1,5 @@
-//! Applications: requests of programs above a file system. They follow from file operations, unlike those of
-//! a pattern, which are drawn one by one.
+//! Applications: requests of programs above a file system. The requests follow from file operations, while
+//! the requests of a pattern are drawn one by one.
 
 mod block_requests;
 mod btree;
@@ -40,13 +40,13 @@ const FILE: &str = include_str!("../../../../../data/workloads/applications.toml
 /// Smallest region for an application. Chosen: with less, a hundred threads would not have one file each.
 const MIN_REGION: Bytes = Bytes::mib(4);
 
-/// The log takes at most one in this many parts of the region. Chosen: files have room beside it.
+/// The log takes at most one in this many parts of the region. Chosen: this leaves space for files.
 const OF_LOG: u32 = 16;
 
 /// Upper bound on blocks: 16 TiB, so that block numbers have 32 bits.
 const MAX_BLOCKS: u64 = u32::MAX as u64;
 
-/// Upper bound on files. Chosen: their records take 14 bytes each, 470 MB in all.
+/// Upper bound on files. Chosen: this many records of 14 bytes take 470 MB.
 const MAX_FILES: f64 = (1u64 << 25) as f64;
 
 /// Upper bound on items in the page cache: 128 GiB of blocks. Chosen: their records take 128 MiB.
@@ -65,7 +65,7 @@ pub struct Application {
     pub region: f64,
     /// Pauses of the closed loop, if any.
     pub bursts: Option<Bursts>,
-    /// Completion after which a thread continues, in a closed loop.
+    /// The completion after which a thread continues, in a closed loop.
     #[serde(default)]
     pub waits_for: WaitsFor,
     /// Submission queues that the host uses; one if not given.
@@ -79,14 +79,14 @@ pub struct Application {
     pub model: Model,
 }
 
-/// Completion after which a thread of an application continues.
+/// The completion after which a thread of an application continues.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WaitsFor {
-    /// Its own request: which requests the threads issue, and in which order, depends on the device.
+    /// Its own request. The device then influences which requests the threads issue, and in which order.
     #[default]
     OwnAnswer,
-    /// Any request: threads take turns, in the same order on every device.
+    /// Any request. Threads take turns, in the same order on every device.
     AnyAnswer,
 }
 
@@ -232,7 +232,7 @@ fn file_count(files: &Files, blocks: u32) -> Result<u32, Complaints> {
 /// Creates the threads of a load on files, over a filled file system.
 fn program_of(files: &Files, seed: Seed, blocks: u32) -> Result<Program, Complaints> {
     let count = file_count(files, blocks)?;
-    // If files are used in parts and not even one fits, there is one file as large as fits.
+    // If files are used in parts and not even one fits, there is a single file, as large as fits.
     let mean =
         if count > 0 { files.mean_size.0 } else { (files.fill * f64::from(blocks)) as u64 / 2 * BLOCK };
     let count = count.max(1);

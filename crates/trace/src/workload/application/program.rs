@@ -11,7 +11,7 @@ use super::flowops::Step;
 pub enum StepOutcome {
     /// The thread advanced.
     Advanced,
-    /// The thread waits for others.
+    /// The thread waits for other threads.
     Waiting,
 }
 
@@ -26,9 +26,9 @@ struct Thread {
     at: u16,
     /// Number of passes over the steps before an `again`.
     rounds: u32,
-    /// Pending posts.
+    /// Pending posts to the thread.
     posts: u32,
-    /// First byte of the open file that is not written.
+    /// First byte of the open file that is not yet written.
     from: u64,
     /// Whether the open file is closed once the requests of the thread have been issued.
     closes: bool,
@@ -40,7 +40,7 @@ pub struct Program {
     fs: FileSystem,
     log_limit: u64,
     loops: Vec<Vec<Step>>,
-    /// For each group of threads: its first thread and the one after its last.
+    /// For each group of threads: its first thread, and the thread after its last.
     spans: Vec<(usize, usize)>,
     /// For each step that posts, the group that it posts to, by group and step.
     targets: Vec<Vec<u16>>,
@@ -99,7 +99,7 @@ impl Program {
         self.fs.release(block, blocks);
     }
 
-    /// Advances a thread, whose requests have all been issued, by one step.
+    /// Advances a thread by one step. All of its requests must have been issued.
     pub fn step(&mut self, number: usize, asks: &mut RequestQueue) -> StepOutcome {
         asks.writes_back = None;
         self.open[2 * number + 1] = NONE;
@@ -154,7 +154,7 @@ impl Program {
         if threads.iter().any(|thread| thread.posts >= self.high_water[kind]) {
             return false;
         }
-        // No step needs more than this.
+        // No step needs more posts than this number can count.
         threads.iter_mut().for_each(|thread| thread.posts = thread.posts.saturating_add(1));
         true
     }
@@ -210,7 +210,7 @@ impl Program {
                 let Some(file) = fs.pick(picks, &[]) else { return };
                 let blocks = u64::from(fs.blocks_of(file)).max(1);
                 let number = parts.below(blocks) as u32;
-                // A file for which there was no room has no blocks.
+                // A file for which there was no space has no blocks.
                 let Some(block) = fs.block_of(file, number) else { return };
                 let is_whole = matches!(step, Step::WritePart { size } if size.0 == BLOCK);
                 if is_whole {

@@ -1,12 +1,12 @@
-//! Requests of an application's threads in turn, and of the system below them.
+//! Requests of an application's threads, which take turns, and of the system below them.
 
 use super::block_requests::BlockRequest;
 use super::thread_queues::{NextRequest, ThreadQueues};
 use crate::Request;
 
 /// Iterates over the requests of an [`Application`](super::Application). Each thread issues one request per
-/// turn, and none while it waits for others. Deferred work of the system (metadata in place, discards) is
-/// interleaved, one request per turn; if that is not enough, threads wait.
+/// turn, and none while it waits for other threads. Deferred work of the system (metadata in place, discards)
+/// is interleaved, one request per turn. If the system still has too much work, threads wait for it.
 #[derive(Clone, Debug)]
 pub struct Requests {
     left: u64,

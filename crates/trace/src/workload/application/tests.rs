@@ -1,4 +1,4 @@
-//! Do the requests of applications follow from what their threads do to files?
+//! Do the requests of applications follow from the file operations of their threads?
 
 mod threads;
 
@@ -26,7 +26,8 @@ fn requests(application: &Application, seed: u64, capacity: u64) -> Requests {
     application.generator(Seed(seed), Bytes(capacity)).expect("it has room")
 }
 
-/// The same with files and appends of one block, so that each has one extent.
+/// Returns the named application with changed keys, with files and appends of one block, so that each file or
+/// append has one extent.
 fn of_blocks(name: &str, keys: &str) -> Application {
     let mut application = application(name, &format!("mean_size = \"4KiB\"\nsizes = \"equal\"\n{keys}"));
     let Model::Files(files) = &mut application.model else { panic!("an application over files") };
@@ -102,7 +103,8 @@ const CHANGED: [(&str, &str); 18] = [
     ("mongo", "page_cache = 0.01\npage = \"4KiB\"\njournal_piece = \"4KiB\"\ncheckpoint_every = \"4KiB\""),
 ];
 
-/// Marks the blocks written after a request. Asserts that it reads no others, and returns how many it adds.
+/// Records a request in the map of written blocks. Asserts that it reads only written blocks, and returns how
+/// many blocks it adds.
 fn note(written: &mut [bool], request: &Request, what: &dyn Fn() -> String) -> usize {
     let (first, end) = (request.offset.0 / 4096, (request.offset.0 + request.size.0) / 4096);
     let mut added = 0;
@@ -132,7 +134,7 @@ fn extents_never_overlap_and_reads_are_of_what_was_written_and_not_discarded() {
             }
         }
         assert!(reads > 1000, "{name} {keys}: {reads} reads");
-        // More than were free at first: freed blocks are reused.
+        // More blocks than were free at first: freed blocks are reused.
         let comes_back = name == "mail" && !keys.contains("discard");
         assert!(
             !comes_back || reused > 7_000,
@@ -152,7 +154,7 @@ fn web_reads_ten_files_for_each_append_and_proxy_five_for_each_new_one() {
     assert!(flushes < 200 && discards < 1000, "{flushes} flushes, {discards} discards");
     let [reads, _, discards, flushes] = all("proxy");
     assert!(flushes > 0 && flushes < discards / 20, "{flushes} flushes, {discards} discards");
-    // A transaction of deletions that are not yet durable, and the loops in progress.
+    // The difference is a transaction of deletions that are not yet durable, and the loops in progress.
     let loops = reads as f64 / 5.0;
     assert!((loops - discards as f64).abs() < 600.0, "{loops} loops, {discards} deleted files");
 }
@@ -166,7 +168,7 @@ fn oltp_without_a_page_cache_reads_at_least_as_much_as_it_writes() {
     };
     let (read, written, stats) = all("page_cache = 0.0");
     assert!(read >= written, "{read} bytes read, {written} written");
-    // Ten writers write a tenth of the reads each, and read before they write half a block.
+    // Each of ten writers makes a tenth of the reads, and reads a block before it writes half of it.
     let share = stats.reads as f64 / stats.writes as f64;
     assert!((share - 2.0).abs() < 0.05, "{share} reads a write");
     assert!(stats.flushes.abs_diff(stats.writes) < stats.writes / 500, "each write is made durable");
@@ -190,7 +192,7 @@ fn what_is_known_of_files_does_not_grow_with_the_number_of_requests() {
 
 #[test]
 fn mail_makes_durable_twice_a_loop_and_writes_each_change_into_the_journal() {
-    // Without a page cache: two reads of whole files per loop, each of one extent or more, and a commit per
+    // Without a page cache: two reads of whole files per loop, each of one or more extents, and a commit per
     // durable file.
     let all = || {
         requests(&application("mail", "page_cache = 0.0\nmean_size = \"4KiB\""), 5, 256 * MIB).take(200_000)
@@ -199,7 +201,7 @@ fn mail_makes_durable_twice_a_loop_and_writes_each_change_into_the_journal() {
     let commits = all().filter(|request| request.fua).count();
     assert!(flushes.abs_diff(commits) <= 16, "{flushes} flushes, {commits} commits");
     let loops = flushes as f64 / 2.0;
-    // Files begin with one block; on average each is appended to once in its life, so that some have two
+    // Files begin with one block. On average each is appended to once in its life, so that some have two
     // extents.
     let reads = reads as f64 / loops;
     assert!((2.0..2.6).contains(&reads), "{reads} reads a loop");
@@ -218,7 +220,7 @@ fn the_page_cache_takes_its_share_of_the_reads() {
     };
     let all = reads(0.0);
     for cache in [0.25, 0.5] {
-        // Created files reuse the slots of others, which are read as often.
+        // Created files reuse the slots of deleted files, and are read as often.
         let share = reads(cache) / all;
         assert!((share - (1.0 - cache)).abs() < 0.03, "{cache}: {share}");
     }
@@ -246,7 +248,8 @@ fn the_levels_of_a_merge_tree_keep_their_sizes_and_every_update_is_written_sever
     // Half of the operations are updates; most reads that miss the memtable take one block.
     let updated = points as f64 * 1024.0 / 2.0;
     let amplification = written as f64 / updated;
-    // The log and the flush, and the rewrites by three levels minus what is updated twice.
+    // The bytes written: the log, the flush, and the rewrites by three levels without the records that are
+    // updated twice.
     assert!((4.0..20.0).contains(&amplification), "{amplification} bytes written for each updated");
     assert!(read > written / 2, "{read} bytes read to be merged");
 }
@@ -264,7 +267,7 @@ fn a_b_tree_reads_and_writes_whole_pages_and_flushes_its_journal() {
         writes.iter().filter(|size| **size == 512).count(),
     );
     assert_eq!(pages + pieces, writes.len());
-    // An update takes 1,152 bytes of the journal; half of the operations are updates, and most of these dirty
+    // An update takes 1,152 bytes of the journal. Half of the operations are updates, and most updates dirty
     // another page.
     let updates = pieces as f64 * 512.0 * 1024.0 / 1152.0;
     assert!(pages as f64 <= updates, "{pages} pages for {updates} updates");

@@ -6,15 +6,15 @@ use super::block_requests::{BlockRequest, DeferredWork, RequestQueue};
 use super::program::{Program, StepOutcome};
 use super::{btree, lsm};
 
-/// Steps without a request after which another thread has its turn. Chosen: more than in any loop.
+/// Steps without a request after which another thread has its turn. Chosen: more than any loop has.
 const MAX_STEPS: usize = 4096;
 
-/// Pending work items of the system at which threads wait. Chosen: the most blocks that a transaction
-/// changes.
+/// Pending work items of the system at which threads wait. Chosen: the maximum number of blocks that a
+/// transaction changes.
 const MAX_DEFERRED: usize = 256;
 
-/// Rounds over all threads without a request before giving up. Chosen: far more than any application needs to
-/// advance.
+/// Rounds over all threads without a request after which the search ends. Chosen: far more than any
+/// application needs to advance.
 const MAX_ROUNDS: usize = 1 << 16;
 
 /// Threads and the state they work on.
@@ -56,9 +56,9 @@ impl ApplicationModel {
 pub(super) enum NextRequest {
     /// The request.
     Ready(BlockRequest),
-    /// None before other threads, or the system, have advanced.
+    /// No request before other threads, or the system, have advanced.
     Waiting,
-    /// None in many steps.
+    /// No request in many steps.
     Idle,
 }
 
@@ -145,7 +145,7 @@ impl ThreadQueues {
         self.later.iter().chain(of_threads).map(blocks).sum()
     }
 
-    /// Returns the blocks that may be read, after checking that each belongs to one owner.
+    /// Returns the blocks that may be read, after checking that each block belongs to one owner.
     pub(super) fn audit(&self) -> Vec<bool> {
         let on_their_way = self.blocks_being_freed();
         match &self.threads {
@@ -155,7 +155,7 @@ impl ThreadQueues {
         }
     }
 
-    /// Number of flushed tables, and the fill of each level of a merge tree.
+    /// Number of flushed tables of a merge tree, and the fill of each level.
     pub(super) fn levels(&self) -> (usize, Vec<f64>) {
         let ApplicationModel::Lsm(store) = &self.threads else { panic!("an application over a merge tree") };
         store.level_fill()

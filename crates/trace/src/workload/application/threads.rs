@@ -1,4 +1,4 @@
-//! Requests of an application's threads, each of which waits for its own completion.
+//! Requests of an application's threads, where each thread waits for its own completion.
 
 use std::collections::VecDeque;
 
@@ -8,21 +8,22 @@ use super::thread_queues::{NextRequest, ThreadQueues};
 use crate::Request;
 
 /// The threads of an [`Application`](super::Application). Each has one outstanding request and continues when
-/// it completes. The system (metadata in place, discards) is one more thread, which always has a request
-/// outstanding while it has work; if that is not enough, the others wait.
+/// it completes. The system (metadata in place, discards) is one more thread; it always has a request
+/// outstanding while it has work. If the system still has too much work, the other threads wait for it.
 #[derive(Clone, Debug)]
 pub struct Threads {
     left: u64,
     work: ThreadQueues,
     /// Threads that may issue a request, in order of completion.
     ready: VecDeque<u16>,
-    /// Threads that wait for others.
+    /// Threads that wait for other threads.
     waiting: Vec<u16>,
     /// Threads that issued no request in many steps. They are tried again after the next completion, as other
     /// threads may have changed their state by then.
     idle: Vec<u16>,
-    /// Number of threads with an outstanding request, and whether the system has one.
+    /// Number of threads with an outstanding request.
     outstanding: u32,
+    /// Whether the system has an outstanding request.
     is_system_out: bool,
 }
 
@@ -38,7 +39,7 @@ impl Threads {
         self.work.thread_count() as u32
     }
 
-    /// Number of the system thread: the one after the other threads.
+    /// Number of the system thread, which follows the other threads.
     fn system(&self) -> u16 {
         self.work.thread_count() as u16
     }
@@ -102,8 +103,8 @@ impl Threads {
         self.ready.extend(self.idle.drain(..));
     }
 
-    /// Returns the remaining requests in an order that does not depend on completions: one of each thread in
-    /// turn.
+    /// Returns the remaining requests in an order that does not depend on completions: the threads take
+    /// turns, with one request each.
     pub fn in_turn(self) -> Requests {
         Requests::new(self.work, self.left)
     }

@@ -9,12 +9,12 @@ use super::keys::Spread;
 /// Draws the address of each request, in units of the alignment.
 #[derive(Clone, Debug)]
 pub enum AddressGenerator {
-    /// Each after the previous one of its kind.
+    /// Each request follows the previous request of its kind.
     Sequential {
         next: [u64; 3],
     },
     Uniform,
-    /// Each address once before any is repeated.
+    /// Each address is used once before any address is repeated.
     Permuted(SlotPermutation),
     Zipf {
         ranks: Zipf,
@@ -25,7 +25,7 @@ pub enum AddressGenerator {
         power: f64,
         scramble: Scramble,
     },
-    /// For each zone the cumulative share of requests, its first slot and its number of slots.
+    /// For each zone: the cumulative share of requests, its first slot and its number of slots.
     Zones(Vec<(f64, u64, u64)>),
 }
 
@@ -85,7 +85,7 @@ impl AddressGenerator {
 }
 
 /// Permutes all slots, with a new permutation in each pass: a Feistel network of four rounds over the next
-/// power of four, iterated until the value is in range. It takes no memory, where fio keeps a bit for each
+/// power of four, iterated until the value is in range. It needs no memory, while fio keeps a bit for each
 /// block.
 #[derive(Clone, Debug)]
 pub struct SlotPermutation {

@@ -15,7 +15,7 @@ pub struct Jobs {
     names: Vec<String>,
     of_lane: Vec<u16>,
     lanes: Vec<Lane>,
-    /// Groups not yet started: a group begins when all jobs of the previous one are over.
+    /// Groups not yet started. A group begins when all jobs of the previous group have ended.
     groups: VecDeque<Range<usize>>,
     /// Lanes that may issue a request, in the order in which they became ready.
     ready: VecDeque<u16>,
@@ -24,16 +24,16 @@ pub struct Jobs {
     /// Lanes that issue nothing before a completion.
     is_waiting: Vec<bool>,
     now: Instant,
-    /// Lanes of the current group that may still issue requests, and lanes that have outstanding requests or
-    /// may issue some.
+    /// Number of lanes of the current group that may still issue requests.
     asking: usize,
+    /// Number of lanes that may still issue requests or have outstanding ones.
     alive: usize,
     /// Requests left.
     left: u64,
 }
 
 impl Jobs {
-    /// Creates the jobs of the lanes in `groups`; `names` has the name of each job and its number of
+    /// Creates the jobs of the lanes in `groups`. `names` has the name of each job and its number of
     /// consecutive lanes.
     pub(super) fn new(
         lanes: Vec<Lane>,
@@ -150,7 +150,7 @@ impl Jobs {
     }
 }
 
-/// Latency of requests where there is no device. Chosen: about that of a flash read.
+/// Latency of requests without a device. Chosen: about the latency of a flash read.
 const ASSUMED_LATENCY: Duration = Duration::from_us(100);
 
 struct FixedLatencyRequests {

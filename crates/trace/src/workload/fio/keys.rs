@@ -6,7 +6,7 @@ use super::values::{
     AMOUNT, Amount, Each, FLAG, NUMBER, SHARES, TIME, amount, each, flag, number, shares, time,
 };
 
-/// A job as described by its keys. Defaults are fio's.
+/// A job as described by its keys. The defaults are fio's.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Settings {
     pub mix: Mix,
@@ -17,7 +17,7 @@ pub struct Settings {
     pub total: IoAmount,
     pub pace: Pace,
     pub times: Times,
-    /// Whether the job waits until the previous ones are over.
+    /// Whether the job waits until the previous jobs have ended.
     pub stonewall: bool,
 }
 
@@ -33,7 +33,7 @@ pub struct Mix {
 /// Kinds of operations of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ops {
-    /// One kind only: 0 for reads, 1 for writes, 2 for trims.
+    /// One kind only: 0 is reads, 1 is writes, 2 is trims.
     Only(usize),
     /// Reads and writes.
     Both,
@@ -47,7 +47,7 @@ pub struct Sizes(pub Each<Vec<(u64, f64)>>);
 #[derive(Clone, Debug, PartialEq)]
 pub struct Queue {
     pub depth: u32,
-    /// Whether the engine continues before the completion.
+    /// Whether the engine continues before a request completes.
     pub is_asynchronous: bool,
     pub is_direct: bool,
     /// Number of clones of this job.
@@ -63,7 +63,7 @@ pub struct AddressSettings {
     pub increment: Amount,
     pub size: Option<Amount>,
     pub spread: Spread,
-    /// Whether each block is accessed once before any is accessed again.
+    /// Whether each block is accessed once before any block is accessed again.
     pub has_map: bool,
 }
 
@@ -75,14 +75,14 @@ pub enum Spread {
     Zipf(f64),
     /// Pareto with this power.
     Pareto(f64),
-    /// Percentages of the requests, each with its percentage of the region.
+    /// Zones: percentages of the requests, each with its percentage of the region.
     Zones(Vec<(u64, f64)>),
 }
 
 /// Amount of I/O of a job.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct IoAmount {
-    /// Bytes; the size of the region if not given.
+    /// Bytes. Left out: the size of the region.
     pub bytes: Option<Amount>,
     pub requests: Option<u64>,
 }
@@ -106,7 +106,7 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Whether the job at times leaves a fast enough device without requests.
+    /// Whether the job sometimes has no request for a fast enough device.
     pub fn has_pauses(&self) -> bool {
         self.think > Duration::ZERO || self.rates.iter().any(|rate| *rate != Rate::None)
     }
@@ -118,7 +118,7 @@ pub struct Times {
     pub delay: Duration,
     pub runtime: Option<Duration>,
     pub ramp: Duration,
-    /// Whether it continues to the end of its runtime, whatever its amount of I/O.
+    /// Whether the job continues to the end of its runtime, whatever its amount of I/O.
     pub is_time_based: bool,
 }
 
@@ -264,7 +264,7 @@ const IGNORED_KEYS: [&str; 49] = [
     "write_lat_log",
 ];
 
-/// Keys that are often wanted and not simulated, with what to do instead.
+/// Keys that are often used and not simulated, with an alternative for each.
 pub const REFUSED: [(&str, &str); 4] = [
     ("bsrange", "bssplit, which gives the share of each size"),
     ("blocksize_range", "bssplit, which gives the share of each size"),
@@ -272,7 +272,7 @@ pub const REFUSED: [(&str, &str); 4] = [
     ("loops", "io_size, the bytes of all loops together"),
 ];
 
-/// Engines that continue before the completion, and those that wait for it.
+/// Engines that continue before a request completes, and engines that wait for it.
 const ASYNCHRONOUS: [&str; 6] =
     ["libaio", "io_uring", "io_uring_cmd", "posixaio", "windowsaio", "solarisaio"];
 const SYNCHRONOUS: [&str; 6] = ["psync", "sync", "vsync", "pvsync", "pvsync2", "mmap"];
@@ -382,7 +382,7 @@ impl Settings {
         self.all_sizes().max().expect("a job has a size")
     }
 
-    /// Whether fio would keep a map of random blocks that is not kept here.
+    /// Whether fio would keep a map of random blocks that this generator does not keep.
     pub fn may_repeat(&self) -> bool {
         let place = &self.place;
         let wants_map = self.mix.is_random && place.has_map && place.spread == Spread::Uniform;
@@ -506,7 +506,7 @@ impl Times {
             "startdelay" => assign(&mut self.delay, of(), TIME),
             "ramp_time" => assign(&mut self.ramp, of(), TIME),
             "time_based" => assign(&mut self.is_time_based, flag(value), FLAG),
-            // fio: a runtime of 0 is none.
+            // In fio a runtime of 0 means no runtime.
             _ => assign(&mut self.runtime, of().map(|time| Some(time).filter(|time| time.ps() > 0)), TIME),
         }
     }

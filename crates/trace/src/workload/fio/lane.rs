@@ -1,4 +1,4 @@
-//! A clone of a job: its requests in order, and when the next one may be issued.
+//! A lane, that is, a clone of a job: its requests in order, and when it may issue the next one.
 
 use wordline_kernel::{Bytes, Duration, Instant, Seed, Stream};
 
@@ -17,13 +17,13 @@ pub struct Region {
 /// Next action of a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LaneAction {
-    /// Issues this request.
+    /// The lane issues this request.
     Issue(Request),
-    /// Issues nothing before this time.
+    /// The lane issues nothing before this time.
     WaitUntil(Instant),
-    /// Issues nothing before a completion.
+    /// The lane issues nothing before a completion.
     WaitForCompletion,
-    /// Has ended.
+    /// The lane has ended.
     Ended,
 }
 
@@ -45,7 +45,7 @@ pub struct Lane {
     flow: InFlight,
 }
 
-/// Random streams of a lane; changing one does not affect the others.
+/// Random streams of a lane. A change of one does not affect the others.
 #[derive(Clone, Debug)]
 pub struct Random {
     place: Stream,
@@ -64,12 +64,12 @@ pub struct Remaining {
 /// Start, pauses and end of a lane.
 #[derive(Clone, Debug)]
 pub struct Clock {
-    /// From the start of its group to its own.
+    /// Delay from the start of the group to the start of the lane.
     delay: Duration,
     length: Option<Duration>,
     begin: Instant,
     end: Instant,
-    /// A pause lasts until this time.
+    /// End of the current pause.
     resume: Instant,
     think: Duration,
     think_blocks: u64,
@@ -85,11 +85,11 @@ pub struct RateMeter {
     rate: Rate,
     /// Bytes, or requests, so far.
     count: u64,
-    /// Earliest time of the next one, for random times.
+    /// Earliest time of the next request, for random times.
     next: Instant,
 }
 
-/// Outstanding requests, and whether there will be more.
+/// Outstanding requests, and whether more will follow.
 #[derive(Clone, Copy, Debug)]
 pub struct InFlight {
     depth: u32,
@@ -100,7 +100,7 @@ pub struct InFlight {
 }
 
 impl Lane {
-    /// Creates a clone of a job, the `number`-th of all.
+    /// Creates a clone of a job. It is number `number` of all clones.
     pub fn new(settings: &Settings, region: Region, seed: Seed, number: u64) -> Self {
         let (align, largest) = (settings.alignment(), settings.largest());
         let slots = (region.length - largest) / align + 1;
@@ -155,7 +155,7 @@ impl Lane {
         }
     }
 
-    /// Starts the lane, as its group starts at `now`.
+    /// Starts the lane; its group starts at `now`.
     pub fn begin(&mut self, now: Instant) {
         let clock = &mut self.clock;
         clock.begin = later(now, clock.delay);
@@ -199,7 +199,7 @@ impl Lane {
         self.flow.drawn = Some(kind);
         let others_due = if other { self.clock.due(1 - kind) } else { due };
         if others_due <= now {
-            // A kind that is ahead of its rate lets the other continue.
+            // If a kind is ahead of its rate, the other kind continues.
             return LaneAction::Issue(self.ask(1 - kind, now));
         }
         LaneAction::WaitUntil(due.min(others_due).min(self.clock.end))

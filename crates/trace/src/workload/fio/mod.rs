@@ -1,9 +1,9 @@
 //! fio job files: the requests of their jobs, and their times.
 //!
-//! [`JobFile::parse`] reads one; an unknown key is an error that names it. [`JobFile::jobs`] returns the
-//! requests on a device: every job is cloned `numjobs` times, each clone is a lane that keeps up to `iodepth`
-//! requests outstanding, and [`Jobs`] serves the lanes concurrently. Sizes, times and rates are interpreted
-//! as fio does (its HOWTO, version 3).
+//! [`JobFile::parse`] parses a job file; an unknown key is an error. [`JobFile::jobs`] returns the requests
+//! on a device. Every job is cloned `numjobs` times, and each clone is a lane that keeps up to `iodepth`
+//! requests outstanding. [`Jobs`] serves the lanes concurrently. Sizes, times and rates are interpreted as
+//! fio does (its HOWTO, version 3).
 
 mod addresses;
 mod jobs;
@@ -25,13 +25,13 @@ use keys::Settings;
 use lane::{Lane, Region};
 use values::Amount;
 
-/// Upper bound on clones of all jobs together. Chosen: the most queues that a device has.
+/// Upper bound on clones of all jobs together. Chosen: the maximum number of queues of a device.
 const MAX_LANES: u64 = 65_535;
 
 /// A parsed job file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobFile {
-    /// Its name in messages.
+    /// Name of the file in messages.
     name: String,
     jobs: Vec<Job>,
     /// Notes for the user.
@@ -44,7 +44,7 @@ struct Job {
     name: String,
     /// Line of its header.
     line: usize,
-    /// Line of each of its keys, in its section or in a global one.
+    /// Line of each key, in this section or in a global one.
     lines: BTreeMap<String, usize>,
     settings: Settings,
 }
@@ -104,7 +104,7 @@ impl JobFile {
 }
 
 impl Job {
-    /// Position of a key in the file `file` for messages; a key that is not given is reported at the section
+    /// Position of a key in the file `file` for messages. A key that is not given is reported at the section
     /// header.
     fn place(&self, file: &str, key: &str) -> String {
         let line = self.lines.get(key).unwrap_or(&self.line);
@@ -112,7 +112,7 @@ impl Job {
     }
 
     /// Returns the byte range of a clone. Without a file name each clone has its own file, one after another,
-    /// and `files` is the start of the next. On failure returns the key, what was found and what was
+    /// and `files` is the start of the next file. On failure returns the key, what was found and what was
     /// expected.
     fn region(
         &self,

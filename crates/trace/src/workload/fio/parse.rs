@@ -1,4 +1,4 @@
-//! Text of a job file: sections, their keys, and what applies to all of them.
+//! Text of a job file: its sections and their keys, and the global keys.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -114,7 +114,7 @@ impl Reader<'_> {
     }
 }
 
-/// Checks that at most one file is named, as one device is simulated.
+/// Checks that at most one file is named, because one device is simulated.
 fn check_files(name: &str, jobs: &[Job], wrong: &mut Complaints) {
     let mut named = jobs.iter().filter_map(|job| Some((job, job.settings.place.file.as_deref()?)));
     let Some((_, first)) = named.next() else { return };

@@ -1,4 +1,4 @@
-//! Job files: which errors they give, and which requests come when.
+//! Job files: their errors, and the times of their requests.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ fn parsed(text: &str) -> JobFile {
     JobFile::parse("job.fio", text).unwrap_or_else(|wrong| panic!("{text}\n{wrong}"))
 }
 
-/// Returns the requests of a job file on a device of 1 GiB that completes each after 100 us.
+/// Returns the requests of a job file on a device of 1 GiB that completes each request after 100 us.
 fn requests(text: &str) -> Vec<Request> {
     let jobs = parsed(text).jobs(Seed(3), DEVICE, Some(1_000_000));
     jobs.unwrap_or_else(|wrong| panic!("{text}\n{wrong}")).in_turn().collect()
@@ -140,7 +140,7 @@ fn a_random_job_asks_for_each_block_once_unless_it_has_no_map() {
         (all.len(), in_order)
     };
     assert_eq!(blocks(""), (1024, false));
-    // 1 - 1/e of them.
+    // A share of 1 - 1/e of the blocks.
     let (without, _) = blocks("norandommap");
     assert!((600..700).contains(&without), "{without}");
 }
@@ -158,8 +158,8 @@ fn distributions_send_requests_where_they_say() {
     assert!((first - 0.6).abs() < 0.01, "{first}");
     let second = share_below("zoned:60/10:30/20:10/70", 30);
     assert!((second - 0.9).abs() < 0.01, "{second}");
-    // The most popular block of a Zipf distribution with 1.2 over 1,000 ranks: 1 over the sum of k^-1.2,
-    // 4.34.
+    // The most popular block of a Zipf distribution with 1.2 over 1,000 ranks has a share of 1 over the sum
+    // of k^-1.2, 4.34.
     let all = job(&format!("rw=randread\nsize={size}\nio_size=80m\nrandom_distribution=zipf:1.2"));
     let mut counts = BTreeMap::<u64, u32>::new();
     all.iter().for_each(|request| *counts.entry(request.offset.0).or_default() += 1);
@@ -188,7 +188,7 @@ fn reads_and_writes_are_mixed_and_sized_as_the_keys_say() {
     }
 }
 
-/// Most requests of a lane that are outstanding at once, where each takes 100 us.
+/// Maximum number of outstanding requests of a lane, where each takes 100 us.
 fn depth_of(all: &[Request], lane: u16) -> usize {
     let of: Vec<u64> = all.iter().filter(|request| request.cpu == Some(lane)).map(us).collect();
     let under_way = |time: &u64| of.iter().filter(|begin| **begin <= *time && *time < **begin + 100).count();
@@ -235,7 +235,7 @@ fn a_job_thinks_once_all_are_completed() {
     assert_eq!(times, [0, 100, 500, 600, 1000, 1100]);
     let times: Vec<u64> = job("rw=read\nthinktime=1ms\niodepth=2\nnumber_ios=4").iter().map(us).collect();
     assert_eq!(times, [0, 0, 1100, 1100]);
-    // One issued 50 us later completes 50 us later, and the pause begins then.
+    // A request issued 50 us later completes 50 us later, and the pause begins then.
     let apart = job("rw=read\nthinktime=300\niodepth=2\nnumber_ios=3\nrate_iops=20000");
     assert_eq!(apart.iter().map(us).collect::<Vec<u64>>(), [0, 50, 450]);
 }

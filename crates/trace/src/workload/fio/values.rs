@@ -16,7 +16,8 @@ pub enum Amount {
 }
 
 impl Amount {
-    /// Converts it to bytes on a device of `device` bytes; a share is rounded down to a multiple of `align`.
+    /// Converts the amount to bytes on a device of `device` bytes. A share is rounded down to a multiple of
+    /// `align`.
     pub fn of(self, device: u64, align: u64) -> u64 {
         match self {
             Self::Bytes(bytes) => bytes,
@@ -64,7 +65,7 @@ pub fn amount(text: &str) -> Option<Amount> {
 /// Description of the syntax of [`time`].
 pub const TIME: &str = "a time of at most 106 days, such as 90s, 5m or 100us";
 
-/// Parses a time; a number without unit counts in units of `without`.
+/// Parses a time. A number without unit counts in units of `without`.
 pub fn time(text: &str, without: Duration) -> Option<Duration> {
     let text = text.trim().to_ascii_lowercase();
     let (digits, unit) = split(&text);
@@ -96,8 +97,8 @@ pub fn flag(text: Option<&str>) -> Option<bool> {
     }
 }
 
-/// Parses one value for each of reads, writes and trims, separated by commas. An empty one is `default`, and
-/// the last one applies to those that follow.
+/// Parses one value for each of reads, writes and trims, separated by commas. An empty value is `default`.
+/// The last value applies to the values that are not given.
 pub fn each<T: Clone>(text: &str, default: &T, read: impl Fn(&str) -> Option<T>) -> Option<Each<T>> {
     let mut values = Vec::new();
     for part in text.split(',').map(str::trim) {
@@ -113,8 +114,8 @@ pub fn each<T: Clone>(text: &str, default: &T, read: impl Fn(&str) -> Option<T>)
 /// Description of the syntax of [`shares`].
 pub const SHARES: &str = "values with their percentages, 100 in all, such as 4k/60:64k/40";
 
-/// Parses values with their percentages, `4k/10:64k/50:32k/40`. Those without one divide the rest of 100
-/// among them.
+/// Parses values with their percentages, `4k/10:64k/50:32k/40`. Values without a percentage divide the rest
+/// of 100 among them.
 pub fn shares<T>(text: &str, read: impl Fn(&str) -> Option<T>) -> Option<Vec<(T, f64)>> {
     let mut all = Vec::new();
     for part in text.split(':') {

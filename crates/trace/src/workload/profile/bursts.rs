@@ -1,4 +1,4 @@
-//! Bursts of requests, as in recorded volumes; tables of statistics do not describe them.
+//! Bursts of requests, as in recorded volumes. The tables of statistics in papers do not describe them.
 
 use std::collections::BTreeMap;
 
@@ -53,7 +53,8 @@ pub(super) struct Gaps {
     pub bursts: Bursts,
     /// Mean gap between bursts, in picoseconds.
     pause: f64,
-    /// Share of short pauses: with half of the time each, short and long pauses have the wanted deviation.
+    /// Share of short pauses among all pauses. Short and long pauses take half of the time each, which gives
+    /// the deviation in `Bursts::pauses`.
     short_pauses: f64,
     /// Requests left in the current burst.
     left: u64,
@@ -61,8 +62,8 @@ pub(super) struct Gaps {
 }
 
 impl Gaps {
-    /// Creates gaps with mean `interval`. If bursts alone take longer than that, there is no pause between
-    /// them.
+    /// Creates gaps with mean `interval`. If bursts alone take longer than `interval` allows, there is no
+    /// pause between them.
     pub fn new(bursts: Bursts, interval: Duration, random: Stream) -> Self {
         let within = (bursts.length() - 1.0) * bursts.gap.ps() as f64;
         let pause = (bursts.length() * interval.ps() as f64 - within).max(0.0);
@@ -96,7 +97,7 @@ impl Gaps {
         Duration::from_ps((mean * self.random.exponential()) as u64)
     }
 
-    /// Whether the next request repeats the operation of the previous one, instead of drawing it.
+    /// Whether the next request repeats the operation of the previous one. Otherwise its operation is drawn.
     pub fn repeats_operation(&mut self) -> bool {
         self.random.unit() < self.bursts.kept
     }

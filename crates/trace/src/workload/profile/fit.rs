@@ -21,7 +21,7 @@ pub(super) struct Plan {
 pub(super) struct OperationPlan {
     /// Number of requests of each size, in bytes.
     pub sizes: Vec<(u64, u64)>,
-    /// Part that touches an address for the first time.
+    /// Part of the requests that touches an address for the first time.
     pub fresh: FirstTouch,
 }
 
@@ -81,7 +81,8 @@ impl Profile {
         }
     }
 
-    /// Number of reads and writes: as published, or volume / mean size, or the share of a chosen number.
+    /// Number of reads and writes: the published numbers, or volume / mean size, or the share of a chosen
+    /// number.
     pub(super) fn counts(&self) -> (f64, f64) {
         use Statistic as S;
         let count = |count, volume, size| {
@@ -99,9 +100,9 @@ impl Profile {
         (requests - writes, writes)
     }
 
-    /// Candidate sizes, powers of two: from 4 KiB, the page of the file system, if the mean allows it and
-    /// from a sector otherwise, to 64 KiB, the largest request of most recorded volumes, or as far as the
-    /// mean requires.
+    /// Candidate sizes, powers of two. The smallest is 4 KiB, the page of the file system, if the mean allows
+    /// it, otherwise a sector. The largest is 64 KiB, the largest request of most recorded volumes, or more
+    /// if the mean requires it.
     fn candidate_sizes(&self, mean: f64) -> Classes {
         let sizes = match &self.chosen.sizes {
             Some(sizes) => sizes.iter().map(|Bytes(size)| *size).collect(),
@@ -134,10 +135,11 @@ impl Profile {
 /// Distributes `count` requests so that their mean size is as near to `mean` as the sizes allow, with the
 /// given class shares.
 ///
-/// Within its class a size has a probability proportional to `exp(-tilt * size)`: of all distributions with
-/// the given mean this has the greatest entropy, so it assumes nothing else.
+/// Within its class a size has a probability proportional to `exp(-tilt * size)`. Of all distributions with
+/// the given mean this one has the greatest entropy, so that it assumes nothing else.
 fn distribute(count: u64, mean: f64, classes: &Classes) -> Vec<(u64, u64)> {
-    // A step of 512 bytes then changes a weight by e^50: only the smallest or the largest size is left.
+    // At these bounds a step of 512 bytes changes a weight by e^50: only the smallest or the largest size is
+    // left.
     let (mut low, mut high) = (-50.0, 50.0);
     for _ in 0..100 {
         let tilt = (low + high) / 2.0;
@@ -152,7 +154,7 @@ fn weighted_sizes(classes: &Classes, tilt: f64) -> Vec<(u64, f64)> {
     let all: f64 = classes.iter().map(|(share, _)| share).sum();
     let mut shares = Vec::new();
     for (share, sizes) in classes {
-        // Relative to the end with the greatest weight, so that no weight overflows.
+        // Weights are relative to the end with the greatest weight, so that no weight overflows.
         let (first, last) = (sizes[0] as f64, sizes[sizes.len() - 1] as f64);
         let origin = if tilt >= 0.0 { first } else { last };
         let weight = |size: u64| libm::exp(-tilt * (size as f64 - origin) / 512.0);
@@ -162,7 +164,8 @@ fn weighted_sizes(classes: &Classes, tilt: f64) -> Vec<(u64, f64)> {
     shares
 }
 
-/// Rounds to integer counts that sum to `count`, by the largest remainder; the smaller size wins a tie.
+/// Rounds to integer counts that sum to `count`, by the largest remainder. On a tie the smaller size is
+/// rounded up.
 fn rounded(count: u64, shares: Vec<(u64, f64)>) -> Vec<(u64, u64)> {
     let exact: Vec<f64> = shares.iter().map(|(_, share)| share * count as f64).collect();
     let mut counts: Vec<u64> = exact.iter().map(|exact| exact.floor() as u64).collect();

@@ -1,6 +1,6 @@
 //! Profiles: generators fitted to published statistics of traces that cannot be shipped.
 //!
-//! The data are in `data/profiles`, one file per paper; the published numbers are stored nowhere else.
+//! The data are in `data/profiles`, one file per paper. The published numbers are stored nowhere else.
 
 mod bursts;
 mod fit;
@@ -49,7 +49,7 @@ struct Volume {
     contradictions: Vec<Contradiction>,
 }
 
-/// Values that the profile chooses as a paper does not give them; the file says why.
+/// Values that the profile chooses because a paper does not give them; the file gives the reasons.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ChosenValues {
@@ -57,9 +57,9 @@ pub struct ChosenValues {
     pub requests: Option<u64>,
     /// Share of writes, if it is not published.
     pub write_share: Option<f64>,
-    /// Time from the first request to the last; closed loop if not given.
+    /// Time from the first request to the last. Left out: a closed loop.
     pub duration: Option<Duration>,
-    /// Requests of the whole recording, of which the table describes an extract.
+    /// Requests of the whole recording, if the table describes an extract of it.
     pub recorded_requests: Option<u64>,
     /// Share of updates that go to the hot fifth of the written data.
     pub hot_updates: Option<f64>,
@@ -87,13 +87,13 @@ impl ChosenValues {
     }
 }
 
-/// A published number that no trace can have together with the others.
+/// A published number that no trace can have together with the other numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Contradiction {
-    /// Number that the generator does not meet.
+    /// Statistic that the generator does not meet.
     pub statistic: Statistic,
-    /// The arithmetic that shows it.
+    /// The arithmetic that shows the contradiction.
     pub why: String,
 }
 
@@ -102,15 +102,15 @@ pub struct Contradiction {
 pub struct Profile {
     /// `paper/volume`, such as `centaur/usr_1`.
     pub name: String,
-    /// The table.
+    /// The table of the paper.
     pub source: String,
-    /// Entry of the validation ledger.
+    /// Name of the entry in the validation ledger.
     pub claim: String,
     /// Values that the paper does not give.
     pub chosen: ChosenValues,
-    /// Numbers that contradict others.
+    /// Numbers that contradict other numbers.
     pub contradictions: Vec<Contradiction>,
-    /// Bursts of its requests; none: arrivals are independent.
+    /// Bursts of its requests. Left out: arrivals are independent.
     pub bursts: Option<Bursts>,
     published: BTreeMap<Statistic, f64>,
     units: BTreeMap<Statistic, Unit>,
@@ -125,9 +125,9 @@ pub struct Claim {
     pub paper: f64,
     /// Unit, as interpreted by this project.
     pub unit: Unit,
-    /// The table.
+    /// The table of the paper.
     pub source: String,
-    /// Reason why no trace can meet it, if so.
+    /// Reason why no trace can meet the number, if so.
     pub contradiction: Option<String>,
 }
 
@@ -180,13 +180,13 @@ impl Profile {
         })
     }
 
-    /// Name of the volume without the paper's.
+    /// Name of the volume without the name of the paper.
     pub fn volume(&self) -> &str {
         self.name.rsplit('/').next().unwrap_or(&self.name)
     }
 
-    /// Shortens the duration to the fraction that its requests are of the whole recording; unchanged if that
-    /// is not known.
+    /// Shortens the duration to the fraction that the requests are of the whole recording. Without the number
+    /// of recorded requests the duration is unchanged.
     #[must_use]
     pub fn as_extract(mut self) -> Self {
         let (reads, writes) = self.counts();
@@ -213,8 +213,8 @@ impl Profile {
         self.published.iter().map(claim).collect()
     }
 
-    /// Returns the requests of the profile. A `scale` from above 0 to 1 shrinks the number of requests, and
-    /// with it volumes and footprints; shares, mean sizes and the rate stay.
+    /// Returns the requests of the profile. A `scale` above 0 and up to 1 reduces the number of requests, and
+    /// therefore volumes and footprints. Shares, mean sizes and the rate stay the same.
     pub fn generator(&self, seed: Seed, scale: f64) -> Requests {
         Requests::new(&self.fit(scale), self.bursts, seed)
     }

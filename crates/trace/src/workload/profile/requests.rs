@@ -1,5 +1,5 @@
-//! Requests of a profile: drawn without replacement from exact counts, so that the published numbers are met
-//! and only the order is random.
+//! Requests of a profile, drawn without replacement from exact counts: the published numbers are met, and
+//! only the order is random.
 
 use wordline_kernel::{Bytes, Duration, Instant, Seed, Stream};
 
@@ -17,8 +17,8 @@ const HOT_LANES: usize = LANES / 5;
 /// Iterates over the requests of a [`Profile`](super::Profile).
 ///
 /// Data lie in lanes, contiguous areas of the volume. A request that touches an address for the first time
-/// goes to the end of the shorter of two randomly chosen lanes; any other request goes to a random address
-/// within the data of its lane. Reads and writes have separate lengths of the same lanes, so that reads see
+/// goes to the end of the shorter of two randomly chosen lanes. Any other request goes to a random address
+/// within the data of its lane. Reads and writes have separate lengths of the same lanes, so that reads touch
 /// written data.
 #[derive(Clone, Debug)]
 pub struct Requests {
@@ -26,8 +26,9 @@ pub struct Requests {
     writes: RequestUrn,
     hot_updates: f64,
     interval: Duration,
-    /// Gaps that replace the interval if requests come in bursts, and whether the last request was a read.
+    /// Gaps that replace the interval if requests come in bursts.
     gaps: Option<Gaps>,
+    /// Whether the last request was a read.
     was_read: Option<bool>,
     now: Instant,
     pitch: u64,
@@ -36,14 +37,14 @@ pub struct Requests {
     time: Stream,
 }
 
-/// Reads or writes that are left.
+/// The remaining reads or writes.
 #[derive(Clone, Debug)]
 struct RequestUrn {
-    /// Requests left of each size.
+    /// Remaining requests of each size.
     sizes: Vec<(u64, u64)>,
     requests: u64,
     bytes: u64,
-    /// Share of `bytes` or `requests` that is still to touch an address for the first time.
+    /// Remaining share of `bytes` or `requests` that must touch an address for the first time.
     fresh: f64,
     by_bytes: bool,
     /// Alignment of addresses.
@@ -130,8 +131,9 @@ impl Requests {
     pub(super) fn new(plan: &Plan, bursts: Option<Bursts>, seed: Seed) -> Self {
         let (reads, writes) = (RequestUrn::new(&plan.reads), RequestUrn::new(&plan.writes));
         let largest = plan.reads.sizes.iter().chain(&plan.writes.sizes).map(|(size, _)| *size).max();
-        // The shortest lane is never longer than the mean, so that a margin of a twentieth plus one request
-        // suffices for requests drawn as updates when there is nothing to update.
+        // If a chosen lane is full, the shortest lane is used, which is never longer than the mean. A margin
+        // of a twentieth plus four of the largest requests therefore suffices for requests drawn as updates
+        // when there is nothing to update.
         let longest = reads.unique().max(writes.unique()) / LANES as u64;
         let pitch = (longest + longest / 20 + 4 * largest.unwrap_or(0)).next_multiple_of(1 << 20);
         Self {
@@ -177,7 +179,8 @@ impl Iterator for Requests {
             return None;
         }
         let is_read = self.is_read(left);
-        // A fifth of the reads goes to the hot fifth of the data: no published table says more about reads.
+        // A fifth of the reads goes to the hot fifth of the data, as no published table says more about
+        // reads.
         let (op, urn, hot) = if is_read {
             (Op::Read, &mut self.reads, 0.2)
         } else {

@@ -17,7 +17,7 @@ pub enum RealOrProfile {
 /// Returns the recorded trace of the profile called `name` in the folder `traces`, or else the profile.
 ///
 /// A file is the trace if its name is the volume's name followed by a dot: `hm_0.csv`, `hm_0.csv.gz`. Case
-/// does not matter. The first in alphabetical order wins.
+/// does not matter. Of several such files, the first in alphabetical order is used.
 ///
 /// # Errors
 /// An unknown profile, or a folder that cannot be read.
@@ -40,8 +40,8 @@ pub fn resolve(name: &str, traces: Option<&Path>) -> Result<RealOrProfile, Error
         .map_or_else(|| RealOrProfile::Profile(Box::new(profile)), RealOrProfile::Real))
 }
 
-/// `hm_0.csv` belongs to `hm_0`, `hm_01.csv` does not; an excerpt is marked after the first dot and is not
-/// the trace.
+/// Whether a file is a trace of the volume: `hm_0.csv` belongs to `hm_0`, `hm_01.csv` does not. An excerpt,
+/// marked after the first dot, is not the trace.
 fn is_trace_of(file: &str, volume: &str) -> bool {
     let rest = file.strip_prefix(volume).and_then(|rest| rest.strip_prefix('.'));
     rest.is_some_and(|rest| !rest.starts_with("first") && !rest.starts_with("window"))

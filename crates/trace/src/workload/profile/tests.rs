@@ -1,4 +1,4 @@
-//! Does every profile meet what its paper publishes?
+//! Does every profile have the statistics that its paper publishes?
 
 use wordline_kernel::Digest;
 
@@ -7,7 +7,7 @@ use crate::{Op, Request};
 
 const SEED: Seed = Seed(1);
 
-/// Small enough for a test to take seconds: a scale of at most this many requests.
+/// A scale that gives at most this many requests, so that a test takes seconds.
 fn scale(profile: &Profile, requests: u64) -> f64 {
     let all = profile.generator(SEED, 1.0).size_hint().0;
     (requests as f64 / all as f64).min(1.0)
@@ -49,7 +49,8 @@ fn a_profile_meets_its_statistics_at_full_size() {
     }
 }
 
-/// ReSSD, figure 10 and section 5: 73.9% of the updates in 20% of the written addresses, as a mean over the volumes.
+/// ReSSD, figure 10 and section 5: 73.9% of the updates are in 20% of the written addresses, as a mean over
+/// the volumes.
 #[test]
 fn the_hottest_fifth_has_the_published_share_of_updates_on_average() {
     let names: Vec<_> = Profile::names().into_iter().filter(|name| name.starts_with("ressd/")).collect();
@@ -79,7 +80,7 @@ fn every_published_number_has_a_unit_that_fits() {
     }
 }
 
-/// Tables of the same recording.
+/// The two tables describe the same recording.
 #[test]
 fn the_requests_of_a_recording_are_those_of_another_table() {
     let mut compared = 0;

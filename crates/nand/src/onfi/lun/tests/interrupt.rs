@@ -187,7 +187,8 @@ fn breaking_off_an_upper_page_tears_the_lower_page_of_its_cells() {
     assert!(lun.contents().is_torn(row(0, 2)) && lun.contents().is_torn(row(0, 3)));
 }
 
-/// In a layout with two low pages first, page 4 is the upper page of the cells of page 1 (NANDFlashSim, section 7.2).
+/// In a pairing with two low pages first, page 4 is the upper page of the cells of page 1 (NANDFlashSim,
+/// section 7.2).
 #[test]
 fn the_pairing_of_the_part_says_which_page_is_torn_along() {
     let part = part(|file| file.geometry.pairing = Pairing::TwoThenSingles);

@@ -3,8 +3,8 @@ use super::*;
 const START: ProgramKind = ProgramKind::Start;
 const QUEUE: ProgramKind = ProgramKind::Queue;
 
-/// Exceeds a limit twice: on a LUN that rejects it and on one that counts it. The rejected operation changes
-/// neither pipeline nor registers nor cells; the counted one ends with FAIL.
+/// Exceeds a limit twice: on a LUN that rejects it and on a LUN that counts it. The rejected operation
+/// changes neither pipeline nor registers nor cells; the counted operation ends with FAIL.
 fn breaks(wanted: Limit, prepare: impl Fn(&mut Lun), act: impl Fn(&mut Lun, Instant) -> Result<Busy, Limit>) {
     let (mut strict, mut lenient) = (lun(), lenient());
     for lun in [&mut strict, &mut lenient] {

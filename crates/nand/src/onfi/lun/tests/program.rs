@@ -42,8 +42,8 @@ fn data_can_be_loaded_in_pieces_and_a_new_address_clears_the_register() {
     assert_eq!(lun.output(8_639, 1), [7], "what goes beyond the register is lost");
 }
 
-/// The n-th cache program begins when the previous one has ended and its page has moved: RDY rises then, so
-/// that loading 100 us of data is hidden behind 750 us of programming. The last, plain program needs no RDY
+/// The n-th cache program begins when the previous one has ended and its page has moved; RDY rises then.
+/// Loading 100 us of data is thus hidden behind 750 us of programming. The last, plain program needs no RDY
 /// in between.
 #[test]
 fn cache_programs_follow_each_other_with_a_turn_between() {

@@ -1,5 +1,5 @@
-//! Random operations, legal and not, against a model without time: an accepted operation takes effect at
-//! once, and cells of operations that a reset aborts are unknown.
+//! Random operations, legal and illegal, against a model without time. In the model an accepted operation
+//! takes effect at once, and cells of operations that a reset aborts are unknown.
 
 use std::collections::BTreeMap;
 
@@ -68,7 +68,8 @@ impl Oracle {
         self.in_flight.push(InFlight { rows, erase: true, end });
     }
 
-    /// An operation that is not over at `now` leaves its pages unknown, with those that share its cells.
+    /// Applies a reset: an operation that is not over at `now` leaves its pages unknown, and the pages that
+    /// share their cells.
     fn reset(&mut self, now: Instant, ready_at: Instant) {
         for flight in self.in_flight.drain(..).filter(|flight| flight.end > now) {
             for row in flight.rows {
@@ -96,7 +97,7 @@ fn step(lun: &mut Lun, oracle: &mut Oracle, now: Instant, (kind, block, page, by
         0..=5 if now >= ready_at => {
             lun.begin_load(row, true);
             lun.load(0, &vec![byte; lun.register_size() as usize]);
-            // The other plane is cleared, unless it is queued for its operation.
+            // The register of the other plane is cleared, unless that plane is queued.
             let other = Row { block: row.block ^ 1, ..row };
             *oracle.register(other) = if oracle.queue.is_empty() { Some(0xff) } else { None };
             *oracle.register(row) = Some(byte);

@@ -43,8 +43,8 @@ fn planes_of_a_multi_plane_read_sense_together() {
     assert_eq!((last.begin, last.length), (start + PLANE, READ));
 }
 
-/// With transfers of 20 us: RDY after the first page at tR; page n leaves while the array senses page n + 1, so each
-/// further page takes tR + turn.
+/// Transfers take 20 us. RDY rises after the first page at tR. Page n leaves while the array senses page n +
+/// 1, so each further page takes tR + turn.
 #[test]
 fn a_sequential_cache_read_hides_the_transfer() {
     let mut lun = lun();

@@ -4,7 +4,7 @@ use wordline_kernel::Stream;
 
 use super::*;
 
-/// Returns the threads of the named application, with changed model keys, on so many MiB.
+/// Returns the threads of the named application, with changed model keys, on `mib` MiB.
 fn threads_of(name: &str, keys: &str, seed: u64, requests: u64, mib: u64) -> Threads {
     let application = Application { requests, ..application(name, keys) };
     application.threads(Seed(seed), Bytes(mib * MIB)).expect("it has room")
@@ -17,7 +17,8 @@ fn ask_all(threads: &mut Threads, waiting: &mut Vec<u16>) -> Vec<(u16, Request)>
     asked
 }
 
-/// Runs the threads on a device that completes a random outstanding request; no thread has two.
+/// Runs the threads on a device that completes outstanding requests in random order. Asserts that no thread
+/// has two.
 fn answered_at_random(mut threads: Threads, mut each: impl FnMut(u16, Request)) -> Threads {
     let (mut random, mut waiting): (Stream, _) = (Seed(5).stream("answers", 0), Vec::new());
     loop {
@@ -33,7 +34,8 @@ fn answered_at_random(mut threads: Threads, mut each: impl FnMut(u16, Request)) 
     }
 }
 
-/// Asserts that this many requests come, and returns how many each thread issued; the last one is the system.
+/// Asserts that `requests` requests come, and returns how many each thread issued. The last entry is the
+/// system.
 fn asked_by_each(threads: Threads, requests: u64, what: &str) -> Vec<u64> {
     let mut asked = vec![0; threads.count() as usize + 1];
     let mut end = answered_at_random(threads, |thread, _| asked[usize::from(thread)] += 1);
@@ -46,7 +48,7 @@ fn asked_by_each(threads: Threads, requests: u64, what: &str) -> Vec<u64> {
 fn whatever_is_answered_first_no_thread_has_two_requests_outstanding_and_all_requests_come() {
     for (name, keys) in CHANGED {
         let asked = asked_by_each(threads_of(name, keys, 7, 10_000, 64), 10_000, &format!("{name} {keys}"));
-        // Without a journal and discards the system has no work.
+        // The system is left out: without a journal and discards it has no work.
         let (_, of_threads) = asked.split_last().expect("a system");
         let idle = of_threads.iter().filter(|asked| **asked == 0).count();
         assert_eq!(idle, 0, "{name} {keys}: threads without a request");
@@ -56,7 +58,7 @@ fn whatever_is_answered_first_no_thread_has_two_requests_outstanding_and_all_req
 #[test]
 fn threads_that_find_nothing_to_ask_for_hold_nobody() {
     let open_and = |step| format!("loop = [{{ op = \"open\" }}, {{ op = \"{step} }}, {{ op = \"close\" }}]");
-    // No thread deletes, so that those that append run out of room.
+    // No thread deletes, so that the threads that append run out of space.
     let keys = format!(
         "fill = 0.9\npage_cache = 0.0\nthreads = [{{ name = \"a\", count = 2, {} }}, {{ name = \"b\", count = 2, {} }}]",
         open_and("append\", up_to = \"16KiB\""),
@@ -144,6 +146,6 @@ fn readers_wait_for_writers_that_have_no_answers() {
         waiting = held;
         completed.into_iter().for_each(|thread| all.completed(thread));
     }
-    // 2,000 posts are pending at each writer, and 200 readers have a completion and cannot post.
+    // Each writer has 2,000 pending posts. The 200 readers have a completion, and cannot post.
     assert_eq!(reads, 2_200);
 }
