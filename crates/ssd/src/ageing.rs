@@ -1,9 +1,9 @@
-//! Ageing: a device carries out a workload before the run, with the clock of its flash off.
+//! Ageing: a device executes a workload before the run, with the clock of its flash stopped.
 //!
-//! The device decides, relocates and writes as in a run, except for effects of waiting: queues are empty, and
-//! a program completes before the next command arrives. In a closed loop the device is left busy: the host
-//! always has something to write. In an open loop it works until the time of the next command, as far as it
-//! wants.
+//! The device destages, selects victims and relocates pages as in a run, but nothing waits: flash commands
+//! take no time, so queues are empty and a program completes before the next command arrives. In a closed
+//! loop (a fixed queue depth) the device is left busy, because the host always has another write. In an open
+//! loop the device does GC and background work until the time of the next command.
 
 use std::collections::VecDeque;
 
@@ -13,20 +13,20 @@ use crate::block_device::{BlockDevice, NextCommand};
 use crate::command::SECTOR;
 use crate::snapshot::Agenda;
 
-/// A device that can be aged, with the clock of its flash off. A device composed of others delegates to its
-/// members.
+/// A device that can be aged. A device composed of others delegates to its members.
 pub trait Ages: BlockDevice {
-    /// Whether an event waits for its time although the clock is off; any other happens at once.
+    /// Whether an event keeps its time while the clock is stopped. All other events happen at once.
     fn is_timer(event: &Self::Event) -> bool;
 
-    /// Stops the clock: flash commands take no time, wear nothing and never fail; false if there is no flash
-    /// to age.
+    /// Stops the clock: flash commands take no time, cause no wear and never fail. Returns false if the
+    /// device has no flash to age.
     fn stop_clock(&mut self) -> bool;
 
-    /// Completes the next flash command; false if there is none.
+    /// Completes the next flash command. Returns false if there is none.
     fn next_untimed_completion(&mut self, clock: &mut impl Schedule<Self::Event>) -> bool;
 
-    /// Starts no more GC, because the host stops in the middle of its work.
+    /// Starts no more GC. Used at the end of a closed loop, which leaves the device in the middle of its
+    /// work.
     fn pause_gc(&mut self);
 
     /// Starts the clock: flash commands take time again.
@@ -36,7 +36,8 @@ pub trait Ages: BlockDevice {
     fn page_program_time(&self) -> Duration;
 }
 
-/// Calendar of a device that takes no time: its own events happen soon, timers at their times.
+/// Calendar of a device whose clock is stopped: timers happen at their times, other events as soon as
+/// possible.
 #[derive(Debug)]
 pub struct UntimedCalendar<E> {
     now: Instant,
@@ -85,12 +86,12 @@ impl<E> UntimedCalendar<E> {
     }
 }
 
-/// Carries out the commands of `next` with the clock of the flash off: [`BlockDevice::age`] of a device that
-/// [`Ages`].
+/// Executes the commands of `next` with the clock of the flash stopped: implements [`BlockDevice::age`] for a
+/// device that implements [`Ages`].
 pub fn age<D: Ages>(device: &mut D, next: NextCommand<'_>, depth: Option<u32>) -> Option<Agenda<D::Event>> {
     device.stop_clock().then_some(())?;
     let mut clock = UntimedCalendar::of::<D>();
-    // A host that waits for its writes is as fast as the flash.
+    // In a closed loop the host writes as fast as the flash programs.
     let time_of_a_page = device.page_program_time();
     carry_out(device, next, depth, time_of_a_page, &mut clock);
     if depth.is_some() {
@@ -100,14 +101,14 @@ pub fn age<D: Ages>(device: &mut D, next: NextCommand<'_>, depth: Option<u32>) -
     Some(clock.agenda())
 }
 
-/// Finishes the work in progress. From then on flash takes time.
+/// Finishes the work in progress, then starts the clock.
 pub(crate) fn rest<D: Ages>(device: &mut D, clock: &mut UntimedCalendar<D::Event>) {
     while advance(device, clock) {}
     device.start_clock();
 }
 
-/// Carries out the commands of `next` with the clock off, until all are complete or the device accepts no
-/// more writes. In a closed loop time advances by `time_of_a_page` for each page.
+/// Executes the commands of `next` with the clock stopped, until all have completed or the device accepts no
+/// more writes. In a closed loop time advances by `time_of_a_page` for each page of a command.
 pub(crate) fn carry_out<D: Ages>(
     device: &mut D,
     next: NextCommand<'_>,
@@ -133,7 +134,7 @@ pub(crate) fn carry_out<D: Ages>(
             wait_until(device, time, clock);
             device.submit(command, clock);
         } else {
-            // The remaining work waits for a timer.
+            // The outstanding commands wait for a timer.
             let Some((time, event)) = clock.due(Instant::LIMIT) else {
                 assert!(device.give_up(clock), "nothing moves: {}", device.describe_outstanding(clock.now));
                 continue;
@@ -150,7 +151,8 @@ pub(crate) fn carry_out<D: Ages>(
     device.clear_completions();
 }
 
-/// Handles the next event or flash command that is due now; false if there is none.
+/// Handles the next event that is due now, or completes the next flash command. Returns false if there is
+/// neither.
 pub(crate) fn advance<D: Ages>(device: &mut D, clock: &mut UntimedCalendar<D::Event>) -> bool {
     if let Some(event) = clock.soon.pop_front() {
         device.handle(event, clock);
@@ -162,7 +164,7 @@ pub(crate) fn advance<D: Ages>(device: &mut D, clock: &mut UntimedCalendar<D::Ev
     true
 }
 
-/// Advances time to the arrival of a command.
+/// Advances time to the arrival of a command, and handles the timers that are due before it.
 fn wait_until<D: Ages>(device: &mut D, time: Instant, clock: &mut UntimedCalendar<D::Event>) {
     let time = time.max(clock.now);
     while let Some((due, event)) = clock.due(time) {

@@ -1,8 +1,9 @@
-//! The interface of a device that takes commands on logical sectors: an SSD, an array of them, or a device
-//! with a fixed latency.
+//! Interface of a device that takes commands on logical sectors: an SSD, an array of SSDs, or a device with a
+//! fixed latency.
 //!
-//! The caller owns the calendar, returns each event that the device puts there, takes its completions, and
-//! measures it through metrics. A device made of devices wraps their events in its own.
+//! The caller owns the calendar. It hands each event of the device back to the device at the event's time,
+//! takes the completions, and reads results as metrics. A device that consists of other devices wraps their
+//! events in its own type.
 
 use std::fmt;
 
@@ -27,7 +28,7 @@ use crate::timeline::Recorded;
 /// Dimensions of a device as a host sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Sectors of 512 bytes of each namespace; there is at least one.
+    /// Sectors (512 bytes) of each namespace. There is at least one namespace.
     pub namespaces: Vec<u64>,
     /// Capacity available to the host.
     pub capacity: Bytes,
@@ -35,12 +36,13 @@ pub struct Shape {
     pub sector_size: Bytes,
     /// The mapping unit.
     pub logical_page: Bytes,
-    /// Bytes of a multi-plane block, erased at once; zero on a device without flash.
+    /// Bytes of a multi-plane block; 0 on a device without flash.
     pub block_set: Bytes,
 }
 
 impl Shape {
-    /// Dimensions of a host FTL that exposes `pages` logical blocks of an open-channel device as its pages.
+    /// Dimensions of a host FTL over an open-channel device: `pages` logical pages, each of one logical block
+    /// of the device.
     pub fn of_pages(geometry: &Geometry, pages: u32) -> Self {
         let page = geometry.block_size;
         let capacity = page * u64::from(pages);
@@ -66,11 +68,11 @@ pub struct PowerCut {
 /// Progress of the oldest outstanding command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OldestCommand {
-    /// Submission.
+    /// Time of submission.
     pub submitted: Instant,
     /// Tag chosen by the caller.
     pub tag: u32,
-    /// Changes with any progress of the command.
+    /// A value that changes whenever the command makes progress.
     pub done: u64,
 }
 
@@ -79,16 +81,16 @@ pub struct OldestCommand {
 pub struct Programmed {
     /// Host pages.
     pub host: u64,
-    /// Other pages: by GC, with the rest of their unit, for the map, as padding.
+    /// Other pages: relocated by GC, reprogrammed because their mapping unit is written as a whole, table
+    /// pages of the map, and padding.
     pub other: u64,
 }
 
-/// A function that returns the next command by which a device is [aged](BlockDevice::age), with its time
-/// since the beginning.
+/// Function that returns the next command for [ageing](BlockDevice::age), with its time since ageing began.
 pub type NextCommand<'a> = &'a mut dyn FnMut(Programmed) -> Option<(Instant, Command)>;
 
-/// A device that takes commands on logical sectors. A run is a function of its configuration, its seed and
-/// its commands.
+/// A device that takes commands on logical sectors. Its results depend only on its configuration, its seed
+/// and its commands.
 pub trait BlockDevice: State {
     /// Events of the device.
     type Event: Copy + PartialEq + fmt::Debug + Serialize + DeserializeOwned;
@@ -98,25 +100,25 @@ pub trait BlockDevice: State {
     /// Dimensions of the device as a host sees it.
     fn shape(&self) -> Shape;
 
-    /// Submits a command, which has to be within the device; the device must not be recovering from a power
-    /// cut.
+    /// Submits a command. The command must lie within the device, and the device must not be recovering from
+    /// a power cut.
     fn submit(&mut self, command: Command, calendar: &mut impl Schedule<Self::Event>);
 
-    /// Follows the contents of every sector from now on, so that layers above can verify parity and logs. It
-    /// changes no result, and costs nothing unless called.
+    /// Tracks the contents of every sector from now on, so that layers above can verify parity and logs.
+    /// Tracking changes no result.
     fn follow_contents(&mut self);
 
-    /// Sets the contents, one for each sector, that the next submitted command, with this tag, writes; a
-    /// write without contents writes its tag. Only for a device that [follows
-    /// contents](Self::follow_contents).
+    /// Sets the contents that the next submitted command writes, one for each sector. The command must have
+    /// this tag. A write without contents writes its tag. Requires
+    /// [`follow_contents`](Self::follow_contents).
     fn carry(&mut self, tag: u32, contents: &[Content]);
 
-    /// Takes the contents of each sector of the read with this tag; none if contents are not followed. Zeroes
-    /// are [`ZEROES`](crate::device::ZEROES), and contents from before the first command
+    /// Takes the contents that the read with this tag found, one for each sector; `None` if contents are not
+    /// tracked. A sector of zeroes has [`ZEROES`](crate::device::ZEROES). Data from before tracking began are
     /// [`FILLED`](crate::device::FILLED).
     fn take_contents(&mut self, tag: u32) -> Option<Vec<Content>>;
 
-    /// [Submits](Self::submit) a write of these contents.
+    /// [Submits](Self::submit) a write with these contents.
     fn submit_with(
         &mut self,
         command: Command,
@@ -134,31 +136,33 @@ pub trait BlockDevice: State {
     /// Handles an event at its time.
     fn handle(&mut self, event: Self::Event, calendar: &mut impl Schedule<Self::Event>);
 
-    /// Breaks the latency of requests down in this [tail](Self::tail) from now on, if the device can. It
-    /// changes no result.
+    /// Collects the latency breakdown of single requests in this [tail](Self::tail) from now on, if the
+    /// device can. Changes no result.
     fn explain(&mut self, _tail: Tail) {}
 
-    /// Latency breakdown of single requests; none unless it was [switched on](Self::explain).
+    /// Latency breakdown of single requests; `None` until [`explain`](Self::explain) is called.
     fn tail(&self) -> Option<&Tail> {
         None
     }
 
-    /// Scales the device's times by these factors, in place of earlier ones, from its next commands on; its
-    /// current state results from its original times. A device whose times were changed cannot be saved.
+    /// Multiplies the device's times by these factors, from its next commands on. The factors replace earlier
+    /// ones. The current state of the device still results from the unscaled times, and the device cannot be
+    /// saved any more.
     ///
     /// # Errors
-    /// The reason, where it lacks times of a kind whose factor is not one. The device is unusable then.
+    /// The reason, if a factor other than one is for a kind of time that the device does not have. The device
+    /// is then unusable.
     fn change_times(&mut self, _factors: &TimeFactors) -> Result<(), UnscalableReason> {
         Err("the times of a device of this type cannot be changed")
     }
 
-    /// Starts or stops [recording](Self::take_recorded) its work; returns whether the device supports it.
-    /// Recording changes no result.
+    /// Starts or stops [recording](Self::take_recorded) the device's work. Returns whether the device
+    /// supports recording. Changes no result.
     fn record(&mut self, _on: bool) -> bool {
         false
     }
 
-    /// The work [recorded](Self::record) since the last call.
+    /// Takes the work [recorded](Self::record) since the last call.
     fn take_recorded(&mut self) -> Recorded {
         Recorded::default()
     }
@@ -169,8 +173,8 @@ pub trait BlockDevice: State {
     /// Clears the completions.
     fn clear_completions(&mut self);
 
-    /// The first invalid decision of a design or policy of the device. The caller checks it after each event
-    /// and stops; a device made of devices queries its members. The device rejects further commands.
+    /// First invalid decision of a design or policy of the device or of its members. The caller checks it
+    /// after each event and stops the run. The device rejects further commands.
     #[inline]
     fn invalid_decision(&self) -> Option<&InvalidDecision> {
         None
@@ -179,49 +183,51 @@ pub trait BlockDevice: State {
     /// Outstanding commands.
     fn outstanding(&self) -> usize;
 
-    /// Completes, with an error, commands that can never be done, as no event is pending; returns whether
-    /// there were any.
+    /// Fails commands that can never be executed. Called when no event is pending. Returns whether there were
+    /// such commands.
     fn give_up(&mut self, _calendar: &mut impl Schedule<Self::Event>) -> bool {
         false
     }
 
-    /// Whether it rejects writes because it has reached the end of its life.
+    /// Whether the device rejects writes because it has reached its end of life.
     fn is_read_only(&self) -> bool {
         false
     }
 
-    /// Cuts the power at `now`. The caller drops all events of this device; it accepts no command until it
-    /// has [recovered](Self::recover).
+    /// Cuts the power at `now`. The caller drops all pending events of this device. The device accepts no
+    /// command until it has [recovered](Self::recover).
     fn power_cut(&mut self, now: Instant) -> PowerCut;
 
-    /// Switches the power on again.
+    /// Switches the power on again, which starts power-loss recovery.
     fn recover(&mut self, calendar: &mut impl Schedule<Self::Event>);
 
-    /// Whether it accepts commands.
+    /// Whether the device accepts commands.
     fn is_ready(&self) -> bool;
 
-    /// Pages that a recovery has read, or is reading.
+    /// Pages that power-loss recovery has read or is reading.
     fn pages_recovered(&self) -> u64 {
         0
     }
 
-    /// Pages that it has still to read.
+    /// Pages that power-loss recovery has still to read.
     fn pages_to_recover(&self) -> u64 {
         0
     }
 
-    /// Duration and results of the last recovery, once it has ended.
+    /// Duration and results of the last power-loss recovery; `None` until it has ended.
     fn recovery(&self) -> Option<Recovered>;
 
-    /// Preconditioning: writes a first fraction of the logical pages once, in order, without taking time.
-    /// False if `look` stopped it.
+    /// Preconditions the device: writes the first `fraction` of the logical pages once, in order, in no
+    /// simulated time. Returns false if `look` stopped it.
     fn fill_while(&mut self, fraction: f64, look: ProgressFn<'_>) -> bool;
 
-    /// Preconditioning: writes all logical pages, and overwrites them at random until the write amplification
-    /// is steady, without taking time, and leaves the device busy, as a load without pauses needs it. With a
-    /// `fraction` (1 is all) it does so with a first fraction of the pages, and leaves the device as after an
-    /// idle time: otherwise a load with pauses would finish the started work in them, and be charged for it.
-    /// None if `look` stopped it.
+    /// Preconditions the device to steady state in no simulated time: writes all logical pages, then
+    /// overwrites random ones until the write amplification is steady. Returns `None` if `look` stopped it.
+    ///
+    /// Without a `fraction` the device is left busy, for a load without pauses. With a `fraction` only this
+    /// first part of the pages is written (1 is all), and the device is left as after an idle time. A load
+    /// with pauses needs this: otherwise it would finish the started work in its pauses and be charged for
+    /// it.
     fn fill_steady_while(
         &mut self,
         seed: Seed,
@@ -229,11 +235,15 @@ pub trait BlockDevice: State {
         look: ProgressFn<'_>,
     ) -> Option<Steady>;
 
-    /// Executes the commands of `next` until it returns none, with the clock of the flash stopped: a command
-    /// takes no time, causes no wear and never fails. With a `depth` this many are outstanding at once, and
-    /// times are ignored; otherwise each is submitted at its time, and the device is idle before. `next` gets
-    /// the pages programmed so far. Returns the device's time and pending events; none if the device cannot
-    /// be aged. A device that can implements [`Ages`](crate::ageing::Ages), and delegates to it.
+    /// Executes the commands of `next` until it returns `None`, with the clock of the flash stopped: a
+    /// command takes no time, causes no wear and never fails. `next` gets the counts of pages programmed so
+    /// far.
+    ///
+    /// With a `depth`, this many commands are outstanding at once and their times are ignored. Without a
+    /// `depth`, each command is submitted at its time, after the device has finished all earlier work.
+    ///
+    /// Returns the device's time and pending events; `None` if the device cannot be aged. A device that can
+    /// be aged implements [`Ages`](crate::ageing::Ages) and delegates to [`age`](crate::ageing::age).
     fn age(&mut self, _next: NextCommand<'_>, _depth: Option<u32>) -> Option<Agenda<Self::Event>> {
         None
     }
@@ -241,17 +251,17 @@ pub trait BlockDevice: State {
     /// Digest of all events so far.
     fn digest(&self) -> Digest;
 
-    /// Checks the conservation laws over the whole state, `elapsed` after time began; panics if one does not
-    /// hold.
+    /// Checks the conservation laws over the whole state, at `elapsed` since the start of time. Panics if a
+    /// law is violated.
     fn audit(&self, elapsed: Duration);
 
-    /// Progress of the oldest command; none if none is outstanding.
+    /// Progress of the oldest outstanding command; `None` if none is outstanding.
     fn oldest(&self) -> Option<OldestCommand>;
 
-    /// The longest time for which a command may make no progress without a fault.
+    /// Longest time for which a command may make no progress. A longer stall is a fault of the model.
     fn stall_limit(&self) -> Duration;
 
-    /// Report of outstanding work and the causes of its waits, in lines of text.
+    /// Report of the outstanding work and what it waits for, in lines of text.
     fn describe_outstanding(&self, now: Instant) -> String;
 
     /// Counts of the device at `now`.
@@ -263,7 +273,7 @@ pub trait BlockDevice: State {
     /// Metrics of the device from `mark` to `now`.
     fn metrics(&self, mark: &Self::Mark, now: Instant) -> Metrics;
 
-    /// Charts of its designs for the time since `mark`, each with the name of the design.
+    /// Charts of the device's designs for the time since `mark`, each with the name of its design.
     fn charts(&self, _mark: &Self::Mark) -> Vec<(&'static str, ChartData)> {
         Vec::new()
     }
@@ -271,23 +281,24 @@ pub trait BlockDevice: State {
     /// Details of the device from `mark` to `now`, by channel, die, block and component.
     fn detail(&self, mark: &Self::Mark, now: Instant) -> Detail;
 
-    /// Gauges at `now`, for the time series of a run. Devices without any return the default.
+    /// Gauges at `now`, for the time series of a run. A device without gauges returns the default.
     fn gauges(&self, _now: Instant) -> Gauges {
         Gauges::default()
     }
 
-    /// Lengths of the lists in a saved state whose lengths follow from the configuration.
+    /// Lengths of the lists in the state that follow from the configuration. A loaded state must have the
+    /// same lengths.
     fn lengths(&self) -> Vec<usize> {
         Vec::new()
     }
 
-    /// Approximate upper limit, in bytes, for the longest field of its state, beyond what the source has.
-    /// Chosen as the default: 16 MiB.
+    /// Approximate upper limit, in bytes, of the longest field of the saved state. Chosen as the default: 16
+    /// MiB.
     fn max_field_bytes(&self) -> u64 {
         1 << 24
     }
 
-    /// Checks whether a loaded state, with these pending events, can be a state of this device.
+    /// Checks whether a loaded state with these pending events is possible in this device.
     ///
     /// # Errors
     /// The contradiction.
@@ -301,9 +312,9 @@ pub trait BlockDevice: State {
         snapshot::save(self, agenda, to)
     }
 
-    /// Loads the state of a device with the same configuration and design, which replaces the whole state of
-    /// this device, whatever its seed; the caller continues with the returned agenda. After an error the
-    /// device is unusable.
+    /// Loads the state of a device with the same configuration and design. The seed may differ. The loaded
+    /// state replaces the whole state of this device, and the caller continues with the returned agenda.
+    /// After an error the device is unusable.
     ///
     /// # Errors
     /// Errors of the source, and bytes that [`save`](Self::save) did not write for this configuration.

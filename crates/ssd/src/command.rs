@@ -14,11 +14,12 @@ pub enum Operation {
     Read,
     /// Write sectors.
     Write,
-    /// Discard sectors (TRIM, deallocate). Partly covered pages keep their data.
+    /// Discard sectors (TRIM, deallocate). A page that is covered only in part keeps its data.
     Discard,
-    /// Flush: completes when all earlier writes are in flash.
+    /// Flush: completes when all earlier writes are non-volatile.
     Flush,
-    /// Write zeroes, without data from the host. Wholly covered pages are discarded, the others are written.
+    /// Write zeroes, without data from the host. Pages that are covered as a whole are discarded. Pages
+    /// covered in part are written.
     WriteZeroes,
     /// Read sectors and compare them with the host's data; a difference fails the command.
     Compare,
@@ -35,13 +36,14 @@ impl Operation {
 pub struct Command {
     /// Operation.
     pub operation: Operation,
-    /// Forced unit access: a write that completes only when it is in flash.
+    /// Forced unit access: the write completes only when its data are non-volatile.
     pub fua: bool,
     /// Stream of a write, as in the NVMe streams directive; 0 for none.
     pub stream: u8,
     /// Namespace, counted from 0.
     pub namespace: u16,
-    /// Submission queue, counted from 0; an interface with fewer queues takes the remainder.
+    /// Submission queue, counted from 0. An interface with fewer queues uses the remainder of the division by
+    /// its number of queues.
     pub queue: u16,
     /// First sector, counted within the namespace.
     pub sector: u64,
@@ -49,19 +51,19 @@ pub struct Command {
     pub sectors: u64,
     /// Tag of the caller, returned with the completion.
     pub tag: u32,
-    /// Version that a comparison expects of every page that it covers, counted from 1 with each write of the
-    /// page; 0 for the version that the host wrote last.
+    /// For a comparison: the version that each covered page must have, counted from 1 with each write of the
+    /// page. 0 stands for the last version that the host wrote.
     pub expected: u32,
 }
 
 const _: () = assert!(size_of::<Command>() <= 32, "a command is copied on its way in and out");
 
-/// A host write, as buffered pages and designs see it.
+/// Range of a host write, as buffered pages and designs see it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostWrite {
     /// First sector, counted within the device.
     pub sector: u64,
-    /// Number of sectors; 0 if no host wrote.
+    /// Number of sectors; 0 for a page that no host command wrote.
     pub sectors: u32,
 }
 
@@ -74,7 +76,7 @@ impl HostWrite {
 }
 
 id!(
-    /// An outstanding command; numbers are reused.
+    /// Number of an outstanding command. Numbers are reused.
     RequestId
 );
 
@@ -85,7 +87,7 @@ pub struct Completion {
     pub command: Command,
     /// Time from submission to completion.
     pub latency: Duration,
-    /// Whether the command failed: a write to a device at its end of life, a read of lost data, or a
-    /// comparison that found a difference.
+    /// Whether the command failed: a write at the device's end of life, a read of lost data, or a comparison
+    /// that found a difference.
     pub failed: bool,
 }

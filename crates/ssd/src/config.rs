@@ -1,4 +1,4 @@
-//! The configuration of a device: raw structs as in the file, and the check that makes a [`Config`] of them.
+//! Configuration of a device: raw structs as in the file, and the check that turns them into a [`Config`].
 
 mod chips;
 mod decoder;
@@ -47,8 +47,8 @@ pub struct DeviceFile {
     pub part: PartFile,
     /// Number of dies and channels.
     pub layout: Layout,
-    /// Further pools of dies of other parts, each with blocks, over-provisioning and garbage collection of
-    /// its own. Requires a router that distinguishes pools. An empty list is the same as none.
+    /// Further pools of dies with other parts. Each pool has its own blocks, over-provisioning and garbage
+    /// collection. Requires a router that distinguishes pools.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pools: Vec<PoolFile>,
     /// Front end, between the host and the buffer.
@@ -60,14 +60,14 @@ pub struct DeviceFile {
     /// The flash translation layer.
     #[serde(default)]
     pub ftl: FtlFile,
-    /// Failures and their times: a table `[[faults]]` for each rule. A command fails if any rule says so.
+    /// Injected failures: a table `[[faults]]` for each rule. A command fails if any rule makes it fail.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<FaultFile>,
-    /// Namespaces: parts of the logical capacity with addresses of their own, by number. Without any, or with
-    /// an empty list, one has all of it. The rest is spare.
+    /// Namespaces, in order of their numbers: parts of the logical capacity, each with its own addresses.
+    /// Without this table one namespace has the whole capacity. Capacity without a namespace is spare.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub namespaces: Vec<NamespaceFile>,
-    /// The streams of the device's policies and designs, if they differ from its configured policies.
+    /// Streams and blocks that the device's designs need; `None` if only the configured policies count.
     #[serde(skip)]
     pub demands: Option<Demands>,
 }
@@ -80,36 +80,36 @@ pub struct FtlFile {
     #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1.0))]
     pub over_provisioning: f64,
     /// Further hidden blocks in each plane group. GC needs as many free and open blocks in a small plane
-    /// group as in a large one: with these, a scaled device has the write amplification of the full one.
+    /// group as in a large one. With these, a scaled device has the write amplification of the full one.
     pub reserved_blocks: u32,
-    /// Factory bad blocks, as a fraction, drawn from the seed.
+    /// Fraction of blocks that are bad from the factory. The seed determines which ones.
     #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 0.5))]
     pub factory_bad_blocks: f64,
-    /// The L2P map: its unit, and where it is kept.
+    /// The L2P map: its unit, and where it is stored.
     pub mapping: MappingFile,
-    /// The host write stream of a page.
+    /// Selects the stream of a host page.
     pub router: RouterKind,
-    /// The channel, package, die and plane group of a write.
+    /// Selects the channel, package, die and plane group of a write.
     pub placement: PlacementKind,
-    /// The word line of an open block that is programmed next.
+    /// Selects the word line of an open block that is programmed next.
     pub frontier: FrontierKind,
-    /// Work stealing of idle plane groups from others. Requires a placement with static allocation.
+    /// Idle plane groups take program units of others (work stealing). Requires static allocation.
     pub balancer: BalancerKind,
-    /// Blocks for host writes in SLC mode. Requires the router `slc-cache` or a custom design in its place.
+    /// SLC-mode blocks for host writes. Requires the router `slc-cache`, or a design that replaces it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slc_cache: Option<SlcCacheFile>,
-    /// Blocks in MLC mode, with two bits a cell, for streams of a design in this mode.
+    /// Blocks in MLC mode (two bits a cell), for streams that a design opens in this mode.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub two_bit: Option<TwoBitFile>,
     /// Garbage collection.
     pub gc: GcFile,
     /// Protection against power cuts, and power-loss recovery.
     pub recovery: RecoveryFile,
-    /// Treatment of a block after an operation failed in it.
+    /// Treatment of a block in which an operation failed.
     pub failure: FailureKind,
     /// Read retry of pages that could not be read.
     pub read_retry: ReadRetryFile,
-    /// Read reference voltages of reads; queried only where `faults` make pages need a set of read levels.
+    /// Read reference voltages of a read. Used only if `faults` have rules with read levels.
     pub tuner: TunerKind,
     /// Wear levelling.
     pub wear: WearFile,
@@ -121,12 +121,12 @@ pub struct FtlFile {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ReadRetryFile {
-    /// Most retries of a page: the sets of read levels beside the nominal one.
+    /// Most retries of a page. Each retry uses another set of read levels than the nominal one.
     pub levels: u8,
-    /// Time to set the read levels before each retry. Where rules or cells determine the levels of a page:
-    /// before each sense at levels that are not nominal.
+    /// Time to set the read levels before each retry. If rules or cells determine the levels of a page:
+    /// before each sense at levels other than the nominal ones.
     pub time: Duration,
-    /// The ECC decoders, which take the times of the part's cells.
+    /// The ECC decoders. Decoding takes the time that the part's cells require.
     pub decoder: Decoder,
 }
 
@@ -155,7 +155,7 @@ impl Default for FtlFile {
 }
 
 impl Default for ReadRetryFile {
-    /// Set Features takes under 1 us (cubeFTL, section 5.1). Chosen: seven sets beside the nominal one.
+    /// Set Features takes less than 1 us (cubeFTL, section 5.1). Chosen: seven sets beside the nominal one.
     fn default() -> Self {
         Self { levels: 7, time: Duration::from_us(1), decoder: Decoder::default() }
     }
@@ -172,7 +172,7 @@ pub struct Config {
     pub unit: Bytes,
     /// The namespaces.
     pub namespaces: Vec<Namespace>,
-    /// Logical pages visible to the host: mapping units.
+    /// Logical pages (mapping units) visible to the host.
     pub logical_pages: u32,
     /// Most logical pages of the buffer.
     pub buffer_pages: u32,
@@ -183,7 +183,7 @@ pub struct Config {
 }
 
 impl DeviceFile {
-    /// Checks the configuration; the error has all complaints.
+    /// Checks the configuration. The error lists all complaints.
     pub fn check(self) -> Result<Config, Complaints> {
         let mut wrong = Complaints::default();
         let nest = |wrong: &mut Complaints, key, inner| wrong.nest(key, inner);
@@ -302,7 +302,7 @@ impl DeviceFile {
         ftl.scheduling.check("ftl.scheduling", wrong);
     }
 
-    /// With static allocation the channels of a pool have to be alike.
+    /// Rejects static allocation on pools whose channels differ.
     fn check_channels(&self, wrong: &mut Complaints) {
         let dynamic = self.ftl.placement == PlacementKind::Dynamic {};
         let others = self.pools.iter().enumerate();
@@ -320,30 +320,30 @@ impl DeviceFile {
         self.faults.iter().enumerate().filter_map(check).collect()
     }
 
-    /// Whether the router, or a design in its place, or the collector has a stream for blocks in SLC mode.
+    /// Whether the router, a design that replaces it, or GC has a stream for blocks in SLC mode.
     pub fn uses_slc_cache(&self) -> bool {
         let of_router = matches!(self.ftl.router, RouterKind::SlcCache { .. });
         self.demands.map_or(of_router, |_| self.writes_in(0, CellMode::Slc))
     }
 
-    /// Packages on a channel, by pool.
+    /// Packages on a channel of each pool.
     pub fn packages(&self) -> Vec<u32> {
         let layouts = std::iter::once(&self.layout).chain(self.pools.iter().map(|pool| &pool.layout));
         layouts.map(|layout| layout.packages_per_channel).collect()
     }
 
-    /// Blocks of a pool for streams in SLC mode.
+    /// SLC-mode blocks of a pool.
     pub fn slc_cache_of(&self, pool: usize) -> Option<SlcCacheFile> {
         pool.checked_sub(1).map_or(self.ftl.slc_cache, |n| self.pools[n].slc_cache)
     }
 
-    /// Spare blocks of each plane group of a pool for other modes than the native one.
+    /// Blocks of each plane group of a pool set apart for modes other than the native one.
     fn blocks_for_modes(&self, pool: usize) -> u32 {
         let slc = self.slc_cache_of(pool).map_or(0, |cache| cache.blocks);
         slc.saturating_add(self.two_bit_of(pool).map_or(0, |two_bit| two_bit.blocks))
     }
 
-    /// Whether any pool has blocks for streams in other modes than the native one.
+    /// Whether any pool has blocks for streams in modes other than the native one.
     pub fn has_modes(&self) -> bool {
         self.has_slc_cache() || (0..=self.pools.len()).any(|pool| self.two_bit_of(pool).is_some())
     }
@@ -353,15 +353,14 @@ impl DeviceFile {
         (0..=self.pools.len()).any(|pool| self.slc_cache_of(pool).is_some())
     }
 
-    /// Write streams of a plane group: `host` streams for host writes and `gc` streams for GC, plus
-    /// `streams_of_map` for each of the two.
+    /// Write streams of a plane group. `host` and `gc` each get the `streams_of_map` in addition.
     pub fn streams_beside(&self, host: u8, gc: u8) -> Streams {
         let of_map = self.streams_of_map();
         Streams { host: host.saturating_add(of_map), gc: gc.saturating_add(of_map), ..Streams::ONE_EACH }
     }
 
-    /// Streams for pages without host data, on each side: one if translation pages are in flash, or if
-    /// discard records must be kept apart from blocks in other modes, or from pools without tables.
+    /// Streams for table pages, for the host and for GC each: one if translation pages are in flash. Also one
+    /// if discard records must be kept apart from blocks in other modes, or from pools without tables.
     fn streams_of_map(&self) -> u8 {
         let kept = self.ftl.recovery.discards == DiscardsAtCut::Kept;
         let written = kept && self.buffer.power_loss_protection == Protection::None;
@@ -369,11 +368,11 @@ impl DeviceFile {
         u8::from(self.ftl.mapping.cache.is_some() || apart)
     }
 
-    /// Logical pages visible to the host. Each plane group must keep its working blocks beside its share.
+    /// Logical pages visible to the host. Each plane group must also have space for its working blocks.
     fn logical_pages(&self, pools: &Pools, unit: Bytes, faults: &[Fault], wrong: &mut Complaints) -> u32 {
         let all = spare::counted(self.ftl.reserved_blocks, pools, wrong);
         let logical = (all * (1.0 - self.ftl.over_provisioning.clamp(0.0, 1.0))) as u32;
-        // GC needs one block more than the active ones.
+        // GC needs one block beside the active ones.
         let streams = self.streams();
         let at_work = Streams { suspended: 0, ..streams }.active_blocks() + 1;
         let working_beside =
@@ -390,14 +389,14 @@ impl DeviceFile {
             let blocks = pool.geometry.blocks_per_plane.saturating_sub(kept);
             u64::from(blocks * pool.locations.per_block()) * u64::from(pool.geometry.rows())
         };
-        // The first of several pools takes what finds no space in the others, the last one translation pages.
+        // The first of several pools must have space for all pages, the last for translation pages.
         let most: u64 = usable(pools.first(), working);
         let geometry = &pools.first().geometry;
         let bad = bad_of(geometry);
         let of_map = self.ftl.mapping.translation_pages(unit, logical);
         let mut tables = of_map + self.discard_pages(pools, unit, logical);
         if self.ftl.mapping.block.is_some() && tables > 0 {
-            // They are logical blocks of their own, behind the host's last one, which need not be full.
+            // Table pages have logical blocks of their own, after the host's last one, which may be partial.
             let per_block = pools.first().locations.per_block();
             tables = (tables.div_ceil(per_block) + 1) * per_block;
         }
@@ -409,7 +408,7 @@ impl DeviceFile {
         }
         let (all_here, tables) =
             (shares.in_pool(pools::FALLBACK_POOL), shares.tables_in(pools::FALLBACK_POOL));
-        // This many logical pages fill the space together with their translation pages.
+        // This many logical pages and their translation pages fill the space.
         let seen = most as f64 * f64::from(logical) / (all_here as f64).max(1.0);
         let least = 1.0 - seen / all;
         wrong.require(
@@ -439,7 +438,7 @@ impl DeviceFile {
 }
 
 impl Config {
-    /// The part of the first pool, which most devices have alone.
+    /// Part of the first pool. Most devices have only this pool.
     pub fn part(&self) -> &Part {
         &self.pools.first().part
     }
@@ -454,18 +453,18 @@ impl Config {
         &self.pools.first().locations
     }
 
-    /// Logical pages of a unit that leave the buffer together, in a device with several pools.
+    /// Logical pages of a sub-request, which leaves the buffer as a whole in a device with several pools.
     pub fn pages_per_sub_request(&self) -> u32 {
         let pages = |bytes: Bytes| (bytes.0 / self.unit.0) as u32;
         self.file.ftl.mapping.sub_request.map_or(self.pools.first().locations.per_program, pages)
     }
 
-    /// The pool with coarse-grained mapping by whole program units, if there is one.
+    /// Pool with coarse-grained mapping by program units, if there is one.
     pub fn pool_of_whole_units(&self) -> Option<usize> {
         self.file.ftl.mapping.whole_units.then_some(0)
     }
 
-    /// GC watermarks of a plane group of a pool: free blocks below which GC starts, and at which it stops.
+    /// GC watermarks of a pool, in free blocks of a plane group: where GC starts, and where it stops.
     pub fn gc_watermarks(&self, pool: usize) -> [u32; 2] {
         let gc = &self.file.ftl.gc;
         let own = pool.checked_sub(1).map(|n| &self.file.pools[n]);
@@ -474,13 +473,13 @@ impl Config {
         [start, if own.is_some() { stop.max(start) } else { stop }]
     }
 
-    /// Mapping units of the first pool with coarse-grained mapping; none if it is mapped by page.
+    /// Mapping units of the first pool if it has coarse-grained mapping; `None` if it is mapped by page.
     pub fn mapped_units(&self) -> Option<u32> {
         let units = || self.logical_pages.div_ceil(self.pages_per_sub_request());
         self.file.ftl.mapping.whole_units.then(units)
     }
 
-    /// Whether the lower pages of a word line survive a power cut during the program of its upper ones.
+    /// Whether the lower pages of a word line survive a power cut while its upper pages are programmed.
     pub fn backs_up_lower_pages(&self) -> bool {
         self.file.ftl.recovery.lower_pages == LowerPages::BackedUp
     }
@@ -490,24 +489,25 @@ impl Config {
         self.unit * u64::from(self.logical_pages)
     }
 
-    /// Translation pages: the map in flash; 0 if it is in memory.
+    /// Translation pages of a map in flash; 0 if the map is in memory.
     pub fn translation_pages(&self) -> u32 {
         self.file.ftl.mapping.translation_pages(self.unit, self.logical_pages)
     }
 
-    /// Pages without host data: translation pages, and discard records or a checkpoint's records of
-    /// translation pages.
+    /// Pages without host data: translation pages, discard records, and checkpoint records of translation
+    /// pages.
     pub fn table_pages(&self) -> u32 {
         self.translation_pages() + self.file.discard_pages(&self.pools, self.unit, self.logical_pages)
     }
 
-    /// Logical pages for which each pool must have space.
+    /// Numbers of logical pages for which each pool must have space.
     pub fn shares(&self) -> pools::Shares {
         pools::Shares::of(&self.pools, self.logical_pages, self.table_pages())
     }
 
-    /// DRAM for the map: all of it, or its cache and the location of each translation page, or the location
-    /// of each logical block; plus the location of each unit, if the first pool is mapped by units.
+    /// DRAM for the map. For a map in flash: the cache, and the locations of translation pages. With
+    /// block-level mapping: the locations of logical blocks. If the first pool is mapped by units, their
+    /// locations are added.
     pub fn map_memory(&self) -> Bytes {
         let mapping = &self.file.ftl.mapping;
         match mapping.block {
@@ -516,12 +516,12 @@ impl Config {
         }
     }
 
-    /// The cached mapping table; none if the whole map is in memory.
+    /// Size of the cached mapping table; `None` if the whole map is in memory.
     pub fn map_cache(&self) -> Option<CacheSize> {
         self.file.ftl.mapping.cache_size(self.unit, self.logical_pages)
     }
 
-    /// Blocks of a pool that may be in a mode, for these streams.
+    /// Blocks of a pool that may be in a mode, for these streams; `None` if there are none.
     fn mode_share(&self, pool: usize, mode: CellMode, streams: ModeStreams) -> Option<ModeShare> {
         let (blocks, spare) = match mode {
             CellMode::Slc => self.file.slc_cache_of(pool).map(|cache| (cache.blocks, Some(cache.spare))),

@@ -1,34 +1,34 @@
-//! The content of a sector: a tag that stands for its data, and on which parity is computed.
+//! Content of a sector: a tag that represents the sector's data, and on which parity can be computed.
 //!
-//! A content is a vector over the field of two elements, and the parity of two contents is their sum, as for
-//! the data. The content of tag `t` is the column (1, t, t^3, t^5) over GF(2^32), a column of the
-//! parity-check matrix of an extended BCH code of distance 8: as a Vandermonde matrix has full rank, up to
-//! seven different tags are independent. So the parity of up to three tags differs from the parity of any
-//! other four, and no parity of two to six tags is the content of another.
+//! A content is a vector over the field of two elements. The parity of two contents is their sum, as for
+//! data. The content of tag `t` is the column (1, t, t^3, t^5) over GF(2^32). Such columns form the
+//! parity-check matrix of an extended BCH code of distance 8, so any seven different tags are independent.
+//! Hence the parity of up to three tags differs from the parity of any other four, and the parity of two to
+//! six tags is never the content of another tag.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The content of a sector: of the command's tag or what the command carried, or one of [`ZEROES`],
-/// [`FILLED`] and [`NOTHING`]; or the [`parity`] of such contents.
+/// Content of a sector: of a command's tag, or what the command carried, or [`ZEROES`], [`FILLED`] or
+/// [`NOTHING`], or the [`parity`] of contents.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Content(u128);
 
-/// Zeroes: never written, discarded, or written as zeroes. The parity of a content with zeroes is the
-/// content.
+/// Content of zeroes: never written, discarded, or written as zeroes. The parity of any content with zeroes
+/// is that content.
 pub const ZEROES: Content = Content(0);
-/// The content with which a device is filled before its first command.
+/// Content of data that a device has from before its first tracked command.
 pub const FILLED: Content = Content(1 << 97);
-/// A mark for a layer above devices: its parity with a content says that the layer wrote the sector for
-/// itself. No tag has it.
+/// Mark for a layer above devices. A sector that the layer wrote for itself has the parity of this mark and
+/// another content. No tag has this content.
 pub const MARK: Content = Content(1 << 98);
-/// The content of a part of a page that was programmed without having been read, and of everything computed
-/// from one. It is not the parity of other contents.
+/// Content of a part of a page that was programmed without having been read. Parity computed from it is this
+/// content again; no other parity is.
 pub const NOTHING: Content = Content(1 << 127);
 
-/// The coefficients below x^32 of x^32 + x^7 + x^3 + x^2 + 1, which is irreducible over the field of two
-/// elements (Seroussi, Table of low-weight binary irreducible polynomials, 1998; a test checks it).
+/// Coefficients below x^32 of the polynomial x^32 + x^7 + x^3 + x^2 + 1. It is irreducible over the field of
+/// two elements (Seroussi, Table of low-weight binary irreducible polynomials, 1998). A test checks this.
 const MODULUS: u32 = 0b1000_1101;
 
 /// The product of two elements of GF(2^32).
@@ -66,7 +66,7 @@ pub const fn parity(a: Content, b: Content) -> Content {
     if a.0 == NOTHING.0 || b.0 == NOTHING.0 { NOTHING } else { Content(a.0 ^ b.0) }
 }
 
-/// The parity of any number of contents; zeroes for none.
+/// The parity of any number of contents; [`ZEROES`] for none.
 pub fn parity_of(contents: impl IntoIterator<Item = Content>) -> Content {
     contents.into_iter().fold(ZEROES, parity)
 }
@@ -97,7 +97,7 @@ mod tests {
         a
     }
 
-    /// `x` squared so many times: x^(2^times).
+    /// `x` squared this many times: x^(2^times).
     fn x_to_the_power_of_two_to(times_squared: u32) -> u32 {
         (0..times_squared).fold(2, |x, _| times(x, x))
     }
@@ -131,7 +131,7 @@ mod tests {
         prop::collection::vec(one, 1..5).prop_map(parity_of)
     }
 
-    /// Distinct tags, mostly with small ones among them: the tags of a short test.
+    /// Distinct tags. Small ones are frequent, as in short tests.
     fn tags() -> impl Strategy<Value = BTreeSet<u32>> {
         let tag = prop_oneof![0..16_u32, any::<u32>()];
         prop::collection::btree_set(tag, 1..=7)

@@ -1,11 +1,17 @@
-//! Contents of the sectors of a device, for data verification. A content is what the command that wrote the
-//! sector carried for it, or the command's tag. A device follows contents only on request, from any time on,
-//! so that a host can compare every sector of a completion with what it wrote; data written before are
-//! [`FILLED`]. Following contents changes no result.
+//! Contents of the sectors of a device, for data verification.
 //!
-//! Contents are followed along the data path: from a command into the buffer, from flash into the rest of a
-//! buffered page (RMW), with a program to flash, and from both into a completion. Copies in flash keep their
-//! data tag, and so their contents.
+//! The content of a sector is what the command that wrote it carried for it, or the command's tag. A device
+//! tracks contents only on request. The request may come at any time; data written before are [`FILLED`]. A
+//! host can then compare each sector that it reads with what it wrote. Tracking contents changes no result.
+//!
+//! Contents move along the data path:
+//!
+//! * from a command into the buffer;
+//! * from flash into the rest of a buffered page (RMW);
+//! * from the buffer to flash, with a program;
+//! * from the buffer and from flash into a completion.
+//!
+//! A relocated page keeps its data tag, and so its contents.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +20,7 @@ use crate::command::{Command, Operation, RequestId};
 use crate::content::{Content, FILLED, NOTHING, ZEROES};
 use crate::map::LogicalPage;
 
-/// Deliberate faults that a checker of devices must find. They require debug assertions.
+/// Deliberate faults, which tests of the verification must find. They require debug assertions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InjectedFault {
     /// The RMW read of a partly written page is never done.
@@ -25,9 +31,9 @@ pub enum InjectedFault {
     FuaIgnored,
     /// At power-loss recovery the oldest copy of a page wins.
     OldestAtRecovery,
-    /// A command that makes sectors read as zeroes does nothing.
+    /// A command that makes sectors read as zeroes has no effect.
     ZeroesIgnored,
-    /// A program of a unit does not carry its other pages along.
+    /// A program of a mapping unit does not include the unit's other pages.
     UnitNotCarried,
     /// A checkpoint does not write translation pages with changes.
     ChangesNotWritten,
@@ -51,11 +57,11 @@ impl InjectedFault {
 pub struct Contents {
     /// Sectors of a logical page, set by the device.
     pub(crate) per_page: u64,
-    /// Buffered contents of pages that were in the buffer.
+    /// Contents of pages in the buffer. Pages that have left it may still have an entry.
     buffered: BTreeMap<LogicalPage, Vec<Option<Content>>>,
     /// Contents of page versions that were sent to flash.
     flash: BTreeMap<(LogicalPage, u32), Vec<Content>>,
-    /// Contents of the commands in flight, sector by sector, by tag.
+    /// Contents of the commands in flight, by tag, one for each sector.
     carried: BTreeMap<u32, Vec<Content>>,
     /// Contents that reads in flight have found so far, by request.
     found: BTreeMap<RequestId, Vec<Content>>,
@@ -70,12 +76,12 @@ impl Contents {
         Self { mutant, ..Self::default() }
     }
 
-    /// Sets the contents that the next command, with this tag, writes.
+    /// Sets the contents that the next command writes. The command must have this tag.
     pub fn carry(&mut self, tag: u32, contents: &[Content]) {
         self.carried.insert(tag, contents.to_vec());
     }
 
-    /// Takes the contents that the completed read with this tag found, sector by sector.
+    /// Takes the contents that the completed read with this tag found, one for each sector.
     pub fn take_completed(&mut self, tag: u32) -> Option<Vec<Content>> {
         self.completed.remove(&tag)
     }
@@ -95,12 +101,13 @@ impl Contents {
         self.buffered.entry(page).or_insert_with(|| vec![None; per_page])
     }
 
-    /// Whether a deliberate fault is on.
+    /// Whether a deliberate fault is enabled.
     pub(crate) fn has(&self, mutant: InjectedFault) -> bool {
         self.mutant == Some(mutant)
     }
 
-    /// A command writes a piece of a page into the buffer, which has nothing of the page yet if it `is_new`.
+    /// A command writes a piece of a page into the buffer. If it `is_new`, the buffer had nothing of the page
+    /// before.
     #[cold]
     pub(crate) fn wrote(&mut self, command: &Command, piece: &Piece, is_new: bool) {
         let Self { carried, buffered, per_page, .. } = self;
@@ -143,13 +150,14 @@ impl Contents {
     /// The buffered contents of a page go to flash as a version.
     #[cold]
     pub(crate) fn sent(&mut self, page: LogicalPage, version: u32) {
-        // A page that was buffered before contents were followed is as unknown as pages in flash then.
+        // A page that was buffered before tracking began has unknown contents, like pages in flash at that
+        // time.
         let Some(held) = self.buffered.get(&page) else { return };
         let sectors = held.iter().map(|held| held.unwrap_or(NOTHING)).collect();
         self.flash.insert((page, version), sectors);
     }
 
-    /// A read of this many sectors finds some of them.
+    /// A read of `sectors` sectors finds some of them.
     #[cold]
     pub(crate) fn found(
         &mut self,
@@ -161,7 +169,7 @@ impl Contents {
         found.for_each(|(at, content)| all[at] = content);
     }
 
-    /// A command with this tag completes, with the contents that it found.
+    /// A command completes. A read makes the contents that it found available under its tag.
     #[cold]
     pub(crate) fn completed(&mut self, id: RequestId, tag: u32) {
         self.carried.remove(&tag);
@@ -170,7 +178,7 @@ impl Contents {
         }
     }
 
-    /// The power is cut; buffered contents survive if the buffer is protected.
+    /// Forgets what a power cut loses. Buffered contents survive if the buffer is protected.
     pub(crate) fn forget(&mut self, is_protected: bool) {
         self.carried.clear();
         self.found.clear();

@@ -1,4 +1,4 @@
-//! The contract of every design, tested from any crate in one line of a test:
+//! Contract of every design, which any crate can test in one line:
 //!
 //! ```no_run
 //! # use wordline_ssd::{Config, Design, contract};
@@ -6,10 +6,14 @@
 //! contract::check(&contract::small(), my_design);
 //! ```
 //!
-//! Devices with the design take random writes, discards and flushes. Reads return the data written; every
-//! decision of the design is valid; the invariants of the device hold; no flushed data are lost in a power
-//! cut; programs and erases may fail; and a device that is saved and restored between any two events
-//! continues as one that was not.
+//! The test sends random writes, discards and flushes to devices with the design. It requires:
+//!
+//! * Reads return the data written.
+//! * Every decision of the design is valid.
+//! * The invariants of the device are true.
+//! * A power cut loses no flushed data.
+//! * The device survives failures of programs and erases.
+//! * A device that is saved and restored between any two events continues like one that was not.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -28,31 +32,32 @@ use crate::{BlockDevice, Command, Config, Design, Device, DeviceFile, Event, Ope
 include!("../tests/common/small.rs");
 include!("../tests/common/two_modes.rs");
 
-/// Devices for each trial. Chosen: about a second in all for a small device, in an unoptimised program.
+/// Devices for each trial. Chosen: all trials of a small device take about a second in a debug build.
 const SEEDS: u64 = 3;
 /// Rounds of commands for a device. Chosen: enough for GC to collect each block of [`small`] several times.
 const ROUNDS: u32 = 700;
-/// Commands of a round, which are outstanding at once and do not overlap.
+/// Commands of a round. They are outstanding together and do not overlap.
 const COMMANDS: u64 = 6;
-/// Rounds for which a restored device runs beside the saved one. Chosen: long enough to write and collect by
-/// earlier counts.
+/// Rounds that a restored device and the saved one both run. Chosen: long enough that earlier counts cause
+/// writes and GC.
 const ROUNDS_RESTORED: u32 = 20;
-/// The device is read as a whole after this many rounds. Chosen.
+/// Rounds between two reads of the whole device. Chosen.
 const READ_EVERY: u32 = 100;
-/// The longest time for which a command may make no progress: ten times what a small device takes to erase
-/// all of its blocks.
+/// Longest time for which a command may make no progress. Chosen: ten times what a small device takes to
+/// erase all its blocks.
 const STALL_LIMIT: Duration = Duration::from_ms(10_000);
 
-/// The disturbance to which a device is subjected.
+/// Disturbance of a device during the test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trial {
-    /// Nothing.
+    /// None.
     Usual,
     /// Some programs and erases fail.
     Faults,
-    /// The power is cut between two events, and comes back.
+    /// The power is cut between two events, and switched on again.
     PowerCuts,
-    /// The device is saved between two events, restored with another seed, and compared.
+    /// The device is saved between two events and restored with another seed. Both then run the same commands
+    /// and are compared.
     Snapshots,
 }
 
@@ -71,16 +76,16 @@ impl Trial {
     }
 }
 
-/// A breach of the contract by a design.
+/// A breach of the contract.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// The trial in which it was found.
+    /// Trial that found it.
     pub trial: Trial,
-    /// The seed of the device and of its host.
+    /// Seed of the device and of its host.
     pub seed: u64,
     /// Simulated time of the device.
     pub at: Duration,
-    /// The rule that does not hold.
+    /// The rule that the design breaks.
     pub what: String,
 }
 
@@ -91,7 +96,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Tests a design on `device`, with its other policies as configured.
+/// Tests a design on `device`. Policies that the design does not replace are as configured.
 ///
 /// # Panics
 /// With the broken rule, the trial and the seed.
@@ -99,7 +104,7 @@ pub fn check(device: &DeviceFile, design: impl Fn(&Config) -> Box<dyn Design>) {
     check_all(device, |config| Combination::of(vec![design(config)]));
 }
 
-/// The same for several designs.
+/// Tests a combination of designs on `device`.
 ///
 /// # Panics
 /// With the broken rule, the trial and the seed.
@@ -107,7 +112,7 @@ pub fn check_all(device: &DeviceFile, designs: impl Fn(&Config) -> Combination) 
     check_parts(device, |config| Parts { designs: designs(config), ..Parts::of(config) });
 }
 
-/// The same for custom policies and designs.
+/// Tests custom policies and designs on `device`.
 ///
 /// # Panics
 /// With the broken rule, the trial and the seed.
@@ -115,8 +120,8 @@ pub fn check_parts(device: &DeviceFile, parts: impl Fn(&Config) -> Parts) {
     try_parts(device, parts, || false).unwrap_or_else(|failure| panic!("{failure}"));
 }
 
-/// Like [`check_parts`], but returns failures: panics of the device are caught. A design that may fail by
-/// itself reports it by `has_failed`, which is called after each event.
+/// Tests like [`check_parts`], but catches panics of the device and returns failures. A design that detects
+/// its own failure reports it through `has_failed`, which is called after each event.
 ///
 /// # Errors
 /// The first [`Failure`].
@@ -133,7 +138,7 @@ pub fn try_parts(
     Ok(())
 }
 
-/// One trial with one seed.
+/// Runs one trial with one seed.
 ///
 /// # Errors
 /// The [`Failure`], if there is one.
@@ -168,7 +173,7 @@ pub fn try_once(
     })
 }
 
-/// Failures that a device with little over-provisioning survives.
+/// Failure rules that a device with little over-provisioning survives.
 fn failing() -> Vec<FaultFile> {
     let rule = |fails, nth| FaultFile { nth: Some(nth), ..FaultFile::new(fails) };
     vec![rule(Fails::Program, 40), rule(Fails::Program, 900), rule(Fails::Erase, 7), rule(Fails::Erase, 60)]
@@ -185,11 +190,11 @@ struct Host<'a> {
     tag: u32,
     /// Sectors of a page.
     page: u64,
-    /// By page: the contents made durable by the last flush, or written later; a read has to find the last
-    /// one.
+    /// Allowed contents of each page after a power cut: what the last flush made durable, and everything
+    /// written since. A read must find the last one.
     may_hold: Vec<Vec<Content>>,
-    /// By page: all contents ever written, which may come back in a discarded page if discards do not survive
-    /// a power cut.
+    /// All contents ever written to each page. If discards do not survive a power cut, any of them may come
+    /// back in a discarded page.
     written: Vec<Vec<Content>>,
 }
 
@@ -240,8 +245,8 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// Draws commands on disjoint pages, with their first page and number of pages: a few pages are read and
-    /// written repeatedly.
+    /// Draws commands on disjoint pages, each with its first page and number of pages. A few pages are read
+    /// and written repeatedly.
     fn draw_round(&mut self) -> [(Operation, u64, u64); COMMANDS as usize] {
         let of_each = self.may_hold.len() as u64 / COMMANDS;
         std::array::from_fn(|place| {
@@ -306,7 +311,7 @@ impl<'a> Host<'a> {
         self.check_decisions();
     }
 
-    /// Flushes: the data written last are durable, and so are discards if the device keeps them.
+    /// Flushes the device: the last written data become durable, and so do discards if the device keeps them.
     fn flush(&mut self) {
         self.submit(Operation::Flush, 0, 0);
         self.run_to_completion();
@@ -344,7 +349,7 @@ impl<'a> Host<'a> {
         self.device.take_contents(self.tag).expect("contents are followed")
     }
 
-    /// Cuts the power after some events. Each page then has its flushed content, or a later one.
+    /// Cuts the power after some events. Each page must then have its flushed content or a later one.
     fn cut_power(&mut self) {
         for _ in 0..self.random.below(60) {
             if self.device.outstanding() > 0 {
@@ -366,12 +371,12 @@ impl<'a> Host<'a> {
             }
             self.may_hold[page] = vec![found[0]];
         }
-        // The data now in flash have to stay there.
+        // Data now in flash must stay there.
         self.flush();
     }
 
-    /// Saves the device after some events and restores it with another seed: given the same commands, both
-    /// behave identically from then on.
+    /// Saves the device after some events and restores it with another seed. From then on both must behave
+    /// identically, given the same commands.
     fn save_and_restore(&mut self, made: &impl Fn(u64) -> Device) {
         for _ in 0..self.random.below(60) {
             if self.device.outstanding() > 0 {
@@ -409,7 +414,7 @@ impl<'a> Host<'a> {
     }
 }
 
-/// Ends a trial; [`try_once`] adds which one.
+/// Fails the trial with this text; [`try_once`] adds the trial's name.
 fn fail(what: &str) -> ! {
     panic!("{what}")
 }

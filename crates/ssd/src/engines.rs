@@ -7,7 +7,7 @@ use crate::cache::Cache;
 use crate::gc::Gc;
 use crate::map::Map;
 
-/// State that the writer, the recovery and the front end work on. It has no methods of its own.
+/// Engines below the writer, the recovery and the front end. It has no methods.
 pub(crate) struct Core {
     pub(crate) base: Base,
     pub(crate) map: Map,

@@ -10,15 +10,15 @@ use crate::flash;
 pub enum Event {
     /// Flash event.
     Flash(flash::Event),
-    /// The front end has processed a command: its work begins.
+    /// The controller has processed a command, and its work begins.
     Begin(RequestId),
     /// The work on a command is done.
     Answer(RequestId),
     /// A step of a command on the host link is done.
     Link(RequestId),
-    /// The flush timer: the next part of the buffer is destaged.
+    /// The flush timer has expired: the next part of the buffer is destaged.
     FlushTimer,
-    /// The host may have been idle for long enough for background work.
+    /// The idle timer has expired: the host may have been idle for long enough for background work.
     Idle,
 }
 

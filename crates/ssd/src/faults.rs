@@ -14,7 +14,8 @@ counters! {
     }
 }
 
-/// Failure counters of the pools, by number. Pools after the last one with a failure are omitted.
+/// Failure counters of the pools, in order of their numbers. Pools after the last one with a failure are
+/// omitted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PoolFaults(Vec<Faults>);
 
@@ -32,7 +33,7 @@ impl PoolFaults {
         self.0.get(pool).cloned().unwrap_or_default()
     }
 
-    /// Increase since `earlier`.
+    /// Increase since `earlier`, which may have fewer pools.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let pools = self.0.iter().enumerate();

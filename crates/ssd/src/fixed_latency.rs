@@ -1,5 +1,6 @@
-//! The smallest device: it completes each command after the same time, and stores nothing unless asked to.
-//! For tests of the layers above a device, and as the lower bound of a run's time.
+//! The smallest device: it completes each command after the same time. It stores no data unless asked to. It
+//! serves tests of the layers above a device, and gives a lower bound for the time that a run takes to
+//! simulate.
 
 mod volatile;
 
@@ -18,7 +19,7 @@ use crate::metrics::Detail;
 use crate::snapshot::Agenda;
 use volatile::Volatile;
 
-/// A device that completes each command after the same time, however many are outstanding.
+/// A device that completes each command after the same time, for any number of outstanding commands.
 pub struct FixedLatency {
     capacity: Bytes,
     latency: Duration,
@@ -30,14 +31,14 @@ pub struct FixedLatency {
     answers: Vec<Completion>,
     /// Sectors that cannot be read.
     unreadable: BTreeSet<u64>,
-    /// Contents of written sectors, if they are followed.
+    /// Contents of written sectors; `None` if contents are not tracked.
     contents: Option<BTreeMap<u64, Content>>,
-    /// Contents of writes in flight, and contents that reads found, by tag.
+    /// Contents of writes in flight, by tag.
     carried: BTreeMap<u32, Vec<Content>>,
     found: BTreeMap<u32, Vec<Content>>,
-    /// The operation of which the next command fails.
+    /// Operation whose next command fails.
     failing: Option<Operation>,
-    /// None if all completed writes survive a power cut.
+    /// Volatile cache; `None` if all completed writes survive a power cut.
     volatile: Option<Volatile>,
 }
 
@@ -46,12 +47,12 @@ state!(FixedLatency {
     fixed { capacity, latency, failing, volatile }
 });
 
-/// A command has ended, with this number.
+/// The command with this number has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Done(u32);
 
 impl FixedLatency {
-    /// A device with this capacity, a multiple of a sector, and this latency.
+    /// A device with this capacity and this latency. The capacity must be a multiple of a sector.
     pub fn new(capacity: Bytes, latency: Duration) -> Self {
         assert!(capacity.0.is_multiple_of(SECTOR.0), "a device of whole sectors");
         Self {
@@ -71,25 +72,27 @@ impl FixedLatency {
         }
     }
 
-    /// The same device with a volatile cache: if contents are followed, a power cut leaves in each sector a
-    /// random version since the last flush that covers it. A flush does not make discards durable. A snapshot
-    /// does not include the cache.
+    /// Gives the device a volatile cache. If contents are tracked, a power cut leaves in each sector a random
+    /// version among those written since the last flush of the sector. A flush does not make discards
+    /// durable. A snapshot does not include the cache.
     #[must_use]
     pub fn with_volatile_cache(self, seed: Seed) -> Self {
         Self { volatile: Some(Volatile::new(seed)), ..self }
     }
 
-    /// Makes reads of these sectors fail until they are written, to test layers that can handle it.
+    /// Makes reads of these sectors fail until they are written. For tests of layers that handle such
+    /// failures.
     pub fn spoil(&mut self, sectors: Range<u64>) {
         self.unreadable.extend(sectors);
     }
 
-    /// Makes the next command with this operation fail, to test layers that can handle it.
+    /// Makes the next command with this operation fail. For tests of layers that handle such failures.
     pub fn fail_next(&mut self, operation: Operation) {
         self.failing = Some(operation);
     }
 
-    /// Whether an ended command failed because of unreadable sectors; a write makes its sectors readable.
+    /// Whether an ended command failed because of unreadable sectors. A write makes its sectors readable
+    /// again.
     fn fails(&mut self, command: &Command) -> bool {
         let sectors = command.sector..command.sector + command.sectors;
         match command.operation {
@@ -133,7 +136,7 @@ impl FixedLatency {
         }
     }
 
-    /// Writes the sectors of a command that it `reaches`.
+    /// Writes those sectors of a command that reach the medium, according to `reaches`.
     fn write(&mut self, command: &Command, mut reaches: impl FnMut(&mut Option<Volatile>) -> bool) {
         let Self { contents: Some(contents), carried, volatile, .. } = self else { return };
         let carried = carried.get(&command.tag);
@@ -154,8 +157,8 @@ impl FixedLatency {
         }
     }
 
-    /// The power is cut: writes in flight may have reached their sectors, and writes not covered by a flush
-    /// may be lost.
+    /// Simulates a power cut: writes in flight may have reached their sectors, and writes after the last
+    /// flush may be lost.
     fn lose(&mut self, in_flight: &[Command]) {
         for command in in_flight {
             if matches!(command.operation, Operation::Write | Operation::WriteZeroes | Operation::Discard) {
@@ -197,7 +200,7 @@ impl BlockDevice for FixedLatency {
         calendar.after(self.latency, Done(number));
     }
 
-    /// Its latency counts as controller time.
+    /// The latency of the device counts as controller time.
     fn change_times(&mut self, factors: &TimeFactors) -> Result<(), UnscalableReason> {
         let TimeFactors { controller, read, program, erase, bus, gc, link } = *factors;
         self.latency = controller.of(self.latency);
@@ -322,7 +325,7 @@ impl BlockDevice for FixedLatency {
     }
 }
 
-/// It has no flash, and does not age.
+/// A device without flash does not age.
 impl Ages for FixedLatency {
     fn is_timer(_: &Self::Event) -> bool {
         false

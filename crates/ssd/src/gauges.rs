@@ -7,23 +7,23 @@ use wordline_kernel::Duration;
 pub struct Gauges {
     /// Busy time of each die's array.
     pub arrays: Vec<Duration>,
-    /// Erased multi-plane blocks not in use, and good ones. Both 0 if a device does not report them.
+    /// Free multi-plane blocks: erased and not open. 0 if a device does not report it.
     pub free_blocks: u64,
-    /// See [`free_blocks`](Self::free_blocks).
+    /// Multi-plane blocks that are not bad. 0 if a device does not report it.
     pub good_blocks: u64,
     /// Bytes that can be programmed before another victim is needed: in free blocks, in open blocks, and in
-    /// the processed part of victims. 0 if a device does not report them.
+    /// the part of victims that GC has processed. 0 if a device does not report it.
     pub room: u64,
-    /// Logical host pages in the write buffer, including those on their way to flash.
+    /// Host pages in the write buffer, including those whose program is in progress.
     pub buffered_pages: u64,
-    /// Logical pages of the victims erased.
+    /// Logical pages of all victims erased so far.
     pub victim_pages: u64,
-    /// Pages among them that were valid when the victim was selected.
+    /// Pages of these victims that were valid when the victim was selected.
     pub victim_valid_pages: u64,
 }
 
 impl Gauges {
-    /// Combined gauges of several devices; empty if one of them reports none.
+    /// Sum of the gauges of several devices; empty if a device has none.
     pub fn join(devices: impl IntoIterator<Item = Self>) -> Self {
         let mut all = Self::default();
         for device in devices {

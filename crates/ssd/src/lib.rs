@@ -1,6 +1,7 @@
-//! SSDs around NAND chips: the engines of a conventional controller, from [`flash`] to [`front`], combined
-//! into a [`Device`], an [open-channel](open_channel) device over the same flash, and [zones](zoned) over
-//! that. The crate has the mechanisms, each with the policy trait that controls it, but no research designs.
+//! SSDs around NAND chips. The engines of a conventional controller, from [`flash`] to [`front`], form a
+//! [`Device`]. The crate also has an [open-channel](open_channel) device on the same flash, and
+//! [zones](zoned) on top of it. Each mechanism comes with the policy trait that controls it. Research designs
+//! are in other crates.
 
 pub mod ageing;
 mod base;

@@ -1,8 +1,8 @@
-//! Endurance used and utilization of a pool of flash: the numbers that designs with several pools compare,
-//! and that papers print.
+//! Endurance used and utilization of a pool of flash. Designs with several pools compare these numbers, and
+//! papers report them.
 //!
-//! A pool is a set of planes of one NAND part. Where multi-plane commands erase several planes together, the
-//! blocks erased at once count as one, as in Centaur (section 3).
+//! A pool is a set of planes with the same NAND part. Blocks that a multi-plane command erases together count
+//! as one block, as in Centaur (section 3).
 
 /// Numbers from which the endurance used of a pool is computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,8 +16,9 @@ pub struct PoolWear {
 }
 
 impl PoolWear {
-    /// Endurance used (Centaur, equation 1): erases over all erases that the pool stands, 0 when new and 1
-    /// when every block has reached its endurance on average. 0 for a pool without blocks.
+    /// Endurance used (Centaur, equation 1): erases so far over all erases that the pool endures. It is 0 for
+    /// a new pool, and 1 when the blocks have reached their endurance on average. It is 0 for a pool without
+    /// blocks.
     ///
     /// ```
     /// # use wordline_ssd::lifetime::PoolWear;
@@ -39,8 +40,8 @@ impl PoolWear {
     }
 }
 
-/// Endurance used of a device (Centaur, equation 3): that of its most worn pool, at whose end the device
-/// ends.
+/// Endurance used of a device (Centaur, equation 3): the maximum over its pools, because the device fails
+/// with the first pool.
 pub fn spent(pools: impl IntoIterator<Item = PoolWear>) -> f64 {
     pools.into_iter().map(PoolWear::spent).fold(0.0, f64::max)
 }
@@ -48,14 +49,14 @@ pub fn spent(pools: impl IntoIterator<Item = PoolWear>) -> f64 {
 /// Utilization of a pool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Utilization {
-    /// Valid pages, or other units of one size.
+    /// Valid pages, or other units of equal size.
     pub valid: u64,
     /// Capacity in the same units.
     pub total: u64,
 }
 
 impl Utilization {
-    /// Fraction of valid data (Centaur, equation 2), from 0 to 1. 0 for a pool without pages.
+    /// Fraction of valid data (Centaur, equation 2), from 0 to 1. It is 0 for a pool without pages.
     ///
     /// ```
     /// # use wordline_ssd::lifetime::Utilization;
@@ -66,8 +67,8 @@ impl Utilization {
     }
 }
 
-/// Bytes programmed for any purpose over bytes written by the host (Centaur, equation 4); `None` if nothing
-/// was written.
+/// Write amplification (Centaur, equation 4): bytes programmed for any purpose over bytes that the host
+/// wrote. `None` if the host wrote nothing.
 pub fn write_amplification(programmed: u64, written: u64) -> Option<f64> {
     (written > 0).then(|| programmed as f64 / written as f64)
 }
@@ -81,7 +82,8 @@ fn share(part: u64, whole: u64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Centaur, table 2: eight 2D chips of two planes against seven 3D dies whose planes are erased together.
+    /// Centaur, table 2. The 2D pool has eight chips of two planes; the 3D pool has seven dies, whose planes
+    /// are erased together.
     const PLANAR: PoolWear = PoolWear { erases: 32_768, blocks: 8 * 2 * 2048, endurance: 60_000 };
     const STACKED: PoolWear = PoolWear { erases: 10_059, blocks: 7 * 1437, endurance: 5_000 };
 

@@ -1,5 +1,5 @@
-//! The metrics of a device since a mark: its counters, and values derived from them and from the state of its
-//! flash.
+//! Metrics of a device since a mark: its counters, values derived from the counters, and values derived from
+//! the state of its flash.
 
 mod detail;
 
@@ -24,7 +24,7 @@ use crate::writer::Writer;
 pub struct Mark {
     totals: Totals,
     flash: Counts,
-    /// By pool.
+    /// Flash energy of each pool.
     energy: Vec<EnergyReport>,
     worn: Vec<PoolWear>,
     /// Pages programmed in each pool.
@@ -38,7 +38,7 @@ pub struct Mark {
     bus_waits: Duration,
     /// Metrics of designs.
     designs: Vec<(&'static Metric, Value)>,
-    /// Charts of designs, and the time.
+    /// Charts of designs, each with its design's name.
     charts: Vec<(&'static str, ChartData)>,
     at: Instant,
 }
@@ -108,13 +108,14 @@ impl<'a> Since<'a> {
         Value::Count(pages * self.base.config.unit.0)
     }
 
-    /// Logical pages programmed, for any reason.
+    /// Logical pages programmed for any purpose.
     fn programmed(&self) -> u64 {
         let t = &self.totals;
         t.host_programs + t.unit_programs + t.gc_programs + t.translation_programs + t.padding
     }
 
-    /// Pages programmed. With several pools, whose pages differ in size, the chips count them.
+    /// Flash pages programmed. With several pools the chips count them, because the page size differs by
+    /// pool.
     fn pages_programmed(&self) -> u64 {
         let config = &self.base.config;
         match config.pools.count() {
@@ -123,7 +124,7 @@ impl<'a> Since<'a> {
         }
     }
 
-    /// Blocks erased, counted in each plane.
+    /// Blocks erased. Each plane of a multi-plane block counts.
     fn blocks_erased(&self) -> u64 {
         let config = &self.base.config;
         let planes = || config.pools.iter().map(|pool| u64::from(pool.geometry.planes_per_row));
@@ -133,27 +134,28 @@ impl<'a> Since<'a> {
         }
     }
 
-    /// Blocks that were retired. With several pools a multi-plane block counts as one.
+    /// Retired blocks. Each plane of a multi-plane block counts in a device with one pool; with several pools
+    /// a multi-plane block counts once.
     fn grown_bad_blocks(&self) -> u64 {
         let config = &self.base.config;
         let planes = if config.pools.count() == 1 { config.geometry().planes_per_row } else { 1 };
         self.totals.grown_bad_blocks * u64::from(planes)
     }
 
-    /// A count for each lookup of the map; none without lookups.
+    /// A count per lookup of the map; unknown without lookups.
     fn per_lookup(&self, count: u64) -> Value {
         let look_ups = self.totals.map_hits + self.totals.map_misses;
         (look_ups > 0).then(|| count as f64 / look_ups as f64).into()
     }
 
-    /// Mean size of the sub-requests sent to the first pool, or to the others; none without any.
+    /// Mean size of the sub-requests sent to the first pool, or to the others; unknown without any.
     fn mean_sent(&self, pool: usize) -> Value {
         let (count, bytes) = (self.sent.sent[pool], self.sent.sent_bytes[pool]);
         (count > 0).then(|| bytes as f64 / count as f64).into()
     }
 }
 
-/// A metric, and its derivation.
+/// A metric and the function that computes it.
 type Derived = (Metric, fn(&Since) -> Value);
 
 /// A derived metric.
@@ -265,8 +267,8 @@ const DERIVED: &[Derived] = &[
     }),
 ];
 
-/// The metrics of devices with several pools: sub-requests, the pages of a unit of consecutive pages that
-/// left the buffer together.
+/// Metrics of devices with several pools. A sub-request is the pages of a unit of consecutive logical pages
+/// that left the buffer together.
 const OF_POOLS: &[Derived] = &[
     derived("sub_requests.to_first", Unit::Count, "Sent to the first pool by the router.", |d| {
         d.sent.sent[0].into()
@@ -344,7 +346,7 @@ pub fn of_pool() -> impl Iterator<Item = &'static Metric> {
     Faults::METRICS.iter().chain([&ENERGY_OF_POOL])
 }
 
-/// The metrics of a device of these engines from `mark` to `now`.
+/// Metrics of a device with these engines, from `mark` to `now`.
 pub(crate) fn since(base: &Base, writer: &Writer, mark: &Mark, now: Instant) -> Metrics {
     let since = Since::new(base, writer, mark, now);
     let mut metrics = Metrics::default();
@@ -373,7 +375,7 @@ pub(crate) fn charts_since(base: &Base, mark: &Mark) -> Vec<(&'static str, Chart
     base.policies.designs.charts().map(since).collect()
 }
 
-/// Difference of a count; current value of any other number.
+/// Increase of a count since the mark; the current value of any other metric.
 fn added(before: Option<Value>, now: Value) -> Value {
     match (before, now) {
         (Some(Value::Count(before)), Value::Count(now)) => Value::Count(now.saturating_sub(before)),

@@ -1,4 +1,4 @@
-//! Parts of a device: its policies, which a research design replaces.
+//! Parts of a device: its policies and designs.
 
 use wordline_kernel::{Bytes, Column, Complaints, Seed, state};
 use wordline_nand::{CellMode, Layers, Pool};
@@ -23,43 +23,43 @@ use crate::policy::tuner::Tuner;
 use crate::policy::victim::VictimPolicy;
 use crate::policy::wear::WearLeveller;
 
-/// Policies of a device. A design takes those of the configuration and replaces some of them: `Parts {
-/// victim: Box::new(MyVictim), ..base }`.
+/// Policies and designs of a device. Custom policies replace those of the configuration: `Parts { victim:
+/// Box::new(MyVictim), ..base }`.
 pub struct Parts {
-    /// Pages that are destaged as soon as they are written.
+    /// Selects the pages that are destaged as soon as they are written.
     pub destage: Box<dyn Destage>,
-    /// Page that leaves the write buffer next.
+    /// Selects the page that leaves the write buffer next.
     pub eviction: Box<dyn Eviction>,
-    /// Page that leaves the read cache next.
+    /// Selects the page that leaves the read cache next.
     pub read_eviction: Box<dyn Eviction>,
-    /// Host stream of a page.
+    /// Selects the host stream of a page.
     pub router: Box<dyn Router>,
-    /// Plane group of a page.
+    /// Selects the plane group of a page.
     pub placement: Box<dyn Placement>,
-    /// Word line of an open block that is programmed next.
+    /// Selects the word line of an open block that is programmed next.
     pub frontier: Box<dyn Frontier>,
-    /// Waiting pages that an idle plane group steals; queried only under static allocation.
+    /// Selects waiting pages for an idle plane group to steal. Queried only under static allocation.
     pub balancer: Box<dyn Balancer>,
-    /// Block that is collected.
+    /// Selects the block that GC collects.
     pub victim: Box<dyn VictimPolicy>,
-    /// Part of the map that is in memory; queried only if `ftl.mapping.cache` is set.
+    /// Decides which part of the map is in memory. Queried only if `ftl.mapping.cache` is set.
     pub mapper: Box<dyn Mapper>,
-    /// Destination of the valid pages of a victim.
+    /// Selects the GC stream of a victim's valid pages.
     pub relocator: Box<dyn Relocator>,
-    /// Action for a block after a failure in it.
+    /// Decides what happens to a block after a failure in it.
     pub failure: Box<dyn FailurePolicy>,
-    /// Read reference voltages of a read; queried only if a rule of `faults` makes pages need a set of them.
+    /// Selects the read reference voltages of a read. Queried only if a rule of `faults` has read levels.
     pub tuner: Box<dyn Tuner>,
-    /// Goals of background GC.
+    /// Sets the goals of background GC.
     pub background: Box<dyn Background>,
-    /// Blocks that are collected because their data are cold.
+    /// Selects the blocks that are collected because their data are cold.
     pub wear: Box<dyn WearLeveller>,
-    /// Designs, which decide in place of the policies above.
+    /// Designs, which decide instead of the policies above.
     pub designs: Combination,
 }
 
 impl Parts {
-    /// Policies of a configuration.
+    /// The policies of a configuration, without designs.
     pub fn of(config: &Config) -> Self {
         let ftl = &config.file.ftl;
         let blocks = |row| config.pools.of_group(row).geometry.blocks_per_plane;
@@ -83,10 +83,10 @@ impl Parts {
         }
     }
 
-    /// Streams that these parts distinguish in a device of this many pools.
+    /// Streams that these parts need in a device with this many pools.
     ///
     /// # Errors
-    /// Designs that exclude each other, by the key that decides.
+    /// Conflicts between designs, by key.
     pub fn demands(&self, pools: usize) -> Result<Demands, Complaints> {
         let own = Demands {
             host: self.router.streams(),
@@ -103,10 +103,10 @@ impl Parts {
         self.designs.demands(own, pools)
     }
 
-    /// Configuration of a device with these parts, checked against their demands.
+    /// The configuration of a device with these parts, checked against their demands.
     ///
     /// # Errors
-    /// Keys that do not fit.
+    /// Keys that these parts do not permit.
     pub fn check(&self, config: &Config) -> Result<Config, Complaints> {
         let mut file = config.file.clone();
         file.demands = Some(self.demands(config.pools.count())?);
@@ -118,8 +118,8 @@ impl Parts {
         file.check()
     }
 
-    /// Checks the router beside a design that selects pools: it may distinguish streams of the first pool,
-    /// but no pools.
+    /// Checks the router of a device whose design selects pools. The router may then distinguish streams of
+    /// the first pool only.
     fn check_router(&self, config: &Config, wrong: &mut Complaints) {
         let routing = self.designs.answering(ExtensionPoint::Pool);
         let in_first = (0..self.router.streams()).all(|stream| self.router.pool(stream) == 0);
@@ -131,8 +131,9 @@ impl Parts {
         );
     }
 
-    /// Checks the parts for a design that selects word lines: they program a word line in one shot. Several
-    /// open blocks, or suspended ones, need blocks that are collected one by one.
+    /// Checks the parts for a design that selects word lines. The part must program a word line in one shot.
+    /// Several open blocks or suspended blocks require that GC collects plane groups one by one, not
+    /// superblocks.
     fn check_frontier(&self, config: &Config, wrong: &mut Complaints) {
         for pool in 0..config.pools.count() {
             let Some((name, needs)) = self.designs.asked(ExtensionPoint::Frontier, pool) else { continue };
@@ -174,27 +175,27 @@ impl Parts {
     }
 }
 
-/// Policies that a device queries itself, and its designs, as one field of it; the other [`Parts`] are in the
-/// engines that query them.
+/// Policies that a device queries itself, and its designs. The other [`Parts`] are in the engines that query
+/// them.
 pub(crate) struct Policies {
     pub designs: Designs,
     pub router: Box<dyn Router>,
     pub placement: Box<dyn Placement>,
-    /// `None` where allocation is dynamic, or pages stay in their assigned plane groups.
+    /// `None` if the device does not steal work.
     pub balancer: Option<Box<dyn Balancer>>,
     pub relocator: Box<dyn Relocator>,
     pub failure: Box<dyn FailurePolicy>,
     pub tuner: Box<dyn Tuner>,
     /// Frontier policy of each pool.
     pub frontiers: Vec<Box<dyn Frontier>>,
-    /// `None` if there is no background work.
+    /// `None` without background work.
     pub background: Option<Box<dyn Background>>,
 }
 
-/// Policies and designs to query, and the flash that they may look at.
+/// Policies and designs, and the flash that they can see.
 pub(crate) type QueryContext<'a> = (&'a Flash, &'a mut Policies);
 
-/// Policies that belong to an engine.
+/// Policies that engines query.
 pub(crate) struct Inner {
     pub destage: Box<dyn Destage>,
     pub eviction: Box<dyn Eviction>,
@@ -205,7 +206,8 @@ pub(crate) struct Inner {
 }
 
 impl Parts {
-    /// With block-level mapping, gives all pages of a logical block the same plane group.
+    /// Wraps the placement for block-level mapping, so that all pages of a logical block go to the same plane
+    /// group.
     pub(crate) fn with_block_placement(self, config: &Config) -> Self {
         match config.file.ftl.mapping.block {
             Some(_) => {
@@ -215,8 +217,8 @@ impl Parts {
         }
     }
 
-    /// Splits the policies into those that the device queries itself and those of engines. Under dynamic
-    /// allocation with a single pool there is nothing to balance.
+    /// Splits the policies into those that the device queries itself and those of its engines. The balancer
+    /// is dropped under dynamic allocation in a single pool, where it has nothing to balance.
     pub(crate) fn split(mut self, config: &Config, seed: Seed) -> (Policies, Inner) {
         self.destage.set_random(seed.stream("ssd.destage", 0));
         let pools = config.pools.count();
@@ -247,13 +249,13 @@ impl Parts {
 }
 
 impl Policies {
-    /// Resets what a power cut loses: the tuner's knowledge of the cells.
+    /// Forgets what a power cut loses: the tuner's knowledge of the cells.
     pub(crate) fn forget(&mut self) {
         self.tuner.forget();
     }
 
-    /// Smallest size of a written unit that goes to the first of several pools, if sizes decide: the current
-    /// one.
+    /// Smallest written unit that currently goes to the first of several pools; `None` if sizes do not
+    /// decide.
     pub(crate) fn min_size_for_first_pool(&self) -> Option<Bytes> {
         self.designs.min_size_for_first_pool().or_else(|| self.router.min_size_for_first_pool())
     }

@@ -1,4 +1,4 @@
-//! Configuration of further pools, of other parts than the first one.
+//! Configuration of pools beside the first one.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,34 +26,37 @@ pub struct PoolFile {
     pub part: PartFile,
     /// Number of dies and channels.
     pub layout: Layout,
-    /// The channels of these dies.
+    /// The channels to which these dies are connected.
     #[serde(default)]
     pub channels: ChannelsFile,
-    /// GC of a plane group of the pool starts below this many free blocks. Left out: as in the first pool.
+    /// GC of a plane group of the pool starts below this number of free blocks. Default: the value of the
+    /// first pool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_below_free_blocks: Option<u32>,
-    /// GC of a plane group stops at this many free blocks. Left out: as in the first pool.
+    /// GC of a plane group of the pool stops at this number of free blocks. Default: the value of the first
+    /// pool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_at_free_blocks: Option<u32>,
-    /// The word line of an open block of the pool that is programmed next; for the first pool see
+    /// Selects the word line of an open block of the pool that is programmed next. For the first pool see
     /// `ftl.frontier`.
     #[serde(default, skip_serializing_if = "FrontierKind::is_in_order")]
     pub frontier: FrontierKind,
-    /// Blocks of the pool in SLC mode, for a stream of a design; for the first pool see `ftl.slc_cache`.
+    /// Blocks of the pool in SLC mode, for a stream that a design opens in this mode. For the first pool see
+    /// `ftl.slc_cache`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slc_cache: Option<SlcCacheFile>,
-    /// Blocks of the pool in MLC mode, with two bits a cell, for streams of a design in this mode; for the
-    /// first pool see `ftl.two_bit`.
+    /// Blocks of the pool in MLC mode (two bits a cell), for streams that a design opens in this mode. For
+    /// the first pool see `ftl.two_bit`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub two_bit: Option<TwoBitFile>,
 }
 
-/// State of a pool, for policies.
+/// State of a pool as policies see it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolState {
-    /// Wear.
+    /// Erases and endurance.
     pub worn: PoolWear,
-    /// Valid data, in logical pages.
+    /// Valid and total logical pages.
     pub fullness: Utilization,
 }
 
@@ -63,14 +66,14 @@ impl PoolState {
         self.worn.spent()
     }
 
-    /// Fraction of its pages that is valid (Centaur, equation 2).
+    /// Valid fraction of the pool's pages (Centaur, equation 2).
     pub fn valid_share(&self) -> f64 {
         self.fullness.share()
     }
 }
 
 impl PoolFile {
-    /// A pool on the channels of the first one, with defaults for everything else.
+    /// A pool on the channels of the first pool, with defaults for all other keys.
     pub fn new(part: PartFile, layout: Layout) -> Self {
         Self {
             part,
@@ -85,18 +88,18 @@ impl PoolFile {
     }
 }
 
-/// The channels of a pool beside the first one.
+/// The channels of a pool other than the first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ChannelsFile {
-    /// The channels of the first pool, from its first one on.
+    /// The channels of the first pool, beginning with its first channel.
     #[default]
     Shared,
-    /// Channels of its own.
+    /// Channels that only this pool uses.
     Dedicated,
 }
 
-/// Adds the pools of `files`; none if any of them is wrong.
+/// Adds the pools of `files`. Returns `None` if any of them is wrong.
 pub fn add(files: &[PoolFile], mut pools: Pools, unit: Bytes, wrong: &mut Complaints) -> Option<Pools> {
     let mut sound = true;
     for (n, file) in files.iter().enumerate() {
@@ -121,7 +124,7 @@ pub fn add(files: &[PoolFile], mut pools: Pools, unit: Bytes, wrong: &mut Compla
     (sound && locations < 1 << 31).then_some(pools)
 }
 
-/// A pool that is not numbered yet, beside the existing ones.
+/// Checks one pool and places it after the existing ones.
 fn one(file: &PoolFile, pools: &Pools, unit: Bytes) -> Result<Pool, Complaints> {
     let mut wrong = Complaints::default();
     let part = file.part.clone().check().map_err(|inner| wrong.nest("part", inner)).ok();
@@ -149,7 +152,7 @@ fn one(file: &PoolFile, pools: &Pools, unit: Bytes) -> Result<Pool, Complaints> 
     wrong.into_result(Pool { part, geometry, locations })
 }
 
-/// Adds complaints about features that exclude several pools, or require them.
+/// Rejects features that do not work with several pools, or that require several.
 pub fn check(file: &DeviceFile, pools: &Pools, unit: Bytes, wrong: &mut Complaints) {
     let ftl = &file.ftl;
     let several = pools.count() > 1;
@@ -194,7 +197,7 @@ pub fn check(file: &DeviceFile, pools: &Pools, unit: Bytes, wrong: &mut Complain
     wrong.require(pools.iter().all(of_pages), "ftl.mapping.unit", unit, "at most a page of each pool");
 }
 
-/// Checks the blocks in other modes than the native one of the file's pool `n`.
+/// Checks the blocks of the file's pool `n` in modes other than the native one.
 fn check_modes(file: &DeviceFile, n: usize, pool: &Pool, wrong: &mut Complaints) {
     let Pool { part, geometry, locations } = pool;
     let key = format!("pools[{n}].slc_cache");
@@ -219,7 +222,7 @@ fn check_modes(file: &DeviceFile, n: usize, pool: &Pool, wrong: &mut Complaints)
     }
 }
 
-/// Adds complaints about features that exclude several pools.
+/// Rejects features that do not work with several pools.
 fn check_beside(file: &DeviceFile, wrong: &mut Complaints) {
     let ftl = &file.ftl;
     wrong.require(
@@ -259,8 +262,8 @@ fn check_beside(file: &DeviceFile, wrong: &mut Complaints) {
     }
 }
 
-/// Pages for which pools must have space, from the beginning to the end of a device's life. One pool takes
-/// all pages for which the others have no space, and one has the table pages; a single pool is both.
+/// Numbers of pages for which each pool must have space over the whole life of the device. One pool must be
+/// able to take all logical pages, and one the table pages. A single pool must take both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shares {
     logical: u64,
@@ -268,7 +271,7 @@ pub struct Shares {
     tables_in: usize,
 }
 
-/// The pool that takes all pages for which the others have no space.
+/// The pool that takes pages for which the other pools have no space.
 pub const FALLBACK_POOL: usize = 0;
 
 impl Shares {
@@ -292,12 +295,12 @@ impl Shares {
         self.tables_in(pool) + if pool == FALLBACK_POOL { self.logical } else { 0 }
     }
 
-    /// Whether pools with this space are sufficient.
+    /// Whether pools with this much space are sufficient.
     pub fn fit(&self, rooms: impl Iterator<Item = u64>) -> bool {
         rooms.enumerate().all(|(pool, room)| self.in_pool(pool) <= room)
     }
 
-    /// Complains if the file's pool `n` has too little space.
+    /// Rejects a pool `n` of the file with too little space.
     pub fn check(&self, n: usize, room: u64, wrong: &mut Complaints) {
         let wanted = self.in_pool(n + 1);
         wrong.require(
@@ -334,8 +337,7 @@ fn check_collection(file: &DeviceFile, n: usize, pool: &Pool, wrong: &mut Compla
         format!("at least {least}: GC opens blocks in another mode only while more are free than those kept for it"),
     );
     let blocks = pool.geometry.blocks_per_plane;
-    // As in the first pool: two blocks are active beside those that are kept free, and one must be left for
-    // data.
+    // As in the first pool, two blocks are active beside those kept free, and data need at least one more.
     let most = blocks.saturating_sub(3);
     let key = if own.stop_at_free_blocks.is_some() { at_stop } else { at_start };
     let wanted = format!("at most {most}, of the {blocks} blocks of a plane group");

@@ -1,56 +1,57 @@
-//! Configuration of die scheduling: which commands overtake others.
+//! Configuration of die scheduling: which commands go before others.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Complaints, Duration};
 
-/// Order of the commands queued for a die, and which ones may be suspended.
+/// Order of the commands queued for a die, and which of them may be suspended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SchedulingFile {
-    /// Whether host reads go before programs, erases and GC reads; otherwise first come, first served.
-    /// Read-modify-write reads go with host reads while a host command waits for them, and with programs
-    /// otherwise.
+    /// Whether host reads go before programs, erases and GC reads. If false, host reads and programs are
+    /// served in order of arrival. A read-modify-write read has the priority of a host read while a host
+    /// command waits for it, and the priority of a program otherwise.
     pub read_priority: bool,
     /// Most consecutive reads that go before a waiting or suspended program or erase.
     pub reads_in_a_row: u32,
-    /// Age at which a command goes before all reads and is not suspended any more; `0` for none. It also
-    /// limits how long `gc_priority` delays commands, which is 100 ms with `0`.
+    /// Age at which a command goes before all reads and can no longer be suspended; `0` for no limit. It also
+    /// limits for how long `gc_priority` delays commands; with `0` that limit is 100 ms.
     pub age_limit: Duration,
-    /// Priority of GC commands over host programs.
+    /// Priority of GC commands relative to host programs.
     pub gc_priority: GcPriority,
-    /// Whether a program is suspended for a host read. A die with a suspended program takes only reads.
+    /// Whether a host read suspends a program in progress. A die with a suspended program serves only reads.
     pub suspend_programs: bool,
-    /// Whether an erase is suspended for a host read.
+    /// Whether a host read suspends an erase in progress.
     pub suspend_erases: bool,
     /// Most suspends of one program or erase.
     pub max_suspends: u32,
 }
 
-/// Longest wait of commands of one class for those of another with priority, without
-/// [`SchedulingFile::age_limit`]. Chosen: ten erases of the slowest parts, so that it matters only where a
-/// class starves.
+/// Longest time for which `gc_priority` delays a command if [`SchedulingFile::age_limit`] is zero. Chosen:
+/// ten erases of the slowest parts, so that it takes effect only if commands starve.
 pub(crate) const DEADLINE: Duration = Duration::from_ms(100);
 
-/// Priority of GC commands over host programs, in the queue of a die.
+/// Priority of GC commands relative to host programs, in the queue of a die.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum GcPriority {
-    /// GC commands go while no host program waits for the die, or once they have waited too long
-    /// (`age_limit`).
+    /// GC commands wait while host programs are queued for the die, up to the `age_limit`.
     Low,
-    /// First come, first served.
+    /// GC commands and host programs are served in order of arrival.
     #[default]
     Equal,
-    /// GC commands go first, before all commands that have not waited too long.
+    /// Host programs wait while GC commands are queued for the die, up to the `age_limit`.
     High,
 }
 
 impl Default for SchedulingFile {
-    /// Reads first, nothing suspended. Chosen: 16 consecutive reads, so that a die that reads in 50 us and
-    /// programs in 1 ms spends at least half of its time on programs when both wait and neither starves; four
-    /// suspends, so that a program (100 us to suspend, 750 us of work in MQSim's part) takes at most about
-    /// half as long again, excluding reads.
+    /// Reads go first, and nothing is suspended.
+    ///
+    /// Chosen: 16 consecutive reads. If reads take 50 us and programs 1 ms, a die with both queued spends at
+    /// least half of its time on programs.
+    ///
+    /// Chosen: four suspends. In MQSim's part a suspend takes 100 us and a program 750 us, so a program takes
+    /// at most about half as long again, without the reads themselves.
     fn default() -> Self {
         Self {
             read_priority: true,

@@ -1,4 +1,4 @@
-//! Sets of sectors of a mapping unit.
+//! Sets of sectors within a mapping unit.
 
 use serde::{Deserialize, Serialize};
 
@@ -81,7 +81,7 @@ impl Sectors {
     }
 }
 
-/// The lowest `count` bits, 1 to 64 of them.
+/// A word with the lowest `count` bits set; `count` is from 1 to 64.
 #[inline]
 fn ones(count: u32) -> u64 {
     u64::MAX >> (64 - count)

@@ -1,7 +1,7 @@
 //! Snapshot of a device: its state and its pending events, in bytes.
 //!
-//! A snapshot can be taken at any instant between two events, also with commands outstanding. A device of the
-//! same configuration and design that loads it continues exactly like the one that saved it, event by event.
+//! A snapshot can be taken between any two events, also with commands outstanding. A device of the same
+//! configuration and design that loads it continues exactly like the saved device, event by event.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -10,8 +10,8 @@ use wordline_kernel::{Calendar, Duration, Instant};
 
 use crate::Event;
 
-/// Version of the byte layout. It increases with every change of a component's state, so that snapshots of
-/// another layout are rejected and not misread.
+/// Version of the byte layout. It increases with every change of a component's state, so that a snapshot with
+/// another layout is rejected.
 pub const LAYOUT: u32 = 53;
 
 const AGENDA: &str = "agenda";
@@ -28,8 +28,8 @@ pub(crate) fn save<E: Serialize>(
     to.part(DEVICE, device)
 }
 
-/// Loads a state written by [`save`]. `most` limits the bytes of a field, `lengths` returns those of the
-/// lists that follow from the configuration, and `check` checks that the state is possible for the device.
+/// Loads a state written by [`save`]. `most` limits the bytes of a field. `lengths` returns the lengths of
+/// lists that follow from the configuration. `check` checks that the state is possible for the device.
 pub(crate) fn load<D: State + ?Sized, E: Copy + DeserializeOwned>(
     device: &mut D,
     most: u64,
@@ -56,17 +56,17 @@ pub(crate) fn load<D: State + ?Sized, E: Copy + DeserializeOwned>(
     Ok(agenda)
 }
 
-/// Current time, and the pending events of a device.
+/// Current time and pending events of a device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Agenda<E = Event> {
     /// Current time.
     pub now: Instant,
-    /// Pending events and their times, in order.
+    /// Pending events with their times, in order.
     pub events: Vec<(Instant, E)>,
 }
 
 impl<E: Copy> Agenda<E> {
-    /// Agenda of a calendar that has only this device.
+    /// Agenda of a calendar that has only events of this device.
     pub fn of(calendar: &Calendar<E>) -> Self
     where
         E: PartialEq,
@@ -80,13 +80,13 @@ impl<E: Copy> Agenda<E> {
         Calendar::resumed(self.now, self.events.iter().map(|(time, event)| (*time, wrap(*event))))
     }
 
-    /// Whether the current time, or the last event, is so late that the clock may overflow.
+    /// Whether the current time or the last event is so late that the clock may overflow.
     pub fn is_too_late(&self) -> bool {
         let last = self.events.last().map_or(self.now, |(time, _)| *time);
         last > Instant::LIMIT + Duration::LIMIT
     }
 
-    /// Whether no event is before the current time or before its predecessor.
+    /// Whether the events are in order, and none is before the current time.
     pub fn is_in_order(&self) -> bool {
         let times = self.events.iter().map(|(time, _)| *time);
         std::iter::once(self.now).chain(times).is_sorted()

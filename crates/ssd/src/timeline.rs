@@ -1,4 +1,4 @@
-//! Work of a device in a period of time, for time lines.
+//! Recorded work of a device, for time lines.
 
 use wordline_kernel::Instant;
 use wordline_nand::Span;
@@ -13,12 +13,12 @@ pub struct Recorded {
     pub requests: Vec<TimelineRequest>,
     /// Completed die commands, in the order of their ends.
     pub commands: Vec<DieCommand>,
-    /// Stages of commands that began, in that order, each with the channel of its die.
+    /// Stages of commands in the order of their starts, each with the channel of its die.
     pub stages: Vec<(Span, u32)>,
     /// Occupancy of the device at each completion.
     pub levels: Vec<OccupancySample>,
-    /// Channels and dies of each device of an array, numbered over all devices; of another device only its
-    /// own.
+    /// Channels and dies: of the device itself, or of each device of an array. An array numbers them over all
+    /// its devices.
     pub devices: Vec<Tracks>,
 }
 
@@ -32,7 +32,8 @@ pub struct Tracks {
 }
 
 impl Recorded {
-    /// Combined work of the devices of an array, without their requests: the array has its own.
+    /// Joins the work of the devices of an array, without their requests: the array records requests of its
+    /// own.
     pub fn join(devices: impl IntoIterator<Item = Self>) -> Self {
         let mut all = Self::default();
         let (mut channels, mut dies) = (0, 0);
@@ -58,11 +59,11 @@ impl Recorded {
 /// A completed request.
 #[derive(Clone, Copy, Debug)]
 pub struct TimelineRequest {
-    /// Number by which die commands refer to it; it is reused.
+    /// Number by which die commands refer to the request. Numbers are reused.
     pub id: RequestId,
     /// Time of submission.
     pub submitted: Instant,
-    /// The request, and its latency.
+    /// The command and its latency.
     pub answer: Completion,
 }
 
@@ -73,6 +74,6 @@ pub struct OccupancySample {
     pub at: Instant,
     /// Pages in the write buffer.
     pub buffered: u32,
-    /// Free blocks, one of each plane.
+    /// Free multi-plane blocks.
     pub free: u64,
 }

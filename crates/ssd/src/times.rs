@@ -6,34 +6,34 @@ use wordline_kernel::Duration;
 /// Number of components.
 pub(crate) const COMPONENTS: usize = 11;
 
-/// Number of components outside of flash: the first ones.
+/// Number of components outside the flash. They come first.
 pub(crate) const OUTSIDE: usize = 4;
 
 /// Components of the time of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Component {
-    /// In the queue, because the device executes as many commands as it can.
+    /// Waiting in the queue, because the device already executes as many commands as it can.
     Queue,
-    /// On the link to the host, and waiting for it.
+    /// Waiting for the host link, and using it.
     Link,
     /// Firmware.
     Controller,
-    /// In the buffer: waiting for space, for a program unit to fill, and the access itself.
+    /// In the buffer: waiting for space, waiting until a program unit is full, and the access itself.
     Buffer,
     /// L2P lookup of the page. Zero while the whole map is in memory.
     Mapping,
-    /// Waiting for a die at garbage collection.
+    /// Waiting for a die that is busy with garbage collection.
     GcWait,
-    /// Waiting for a die at other work.
+    /// Waiting for a die that is busy with other work.
     DieWait,
-    /// Waiting for the channel's bus, and on it.
+    /// Waiting for the channel's bus, and using it.
     Bus,
     /// Array time of a sense or program.
     Array,
-    /// Waiting for the ECC decoder, and in it.
+    /// Waiting for the ECC decoder, and using it.
     Decoding,
-    /// Earlier tries of a read retry: on the bus and in the array, and until the next try could begin.
+    /// Earlier tries of a read retry: bus and array time, and the waits until the next try could begin.
     Retries,
 }
 
@@ -71,7 +71,7 @@ impl Component {
     }
 }
 
-/// Time that one command spent on flash and waiting for it, by component: from [`Component::Mapping`] on.
+/// Time that a command spent on flash or waiting for it, by component, beginning with [`Component::Mapping`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlashTime([u64; COMPONENTS - OUTSIDE]);
 
@@ -88,8 +88,8 @@ impl FlashTime {
         Duration::from_ps(self.0.iter().sum())
     }
 
-    /// All components of a command, with the given times outside of flash: queue, link, controller and
-    /// buffer.
+    /// All components of a command. `outside` has the times in the queue, on the link, in the controller and
+    /// in the buffer.
     pub fn with(&self, outside: [Duration; OUTSIDE]) -> [Duration; COMPONENTS] {
         std::array::from_fn(|part| match part.checked_sub(OUTSIDE) {
             None => outside[part],
@@ -97,8 +97,8 @@ impl FlashTime {
         })
     }
 
-    /// Adds the command to the sums of all components, with the given times outside of flash: queue, link,
-    /// controller and buffer.
+    /// Adds all components of a command to `sums`. `outside` has the times in the queue, on the link, in the
+    /// controller and in the buffer.
     #[inline]
     pub fn add_to(&self, sums: &mut [u128; COMPONENTS], outside: [Duration; OUTSIDE]) {
         let (outer, of_flash) = sums.split_at_mut(OUTSIDE);
@@ -107,7 +107,7 @@ impl FlashTime {
     }
 }
 
-/// Times of chip commands since they were queued.
+/// Latency breakdown of chip commands, from the time they were queued.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandTimes {
     /// Number of commands.
@@ -123,7 +123,7 @@ impl CommandTimes {
         self.spent.iter_mut().zip(spent.0).for_each(|(sum, ps)| *sum += u128::from(ps));
     }
 
-    /// Mean of a component, in microseconds; 0 without commands, and for components outside of flash.
+    /// Mean of a component in microseconds. It is 0 without commands, and for components outside the flash.
     pub fn mean_us(&self, component: Component) -> f64 {
         let sum = (component as usize).checked_sub(OUTSIDE).map_or(0, |part| self.spent[part]);
         sum as f64 / 1e6 / self.commands.max(1) as f64
@@ -139,11 +139,12 @@ impl CommandTimes {
     }
 }
 
-/// Times of the commands that write host pages back from the buffer to a pool. They determine how long writes
-/// wait for space in the buffer.
+/// Latency breakdown of the commands that destage pages from the buffer to a pool. They determine how long
+/// writes wait for space in the buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WriteBack {
-    /// RMW reads from the pool: of the rest of a page, or of a unit that is programmed as a whole.
+    /// RMW reads from the pool. They read the rest of a page, or the rest of a unit that is programmed as a
+    /// whole.
     pub fills: CommandTimes,
     /// Programs in the pool.
     pub programs: CommandTimes,
@@ -152,7 +153,7 @@ pub struct WriteBack {
 /// Latency breakdown of commands.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Times {
-    /// Time of reads and of writes by component, in picoseconds.
+    /// Time of reads and of writes, by component, in picoseconds.
     pub spent: [[u128; COMPONENTS]; 2],
 }
 

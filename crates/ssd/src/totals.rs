@@ -53,8 +53,8 @@ counters! {
     }
 }
 
-/// Corrections for programs that were counted when their group was formed and will not happen: each subtracts
-/// the data of its program.
+/// Corrections for programs that will not happen. A program is counted when its pages are collected. Each
+/// function here subtracts one program.
 impl Totals {
     /// Counts host pages programmed in a mode.
     #[inline]
@@ -70,7 +70,8 @@ impl Totals {
         }
     }
 
-    /// Subtracts a host group, with carried pages, of `unit` locations in a mode.
+    /// Subtracts a program in `mode` with `host` host pages and `carried` other pages of their units. `unit`
+    /// is the number of locations programmed.
     pub(crate) fn uncount_group(&mut self, host: u64, carried: u64, unit: u64, mode: CellMode) {
         self.host_programs -= host;
         match mode {
@@ -86,13 +87,13 @@ impl Totals {
         self.padding -= unit - host - carried;
     }
 
-    /// Subtracts table pages.
+    /// Subtracts a program of table pages.
     pub(crate) fn uncount_tables(&mut self, pages: u64, unit: u64) {
         self.translation_programs -= pages;
         self.padding -= unit - pages;
     }
 
-    /// Subtracts relocated pages, perhaps by copyback.
+    /// Subtracts a program of relocated pages. `inside` means that copybacks would have moved them.
     pub(crate) fn uncount_relocated(&mut self, pages: u64, unit: u64, inside: bool) {
         self.gc_programs -= pages;
         self.gc_copied -= if inside { pages } else { 0 };

@@ -1,4 +1,4 @@
-//! Watchdog for a device without progress.
+//! Watchdog against a device that makes no progress.
 
 use std::fmt::{self, Write};
 
@@ -11,7 +11,7 @@ use crate::engines::Core;
 use crate::front::{Front, Request};
 use crate::writer::Writer;
 
-/// Watchdog for a command without progress while simulated time advances.
+/// Detects a command that makes no progress while simulated time advances.
 #[derive(Clone, Copy, Debug)]
 pub struct Watchdog {
     limit: Duration,
@@ -20,22 +20,21 @@ pub struct Watchdog {
 }
 
 impl Watchdog {
-    /// Watchdog that allows a command of such a device to stand still for [as long as it
-    /// may](BlockDevice::stall_limit).
+    /// Watchdog with the device's own [limit](BlockDevice::stall_limit).
     pub fn of(device: &impl BlockDevice, now: Instant) -> Self {
         Self::with_limit(device.stall_limit(), now)
     }
 
-    /// Watchdog that allows a command to stand still for `limit`.
+    /// Watchdog that allows a command to make no progress for `limit`.
     pub fn with_limit(limit: Duration, now: Instant) -> Self {
         Self { limit, looked: now, oldest: None }
     }
 
-    /// Checks a device; can be called at any time and as often as wanted. `Err` if the oldest command has
-    /// made no progress for the limit: the pending work and the causes of its waits.
+    /// Checks a device. It may be called at any time and any number of times.
     ///
     /// # Errors
-    /// Text of [`BlockDevice::describe_outstanding`].
+    /// Text of [`BlockDevice::describe_outstanding`], if the oldest command has made no progress for the
+    /// limit.
     pub fn look(&mut self, device: &impl BlockDevice, now: Instant) -> Result<(), String> {
         if now - self.looked < self.limit {
             return Ok(());
@@ -54,10 +53,11 @@ impl Watchdog {
 }
 
 impl Config {
-    /// Longest time that a command may legitimately stand still: while a die relocates all its pages and
-    /// erases all its blocks, or while a single die writes the whole buffer, each time with as many reads in
-    /// between as the scheduling allows; at least ten minutes. Chosen: no command waits for more work of one
-    /// die, and hosts abort a command after half a minute.
+    /// Longest legitimate time without progress of a command, at least ten minutes. It is the time in which a
+    /// die relocates all its pages and erases all its blocks, or in which a single die writes the whole
+    /// buffer, if that is longer. Between any two of these operations it performs as many reads as the
+    /// scheduling allows. Chosen: no command waits for more work of one die, and hosts abort a command after
+    /// half a minute.
     pub(crate) fn stall_limit(&self) -> Duration {
         let passing = u64::from(self.file.ftl.scheduling.reads_in_a_row) + 1;
         let of_pool = |pool: &Pool| {
@@ -77,11 +77,11 @@ impl Config {
     }
 }
 
-/// Lines of each kind in a report. Chosen: a few are enough to see a hang, and a device may have a thousand
-/// dies.
+/// Most lines of each kind in a report. Chosen: a few are enough to see a hang, and a device may have a
+/// thousand dies.
 const LINES: usize = 16;
 
-/// Progress of the command that was submitted first; commands in progress go before queued ones.
+/// Progress of the command that was submitted first. Commands in progress count before queued ones.
 pub(crate) fn oldest_command(front: &Front) -> Option<OldestCommand> {
     front.oldest().map(|Request { submitted, command, parts, next_page, .. }| OldestCommand {
         submitted: *submitted,
@@ -90,7 +90,7 @@ pub(crate) fn oldest_command(front: &Front) -> Option<OldestCommand> {
     })
 }
 
-/// Pending work of each engine of an SSD, and the causes of its waits.
+/// Text with the pending work of each engine of an SSD, and what it waits for.
 pub(crate) fn describe_outstanding(core: &Core, writer: &Writer, front: &Front, now: Instant) -> String {
     let mut text = String::new();
     describe(core, writer, front, now, &mut text).expect("a text takes everything");

@@ -7,9 +7,9 @@ use wordline_nand::chips::Counts;
 use super::Base;
 
 impl Base {
-    /// Checks the programs of the chips against the counters; panics if they differ. At most two units of
-    /// each plane group may be counted and not programmed yet; their size is that of a pool or of blocks in
-    /// other modes.
+    /// Checks the programs of the chips against the counters; panics if they differ. A counted program may
+    /// not have happened yet: at most two units of each plane group. The size of a unit depends on the pool
+    /// and on the mode of the block.
     pub(crate) fn audit(&self, elapsed: Duration) {
         let (pools, t) = (&self.config.pools, &self.totals);
         let programmed = |(pool, counts): (&Pool, &Counts)| {

@@ -13,7 +13,7 @@ use crate::policy::failure::{Failure, FailureAction};
 use crate::policy::frontier::OpenBlock;
 use crate::policy::placement::PlaneGroupSet;
 
-/// Policies and designs that select where a stream is programmed next, and the flash that they see.
+/// Policies and designs that select the next word line of a stream, and the flash that they see.
 struct PolicySelector<'a> {
     flash: &'a Flash,
     policies: &'a mut Policies,
@@ -52,7 +52,8 @@ impl WordLineSelector for PolicySelector<'_> {
 }
 
 impl Base {
-    /// Allocates the next `pages` of the stream's active block; see [`BlockManager::take`](crate::blocks::BlockManager).
+    /// Allocates the next `pages` of the stream's active block; see
+    /// [`BlockManager::take`](crate::blocks::BlockManager).
     #[inline]
     pub(crate) fn take(&mut self, row: PlaneGroupId, stream: StreamId, pages: u32) -> Location {
         let Self { space, flash, policies, .. } = self;
@@ -66,28 +67,28 @@ impl Base {
         space.select_reprogram(row, &mut PolicySelector { flash, policies });
     }
 
-    /// Selects one of these plane groups, of which there is at least one.
+    /// Selects one of these plane groups. The set must not be empty.
     #[inline]
     pub(crate) fn place(&mut self, rows: &PlaneGroupSet) -> PlaneGroupId {
         let Self { space, flash, policies, .. } = self;
         policies.place(rows, DesignContext { flash, space })
     }
 
-    /// Whether a design decides when pages are destaged that may stay in the buffer.
+    /// Whether a design decides when pages that may stay in the buffer are destaged.
     #[inline]
     pub(crate) fn coalesces(&self) -> bool {
         self.policies.designs.decides(ExtensionPoint::Coalesce)
             && self.config.file.buffer.mode == BufferMode::WriteBack
     }
 
-    /// Asks for the action after a command failed in a block.
+    /// Queries the action after a command failed in a block.
     pub(crate) fn failure_action(&mut self, failure: &Failure) -> FailureAction {
         let Self { space, flash, policies, .. } = self;
         let pool = space.pools().number_of_group(space.group_of(failure.block));
         policies.failed(failure, pool, DesignContext { flash, space })
     }
 
-    /// Notifies designs of an event, if one observes its kind.
+    /// Notifies designs of an event, if one of them observes this kind.
     #[inline(always)]
     pub(crate) fn observe<'a>(&mut self, kind: EventMask, seen: impl FnOnce(&Self) -> DeviceEvent<'a>) {
         if self.policies.designs.observes(kind) {

@@ -12,10 +12,11 @@ use crate::pools::FALLBACK_POOL;
 pub(crate) struct DeviceHealth {
     /// Failed programs, failed erases and lost reads of each block.
     pub(crate) failures: Column<BlockSetId, [u8; 4]>,
-    /// Pages statically assigned to each plane group of a single pool: each group must hold its own. With
-    /// several pools any plane group takes pages that a full one does not.
+    /// Number of pages statically assigned to each plane group; `None` with several pools. In a single pool
+    /// each group must have space for its own pages. With several pools any plane group takes pages for which
+    /// another is full.
     pub(crate) home_pages: Option<Column<PlaneGroupId, u32>>,
-    /// Host pages that each pool has room for.
+    /// Number of host pages for which each pool has space.
     pub(crate) room: Vec<u64>,
     /// Whether writes are rejected.
     pub(crate) read_only: bool,

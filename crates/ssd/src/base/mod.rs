@@ -33,8 +33,8 @@ pub(crate) use life::DeviceHealth;
 pub(crate) use page::{PageSize, Piece};
 pub(crate) use read::{LocationRead, WantedSectors};
 
-/// State shared by all engines. Its parts are public, so that each can be borrowed separately; it has short
-/// helpers and no mechanism.
+/// State shared by all engines. Its fields are public so that they can be borrowed separately. It has
+/// helpers, but no mechanism.
 pub struct Base {
     pub(crate) config: Config,
     /// Chips, the command queues of their dies, and the commands in progress.
@@ -63,9 +63,8 @@ state!(Base {
 });
 
 impl Base {
-    /// Effective over-provisioning: the fraction of good capacity without valid data. It exceeds the
-    /// configured spare by what the host never wrote or discarded. Takes time in proportion to the number of
-    /// blocks.
+    /// Effective over-provisioning: the fraction of good capacity without valid data. It includes pages that
+    /// the host never wrote or has discarded. The time grows with the number of blocks.
     pub fn effective_spare(&self) -> f64 {
         let pools = &self.config.pools;
         let good = |row| u64::from(self.space.good(row)) * u64::from(pools.per_block_of(row));
@@ -73,13 +72,14 @@ impl Base {
         1.0 - self.space.total_valid() as f64 / all.max(1) as f64
     }
 
-    /// Utilization of the flash, including blocks out of service. Takes time in proportion to the number of
+    /// Utilization of the flash. Blocks out of service count as capacity. The time grows with the number of
     /// blocks.
     pub fn fullness(&self) -> Utilization {
         Utilization { valid: self.space.total_valid(), total: u64::from(self.config.pools.locations()) }
     }
 
-    /// Gauges of the flash at `now`, given the pages in the write buffer and the pages that GC has processed.
+    /// Gauges of the flash at `now`. The caller adds the pages in the write buffer and the pages of victims
+    /// that GC has processed.
     pub(crate) fn gauges(&self, buffered: u32, gone_through: u64, now: Instant) -> Gauges {
         let (chips, pools) = (self.flash.chips(), &self.config.pools);
         Gauges {
@@ -93,7 +93,7 @@ impl Base {
         }
     }
 
-    /// Wear of each pool, in order. Takes time in proportion to the number of blocks.
+    /// Wear of each pool, in order. The time grows with the number of blocks.
     pub fn worn(&self) -> Vec<PoolWear> {
         let pools = self.config.pools.iter().map(|pool| {
             let all = pool.geometry.all_blocks();
@@ -103,7 +103,7 @@ impl Base {
         pools.collect()
     }
 
-    /// Lengths of the lists that follow from the configuration.
+    /// Lengths of the lists that follow from the configuration, for a check of loaded states.
     pub(crate) fn shape(&self) -> Vec<usize> {
         let mut lengths = vec![self.life.failures.len(), self.written_back.len()];
         lengths.extend(self.space.shape());
@@ -118,8 +118,8 @@ impl Base {
         self.check_pending(agenda)
     }
 
-    /// Checks the loaded state of the policies that the device queries itself, and that the pending events
-    /// match those that the dies wait for.
+    /// Checks the loaded state of the policies that the device queries itself. Also checks that the pending
+    /// events match those for which the dies wait.
     fn check_pending(&self, agenda: &Agenda) -> Result<(), String> {
         self.policies.placement.check_loaded()?;
         self.flash.check_pending(agenda.events.iter().filter_map(|(_, event)| match *event {
@@ -182,7 +182,7 @@ impl Base {
         self.page_size.all
     }
 
-    /// First page of a command, and one past its last page; equal if it has no sectors.
+    /// First page of a command, and one past its last page. They are equal if the command has no sectors.
     #[inline]
     pub(crate) fn pages_of(&self, command: &Command) -> (u32, u32) {
         let first = self.page_size.page_of(command.sector);
@@ -193,7 +193,7 @@ impl Base {
         (first, end)
     }
 
-    /// Part of `command` in page `page`, one of the pages that it covers.
+    /// Part of `command` in page `page`, which must be one of the pages that it covers.
     #[inline]
     pub(crate) fn piece(&self, command: &Command, page: u32) -> Piece {
         let per_page = self.sectors_per_page();
@@ -203,8 +203,8 @@ impl Base {
         Piece { page: LogicalPage(page), from: from as u32, to: to as u32 }
     }
 
-    /// Most pages in the buffer that still reach flash after a power loss: the whole capacity of a protected
-    /// buffer, otherwise 0.
+    /// Most pages in the buffer that a power cut does not lose: its whole capacity if it is protected,
+    /// otherwise 0.
     pub fn protected_pages(&self) -> u32 {
         if self.is_protected() { self.config.buffer_pages } else { 0 }
     }
@@ -214,26 +214,26 @@ impl Base {
         self.config.file.buffer.power_loss_protection != Protection::None
     }
 
-    /// Pages that the good blocks of a pool can hold with a program unit in progress in each plane group.
+    /// Pages that the good blocks of a pool can hold, if each plane group has one program unit in progress.
     pub(crate) fn room_of(&self, pool: &Pool) -> u64 {
         let of_group = |row| u64::from(self.space.limit(row).saturating_sub(pool.locations.per_program));
         pool.geometry.all_groups().map(of_group).sum()
     }
 
-    /// Pages that a plane group can hold beyond those statically assigned to it, with a program unit of them
-    /// in progress.
+    /// Pages that a plane group can hold beyond those statically assigned to it, with one program unit in
+    /// progress; `None` if it cannot hold even these.
     pub(crate) fn spare_beyond_static(&self, row: PlaneGroupId) -> Option<u32> {
         let homes = self.life.home_pages.as_ref().map_or(0, |pages| pages[row]);
         self.space.limit(row).checked_sub(homes + self.config.pools.per_program(row))
     }
 
-    /// Whether table pages must leave room for the pages statically assigned to each plane group.
+    /// Whether table pages must leave space for the pages statically assigned to each plane group.
     pub(crate) fn has_static_pages(&self) -> bool {
         self.life.home_pages.is_some()
     }
 
-    /// Whether each plane group must hold the pages statically assigned to it: without a balancer they go
-    /// nowhere else.
+    /// Whether each plane group must hold its statically assigned pages, because no balancer moves them to
+    /// another group.
     pub(crate) fn is_bound_to_static(&self) -> bool {
         self.has_static_pages() && !self.policies.balances()
     }
@@ -253,7 +253,7 @@ impl Base {
         }
     }
 
-    /// Sets the block of `page` to the mode in which it was opened.
+    /// Sets the block of `page` in the flash to the mode in which it was opened.
     #[inline]
     pub(crate) fn set_mode(&mut self, row: PlaneGroupId, page: PageId) {
         if self.space.has_modes(row) {
@@ -262,12 +262,12 @@ impl Base {
         }
     }
 
-    /// States of the pools that policies see.
+    /// States of the pools, as policies see them.
     pub fn pool_states(&self) -> Vec<PoolState> {
         self.states_now().collect()
     }
 
-    /// Computes the states of the pools for a policy that is about to be queried.
+    /// Updates the states of the pools before a policy is queried.
     pub(crate) fn update_pool_states(&mut self) {
         let mut states = std::mem::take(&mut self.states);
         states.clear();
@@ -287,7 +287,7 @@ impl Base {
         })
     }
 
-    /// Recomputes the host pages that each pool can hold, after blocks failed.
+    /// Recomputes the number of host pages that each pool can hold, after blocks failed.
     pub(crate) fn update_room(&mut self) {
         let shares = self.config.shares();
         for n in 0..self.config.pools.count() {

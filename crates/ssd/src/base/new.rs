@@ -14,7 +14,7 @@ use crate::times::WriteBack;
 use crate::totals::Totals;
 
 impl Base {
-    /// State without written pages; `needs` are the candidate indexes of the victim policy.
+    /// State without written pages. `needs` lists the candidate indexes that the victim policy uses.
     pub(crate) fn new(config: Config, policies: Policies, needs: Indexes, seed: Seed) -> Self {
         let streams = config.file.streams_beside(policies.host_streams(), policies.collector_streams());
         let shares = config.mode_shares(|pool, mode| policies.mode_streams(pool, mode));
@@ -42,7 +42,7 @@ impl Base {
 }
 
 impl Base {
-    /// Share of blocks in each non-native mode, for each pool.
+    /// Blocks of each pool that may be in each non-native mode.
     pub(crate) fn mode_shares(&self) -> Vec<Vec<ModeShare>> {
         self.config.mode_shares(|pool, mode| self.policies.mode_streams(pool, mode))
     }
@@ -78,7 +78,7 @@ fn new_blocks(
     blocks
 }
 
-/// Lets a frontier policy select word lines, unless they are always programmed in order.
+/// Lets frontier policies select word lines, except those that always program them in order.
 fn order_word_lines(policies: &Policies, config: &Config, flash: &mut Flash, space: &mut BlockManager) {
     for (n, Pool { part, geometry, .. }) in config.pools.iter().enumerate() {
         if policies.orders_word_lines(n) {

@@ -1,11 +1,11 @@
-//! Size of logical pages, and the part of one that a command covers.
+//! Size of logical pages, and pieces of commands within them.
 
 use crate::command::SECTOR;
 use crate::config::Config;
 use crate::map::LogicalPage;
 use crate::sectors::Sectors;
 
-/// Part of a command in one logical page.
+/// Part of a command within one logical page.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Piece {
     pub page: LogicalPage,
@@ -15,13 +15,13 @@ pub(crate) struct Piece {
 }
 
 impl Piece {
-    /// Sectors of the page.
+    /// Set of its sectors.
     #[inline]
     pub fn sectors(&self) -> Sectors {
         Sectors::range(self.from, self.to)
     }
 
-    /// Numbers of the sectors.
+    /// Numbers of its sectors within the page.
     pub fn range(&self) -> std::ops::Range<u32> {
         self.from..self.to
     }
@@ -37,7 +37,7 @@ impl Piece {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PageSize {
     pub(super) sectors: u64,
-    /// Binary logarithm of the number of sectors, if that is a power of two.
+    /// Binary logarithm of the sectors of a page; `None` if their number is not a power of two.
     shift: Option<u32>,
     pub(super) all: Sectors,
 }

@@ -8,7 +8,7 @@ use wordline_nand::{DieId, PlaneGroupId};
 use super::Base;
 
 impl Base {
-    /// Writes the tasks queued for the dies, for at most this many dies.
+    /// Writes the tasks queued for the dies. `dies` limits the number of dies.
     pub(crate) fn describe(&self, now: Instant, dies: usize, out: &mut String) -> fmt::Result {
         let state = if self.life.read_only { "read-only" } else { "takes writes" };
         writeln!(out, "the device {state}")?;

@@ -1,4 +1,4 @@
-//! Reads of locations: any engine that needs sectors of a logical page queues them here.
+//! Reads of locations. Any engine that needs sectors of a logical page queues them here.
 
 use wordline_kernel::{Duration, Instant, Schedule};
 use wordline_nand::{CommandCompletion, DataTag, DieId, Location, PageId, PlaneGroupId};
@@ -11,7 +11,7 @@ use crate::map::LogicalPage;
 use crate::sectors::Sectors;
 use crate::times::FlashTime;
 
-/// Sectors of a location to read. A range, as in most reads, is converted to a set only when one is needed.
+/// Sectors of a location to read. Most reads have a range, which becomes a set only when a set is needed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum WantedSectors {
     /// Sectors of a piece of a command.
@@ -39,23 +39,23 @@ impl WantedSectors {
     }
 }
 
-/// A read of sectors of a location.
+/// A read of sectors of one location.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LocationRead {
     pub ticket: Ticket,
     pub class: Class,
     pub location: Location,
     pub sectors: WantedSectors,
-    /// Logical page and version that it must find.
+    /// Logical page and version that the read must find.
     pub logical: LogicalPage,
     pub version: u32,
-    /// Time that it waited for the map entry of the page.
+    /// Time that the read waited for the map entry of the page.
     pub waited: Duration,
 }
 
 impl Base {
-    /// Queues the reads of all pages of a location that have one of the sectors; returns their die and
-    /// number.
+    /// Queues a read of each flash page of a location that has one of the sectors. Returns the die, and the
+    /// number of reads.
     #[inline(always)]
     pub(crate) fn queue_read(&mut self, read: LocationRead, calendar: &impl Schedule<Event>) -> (DieId, u32) {
         let locations = &self.config.pools.of_location(read.location).locations;
@@ -67,7 +67,8 @@ impl Base {
         (self.config.pools.die_of(read.location), reads)
     }
 
-    /// Queues a read for each page of a larger location that has one of the sectors; returns their number.
+    /// Queues a read of each page of a location of several pages that has one of the sectors. Returns the
+    /// number of reads.
     #[inline(never)]
     fn queue_page_reads(
         &mut self,
@@ -109,7 +110,7 @@ impl Base {
         die
     }
 
-    /// Checks that a read found the version that the host wrote last; panics otherwise.
+    /// Checks that a read found the version that the host wrote last. Panics otherwise.
     #[inline]
     pub(crate) fn check_read(&self, task: &Task) {
         let (wanted, found) = (task.wanted, self.flash.stamp(task.location));
@@ -151,8 +152,8 @@ impl Base {
         self.flash.promote(tickets, &self.policies, &mut calendar.within(Event::Flash));
     }
 
-    /// Promotes all queued host commands, because the host waits for the whole buffer to be written, or for
-    /// room in it.
+    /// Promotes all background reads (RMW reads for no waiting command) to host reads, because the host waits
+    /// for space in the buffer or for a flush of all of it.
     #[inline]
     pub(crate) fn promote_all(&mut self, calendar: &mut impl Schedule<Event>) {
         self.flash.promote_all(&self.policies, &mut calendar.within(Event::Flash));

@@ -1,11 +1,11 @@
-//! The state of a single block.
+//! State of a single block.
 
 use serde::{Deserialize, Serialize};
 use wordline_nand::CellMode;
 
 use super::StreamId;
 
-/// The state of a block.
+/// State of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum State {
     /// Erased, on the free-block list.
@@ -22,8 +22,8 @@ pub enum State {
     Victim,
     /// Out of service.
     Bad,
-    /// Suspended by its design before it was full: it accepts no programs until the design resumes it. Also a
-    /// GC candidate.
+    /// Suspended by its design before it was full. It accepts no programs until the design resumes it. It is
+    /// also a GC candidate.
     Suspended,
 }
 
@@ -57,20 +57,20 @@ impl From<BlockMode> for CellMode {
     }
 }
 
-/// State and counters of a block, kept together because they are used together.
+/// State and counters of a block, kept together for locality.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(in crate::blocks) struct Block {
     /// Valid pages.
     pub valid: u32,
-    /// Programs in progress: the block closes when they are done.
+    /// Programs in progress. A full block closes when they are done.
     pub programs: u32,
-    /// Reads queued or in progress: the block is erased when they are done.
+    /// Reads queued or in progress. A victim is erased when they are done.
     pub readers: u32,
     /// State of the block.
     pub state: State,
     /// Stream that opened the block.
     pub written_by: StreamId,
-    /// Pending retirement, whatever the state.
+    /// Whether the block is pending retirement, in any state.
     pub condemned: bool,
     /// Cell mode.
     pub mode: BlockMode,
@@ -90,7 +90,7 @@ impl Block {
         mode: BlockMode::Native,
     };
 
-    /// Whether it may accept pages again before its next erase, though it accepts none now.
+    /// Whether the block accepts no pages now, but may accept some before its next erase.
     #[inline]
     pub fn takes_more_later(&self) -> bool {
         self.state == State::Suspended

@@ -1,5 +1,5 @@
-//! Blocks under block-level mapping, which chooses the location of each write itself: a plane group may have
-//! any number of them open. Also delivery of block events to designs.
+//! Blocks under block-level mapping, which selects the location of each write itself, so that a plane group
+//! may have any number of open blocks. Also: delivery of block events to designs.
 
 use wordline_nand::{BlockSetId, Location, PlaneGroupId};
 
@@ -7,8 +7,8 @@ use super::{BlockManager, State, StreamId};
 use crate::policy::event::DeviceEvent;
 
 impl BlockManager {
-    /// Opens a free block of a plane group for host writes or for relocated pages. `None` if no block is
-    /// free.
+    /// Opens a free block of a plane group for host writes or, if `for_moved`, for relocated pages. `None` if
+    /// no block is free.
     pub fn open_free(&mut self, row: PlaneGroupId, for_moved: bool) -> Option<BlockSetId> {
         let block = self.free[row].pop(for_moved)?;
         self.opened(block, StreamId(0));
@@ -20,15 +20,15 @@ impl BlockManager {
         self.openings.count()
     }
 
-    /// Records a program of the location at offset `place` of an open block and returns it; it completes with
-    /// [`program_done`](Self::program_done).
+    /// Starts a program of the location at offset `place` of an open block, and returns the location.
+    /// [`program_done`](Self::program_done) ends the program.
     pub fn program_at(&mut self, block: BlockSetId, place: u32) -> Location {
         assert_eq!(self.state(block), State::Open, "only an open block is programmed");
         self.table[block].programs += 1;
         self.pools.at(block, place)
     }
 
-    /// Closes an open block that may have unwritten word lines left.
+    /// Closes an open block. It may have unwritten word lines.
     pub fn close_open(&mut self, block: BlockSetId) {
         assert!(
             self.state(block) == State::Open && self.table[block].programs == 0,
@@ -45,7 +45,7 @@ impl BlockManager {
         self.table[block].state = State::Open;
     }
 
-    /// Clears all active blocks, after [`forget`](Self::forget).
+    /// Clears all active blocks. Called after [`forget`](Self::forget).
     pub fn clear_active_blocks(&mut self) {
         for (block, _) in self.open.iter_mut().filter_map(Option::take) {
             self.table[block].state = State::Closing;
@@ -64,7 +64,7 @@ impl BlockManager {
         self.news.as_ref().is_some_and(|news| news.waits())
     }
 
-    /// Returns the list, so that its memory is reused.
+    /// Returns the list of delivered events, so that its memory is reused.
     pub(crate) fn return_events(&self, list: Vec<DeviceEvent<'static>>) {
         if let Some(news) = &self.news {
             news.take_back(list);

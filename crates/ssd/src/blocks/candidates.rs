@@ -1,5 +1,6 @@
-//! Closed blocks as a victim policy sees them: always by valid pages; by number, closing time or last
-//! invalidation if the policy needs it. A choice never scans the blocks.
+//! Closed blocks as a victim policy sees them. They are always indexed by valid pages. If the policy needs
+//! it, they are also indexed by number, closing time or last invalidation. A selection never scans the
+//! blocks.
 
 mod loaded;
 
@@ -12,15 +13,15 @@ use wordline_nand::{BlockSetId, PlaneGroupId};
 
 use super::{Block, BlockManager};
 
-/// Orders of candidates that a victim policy needs besides the valid pages. Each costs time, so it is
-/// maintained only on request.
+/// Indexes of the candidates that a victim policy needs beside the one by valid pages. Each costs time, so
+/// the device maintains it only on request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Indexes {
     /// Candidates by number, for random choices. Costs two writes when a block becomes a candidate, and two
     /// when it is collected.
     pub numbered: bool,
-    /// Candidates in the order in which they closed: an ordered set, with one insertion and one removal of a
-    /// block between two erases.
+    /// Candidates in the order of closing. Costs an insertion into an ordered set, and a removal, between two
+    /// erases of a block.
     pub by_closing: bool,
     /// Last invalidation of each block. Costs a write at each invalidation.
     pub by_invalidation: bool,
@@ -35,15 +36,15 @@ struct Link {
     previous: u32,
 }
 
-/// Closed blocks by plane group and number of valid pages: circular lists, newest first. The `previous` link
-/// of the first block points to the last one.
+/// Closed blocks by plane group and number of valid pages. Each bucket is a circular list, newest first: the
+/// `previous` link of its first block points to the last one.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Buckets {
-    /// List heads of a plane group: one for each number of valid pages, up to that of the largest blocks.
+    /// List heads of a plane group: one for each possible number of valid pages.
     per_row: usize,
     head: Vec<u32>,
     links: Column<BlockSetId, Link>,
-    /// Lower bound on the first bucket of a plane group that has a block.
+    /// Lower bound of the first bucket with a block, for each plane group.
     least: Column<PlaneGroupId, Cell<u32>>,
 }
 
@@ -102,13 +103,13 @@ impl Buckets {
         &heads[heads.len().min(least)..]
     }
 
-    /// Block that has been longest in the bucket with this head.
+    /// Block that has been in the bucket with this head for the longest time.
     fn last(&self, head: u32) -> BlockSetId {
         BlockSetId(self.links[BlockSetId(head)].previous)
     }
 }
 
-/// Candidates by number: a dense list for each plane group; the last entry fills the gap of one removed.
+/// Candidates by number: a dense list for each plane group. The last entry fills the gap of a removed one.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Numbered {
     list: Column<PlaneGroupId, Vec<BlockSetId>>,
@@ -132,8 +133,8 @@ impl Numbered {
     }
 }
 
-/// Candidates in the order in which they closed. A block becomes a candidate at its first invalidation, long
-/// after it closed, so this is an ordered set and not a list.
+/// Candidates in the order of closing. A block becomes a candidate at its first invalidation, long after it
+/// closed, so the order needs a set and not a list.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct ByClosing {
     closed: u64,
@@ -141,16 +142,16 @@ struct ByClosing {
     order: Column<PlaneGroupId, BTreeMap<u64, BlockSetId>>,
 }
 
-/// Last invalidation of each block, by a clock that counts the pages that the closed blocks of a plane group
-/// lost. Blocks move to the head of a bucket when they lose a page, so the last block of a bucket has gone
-/// longest without losing one.
+/// Last invalidation of each block. The clock of a plane group counts the pages that its closed blocks lost.
+/// A block that loses a page moves to the head of a bucket, so the last block of a bucket has not lost one
+/// for the longest time.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct ByInvalidation {
     clock: Column<PlaneGroupId, u64>,
     last: Column<BlockSetId, u64>,
 }
 
-/// Closed blocks of a device, or closed superblocks, shown as blocks of a single plane group.
+/// Closed blocks of a device; or closed superblocks, as blocks of a single plane group.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Closed {
     /// Valid pages of a full block of each plane group.
@@ -164,7 +165,8 @@ pub(super) struct Closed {
 }
 
 impl Closed {
-    /// No closed blocks, of `blocks` in all; `full` has the valid pages of a full block of each plane group.
+    /// No closed blocks among `blocks` blocks. `full` has the valid pages of a full block of each plane
+    /// group.
     pub(super) fn new(full: Column<PlaneGroupId, u32>, blocks: usize, indexes: Indexes) -> Self {
         let rows = full.len();
         let numbered =
@@ -186,7 +188,7 @@ impl Closed {
         }
     }
 
-    /// Prefetches the entry of a block that is about to lose a page; see [`Column::prefetch`].
+    /// Prefetches the entry of a block that will soon lose a page; see [`Column::prefetch`].
     #[inline]
     pub(super) fn prefetch(&self, block: BlockSetId) {
         self.buckets.links.prefetch(block);
@@ -224,7 +226,7 @@ impl Closed {
         }
     }
 
-    /// Records that a closed block with `valid` valid pages lost one, and counts `left` now.
+    /// Records that a closed block with `valid` valid pages lost some. `left` is its new number.
     #[inline]
     pub(super) fn lose_page(&mut self, row: PlaneGroupId, valid: u32, left: u32, block: BlockSetId) {
         self.buckets.remove(row, valid, block);
@@ -254,7 +256,7 @@ impl Closed {
         }
     }
 
-    /// Records a new number of valid pages of a closed block that lost none.
+    /// Records a new number of valid pages of a closed block that did not lose a page.
     pub(super) fn change(&mut self, row: PlaneGroupId, before: u32, valid: u32, block: BlockSetId) {
         self.remove(row, before, block);
         self.buckets.insert(row, valid, block);
@@ -279,27 +281,27 @@ impl Closed {
     }
 }
 
-/// Closed blocks of a plane group with at least one invalid page: the choices of a victim policy. Where
-/// superblocks are collected, they are shown first, as blocks of a single plane group with numbers of their
+/// Closed blocks of a plane group with at least one invalid page, from which a victim policy selects. If
+/// superblocks are collected, these are superblocks, as blocks of a single plane group with numbers of their
 /// own.
 pub struct Candidates<'a> {
     closed: &'a Closed,
     valid: Valid<'a>,
     row: PlaneGroupId,
-    /// Block table, whose suspended blocks in the plane group are also candidates.
+    /// Block table whose suspended blocks in the plane group are also candidates.
     beside: Option<&'a BlockManager>,
 }
 
-/// Source of the valid pages of candidates.
+/// Source of the candidates' valid pages.
 #[derive(Clone, Copy)]
 pub(super) enum Valid<'a> {
     /// Blocks.
     OfBlocks(&'a Column<BlockSetId, Block>),
-    /// Superblocks, scaled.
+    /// Superblocks: scaled counts.
     Shown(&'a Column<BlockSetId, u32>),
 }
 
-/// Reason why an index exists.
+/// Message if an index is used that the policy did not request.
 const INDEX_IS_KEPT: &str = "the policy names in needs() what it looks at";
 
 impl<'a> Candidates<'a> {
@@ -312,8 +314,8 @@ impl<'a> Candidates<'a> {
         Self { beside: Some(space), ..self }
     }
 
-    /// Suspended blocks of the plane group without a program in progress. They are not in the orders below;
-    /// collecting one gains the pages that it does not hold.
+    /// Suspended blocks of the plane group without a program in progress. The orders below do not include
+    /// them. Collecting one gains the pages that are written and not valid.
     pub fn suspended(&self) -> impl Iterator<Item = BlockSetId> + '_ {
         self.beside.into_iter().flat_map(|space| space.suspended_candidates(self.row))
     }
@@ -331,13 +333,13 @@ impl<'a> Candidates<'a> {
         }
     }
 
-    /// Block with the fewest valid pages; among equals the one that got there last.
+    /// Block with the fewest valid pages; among equals, the last one to reach this number.
     pub fn fewest_valid(self) -> Option<BlockSetId> {
         let full = self.pages_per_block();
         self.closed.buckets.occupied(self.row, full).first().map(|head| BlockSetId(*head))
     }
 
-    /// Candidates by valid pages, fewest first; among equals the one that got there last.
+    /// Candidates by valid pages, fewest first; among equals, the last one to reach this number comes first.
     pub fn fewest_first(&self) -> impl Iterator<Item = BlockSetId> + '_ {
         let buckets = &self.closed.buckets;
         let heads = buckets.occupied(self.row, self.pages_per_block()).iter().filter(|head| **head != NONE);
@@ -348,21 +350,21 @@ impl<'a> Candidates<'a> {
         heads.flat_map(move |head| std::iter::successors(Some(BlockSetId(*head)), next))
     }
 
-    /// Random candidate, each equally likely. Needs [`Indexes::numbered`].
+    /// Random candidate, with equal probabilities. Needs [`Indexes::numbered`].
     pub fn random(&self, random: &mut Stream) -> Option<BlockSetId> {
         let list = &self.closed.numbered.as_ref().expect(INDEX_IS_KEPT).list[self.row];
         (!list.is_empty()).then(|| list[random.below(list.len() as u64) as usize])
     }
 
-    /// Candidates in the order in which they closed. Needs [`Indexes::by_closing`].
+    /// Candidates in the order of closing. Needs [`Indexes::by_closing`].
     pub fn oldest_first(&self) -> impl Iterator<Item = BlockSetId> + '_ {
         let ages = self.closed.by_closing.as_ref().expect(INDEX_IS_KEPT);
         ages.order[self.row].values().copied()
     }
 
-    /// Stalest candidate for each number of valid pages, fewest first, and its age: the number of pages that
-    /// the closed blocks of the plane group lost since this one closed or lost a page. Needs
-    /// [`Indexes::by_invalidation`].
+    /// For each number of valid pages, fewest first: the candidate that has not lost a page for the longest
+    /// time, and its age. The age is the number of pages that the closed blocks of the plane group lost since
+    /// this one closed or last lost a page. Needs [`Indexes::by_invalidation`].
     pub fn stalest(&self) -> impl Iterator<Item = (BlockSetId, u64)> + '_ {
         let buckets = &self.closed.buckets;
         let ages = self.closed.by_invalidation.as_ref().expect(INDEX_IS_KEPT);

@@ -11,7 +11,7 @@ impl BlockManager {
         all_groups(&self.pools).map(|row| u64::from(bad(row))).sum()
     }
 
-    /// Pages that a plane group can hold for the host, beyond the active blocks.
+    /// Pages that a plane group can hold beside its active blocks.
     #[inline]
     pub fn limit(&self, row: PlaneGroupId) -> u32 {
         self.good[row].saturating_sub(self.of(row).at_work) * self.pools.per_block_of(row)
@@ -32,7 +32,7 @@ impl BlockManager {
         self.row_valid[row]
     }
 
-    /// Pages of a plane group that GC would gain: written but invalid.
+    /// Pages of a plane group that were written and are invalid, which GC can gain.
     pub fn gain(&self, row: PlaneGroupId) -> u32 {
         let per_block = self.pools.per_block_of(row);
         let unwritten: u32 = self.streams.all().map(|stream| self.unwritten(row, stream)).sum();
@@ -40,13 +40,13 @@ impl BlockManager {
         (used * per_block).saturating_sub(unwritten + self.valid_in(row))
     }
 
-    /// Pages that can be programmed before an erase: those of free blocks, and the rest of open blocks in
-    /// their mode.
+    /// Pages that can be programmed before the next erase: those of free blocks, and the unwritten ones of
+    /// open blocks in their cell modes.
     pub fn free_pages(&self) -> u64 {
         all_groups(&self.pools).map(|row| u64::from(self.room_of(row))).sum()
     }
 
-    /// Pages of one plane group that can be programmed before an erase.
+    /// Pages of a plane group that can be programmed before the next erase.
     pub fn room_of(&self, row: PlaneGroupId) -> u32 {
         let open = self.streams.all().flat_map(|stream| {
             self.open[self.at(row, stream)].into_iter().chain(self.other_open_blocks(row, stream))
@@ -55,14 +55,14 @@ impl BlockManager {
         self.free(row) as u32 * self.pools.per_block_of(row) + unwritten
     }
 
-    /// Free pages of a row as the collector counts them.
+    /// Free pages of a plane group as GC counts them.
     pub fn room_to_collector(&self, row: PlaneGroupId) -> u64 {
         let room = u64::from(self.room_of(row));
         let counts_programs = self.of(row).counts_programs && self.free(row) > self.kept(row) + 1;
         if counts_programs { room + self.lacked(row) } else { room }
     }
 
-    /// Free blocks of a row as the collector counts them: what it holds against its marks.
+    /// Free blocks of a plane group as GC counts them. GC compares this number with its watermarks.
     #[inline]
     pub fn free_to_collector(&self, row: PlaneGroupId) -> usize {
         if self.of(row).counts_programs {
@@ -71,13 +71,13 @@ impl BlockManager {
         self.free(row)
     }
 
-    /// Pages of the closed blocks of a row that are not valid: what cleaning all of them would gain.
+    /// Invalid pages of the closed blocks of a plane group: the gain if all of them were collected.
     #[inline]
     pub fn invalid_in_closed(&self, row: PlaneGroupId) -> u32 {
         self.closed.invalid(row)
     }
 
-    /// Whether the plane group cannot hold `pages` more valid pages.
+    /// Whether a plane group cannot hold `pages` more valid pages.
     #[inline]
     pub fn is_full(&self, row: PlaneGroupId, pages: u32) -> bool {
         self.row_valid[row] + pages > self.limit(row)

@@ -5,7 +5,7 @@ use wordline_nand::BlockSetId;
 
 use crate::Config;
 
-/// Draws the factory bad blocks from the seed: the same number in each plane group.
+/// Draws the factory bad blocks from the seed. Each plane group has the same number.
 pub fn bad_from_factory(config: &Config, seed: Seed) -> Vec<bool> {
     let mut all = vec![false; config.pools.block_sets() as usize];
     for row in config.pools.all_groups() {

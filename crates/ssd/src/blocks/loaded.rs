@@ -18,7 +18,7 @@ impl BlockManager {
         std::iter::successors(self.next_valid(block, 0), next).count() as u64
     }
 
-    /// Checks the loaded state; `programmed` returns the number of programmed locations of a block in the
+    /// Checks the loaded state. `programmed` returns how many locations of a block are programmed in the
     /// chips.
     pub(crate) fn check_loaded(&self, programmed: impl Fn(BlockSetId) -> u32) -> Result<(), String> {
         self.check_free()?;
@@ -31,7 +31,8 @@ impl BlockManager {
         self.check_super_blocks()
     }
 
-    /// Checks that each block on a free-block list is free and listed once. Plane groups check their counts.
+    /// Checks that each block on a free-block list is free and listed once. The counts are checked per plane
+    /// group.
     fn check_free(&self) -> Result<(), String> {
         let mut is_free: Vec<bool> = self.table.iter().map(|known| known.state == State::Free).collect();
         for (row, free) in self.free.entries() {
@@ -53,7 +54,8 @@ impl BlockManager {
             ensure(known.state != State::Free || erased, || {
                 format!("block {} is free and written", block.0)
             })?;
-            // The valid count of a coarsely mapped block is in whole units, so it differs from its content.
+            // With coarse-grained mapping the valid count is in whole units, so it differs from the valid
+            // locations.
             let is_whole = self.is_coarsely_mapped(row) && known.valid <= self.pools.per_block(block);
             let counted = is_whole || u64::from(known.valid) == self.count_valid(block);
             ensure(counted, || format!("block {} does not have {} valid pages", block.0, known.valid))?;
@@ -75,8 +77,8 @@ impl BlockManager {
         self.streams.all().try_for_each(|stream| self.check_open(row, stream, programmed))
     }
 
-    /// Checks the bitmaps of the open blocks of a stream that are programmed in any order: a bit for each
-    /// word line written, and perhaps one for the next, if it is selected.
+    /// Checks the bitmaps of a stream's open blocks that are programmed in any order. A bit must be set for
+    /// each word line written, and perhaps for the next one, if it is selected.
     fn check_word_lines(&self, row: PlaneGroupId, stream: StreamId) -> Result<(), String> {
         let (at, Some(order)) = (self.at(row, stream), &self.of(row).order) else { return Ok(()) };
         ensure(order.is_sound(at), || format!("plane group {row} programs word lines that are not there"))?;
@@ -96,8 +98,8 @@ impl BlockManager {
         Ok(())
     }
 
-    /// Checks that the open blocks of a stream are programmed up to their write pointers, except for programs
-    /// in progress.
+    /// Checks that a stream's open blocks are programmed up to their write pointers, except for programs in
+    /// progress.
     fn check_open(
         &self,
         row: PlaneGroupId,

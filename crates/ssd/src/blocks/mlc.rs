@@ -1,5 +1,5 @@
-//! Configuration of blocks in MLC mode, for a part with more bits in a cell: word lines of such a block can
-//! be reprogrammed.
+//! Configuration of MLC-mode blocks in a part with more bits in a cell. Word lines of such a block can be
+//! reprogrammed.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,29 +9,29 @@ use wordline_nand::{CellMode, Pool};
 
 use crate::policy::frontier::WordLines;
 
-/// Blocks opened in MLC mode, for the streams that a design has in this mode.
+/// Blocks in MLC mode, for streams that a design opens in this mode.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TwoBitFile {
     /// Blocks of each plane group reserved for the mode.
     pub blocks: u32,
-    /// Number of blocks of a plane group that may be in the mode beyond those, as a multiple of its other
-    /// spare blocks. Each gives up only a part of its capacity, so the multiple may exceed 1. None is opened
-    /// in the mode while the plane group has fewer free blocks than the GC start watermark. If absent, host
-    /// streams open as many as they want, whatever is free, and GC streams do while more blocks than that are
-    /// free.
+    /// Most blocks of a plane group that may be in the mode beyond `blocks`, as a multiple of the other spare
+    /// blocks of the plane group. Such a block gives up only a part of its capacity, so the multiple may
+    /// exceed 1. They are opened only while the plane group has more free blocks than the GC start watermark.
+    /// If absent, there is no such limit: host streams always open blocks in the mode, and GC streams do
+    /// while the plane group has more free blocks than the watermark.
     pub spare: Option<f64>,
 }
 
 impl Default for TwoBitFile {
-    /// One block open, one to be collected. Chosen.
+    /// Chosen: one block to be open, and one to be collected.
     fn default() -> Self {
         Self { blocks: 2, spare: None }
     }
 }
 
 impl TwoBitFile {
-    /// Adds complaints about the settings below this key on these chips.
+    /// Adds complaints about these settings, below `key`, on these chips.
     ///
     /// Word lines may be reprogrammed up to `again` times.
     pub fn check(&self, key: &str, again: u8, pool: &Pool, wrong: &mut Complaints) {
@@ -47,8 +47,8 @@ impl TwoBitFile {
             );
             return;
         }
-        // Full blocks in the mode hold two of `bits` pages: this many take as much capacity as the spare ones
-        // have.
+        // A block in the mode holds two of `bits` pages. This many such blocks give up as much capacity as
+        // the spare ones have.
         let most = f64::from(bits) / f64::from(bits - 2);
         let wanted = format!("from 0 to {most}: a block in the mode gives up {} of {bits} pages", bits - 2);
         let spare = self.spare.unwrap_or(most);

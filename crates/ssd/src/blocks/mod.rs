@@ -1,10 +1,10 @@
-//! Block table: which multi-plane blocks are free, open, closed, GC victims or bad, and the valid pages of
-//! each. A page here is a logical page: the content of one [location](wordline_nand::Locations).
+//! Block table: which multi-plane blocks are free, open, closed, GC victims or bad, and how many valid pages
+//! each has. A page is a logical page here: the content of one [location](wordline_nand::Locations).
 //!
-//! Free-block lists are kept by plane group and ordered by erase count (dynamic wear levelling: the least
-//! worn block is opened next, the lowest number wins a tie, unless the [allocation](wear::Allocation) says
-//! otherwise). A block is opened in a cell mode (`modes.rs`). Closed blocks are [indexed](candidates) for the
-//! victim policy.
+//! Each plane group has a free-block list in the order of erase counts. For dynamic wear levelling, the least
+//! worn block is opened next, and the lowest number among equals, unless the [allocation](wear::Allocation)
+//! says otherwise. A block is opened in a cell mode (`modes.rs`). Closed blocks are [indexed](candidates) for
+//! the victim policy.
 
 mod block;
 mod block_mapped;
@@ -55,7 +55,7 @@ fn all_groups(pools: &Pools) -> impl Iterator<Item = PlaneGroupId> + use<> {
     pools.all_groups()
 }
 
-/// Locations of one block, by plane group.
+/// Locations of a block, by plane group.
 fn full_blocks(pools: &Pools) -> Column<PlaneGroupId, u32> {
     Column::from_fn(pools.rows() as usize, |row| pools.per_block_of(row))
 }
@@ -64,7 +64,7 @@ fn full_blocks(pools: &Pools) -> Column<PlaneGroupId, u32> {
 pub struct BlockManager {
     pools: Pools,
     streams: Streams,
-    /// Properties of each pool, shared by its plane groups.
+    /// State of each pool, shared by its plane groups.
     each: Vec<PoolBlocks>,
     table: Column<BlockSetId, Block>,
     openings: OpenSequence,
@@ -88,7 +88,7 @@ state!(BlockManager {
 });
 
 impl BlockManager {
-    /// Block table in which all blocks are free, except the `bad` ones.
+    /// A block table in which all blocks are free, except the `bad` ones.
     pub fn new(pools: &Pools, streams: Streams, bad: impl Fn(BlockSetId) -> bool) -> Self {
         let (rows, blocks) = (pools.rows() as usize, pools.block_sets() as usize);
         let blocks_of = |row| pools.of_group(row).geometry.blocks_per_plane;
@@ -178,7 +178,7 @@ impl BlockManager {
         self.is_valid.has(location)
     }
 
-    /// Prefetches the state of `location`, whose page is about to become invalid; see
+    /// Prefetches the state of `location`, whose page will soon become invalid; see
     /// [`wordline_kernel::prefetch`].
     #[inline]
     pub fn prefetch(&self, location: Location) {
@@ -188,7 +188,7 @@ impl BlockManager {
         self.closed.prefetch(block);
     }
 
-    /// Prefetches the block of `location`, which is about to be read; see [`wordline_kernel::prefetch`].
+    /// Prefetches the block of `location`, which will soon be read; see [`wordline_kernel::prefetch`].
     #[inline]
     pub fn prefetch_block(&self, location: Location) {
         self.table.prefetch(self.pools.block_of(location));
@@ -198,13 +198,13 @@ impl BlockManager {
         self.pools.of_group(row).geometry.blocks_of(row)
     }
 
-    /// Closed block of a plane group with the fewest valid pages; the lowest number wins a tie. Scans all
-    /// blocks of the group.
+    /// Closed block of a plane group with the fewest valid pages; the lowest number among equals. Scans all
+    /// blocks.
     pub fn fewest_valid_block(&self, row: PlaneGroupId) -> Option<BlockSetId> {
         self.fewest_valid_of(row, |_| true)
     }
 
-    /// Pages that GC can write in a plane group before anything is erased.
+    /// Pages that GC can write in a plane group before the next erase.
     pub fn gc_room(&self, row: PlaneGroupId) -> usize {
         let per_block = self.pools.per_block_of(row);
         let takes_all = |stream: &StreamId| {
@@ -215,16 +215,16 @@ impl BlockManager {
         self.free(row) * per_block as usize + in_open as usize
     }
 
-    /// Pages still unwritten in the open blocks of a stream.
+    /// Unwritten pages in the open blocks of a stream.
     fn unwritten(&self, row: PlaneGroupId, stream: StreamId) -> u32 {
         let per_block = self.pools.per_block_of(row);
         let at_work = self.write_pointer(row, stream).map_or(0, |place| per_block - place);
         at_work + self.other_open_blocks(row, stream).map(|(_, place)| per_block - place).sum::<u32>()
     }
 
-    /// Allocates the next `pages` of the stream's active block; `pages` divides the block. Opens a free block
-    /// if the stream has none. If no free block may be opened, the active block of another stream of the same
-    /// side is used. Panics if there is no room. `next` selects the word line where word lines are not
+    /// Allocates the next `pages` of the stream's active block; `pages` must divide the block. Without an
+    /// active block, opens a free one. If none may be opened, uses the active block of another stream of the
+    /// same side (host or GC). Panics if there is no space. `next` selects the word line, unless they are
     /// programmed in numerical order.
     pub fn take(
         &mut self,
@@ -269,7 +269,7 @@ impl BlockManager {
         location
     }
 
-    /// Opens a free block of a plane group for a stream. The caller has checked that there is one.
+    /// Opens a free block of a plane group for a stream. There must be one.
     fn open_next(&mut self, row: PlaneGroupId, stream: StreamId) -> BlockSetId {
         let mode = if self.has_modes(row) { self.mode_to_open(row, stream) } else { CellMode::Native };
         let free = self.free[row].pop(self.streams.is_gc(stream));
@@ -302,7 +302,7 @@ impl BlockManager {
         }
     }
 
-    /// Sequence number of the last opening of a block, counted over the device.
+    /// Sequence number of a block's last opening in the device.
     pub fn opening_number(&self, block: BlockSetId) -> u64 {
         self.openings.of(block)
     }
@@ -339,13 +339,13 @@ impl BlockManager {
     }
 
     /// Closes an open or suspended block early. The active block of GC stays open if no other block can be
-    /// opened, as GC could not finish its victim otherwise.
+    /// opened, because GC could not finish its victim otherwise.
     pub fn close(&mut self, block: BlockSetId) {
         let (row, stream) = (self.group_of(block), self.table[block].written_by);
         let at = self.at(row, stream);
         let is_at_work = self.open[at].is_some_and(|(open, _)| open == block);
         if self.stop_reprogram(at, row, block) {
-            // It is full: no write pointer to clear.
+            // A full block has no write pointer to clear.
         } else if is_at_work && (!self.streams.is_gc(stream) || self.free(row) > 0) {
             self.clear_active(at, row);
         } else if !self.close_other(at, row, block) && !self.end_suspension(row, block) {
@@ -356,7 +356,7 @@ impl BlockManager {
     }
 
     /// Marks a block for retirement: its valid pages are relocated, then it leaves service. Returns false if
-    /// it is bad or marked already.
+    /// it is bad or already marked.
     pub fn mark_for_retirement(&mut self, block: BlockSetId) -> bool {
         if self.state(block) == State::Bad || self.is_pending_retirement(block) {
             return false;
@@ -380,8 +380,8 @@ impl BlockManager {
         self.table[block].condemned
     }
 
-    /// Takes all blocks of a plane group out of service; `lost` receives each location that was valid.
-    /// Returns the number of blocks that were good until now.
+    /// Takes all blocks of a plane group out of service. `lost` receives each valid location. Returns how
+    /// many of the blocks were good.
     pub fn fail_group(&mut self, row: PlaneGroupId, mut lost: impl FnMut(Location)) -> u32 {
         while self.free[row].pop(true).is_some() {}
         for stream in self.streams.all() {
@@ -427,7 +427,7 @@ impl BlockManager {
         }
     }
 
-    /// Records that no logical page is mapped to `location` any more.
+    /// Records that no logical page is mapped to `location`.
     #[inline]
     pub fn invalidate(&mut self, location: Location) {
         let (pool, block, row) = self.pools.locate_block(location);
@@ -459,7 +459,7 @@ impl BlockManager {
         Candidates::new(&self.closed, Valid::OfBlocks(&self.table), row).beside(self)
     }
 
-    /// Makes a closed block, a suspended one or one pending retirement a victim.
+    /// Makes a block a victim. It must be closed, suspended or pending retirement.
     pub fn make_victim(&mut self, block: BlockSetId) {
         let (pool, row, known) = self.parts_of(block);
         pool.note_victim(row, block, known);
@@ -473,7 +473,7 @@ impl BlockManager {
         self.closed.remove(row, self.valid(block), block);
     }
 
-    /// Whether a victim can be erased: it has no valid pages and no queued reads.
+    /// Whether a victim can be erased, because it has no valid pages and no queued reads.
     pub fn can_erase(&self, block: BlockSetId) -> bool {
         let Block { valid, readers, .. } = self.table[block];
         valid == 0 && readers == 0
@@ -484,7 +484,7 @@ impl BlockManager {
         self.table[block].readers
     }
 
-    /// Records that a victim was erased, and its total number of erases.
+    /// Records that a victim was erased. `erases` is its total number of erases.
     pub fn erased(&mut self, block: BlockSetId, erases: u32) {
         assert!(self.state(block) == State::Victim && self.can_erase(block), "only a clean victim is erased");
         let (pool, row, known) = self.parts_of(block);
@@ -519,7 +519,8 @@ impl BlockManager {
         self.table[block].readers += 1;
     }
 
-    /// Records that a read in `block` completed; true if it was the last one and the block is a victim.
+    /// Records that a read in `block` completed. Returns true if it was the last one and the block is a
+    /// victim.
     #[inline]
     pub fn read_done(&mut self, block: BlockSetId) -> bool {
         let Block { readers, state, mode, .. } = &mut self.table[block];
@@ -531,9 +532,9 @@ impl BlockManager {
         is_last && waits
     }
 
-    /// Resets the table after a power cut to what flash itself tells: the bad blocks, the number of
-    /// `programmed` locations of each block and the stream that wrote it. Partly written blocks become active
-    /// again; full ones wait for [`close_full`](Self::close_full) until their valid pages are known.
+    /// Resets the table after a power cut to what flash reports: bad blocks, the number of `programmed`
+    /// locations of each block, and the stream that wrote it. Blocks written in part become active again.
+    /// Full blocks wait for [`close_full`](Self::close_full), until their valid pages are known.
     pub fn forget(&mut self, programmed: impl Fn(BlockSetId) -> u32, erases: impl Fn(BlockSetId) -> u32) {
         self.closed = self.none_closed();
         self.is_valid.clear();
@@ -572,8 +573,8 @@ impl BlockManager {
         each.iter_mut().for_each(|pool| pool.found(table));
     }
 
-    /// Closes the full blocks in the order in which they were opened, once their valid pages are known.
-    /// Blocks pending retirement stay so.
+    /// Closes the full blocks in the order of opening, once their valid pages are known. Blocks pending
+    /// retirement stay in that state.
     pub fn close_full(&mut self) {
         let mut full: Vec<BlockSetId> =
             self.table.ids().filter(|block| self.state(*block) == State::Closing).collect();

@@ -1,6 +1,7 @@
-//! Blocks in non-native cell modes. Such a block holds fewer pages in each word line, in the first of its
-//! locations, and counts as a block whose other locations are invalid: a victim policy sees the true gain of
-//! collecting it, and the guarantees of GC hold, since collecting such a block always gains space.
+//! Blocks in non-native cell modes. Such a block holds fewer pages in each word line, in the word line's
+//! first locations. It counts as a block whose other locations are invalid. A victim policy thus sees the
+//! true gain of collecting it. The guarantees of GC stay valid, because collecting such a block always gains
+//! space.
 
 use std::collections::VecDeque;
 
@@ -10,8 +11,8 @@ use wordline_nand::{BlockSetId, CellMode, Geometry, PlaneGroupId, Pool};
 use super::pool_blocks::PoolBlocks;
 use super::{Block, BlockManager, State, StreamId};
 
-/// Streams whose blocks are opened in a mode while the plane group has blocks left for it: a bit for each
-/// stream number.
+/// Bitmap of streams whose blocks are opened in a mode, while the plane group has blocks left for it. Bit n
+/// is for stream n.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ModeStreams {
     /// Host streams.
@@ -45,16 +46,15 @@ pub struct ModeShare {
     pub streams: ModeStreams,
     /// Locations written by a program in the mode.
     pub unit: u32,
-    /// Locations of the plane group that such a program consumes: blocks in the mode hold fewer than native
-    /// ones.
+    /// Locations of the plane group that such a program consumes. It is more than `unit`, because blocks in
+    /// the mode hold fewer pages than native ones.
     pub cost: u32,
     /// Blocks of a plane group reserved for the mode.
     pub blocks: u32,
-    /// Fraction of the other spare blocks that may also be in the mode; `None` if the host may open as many
-    /// as it wants.
+    /// Fraction of the other spare blocks that may also be in the mode; `None` for no limit on host streams.
     pub spare: Option<f64>,
-    /// Blocks beyond the reserved ones are opened in the mode only while more blocks than this are free,
-    /// except host blocks without a limit.
+    /// Free blocks above which blocks beyond the reserved ones may be opened in the mode. Does not apply to
+    /// host streams without a limit.
     pub spare_above: usize,
 }
 
@@ -73,13 +73,13 @@ pub(super) struct ModeBlocks {
     begins: PlaneGroupId,
     /// Blocks of each plane group in the mode.
     used: Vec<u32>,
-    /// Victims among them.
-    collecting: Vec<u32>,
-    /// Closed blocks among them, oldest first. Blocks collected meanwhile are skipped.
+    /// Blocks in the mode that are victims.
+    cleaning: Vec<u32>,
+    /// Closed blocks in the mode, oldest first. Blocks that were collected since are skipped.
     closed: Vec<VecDeque<BlockSetId>>,
-    /// Blocks of each row that were ever opened in the mode.
+    /// Number of blocks of each plane group ever opened in the mode.
     opened: Vec<u64>,
-    /// While this is set, no block is opened in the mode.
+    /// While set, no block is opened in the mode.
     paused: bool,
 }
 
@@ -92,7 +92,7 @@ impl ModeBlocks {
         (row.0 - self.begins.0) as usize
     }
 
-    /// No block of a pool is in the mode.
+    /// No blocks of a pool in the mode.
     pub fn new(share: ModeShare, geometry: &Geometry) -> Self {
         let rows = geometry.rows() as usize;
         Self {
@@ -112,7 +112,7 @@ impl ModeBlocks {
         self.share.mode
     }
 
-    /// Opens no blocks in the mode while `paused`.
+    /// While `paused`, no block is opened in the mode.
     pub fn pause(&mut self, paused: bool) {
         self.paused = paused;
     }
@@ -124,7 +124,7 @@ impl ModeBlocks {
         self.opened[at] += 1;
     }
 
-    /// Blocks of a row that were ever opened in the mode.
+    /// Number of blocks of a plane group ever opened in the mode.
     pub fn ever_opened(&self, row: PlaneGroupId) -> u64 {
         self.opened[self.at(row)]
     }
@@ -141,14 +141,15 @@ impl ModeBlocks {
         self.collecting[at] += 1;
     }
 
-    /// Records that a block, perhaps a victim, left the mode.
+    /// Records that a block left the mode; `was_victim` if it was a victim.
     pub fn left(&mut self, row: PlaneGroupId, was_victim: bool) {
         let at = self.at(row);
         self.used[at] -= 1;
         self.collecting[at] -= u32::from(was_victim);
     }
 
-    /// Oldest closed block of a plane group in the mode, if more than `keep` such blocks are not victims.
+    /// Oldest closed block of a plane group in the mode; `None` unless more than `keep` blocks in the mode
+    /// are not victims.
     #[inline(never)]
     pub fn oldest(
         &mut self,
@@ -181,7 +182,7 @@ impl ModeBlocks {
     }
 }
 
-/// Locations that can be written of a block of a pool that is in this mode.
+/// Locations of a block of a pool that can be written in this mode.
 fn capacity_in(mode: CellMode, Pool { geometry, locations, .. }: &Pool) -> u32 {
     match mode {
         CellMode::Native => locations.per_block(),
@@ -234,8 +235,8 @@ impl BlockManager {
         !self.modes(row).is_empty()
     }
 
-    /// Most locations of a plane group that a host program consumes: blocks in other modes hold fewer than
-    /// native ones.
+    /// Most locations of a plane group that a host program consumes. In other modes a program consumes more
+    /// than it writes.
     #[inline]
     pub fn max_cost(&self, row: PlaneGroupId) -> u32 {
         let usual = self.pools.per_program(row);
@@ -260,7 +261,8 @@ impl BlockManager {
         capacity_in(self.mode(block), self.pools.of_block(block))
     }
 
-    /// Locations of a row that its blocks in other modes lacked, of all that were ever opened.
+    /// Locations that blocks in other modes could not hold, summed over all such blocks ever opened in a
+    /// plane group.
     pub(super) fn lacked(&self, row: PlaneGroupId) -> u64 {
         let (per_block, pool) = (self.pools.per_block_of(row), self.pools.of_group(row));
         let lacks = |blocks: &ModeBlocks| {
@@ -279,12 +281,12 @@ impl BlockManager {
         }
     }
 
-    /// Locations of the plane group that the next program of a stream consumes: a block in another mode holds
-    /// fewer than a native one.
+    /// Locations of the plane group that the next program of a stream consumes. A program in another mode
+    /// consumes more than it writes, because its block holds fewer pages than a native one.
     #[inline]
     pub fn cost(&self, row: PlaneGroupId, stream: StreamId) -> u32 {
         match self.next_mode_blocks(row, stream) {
-            // A replaced page consumes no free page.
+            // A reprogram consumes no free page.
             Some(_) if self.selected_reprogram(row, stream).is_some() => 0,
             Some(blocks) => blocks.share.cost,
             None => self.pools.per_program(row),
@@ -298,7 +300,7 @@ impl BlockManager {
         self.selected_reprogram(row, stream).map_or(blocks.mode(), |place| self.reprogram_mode(place))
     }
 
-    /// Blocks in the mode of the next program of a stream; `None` for the native mode.
+    /// Blocks in the mode of the stream's next program; `None` for the native mode.
     #[inline]
     fn next_mode_blocks(&self, row: PlaneGroupId, stream: StreamId) -> Option<&ModeBlocks> {
         if self.modes(row).is_empty() {
@@ -312,20 +314,20 @@ impl BlockManager {
         self.in_mode(row, mode)
     }
 
-    /// Whether blocks of a stream may be opened in a non-native mode, while the plane group has blocks left
-    /// for it, or in the native one.
+    /// Whether the stream's blocks change mode: non-native while the plane group has blocks left for the
+    /// mode, native otherwise.
     #[inline]
     pub fn may_change_mode(&self, row: PlaneGroupId, stream: StreamId) -> bool {
         self.modes(row).iter().any(|blocks| blocks.share.streams.has(stream, self.streams.host))
     }
 
-    /// Whether a block opened for the stream now takes programs of the same size as `block`.
+    /// Whether a block that the stream opens now takes programs of the same size as `block`.
     pub(super) fn opens_same_size(&self, row: PlaneGroupId, stream: StreamId, block: BlockSetId) -> bool {
         !self.may_change_mode(row, stream) || self.mode_to_open(row, stream) == self.mode(block)
     }
 
-    /// Cell mode of a block opened for the stream now. Blocks reserved for GC are native: each must hold all
-    /// valid pages of a victim.
+    /// Cell mode of a block that the stream opens now. Blocks reserved for GC are native, because each must
+    /// be able to hold all valid pages of a victim.
     pub(super) fn mode_to_open(&self, row: PlaneGroupId, stream: StreamId) -> CellMode {
         let has = |blocks: &&ModeBlocks| blocks.share.streams.has(stream, self.streams.host);
         let Some(blocks) = self.modes(row).iter().find(has).filter(|blocks| !blocks.paused) else {
@@ -347,8 +349,8 @@ impl BlockManager {
         if lasts { share.mode } else { CellMode::Native }
     }
 
-    /// Spare blocks of a plane group beyond the active ones and those reserved for a mode. They grow where
-    /// not everything is written.
+    /// Spare blocks of a plane group beyond the active ones and those reserved for a mode. Space that the
+    /// host has not written counts as spare.
     fn other_spare(&self, row: PlaneGroupId, share: &ModeShare) -> u32 {
         let full = self.valid_in(row).div_ceil(self.pools.per_block_of(row));
         self.good(row).saturating_sub(full + share.blocks + self.of(row).at_work)

@@ -1,4 +1,5 @@
-//! Sequence numbers of block openings: each block has that of its last opening, and so has its first page.
+//! Sequence numbers of block openings. A block has the number of its last opening, and its first page stores
+//! this number.
 
 use wordline_kernel::{Column, state};
 use wordline_nand::BlockSetId;
@@ -12,7 +13,7 @@ pub(super) struct OpenSequence {
 state!(OpenSequence { values { count } parts { last } });
 
 impl OpenSequence {
-    /// No openings, of `blocks` blocks.
+    /// No openings of `blocks` blocks.
     pub fn new(blocks: usize) -> Self {
         Self { last: Column::filled(blocks, 0), count: 0 }
     }
@@ -28,7 +29,7 @@ impl OpenSequence {
         self.count
     }
 
-    /// Last opening of a block.
+    /// Sequence number of a block's last opening.
     pub fn of(&self, block: BlockSetId) -> u64 {
         self.last[block]
     }

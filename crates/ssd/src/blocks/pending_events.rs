@@ -6,24 +6,24 @@ use crate::policy::event::{DeviceEvent, EventMask};
 
 /// Pending events, in order.
 pub(super) struct PendingEvents {
-    /// Kinds that are recorded.
+    /// Event kinds that are recorded.
     kinds: EventMask,
     list: Cell<Vec<DeviceEvent<'static>>>,
     /// Whether the list has events.
     waits: Cell<bool>,
-    /// Records nothing while set.
+    /// While set, no event is recorded.
     paused: bool,
 }
 
 impl PendingEvents {
-    /// No events yet; `None` if none of `kinds` is recorded here.
+    /// An empty list; `None` if none of `kinds` is an event of blocks or locations.
     pub fn of(kinds: EventMask) -> Option<Box<Self>> {
         let wanted = kinds.has(EventMask::INVALIDATED | EventMask::LOST_PAGES | EventMask::BLOCKS);
         wanted
             .then(|| Box::new(Self { kinds, list: Cell::default(), waits: Cell::new(false), paused: false }))
     }
 
-    /// Records nothing while `paused`.
+    /// While `paused`, no event is recorded.
     pub fn pause(&mut self, paused: bool) {
         self.paused = paused;
     }
@@ -45,13 +45,13 @@ impl PendingEvents {
         self.waits.get()
     }
 
-    /// Takes the pending events out.
+    /// Takes the pending events.
     pub fn take(&self) -> Vec<DeviceEvent<'static>> {
         self.waits.set(false);
         self.list.take()
     }
 
-    /// Returns the list, emptied, so that its memory is reused.
+    /// Returns the list of delivered events, so that its memory is reused.
     pub fn take_back(&self, mut list: Vec<DeviceEvent<'static>>) {
         list.clear();
         self.list.set(list);

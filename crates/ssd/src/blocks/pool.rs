@@ -1,5 +1,5 @@
-//! The block manager by pool: its GC watermarks, reserved blocks, mapping unit, cell modes, superblocks and
-//! reprogrammed word lines. Each device has at least one pool; all pools are alike.
+//! Methods of the block manager for pools: GC watermarks, reserved blocks, mapping units, cell modes,
+//! superblocks and reprogrammed word lines. A device has at least one pool; the code treats all pools alike.
 
 use wordline_nand::{BlockSetId, CellMode, Location, PlaneGroupId};
 
@@ -24,19 +24,20 @@ impl BlockManager {
         &mut self.each[self.pools.number_of_group(row)]
     }
 
-    /// Pool, plane group and entry of a block.
+    /// Pool, plane group and table entry of a block.
     #[inline]
     pub(super) fn parts_of(&mut self, block: BlockSetId) -> (&mut PoolBlocks, PlaneGroupId, &mut Block) {
         let row = self.group_of(block);
         (&mut self.each[self.pools.number_of_group(row)], row, &mut self.table[block])
     }
 
-    /// Pages bound for a pool that have no location in it yet; 0 for the first pool, the default destination.
+    /// Pages that will be programmed in a pool and have no location in it yet; 0 for the first pool.
     pub fn on_their_way(&self, pool: usize) -> u64 {
         self.each[pool].on_their_way
     }
 
-    /// Counts pages bound for a pool when they set out (`begin`) or when they arrive.
+    /// Counts pages that will be programmed in a pool when they are sent there (`begin`) or when they have a
+    /// location.
     #[inline]
     pub(crate) fn count_in_flight(&mut self, pool: usize, pages: u32, begin: bool) {
         if pool > 0 {
@@ -45,17 +46,17 @@ impl BlockManager {
         }
     }
 
-    /// Opens blocks of a pool in a cell mode from now on. Must be called before the first block is written.
+    /// Lets streams open blocks of a pool in a cell mode. Must be called before the first block is written.
     pub fn open_in_mode(&mut self, pool: usize, share: ModeShare) {
         self.each[pool].modes.push(ModeBlocks::new(share, &self.pools.get(pool).geometry));
     }
 
-    /// Opens only native blocks while `paused`.
+    /// While `paused`, only native blocks are opened.
     pub fn pause_modes(&mut self, paused: bool) {
         self.each.iter_mut().flat_map(|pool| &mut pool.modes).for_each(|blocks| blocks.pause(paused));
     }
 
-    /// Suspends no blocks while `paused`.
+    /// While `paused`, no block is suspended.
     pub fn pause_suspension(&mut self, paused: bool) {
         self.each
             .iter_mut()
@@ -63,7 +64,8 @@ impl BlockManager {
             .for_each(|order| order.suspended.pause(paused));
     }
 
-    /// Oldest closed block of a plane group in a mode, if more than `keep` such blocks are not victims.
+    /// Oldest closed block of a plane group in a mode; `None` unless more than `keep` blocks in the mode are
+    /// not victims.
     #[inline]
     pub fn oldest_in_mode(&mut self, row: PlaneGroupId, mode: CellMode, keep: u32) -> Option<BlockSetId> {
         let Self { each, table, pools, .. } = self;
@@ -71,27 +73,28 @@ impl BlockManager {
         modes.iter_mut().find(|blocks| blocks.mode() == mode)?.oldest(row, keep, table)
     }
 
-    /// Forms superblocks in a pool from now on. Must be called after [`keep`](Self::keep) and before the
-    /// first block is written.
+    /// Lets a pool form superblocks. Must be called after [`keep`](Self::keep) and before the first block is
+    /// written.
     pub fn form_super_blocks(&mut self, pool: usize) {
         let streams = usize::from(self.streams.host + self.streams.gc);
         let all = SuperBlocks::new(self.pools.get(pool), streams, self.indexes);
         self.each[pool].super_blocks = Some(Box::new(all));
     }
 
-    /// Sets whether superblocks wait for all plane groups, however far behind: used while groups are filled
-    /// one after the other.
+    /// Sets whether superblocks wait for all plane groups, however far behind one is. Used while plane groups
+    /// are filled one after the other.
     pub fn set_waiting_for_groups(&mut self, waits: bool) {
         self.each.iter_mut().filter_map(|pool| pool.super_blocks.as_mut()).for_each(|all| all.wait(waits));
     }
 
-    /// Whether a superblock of the pool of a plane group was chosen since the last call.
+    /// Whether a superblock was selected since the last call, in the pool of a plane group.
     #[inline]
     pub fn take_super_block_choice(&mut self, row: PlaneGroupId) -> bool {
         self.of_mut(row).super_blocks.as_mut().is_some_and(|all| all.take_choice())
     }
 
-    /// Makes the blocks of a chosen superblock next victims, except those that would gain nothing.
+    /// Makes the blocks of a selected superblock the next victims of their plane groups, except blocks
+    /// without gain.
     pub fn choose_super_block(&mut self, row: PlaneGroupId, chosen: BlockSetId) {
         let Self { each, table, pools, .. } = self;
         if let Some(all) = &mut each[pools.number_of_group(row)].super_blocks {
@@ -99,7 +102,7 @@ impl BlockManager {
         }
     }
 
-    /// Spares a block whose superblock was chosen.
+    /// Does not collect a block although its superblock was selected.
     pub fn spare_block(&mut self, block: BlockSetId) {
         let (pool, row, _) = self.parts_of(block);
         if let Some(all) = &mut pool.super_blocks {
@@ -107,22 +110,23 @@ impl BlockManager {
         }
     }
 
-    /// Sets the GC watermarks of a pool, in free blocks of a plane group: start and stop.
+    /// Sets the GC watermarks of a pool, in free blocks of a plane group: the start and the stop watermark.
     pub fn set_gc_watermarks(&mut self, pool: usize, marks: [u32; 2]) {
         self.each[pool].marks = marks.map(|blocks| blocks as usize);
     }
 
-    /// Counts the pages of programs, and whole blocks at erases, to find what is free to the collector.
+    /// Lets GC count free space by programmed pages, as SSDSim does: locations that blocks in other modes
+    /// cannot hold never count as consumed.
     pub fn count_programs(&mut self) {
         self.each.iter_mut().for_each(|pool| pool.counts_programs = true);
     }
 
-    /// Maps a pool by whole program units from now on; before the first block is written.
+    /// Maps a pool by program units. Must be called before the first block is written.
     pub fn map_coarsely(&mut self, pool: usize) {
         self.each[pool].whole_unit = Some(self.pools.get(pool).locations.per_program);
     }
 
-    /// GC watermarks of a plane group, in free blocks: GC starts below the first, stops at the second.
+    /// GC watermarks of a plane group, in free blocks: GC starts below the first and stops at the second.
     #[inline]
     pub fn marks(&self, row: PlaneGroupId) -> [usize; 2] {
         self.of(row).marks
@@ -134,25 +138,26 @@ impl BlockManager {
         self.of(row).kept
     }
 
-    /// Whether the pool of a plane group is mapped by program units. Its valid pages count as whole units.
+    /// Whether the pool of a plane group is mapped by program units. All pages of such a unit count as valid
+    /// if one is.
     #[inline]
     pub fn is_coarsely_mapped(&self, row: PlaneGroupId) -> bool {
         self.of(row).whole_unit.is_some()
     }
 
-    /// Whether the page map covers a location, and part of it may be in flash. A coarsely mapped pool has a
-    /// map of its own, with one entry for each unit, in memory.
+    /// Whether the page map, which may be in flash in part, covers a location. A pool with coarse-grained
+    /// mapping has a map of its own in memory, with one entry for each unit.
     #[inline]
     pub fn is_mapped_by_page(&self, location: Location) -> bool {
         self.each[self.pools.number_of_location(location)].whole_unit.is_none()
     }
 
-    /// Sets the number of valid pages above which host pages leave a pool, which is not the first.
+    /// Sets the number of valid pages above which host pages leave a pool. Not for the first pool.
     pub fn limit_valid_pages(&mut self, pool: usize, pages: u64) {
         self.each[pool].most = pages;
     }
 
-    /// Whether host pages are to be migrated from the pool of a plane group to the first one.
+    /// Whether host pages of the pool of a plane group must be migrated to the first pool.
     #[inline]
     pub fn is_over_limit(&self, row: PlaneGroupId) -> bool {
         let pool = self.of(row);
@@ -164,7 +169,8 @@ impl BlockManager {
         self.each[pool].valid
     }
 
-    /// Closed and `wanted` block of a plane group with the fewest valid pages. Scans all blocks of the group.
+    /// Closed block of a plane group with the fewest valid pages, among those that are `wanted`. Scans all
+    /// blocks of the plane group.
     pub fn fewest_valid_of(
         &self,
         row: PlaneGroupId,
@@ -179,8 +185,8 @@ impl BlockManager {
         self.each.iter().map(|pool| pool.valid).sum()
     }
 
-    /// Counts a location of a pool as valid or invalid. Returns the pages gained or given up: a mapping unit
-    /// counts as a whole while any of it is valid.
+    /// Counts a location of a pool as valid or invalid. Returns the number of pages by which the valid count
+    /// changes: with coarse-grained mapping all pages of a unit count as valid while one of them is.
     #[inline]
     pub(super) fn count_valid_page(&mut self, pool: usize, location: Location, is_valid: bool) -> u32 {
         let one = &mut self.each[pool];
@@ -191,7 +197,7 @@ impl BlockManager {
         }
     }
 
-    /// Allows word lines of a pool to be reprogrammed, as often as `most` says for each host stream; called
+    /// Lets word lines of a pool be reprogrammed. `most` has the most reprograms for each host stream. Called
     /// after [`order`](Self::order).
     pub fn allow_reprogram(&mut self, pool: usize, most: Vec<u8>) {
         let one = self.pools.get(pool);
@@ -199,7 +205,7 @@ impl BlockManager {
         let streams = usize::from(self.streams.host + self.streams.gc);
         let mut of_all = most;
         of_all.resize(streams, 0);
-        // Each such stream may have a full block open beside its active block.
+        // Each stream that reprograms may have a full block open beside its active block.
         self.each[pool].at_work += of_all.iter().map(|times| u32::from(*times > 0)).sum::<u32>();
         self.each[pool].again = Some(Box::new(Reprogram::new(one, begins, of_all)));
     }
@@ -241,14 +247,15 @@ impl BlockManager {
         }
     }
 
-    /// Reclaims a suspended block: none of its pages is selected while its last super layer has valid pages.
+    /// Starts to reclaim a suspended block. None of its pages is selected for a reprogram while its last
+    /// super layer has valid pages.
     pub(super) fn start_reclaim(&mut self, row: PlaneGroupId, block: BlockSetId) {
         self.deselect_reprogram(row, block);
         self.of_mut(row).again.as_mut().expect("the caller saw it").start_reclaim(row, block);
     }
 
-    /// Pages to relocate from the super layer being reclaimed in a plane group, returned once, when no
-    /// program of its block is in progress.
+    /// Pages to relocate from the super layer that a plane group is reclaiming. They are returned once, when
+    /// no program of the block is in progress.
     pub fn list_reclaimed_pages(&mut self, row: PlaneGroupId) -> Option<(BlockSetId, Vec<Location>)> {
         let ReclaimTarget { block, super_layer, .. } = self.of(row).again.as_ref()?.vacated(row)?;
         if !self.needs_reclaim_list(row) || self.table[block].programs > 0 {
@@ -258,8 +265,8 @@ impl BlockManager {
         Some((block, self.valid_in_super_layer(block, super_layer).collect()))
     }
 
-    /// Moves the reclaim of a plane group to the next lower super layer with valid pages, once the current
-    /// one has none; the block may be reprogrammed meanwhile.
+    /// Moves the reclaim of a plane group to the next lower super layer with valid pages, if the current one
+    /// has none. The block may have been reprogrammed since.
     pub(super) fn advance_reclaim(&mut self, row: PlaneGroupId) {
         let vacated = self.of(row).again.as_ref().and_then(|again| again.vacated(row));
         let Some(ReclaimTarget { block, super_layer, .. }) = vacated else { return };
@@ -271,8 +278,8 @@ impl BlockManager {
         self.of_mut(row).again.as_mut().expect("it was just there").advance_reclaim(row, next);
     }
 
-    /// Closes the suspended blocks of a stream whose word lines are all programmed and cannot be
-    /// reprogrammed: nothing can be written there before an erase.
+    /// Closes suspended blocks of a stream that cannot be written before an erase: all their word lines are
+    /// programmed, and none can be reprogrammed.
     pub(super) fn close_exhausted(&mut self, row: PlaneGroupId, stream: StreamId) {
         let blocks = self.suspended_of(row, stream, None).into_iter().flat_map(|suspended| suspended.iter());
         let is_spent = |one: &OpenBlock<'_>| {
@@ -289,8 +296,8 @@ impl BlockManager {
         self.each.iter_mut().filter_map(|pool| pool.again.as_mut()).find_map(|again| again.take_unselected())
     }
 
-    /// Asks the design for the word line of the next program of each stream, where some can be reprogrammed.
-    /// A full block without such word lines is suspended if its design says so, else closed.
+    /// Queries the design for the word line of the next program of each stream with reprogrammable word
+    /// lines. A full block without any is suspended if its design decides so; otherwise it is closed.
     pub fn select_reprogram(&mut self, row: PlaneGroupId, next: NextWordLine<'_>) {
         self.advance_reclaim(row);
         for stream in (0..self.streams.host).map(StreamId) {
@@ -307,7 +314,8 @@ impl BlockManager {
         }
     }
 
-    /// Keeps a full block of a stream open while one of its pages can be replaced.
+    /// Keeps a full block of a stream open while one of its pages can be replaced. Otherwise suspends or
+    /// closes it.
     fn keep_full_open(
         &mut self,
         at: usize,
@@ -324,7 +332,7 @@ impl BlockManager {
         }
     }
 
-    /// Skips blocks of a stream that have nothing to reprogram until they lose a page.
+    /// Notes which blocks of a stream have nothing to reprogram. They are skipped until they lose a page.
     fn forget_lost_pages(&mut self, row: PlaneGroupId, stream: StreamId) {
         let blocks = self.suspended_of(row, stream, None).into_iter().flat_map(|suspended| suspended.iter());
         let has_none = |block: &BlockSetId| {
@@ -338,7 +346,8 @@ impl BlockManager {
         done.into_iter().for_each(|block| again.set_lost_page(block, false));
     }
 
-    /// Asks the design for the next word line of a stream; returns the page to replace if it is reprogrammed.
+    /// Queries the design for the next word line of a stream. Returns the page to replace; `None` if the word
+    /// line is unprogrammed.
     fn query_reprogram(
         &self,
         row: PlaneGroupId,
@@ -379,8 +388,8 @@ impl BlockManager {
         first
     }
 
-    /// Records that a word line of the active block of the stream at index `at` is programmed, from `first`
-    /// on; `is_last` if the block is full now.
+    /// Records that a word line of the active block of the stream at index `at` is programmed, beginning at
+    /// `first`. `is_last` means that the block is full now.
     #[inline(never)]
     pub(super) fn note_word_line(&mut self, at: usize, first: Location, is_last: bool) {
         if self.mode(self.pools.block_of(first)) != CellMode::Mlc {
@@ -391,8 +400,8 @@ impl BlockManager {
         let stream = self.table[block].written_by;
         let again = self.each[pool].again.as_mut().expect("the caller saw it");
         again.programmed(block, word_line);
-        // A stream that cannot open a block writes to another stream's, which may have a page selected: its
-        // super layer may be closed now.
+        // If another stream wrote to this block because it could not open one, a page may still be selected
+        // here. The super layer of that page may be closed now.
         again.deselect(at, block);
         if !is_last || again.most(stream.0) == 0 {
             return;
@@ -412,7 +421,7 @@ impl BlockManager {
         self.each[pool].again.as_ref().is_some_and(|again| again.full(at) == Some(block))
     }
 
-    /// Stops reprogramming a block; returns whether it was open only for that.
+    /// Stops reprogramming a block. Returns whether the block was open only for this.
     pub(super) fn stop_reprogram(&mut self, at: usize, row: PlaneGroupId, block: BlockSetId) -> bool {
         self.of_mut(row).again.as_mut().is_some_and(|again| again.leave(at, block))
     }
@@ -426,8 +435,8 @@ impl BlockManager {
         }
     }
 
-    /// Rebuilds the reprogram counts of word lines from flash after a power cut; `times` is `None` for a
-    /// location not programmed, `u8::MAX` for an unreadable one.
+    /// Rebuilds the reprogram counts of word lines from flash after a power cut. `times` returns `None` for
+    /// an unprogrammed location, and `u8::MAX` for an unreadable one.
     pub fn rebuild_reprogram_counts(&mut self, times: impl Fn(Location) -> Option<u8>) {
         for pool in 0..self.each.len() {
             let (Some(order), Some(_)) = (&self.each[pool].order, &self.each[pool].again) else { continue };
@@ -455,7 +464,7 @@ impl BlockManager {
         }
     }
 
-    /// Pages that count as valid only because of this location, whether it is valid or not.
+    /// Pages of a unit, if no other location of the unit is valid; otherwise 0.
     #[inline(never)]
     fn pages_alone(&self, pool: usize, location: Location, unit: u32) -> u32 {
         let locations = &self.pools.get(pool).locations;

@@ -12,29 +12,30 @@ use super::{Block, State, StreamId, Streams};
 
 /// Properties shared by the plane groups of a pool.
 pub(super) struct PoolBlocks {
-    /// Free blocks of a plane group that only GC may open; see [`Streams::reserved_blocks`].
+    /// Free blocks of each plane group that only GC may open; see [`Streams::reserved_blocks`].
     pub kept: usize,
-    /// Blocks of a plane group that cannot be counted on for data; see [`Streams::active_blocks`].
+    /// Blocks of each plane group that are not available for data; see [`Streams::active_blocks`].
     pub at_work: u32,
     /// GC watermarks: GC starts below the first number of free blocks and stops at the second.
     pub marks: [usize; 2],
-    /// Whether what blocks in other modes lack counts as free to the collector.
+    /// Whether GC counts the locations that blocks in other modes do not hold as free space.
     pub counts_programs: bool,
-    /// Pages of an extent that is a whole program unit; none where each page has an entry of its own in the map.
+    /// Pages of a program unit, if a unit has one map entry; `None` if each page has an entry.
     pub whole_unit: Option<u32>,
     /// Valid pages.
     pub valid: u64,
-    /// Pages bound for this pool that have no location in it yet; not counted for the first pool.
+    /// Pages that will be programmed in this pool and have no location in it yet. Not counted for the first
+    /// pool.
     pub on_their_way: u64,
-    /// Valid pages above which host pages are migrated to the first pool.
+    /// Number of valid pages above which host pages are migrated to the first pool.
     pub most: u64,
     /// Blocks in each cell mode other than the native one.
     pub modes: Vec<ModeBlocks>,
-    /// `None` where word lines are programmed in numerical order.
+    /// `None` if word lines are programmed in numerical order.
     pub order: Option<Box<Order>>,
-    /// `None` where no word line is reprogrammed.
+    /// `None` if no word line is reprogrammed.
     pub again: Option<Box<Reprogram>>,
-    /// `None` where blocks are collected one by one.
+    /// `None` if blocks are collected one by one.
     pub super_blocks: Option<Box<SuperBlocks>>,
 }
 
@@ -46,7 +47,7 @@ state!(PoolBlocks {
 });
 
 impl PoolBlocks {
-    /// Pool without valid pages, mapped by page, with word lines programmed in order.
+    /// A pool without valid pages, mapped by page, whose word lines are programmed in order.
     pub fn new(streams: Streams) -> Self {
         Self {
             kept: streams.reserved_blocks(),
@@ -64,7 +65,7 @@ impl PoolBlocks {
         }
     }
 
-    /// Counters of the mode of a block; `None` for a native block.
+    /// Blocks in the mode of this block; `None` for a native block.
     #[inline]
     fn in_mode_of(&mut self, known: &Block) -> Option<&mut ModeBlocks> {
         if self.modes.is_empty() {
@@ -95,7 +96,7 @@ impl PoolBlocks {
         }
     }
 
-    /// Records that a block becomes a victim; called before its state changes.
+    /// Records that a block becomes a victim. Called before its state changes.
     #[inline]
     pub fn note_victim(&mut self, row: PlaneGroupId, block: BlockSetId, known: &Block) {
         if let Some(blocks) = self.in_mode_of(known) {
@@ -106,7 +107,7 @@ impl PoolBlocks {
         }
     }
 
-    /// Records that a block is pending retirement or out of service; called before its state changes.
+    /// Records that a block is pending retirement or out of service. Called before its state changes.
     pub fn condemned(&mut self, row: PlaneGroupId, block: BlockSetId, known: &Block) {
         if let Some(all) = &mut self.super_blocks {
             all.leave(row, block, known);
@@ -114,7 +115,7 @@ impl PoolBlocks {
         }
     }
 
-    /// Returns a block that is erased or out of service to the native mode; called before its state changes.
+    /// Returns a block that is erased or out of service to the native mode. Called before its state changes.
     #[inline]
     pub fn reset_mode(&mut self, row: PlaneGroupId, known: &mut Block) {
         let was_victim = known.state == State::Victim;
@@ -124,7 +125,7 @@ impl PoolBlocks {
         known.mode = BlockMode::Native;
     }
 
-    /// Records that a victim was erased or taken out of service; called before its state changes.
+    /// Records that a victim was erased or taken out of service. Called before its state changes.
     #[inline]
     pub fn note_collected(&mut self, row: PlaneGroupId, block: BlockSetId, known: &mut Block) {
         self.reset_mode(row, known);
@@ -146,7 +147,7 @@ impl PoolBlocks {
         }
     }
 
-    /// Rebuilds the superblocks from the blocks found after a power cut.
+    /// Rebuilds the superblocks after a power cut, from the blocks found.
     pub fn found(&mut self, table: &Column<BlockSetId, Block>) {
         if let Some(all) = &mut self.super_blocks {
             all.find(table);

@@ -1,5 +1,5 @@
-//! Order in which the word lines of open blocks are programmed, where it is not numerical, and the choice
-//! among several open blocks of a stream: which one is programmed next, and which one is suspended.
+//! Order in which the word lines of open blocks are programmed, if it is not numerical. Also the choice among
+//! several open blocks of a stream: which one is programmed next, and which one is suspended.
 
 use wordline_kernel::state;
 use wordline_nand::{BlockSetId, Location, PlaneGroupId};
@@ -11,7 +11,7 @@ use crate::policy::event::DeviceEvent;
 use crate::policy::frontier::{OpenBlock, Reprogram, WordLines};
 
 /// Programmed word lines of each open block of a pool. A stream of a plane group may have several open
-/// blocks, each in a slot. One of them is the active block, held in `BlockManager::open`; the others are here.
+/// blocks, each in a slot. The active block is in `BlockManager::open`; the others are here.
 pub(super) struct Order {
     shape: WordLines,
     /// Index of the pool's first stream among all streams of the device.
@@ -27,7 +27,7 @@ pub(super) struct Order {
     at: Vec<u32>,
     /// Slot of the active block of each stream.
     works: Vec<usize>,
-    /// Open blocks in the other slots, and their written locations.
+    /// The open blocks in other slots than the active one, with their written locations.
     others: Vec<Option<(BlockSetId, u32)>>,
     /// Suspended blocks.
     pub suspended: Suspended,
@@ -36,7 +36,8 @@ pub(super) struct Order {
 state!(Order { values { works, others } parts { programmed, at, suspended } fixed { shape, begins, slots, words, full } });
 
 impl Order {
-    /// No open blocks in a pool of `rows` plane groups; each stream may suspend as many blocks as its limit.
+    /// No open blocks in a pool of `rows` plane groups. `limits` has the most suspended blocks of each
+    /// stream.
     fn new(shape: WordLines, begins: usize, rows: usize, slots: usize, limits: Vec<u16>) -> Self {
         let words = shape.count().div_ceil(64) as usize;
         let streams = rows * limits.len();
@@ -88,7 +89,7 @@ impl Order {
         &self.programmed[slot * self.words..][..self.words]
     }
 
-    /// Full block, as designs see it.
+    /// A full block as designs see it.
     pub(super) fn full_block(&self, block: BlockSetId, is_gc: bool) -> OpenBlock<'_> {
         let (shape, written) = (self.shape, self.shape.count());
         OpenBlock { block, is_gc, written, shape, programmed: &self.full, again: Reprogram::NONE }
@@ -98,7 +99,7 @@ impl Order {
         &mut self.programmed[slot * self.words..][..self.words]
     }
 
-    /// Makes the block in another slot active in place of `before`; returns it.
+    /// Makes the block in another slot active instead of `before`, and returns it.
     fn activate(
         &mut self,
         at: usize,
@@ -112,7 +113,7 @@ impl Order {
     }
 }
 
-/// Bitmap with `count` bits set, of `words` words.
+/// Bitmap of `words` words with the first `count` bits set.
 fn full_bits(count: u32, words: usize) -> Vec<u64> {
     let word = |n: usize| match (count as usize).saturating_sub(64 * n) {
         rest @ 0..64 => (1 << rest) - 1,
@@ -121,12 +122,13 @@ fn full_bits(count: u32, words: usize) -> Vec<u64> {
     (0..words).map(word).collect()
 }
 
-/// Open blocks of a stream that are shown without a heap allocation. Chosen: designs have one or two.
+/// Number of open blocks of a stream that can be shown without a heap allocation. Chosen: designs have one or
+/// two.
 const FEW: usize = 4;
 
 impl BlockManager {
-    /// Sets the program order of a pool: word lines of its blocks, open blocks of a stream, and most blocks
-    /// that each stream may suspend. Must be called before the first block is written.
+    /// Sets the program order of a pool: the word lines of its blocks, the open blocks of a stream, and the
+    /// most blocks that each stream may suspend. Must be called before the first block is written.
     pub fn order(&mut self, pool: usize, shape: WordLines, open_blocks: u8, suspended: Vec<u16>) {
         let geometry = &self.pools.get(pool).geometry;
         let begins = self.at(geometry.first_group(), StreamId(0));
@@ -152,8 +154,8 @@ impl BlockManager {
         order.into_iter().flat_map(move |order| order.others[order.slots(at)].iter().flatten().copied())
     }
 
-    /// Location number `place`, in program order, of the active block of the stream at index `at`. Locations
-    /// of a word line are contiguous.
+    /// Location of the active block of the stream at index `at` that is the `place`-th in program order.
+    /// Locations of a word line are contiguous.
     pub(super) fn location_in_order(&self, at: usize, block: BlockSetId, place: u32) -> Location {
         let Some(order) = &self.each[self.pools.number_of_block(block)].order else {
             return self.pools.at(block, place);
@@ -163,7 +165,7 @@ impl BlockManager {
         self.pools.at(block, order.at[at - order.begins] * unit + place % unit)
     }
 
-    /// Selects the open block and the word line of a stream's next program; `at` is the stream's index.
+    /// Selects the open block and the word line for the next program of the stream at index `at`.
     #[inline(never)]
     pub(super) fn select_word_line(
         &mut self,
@@ -205,7 +207,7 @@ impl BlockManager {
         }
     }
 
-    /// Asks for the next open block of a stream and its word line; returns its slot and the word line.
+    /// Queries the next open block of a stream and its word line. Returns its slot and the word line.
     fn query_word_line(&self, at: usize, pool: usize, next: NextWordLine<'_>) -> (usize, u32) {
         self.with_open(at, pool, |open, slots| {
             let (which, word_line) = next.next(open, self);
@@ -213,7 +215,7 @@ impl BlockManager {
         })
     }
 
-    /// Passes the open blocks of a stream, in the order in which they were opened, and their slots to `show`.
+    /// Passes the open blocks of a stream and their slots to `show`, in the order of opening.
     fn with_open<T>(&self, at: usize, pool: usize, show: impl FnOnce(&[OpenBlock<'_>], &[usize]) -> T) -> T {
         let order = self.each[pool].order.as_ref().expect("the pool has an order");
         let works = order.works(at);
@@ -250,7 +252,7 @@ impl BlockManager {
         let mut count = 0;
         for slot in order.slots(at) {
             let Some(one) = in_slot(slot) else { continue };
-            // Sorted by opening, oldest first.
+            // Sorts by opening, oldest first.
             let opening = self.opening_number(one.0);
             let place = (0..count).rfind(|place| self.opening_number(open[*place].block) < opening);
             let place = place.map_or(0, |before| before + 1);
@@ -262,8 +264,9 @@ impl BlockManager {
         show(&open[..count], &slots[..count])
     }
 
-    /// Suspends an open block of a stream if the design selects one, and opens another if it was the only
-    /// one. Not while only blocks reserved for GC are free, as GC may count on the room of the block.
+    /// Suspends an open block of a stream if the design selects one. Opens another block if it was the only
+    /// one. Suspends nothing while the only free blocks are reserved for GC, because GC may count on the
+    /// space in the block.
     fn suspend_one(&mut self, at: usize, row: PlaneGroupId, stream: StreamId, next: NextWordLine<'_>) {
         let pool = self.pools.number_of_group(row);
         let order = self.each[pool].order.as_ref().expect("the pool has an order");
@@ -286,7 +289,7 @@ impl BlockManager {
     }
 
     /// Starts to reclaim a suspended block of a stream with reprogrammable word lines, if the design selects
-    /// one and the plane group is not reclaiming another.
+    /// one. A plane group reclaims one block at a time.
     fn reclaim_one(&mut self, at: usize, row: PlaneGroupId, stream: StreamId, next: NextWordLine<'_>) {
         let again = self.of(row).again.as_ref().filter(|again| again.most(stream.0) > 0);
         if again.is_none_or(|again| again.vacated(row).is_some()) {
@@ -303,8 +306,8 @@ impl BlockManager {
         }
     }
 
-    /// Suspended blocks of a stream in a plane group; only those with `unit` locations in a word line, if
-    /// set.
+    /// Suspended blocks of a stream in a plane group. With a `unit`, only blocks with this many locations in
+    /// a word line.
     pub(super) fn suspended_of(
         &self,
         row: PlaneGroupId,
@@ -316,7 +319,7 @@ impl BlockManager {
         Some(SuspendedBlocks::new(&order.suspended, at, row, (stream.0, is_gc), unit))
     }
 
-    /// Suspends a full block of a stream if the design says so; returns whether it did.
+    /// Suspends a full block of a stream if the design decides so. Returns whether it did.
     pub(super) fn suspend_full(
         &mut self,
         at: usize,
@@ -370,7 +373,8 @@ impl BlockManager {
         self.note(DeviceEvent::Suspended { block });
     }
 
-    /// Resumes a suspended block as the stream's active block, if the design selects one; returns whether so.
+    /// Resumes a suspended block as the stream's active block, if the design selects one. Returns whether it
+    /// did.
     #[inline(never)]
     pub(super) fn resume_active(
         &mut self,
@@ -397,7 +401,7 @@ impl BlockManager {
         if self.of(row).order.as_ref()?.suspended.of(at).is_empty() {
             return None;
         }
-        // The next program has the size of the blocks that the stream opens now.
+        // The next program has the unit of the blocks that the stream opens now.
         let suspended = self.suspended_of(row, stream, Some(self.unit(row, stream)))?;
         if suspended.count() == 0 {
             return None;
@@ -411,14 +415,14 @@ impl BlockManager {
         Some((block, place.expect("it is one of the suspended blocks that were shown")))
     }
 
-    /// Ends the suspension of a block; returns whether it was suspended.
+    /// Removes a block from the suspended ones. Returns whether it was suspended.
     pub(super) fn end_suspension(&mut self, row: PlaneGroupId, block: BlockSetId) -> bool {
         let at = self.at(row, self.table[block].written_by);
         self.of_mut(row).order.as_mut().is_some_and(|order| order.suspended.remove(at, block))
     }
 
-    /// Opens blocks for a stream that may have several, while the plane group has more free blocks than are
-    /// reserved for GC. A stream whose blocks change mode has one at a time.
+    /// Opens further blocks for a stream that may have several, while the plane group has more free blocks
+    /// than are reserved for GC. A stream whose blocks change mode has one open block at a time.
     fn open_more(&mut self, at: usize, row: PlaneGroupId, stream: StreamId, next: NextWordLine<'_>) {
         while !self.may_change_mode(row, stream)
             && self.free(row) > self.kept(row)
@@ -441,7 +445,7 @@ impl BlockManager {
         order.slots(at).find(|slot| *slot != works && order.others[*slot].is_none())
     }
 
-    /// Ends work on the active block of a stream; the oldest of its other open blocks becomes active.
+    /// Clears the active block of a stream. The oldest of its other open blocks becomes active.
     #[inline]
     pub(super) fn clear_active(&mut self, at: usize, row: PlaneGroupId) {
         self.open[at] = None;
@@ -460,8 +464,8 @@ impl BlockManager {
         self.open[at] = turned;
     }
 
-    /// State of a partly written block after a power cut: open if its stream has no active block or a free
-    /// slot, suspended if its stream may suspend blocks, otherwise full.
+    /// State of a block written in part after a power cut. It is open if its stream has no active block or a
+    /// free slot. Otherwise it is suspended if its stream may suspend another block, and full if not.
     pub(super) fn reopened(
         &mut self,
         at: usize,
@@ -490,8 +494,9 @@ impl BlockManager {
         State::Suspended
     }
 
-    /// Chooses among partly written blocks, given with their written locations: the least written are open
-    /// again, as many as their streams may have, as GC counted on their room; others are suspended.
+    /// Sets the states of blocks written in part, given with their written locations, after a power cut. Each
+    /// stream reopens as many as it may, beginning with the least written, because GC counts on the space in
+    /// them. The rest is suspended or full.
     pub(super) fn choose_open(&mut self, mut written: Vec<(u32, BlockSetId)>) {
         written.sort_unstable();
         for (written, block) in written {
@@ -501,12 +506,12 @@ impl BlockManager {
         }
     }
 
-    /// Whether the stream at index `at` may suspend blocks of a plane group.
+    /// Whether the stream at index `at` may ever suspend blocks of a plane group.
     pub(super) fn can_suspend(&self, at: usize, row: PlaneGroupId) -> bool {
         self.of(row).order.as_ref().is_some_and(|order| order.suspended.limit(at) > 0)
     }
 
-    /// Closes an open block other than the active one; returns whether it was such a block.
+    /// Closes an open block other than the active one. Returns whether it was such a block.
     pub(super) fn close_other(&mut self, at: usize, row: PlaneGroupId, block: BlockSetId) -> bool {
         let Some(order) = self.of_mut(row).order.as_mut() else { return false };
         let slots = order.slots(at);

@@ -1,21 +1,22 @@
-//! Reprogrammable word lines. A word line in MLC mode takes a new page in place of an invalid one, as often
-//! as its stream and the part allow, until a word line of a later super layer is programmed (ReSSD, sections
-//! 3.2 and 3.3). Such a program consumes no free page of the plane group.
+//! Reprogrammable word lines (ReSSD, sections 3.2 and 3.3). A word line in MLC mode accepts a new page in
+//! place of an invalid one. The stream and the part limit how often. It accepts none once a word line of a
+//! later super layer (group of word lines) is programmed. Such a program consumes no free page of the plane
+//! group.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::state;
 use wordline_nand::onfi::LunTimes;
 use wordline_nand::{BlockSetId, PlaneGroupId, Pool};
 
-/// Reprogram count of a word line that is not programmed or cannot be read: it is not reprogrammed.
+/// Reprogram count of a word line that cannot be reprogrammed, because it is unprogrammed or unreadable.
 const NEVER: u8 = u8::MAX;
 
 /// State of a word line of a block in MLC mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WordLineInfo {
-    /// Number of reprograms; `None` if the word line is not programmed or cannot be read.
+    /// Number of reprograms; `None` if the word line is unprogrammed or unreadable.
     pub again: Option<u8>,
-    /// Valid logical pages of the lower and of the upper page, in all planes.
+    /// Valid logical pages of the lower page and of the upper page, in all planes.
     pub valid: [u32; 2],
 }
 
@@ -24,27 +25,27 @@ pub struct WordLineInfo {
 pub(super) struct WordLinePage {
     pub block: BlockSetId,
     pub word_line: u32,
-    /// Which of the two pages of the word line.
+    /// Page of the word line: 0 for the lower, 1 for the upper one.
     pub page: u32,
 }
 
-/// Blocks of a stream in a plane group whose word lines may be reprogrammed.
+/// Reprogram state of a stream in a plane group.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct ReprogramCursor {
     /// Page that the next program replaces; `None` if the program goes to an unprogrammed word line.
     named: Option<WordLinePage>,
-    /// Full block that stays open to be reprogrammed.
+    /// Full block that stays open because it can be reprogrammed.
     full: Option<BlockSetId>,
 }
 
-/// A block being reclaimed: its valid pages are relocated, so that its word lines can be reprogrammed and it
-/// is soon empty.
+/// A block being reclaimed. Its valid pages are relocated, so that its word lines can be reprogrammed and the
+/// block is soon empty.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct ReclaimTarget {
     pub block: BlockSetId,
-    /// Super layer whose pages are relocated: the last one first, then those before it.
+    /// Super layer whose pages are relocated. The last super layer comes first.
     pub super_layer: u32,
-    /// Whether the pages of the super layer were listed.
+    /// Whether the pages of the super layer were already listed.
     is_listed: bool,
 }
 
@@ -68,15 +69,15 @@ pub(super) struct Reprogram {
     per_block: u32,
     /// Word lines of a super layer.
     per_super_layer: u32,
-    /// Reprogram counts of word lines, block by block.
+    /// Number of reprograms of each word line, block by block.
     times: Vec<u8>,
-    /// Last super layer of each block with a programmed word line.
+    /// The last super layer of each block that has a programmed word line.
     super_layers: Vec<u32>,
-    /// Blocks that lost a page since they were last found to have nothing to reprogram.
+    /// Whether each block lost a page since it was last found to have nothing to reprogram.
     lost_page: Vec<bool>,
-    /// Streams, ordered by plane group.
+    /// State of each stream, ordered by plane group.
     turns: Vec<ReprogramCursor>,
-    /// Plane groups whose next pages must be selected anew, in the order in which that was noted.
+    /// Plane groups whose next pages must be selected again, in the order of requests.
     unnamed: Vec<PlaneGroupId>,
     is_unnamed: Vec<bool>,
     /// Block being reclaimed in each plane group.
@@ -90,7 +91,7 @@ state!(Reprogram {
 });
 
 impl Reprogram {
-    /// State of a pool in which nothing is programmed; `most` limits the reprograms of a word line by stream
+    /// Reprogram state of an empty pool. `most` has the most reprograms of a word line for each stream
     /// number.
     pub fn new(pool: &Pool, begins: usize, most: Vec<u8>) -> Self {
         let (geometry, part) = (&pool.geometry, &pool.part);
@@ -126,7 +127,7 @@ impl Reprogram {
         self.per_block
     }
 
-    /// Word lines of the last super layer of a block with a programmed word line.
+    /// Word lines of the last super layer of a block that has a programmed word line.
     pub fn in_last_super_layer(&self, block: BlockSetId) -> std::ops::Range<u32> {
         self.in_super_layer(self.super_layers[self.block(block)])
     }
@@ -142,7 +143,7 @@ impl Reprogram {
         self.lost_page[self.block(block)]
     }
 
-    /// Sets whether a block lost a page since then.
+    /// Sets whether a block lost a page since it was last found to have nothing to reprogram.
     pub fn set_lost_page(&mut self, block: BlockSetId, lost: bool) {
         let at = self.block(block);
         self.lost_page[at] = lost;
@@ -179,7 +180,7 @@ impl Reprogram {
         self.block(block) * self.per_block as usize + word_line as usize
     }
 
-    /// Number of reprograms of a word line; `None` if it is not programmed or cannot be read.
+    /// Number of reprograms of a word line; `None` if it is unprogrammed or unreadable.
     pub fn times(&self, block: BlockSetId, word_line: u32) -> Option<u8> {
         Some(self.times[self.line(block, word_line)]).filter(|times| *times != NEVER)
     }
@@ -190,7 +191,7 @@ impl Reprogram {
         self.turns[at - self.begins].named
     }
 
-    /// Full block of the stream at index `at`.
+    /// Full block of the stream at index `at` that stays open to be reprogrammed.
     pub fn full(&self, at: usize) -> Option<BlockSetId> {
         self.turns[at - self.begins].full
     }
@@ -223,8 +224,8 @@ impl Reprogram {
         (self.super_layers[at], self.lost_page[at]) = (0, false);
     }
 
-    /// Records the state of a word line found in flash after a power cut; `times` is `None` if it cannot be
-    /// read.
+    /// Records the state of a word line found in flash after a power cut. `times` is `None` if it is
+    /// unreadable.
     pub fn found(&mut self, block: BlockSetId, word_line: u32, times: Option<u8>) {
         self.programmed(block, word_line);
         self.set_lost_page(block, true);
@@ -238,7 +239,7 @@ impl Reprogram {
         self.times[line] = NEVER;
     }
 
-    /// Requests a new selection of the next pages of a plane group.
+    /// Requests that the next pages of a plane group are selected again.
     #[inline]
     pub fn request_selection(&mut self, row: PlaneGroupId) {
         let at = self.row(row);
@@ -248,7 +249,7 @@ impl Reprogram {
         }
     }
 
-    /// Takes a plane group whose next pages must be selected anew.
+    /// Takes a plane group whose next pages must be selected again.
     pub fn take_unselected(&mut self) -> Option<PlaneGroupId> {
         let row = self.unnamed.pop()?;
         let at = self.row(row);
@@ -262,7 +263,7 @@ impl Reprogram {
         turn.named = turn.named.filter(|place| place.block != block);
     }
 
-    /// Stops reprogramming a block; returns whether it was open only for that.
+    /// Stops reprogramming a block. Returns whether the block was open only for this.
     pub fn leave(&mut self, at: usize, block: BlockSetId) -> bool {
         self.deselect(at, block);
         let turn = &mut self.turns[at - self.begins];
@@ -283,7 +284,7 @@ impl Reprogram {
         self.vacated(row).is_some_and(|vacated| (vacated.block, vacated.super_layer) == (block, super_layer))
     }
 
-    /// Whether pages of the block being reclaimed are still to be listed.
+    /// Whether pages of the block being reclaimed are not listed yet.
     #[inline]
     pub fn needs_listing(&self, row: PlaneGroupId) -> bool {
         self.vacated(row).is_some_and(|vacated| !vacated.is_listed)
@@ -295,13 +296,13 @@ impl Reprogram {
         self.vacated[at].iter_mut().for_each(ReclaimTarget::set_listed);
     }
 
-    /// Starts to reclaim a block, its last super layer first.
+    /// Starts to reclaim a block, beginning with its last super layer.
     pub fn start_reclaim(&mut self, row: PlaneGroupId, block: BlockSetId) {
         let super_layer = self.super_layers[self.block(block)];
         self.advance_reclaim(row, Some((block, super_layer)));
     }
 
-    /// Sets the super layer being reclaimed in a plane group, or ends the reclaim.
+    /// Sets the super layer that a plane group reclaims next; `None` ends the reclaim.
     pub fn advance_reclaim(&mut self, row: PlaneGroupId, next: Option<(BlockSetId, u32)>) {
         let at = self.row(row);
         self.vacated[at] =

@@ -1,5 +1,5 @@
-//! Reprogrammable word lines of the block table: which of their pages can be replaced, and the cell mode of
-//! such a program.
+//! Reprogrammable word lines in the block table: which of their pages can be replaced, and in which cell
+//! mode.
 
 use wordline_nand::{BlockSetId, CellMode, Location, PlaneGroupId, Pool};
 
@@ -35,7 +35,7 @@ impl BlockManager {
         WordLinePage { block, word_line: page / 2, page: page % 2 }
     }
 
-    /// Page that the next program of a stream replaces, if any.
+    /// Page that the next program of a stream replaces; `None` if it replaces none.
     #[inline]
     pub(super) fn selected_reprogram(&self, row: PlaneGroupId, stream: StreamId) -> Option<WordLinePage> {
         self.of(row).again.as_ref()?.named(self.at(row, stream))
@@ -66,7 +66,7 @@ impl BlockManager {
             .sum()
     }
 
-    /// Reprogram state of the pool of a block, if word lines of the block can be reprogrammed.
+    /// Reprogram state of a block's pool, if word lines of the block can be reprogrammed.
     fn reprogrammable_in(&self, block: BlockSetId) -> Option<&Reprogram> {
         let known = &self.table[block];
         let takes = matches!(known.state, State::Open | State::Suspended) && !known.condemned;
@@ -74,7 +74,7 @@ impl BlockManager {
         (takes && self.mode(block) == CellMode::Mlc).then_some(again)
     }
 
-    /// Whether a word line of the last super layer of a block may be reprogrammed, now or once it loses a
+    /// Whether a word line in the last super layer of a block may be reprogrammed, now or after it loses a
     /// page.
     pub(super) fn has_reprogram_left(&self, block: BlockSetId) -> bool {
         self.reprogrammable_in(block).is_some_and(|again| {
@@ -85,8 +85,8 @@ impl BlockManager {
         })
     }
 
-    /// Pages of a block that can be replaced once no program of it is in progress, at most one for each word
-    /// line.
+    /// Pages of a block that can be replaced once no program is in progress in the block. At most one for
+    /// each word line.
     pub(super) fn reprogrammable_pages(&self, block: BlockSetId) -> impl Iterator<Item = WordLinePage> + '_ {
         self.reprogrammable_in(block).into_iter().flat_map(move |again| {
             let most = again.most(self.table[block].written_by.0);
@@ -98,8 +98,8 @@ impl BlockManager {
         })
     }
 
-    /// Whether pages of a block can be replaced now: it has no program in progress, no queued read, which
-    /// would find the new page instead of the old one, and its last super layer is not being reclaimed.
+    /// Whether pages of a block can be replaced now. It must have no program in progress, and no queued read,
+    /// which would find the new page instead of the old one. Its last super layer must not be in reclaim.
     pub(super) fn is_undisturbed(&self, block: BlockSetId) -> bool {
         let (Block { programs, readers, .. }, row) = (self.table[block], self.group_of(block));
         let leaves = |again: &Reprogram| again.is_reclaiming_last_super_layer(row, block);
@@ -112,7 +112,7 @@ impl BlockManager {
         Some(self.of(row).again.as_ref()?.vacated(row)?.block)
     }
 
-    /// Whether pages of the block being reclaimed in a plane group are still to be listed for GC.
+    /// Whether pages of the block being reclaimed in a plane group are not listed for GC yet.
     #[inline]
     pub fn needs_reclaim_list(&self, row: PlaneGroupId) -> bool {
         self.of(row).again.as_ref().is_some_and(|again| again.needs_listing(row))
@@ -132,15 +132,15 @@ impl BlockManager {
     }
 
     /// Whether a host program of a stream with reprogrammable word lines goes to a block of the first stream,
-    /// together with pages of the block being reclaimed: it would begin a word line, although cooling data
-    /// occupy reprogrammable ones.
+    /// together with pages of the block being reclaimed. It does unless it replaces a page: otherwise it
+    /// would begin a new word line while cooling data occupy reprogrammable ones.
     pub(crate) fn shares_reclaim_unit(&self, row: PlaneGroupId, stream: StreamId) -> bool {
         let has_again = self.of(row).again.as_ref().is_some_and(|again| again.most(stream.0) > 0);
         has_again && self.selected_reprogram(row, stream).is_none()
     }
 
-    /// Blocks of a stream with pages that can be replaced now, with its active block, in the order in which
-    /// they were opened; empty if there is no such page.
+    /// Blocks of a stream with pages that can be replaced now, and its active block, in the order of opening.
+    /// Empty if no page can be replaced.
     pub(super) fn reprogram_choices(
         &self,
         row: PlaneGroupId,
@@ -174,12 +174,12 @@ impl BlockManager {
         all
     }
 
-    /// Word lines of a super layer in the pool of a block; `None` where word lines are not reprogrammed.
+    /// Word lines of a super layer in the pool of a block; `None` if word lines are not reprogrammed.
     pub fn per_super_layer(&self, block: BlockSetId) -> Option<u32> {
         Some(self.each[self.pools.number_of_block(block)].again.as_ref()?.per_super_layer())
     }
 
-    /// Locations of the other page of the word line of which a program of `first` replaced a page; empty if
+    /// Locations of the other page of a word line in which the program at `first` replaced a page; empty if
     /// it replaced none.
     pub(crate) fn sibling_locations(&self, first: Location) -> std::ops::Range<u32> {
         let replaced = self.place_of(first);
@@ -189,8 +189,8 @@ impl BlockManager {
         if is_again { other..other + self.locations_per_page(replaced.block) } else { 0..0 }
     }
 
-    /// Checks the reprogram counts against those of the chips, which `times` returns for a location; panics
-    /// if they differ.
+    /// Checks the reprogram counts against those of the chips, which `times` returns by location. Panics if
+    /// they differ.
     pub(crate) fn audit_reprograms(&self, times: impl Fn(Location) -> u8) {
         for pool in self.each.iter().zip(self.pools.iter()) {
             let (Some(again), Pool { geometry, .. }) = (&pool.0.again, pool.1) else { continue };
@@ -208,7 +208,7 @@ impl BlockManager {
         }
     }
 
-    /// Checks the loaded state of a plane group: the blocks kept open and the pages selected exist.
+    /// Checks the loaded state of a plane group: blocks kept open and selected pages must exist.
     pub(super) fn check_reprograms(&self, row: PlaneGroupId) -> Result<(), String> {
         let Some(again) = &self.of(row).again else { return Ok(()) };
         ensure(again.is_whole(), || "word lines that are programmed again of another device".to_owned())?;

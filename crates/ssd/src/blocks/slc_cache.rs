@@ -1,37 +1,37 @@
 //! Configuration of an SLC cache: blocks of a multi-bit part that take host writes in SLC mode, which is
-//! fast, until they are folded into native blocks.
+//! fast. Later the pages are folded: relocated to native blocks.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::Complaints;
 use wordline_nand::{Geometry, Locations, Part};
 
-/// Blocks that are written in SLC mode. The router decides which writes go there.
+/// Blocks in SLC mode. The router selects the writes that go there.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SlcCacheFile {
-    /// Blocks of each plane group reserved for the cache: its static part.
+    /// Blocks of each plane group reserved for the cache (the static part of the cache).
     pub blocks: u32,
-    /// Fraction of the other spare blocks of a plane group that the cache may also use: its dynamic part,
-    /// which shrinks as the device fills. It uses none while the plane group has fewer free blocks than the
-    /// GC start watermark.
+    /// Fraction of the other spare blocks of a plane group that the cache may also use (the dynamic part of
+    /// the cache, which shrinks as the device fills). It opens them only while the plane group has more free
+    /// blocks than the GC start watermark.
     pub spare: f64,
-    /// Number of cached blocks of a plane group above which the oldest are folded while the host is active.
-    /// If absent, blocks are folded only when the plane group needs free blocks or the host is idle
+    /// Number of cached blocks of a plane group above which the oldest are folded even while the host is
+    /// active. If absent, blocks are folded only if the plane group needs free blocks or the host is idle
     /// (`ftl.gc.background`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fold_above: Option<u32>,
 }
 
 impl Default for SlcCacheFile {
-    /// One block open, one to be folded. Chosen.
+    /// Chosen: one block to be open, and one to be folded.
     fn default() -> Self {
         Self { blocks: 2, spare: 0.0, fold_above: None }
     }
 }
 
 impl SlcCacheFile {
-    /// Adds complaints about the settings below this key on these chips.
+    /// Adds complaints about these settings, below `key`, on these chips.
     pub fn check(
         &self,
         key: &str,

@@ -6,8 +6,8 @@ use wordline_nand::PlaneGroupId;
 
 use super::BlockManager;
 
-/// Write stream of a plane group: host streams first, then GC streams. Each stream has its own active block,
-/// so that data of one stream are erased together.
+/// Write stream of a plane group. Host streams come first, then GC streams. Each stream has its own active
+/// block, so that data of one stream are erased together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StreamId(pub u8);
 
@@ -20,7 +20,7 @@ pub struct Streams {
     pub gc: u8,
     /// Most open blocks of a stream in any pool.
     pub open_blocks: u8,
-    /// Most suspended blocks of a plane group in any pool, over all its streams.
+    /// Most suspended blocks of a plane group in any pool, summed over its streams.
     pub suspended: u32,
 }
 
@@ -28,14 +28,14 @@ impl Streams {
     /// One host stream and one GC stream.
     pub const ONE_EACH: Self = Self { host: 1, gc: 1, open_blocks: 1, suspended: 0 };
 
-    /// A host stream.
+    /// The host stream with number `n`.
     #[inline]
     pub fn host(self, n: u8) -> StreamId {
         debug_assert!(n < self.host, "host stream {n} of {}", self.host);
         StreamId(n)
     }
 
-    /// A GC stream.
+    /// The GC stream with number `n`.
     #[inline]
     pub fn gc(self, n: u8) -> StreamId {
         debug_assert!(n < self.gc, "collector stream {n} of {}", self.gc);
@@ -48,16 +48,15 @@ impl Streams {
         stream.0 >= self.host
     }
 
-    /// Free blocks of a plane group that only GC may open. One lets GC finish any victim; the others, one for
-    /// each GC stream, take the pages of incomplete program units that GC carries over from one victim to the
-    /// next.
+    /// Free blocks of a plane group that only GC may open. One lets GC finish any victim. Another for each GC
+    /// stream takes the pages of incomplete program units that GC carries over to the next victim.
     #[inline]
     pub fn reserved_blocks(self) -> usize {
         1 + usize::from(self.gc)
     }
 
-    /// Blocks of a plane group that cannot be counted on for data: those reserved for GC, the open blocks of
-    /// each GC stream, the unwritten rest of all but one of the host's open blocks, and suspended blocks.
+    /// Blocks of a plane group that are not available for data. They are the blocks reserved for GC, the open
+    /// blocks of each GC stream, all but one of the host's open blocks, and the suspended blocks.
     pub fn active_blocks(self) -> u32 {
         let [host, gc, each] = [self.host, self.gc, self.open_blocks].map(u32::from);
         self.reserved_blocks() as u32 + gc * each + (host * each).saturating_sub(1) + self.suspended
@@ -68,14 +67,14 @@ impl Streams {
         (0..self.host + self.gc).map(StreamId)
     }
 
-    /// Streams whose active block `stream` may use when it cannot open one: those of the same side.
+    /// Streams whose active block `stream` may use if it cannot open one: the host streams or the GC streams.
     pub(super) fn same_side(self, stream: StreamId) -> std::ops::Range<u8> {
         if self.is_gc(stream) { self.host..self.host + self.gc } else { 0..self.host }
     }
 }
 
 impl BlockManager {
-    /// Whether the stream can write a program unit of `pages` to the plane group.
+    /// Whether a stream can write a program unit of `pages` to a plane group.
     #[inline]
     pub fn has_room(&self, row: PlaneGroupId, stream: StreamId, pages: u32) -> bool {
         let gc = self.streams.is_gc(stream);
@@ -85,8 +84,8 @@ impl BlockManager {
                 || self.selected_reprogram(row, stream).is_some())
     }
 
-    /// Whether the host stream can write to a plane group that is not full: to a block of its own, or to that
-    /// of another stream if it `may_share`.
+    /// Whether a host stream can write to a plane group that is not full: to a block of its own, or to a
+    /// block of another stream if it `may_share`.
     #[inline]
     pub fn takes(&self, row: PlaneGroupId, stream: StreamId, may_share: bool) -> bool {
         self.can_open(row, false)
@@ -95,13 +94,13 @@ impl BlockManager {
             || (may_share && self.can_share(row, stream))
     }
 
-    /// Whether another stream of the same side has an active block.
+    /// Whether another stream of the same side (host or GC) has an active block.
     #[inline(never)]
     fn can_share(&self, row: PlaneGroupId, stream: StreamId) -> bool {
         self.open_block(row, stream).is_some()
     }
 
-    /// Whether GC, or the host, may open a block.
+    /// Whether GC (if `gc`) or the host may open a block.
     #[inline]
     pub fn can_open(&self, row: PlaneGroupId, gc: bool) -> bool {
         self.free(row) > if gc { 0 } else { self.kept(row) }
@@ -113,8 +112,8 @@ impl BlockManager {
         row.index() * usize::from(self.streams.host + self.streams.gc) + usize::from(stream.0)
     }
 
-    /// Stream whose active block takes the writes of `stream` without another block being opened: itself or
-    /// another stream of the same side.
+    /// Stream whose active block takes the writes of `stream` if no block can be opened: `stream` itself, or
+    /// another stream of the same side (host or GC).
     #[inline]
     pub(super) fn open_block(&self, row: PlaneGroupId, stream: StreamId) -> Option<StreamId> {
         if self.open[self.at(row, stream)].is_some() {

@@ -1,11 +1,14 @@
-//! Superblocks: a block of each plane group, opened for the same stream and collected together.
+//! Superblocks. A superblock has one block of each plane group. These blocks are opened for the same stream
+//! and collected together.
 //!
 //! The n-th block that a plane group opens for a stream belongs to the stream's n-th superblock. Plane groups
-//! advance independently: a group that is ahead begins further superblocks, and one that is too far behind
-//! skips some, as do the groups of a failed die. A superblock becomes a GC candidate when no group can still
-//! open a block of it and all its blocks are closed; to the victim policy it is a block of a single plane
-//! group. If some of its blocks are gone, because they were collected alone, failed or had nothing to gain,
-//! it is shown as if the missing blocks had the average valid pages of the remaining ones.
+//! advance independently: a group that is ahead begins further superblocks. A group that is too far behind,
+//! or out of service, skips some.
+//!
+//! A superblock becomes a GC candidate when no plane group can still open a block of it and all its blocks
+//! are closed. The victim policy sees it as a block of a single plane group. Some of its blocks may be
+//! missing: collected alone, failed, or skipped because they had nothing to gain. The policy then sees the
+//! superblock as if the missing blocks had the average valid pages of the remaining ones.
 
 mod loaded;
 
@@ -18,41 +21,41 @@ use wordline_nand::{BlockSetId, PlaneGroupId, Pool, Pools};
 use super::{Block, BlockManager, State};
 use crate::blocks::candidates::{Candidates, Closed, Indexes, Valid};
 
-/// Most superblocks of a stream that plane groups still open blocks of: a group further behind skips the
-/// oldest. Chosen: with one, groups that take turns skip many; more than two make no difference under random
+/// Most superblocks of a stream that are being formed. A plane group that is further behind skips the oldest.
+/// Chosen: with one, plane groups that take turns skip many. More than two make no difference under random
 /// writes.
 const MAX_FORMING: usize = 4;
 
-/// Most superblocks collected at a time, so that a plane group that has collected its block and needs more
-/// does not wait for the others. Chosen: under random writes 98 % of the blocks of 32 plane groups are then
-/// collected with their superblock, with half as many 88 %.
+/// Most superblocks that are collected at a time. Several are needed: a plane group that has collected its
+/// block and needs more free blocks must not wait for the others. Chosen: under random writes on 32 plane
+/// groups, 98 % of the blocks are then collected with their superblock. With half as many, 88 % are.
 const MAX_COLLECTING: u32 = 8;
 
 const NONE: BlockSetId = BlockSetId(u32::MAX);
 
-/// Plane group of all superblocks, as the victim policy sees them.
+/// Plane group of all superblocks as the victim policy sees them.
 const ROW: PlaneGroupId = PlaneGroupId(0);
 
 /// A superblock.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct SuperBlock {
-    /// Blocks that are not erased yet.
+    /// Blocks of the superblock that are not erased yet.
     blocks: Vec<BlockSetId>,
-    /// Blocks that are not victims.
+    /// Number of its blocks that are not victims.
     kept: u32,
-    /// Closed blocks among the kept ones.
+    /// Number of its closed blocks.
     closed: u32,
-    /// Valid pages of the kept blocks.
+    /// Valid pages of the blocks that are not victims.
     valid: u32,
-    /// Plane groups that opened a block of it.
+    /// Number of plane groups that opened a block of it.
     joined: u32,
-    /// Whether no plane group can open a block of it any more.
+    /// Whether no plane group can still open a block of it.
     complete: bool,
-    /// Whether it is a GC candidate.
+    /// Whether it is indexed as a GC candidate.
     indexed: bool,
     /// Whether it is being collected.
     chosen: bool,
-    /// Blocks that are due for collection but not victims yet.
+    /// Number of its blocks that must be collected and are not victims yet.
     due: u32,
 }
 
@@ -72,10 +75,10 @@ impl SuperBlock {
     }
 }
 
-/// Superblocks of a stream that plane groups still open blocks of.
+/// Superblocks of a stream that are being formed, because plane groups still open blocks of them.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct FormingSuperBlocks {
-    /// Number of the oldest superblock, counted over the stream.
+    /// Number of the oldest of these superblocks, counted over the stream.
     first: u64,
     all: VecDeque<BlockSetId>,
 }
@@ -88,15 +91,15 @@ struct FormingState {
     next: Vec<u64>,
     /// Whether each plane group is in service.
     in_use: Vec<bool>,
-    /// Skips no superblock while set.
+    /// While set, no superblock is skipped.
     waits: bool,
 }
 
 state!(FormingState { values { streams, in_use, waits } parts { next } });
 
 impl FormingState {
-    /// Superblock of the next block of a stream in the plane group at index `at`; `new` allocates one if the
-    /// block is its first.
+    /// Returns the superblock of the next block of a stream in the plane group at index `at`. `new` allocates
+    /// the superblock if this is its first block.
     fn join(&mut self, at: usize, stream: usize, new: impl FnOnce() -> BlockSetId) -> BlockSetId {
         let next = &mut self.next[at * self.streams.len() + stream];
         let forming = &mut self.streams[stream];
@@ -109,8 +112,8 @@ impl FormingState {
         forming.all[place]
     }
 
-    /// Removes the oldest superblock of a stream if it is complete: all plane groups in service have `joined`
-    /// it, or too many superblocks are being formed.
+    /// Removes and returns the oldest superblock of a stream if no more blocks can join it: all plane groups
+    /// in service have `joined`, or too many superblocks are being formed.
     fn take_complete(&mut self, stream: usize, joined: impl FnOnce(BlockSetId) -> u32) -> Option<BlockSetId> {
         let rows = self.in_use.iter().filter(|in_use| **in_use).count() as u32;
         let forming = &mut self.streams[stream];
@@ -128,9 +131,9 @@ impl FormingState {
 /// Counts of superblock GC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SuperBlockCounts {
-    /// Superblocks chosen.
+    /// Superblocks selected for GC.
     pub chosen: u64,
-    /// Blocks that became due for collection with them.
+    /// Blocks that had to be collected with them.
     pub blocks: u64,
 }
 
@@ -139,13 +142,13 @@ pub struct SuperBlockCounts {
 struct CollectionCounts {
     /// Superblocks being collected.
     now: u32,
-    /// Whether one was chosen since the last query.
+    /// Whether a superblock was selected since the last query.
     news: bool,
     counts: SuperBlockCounts,
 }
 
 impl CollectionCounts {
-    /// Counts a chosen superblock with `blocks` blocks to collect.
+    /// Counts a selected superblock with `blocks` blocks to collect.
     fn begin(&mut self, blocks: u32) {
         self.now += 1;
         self.news = true;
@@ -154,7 +157,8 @@ impl CollectionCounts {
     }
 }
 
-/// Superblocks of a pool. Their numbers have the type of block numbers, because victim policies return these.
+/// Superblocks of a pool. Their numbers have the type of block numbers, because victim policies return that
+/// type.
 #[derive(Clone, Debug)]
 pub(super) struct SuperBlocks {
     per_block: u32,
@@ -165,7 +169,7 @@ pub(super) struct SuperBlocks {
     /// Superblock of each block until the block is erased.
     of: Column<BlockSetId, u32>,
     all: Column<BlockSetId, SuperBlock>,
-    /// Valid pages of each superblock, scaled to a block in every plane group.
+    /// Valid pages of each superblock, scaled to a block in every plane group; the victim policy sees these.
     shown: Column<BlockSetId, u32>,
     unused: Vec<BlockSetId>,
     begun: FormingState,
@@ -182,11 +186,11 @@ state!(SuperBlocks {
 });
 
 impl SuperBlocks {
-    /// No superblocks yet, in a pool whose plane groups have `streams` streams.
+    /// No superblocks, in a pool whose plane groups have `streams` streams.
     pub fn new(pool: &Pool, streams: usize, indexes: Indexes) -> Self {
         let Pool { geometry, locations, .. } = pool;
         let (rows, blocks) = (geometry.rows() as usize, geometry.block_sets() as usize);
-        // A superblock holds a block, or a power cut left it without any.
+        // A superblock has at least one block, or has lost all of them in a power cut.
         let most = blocks + streams * (MAX_FORMING + 1);
         let per_block = locations.per_block();
         Self {
@@ -259,7 +263,8 @@ impl SuperBlocks {
         self.complete(stream);
     }
 
-    /// Completes superblocks that all plane groups in service joined, and the oldest if there are too many.
+    /// Completes superblocks that all plane groups in service have joined. Also completes the oldest if too
+    /// many are being formed.
     fn complete(&mut self, stream: usize) {
         while let Some(oldest) = self.begun.take_complete(stream, |id| self.all[id].joined) {
             self.all[oldest].complete = true;
@@ -267,12 +272,12 @@ impl SuperBlocks {
         }
     }
 
-    /// Completes the super blocks of all streams.
+    /// Completes the superblocks of all streams.
     fn complete_all(&mut self) {
         (0..self.begun.streams.len()).for_each(|stream| self.complete(stream));
     }
 
-    /// Sets whether superblocks wait for all plane groups, however far behind.
+    /// Sets whether superblocks wait for all plane groups, however far behind one is.
     pub fn wait(&mut self, waits: bool) {
         self.begun.waits = waits;
         self.complete_all();
@@ -306,14 +311,13 @@ impl SuperBlocks {
         }
     }
 
-    /// Whether one was chosen since the last query.
+    /// Whether a superblock was selected since the last query.
     #[inline]
     pub fn take_choice(&mut self) -> bool {
         std::mem::take(&mut self.collecting.news)
     }
 
-    /// Makes the blocks of a candidate the next victims of their plane groups, except those that would gain
-    /// nothing.
+    /// Makes the blocks of a candidate the next victims of their plane groups, except blocks without gain.
     pub fn choose(&mut self, chosen: BlockSetId, table: &Column<BlockSetId, Block>, pools: &Pools) {
         let one = &mut self.all[chosen];
         assert!(one.indexed, "super block {chosen:?} was chosen, which is not closed");
@@ -328,7 +332,7 @@ impl SuperBlocks {
         self.settle(chosen);
     }
 
-    /// Spares a block whose superblock was chosen.
+    /// Does not collect a block although its superblock was selected.
     pub fn spare_block(&mut self, row: PlaneGroupId, block: BlockSetId) {
         let at = self.at(row);
         self.due[at].retain(|due| *due != block);
@@ -338,7 +342,7 @@ impl SuperBlocks {
         }
     }
 
-    /// Rebuilds the lists from the written blocks after a power cut, when none is closed yet.
+    /// Rebuilds the lists after a power cut from the written blocks, before any of them is closed.
     pub fn find(&mut self, table: &Column<BlockSetId, Block>) {
         for block in self.blocks() {
             match self.of(block) {
@@ -352,7 +356,7 @@ impl SuperBlocks {
         self.all.ids().for_each(|id| self.settle(id));
     }
 
-    /// Updates the stage of a superblock and its candidate entry after a change.
+    /// Updates the stage of a superblock, and its entry among the candidates, after a change.
     fn settle(&mut self, id: BlockSetId) {
         let one = &mut self.all[id];
         if one.chosen && one.due == 0 && one.kept as usize == one.blocks.len() {
@@ -387,7 +391,7 @@ impl SuperBlocks {
         }
     }
 
-    /// Stops counting a block that becomes a victim or leaves service; called before its state changes.
+    /// Stops counting a block that becomes a victim or leaves service. Called before its state changes.
     pub fn leave(&mut self, row: PlaneGroupId, block: BlockSetId, known: &Block) {
         let Some(id) = self.of(block).filter(|_| is_kept(known.state)) else { return };
         let at = self.at(row);
@@ -408,7 +412,8 @@ impl SuperBlocks {
         self.settle(id);
     }
 
-    /// Resets all but the superblock of each block, which first pages of blocks store in flash.
+    /// Resets everything except the superblock of each block, which the first page of a block stores in
+    /// flash.
     pub fn forget(&mut self) {
         self.candidates = self.no_candidates();
         self.due.iter_mut().for_each(VecDeque::clear);
@@ -435,19 +440,20 @@ impl BlockManager {
         })
     }
 
-    /// Superblocks chosen and not completely erased yet.
+    /// Superblocks that were selected and are not completely erased yet.
     pub fn super_blocks_collecting(&self) -> u32 {
         self.all_super_blocks().map(|all| all.collecting.now).sum()
     }
 
-    /// Superblocks of the pool of a plane group that may be chosen; `None` while enough are being collected.
+    /// Superblocks that may be selected, in the pool of a plane group; `None` while enough are being
+    /// collected.
     pub fn super_block_candidates(&self, row: PlaneGroupId) -> Option<Candidates<'_>> {
         let all = self.of(row).super_blocks.as_deref().filter(|all| all.collecting.now < MAX_COLLECTING)?;
         let SuperBlocks { candidates, shown, .. } = all;
         Some(Candidates::new(candidates, Valid::Shown(shown), ROW))
     }
 
-    /// Whether a superblock of the pool of a plane group may be chosen.
+    /// Whether a superblock may be selected, in the pool of a plane group.
     pub fn is_super_block_candidate(&self, row: PlaneGroupId, chosen: BlockSetId) -> bool {
         self.of(row).super_blocks.as_ref().is_some_and(|all| {
             let known = chosen.index() < all.all.len();
@@ -455,7 +461,7 @@ impl BlockManager {
         })
     }
 
-    /// Next victim of a plane group whose superblock was chosen.
+    /// Next victim of a plane group because its superblock was selected.
     #[inline]
     pub fn next_super_block_victim(&self, row: PlaneGroupId) -> Option<BlockSetId> {
         let all = self.of(row).super_blocks.as_deref()?;
@@ -463,7 +469,7 @@ impl BlockManager {
     }
 }
 
-/// Whether a block in this state counts in its superblock.
+/// Whether a block in this state counts as kept in its superblock.
 #[inline]
 fn is_kept(state: State) -> bool {
     matches!(state, State::Open | State::Closing | State::Closed)

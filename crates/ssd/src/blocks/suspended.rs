@@ -1,6 +1,6 @@
 //! Blocks that a design suspends before they are full. A suspended block keeps its write pointer. It accepts
-//! no programs until its design resumes it, and it can become a victim. Room is reserved for all blocks that
-//! may be suspended at once, so that GC keeps its guarantees whether or not they are resumed.
+//! no programs until its design resumes it, and it can become a victim. Space is reserved for all blocks that
+//! may be suspended at once, so that GC keeps its guarantees even if none is resumed.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::state;
@@ -11,7 +11,7 @@ use crate::policy::frontier::{OpenBlock, Reprogram, WordLines};
 /// A suspended block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct SuspendedBlock {
-    /// Its number.
+    /// Number of the block.
     pub block: BlockSetId,
     /// Locations written.
     pub place: u32,
@@ -45,7 +45,7 @@ impl List {
 pub(super) struct Suspended {
     /// Index of the pool's first stream among all streams of the device.
     begins: usize,
-    /// Most blocks of a plane group that each stream may have suspended at once.
+    /// Most blocks that each stream may have suspended in a plane group.
     limits: Vec<u16>,
     /// Word lines of a block.
     shape: WordLines,
@@ -53,14 +53,15 @@ pub(super) struct Suspended {
     words: usize,
     /// Lists of each stream, ordered by plane group.
     lists: Vec<List>,
-    /// Suspends nothing while set.
+    /// While set, no block is suspended.
     paused: bool,
 }
 
 state!(Suspended { lists { lists } fixed { begins, limits, shape, words, paused } });
 
 impl Suspended {
-    /// No suspended blocks in a pool of `rows` plane groups, with a limit for each stream.
+    /// No suspended blocks in a pool of `rows` plane groups. `limits` has the most suspended blocks of each
+    /// stream.
     pub fn new(begins: usize, rows: usize, limits: Vec<u16>, shape: WordLines) -> Self {
         let words = shape.count().div_ceil(64) as usize;
         let list = |limit: &u16| List {
@@ -71,12 +72,12 @@ impl Suspended {
         Self { begins, limits, shape, words, lists, paused: false }
     }
 
-    /// Most blocks that the stream at index `at` may have suspended at once.
+    /// Most blocks that the stream at index `at` may have suspended.
     pub fn limit(&self, at: usize) -> usize {
         usize::from(self.limits[(at - self.begins) % self.limits.len()])
     }
 
-    /// Suspends nothing while `paused`.
+    /// While `paused`, no block is suspended.
     pub fn pause(&mut self, paused: bool) {
         self.paused = paused;
     }
@@ -91,8 +92,8 @@ impl Suspended {
         &self.list(at).blocks
     }
 
-    /// Whether each block of the stream at index `at` has a bitmap, with one bit set for each word line
-    /// written.
+    /// Whether each suspended block of the stream at index `at` has a bitmap with one bit set for each
+    /// written word line.
     pub fn has_word_line_bitmaps(&self, at: usize) -> bool {
         let List { blocks, programmed } = self.list(at);
         let ones = |words: &[u64]| words.iter().map(|word| word.count_ones()).sum::<u32>();
@@ -111,8 +112,8 @@ impl Suspended {
         list.programmed.extend_from_slice(programmed);
     }
 
-    /// Removes a block from the stream at index `at` and copies its bitmap to `programmed`. Returns its
-    /// written locations, or `None` if it is not suspended.
+    /// Removes a block from the stream at index `at` and copies its bitmap to `programmed`. Returns the
+    /// written locations; `None` if the block is not suspended.
     pub fn take(&mut self, at: usize, block: BlockSetId, programmed: &mut [u64]) -> Option<u32> {
         let list = &mut self.lists[at - self.begins];
         let place = list.position(block)?;
@@ -120,7 +121,7 @@ impl Suspended {
         Some(list.remove(place, self.words).place)
     }
 
-    /// Removes a block and drops its bitmap; returns whether it was suspended.
+    /// Removes a block and its bitmap. Returns whether it was suspended.
     pub fn remove(&mut self, at: usize, block: BlockSetId) -> bool {
         let list = &mut self.lists[at - self.begins];
         let Some(place) = list.position(block) else { return false };
@@ -128,7 +129,7 @@ impl Suspended {
         true
     }
 
-    /// Clears the lists of all streams of the plane group whose first stream has index `first`.
+    /// Clears the lists of all streams of a plane group. `first` is the index of its first stream.
     pub fn forget(&mut self, first: usize) {
         let first = first - self.begins;
         for list in &mut self.lists[first..first + self.limits.len()] {
@@ -142,7 +143,7 @@ impl Suspended {
         self.lists.iter().flat_map(|list| list.blocks.iter().map(|rests| rests.block))
     }
 
-    /// Bitmaps of [all](Self::all) of them.
+    /// Bitmaps of [all](Self::all) suspended blocks of the pool.
     pub fn all_bits(&mut self) -> impl Iterator<Item = &mut [u64]> {
         let words = self.words;
         self.lists.iter_mut().flat_map(move |list| list.programmed.chunks_mut(words))
@@ -157,13 +158,14 @@ pub struct SuspendedBlocks<'a> {
     row: PlaneGroupId,
     stream: u8,
     is_gc: bool,
-    /// Locations of a word line: shows only blocks of that unit that have unprogrammed word lines.
+    /// If set, only blocks with this many locations in a word line are shown, and only if they have
+    /// unprogrammed word lines.
     unit: Option<u32>,
 }
 
 impl<'a> SuspendedBlocks<'a> {
-    /// Suspended blocks of the stream at index `at`, given its number and side; with a `unit`, only those
-    /// with that many locations in a word line and not all word lines programmed.
+    /// Suspended blocks of the stream at index `at`, with the stream's number and whether it is of GC. With a
+    /// `unit`, only blocks with this many locations in a word line and with unprogrammed word lines.
     pub(super) fn new(
         suspended: &'a Suspended,
         at: usize,
@@ -174,12 +176,12 @@ impl<'a> SuspendedBlocks<'a> {
         Self { suspended, at, row, stream, is_gc, unit }
     }
 
-    /// Their plane group.
+    /// Plane group of the blocks.
     pub fn row(&self) -> PlaneGroupId {
         self.row
     }
 
-    /// Number of the stream that wrote them. Host streams come first, pool after pool, then those of GC.
+    /// Number of the stream that wrote the blocks. Host streams come first, pool after pool, then GC streams.
     pub fn stream(&self) -> u8 {
         self.stream
     }
@@ -194,7 +196,8 @@ impl<'a> SuspendedBlocks<'a> {
         self.iter().any(|one| one.block == block)
     }
 
-    /// All of them in the order of suspension; after a power cut, the least written first.
+    /// The blocks in the order of suspension. After a power cut, those with the fewest written pages come
+    /// first.
     pub fn iter(&self) -> impl Iterator<Item = OpenBlock<'a>> + use<'a> {
         let Self { suspended, at, is_gc, unit: wanted, .. } = *self;
         let List { blocks, programmed } = suspended.list(at);

@@ -1,4 +1,4 @@
-//! Suspended blocks in the block table: which ones can become victims, and checks of their lists.
+//! Suspended blocks in the block table: which of them can become victims, and checks of their lists.
 
 use wordline_nand::{BlockSetId, PlaneGroupId};
 
@@ -7,7 +7,7 @@ use super::{BlockManager, State, all_groups};
 use crate::ensure::ensure;
 
 impl BlockManager {
-    /// Suspended blocks of a plane group that can become victims: those without a program in progress.
+    /// Suspended blocks of a plane group that can become victims, because no program is in progress in them.
     pub(super) fn suspended_candidates(&self, row: PlaneGroupId) -> impl Iterator<Item = BlockSetId> + '_ {
         let order = self.of(row).order.as_ref();
         let lists = order.into_iter().flat_map(move |order| {
@@ -16,9 +16,9 @@ impl BlockManager {
         lists.flatten().map(|rests| rests.block).filter(|block| self.is_idle_suspended(*block))
     }
 
-    /// Victim of a plane group, given the closed block that its policy chose: a suspended block if collecting
-    /// it gains more of the written pages, or if no closed block is left. Unwritten pages of a suspended
-    /// block do not count as a gain, because it may be resumed.
+    /// Victim of a plane group, given the `closed` block that its policy selected. A suspended block is
+    /// preferred if collecting it gains more of the written pages, or if there is no closed block. Unwritten
+    /// pages of a suspended block are no gain, because the block may be resumed.
     pub(crate) fn better_of_suspended(
         &self,
         row: PlaneGroupId,
@@ -36,13 +36,13 @@ impl BlockManager {
         if of_closed.is_some_and(|of_closed| of_closed >= gain) { closed } else { Some(suspended) }
     }
 
-    /// Whether a block is suspended and has no program in progress, so that it can become a victim.
+    /// Whether a block is suspended without a program in progress.
     fn is_idle_suspended(&self, block: BlockSetId) -> bool {
         self.table[block].state == State::Suspended && self.table[block].programs == 0
     }
 
-    /// Whether a block can be collected without its policy's choice: it is closed, or suspended without a
-    /// program in progress.
+    /// Whether GC may collect a block that its policy did not select: a closed block, or a suspended one
+    /// without a program in progress.
     pub(crate) fn can_be_collected(&self, block: BlockSetId) -> bool {
         self.state(block) == State::Closed || self.is_idle_suspended(block)
     }
@@ -54,8 +54,8 @@ impl BlockManager {
         }
     }
 
-    /// Checks that each suspended block of a plane group is listed once, for the stream that wrote it, and
-    /// partly written.
+    /// Checks the suspended blocks of a plane group: each is listed once, for the stream that wrote it, and
+    /// is written in part.
     pub(super) fn check_suspended(&self, row: PlaneGroupId) -> Result<(), String> {
         let Some(order) = &self.of(row).order else { return Ok(()) };
         let mut known = 0;

@@ -1,4 +1,4 @@
-//! Bitmap of the valid locations: those to which a logical page is mapped.
+//! Bitmap of valid locations. A location is valid if a logical page is mapped to it.
 
 use std::ops::Range;
 
@@ -6,19 +6,19 @@ use wordline_kernel::snapshot::{Reader, SnapshotError, State, Writer};
 use wordline_kernel::{Id, prefetch};
 use wordline_nand::Location;
 
-/// One bit for each location of a device.
+/// Bitmap with a bit for each location of a device.
 pub(super) struct ValidLocations {
     bits: Vec<u64>,
 }
 
-/// Index of a location's word, and of its bit in the word.
+/// Index of the word that has a location's bit, and index of the bit in the word.
 #[inline]
 fn place_of(location: Location) -> (usize, usize) {
     (location.index() / 64, location.index() % 64)
 }
 
 impl ValidLocations {
-    /// No valid locations, of `locations` in all.
+    /// Bitmap of `locations` locations, none of them valid.
     pub fn none_of(locations: usize) -> Self {
         Self { bits: vec![0; locations.div_ceil(64)] }
     }

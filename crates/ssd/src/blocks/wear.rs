@@ -1,4 +1,4 @@
-//! Wear: the configuration of wear levelling, and the free-block list of a plane group ordered by wear.
+//! Configuration of wear levelling, and the free-block list of a plane group in the order of wear.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -14,14 +14,14 @@ use crate::policy::wear::WearKind;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct WearFile {
-    /// Static wear levelling: which blocks are collected because their data are cold.
+    /// Static wear levelling: selects blocks that are collected because their data are cold.
     pub levelling: WearKind,
-    /// Dynamic wear levelling: which free block of a plane group is opened.
+    /// Dynamic wear levelling: selects the free block of a plane group that is opened next.
     pub allocation: Allocation,
 }
 
 impl WearFile {
-    /// Adds complaints about the settings.
+    /// Adds complaints about these settings.
     pub fn check(&self, wrong: &mut Complaints) {
         if let Some((key, found, wanted)) = self.levelling.complaint() {
             wrong.add(format!("ftl.wear.levelling.{key}"), found, wanted);
@@ -29,29 +29,29 @@ impl WearFile {
     }
 }
 
-/// Which free block of a plane group is opened. Among equally worn blocks the least-worn choice takes the
-/// lowest number, the most-worn choice the highest.
+/// Selects the free block that is opened next. Among equally worn blocks, the least-worn choice takes the
+/// lowest number and the most-worn choice the highest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Allocation {
     /// The least worn block.
     #[default]
     LeastWorn,
-    /// The least worn block for host writes, the most worn for GC relocations, which are colder.
+    /// The least worn block for host writes, and the most worn block for GC, whose data are colder.
     ByStream,
 }
 
 /// Free-block list of a plane group.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum FreeBlocks {
-    /// Least worn first.
+    /// Heap with the least worn block first.
     Least(BinaryHeap<Reverse<(u32, u32)>>),
-    /// Access from both ends.
+    /// Ordered set, with access to both ends.
     Both(BTreeSet<(u32, u32)>),
 }
 
 impl FreeBlocks {
-    /// Empty list, with room for `most` blocks.
+    /// Empty list with memory for `most` blocks.
     pub fn new(allocation: Allocation, most: u32) -> Self {
         match allocation {
             Allocation::LeastWorn => Self::Least(BinaryHeap::with_capacity(most as usize)),
@@ -68,7 +68,7 @@ impl FreeBlocks {
         }
     }
 
-    /// All free blocks, in any order.
+    /// All free blocks, in unspecified order.
     pub fn blocks(&self) -> Box<dyn Iterator<Item = BlockSetId> + '_> {
         match self {
             Self::Least(heap) => Box::new(heap.iter().map(|Reverse((_, block))| BlockSetId(*block))),
@@ -92,7 +92,7 @@ impl FreeBlocks {
         }
     }
 
-    /// Takes a block out for GC, or for the host.
+    /// Removes and returns a free block, for GC if `for_gc`, otherwise for the host.
     pub fn pop(&mut self, for_gc: bool) -> Option<BlockSetId> {
         let (_, block) = match self {
             Self::Least(heap) => heap.pop().map(|Reverse(block)| block)?,

@@ -1,4 +1,5 @@
-//! The interface by which a frontier or design selects the next word line, and blocks to suspend, reclaim and resume.
+//! Interface through which a frontier or design selects the next word line, and blocks to suspend, reclaim
+//! and resume.
 
 use wordline_nand::BlockSetId;
 
@@ -8,11 +9,11 @@ use crate::policy::frontier::OpenBlock;
 
 /// Selects the block and the word line of a stream's next program.
 pub trait WordLineSelector {
-    /// Index in `open` of the block programmed next, and its word line. `open` has the open blocks of a
-    /// stream in the order in which they were opened.
+    /// Index in `open` of the block that is programmed next, and its word line. `open` has the open blocks of
+    /// a stream in the order of opening.
     fn next(&mut self, open: &[OpenBlock<'_>], space: &BlockManager) -> (usize, u32);
 
-    /// Open block to suspend first, if any.
+    /// Open block to suspend before the next program; `None` to suspend none.
     fn select_to_suspend(
         &mut self,
         _open: &[OpenBlock<'_>],
@@ -22,7 +23,7 @@ pub trait WordLineSelector {
         None
     }
 
-    /// Suspended block to reclaim, if any.
+    /// Suspended block to reclaim; `None` to reclaim none.
     fn select_to_reclaim(
         &mut self,
         _open: &[OpenBlock<'_>],
@@ -32,7 +33,7 @@ pub trait WordLineSelector {
         None
     }
 
-    /// Suspended block to resume instead of opening a free one, if any.
+    /// Suspended block to resume; `None` to open a free block instead.
     fn select_to_resume(
         &mut self,
         _suspended: &SuspendedBlocks<'_>,

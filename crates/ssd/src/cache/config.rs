@@ -1,4 +1,4 @@
-//! The keys of `[buffer]`, and their check.
+//! Keys of `[buffer]`, and their check.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,23 +15,24 @@ use crate::policy::eviction::EvictionKind;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BufferMode {
-    /// Completes once its data are in the buffer.
+    /// A write completes when its data are in the buffer.
     WriteBack,
-    /// Completes once its data are in flash. Later writes to a page coalesce with it until its program
-    /// begins.
+    /// A write completes when its data are in flash. Later writes to a page coalesce with it until its
+    /// program begins.
     WriteThrough,
-    /// Completes once its data are in flash. Nothing coalesces: a write to a page, or with `pools` to a unit
-    /// of pages, that is on its way to flash waits until that has ended, and so do the writes behind it.
+    /// A write completes when its data are in flash, and writes do not coalesce. A write to a page that is
+    /// being programmed waits until the program has ended; with `pools` this applies to the whole unit of
+    /// pages. Later writes wait behind it.
     Off,
 }
 
-/// Occupancy of a page in the buffer.
+/// Buffer space that a page occupies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BufferSpace {
-    /// The whole page, even if it was written in part.
+    /// A whole page, even if it was written in part.
     WholePages,
-    /// The written sectors, at least 4 KiB. The rest of the page, which is read before the program, stays in
+    /// The written sectors, but at least 4 KiB. The rest of the page is read before the program and stays in
     /// the chips' registers.
     Written,
 }
@@ -42,44 +43,46 @@ pub enum BufferSpace {
 pub struct BufferFile {
     /// When a write completes, and whether writes coalesce.
     pub mode: BufferMode,
-    /// Capacity: pages that wait to be programmed or are being programmed.
+    /// Capacity, for pages that wait to be programmed or are being programmed.
     pub size: Bytes,
-    /// Occupancy of a page.
+    /// Buffer space that a page occupies.
     pub space: BufferSpace,
-    /// Access time of the buffer for all pages of a command, in parallel.
+    /// Access time of the buffer, for all pages of a command together.
     pub access_time: Duration,
-    /// High watermark: pages are destaged while the occupancy is above this fraction; with 0 (or -0, which is
-    /// the same number) as soon as there is one.
+    /// High watermark: pages are destaged while the occupancy is above this fraction. With 0 pages are
+    /// destaged at once.
     pub flush_above: f64,
-    /// Low watermark: destaging that began above `flush_above` continues down to this occupancy. Left out:
-    /// `flush_above`.
+    /// Low watermark: destaging begins above `flush_above` and continues down to this fraction. The default
+    /// is `flush_above`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flush_to: Option<f64>,
-    /// Interval at which the whole buffer is destaged, a program unit at a time spread over the next
-    /// interval, so that a page stays for at most two intervals; `0` for never.
+    /// Interval at which the whole buffer is destaged; `0` for never. The program units are spread over the
+    /// next interval, so a page stays for two intervals at most.
     pub flush_interval: Duration,
-    /// Pages that are destaged as soon as they are written, with `mode = "write-back"`.
+    /// Selects pages that are destaged as soon as they are written, with `mode = "write-back"`.
     pub destage: DestageKind,
-    /// The page that is destaged next above the watermark. A flush goes by age.
+    /// Selects the page that is destaged next above the watermark. A flush destages the oldest page first.
     pub eviction: EvictionKind,
-    /// Whether a destaged page takes adjacent dirty pages of its program unit of consecutive pages along.
+    /// Whether a page is destaged together with dirty pages of the same unit: the consecutive logical pages
+    /// that fill a program unit.
     pub coalesce: bool,
     /// Whether written pages in the buffer survive a power cut.
     pub power_loss_protection: Protection,
-    /// Energy of the capacitors, for `power_loss_protection = "capacitors"`. A program unit takes twice the
-    /// energy of its program, data transfer and RMW reads in the part's power table.
+    /// Energy of the capacitors, for `power_loss_protection = "capacitors"`. A program unit needs twice the
+    /// energy of its program, data transfer and RMW reads, according to the part's power table.
     pub capacitors: Energy,
-    /// Size of the read cache, which keeps pages that were read or programmed; `0` for none.
+    /// Size of the read cache, which keeps pages that were read or programmed; `0` for no cache.
     pub read_cache: Bytes,
-    /// The page that is evicted from the read cache for another.
+    /// Selects the page that leaves the read cache when another needs its space.
     pub read_eviction: EvictionKind,
-    /// Logical pages that are read ahead into the read cache after sequential reads; 0 for none.
+    /// Number of logical pages that are read ahead into the read cache after sequential reads; 0 for no
+    /// read-ahead.
     pub read_ahead: u32,
 }
 
 impl Default for BufferFile {
-    /// 64 MiB flushed every 30 s as in Centaur (table 2 and section 6.2.4). Chosen: a microsecond per access,
-    /// and half of the capacity reserved for bursts.
+    /// 64 MiB, flushed every 30 s, as in Centaur (table 2 and section 6.2.4). Chosen: a microsecond per
+    /// access, and half of the capacity reserved for bursts.
     fn default() -> Self {
         Self {
             mode: BufferMode::WriteBack,
@@ -105,7 +108,7 @@ impl Default for BufferFile {
 const LEAST: Bytes = Bytes(SECTOR.0 * MIN_OCCUPANCY as u64);
 
 impl BufferFile {
-    /// Capacity in sectors, if sectors are counted.
+    /// Capacity in sectors; `None` if pages are counted.
     pub fn room(&self) -> Option<u32> {
         (self.space == BufferSpace::Written).then_some((self.size.0 / SECTOR.0) as u32)
     }
@@ -142,7 +145,8 @@ impl BufferFile {
         }
     }
 
-    /// Capacity in logical pages, as far as its protection allows; complains if it is too small or too large.
+    /// Capacity in logical pages, limited by the power-loss protection. Complains if it is too small or too
+    /// large.
     pub fn pages(&self, pools: &Pools, unit: Bytes, wrong: &mut Complaints) -> u32 {
         let pages = (self.size.0 / unit.0) as u32;
         let counted = if self.space == BufferSpace::Written { unit.min(LEAST) } else { unit };
@@ -172,7 +176,7 @@ impl BufferFile {
         pages.min(protected)
     }
 
-    /// Capacity of the read cache in logical pages; complains if it is too small for the read-ahead.
+    /// Capacity of the read cache in logical pages. Complains if it is too small for the read-ahead.
     pub fn cache_pages(&self, unit: Bytes, wrong: &mut Complaints) -> u32 {
         let pages = (self.read_cache.0 / unit.0) as u32;
         wrong.require(

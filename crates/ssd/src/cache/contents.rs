@@ -1,4 +1,4 @@
-//! Contents of sectors as a read would find them, if the host verifies data.
+//! Contents of sectors that a read would find, for data verification.
 
 use crate::base::Base;
 use crate::cache::Cache;
@@ -7,7 +7,7 @@ use crate::map::{LogicalPage, Map};
 use crate::sectors::Sectors;
 
 impl Cache {
-    /// Contents of a page that a read would find, sector by sector, if none is lost.
+    /// Contents of a page that a read would find, one for each sector, unless one is lost.
     pub(crate) fn contents_of(&self, page: LogicalPage, base: &Base, map: &Map) -> Vec<Content> {
         (0..base.sectors_per_page() as u32).map(|sector| self.content_at(page, sector, base, map)).collect()
     }

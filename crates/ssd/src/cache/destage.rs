@@ -1,6 +1,6 @@
-//! Destaging: pages that the destage policy lets leave the buffer as soon as they are written, and the
-//! periodic flush. A flush round destages the pages then in the buffer a program unit at a time, spread over
-//! the interval, so that the host is not delayed by all of them at once.
+//! Destaging of pages as soon as they are written, according to the destage policy; and the periodic flush. A
+//! flush round destages the pages that are in the buffer when it begins. It destages one program unit at a
+//! time, spread over the interval, so that the host is not delayed by all of them at once.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Duration, Instant, state};
@@ -13,23 +13,23 @@ use crate::config::{BufferMode, Config};
 use crate::map::LogicalPage;
 use crate::policy::destage::Destage;
 
-/// Most steps of a round. Chosen: within a thousandth of the interval the host hardly notices the writes of a
-/// step, and a step is an event.
+/// Most steps of a round. Chosen: the writes of a thousandth of the interval hardly delay the host, and each
+/// step costs an event.
 const MOST_STEPS: u64 = 1_000;
 
-/// A flush round: the pages to destage in the current interval.
+/// A flush round: the pages to destage during an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Round {
     pub begun: Instant,
-    /// The round covers pages of this flush epoch and of older ones.
+    /// Last flush epoch whose pages the round destages.
     pub epoch: u64,
-    /// Pages to destage at each step, and the time between two steps.
+    /// Number of pages to destage in each step. The next field is the time between two steps.
     pub pages: u32,
     pub every: Duration,
 }
 
 impl Round {
-    /// Begins a round that destages the current pages of the buffer over the next interval; none if it is
+    /// Begins a round that destages the current pages of the buffer over the next interval; `None` if it is
     /// empty.
     pub(super) fn begin(buffer: &mut Buffer, now: Instant, base: &Base) -> Option<Self> {
         let epoch = buffer.end_epoch()?;
@@ -45,16 +45,17 @@ impl Round {
 /// Destaging of pages as soon as they are written.
 pub(crate) struct Destaging {
     policy: Box<dyn Destage>,
-    /// Pages of the device.
+    /// Number of logical pages of the device.
     pages: u32,
-    /// Limit of pages, or sectors if these are counted, on their way to flash before writes wait.
+    /// Most pages, or sectors if sectors are counted, that may be in transit to flash before writes wait.
     most: u32,
 }
 
 state!(Destaging { parts { policy } fixed { pages, most } });
 
 impl Destaging {
-    /// The destaging by `policy`; none if it never destages so, or the buffer mode destages all pages.
+    /// Destaging according to `policy`. `None` if the policy never destages a page at once, or the buffer
+    /// mode destages all pages.
     pub fn of(config: &Config, mut policy: Box<dyn Destage>) -> Option<Box<Self>> {
         let in_flight = policy.in_flight().filter(|_| config.file.buffer.mode == BufferMode::WriteBack)?;
         let counted = if config.file.buffer.room().is_some() { SECTOR } else { config.unit };
@@ -63,22 +64,22 @@ impl Destaging {
         Some(Box::new(Self { policy, pages: config.logical_pages, most }))
     }
 
-    /// The host wrote a page; returns whether it is destaged now.
+    /// Records that the host wrote a page. Returns whether the page is destaged now.
     pub fn written(&mut self, page: LogicalPage, now: Instant) -> bool {
         let leaves = self.policy.leaves(page, now);
         self.policy.written(page, now);
         leaves
     }
 
-    /// Drops everything, in a power cut.
+    /// Forgets everything after a power cut.
     pub fn forget(&mut self) {
         self.policy.prepare(self.pages);
     }
 }
 
 impl Cache {
-    /// Whether a write of `page` has to wait, because it would be destaged at once and the limit on the way
-    /// is reached.
+    /// Whether a write of `page` must wait, because it would be destaged at once and the limit of pages in
+    /// transit is reached.
     #[inline(never)]
     pub(crate) fn must_wait_for_destage(&self, page: LogicalPage, now: Instant) -> bool {
         let at_once = self.destage.as_ref().filter(|at_once| self.buffer.in_transit() >= at_once.most);

@@ -1,4 +1,4 @@
-//! Entries of the write buffer and their progress towards flash, which the writer reports.
+//! Entries of the write buffer, and their progress towards flash, which the writer reports.
 
 use wordline_kernel::Instant;
 use wordline_nand::DataTag;
@@ -15,7 +15,7 @@ use crate::sectors::Sectors;
 pub(crate) struct Ready {
     pub(crate) page: LogicalPage,
     pub(crate) stream: u8,
-    /// Whether it must not wait for others.
+    /// Whether it must not wait for other pages to fill its program unit.
     pub(crate) urgent: bool,
 }
 
@@ -23,14 +23,14 @@ pub(crate) struct Ready {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BegunProgram {
     pub(crate) page: LogicalPage,
-    /// The data tag to program; none if the page was discarded meanwhile: its entry is freed then.
+    /// Data tag to program. `None` if the page was discarded since; its entry is then freed.
     pub(crate) stamp: Option<DataTag>,
-    /// Whether it had to be programmed without waiting for others.
+    /// Whether the page was urgent, so that it did not wait for other pages.
     pub(crate) was_urgent: bool,
 }
 
 impl Cache {
-    /// The entry of a page that is in the buffer.
+    /// Entry of a page; `None` if the page is not in the buffer.
     #[inline]
     pub(crate) fn find(&self, page: LogicalPage) -> Option<EntryId> {
         self.buffer.find(page)
@@ -42,25 +42,25 @@ impl Cache {
         self.buffer.get(id)
     }
 
-    /// The flush epoch in which an entry was written.
+    /// Flush epoch in which an entry was written.
     #[inline]
     pub(crate) fn epoch(&self, id: EntryId) -> u64 {
         self.buffer.epoch(id)
     }
 
-    /// Entries in use.
+    /// Number of entries in use.
     #[inline]
     pub(crate) fn in_use(&self) -> u32 {
         self.buffer.in_use()
     }
 
-    /// Dirty entries.
+    /// Number of dirty entries.
     #[inline]
     pub(crate) fn dirty(&self) -> u32 {
         self.buffer.dirty()
     }
 
-    /// Entries that wait for data or a lookup before they are complete, counted one by one.
+    /// Number of entries that wait for data or a lookup before they are complete. Each call counts them.
     pub(crate) fn filling(&self) -> u32 {
         self.buffer.used().filter(|entry| entry.state == EntryState::AwaitingRmw).count() as u32
     }
@@ -71,13 +71,13 @@ impl Cache {
         self.buffer.has_room()
     }
 
-    /// The entry that became dirty first, among the dirty ones.
+    /// The dirty entry that became dirty first.
     #[inline]
     pub(crate) fn oldest(&self) -> Option<EntryId> {
         self.buffer.oldest()
     }
 
-    /// The entry that the eviction policy destages next; there is one.
+    /// The entry that the eviction policy destages next. There must be one.
     #[inline]
     pub(crate) fn next_to_destage(&mut self) -> EntryId {
         self.buffer.next_to_destage()
@@ -89,37 +89,37 @@ impl Cache {
         self.buffer.unlink(id);
     }
 
-    /// Notes that the host read an entry.
+    /// Records that the host read an entry.
     #[inline]
     pub(crate) fn touch(&mut self, id: EntryId) {
         self.buffer.touch(id);
     }
 
-    /// Lets a request wait until the current version of an entry is in flash.
+    /// Makes a request wait until the current version of an entry is in flash.
     #[inline]
     pub(crate) fn wait(&mut self, id: EntryId, request: RequestId) {
         self.buffer.wait(id, request);
     }
 
-    /// Calls `f` for each request that waits for this version of an entry, or an older one.
+    /// Calls `f` for each request that waits for this or an older version of an entry.
     #[inline]
     pub(crate) fn each_waiter(&self, id: EntryId, version: u32, f: impl FnMut(RequestId)) {
         self.buffer.each_waiter(id, version, f);
     }
 
-    /// This version of an entry is in flash: its waiters wake. Returns whether the entry is dirty again,
-    /// because it was written meanwhile; otherwise it is freed.
+    /// Records that this version of an entry is in flash, and wakes its waiters. If the entry was written
+    /// since, it is dirty again and the call returns true. Otherwise it is freed.
     #[inline]
     pub(crate) fn programmed(&mut self, id: EntryId, version: u32) -> bool {
         self.buffer.programmed(id, version, &mut self.wake)
     }
 
-    /// The program of an entry failed: it is as before.
+    /// Records that the program of an entry failed, so that its data are only in the buffer.
     pub(crate) fn program_failed(&mut self, id: EntryId) {
         self.buffer.program_failed(id);
     }
 
-    /// Frees a discarded entry: its waiters wake.
+    /// Frees a discarded entry, and wakes its waiters.
     #[inline]
     pub(crate) fn drop_entry(&mut self, id: EntryId) {
         self.buffer.drop_entry(id, &mut self.wake);
@@ -131,19 +131,19 @@ impl Cache {
         self.buffer.prefetch(page);
     }
 
-    /// Begins the next flush epoch for later writes. Returns the ended epoch, unless nothing of it or of
-    /// older ones is left.
+    /// Begins the next flush epoch for later writes. Returns the ended epoch; `None` if no page of it or of
+    /// older epochs is left.
     pub(crate) fn end_epoch(&mut self) -> Option<u64> {
         self.buffer.end_epoch()
     }
 
-    /// Begins a round that destages the current pages of the buffer; none if it is empty.
+    /// Begins a round that destages the current pages of the buffer; `None` if it is empty.
     pub(crate) fn begin_round(&mut self, now: Instant, base: &Base) -> Option<Round> {
         Round::begin(&mut self.buffer, now, base)
     }
 
-    /// Whether the occupancy is above the watermark, with this many entries being programmed, and the limit
-    /// of pages on their way to a program unit is not reached.
+    /// Whether pages must be destaged: the occupancy is above the watermark and the limit of pages in transit
+    /// is not reached. `programming` entries are being programmed.
     #[inline]
     pub(crate) fn is_too_full(&mut self, programming: u32) -> bool {
         let not_programming = self.buffer.in_use() - programming;
@@ -152,26 +152,26 @@ impl Cache {
         self.marks.is_exceeded(full) && on_the_way < self.marks.most
     }
 
-    /// Makes an entry urgent; returns whether it was already.
+    /// Makes an entry urgent. Returns whether it was urgent before.
     #[inline]
     pub(crate) fn force(&mut self, id: EntryId) -> bool {
         std::mem::replace(&mut self.buffer.get_mut(id).urgent, true)
     }
 
-    /// An entry begins to wait before it is complete: for the location of its page, its RMW read, or other
-    /// pages of its unit.
+    /// Records that an entry waits for completion: for the location of its page, for its RMW read, or for
+    /// other pages of its unit.
     #[inline]
     pub(crate) fn begin_completing(&mut self, id: EntryId) {
         self.buffer.get_mut(id).state = EntryState::AwaitingRmw;
     }
 
-    /// This many RMW reads of its page are queued.
+    /// Sets the number of RMW reads that are queued for an entry.
     #[inline]
     pub(crate) fn await_reads(&mut self, id: EntryId, reads: u32) {
         self.buffer.get_mut(id).fills = reads as u8;
     }
 
-    /// One of them has ended; whether it was the last.
+    /// Records the end of an RMW read. Returns whether it was the last one of the entry.
     #[inline]
     pub(crate) fn finish_read(&mut self, id: EntryId) -> bool {
         let entry = self.buffer.get_mut(id);
@@ -185,7 +185,7 @@ impl Cache {
         self.buffer.get_mut(id).stream = stream;
     }
 
-    /// An entry is complete, and ready for a program unit.
+    /// Records that an entry is complete, so that it can join a program unit.
     #[inline]
     pub(crate) fn completed(&mut self, id: EntryId, base: &Base) -> Ready {
         let drained = self.is_drained(id);
@@ -196,7 +196,7 @@ impl Cache {
         Ready { page: entry.logical, stream: entry.stream, urgent: entry.urgent }
     }
 
-    /// A complete entry is ready again for another program unit.
+    /// Makes an entry ready for another program unit.
     #[inline]
     pub(crate) fn return_to_ready(&mut self, id: EntryId) {
         self.buffer.get_mut(id).state = EntryState::Ready;
@@ -216,8 +216,8 @@ impl Cache {
         BegunProgram { page, stamp: Some(DataTag { logical: page.0, version }), was_urgent }
     }
 
-    /// The program of this version of an entry is done; returns whether its page is mapped there now, because
-    /// it was not discarded since the program began.
+    /// Records that this version of an entry is programmed. Returns whether the page is mapped to it now,
+    /// because it was not discarded since the program began.
     #[inline]
     pub(crate) fn mark_programmed(&mut self, id: EntryId, version: u32) -> bool {
         let entry = self.buffer.get_mut(id);

@@ -1,4 +1,4 @@
-//! The buffer module: write buffer, read cache, and the requests that wait for either.
+//! Host data in DRAM: the write buffer and the read cache, and the requests that wait for either.
 
 pub mod buffer;
 pub mod config;
@@ -49,23 +49,23 @@ pub(crate) struct SavedPage {
     sectors: Sectors,
 }
 
-/// Host data in DRAM: written pages that are not in flash yet, pages that were read, and the requests that
-/// wait for either.
+/// Written pages that are not in flash yet, pages that were read, and the requests that wait for either.
 pub(crate) struct Cache {
     buffer: Buffer,
     sectors_per_page: u32,
     marks: Watermarks,
-    /// None if no page is destaged as soon as it is written.
+    /// `None` if no page is destaged as soon as it is written.
     destage: Option<Box<Destaging>>,
     read: ReadCache,
     ahead: ReadAhead,
-    /// Stalled writes, which wait for space in the buffer.
+    /// Stalled writes, which wait for buffer space.
     stalled: VecDeque<RequestId>,
-    /// Flush commands, which wait for the entries of an epoch.
+    /// Flush commands, each with the epoch whose entries it waits for.
     flushes: VecDeque<(u64, RequestId)>,
-    /// Requests of which a part has ended; the front end ends these parts before the event is over.
+    /// Requests with a part that has ended. The front end completes these parts before the current event
+    /// ends.
     wake: Vec<RequestId>,
-    /// Entries of this epoch and of older ones are destaged at once.
+    /// Flush epoch up to which entries are destaged at once.
     drain: Option<u64>,
     /// Pages of the buffer that survived the last power cut.
     saved: Vec<SavedPage>,
@@ -96,7 +96,7 @@ impl Cache {
         }
     }
 
-    /// Drops everything, in a power cut.
+    /// Drops everything after a power cut.
     pub(crate) fn forget(&mut self, config: &Config) {
         self.buffer.forget();
         self.read.forget_all();
@@ -111,8 +111,8 @@ impl Cache {
         self.drain = None;
     }
 
-    /// The version of a logical page that a read would find now, counted from 1 with each host write; `None`
-    /// if there is none.
+    /// Version of a logical page that a read would find now, counted from 1 with each host write. `None` if
+    /// the page has no data.
     pub(crate) fn version(&self, page: LogicalPage, base: &Base, map: &Map) -> Option<u32> {
         match self.buffer.find(page) {
             Some(id) => Some(self.buffer.get(id)).filter(|entry| !entry.discarded).map(|entry| entry.version),
@@ -120,15 +120,15 @@ impl Cache {
         }
     }
 
-    /// Whether the buffer has all of a page, or flash nothing of it.
+    /// Whether a page needs no RMW read, because the buffer has all of it or flash has none of it.
     #[inline]
     pub(crate) fn is_complete(&self, id: EntryId, base: &Base, map: &Map) -> bool {
         let entry = self.buffer.get(id);
         entry.sectors == base.full_page() || map.get(entry.logical).is_none()
     }
 
-    /// Prefetches the lookups for the next pages to leave: for the second one its location, for the first one
-    /// its data tag if the rest of it must be read.
+    /// Prefetches the lookups for the next two pages to destage. For the second it is the location; for the
+    /// first it is the data tag, if the rest of the page must be read.
     #[inline]
     pub(crate) fn prefetch_destage(&self, base: &Base, map: &Map) {
         let Some(first) = self.buffer.oldest() else { return };
@@ -141,7 +141,7 @@ impl Cache {
         }
     }
 
-    /// The entry of a page, if it is dirty.
+    /// Entry of a page; `None` if it is not dirty.
     pub(crate) fn dirty_entry(&self, page: u32) -> Option<EntryId> {
         let id = self.buffer.find(LogicalPage(page))?;
         (self.buffer.get(id).state == EntryState::Dirty).then_some(id)
@@ -159,7 +159,7 @@ impl Cache {
         }
     }
 
-    /// Host pages in the write buffer, including those on their way to flash.
+    /// Number of host pages in the write buffer, including those whose program is in progress.
     pub(crate) fn buffered(&self) -> u32 {
         self.buffer.in_use()
     }
@@ -169,7 +169,7 @@ impl Cache {
         self.buffer.pages()
     }
 
-    /// Whether a flush covers the entry.
+    /// Whether a flush requires that an entry is destaged at once.
     pub(crate) fn is_drained(&self, id: EntryId) -> bool {
         self.drain.is_some_and(|epoch| self.buffer.epoch(id) <= epoch)
     }
@@ -203,36 +203,35 @@ impl Cache {
         self.stalled.front().copied()
     }
 
-    /// Stalls a write for space.
+    /// Stalls a write until there is buffer space.
     pub(crate) fn stall(&mut self, id: RequestId) {
         self.stalled.push_back(id);
     }
 
-    /// Ends the stall of the first write.
+    /// Removes the write that has been stalled for the longest time.
     pub(crate) fn end_first_stall(&mut self) {
         self.stalled.pop_front();
     }
 
-    /// A flush command waits until all entries of an epoch and of older ones are in flash: they are destaged
-    /// at once.
+    /// Makes a flush command wait until all entries up to an epoch are in flash. They are destaged at once.
     pub(crate) fn flush(&mut self, epoch: u64, id: RequestId) {
         self.drain = Some(epoch);
         self.flushes.push_back((epoch, id));
     }
 
-    /// Entries of an epoch and of older ones are destaged at once.
+    /// Destages entries up to an epoch at once.
     pub(crate) fn drain_to(&mut self, epoch: u64) {
         self.drain = self.drain.max(Some(epoch));
     }
 
-    /// Clears all requests that wait for buffer entries.
+    /// Forgets all requests that wait for buffer entries.
     pub(crate) fn forget_waiters(&mut self) {
         self.buffer.forget_waiters();
         self.stalled.clear();
         self.flushes.clear();
     }
 
-    /// Report of its occupancy, and of what waits for it.
+    /// Text with the occupancy of the buffer and what waits for it.
     pub(crate) fn describe(&self, base: &Base) -> String {
         format!(
             "buffer: {} of {} pages in use, {} in the list; {} writes stalled; drains to {:?}, flush commands wait for {:?}\n",
@@ -245,7 +244,8 @@ impl Cache {
         )
     }
 
-    /// Checks that no page is in it twice, and that it has the latest version of each page; panics if not.
+    /// Checks that the read cache has the last version of each of its pages, and none that is also in the
+    /// write buffer. Panics otherwise.
     pub(crate) fn audit(&self, map: &Map) {
         for page in self.kept_pages() {
             let (logical, version) = (page.logical, Some(page.version));
@@ -254,12 +254,12 @@ impl Cache {
         }
     }
 
-    /// Lengths of the lists whose lengths follow from the configuration.
+    /// Lengths of the lists that follow from the configuration.
     pub(crate) fn shape(&self) -> [usize; 2] {
         self.buffer.shape()
     }
 
-    /// Checks a loaded state: the pages agree with the map, and the waiting requests are `known`.
+    /// Checks a loaded state: the pages must agree with the map, and the waiting requests must be `known`.
     pub(crate) fn check_loaded(
         &self,
         map: &Map,
@@ -280,8 +280,8 @@ impl Cache {
         ensure(waiting.all(|id| known(*id)), || "requests that do not exist wait for the buffer".into())
     }
 
-    /// Checks, once the map is known, that a read will find the expected version: the latest host write or,
-    /// if a newer version is in the buffer, the one in its entry.
+    /// Checks that a read will find the expected version of each page, once the map is known. It is the last
+    /// version that the host wrote or, for a page in the buffer, the flash version that its entry records.
     pub(crate) fn check_versions(&self, base: &Base, map: &Map) -> Result<(), String> {
         for page in (0..base.config.logical_pages).map(LogicalPage) {
             let (written, entry) = (map.last_written(page), self.buffer.find(page));
@@ -304,7 +304,7 @@ impl Cache {
         !self.wake.is_empty() || !self.flushes.is_empty()
     }
 
-    /// The next woken request.
+    /// Takes the next woken request.
     pub(crate) fn next_woken(&mut self) -> Option<RequestId> {
         if let Some(id) = self.wake.pop() {
             return Some(id);
@@ -316,8 +316,8 @@ impl Cache {
         })
     }
 
-    /// Prefetches the lookups of the first pages of the next host commands into the processor's cache: for
-    /// the later one the location, for the next one its data tag. Changes nothing.
+    /// Prefetches lookups for the first pages of the next two host commands. For the later command it is the
+    /// location; for the next one it is the data tag. Changes nothing.
     #[inline]
     pub(crate) fn prefetch_lookups(&self, [next, later]: [Option<&Command>; 2], base: &Base, map: &Map) {
         if let Some(command) = later {
@@ -340,13 +340,13 @@ impl Cache {
             || self.flushes.back().is_some_and(|(epoch, _)| self.buffer.epoch(id) <= *epoch)
     }
 
-    /// The class of the reads for an entry that is being destaged.
+    /// Scheduling class of reads for an entry that is being destaged.
     #[inline]
     pub(crate) fn class_of_reads_for(&self, id: EntryId) -> Class {
         if self.has_waiters(id) { Class::Read } else { Class::Background }
     }
 
-    /// Promotes the reads of an entry being completed, as the host waits for it.
+    /// Promotes the RMW reads of an entry, because the host waits for it.
     #[inline]
     pub(crate) fn promote_rmw_reads(
         &self,
@@ -367,7 +367,7 @@ impl Cache {
         self.destage.as_mut().is_some_and(|at_once| at_once.written(page, now))
     }
 
-    /// Saves the host's data in the buffer, if it is protected against power loss.
+    /// Saves the data in the buffer at a power cut, if the buffer is protected.
     pub(crate) fn save_buffer(&mut self, base: &Base) {
         if base.is_protected() {
             let written = self.buffer.used().filter(|entry| !entry.discarded);
@@ -379,7 +379,8 @@ impl Cache {
         }
     }
 
-    /// Restores the saved entries of the buffer, unless they had reached flash. Returns the number of pages.
+    /// Restores the saved entries of the buffer, except those that had reached flash. Returns the number of
+    /// pages restored.
     pub(crate) fn restore_buffer(&mut self, base: &Base, map: &mut Map) -> u64 {
         let mut restored = 0;
         for SavedPage { logical, version, sectors } in std::mem::take(&mut self.saved) {
@@ -393,7 +394,7 @@ impl Cache {
         restored
     }
 
-    /// Loses pages of a read, a bit each in `unread`, which could not be read after all retries.
+    /// Records the loss of pages of a read that no retry could read: one bit for each page in `unread`.
     pub(crate) fn lose_unread(&mut self, task: &Task, unread: u32, base: &mut Base, map: &mut Map) {
         let block = base.config.pools.block_of_page(task.page);
         for n in (0..task.planes).filter(|n| unread >> n & 1 != 0) {
@@ -403,7 +404,7 @@ impl Cache {
         }
     }
 
-    /// Loses every location of a page.
+    /// Records the loss of every location of a page.
     fn lose_page(&mut self, page: PageId, base: &mut Base, map: &mut Map) {
         let locations = base.config.pools.of_page(page).locations;
         let first = locations.location_of(page).0;
@@ -415,14 +416,14 @@ impl Cache {
         }
     }
 
-    /// Unmaps the page of a location that is no longer valid, and records its data as lost, except for
+    /// Unmaps the page of a lost location, which is already invalid, and records its data as lost, except for
     /// sectors in the buffer.
     pub(crate) fn lose_location(&mut self, location: Location, base: &mut Base, map: &mut Map) {
         self.lose_stamped(location, base.flash.stamp(location), base, map);
     }
 
-    /// A program on the word line of a location with data tag `stamp` failed: its data are lost if it is
-    /// still valid and unreadable.
+    /// Handles a failed program on the word line of a location with data tag `stamp`. The location's data are
+    /// lost if they are still valid and unreadable.
     pub(crate) fn lose_beside(&mut self, location: Location, stamp: DataTag, base: &mut Base, map: &mut Map) {
         if base.space.is_valid(location) && base.flash.stamp(location) != stamp {
             base.space.invalidate(location);
@@ -430,7 +431,7 @@ impl Cache {
         }
     }
 
-    /// The same for a location with data tag `stamp`.
+    /// Records the loss of a location with data tag `stamp`.
     fn lose_stamped(&mut self, location: Location, stamp: DataTag, base: &mut Base, map: &mut Map) {
         let DataTag { logical, version } = stamp;
         let page = LogicalPage(logical);
@@ -444,7 +445,7 @@ impl Cache {
         self.read.forget(page);
         let kept = self.buffer.find(page).map(|id| self.buffer.get(id)).filter(|entry| !entry.discarded);
         let gone = base.full_page().without(kept.map_or(Sectors::NONE, |entry| entry.sectors));
-        // The next version of the page in flash will have all sectors that the buffer has of it now.
+        // The next version of the page in flash will have all sectors of it that are in the buffer now.
         let next = kept.map(|_| (version + 1, gone));
         if !gone.is_empty() {
             base.totals.lost_pages += 1;
@@ -456,7 +457,7 @@ impl Cache {
     }
 }
 
-/// Makes the buffer. No more pages than the device has can wait at once, however large it is.
+/// A new write buffer. It has no more entries than the device has pages, whatever its configured size.
 fn new_buffer(config: &Config, eviction: Box<dyn Eviction>) -> Buffer {
     Buffer::with_sector_capacity(
         config.buffer_pages.min(config.logical_pages),

@@ -1,4 +1,4 @@
-//! Power-loss protection of the buffer: how many of its pages the energy of the capacitors brings to flash.
+//! Power-loss protection of the buffer: how many of its pages the capacitors can bring to flash.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,20 +9,21 @@ use wordline_nand::{Pool, Pools};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Protection {
-    /// They do not: flushes and FUA writes wait for flash.
+    /// They do not. Flushes and FUA writes wait until the data are in flash.
     None,
-    /// All of them do: flushes and FUA writes complete from the buffer at once.
+    /// All of them do. Flushes and FUA writes complete from the buffer at once.
     Full,
-    /// The buffer has no more written pages than `buffer.capacitors` can bring to flash; otherwise as `full`.
+    /// All of them do, because the buffer accepts no more written pages than `buffer.capacitors` can bring to
+    /// flash. Otherwise as `full`.
     Capacitors,
 }
 
-/// Energy stored for each joule that flash takes. Chosen: half is left for controller and memory, which the
-/// power table does not include, and for ageing of the capacitors.
+/// Energy to store for each joule that flash consumes. Chosen: half of the stored energy is left for the
+/// controller and memory, which are not in the power table, and for ageing of the capacitors.
 const SAFETY: u128 = 2;
 
-/// Energy that brings a program unit from the buffer to flash, with the RMW reads of its pages if they were
-/// written in part, at the part's longest times.
+/// Energy that brings a program unit from the buffer to flash, at the part's longest times. It includes the
+/// RMW reads for pages written in part.
 pub fn energy_of_unit(pool: &Pool) -> Energy {
     let Pool { part, geometry, locations } = pool;
     let draw = &part.power;
@@ -37,7 +38,7 @@ pub fn energy_of_unit(pool: &Pool) -> Energy {
         + draw.interface.over(bus)
 }
 
-/// Logical pages that this energy brings to flash, in whole program units, to any pool.
+/// Number of logical pages that this energy brings to flash, in whole program units and to any pool.
 pub fn pages_for(charge: Energy, pools: &Pools) -> u32 {
     let pages = |pool: &Pool| {
         let unit = energy_of_unit(pool).0.max(1) * SAFETY;
@@ -47,7 +48,7 @@ pub fn pages_for(charge: Energy, pools: &Pools) -> u32 {
     pools.iter().map(pages).min().unwrap_or(0)
 }
 
-/// The smallest energy that brings this many logical pages to flash, to any pool.
+/// Smallest energy that brings this many logical pages to flash, to any pool.
 pub fn charge_for(pages: u32, pools: &Pools) -> Energy {
     let charge = |pool: &Pool| {
         energy_of_unit(pool).0 * SAFETY * u128::from(pages.div_ceil(pool.locations.per_program))

@@ -1,26 +1,26 @@
-//! Read-ahead: detects sequential reads, and chooses the pages to fetch before they are requested.
+//! Read-ahead: detects sequential reads, and selects the pages to fetch before they are requested.
 
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-/// Sequential streams that are followed at once. Chosen: more than the few files that a host reads
+/// Number of sequential streams that are tracked at a time. Chosen: more than the few files that a host reads
 /// sequentially at a time, and few enough to compare one by one.
 const SEQUENCES: usize = 8;
 
-/// Reads of a sequence from which on pages are read ahead. Chosen: the first read that begins where another
-/// ended.
+/// Number of reads of a sequence after which pages are read ahead. Chosen: a read that begins where another
+/// ended is sufficient.
 const READS: u32 = 2;
 
-/// A sequence of reads, each beginning where the one before it ended.
+/// A sequence of reads, each of which begins where the previous one ended.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Sequence {
-    /// The sector at which it continues.
+    /// Sector at which the sequence continues.
     next: u64,
     reads: u32,
-    /// One past the last page that was fetched for it.
+    /// One past the last page that was fetched for the sequence.
     fetched: u32,
-    /// When it continued last, in reads.
+    /// When the sequence last continued, counted in reads.
     at: u64,
 }
 
@@ -33,7 +33,7 @@ pub struct ReadAhead {
 }
 
 impl ReadAhead {
-    /// Reads up to `pages` pages ahead, 0 for none.
+    /// Reads up to `pages` pages ahead; 0 turns read-ahead off.
     pub fn new(pages: u32) -> Self {
         let nothing = Sequence { next: u64::MAX, reads: 0, fetched: 0, at: 0 };
         Self { pages, sequences: [nothing; SEQUENCES], reads: 0 }
@@ -45,8 +45,8 @@ impl ReadAhead {
         self.pages > 0
     }
 
-    /// Notes a read of the sectors from `sector` to one before `end`, with `per_page` sectors in a page;
-    /// returns the pages to fetch now.
+    /// Records a read of the sectors from `sector` to `end` (exclusive). A page has `per_page` sectors.
+    /// Returns the pages to fetch now.
     pub fn note(&mut self, sector: u64, end: u64, per_page: u64) -> Range<u32> {
         self.reads += 1;
         let at = self.reads;
@@ -59,7 +59,7 @@ impl ReadAhead {
         if found.reads < READS {
             return 0..0;
         }
-        // The page in the middle of which the read ends is wanted next.
+        // If the read ends in the middle of a page, this page is needed next.
         let first = (end / per_page) as u32;
         let from = first.max(found.fetched);
         found.fetched = first.saturating_add(self.pages).max(from);

@@ -1,4 +1,4 @@
-//! The read cache: copies of flash pages, kept after they were read or programmed, or read ahead.
+//! Read cache: copies of flash pages that were read, programmed, or read ahead.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{LookupTable, state};
@@ -16,15 +16,16 @@ use crate::policy::eviction::{Eviction, Fifo};
 pub struct Cached {
     /// The logical page.
     pub logical: LogicalPage,
-    /// Its version, which is the latest one of the host.
+    /// Version of the page, which is the last one that the host wrote.
     pub version: u32,
-    /// Cached sectors; while it is being fetched, all sectors that will be cached.
+    /// Cached sectors. While the page is being fetched: the sectors that will be cached.
     pub sectors: Sectors,
-    /// Flash reads in progress that read it ahead; 0 once it is cached.
+    /// Number of flash reads that still fetch the page; 0 when it is cached.
     reads: u8,
-    /// Whether it was read ahead and not requested yet.
+    /// Whether the page was read ahead and has not been requested yet.
     ahead: bool,
-    /// Whether it was written or discarded during its fetch: only the reads that wait for it use it.
+    /// Whether the page was written or discarded while it was fetched. Only reads that already wait for it
+    /// use it.
     stale: bool,
     waiters: u32,
 }
@@ -34,7 +35,7 @@ pub struct ReadCache {
     entries: Vec<Cached>,
     free: Vec<EntryId>,
     index: LookupTable,
-    /// Cached pages, in order of arrival.
+    /// Cached pages in the order of arrival.
     here: EntryList,
     eviction: Box<dyn Eviction>,
     waiters: Waiters,
@@ -46,7 +47,7 @@ state!(ReadCache {
 });
 
 impl ReadCache {
-    /// A cache for `pages` pages, 0 for none.
+    /// A cache for `pages` pages; 0 for no cache.
     pub fn new(pages: u32, mut eviction: Box<dyn Eviction>) -> Self {
         eviction.prepare(pages);
         let nothing = Cached {
@@ -68,7 +69,7 @@ impl ReadCache {
         }
     }
 
-    /// Drops everything, in a power cut.
+    /// Drops everything after a power cut.
     pub fn forget_all(&mut self) {
         let eviction = std::mem::replace(&mut self.eviction, Box::new(Fifo));
         *self = Self::new(self.entries.len() as u32, eviction);
@@ -80,7 +81,7 @@ impl ReadCache {
         !self.entries.is_empty()
     }
 
-    /// The entry of a page that is cached or being fetched.
+    /// Entry of a page that is cached or being fetched.
     #[inline]
     pub fn find(&self, logical: LogicalPage) -> Option<EntryId> {
         self.index.get(logical.0).map(EntryId)
@@ -98,14 +99,14 @@ impl ReadCache {
         &self.entries[id.0 as usize]
     }
 
-    /// Whether the entry is still being fetched.
+    /// Whether an entry is still being fetched.
     #[inline]
     pub fn is_fetching(&self, id: EntryId) -> bool {
         self.entries[id.0 as usize].reads > 0
     }
 
-    /// Notes a host read of a page that is cached or being fetched; true if it was read ahead and this is its
-    /// first request.
+    /// Records a host read of a page that is cached or being fetched. Returns true if the page was read ahead
+    /// and this is its first request.
     #[inline]
     pub fn touch(&mut self, id: EntryId) -> bool {
         let entry = &mut self.entries[id.0 as usize];
@@ -129,8 +130,8 @@ impl ReadCache {
         self.arrive(id);
     }
 
-    /// Takes an entry for a page that is fetched whole, by reads that end with [`fetched`](Self::fetched);
-    /// none if everything in the cache is being fetched.
+    /// Takes an entry for a page that is fetched as a whole, by reads that end with
+    /// [`fetched`](Self::fetched). Returns `None` if all entries are being fetched.
     pub fn fetch(&mut self, logical: LogicalPage, version: u32, whole: Sectors) -> Option<EntryId> {
         let id = self.take()?;
         self.enter(
@@ -145,8 +146,8 @@ impl ReadCache {
         self.entries[id.0 as usize].reads = reads as u8;
     }
 
-    /// Ends one of the reads that fetch the entry. After the last one the page is cached, and the reads that
-    /// waited for it go to `wake`.
+    /// Records the end of a read that fetches an entry. After the last one the page is cached, and the
+    /// requests that waited for it go to `wake`.
     pub fn fetched(&mut self, id: EntryId, wake: &mut Vec<RequestId>) {
         let entry = &mut self.entries[id.0 as usize];
         entry.reads -= 1;
@@ -161,7 +162,7 @@ impl ReadCache {
         }
     }
 
-    /// Lets `request` wait for a page that is being fetched.
+    /// Makes `request` wait for a page that is being fetched.
     pub fn wait(&mut self, id: EntryId, request: RequestId) {
         let entry = &mut self.entries[id.0 as usize];
         self.waiters.add(&mut entry.waiters, request, entry.version);
@@ -172,7 +173,7 @@ impl ReadCache {
         self.waiters.each(self.entries[id.0 as usize].waiters, u32::MAX, f);
     }
 
-    /// Drops a page whose cached copy is no longer the latest version.
+    /// Drops a page whose cached copy is no longer the last version.
     #[inline]
     pub fn forget(&mut self, logical: LogicalPage) {
         if !self.is_on() {
@@ -189,9 +190,9 @@ impl ReadCache {
         }
     }
 
-    /// Checks a loaded state: entries are free, cached or being fetched, and those that are not stale are
-    /// found by their pages, which are among the first `pages`; `is_last` says whether a version of a page is
-    /// the latest one of the host.
+    /// Checks a loaded state. Each entry must be free, cached or being fetched. Entries that are not stale
+    /// must be found by their pages, which must be among the first `pages`. `is_last` returns whether a
+    /// version of a page is the last one that the host wrote.
     pub(super) fn check_loaded(
         &self,
         pages: u32,
@@ -224,12 +225,12 @@ impl ReadCache {
         })
     }
 
-    /// All cached pages, for checks.
+    /// All cached pages.
     pub fn pages(&self) -> impl Iterator<Item = &Cached> {
         self.here.iter().map(|id| self.get(id))
     }
 
-    /// An unused entry, if necessary by eviction of a page.
+    /// Takes an unused entry. If there is none, a page is evicted.
     fn take(&mut self) -> Option<EntryId> {
         if let Some(id) = self.free.pop() {
             return Some(id);

@@ -1,4 +1,4 @@
-//! Operation of the read cache: hits, pages to keep, and read-ahead.
+//! Operation of the read cache: hits, pages that are kept, and read-ahead.
 
 use wordline_kernel::{Duration, Schedule};
 use wordline_nand::{PageId, Pool};
@@ -15,14 +15,14 @@ use crate::sectors::Sectors;
 
 /// Result of a read cache lookup for a piece of a page.
 pub(crate) enum Cached {
-    /// It is cached.
+    /// The cache has all sectors.
     Hit,
-    /// It is being fetched: the request waits for it.
+    /// The sectors are being fetched; the request waits for them.
     Pending,
 }
 
 impl Cache {
-    /// Whether pages that were read are kept.
+    /// Whether the read cache keeps pages that were read.
     #[inline]
     pub(crate) fn has_read_cache(&self) -> bool {
         self.read.is_on()
@@ -34,7 +34,7 @@ impl Cache {
         self.ahead.is_on()
     }
 
-    /// The cached pages.
+    /// Pages in the read cache.
     pub(crate) fn kept_pages(&self) -> impl Iterator<Item = &read_cache::Cached> {
         self.read.pages()
     }
@@ -44,8 +44,9 @@ impl Cache {
         self.read.each_waiter(id, f);
     }
 
-    /// Looks for a piece of a page that is not in the write buffer. If the cache has all of it, the request
-    /// needs no read of its own: it gets the data at once or, if it waits, when the page has been fetched.
+    /// Looks for a piece of a page that is not in the write buffer. If the cache has all of the piece, or is
+    /// fetching it, the request needs no read of its own. It gets the data at once, or when the page has been
+    /// fetched.
     #[inline]
     pub(crate) fn find_cached(
         &mut self,
@@ -74,8 +75,7 @@ impl Cache {
         Some(Cached::Pending)
     }
 
-    /// Checks that the page of an RMW read is the latest version of the host, unless that was discarded
-    /// meanwhile.
+    /// Checks that an RMW read found the version that the host wrote last, unless that was discarded since.
     #[inline]
     pub(crate) fn check_fill(&self, id: EntryId, read: &Task, base: &mut Base) {
         let entry = self.entry(id);
@@ -87,7 +87,7 @@ impl Cache {
         }
     }
 
-    /// Keeps data that the host read from flash, unless they were written or discarded meanwhile.
+    /// Keeps data that the host read from flash, unless they were written or discarded since.
     pub(crate) fn keep_read(&mut self, command: &Command, read: &Task, base: &Base, map: &Map) {
         let logical = LogicalPage(read.wanted.logical);
         let is_last = map.last_written(logical) == Some(read.wanted.version);
@@ -97,14 +97,14 @@ impl Cache {
         }
     }
 
-    /// Keeps a page that left the write buffer because it is in flash.
+    /// Keeps a page that leaves the write buffer because it is in flash.
     pub(crate) fn keep_programmed(&mut self, logical: LogicalPage, version: u32, base: &Base, map: &Map) {
         if map.last_written(logical) == Some(version) {
             self.read.keep(logical, version, base.full_page());
         }
     }
 
-    /// Fetches the pages that reads will request next if they continue sequentially.
+    /// Fetches the pages that reads will request next if they continue a sequential pattern.
     #[inline(never)]
     pub(crate) fn read_ahead(
         &mut self,
@@ -122,7 +122,7 @@ impl Cache {
         }
     }
 
-    /// Fetches a page into the read cache if it is only in flash; false if the cache has no space.
+    /// Fetches a page into the read cache if it is only in flash. Returns false if the cache has no space.
     fn fetch_ahead(
         &mut self,
         logical: LogicalPage,
@@ -141,7 +141,7 @@ impl Cache {
         let (Some(location), Some(version), None) = (location, version, self.buffer.find(logical)) else {
             return true;
         };
-        // Translation pages are not read for requests that have not arrived yet.
+        // A read-ahead does not read translation pages, because its request has not arrived yet.
         if !map.is_entry_cached(logical) {
             return true;
         }
@@ -156,14 +156,14 @@ impl Cache {
         true
     }
 
-    /// Ends a flash read of the read-ahead.
+    /// Records the end of a flash read for read-ahead.
     #[inline(never)]
     pub(crate) fn finish_read_ahead(&mut self, id: EntryId, base: &mut Base) {
         base.totals.read_ahead_reads += 1;
         self.read.fetched(id, &mut self.wake);
     }
 
-    /// Whether a read of the piece needs no flash location: the buffer or the read cache has all of it.
+    /// Whether the buffer or the read cache has all of a piece, so that its read needs no flash location.
     pub(crate) fn is_buffered(&self, piece: Piece) -> bool {
         let Some(id) = self.buffer.find(piece.page) else {
             return self.read.covers(piece.page, piece.sectors());
@@ -173,7 +173,7 @@ impl Cache {
     }
 }
 
-/// The sectors of a piece that the read of one page transferred out of the chip.
+/// Sectors of a piece that the read of one flash page transferred.
 fn sectors_read(piece: Piece, page: PageId, read: &Task, base: &Base) -> Sectors {
     let Pool { geometry, locations, .. } = base.config.pools.of_page(page);
     if locations.pages() == 1 {

@@ -4,14 +4,14 @@ use wordline_kernel::state;
 
 use crate::config::Config;
 
-/// Watermarks of the buffer: in pages, or in written sectors if these are counted.
+/// Watermarks of the buffer, in pages, or in written sectors if sectors are counted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Watermarks {
     high: u32,
     low: u32,
-    /// Limit of pages on their way to a program unit.
+    /// Limit of pages that wait for a program unit.
     pub(crate) most: u32,
-    /// Whether destaging has begun and not reached the low watermark yet.
+    /// Whether destaging has begun and the low watermark is not reached yet.
     begun: bool,
 }
 
@@ -24,13 +24,13 @@ impl Watermarks {
         let (high, low) = (file.flush_above, file.flush_to.unwrap_or(file.flush_above));
         let (high, low) = ((room * high) as u32, (room * low) as u32);
         // Two program units for each plane group keep every die busy while the next pages are read and
-        // gathered.
+        // collected.
         let rows = config.pools.all_groups();
         let most = 2 * rows.map(|row| config.pools.per_program(row)).sum::<u32>();
         Self { high, low, most, begun: false }
     }
 
-    /// Whether pages are destaged when this much of the buffer is occupied and not being programmed.
+    /// Whether pages must be destaged while `full` of the buffer is occupied and not being programmed.
     #[inline]
     pub fn is_exceeded(&mut self, full: u32) -> bool {
         self.begun = full > if self.begun { self.low } else { self.high };

@@ -1,4 +1,4 @@
-//! Writes into the write buffer, and discards, which make pages read as zeroes.
+//! Writes into the write buffer; and discards, which make pages read as zeroes.
 
 use crate::base::{Base, Piece};
 use crate::cache::Cache;
@@ -10,7 +10,7 @@ use crate::map::{LogicalPage, Map};
 use crate::sectors::Sectors;
 
 impl Cache {
-    /// Discards a page of zeroes if the command covers it as a whole; false if it has to be written.
+    /// Discards a page of zeroes if the command covers the whole page. Returns false if it must be written.
     pub(crate) fn zero_page(&mut self, command: &Command, page: u32, base: &mut Base, map: &mut Map) -> bool {
         let piece = base.piece(command, page);
         let whole = piece.sectors() == base.full_page();
@@ -20,7 +20,7 @@ impl Cache {
         whole
     }
 
-    /// Discards a page, which reads as zeroes from now on.
+    /// Discards a page. It reads as zeroes from now on.
     pub(crate) fn discard_page(&mut self, page: LogicalPage, base: &mut Base, map: &mut Map) {
         if let Some(contents) = &mut base.contents {
             contents.discarded(page);
@@ -49,7 +49,8 @@ impl Cache {
         }
     }
 
-    /// Writes a piece of a page to its buffer entry; none if the entry has to reach flash before.
+    /// Writes a piece of a page to the page's buffer entry. Returns `None` if the entry must be in flash
+    /// first.
     pub(crate) fn merge_page(
         &mut self,
         command: &Command,
@@ -95,7 +96,7 @@ impl Cache {
         id
     }
 
-    /// Records the latest command that wrote an entry.
+    /// Records the last command that wrote an entry.
     #[inline]
     fn note_request(&mut self, id: EntryId, command: &Command) {
         let entry = self.buffer.get_mut(id);

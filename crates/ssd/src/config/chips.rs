@@ -1,4 +1,4 @@
-//! Requirements on the chips of a device: planes that are read together, and pages that divide into mapping
+//! Requirements on the chips of a device: which planes are read together, and how pages divide into mapping
 //! units.
 
 use wordline_kernel::Complaints;
@@ -9,7 +9,7 @@ use crate::command::SECTOR;
 use crate::sectors::Sectors;
 
 impl DeviceFile {
-    /// Rejects independent plane reads: no controller here uses them.
+    /// Rejects independent plane reads, because no controller here uses them.
     pub(super) fn check_reads(&self, wrong: &mut Complaints) {
         let pools = self.pools.iter().enumerate().map(|(n, pool)| (format!("pools[{n}].part"), &pool.part));
         for (table, part) in std::iter::once(("part".to_owned(), &self.part)).chain(pools) {

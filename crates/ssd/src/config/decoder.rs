@@ -10,8 +10,8 @@ pub enum Decoder {
     /// None: decoding takes no time.
     #[default]
     None,
-    /// One for each channel, which decodes data in the order of their transfer over the bus.
+    /// One decoder for each channel. It decodes data in the order of their transfer over the bus.
     Channel,
-    /// One for each die.
+    /// One decoder for each die.
     Die,
 }

@@ -1,9 +1,9 @@
-//! The pages of which `ftl.over_provisioning` is a fraction, and its sufficient values.
+//! Capacity to which `ftl.over_provisioning` applies, and the text for its sufficient values.
 
 use wordline_kernel::Complaints;
 use wordline_nand::{Pool, Pools};
 
-/// The pages of which it is a fraction: all except those of reserved blocks.
+/// Pages to which the over-provisioning applies: all except those of reserved blocks.
 pub(super) fn counted(reserved: u32, pools: &Pools, wrong: &mut Complaints) -> f64 {
     let fewest = pools.iter().map(|pool| pool.geometry.blocks_per_plane).min().unwrap_or(0);
     let wanted = format!("fewer than the {fewest} blocks of a plane group");
@@ -15,7 +15,7 @@ pub(super) fn counted(reserved: u32, pools: &Pools, wrong: &mut Complaints) -> f
     pools.iter().map(counted).sum()
 }
 
-/// Text for the sufficient values: from `least` on, where `logical` of `all` pages are left for the host.
+/// Text for the sufficient values. They begin at `least`. `logical` of `all` pages are left for the host.
 pub(super) fn enough(least: f64, all: f64, logical: u32) -> String {
     let digits = 1e4;
     match (least * digits).ceil() / digits {

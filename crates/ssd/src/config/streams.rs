@@ -8,7 +8,8 @@ use crate::blocks::{ModeShare, ModeStreams, Streams};
 use crate::policy::demands::Demands;
 
 impl DeviceFile {
-    /// Write streams of a plane group: of the policies, plus those of `streams_of_map` on each side.
+    /// Write streams of a plane group: those of the policies or designs, and `streams_of_map` for the host
+    /// and for GC.
     pub fn streams(&self) -> Streams {
         let named = || self.streams_beside(self.ftl.router.streams(), self.ftl.gc.relocator.streams());
         self.demands.map_or_else(named, |Demands { host, gc, open_blocks, suspended, .. }| Streams {
@@ -18,20 +19,20 @@ impl DeviceFile {
         })
     }
 
-    /// The host streams that the router, or a design in its place, distinguishes.
+    /// Number of host streams that the router, or a design that replaces it, distinguishes.
     pub fn routed_streams(&self) -> u8 {
         self.demands.map_or_else(|| self.ftl.router.streams(), |demands| demands.host)
     }
 
-    /// The smallest watermark at which GC stops, in free blocks: beyond those kept for the collector, if it
-    /// writes blocks in another mode than the native one, as it opens none of the kept ones for that. `pools`
-    /// has a bit for each pool considered.
+    /// The smallest value of the watermark at which GC stops, in free blocks. It exceeds the blocks reserved
+    /// for GC by one. It exceeds them by two if GC writes blocks in another mode than the native one, because
+    /// GC does not use reserved blocks for this. Bit n of `pools` selects pool n.
     pub(crate) fn min_stop_watermark(&self, pools: u16) -> u32 {
         let changes_mode = self.demands.is_some_and(|demands| demands.by_gc & pools != 0);
         self.streams().reserved_blocks() as u32 + 1 + u32::from(changes_mode)
     }
 
-    /// Raises the GC watermarks that the configuration leaves out to the needs of the streams.
+    /// Raises the GC watermarks to what the streams need, except those that the configuration sets.
     pub fn raise_watermarks(&mut self, [start_is_chosen, stop_is_chosen]: [bool; 2]) {
         let (streams, least) = (self.streams(), self.min_stop_watermark(u16::MAX));
         let gc = &mut self.ftl.gc;
@@ -41,23 +42,23 @@ impl DeviceFile {
         }
     }
 
-    /// Whether a host or GC stream uses blocks of a pool in a mode, as far as designs were queried.
+    /// Whether a host or GC stream of a design opens blocks of a pool in a mode. False before designs were
+    /// queried.
     pub fn writes_in(&self, pool: usize, mode: CellMode) -> bool {
         self.demands.is_some_and(|demands| demands.pools_in(mode) >> pool & 1 != 0)
     }
 
-    /// Most reprogram passes of a word line in MLC mode, in blocks of any host stream.
+    /// Most reprograms of a word line in MLC mode over all host streams.
     pub fn again(&self) -> u8 {
         self.demands.map_or(0, |demands| demands.again)
     }
 
-    /// Blocks of a pool for streams in MLC mode.
+    /// MLC-mode blocks of a pool.
     pub fn two_bit_of(&self, pool: usize) -> Option<TwoBitFile> {
         pool.checked_sub(1).map_or(self.ftl.two_bit, |n| self.pools[n].two_bit)
     }
 
-    /// Complains if a design has streams in MLC mode in the first pool, and no blocks are configured for
-    /// them.
+    /// Rejects a design with streams in MLC mode in the first pool if no blocks are configured for the mode.
     pub(super) fn check_two_bit(&self, wrong: &mut Complaints) {
         wrong.require(
             self.ftl.two_bit.is_some() || !self.writes_in(0, CellMode::Mlc),
@@ -69,7 +70,7 @@ impl DeviceFile {
 }
 
 impl Config {
-    /// Blocks of each pool that may be in other modes than the native one, if streams use them.
+    /// Blocks of each pool that may be in non-native modes, for modes that streams use.
     pub(crate) fn mode_shares(
         &self,
         streams: impl Fn(usize, CellMode) -> ModeStreams,

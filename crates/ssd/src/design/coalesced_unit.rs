@@ -1,9 +1,9 @@
-//! Part of a unit that waits in the write buffer.
+//! Pages of a unit that wait in the write buffer.
 
 use std::ops::Range;
 
 /// Pages of a unit that wait in the write buffer. A unit is the consecutive logical pages that the device
-/// coalesces: a sub-request with several pools, a program unit with one.
+/// coalesces. With several pools the unit is a sub-request, with one pool a program unit.
 pub struct CoalescedUnit<'a> {
     pub(crate) is_waiting: &'a dyn Fn(u32) -> bool,
     pub(crate) pages: Range<u32>,
@@ -25,7 +25,7 @@ impl CoalescedUnit<'_> {
         (self.is_waiting)(page)
     }
 
-    /// Number of waiting pages. Checks each page of the unit.
+    /// Number of waiting pages. Each call checks every page of the unit.
     pub fn waiting(&self) -> u32 {
         self.pages.clone().filter(|page| self.waits(*page)).count() as u32
     }

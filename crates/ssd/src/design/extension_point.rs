@@ -6,19 +6,19 @@ use std::ops::BitOr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A decision that a design can make. The design that makes it is settled once, when the device is created.
+/// A decision that a design can make. Which design makes it is settled when the device is created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ExtensionPoint {
-    /// Pool for a page or unit being destaged. One design decides for the whole device.
+    /// Pool for a page or unit that is destaged. One design decides for the whole device.
     Pool,
-    /// Waiting pages that an idle plane group or pool steals from others. One design decides for the whole
+    /// Waiting pages that an idle plane group or pool steals from another. One design decides for the whole
     /// device.
     Balance,
     /// Goals of background GC. One design decides for the whole device.
     Background,
-    /// Pages destaged together, when, and the pages programmed with them. One design decides for the whole
-    /// device.
+    /// Which pages of a unit are destaged together, when, and which other pages are programmed with them. One
+    /// design decides for the whole device.
     Coalesce,
     /// Stream of a page within its pool.
     Stream,
@@ -26,18 +26,18 @@ pub enum ExtensionPoint {
     Frontier,
     /// Plane group of a program.
     Place,
-    /// Block that is collected.
+    /// Block that GC collects.
     Victim,
-    /// Destination of the valid pages of a victim.
+    /// Where the valid pages of a victim are programmed.
     Relocate,
-    /// Parameters of a read or a program.
+    /// Parameters of a read or program command.
     Tune,
     /// Action for a block after a failure in it.
     Fail,
 }
 
 impl ExtensionPoint {
-    /// All of them: those of the device, then those of each pool.
+    /// All extension points: first those of the whole device, then those of each pool.
     pub const ALL: [Self; 11] = [
         Self::Pool,
         Self::Balance,
@@ -69,7 +69,7 @@ impl ExtensionPoint {
         }
     }
 
-    /// Whether it is decided for the whole device, not for each pool.
+    /// Whether one design decides it for the whole device. Otherwise each pool may have another design.
     pub const fn is_of_device(self) -> bool {
         matches!(self, Self::Pool | Self::Balance | Self::Background | Self::Coalesce)
     }

@@ -1,21 +1,21 @@
-//! Invalid decisions.
+//! Error for an invalid decision of a design or policy.
 
 use std::error::Error;
 use std::fmt;
 
 use super::ExtensionPoint;
 
-/// An invalid decision of a design or a policy. The device replaced it by a valid one until the end of the
-/// event; the run ends there.
+/// An invalid decision of a design or policy. The device uses a valid decision instead until the current
+/// event ends; then the run ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvalidDecision {
-    /// Design that made it; `None` for a policy of the device.
+    /// Design that made the decision; `None` for a policy.
     pub design: Option<&'static str>,
-    /// Extension point.
+    /// Decision that was made.
     pub seam: ExtensionPoint,
-    /// The decision.
+    /// Text of the decision.
     pub answer: String,
-    /// Decisions that were allowed.
+    /// Text of the allowed decisions.
     pub allowed: String,
 }
 

@@ -1,12 +1,12 @@
-//! Designs: one object that makes several decisions of a device and observes its events.
+//! Designs: objects that make several decisions of a device and observe its events.
 //!
 //! A device queries its policies, each of which makes one decision ([`policy`](crate::policy)). A design
-//! makes several of these decisions itself, so that its state need not be shared. It [declares
-//! once](Design::needs) which decisions it makes and which events it observes; from then on a table shows
-//! which design decides in which pool. Policies make the other decisions.
+//! makes several decisions, which can share its state. It [declares once](Design::needs) which decisions it
+//! makes and which events it observes. The device then builds a table of the design that makes each decision
+//! in each pool. Policies make the remaining decisions.
 //!
-//! A design looks at a [`View`] and decides; the mechanism checks the decision. One that is not allowed is a
-//! [`InvalidDecision`].
+//! A design receives a read-only [`View`] of the device and decides. The device checks the decision. A
+//! decision that is not allowed is an [`InvalidDecision`].
 
 mod coalesced_unit;
 mod extension_point;
@@ -45,42 +45,44 @@ pub(crate) use table::{Designs, PausedDecisions};
 pub(crate) use view::DesignContext;
 pub use view::{BlockInfo, View};
 
-/// A write stream of the host or of GC: a write frontier in each plane group of a pool.
+/// A write stream of the host or of GC. It has a write frontier in each plane group of its pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WriteStream {
     /// Name of the stream.
     pub name: &'static str,
-    /// Pool of the stream.
+    /// Pool of the stream, counted from 0.
     pub pool: u8,
-    /// Cell mode in which its blocks are opened. Each plane group has a share of blocks for other modes than
-    /// the native one (`ftl.slc_cache` and `ftl.two_bit` in the first pool, the keys of `pools` in another);
-    /// blocks beyond it are native. A host stream in the mode [`CellMode::Reprogrammed`] has blocks in MLC
-    /// mode, of which each word line may be reprogrammed that many times.
+    /// Cell mode in which its blocks are opened.
+    ///
+    /// Each plane group has a limited number of blocks for modes other than the native one: `ftl.slc_cache`
+    /// and `ftl.two_bit` in the first pool, the keys of `pools` in another. Beyond this number the stream
+    /// gets native blocks. A host stream in the mode [`CellMode::Reprogrammed`] has blocks in MLC mode; the
+    /// mode's number is the most reprograms of each word line.
     pub mode: CellMode,
-    /// Most blocks that it may have suspended in each plane group, if its design decides [`ExtensionPoint::Frontier`]
-    /// there. Room is reserved for all of them: they count as active blocks, for which
-    /// `ftl.over_provisioning` must leave room.
+    /// Most blocks that the stream may have suspended in each plane group, if its design decides
+    /// [`ExtensionPoint::Frontier`] there. All of them count as active blocks, for which
+    /// `ftl.over_provisioning` must leave space.
     pub suspended: u16,
 }
 
 impl WriteStream {
-    /// Stream in native blocks.
+    /// A stream in native blocks.
     pub const fn native(name: &'static str, pool: u8) -> Self {
         Self { name, pool, mode: CellMode::Native, suspended: 0 }
     }
 
-    /// Sets the most blocks of a plane group that may be suspended.
+    /// Sets the most blocks that the stream may have suspended in each plane group.
     #[must_use]
     pub const fn suspending(self, suspended: u16) -> Self {
         Self { suspended, ..self }
     }
 
-    /// Whether its blocks are opened in a mode.
+    /// Whether the stream's blocks are opened in a mode.
     pub fn is_in(&self, mode: CellMode) -> bool {
         self.mode.of_block() == mode
     }
 
-    /// Most reprograms of a word line of its blocks.
+    /// Most reprograms of a word line of the stream's blocks.
     pub fn again(&self) -> u8 {
         match self.mode {
             CellMode::Reprogrammed(times) => times,
@@ -92,25 +94,26 @@ impl WriteStream {
 /// Decisions that a design makes, events that it observes, and its requirements on the device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Needs {
-    /// Decisions that it makes.
+    /// Decisions that the design makes.
     pub answers: ExtensionPoints,
-    /// Events that it observes.
+    /// Events that the design observes.
     pub observes: EventMask,
-    /// Host streams that it distinguishes; it decides [`ExtensionPoint::Stream`] with the number of a stream within the
-    /// pool.
+    /// Host streams of the design. It decides [`ExtensionPoint::Stream`] with the number of a stream within
+    /// the pool.
     pub streams: Vec<WriteStream>,
-    /// GC streams that it distinguishes, up to 16 in a pool and at least one in all, if it decides
-    /// [`ExtensionPoint::Relocate`], with the number of a stream within the pool. A native one comes first. A pool
-    /// without declared streams has a native one.
+    /// GC streams of the design, if it decides [`ExtensionPoint::Relocate`]: at least one in all, and up to
+    /// 16 in a pool. The decision is the number of a stream within the pool. In each pool a native stream
+    /// comes first. A pool without declared streams has one native stream.
     pub collector_streams: Vec<WriteStream>,
-    /// Candidate indexes maintained for it, if it decides [`ExtensionPoint::Victim`].
+    /// Candidate indexes that the device maintains, if the design decides [`ExtensionPoint::Victim`].
     pub indexes: Indexes,
-    /// Open blocks of a stream in a plane group, from 1 to 8, if it decides [`ExtensionPoint::Frontier`].
+    /// Open blocks of each stream in a plane group, from 1 to 8, if the design decides
+    /// [`ExtensionPoint::Frontier`].
     pub open_blocks: u8,
 }
 
 impl Needs {
-    /// Makes these decisions, and needs nothing else.
+    /// Needs of a design that makes these decisions and has no other requirements.
     pub fn of(answers: &[ExtensionPoint]) -> Self {
         Self {
             answers: ExtensionPoints::of(answers),
@@ -123,79 +126,87 @@ impl Needs {
     }
 }
 
-/// Pages that wait for the first of several pools and that another pool could take.
+/// Pages of a unit that wait for the first of several pools. Another pool may take them.
 #[derive(Clone, Copy, Debug)]
 pub struct WaitingPages {
-    /// First logical page of their unit.
+    /// First logical page of the unit.
     pub logical: u32,
-    /// Number of waiting pages of the unit.
+    /// Number of waiting pages.
     pub pages: u32,
 }
 
-/// A design. Each decision has a default, because the device queries a design only for those that it
-/// [declares](Self::needs); most come with a [`View`].
+/// A design. The device queries it only for the decisions that it [declares](Self::needs); all others have
+/// defaults. Most queries come with a [`View`].
 pub trait Design: State + Send {
     /// Name in a configuration.
     fn name(&self) -> &'static str;
 
-    /// Decisions, events and requirements. Called once, when the device is created.
+    /// Returns the design's decisions, events and requirements. Called once, when the device is created.
     fn needs(&self) -> Needs;
 
-    /// [`ExtensionPoint::Pool`]: pool for a page or unit being destaged, counted from 0.
+    /// [`ExtensionPoint::Pool`]: selects the pool for a page or unit that is destaged, counted from 0.
     fn pool(&mut self, _written: &HostPage<'_>, _view: &mut View<'_>) -> u8 {
         0
     }
 
-    /// Smallest size of a written unit that goes to the first of several pools, if sizes decide. For reports.
+    /// Smallest written unit that goes to the first of several pools; `None` if sizes do not decide. For
+    /// reports.
     fn min_size_for_first_pool(&self) -> Option<Bytes> {
         None
     }
 
-    /// [`ExtensionPoint::Coalesce`]: whether the waiting pages of a unit are destaged now. Queried when the host has
-    /// written one of them that may wait; that page is destaged then, with those that are [destaged with
-    /// it](Self::destages_with). Other pages are destaged when the buffer is too full, or is flushed.
+    /// [`ExtensionPoint::Coalesce`]: decides whether the waiting pages of a unit are destaged now. Queried
+    /// when the host has written a page of the unit that may stay in the buffer. If so, that page is destaged
+    /// with those that are [destaged with it](Self::destages_with). Other pages are destaged when the buffer
+    /// is too full or is flushed.
     fn destages_now(&mut self, _unit: &CoalescedUnit<'_>, _view: &mut View<'_>) -> bool {
         false
     }
 
-    /// [`ExtensionPoint::Coalesce`]: whether the page `other`, which waits in the buffer, is destaged with `page` of
-    /// the same unit. With several pools, pages destaged while others of their unit are being programmed wait
-    /// until that is done, and then go together.
+    /// [`ExtensionPoint::Coalesce`]: decides whether the waiting page `other` is destaged with `page` of the
+    /// same unit. With several pools, a page of a unit in which a program is in progress waits for the end of
+    /// that program.
     fn destages_with(&mut self, _page: u32, _other: u32, _view: &mut View<'_>) -> bool {
         true
     }
 
-    /// [`ExtensionPoint::Coalesce`], where the first of several pools is coarsely mapped: whether `page`, which is in
-    /// another pool, is read and programmed with the part of its unit that goes to the first pool, or stays
-    /// where it is. Pages in the first pool are always included.
+    /// [`ExtensionPoint::Coalesce`], if the first of several pools has coarse-grained mapping: decides what
+    /// happens to `page`, which is in another pool, when a part of its unit is programmed in the first pool.
+    /// The page is either read and programmed with that part, or stays in its pool. Pages in the first pool
+    /// are always included.
     fn is_carried_along(&mut self, _page: u32, _view: &mut View<'_>) -> bool {
         true
     }
 
-    /// [`ExtensionPoint::Stream`]: stream of `pool` for a page, counted from 0 within the pool.
+    /// [`ExtensionPoint::Stream`]: selects the stream of `pool` for a page, counted from 0 within the pool.
     fn stream(&mut self, _written: &HostPage<'_>, _pool: u8, _view: &mut View<'_>) -> u8 {
         0
     }
 
-    /// [`ExtensionPoint::Frontier`]: index of the open block that is programmed next, among several of a stream in the
-    /// order of opening. There are as many as it [needs](Needs::open_blocks), or fewer in a plane group
-    /// without free blocks beyond those reserved for GC.
+    /// [`ExtensionPoint::Frontier`]: selects one of several open blocks of a stream for the next program, by
+    /// its index in the order of opening. There are as many open blocks as the design
+    /// [needs](Needs::open_blocks). A plane group has fewer if its only free blocks are reserved for GC.
     fn open_block(&mut self, _open: &[OpenBlock<'_>], _view: &mut View<'_>) -> usize {
         0
     }
 
-    /// [`ExtensionPoint::Frontier`]: a word line of that open block that is unprogrammed, or one that can be
-    /// [reprogrammed](OpenBlock::again), so that the program replaces a page. If some can be, it may be
-    /// queried more than once for a program.
+    /// [`ExtensionPoint::Frontier`]: selects the word line of that open block for the next program. The word
+    /// line must be unprogrammed, or one that can be [reprogrammed](OpenBlock::again). The program of a
+    /// reprogrammed word line replaces a page of it. If some word lines can be reprogrammed, the query may be
+    /// repeated for one program.
     fn word_line(&mut self, open: &OpenBlock<'_>, _view: &mut View<'_>) -> u32 {
         open.next_word_line()
     }
 
-    /// [`ExtensionPoint::Frontier`]: one of these open blocks of a stream to suspend before it is full; `None` if all
-    /// stay open. At least one word line of the block must be programmed. Queried before each word line while
-    /// the stream [may suspend](WriteStream::suspended) another block and more blocks are free than those
-    /// reserved for GC; not while another block would be opened in another mode. If it was the only open
-    /// block, another one is opened.
+    /// [`ExtensionPoint::Frontier`]: selects one of these open blocks of a stream to suspend before it is
+    /// full; `None` if all stay open. At least one word line of the block must be programmed. If the block
+    /// was the only open one, another is opened.
+    ///
+    /// Queried before each word line, if all of these are true:
+    ///
+    /// * The stream [may suspend](WriteStream::suspended) another block.
+    /// * The plane group has more free blocks than are reserved for GC.
+    /// * The next block would be opened in the same mode.
     fn select_to_suspend(
         &mut self,
         _open: &[OpenBlock<'_>],
@@ -205,12 +216,17 @@ pub trait Design: State + Send {
         None
     }
 
-    /// [`ExtensionPoint::Frontier`], where word lines of the stream's blocks are reprogrammed: one of these suspended
-    /// blocks to reclaim; `None` to leave them as they are. Its valid pages are read, those of its last super
-    /// layer first, and programmed together with host pages of the first stream of the pool, so that its word
-    /// lines can be reprogrammed without an erase and the block is soon empty. Pages of this stream without a
-    /// page to replace are programmed with them. Queried before each unprogrammed word line, while the stream
-    /// has suspended blocks and the plane group is not reclaiming one.
+    /// [`ExtensionPoint::Frontier`], if word lines of the stream's blocks are reprogrammed: selects one of
+    /// these suspended blocks to reclaim; `None` to reclaim none.
+    ///
+    /// To reclaim a block, the device reads its valid pages, beginning with those of its last super layer. (A
+    /// super layer is a group of word lines that may be reprogrammed until a later group is programmed.) It
+    /// programs them together with host pages of the pool's first stream. The block's word lines can then be
+    /// reprogrammed without an erase, and the block is soon empty. Host pages of this stream that replace no
+    /// page are programmed with them.
+    ///
+    /// Queried before each unprogrammed word line, while the stream has suspended blocks and the plane group
+    /// is not reclaiming one.
     fn select_to_reclaim(
         &mut self,
         _open: &[OpenBlock<'_>],
@@ -220,9 +236,9 @@ pub trait Design: State + Send {
         None
     }
 
-    /// [`ExtensionPoint::Frontier`]: one of these suspended blocks of a stream to resume instead of opening a free one;
-    /// `None` to open a free one. Queried whenever the stream needs a block and has suspended ones; only
-    /// those in the mode in which a free one would be opened are shown.
+    /// [`ExtensionPoint::Frontier`]: selects one of these suspended blocks of a stream to resume; `None` to
+    /// open a free block instead. Queried whenever the stream needs a block and has suspended ones. The query
+    /// shows only blocks in the mode in which a free block would be opened.
     fn select_to_resume(
         &mut self,
         _suspended: &SuspendedBlocks<'_>,
@@ -231,15 +247,15 @@ pub trait Design: State + Send {
         None
     }
 
-    /// [`ExtensionPoint::Place`]: one of the plane groups that accept a program unit, of which there is at least one;
-    /// all are of one pool.
+    /// [`ExtensionPoint::Place`]: selects one of the plane groups that accept a program unit. There is at
+    /// least one, and all are in one pool.
     fn place(&mut self, rows: &PlaneGroupSet, _view: &mut View<'_>) -> PlaneGroupId {
         rows.next_from(PlaneGroupId(0)).unwrap_or(PlaneGroupId(0))
     }
 
-    /// [`ExtensionPoint::Victim`]: one of the candidates of a plane group, which are closed blocks with at least one
-    /// invalid page, or [suspended](Candidates::suspended) ones; `None` when there are none. Where
-    /// superblocks are collected these are the candidates, and the plane group is 0.
+    /// [`ExtensionPoint::Victim`]: selects one of the candidates of a plane group; `None` if there are none.
+    /// Candidates are closed blocks with at least one invalid page, and [suspended](Candidates::suspended)
+    /// blocks. If superblocks are collected, the candidates are superblocks and the plane group is 0.
     fn victim(
         &mut self,
         from: Candidates<'_>,
@@ -249,18 +265,20 @@ pub trait Design: State + Send {
         from.fewest_valid()
     }
 
-    /// [`ExtensionPoint::Relocate`]: GC stream in `pool` for a valid page of a victim there, counted from 0 within the
-    /// pool. Pages of a block in another mode go to the first stream if a non-native one is selected, because
-    /// GC must gain space.
+    /// [`ExtensionPoint::Relocate`]: selects the GC stream in `pool` for a valid page of a victim in this
+    /// pool, counted from 0 within the pool. If the victim is in another mode, a non-native stream is
+    /// replaced by the first stream, because GC must gain space.
     fn relocate(&mut self, _page: &RelocatedPage, _pool: u8, _view: &mut View<'_>) -> u8 {
         0
     }
 
-    /// [`ExtensionPoint::Relocate`], with several pools: pool and stream to which a valid page of a victim of `pool` is
-    /// migrated individually; `None` if it stays in its pool, where [`relocate`](Self::relocate) selects the
-    /// stream. Queried for each page read, except in a coarsely mapped pool. The page migrates in a program
-    /// unit of such pages, and stays if the other pool has no room for that unit when the victim must be
-    /// erased.
+    /// [`ExtensionPoint::Relocate`], with several pools: selects the pool and stream to which a valid page of
+    /// a victim of `pool` is migrated. `None` if the page stays in its pool, where
+    /// [`relocate`](Self::relocate) selects the stream.
+    ///
+    /// Queried for each page read, except in a pool with coarse-grained mapping. The page migrates in a
+    /// program unit of such pages. It stays in its pool if the other pool has no space for this unit when the
+    /// victim must be erased.
     fn migration_target(
         &mut self,
         _page: &RelocatedPage,
@@ -270,15 +288,15 @@ pub trait Design: State + Send {
         None
     }
 
-    /// [`ExtensionPoint::Relocate`]: whether the valid pages of a victim of `pool`, which is not the first of several,
-    /// are migrated to the first. Queried once for each victim; pages are programmed there with the others of
-    /// their unit ([`is_carried_along`](Self::is_carried_along)).
+    /// [`ExtensionPoint::Relocate`], with several pools: decides whether the valid pages of a victim are
+    /// migrated to the first pool. The victim is in another pool, `pool`. Queried once for each victim. The
+    /// pages are programmed with the rest of their units ([`is_carried_along`](Self::is_carried_along)).
     fn leaves(&mut self, _victim: BlockSetId, _pool: usize, _view: &mut View<'_>) -> bool {
         false
     }
 
-    /// [`ExtensionPoint::Balance`], with static allocation: plane group from which `idle` steals a program unit. The
-    /// die of `idle` is idle, and no unit waits for that plane group.
+    /// [`ExtensionPoint::Balance`], with static allocation: selects the plane group from which `idle` steals
+    /// a program unit. The die of `idle` is idle, and no unit waits for `idle`.
     fn take(
         &mut self,
         _idle: PlaneGroupId,
@@ -288,66 +306,68 @@ pub trait Design: State + Send {
         None
     }
 
-    /// [`ExtensionPoint::Balance`], with several pools: index of the sub-request waiting for the first pool, oldest
-    /// first, that pool `to` takes instead, where a die is idle; `None` if it takes none. Queried for every
-    /// other pool with an idle die in turn.
+    /// [`ExtensionPoint::Balance`], with several pools: selects a sub-request that pool `to` steals, by its
+    /// index among those waiting for the first pool, oldest first. `None` if `to` steals none. Queried for
+    /// each other pool that has an idle die.
     fn steal(&mut self, _waiting: &[WaitingPages], _to: usize, _view: &mut View<'_>) -> Option<usize> {
         None
     }
 
-    /// [`ExtensionPoint::Background`]: idle time of the host before background work starts; `None` if there is none.
+    /// [`ExtensionPoint::Background`]: returns how long the host must be idle before background work starts;
+    /// `None` if there is no background work.
     fn idle_delay(&self) -> Option<Duration> {
         None
     }
 
-    /// [`ExtensionPoint::Background`]: goal for the free blocks of a plane group while the host is idle.
+    /// [`ExtensionPoint::Background`]: returns the number of free blocks of a plane group up to which GC
+    /// works while the host is idle.
     fn free_blocks(&mut self, _row: &IdleGroup, _view: &mut View<'_>) -> u32 {
         0
     }
 
-    /// [`ExtensionPoint::Background`]: number of blocks of a plane group that may stay in the SLC cache while the host
-    /// is idle.
+    /// [`ExtensionPoint::Background`]: returns the number of SLC-cache blocks of a plane group that may stay
+    /// while the host is idle.
     fn cached_blocks(&mut self, row: &IdleGroup, _view: &mut View<'_>) -> u32 {
         row.cached_blocks
     }
 
-    /// [`ExtensionPoint::Tune`]: read reference voltages of the first sense of a page. It may be queried more than once
-    /// for a read, and while the queue of the die is being changed: there is no view.
+    /// [`ExtensionPoint::Tune`]: returns the read reference voltages of the first sense of a page. The query
+    /// may be repeated for one read. It has no view, because the queue of the die may be changing.
     fn read_parameters(&self, _page: &SensedPage) -> ReadParameters {
         ReadParameters { level: 0 }
     }
 
-    /// [`ExtensionPoint::Tune`]: read reference voltages of a read retry.
+    /// [`ExtensionPoint::Tune`]: returns the read reference voltages of a read retry.
     fn read_again(&self, page: &SensedPage, so_far: &ReadOutcome) -> ReadParameters {
         ReadParameters::next(page, so_far)
     }
 
-    /// [`ExtensionPoint::Tune`]: called when a page was read, or could not be read.
+    /// [`ExtensionPoint::Tune`]: reports that a page was read, or could not be read.
     fn read_finished(&mut self, _page: &SensedPage, _outcome: &ReadOutcome) {}
 
-    /// [`ExtensionPoint::Tune`]: parameters of a program, when its die begins it. [`DeviceEvent::Programmed`] reports the
-    /// result, with the outcome if the parameters request it.
+    /// [`ExtensionPoint::Tune`]: returns the parameters of a program, when its die begins it.
+    /// [`DeviceEvent::Programmed`] reports the result. It includes the outcome if the parameters request it.
     fn program_parameters(&self, _page: &ProgrammedPage) -> Parameters {
         Parameters::DATA_SHEET
     }
 
-    /// [`ExtensionPoint::Tune`]: whether the outcome of a program is accepted, if its parameters requested it. If not,
-    /// its data are dropped and programmed elsewhere, as after a failed program. [`ExtensionPoint::Fail`] is queried
-    /// about the block, which by default stays in use.
+    /// [`ExtensionPoint::Tune`]: decides whether the outcome of a program is accepted, if the program's
+    /// parameters requested it. Data of a rejected program are programmed elsewhere, as after a program
+    /// failure. [`ExtensionPoint::Fail`] is queried about the block, which by default stays in use.
     fn accepts(&self, _page: &ProgrammedPage, _outcome: &Outcome) -> bool {
         true
     }
 
-    /// [`ExtensionPoint::Fail`]: action for a block in which an operation failed.
+    /// [`ExtensionPoint::Fail`]: selects the action for a block in which an operation failed.
     fn failed(&mut self, _failure: &Failure, _view: &mut View<'_>) -> FailureAction {
         FailureAction::Retire
     }
 
-    /// Handles an event that it [observes](Needs::observes).
+    /// Handles an event that the design [observes](Needs::observes).
     fn observe(&mut self, _seen: &DeviceEvent<'_>, _view: &mut View<'_>) {}
 
-    /// Metrics of the design and their values. For a counter, which starts when the device is created, a run
-    /// reports the increase during the run; for other metrics, the final value.
+    /// Metrics of the design and their values. Counters start when the device is created. A run reports the
+    /// increase of a counter during the run, and the final value of any other metric.
     fn measure(&self) -> Vec<(&'static Metric, Value)> {
         Vec::new()
     }

@@ -1,4 +1,4 @@
-//! Queries to the design or policy that decides, checks of decisions, and delivery of events to designs.
+//! Queries to designs and policies, checks of their decisions, and delivery of events to designs.
 
 use wordline_kernel::chart::ChartData;
 use wordline_kernel::metrics::Value;
@@ -51,7 +51,7 @@ impl Designs {
         self.observed.has(kinds)
     }
 
-    /// Sets the time that views show.
+    /// Sets the time of the next views.
     #[inline]
     pub(crate) fn note_time(&mut self, now: Instant) {
         self.now = now;
@@ -63,12 +63,12 @@ impl Designs {
         self.notified_level
     }
 
-    /// Sets the buffer occupancy that views show.
+    /// Sets the buffer occupancy of the next views.
     pub(crate) fn note_level(&mut self, level: BufferOccupancy) {
         self.level = level;
     }
 
-    /// Sets the buffer occupancy at the end of an event; true if designs were last notified of another one.
+    /// Sets the buffer occupancy at the end of an event. Returns whether designs must be notified of it.
     pub(crate) fn is_new_level(&mut self, level: BufferOccupancy) -> bool {
         self.level = level;
         std::mem::replace(&mut self.notified_level, level) != level
@@ -108,7 +108,7 @@ impl Designs {
         }
     }
 
-    /// Records an invalid decision. Only the first one is kept, as later ones may follow from it.
+    /// Records an invalid decision. Only the first one is kept, because later ones may follow from it.
     #[cold]
     pub(super) fn record_invalid(
         &self,
@@ -140,7 +140,7 @@ impl Designs {
             .flat_map(|one| one.design.charts().into_iter().map(|drawn| (one.design.name(), drawn)))
     }
 
-    /// Smallest size of a written unit that goes to the first of several pools.
+    /// Smallest written unit that goes to the first of several pools; `None` if sizes do not decide.
     pub(crate) fn min_size_for_first_pool(&self) -> Option<Bytes> {
         let owner = self.owner(ExtensionPoint::Pool, 0)?;
         self.all[owner].design.min_size_for_first_pool()
@@ -179,7 +179,7 @@ impl Policies {
         ModeStreams { host: declared | routed, gc: gathered.in_mode(pool, mode) }
     }
 
-    /// Host stream for a page or unit being destaged.
+    /// Selects the host stream for a page or unit that is destaged.
     #[inline]
     pub(crate) fn route(&mut self, page: &HostPage<'_>, sight: DesignContext<'_>) -> u8 {
         if self.designs.routes() {
@@ -195,7 +195,7 @@ impl Policies {
         0
     }
 
-    /// Host stream where a design decides: the pool first, then the stream in it.
+    /// Selects the host stream if a design makes a decision about it: the pool, then the stream in it.
     #[inline(never)]
     fn routed(&mut self, page: &HostPage<'_>, sight: DesignContext<'_>) -> u8 {
         let pools = sight.space.pools().count();
@@ -229,13 +229,13 @@ impl Policies {
         first + stream
     }
 
-    /// Whether the waiting pages of a unit are destaged now.
+    /// Decides whether the waiting pages of a unit are destaged now.
     pub(crate) fn destages_now(&mut self, unit: &CoalescedUnit<'_>, sight: DesignContext<'_>) -> bool {
         let Some(design) = self.designs.owner(ExtensionPoint::Coalesce, 0) else { return false };
         self.designs.query(design, sight, |design, view| design.destages_now(unit, view))
     }
 
-    /// Whether a waiting page is destaged together with another one of its unit.
+    /// Decides whether a waiting page is destaged together with another page of its unit.
     pub(crate) fn destages_with(&mut self, page: u32, other: u32, sight: DesignContext<'_>) -> bool {
         let Some(design) = self.designs.owner(ExtensionPoint::Coalesce, 0) else { return true };
         self.designs.query(design, sight, |design, view| design.destages_with(page, other, view))
@@ -247,7 +247,7 @@ impl Policies {
         self.designs.query(design, sight, |design, view| design.is_carried_along(page, view))
     }
 
-    /// One of `rows`, at least one plane group, all of one pool.
+    /// Selects one of `rows`, which must not be empty. All are in one pool.
     #[inline]
     pub(crate) fn place(&mut self, rows: &PlaneGroupSet, sight: DesignContext<'_>) -> PlaneGroupId {
         let answer = if self.designs.decides(ExtensionPoint::Place) {
@@ -300,7 +300,7 @@ impl Policies {
             || self.again(pool).is_some()
     }
 
-    /// Most reprograms of a word line, for each host stream; `None` if no stream of the pool reprograms.
+    /// Most reprograms of a word line for each host stream; `None` if no stream of the pool reprograms.
     pub(crate) fn again(&self, pool: usize) -> Option<Vec<u8>> {
         let streams = &self.designs.routes.as_ref()?.streams;
         let of_pool =
@@ -316,7 +316,7 @@ impl Policies {
             .map_or(1, |design| self.designs.open_blocks(design))
     }
 
-    /// Open block of a stream and its word line for the next program.
+    /// Selects the open block of a stream and the word line for the next program.
     pub(crate) fn next_word_line(
         &mut self,
         open: &[OpenBlock<'_>],
@@ -326,7 +326,7 @@ impl Policies {
         (which, self.word_line(&open[which], sight))
     }
 
-    /// One of the open blocks of a stream.
+    /// Selects one of the open blocks of a stream.
     fn open_block(&mut self, open: &[OpenBlock<'_>], sight: DesignContext<'_>) -> usize {
         let pools = sight.space.pools();
         let pool = pools.number_of_group(pools.group_of_block(open[0].block));
@@ -340,7 +340,7 @@ impl Policies {
         0
     }
 
-    /// A word line of an open block that is unprogrammed or can be reprogrammed.
+    /// Selects a word line of an open block. It must be unprogrammed, or one that can be reprogrammed.
     fn word_line(&mut self, open: &OpenBlock<'_>, sight: DesignContext<'_>) -> u32 {
         let pools = sight.space.pools();
         let pool = pools.number_of_group(pools.group_of_block(open.block));
@@ -363,7 +363,7 @@ impl Policies {
         open.again.word_lines.first().copied().unwrap_or_else(|| open.first_unprogrammed())
     }
 
-    /// Victim that a design selects among the candidates of a plane group; `None` if no design decides.
+    /// Victim that a design selects in a plane group; the outer `None` if no design decides.
     #[inline]
     pub(crate) fn victim<'a>(
         &mut self,
@@ -392,7 +392,7 @@ impl Policies {
         })
     }
 
-    /// Records a victim that is not a candidate.
+    /// Records the selection of a victim that is not a candidate.
     #[cold]
     pub(crate) fn record_invalid_victim(
         &self,
@@ -420,7 +420,7 @@ impl Policies {
         );
     }
 
-    /// GC stream for a valid page of a victim in `pool`.
+    /// Selects the GC stream for a valid page of a victim in `pool`.
     #[inline]
     pub(crate) fn relocate(
         &mut self,
@@ -454,7 +454,7 @@ impl Policies {
         0
     }
 
-    /// Host stream in another pool to which a valid page of a victim in `pool` is migrated individually.
+    /// Selects the host stream in another pool to which a valid page of a victim in `pool` is migrated.
     pub(crate) fn migration_target(
         &mut self,
         page: &RelocatedPage,
@@ -483,7 +483,7 @@ impl Policies {
         stream
     }
 
-    /// Whether the valid pages of a victim of another pool are migrated to the first.
+    /// Decides whether the valid pages of a victim of another pool are migrated to the first.
     pub(crate) fn leaves(
         &mut self,
         victim: BlockSetId,
@@ -499,13 +499,13 @@ impl Policies {
         }
     }
 
-    /// Whether a design or a policy balances load.
+    /// Whether a design or policy steals work.
     #[inline]
     pub(crate) fn balances(&self) -> bool {
         self.balancer.is_some() || self.designs.decides(ExtensionPoint::Balance)
     }
 
-    /// Plane group from which an idle one steals a program unit.
+    /// Selects the plane group from which an idle one steals a program unit.
     pub(crate) fn take(
         &mut self,
         idle: PlaneGroupId,
@@ -526,7 +526,7 @@ impl Policies {
         None
     }
 
-    /// Index of the sub-request, among those waiting for the first pool, oldest first, that pool `to` takes.
+    /// Index of the sub-request that pool `to` steals, among those waiting for the first pool, oldest first.
     pub(crate) fn steal(
         &mut self,
         waiting: impl FnOnce() -> Vec<WaitingPages>,
@@ -547,7 +547,7 @@ impl Policies {
         None
     }
 
-    /// Idle time of the host before background work starts; `None` if there is no background work.
+    /// How long the host must be idle before background work starts; `None` if there is no background work.
     #[inline]
     pub(crate) fn idle_delay(&self) -> Option<Duration> {
         match self.designs.owner(ExtensionPoint::Background, 0) {
@@ -593,7 +593,7 @@ impl Policies {
         }
     }
 
-    /// Whether designs choose program parameters.
+    /// Whether some design selects program parameters.
     pub(crate) fn tunes_programs(&self) -> bool {
         self.designs.decides(ExtensionPoint::Tune)
     }

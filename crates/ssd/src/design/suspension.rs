@@ -9,7 +9,7 @@ use crate::parts::Policies;
 use crate::policy::frontier::OpenBlock;
 
 impl Policies {
-    /// Most blocks of a plane group that each stream of a pool may have suspended at once.
+    /// Most blocks that each stream of a pool may have suspended in a plane group.
     pub(crate) fn suspension_limits(&self, pool: usize, streams: Streams) -> Vec<u16> {
         let Designs { routes, gathered, .. } = &self.designs;
         let mut limits = vec![0; usize::from(streams.host + streams.gc)];
@@ -22,7 +22,7 @@ impl Policies {
         limits
     }
 
-    /// Open block to suspend.
+    /// Selects an open block to suspend.
     pub(crate) fn select_to_suspend(
         &mut self,
         open: &[OpenBlock<'_>],
@@ -51,7 +51,7 @@ impl Policies {
         None
     }
 
-    /// Suspended block of a stream to reclaim.
+    /// Selects a suspended block of a stream to reclaim.
     pub(crate) fn select_to_reclaim(
         &mut self,
         open: &[OpenBlock<'_>],
@@ -63,7 +63,7 @@ impl Policies {
         self.query_suspended("reclaimed", suspended, sight, ask)
     }
 
-    /// Suspended block of a stream to resume.
+    /// Selects a suspended block of a stream to resume.
     pub(crate) fn select_to_resume(
         &mut self,
         suspended: &SuspendedBlocks<'_>,
@@ -73,7 +73,7 @@ impl Policies {
         self.query_suspended("resumed", suspended, sight, ask)
     }
 
-    /// Suspended block that a design selects, if it is valid. `done` describes the intended action, for the
+    /// Selects a suspended block, if the design's decision is valid. `done` names the intended action in the
     /// error.
     fn query_suspended(
         &mut self,

@@ -1,4 +1,5 @@
-//! Designs of a device, and the table of who decides: built once, when the device is created.
+//! Designs of a device, and the table of which design makes which decision. The table is built when the
+//! device is created.
 
 use std::cell::OnceCell;
 
@@ -14,53 +15,53 @@ use crate::Config;
 use crate::policy::relocator::Relocator;
 use crate::policy::router::Router;
 
-/// No design: the policies of the device decide.
+/// Entry for decisions that policies make.
 const NO_DESIGN: u8 = u8::MAX;
 
-/// Most host streams of all pools together: a word has a bit for each and one for table pages.
+/// Most host streams of all pools together: a 32-bit word has a bit for each, and one for table pages.
 const MOST_STREAMS: usize = 31;
 
-/// Decisions about streams.
+/// Decisions about host streams.
 pub(super) const STREAM_DECISIONS: ExtensionPoints =
     ExtensionPoints::of(&[ExtensionPoint::Pool, ExtensionPoint::Stream]);
 
-/// Design that decides in a pool, by extension point.
+/// The design that makes each decision in a pool, by extension point.
 type Owners = [u8; ExtensionPoint::ALL.len()];
 
 /// Designs of a device, and which of them makes which decision in which pool.
 #[derive(Default)]
 pub struct Combination {
     all: Vec<Box<dyn Design>>,
-    /// Designs that decide for the device, and for pools without designs of their own.
+    /// Names of designs that decide for the whole device, and in pools without designs of their own.
     of_device: Vec<String>,
-    /// Designs that decide for a pool.
+    /// Names of designs that decide in a pool.
     of_pools: Vec<(usize, Vec<String>)>,
-    /// Design that decides where several could.
+    /// Name of the design that decides, for extension points where several designs could.
     decides: Vec<(ExtensionPoint, String)>,
 }
 
 impl Combination {
-    /// Designs that decide for the whole device.
+    /// Designs that decide for the whole device and all pools.
     pub fn of(designs: Vec<Box<dyn Design>>) -> Self {
         let of_device = designs.iter().map(|design| design.name().to_owned()).collect();
         Self { all: designs, of_device, ..Self::default() }
     }
 
-    /// Adds a design that decides nothing unless a pool [names](Self::in_pool) it.
+    /// Adds a design that decides only in pools that [name](Self::in_pool) it.
     #[must_use]
     pub fn and(mut self, design: Box<dyn Design>) -> Self {
         self.all.push(design);
         self
     }
 
-    /// Lets only these designs decide for a pool.
+    /// Lets only the named designs decide in a pool.
     #[must_use]
     pub fn in_pool(mut self, pool: usize, names: &[String]) -> Self {
         self.of_pools.push((pool, names.to_vec()));
         self
     }
 
-    /// Lets this design decide where others could, too.
+    /// Lets this design decide at an extension point, if other designs could as well.
     #[must_use]
     pub fn with_decider(mut self, seam: ExtensionPoint, name: &str) -> Self {
         self.decides.push((seam, name.to_owned()));
@@ -83,30 +84,30 @@ impl Combination {
         answers.map(|design| design.name()).collect()
     }
 
-    /// Design that makes a decision in each of this many pools; `None` where policies do.
+    /// The design that makes a decision in each of this many pools; `None` where policies decide.
     pub fn owners(&self, seam: ExtensionPoint, pools: usize) -> Vec<Option<&'static str>> {
         self.decides(seam, pools).into_iter().map(|design| Some(design?.name())).collect()
     }
 
-    /// Name and needs of the design that makes a decision in a pool; `None` where no design does, or several
-    /// do.
+    /// Name and needs of the design that makes a decision in a pool; `None` if there is no such design, or
+    /// several.
     pub(crate) fn asked(&self, seam: ExtensionPoint, pool: usize) -> Option<(&'static str, Needs)> {
         let design = self.decides(seam, pool + 1)[pool]?;
         Some((design.name(), design.needs()))
     }
 
-    /// Designs that make a decision, by pool.
+    /// The design that makes a decision, for each pool.
     fn decides(&self, seam: ExtensionPoint, pools: usize) -> Vec<Option<&dyn Design>> {
         let (table, _) = self.table(&self.needs(), pools);
         let design = |row: &Owners| self.all.get(usize::from(row[seam as usize])).map(Box::as_ref);
         table.iter().map(design).collect()
     }
 
-    /// Streams and resources that these designs demand of a device with this many pools, added to those of
-    /// its `policies`.
+    /// Streams and resources that these designs need in a device with this many pools, added to those of its
+    /// `policies`.
     ///
     /// # Errors
-    /// Designs that exclude each other, by the key that decides.
+    /// Conflicts between designs, by key.
     pub fn demands(&self, policies: Demands, pools: usize) -> Result<Demands, Complaints> {
         let needs = self.needs();
         let (table, wrong) = self.table(&needs, pools);
@@ -144,7 +145,7 @@ impl Combination {
             let of_host = routes.iter().flat_map(|routes| routes.suspended(pool));
             let all = of_host.chain(gathered.suspended[pool].iter().copied());
             let suspended = if is_asked { all.map(u32::from).sum() } else { 0 };
-            // A stream that reprograms word lines keeps a full block open beside its active one.
+            // A stream that reprograms word lines has a full block open beside its active one.
             let streams = routes.iter().flat_map(|routes| &routes.streams);
             let full = streams.filter(|stream| usize::from(stream.pool) == pool && stream.again() > 0);
             suspended + full.count() as u32
@@ -155,8 +156,8 @@ impl Combination {
         Ok(Demands { host, gc: gathered.most(), open_blocks, suspended, in_modes, by_gc, again })
     }
 
-    /// Hint at the contract's device for designs whose streams need blocks that `config` does not have; empty
-    /// otherwise.
+    /// Hint that the device of the contract test has blocks that the designs' streams need; empty if `config`
+    /// has them.
     pub(crate) fn contract_hint(&self, config: &Config) -> &'static str {
         let needs = self.needs();
         let mut streams = needs.iter().flat_map(|needs| needs.streams.iter().chain(&needs.collector_streams));
@@ -181,7 +182,7 @@ impl Combination {
         own.map_or(&self.of_device, |(_, names)| names)
     }
 
-    /// Table of who decides, and complaints about what is ambiguous.
+    /// Builds the table of which design decides what, with complaints about conflicts.
     fn table(&self, needs: &[Needs], pools: usize) -> (Vec<Owners>, Complaints) {
         let mut wrong = Complaints::default();
         let names = self.names();
@@ -203,7 +204,7 @@ impl Combination {
         (table, wrong)
     }
 
-    /// Design among those found that decides; adds one complaint if that is ambiguous.
+    /// Settles which of the designs `found` decides; adds a complaint if several could.
     fn settle(&self, seam: ExtensionPoint, pool: usize, found: &[usize], wrong: &mut Complaints) -> u8 {
         let names = self.names();
         let decided = self.decides.iter().rev().find(|(other, _)| *other == seam).map(|(_, name)| name);
@@ -230,7 +231,7 @@ impl Combination {
         }
     }
 
-    /// Checks that each deciding design can make its decision.
+    /// Checks that each design can make the decisions for which it was chosen.
     fn check_decisions(&self, needs: &[Needs], wrong: &mut Complaints) {
         for (seam, name) in &self.decides {
             let answering = self.all.iter().zip(needs).filter(|(_, needs)| needs.answers.has(*seam));
@@ -244,8 +245,8 @@ impl Combination {
     }
 }
 
-/// Checks streams: a design that decides `stream` in a pool declares streams there, one that decides
-/// `relocate` declares GC streams, and all streams are in pools of the device.
+/// Checks declared streams. A design that decides `stream` in a pool must declare streams there. A design
+/// that decides `relocate` must declare GC streams. All streams must be in pools of the device.
 fn check_streams(table: &[Owners], needs: &[Needs], names: &[&str], wrong: &mut Complaints) {
     for (n, needs) in needs.iter().enumerate() {
         for (pool, row) in table.iter().enumerate() {
@@ -296,8 +297,7 @@ fn check_suspended(needs: &Needs, name: &str, wrong: &mut Complaints) {
     }
 }
 
-/// Checks that in each pool a native GC stream comes before those in other modes, and that no GC stream
-/// reprograms.
+/// Checks the modes of GC streams: in each pool a native stream comes first, and no GC stream reprograms.
 fn check_modes(needs: &Needs, name: &str, wrong: &mut Complaints) {
     let pools = needs.collector_streams.iter().map(|stream| stream.pool).max();
     for pool in 0..=pools.unwrap_or(0) {
@@ -321,12 +321,12 @@ pub(super) struct GcStreams {
     pub of_pools: Vec<u8>,
     /// Cell mode of each stream, pool by pool.
     modes: Vec<Vec<CellMode>>,
-    /// Most blocks of a plane group that each stream of a pool may have suspended at once.
+    /// Most blocks of a plane group that each stream of a pool may have suspended.
     pub suspended: Vec<Vec<u16>>,
 }
 
 impl GcStreams {
-    /// Streams of each pool; where no design decides, the relocator has `relocated` streams.
+    /// Streams of each pool. Where no design decides, the relocator's `relocated` streams count.
     fn of(table: &[Owners], needs: &[Needs], relocated: u8) -> Self {
         let owner = |row: &Owners| needs.get(usize::from(row[ExtensionPoint::Relocate as usize]));
         let in_pool = |(pool, row): (u8, &Owners)| match owner(row) {
@@ -365,18 +365,18 @@ fn collected(needs: &Needs, pool: u8) -> impl Iterator<Item = &WriteStream> {
     needs.collector_streams.iter().filter(move |stream| stream.pool == pool)
 }
 
-/// Host streams where a design makes a decision about them, pool after pool.
+/// Host streams of a device whose designs make decisions about them, pool after pool.
 #[derive(Clone, Debug)]
 pub(super) struct HostStreams {
-    /// Streams with their pools.
+    /// Streams, pool after pool.
     pub streams: Vec<WriteStream>,
-    /// First stream of each pool, and one past the last stream.
+    /// Number of each pool's first stream, and one past the last stream.
     pub first: Vec<u8>,
 }
 
 impl HostStreams {
-    /// `None` if no design makes a decision about streams. The `routed` streams of the router are in the
-    /// first pool, unless a design decides there.
+    /// Host streams of all pools; `None` if no design makes a decision about them. The router's `routed`
+    /// streams are in the first pool, unless a design decides there.
     fn of(table: &[Owners], needs: &[Needs], routed: u8) -> Option<Self> {
         let (pool, stream) = (ExtensionPoint::Pool as usize, ExtensionPoint::Stream as usize);
         if table.iter().all(|row| row[pool] == NO_DESIGN && row[stream] == NO_DESIGN) {
@@ -397,7 +397,7 @@ impl HostStreams {
         Some(Self { streams, first })
     }
 
-    /// Most blocks of a plane group of a pool that each stream may have suspended at once.
+    /// Most blocks of a plane group that each stream of a pool may have suspended.
     pub fn suspended(&self, pool: usize) -> impl Iterator<Item = u16> + '_ {
         let own =
             move |stream: &WriteStream| if usize::from(stream.pool) == pool { stream.suspended } else { 0 };
@@ -411,7 +411,7 @@ impl HostStreams {
     }
 }
 
-/// Bitmap of a few flags.
+/// Bitmap of these flags, beginning with bit 0.
 fn bits_of(answers: impl Iterator<Item = bool>) -> u32 {
     answers.zip(0..).fold(0, |bits, (answer, n)| bits | u32::from(answer) << n)
 }
@@ -442,19 +442,19 @@ impl State for DesignEntry {
     }
 }
 
-/// Designs of a device and the table of who decides.
+/// Designs of a device, and the table of which design decides what.
 pub(crate) struct Designs {
     pub(super) all: Vec<DesignEntry>,
-    /// Table by pool.
+    /// The table, by pool.
     table: Vec<Owners>,
     /// Decisions that some design makes in some pool.
     pub(super) claimed: ExtensionPoints,
     /// Events that some design observes.
     pub(super) observed: EventMask,
-    /// `None` where no design makes decisions about host streams.
+    /// `None` if no design makes decisions about host streams.
     pub(super) routes: Option<HostStreams>,
     pub(super) gathered: GcStreams,
-    /// Buffer occupancy and time, as views show them.
+    /// Buffer occupancy and time of the next views.
     pub(super) level: BufferOccupancy,
     /// Buffer occupancy in the last event delivered to designs.
     pub(super) notified_level: BufferOccupancy,
@@ -463,7 +463,7 @@ pub(crate) struct Designs {
     pub(super) wrong: OnceCell<Box<InvalidDecision>>,
 }
 
-/// Table of designs, saved while policies decide in their place.
+/// The table of a device, kept while policies decide instead of designs.
 pub(crate) struct PausedDecisions {
     table: Vec<Owners>,
     claimed: ExtensionPoints,
@@ -476,7 +476,7 @@ impl Designs {
     /// Designs of a device with this many pools and these policies.
     ///
     /// # Panics
-    /// If they exclude each other; see [`Combination::demands`].
+    /// If designs conflict; see [`Combination::demands`].
     pub fn new(
         combination: Combination,
         router: &dyn Router,
@@ -511,7 +511,7 @@ impl Designs {
         }
     }
 
-    /// Lets policies make these decisions, until designs are [queried again](Self::resume_decisions).
+    /// Lets policies make these decisions until [`resume_decisions`](Self::resume_decisions) is called.
     pub fn pause_decisions(&mut self, seams: ExtensionPoints) -> PausedDecisions {
         let mut table = self.table.clone();
         for row in &mut table {
@@ -525,19 +525,19 @@ impl Designs {
         }
     }
 
-    /// Restores the decisions of designs.
+    /// Lets designs decide again.
     pub fn resume_decisions(&mut self, unasked: PausedDecisions) {
         let PausedDecisions { table, claimed, routes } = unasked;
         (self.table, self.claimed) = (table, claimed);
         self.routes = self.routes.take().or(routes);
     }
 
-    /// Open blocks of a stream that a design needs.
+    /// Open blocks of each stream that a design needs.
     pub(super) fn open_blocks(&self, design: usize) -> u8 {
         self.all[design].design.needs().open_blocks
     }
 
-    /// Design that makes a decision in a pool.
+    /// The design that makes a decision in a pool; `None` if a policy makes it.
     #[inline]
     pub(super) fn owner(&self, seam: ExtensionPoint, pool: usize) -> Option<usize> {
         let owner = self.table[pool][seam as usize];

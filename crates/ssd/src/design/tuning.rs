@@ -6,7 +6,7 @@ use super::ExtensionPoint;
 use crate::parts::Policies;
 use crate::policy::tuner::{ProgrammedPage, ReadOutcome, ReadParameters, SensedPage, Tuner};
 
-/// Device tuner: queries the design of the pool, or the policy.
+/// Tuner of the device: queries the design of the pool, or the policy.
 impl Tuner for Policies {
     fn read(&self, page: &SensedPage) -> ReadParameters {
         let answer = match self.designs.owner(ExtensionPoint::Tune, usize::from(page.pool)) {
@@ -57,7 +57,7 @@ impl Tuner for Policies {
 }
 
 impl Policies {
-    /// Checks read parameters; falls back to the nominal set if they do not exist.
+    /// Checks read parameters. Parameters that do not exist are replaced by the nominal ones.
     #[inline]
     fn tuned(&self, page: &SensedPage, answer: ReadParameters) -> ReadParameters {
         if answer.level <= page.highest {

@@ -1,4 +1,4 @@
-//! View of the device for a design that is queried or notified.
+//! View of the device for a design that makes a decision or observes an event.
 
 use wordline_kernel::{Instant, Stream};
 use wordline_nand::{BlockSetId, CellMode, DieId, PlaneGroupId, Pools};
@@ -18,15 +18,15 @@ pub struct BlockInfo {
     pub valid: u32,
     /// Number of erases.
     pub erases: u32,
-    /// Sequence number of its last opening: the device counts openings, so that a larger number is later.
+    /// Sequence number of the block's last opening in the device. A larger number is later.
     pub opened: u64,
     /// Cell mode.
     pub mode: CellMode,
-    /// GC stream that wrote it last; `None` if it has host pages.
+    /// GC stream that last wrote the block; `None` if it has host pages.
     pub relocated_by: Option<u8>,
 }
 
-/// Parts of the device that a view shows.
+/// Parts of the device that a view can show.
 #[derive(Clone, Copy)]
 pub(crate) struct DesignContext<'a> {
     pub(crate) flash: &'a Flash,
@@ -47,18 +47,18 @@ impl View<'_> {
         self.now
     }
 
-    /// Whether the device is being preconditioned: no time passes.
+    /// Whether the device is being preconditioned or aged. Simulated time then does not advance as in a run.
     pub fn is_preconditioning(&self) -> bool {
         self.sight.flash.is_clock_stopped()
     }
 
-    /// Pools: parts, geometry and numbering.
+    /// The pools: parts, geometry and numbering.
     pub fn pools(&self) -> &Pools {
         self.sight.space.pools()
     }
 
-    /// Wear and utilization of a pool, by its number. Takes time in proportion to the blocks in a device with
-    /// a single pool.
+    /// Wear and utilization of a pool, by its number. In a device with a single pool the time of the call
+    /// grows with the number of blocks.
     pub fn pool(&self, pool: usize) -> PoolState {
         let DesignContext { flash, space } = self.sight;
         let one = space.pools().iter().nth(pool).expect("a pool of the device");
@@ -73,15 +73,15 @@ impl View<'_> {
         }
     }
 
-    /// Occupancy of the write buffer when the current event began, or when a page was last taken out of it.
+    /// Occupancy of the write buffer when the current event began, or after a page was last taken out of it.
     pub fn buffer(&self) -> BufferOccupancy {
         self.level
     }
 
-    /// Occupancy of a pool's part of the write buffer, by number: pages bound for it, over its share of the
-    /// buffer, which is its share of the device's locations (chosen). Pages whose pool is not known yet count
-    /// for the first pool; in a device with a single pool this is the [occupancy of the
-    /// buffer](Self::buffer).
+    /// Occupancy of a pool's part of the write buffer, by the pool's number. It counts the pages that will be
+    /// programmed in the pool. The pool's part of the buffer is proportional to its number of locations
+    /// (chosen). Pages whose pool is not known yet count for the first pool. With a single pool this is the
+    /// [occupancy of the whole buffer](Self::buffer).
     pub fn buffer_of(&self, pool: usize) -> BufferOccupancy {
         let DesignContext { space, .. } = self.sight;
         let on_their_way = |pool| u32::try_from(space.on_their_way(pool)).unwrap_or(u32::MAX);
@@ -133,7 +133,8 @@ impl View<'_> {
         self.sight.space.word_line(block, word_line)
     }
 
-    /// Word lines of a super layer in the pool of a block; `None` where word lines are not reprogrammed.
+    /// Number of word lines of a super layer in the pool of a block; `None` if word lines are not
+    /// reprogrammed there.
     pub fn super_layer(&self, block: BlockSetId) -> Option<u32> {
         self.sight.space.per_super_layer(block)
     }

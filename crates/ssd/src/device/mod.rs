@@ -1,7 +1,7 @@
-//! A conventional SSD: assembles the engines of the controller, and dispatches events to them.
+//! A conventional SSD. It assembles the engines of the controller and dispatches events to them.
 //!
-//! `service` passes the tasks that dies finish or fail to the engine that issued them. Each engine has its
-//! own invariants, its report of pending work, and its check of a loaded state; `block_device` calls them.
+//! `service` passes each task that a die finished, or failed, to the engine that issued it. `block_device`
+//! calls the engines' checks of invariants and of loaded states, and their reports of pending work.
 
 mod block_device;
 mod service;
@@ -45,7 +45,7 @@ pub struct Device {
 state!(Device { parts { core, writer, recovery, front } });
 
 impl Device {
-    /// An empty device with the policies named in its configuration.
+    /// An empty device with the policies of its configuration.
     pub fn new(config: Config, seed: Seed) -> Self {
         let parts = Parts::of(&config);
         Self::with(config, parts, seed)
@@ -76,7 +76,7 @@ impl Device {
         }
     }
 
-    /// Handles an event other than the chips'.
+    /// Handles an event that is not an event of the chips.
     #[inline(never)]
     fn handle_own(&mut self, event: Event, calendar: &mut impl Schedule<Event>) {
         match event {
@@ -93,7 +93,7 @@ impl Device {
         }
     }
 
-    /// Continues the scan of a die; after the last one the device resumes.
+    /// Continues the recovery scan of a die. After the last die the device accepts commands.
     fn continue_scan(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
         if self.recovery.continue_scan(die, &mut self.core, calendar) {
             self.front.resume(&mut self.core, &mut self.writer, calendar);
@@ -101,7 +101,7 @@ impl Device {
     }
 }
 
-/// Accessors beyond those of every block device: most of them return an engine.
+/// Accessors for the engines, beside the interface of every block device.
 impl Device {
     /// The configuration.
     pub fn config(&self) -> &Config {
@@ -118,7 +118,7 @@ impl Device {
         &self.core.base.totals
     }
 
-    /// Flash, block table, and everything derived from both.
+    /// Flash, block table, and other state shared by all engines.
     pub fn base(&self) -> &Base {
         &self.core.base
     }
@@ -128,7 +128,7 @@ impl Device {
         &self.core.map
     }
 
-    /// The writer, which has the pages on their way to flash.
+    /// The writer, which has the pages whose program is in progress.
     pub fn writer(&self) -> &Writer {
         &self.writer
     }
@@ -138,34 +138,34 @@ impl Device {
         &self.front
     }
 
-    /// The version of a logical page that a read would find now, counted from 1 with each host write; `None`
-    /// if there is none.
+    /// Version of a logical page that a read would find now, counted from 1 with each host write. `None` if
+    /// the page has no data.
     pub fn version(&self, page: LogicalPage) -> Option<u32> {
         self.core.cache.version(page, &self.core.base, &self.core.map)
     }
 
-    /// The version of a logical page that is in flash.
+    /// Version of a logical page in flash; `None` if it has none there.
     pub fn version_in_flash(&self, page: LogicalPage) -> Option<u32> {
         self.core.map.version_in_flash(page, &self.core.base)
     }
 
-    /// Contents of a page that a read would find, sector by sector, if none is lost.
+    /// Contents of a page that a read would find, one for each sector, unless one is lost.
     pub fn contents_of(&self, page: LogicalPage) -> Vec<Content> {
         self.core.cache.contents_of(page, &self.core.base, &self.core.map)
     }
 
-    /// Follows the contents of the sectors from now on, for data verification.
+    /// Tracks the contents of sectors from now on, for data verification.
     pub fn keep_contents(&mut self, contents: Contents) {
         self.core.base.keep_contents(contents);
         self.core.map.record_tables();
     }
 
-    /// The contents of the sectors, if the device follows them.
+    /// The contents of sectors; `None` if the device does not track them.
     pub fn contents(&mut self) -> Option<&mut Contents> {
         self.core.base.contents.as_deref_mut()
     }
 
-    /// Moves the completions that were neither taken nor cleared to the end of `into`.
+    /// Moves the completions that were not taken or cleared to the end of `into`.
     #[inline]
     pub fn take_completions(&mut self, into: &mut Vec<Completion>) {
         self.front.take_completions(into);

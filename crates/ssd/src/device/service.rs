@@ -1,4 +1,4 @@
-//! Passes each finished task to the engine of its ticket.
+//! Passes each finished task to the engine that its ticket names.
 
 use wordline_kernel::Schedule;
 use wordline_nand::CommandCompletion;

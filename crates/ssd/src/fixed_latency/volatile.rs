@@ -1,5 +1,5 @@
-//! The volatile cache of a device with a fixed latency: what a power cut leaves of writes not covered by a
-//! flush is random.
+//! Volatile cache of a device with a fixed latency. A power cut keeps a random part of the writes since the
+//! last flush.
 
 use std::collections::BTreeMap;
 
@@ -7,23 +7,23 @@ use wordline_kernel::{Seed, Stream};
 
 use crate::device::Content;
 
-/// A content that a sector may have after a power cut; none stands for zeroes.
+/// A content that a sector may have after a power cut; `None` stands for zeroes.
 #[derive(Clone, Copy, Debug)]
 struct Version {
     content: Option<Content>,
-    /// Number of completed commands when it was written.
+    /// Number of commands completed before it was written.
     written: u64,
     /// Whether it is a discard, which a flush does not make durable.
     is_discard: bool,
 }
 
-/// The versions of sectors that a power cut may leave, and the number of completed commands.
+/// Versions of sectors that a power cut may leave, and the number of completed commands.
 pub(super) struct Volatile {
     random: Stream,
-    /// By sector, the durable version first.
+    /// Versions by sector. The durable version comes first.
     versions: BTreeMap<u64, Vec<Version>>,
     completed: u64,
-    /// By the number of a flush in flight: completed commands at its submission.
+    /// For each flush in flight, by its number: how many commands were completed at its submission.
     flushes: BTreeMap<u32, u64>,
 }
 
@@ -33,12 +33,12 @@ impl Volatile {
         Self { random, versions: BTreeMap::new(), completed: 0, flushes: BTreeMap::new() }
     }
 
-    /// Notes a completed command.
+    /// Counts a completed command.
     pub(super) fn complete(&mut self) {
         self.completed += 1;
     }
 
-    /// A sector that had `before` is written, or discarded.
+    /// Records a write or discard of a sector that had `before`.
     pub(super) fn write(
         &mut self,
         sector: u64,
@@ -52,7 +52,7 @@ impl Volatile {
         versions.push(Version { content, written, is_discard });
     }
 
-    /// A sector was written with FUA: only this version can remain.
+    /// Records a FUA write of a sector: a power cut can leave only this version.
     pub(super) fn force(&mut self, sector: u64) {
         self.versions.remove(&sector);
     }
@@ -61,8 +61,8 @@ impl Volatile {
         self.flushes.insert(number, self.completed);
     }
 
-    /// A flush completes: among the commands completed before its submission, the latest version of each
-    /// sector is durable.
+    /// Completes a flush. In each sector, the latest version that was completed before the submission of the
+    /// flush is durable now.
     pub(super) fn finish_flush(&mut self, number: u32) {
         let Some(before) = self.flushes.remove(&number) else { return };
         self.versions.retain(|_, versions| {
@@ -73,7 +73,7 @@ impl Volatile {
         });
     }
 
-    /// The power is cut: the sectors whose content changes, each with its new content.
+    /// Simulates a power cut. Returns each sector with several versions, with a random one of them.
     pub(super) fn cut(&mut self) -> Vec<(u64, Option<Content>)> {
         self.flushes.clear();
         let Self { random, versions, .. } = self;
@@ -83,7 +83,7 @@ impl Volatile {
         std::mem::take(versions).into_iter().map(drawn).collect()
     }
 
-    /// Whether a command in flight reached a sector before the power cut.
+    /// Draws whether a command in flight reached a sector before the power cut.
     pub(super) fn reached(&mut self) -> bool {
         self.random.below(2) == 0
     }

@@ -1,8 +1,8 @@
-//! The ECC decoders: the data of a read are decoded before its task ends.
+//! ECC decoders. The data of a read are decoded before its task ends.
 //!
-//! A decoder takes commands in the order in which their data arrive, one after another. It begins with a
-//! command when its last byte has arrived, and the bus transfers the next data meanwhile: decoding limits a
-//! channel if it takes longer than data out.
+//! A decoder processes commands one after another, in the order in which their data arrive. It starts with a
+//! command when the last byte of its data has arrived. The bus transfers the next data meanwhile. A channel
+//! is limited by decoding if decoding takes longer than the transfer.
 
 use std::collections::VecDeque;
 
@@ -19,7 +19,7 @@ id!(
     DecoderId
 );
 
-/// Decoding times of the part of a pool.
+/// Decoding times of a pool's part.
 #[derive(Clone, Copy, Debug)]
 struct DecodeTimes {
     /// Hard and soft decoding time of a page.
@@ -31,7 +31,7 @@ struct DecodeTimes {
 }
 
 impl DecodeTimes {
-    /// The times of a pool's part; none if it has no error correction, or decoding takes no time.
+    /// Decoding times of a pool's part; `None` if the part has no error correction or decoding takes no time.
     fn of(pool: &Pool) -> Option<Self> {
         let ecc = pool.part.ecc().filter(|ecc| ecc.has_decode_time())?;
         let frame = u64::from(ecc.frame);
@@ -39,7 +39,7 @@ impl DecodeTimes {
         Some(Self { hard: ecc.hard, soft: ecc.soft, frame, frames })
     }
 
-    /// Time to decode the code words of `bytes`.
+    /// Time to decode the code words of `bytes`, with the soft decision if `softly`.
     fn time(&self, bytes: Bytes, softly: bool) -> Duration {
         let soft = if softly { self.soft } else { Duration::ZERO };
         let words = (bytes.0 * 8).div_ceil(self.frame);
@@ -47,18 +47,18 @@ impl DecodeTimes {
     }
 }
 
-/// A command whose data are being decoded, or wait for it.
+/// A command whose data are being decoded, or wait to be.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Decoding {
     done: CommandCompletion,
-    /// Its first task.
+    /// First task of the command.
     first: TaskId,
     since: Instant,
-    /// GC time of its die by then, in picoseconds.
-    gc_ps: u64,
+    /// GC time of the command's die when the data arrived, in picoseconds.
+    cleaned: u64,
 }
 
-/// A decoder with its commands, the oldest first.
+/// A decoder and its commands, oldest first.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Queue {
     free_at: Instant,
@@ -69,17 +69,17 @@ struct Queue {
 #[derive(Clone, Debug)]
 pub(super) struct Decoders {
     each: Decoder,
-    /// By pool.
+    /// Decoding times of each pool.
     codes: Vec<Option<DecodeTimes>>,
     queues: Vec<Queue>,
-    /// The first task of the command that a decoder has just finished, until it is taken.
+    /// First task of the command that a decoder has just finished, until it is taken.
     over: Option<TaskId>,
 }
 
 state!(Decoders { values { queues } fixed { each, codes, over } });
 
 impl Decoders {
-    /// None if decoding takes no time.
+    /// `None` if decoding takes no time.
     pub fn of(setup: &Setup<'_>) -> Option<Box<Self>> {
         let (each, pools) = (setup.read_retry.decoder, setup.pools);
         let codes: Vec<Option<DecodeTimes>> = pools.iter().map(DecodeTimes::of).collect();
@@ -92,7 +92,7 @@ impl Decoders {
         codes.iter().any(Option::is_some).then(|| Box::new(Self { each, codes, queues, over: None }))
     }
 
-    /// Scales the decoding times by this factor from now on.
+    /// Multiplies the decoding times by this factor from now on.
     pub fn change_times(&mut self, factor: Factor) {
         for code in self.codes.iter_mut().flatten() {
             (code.hard, code.soft) = (factor.of(code.hard), factor.of(code.soft));
@@ -115,19 +115,19 @@ impl Decoders {
         })
     }
 
-    /// Calls `f` for the first task of each command whose data are decoded.
+    /// Calls `f` for the first task of each command in a decoder.
     pub fn each(&self, f: impl FnMut(TaskId)) {
         self.queues.iter().flat_map(|queue| &queue.waiting).map(|one| one.first).for_each(f);
     }
 
-    /// Whether the data of a command need decoding, which takes time.
+    /// Whether the data of a command must be decoded, which takes time.
     pub fn decodes(&self, done: &CommandCompletion, pools: &Pools) -> bool {
         let is_read = done.command.operation == Operation::Read && done.command.bytes > Bytes(0);
         is_read && self.code(done, pools).is_some()
     }
 
-    /// Takes the data of a command with this first task, whose die had a GC time of `cleaned` picoseconds by
-    /// `now`. Returns the decoder, and when it will have finished.
+    /// Starts to decode the data of a command, given with its first task. `cleaned` is the GC time of its die
+    /// at `now`, in picoseconds. Returns the decoder, and the time when it will be done.
     pub fn take(
         &mut self,
         (done, first): (&CommandCompletion, TaskId),
@@ -144,8 +144,8 @@ impl Decoders {
         (id, queue.free_at)
     }
 
-    /// The command that a decoder has finished, its first task, when the decoder got it, and the GC time of
-    /// its die by then.
+    /// Takes the command that a decoder has finished. Returns it with its first task, the time when the
+    /// decoder got it, and the GC time of its die at that time.
     pub fn finished(&mut self, id: DecoderId) -> Option<(CommandCompletion, TaskId, Instant, u64)> {
         let Decoding { done, first, since, gc_ps } =
             self.queues.get_mut(id.0 as usize)?.waiting.pop_front()?;
@@ -158,7 +158,7 @@ impl Decoders {
         self.over.take()
     }
 
-    /// Drops everything, in a power cut.
+    /// Drops everything after a power cut.
     pub fn forget(&mut self) {
         self.queues.fill(Queue::default());
         self.over = None;

@@ -1,4 +1,4 @@
-//! The recent commands of each die, kept for tail attribution: the work behind which a task waited.
+//! Recent commands of each die, for tail attribution: the commands for which a task waited.
 
 use serde::Serialize;
 use wordline_kernel::{Column, Duration, Instant};
@@ -12,10 +12,11 @@ use crate::command::RequestId;
 /// Number of kinds of work.
 pub(crate) const WORKS: usize = DieWork::ALL.len();
 
-/// Commands kept for each die. Chosen: 24 KiB, and more commands than ever wait for one die on the presets.
+/// Commands kept for each die. Chosen: they take 24 KiB, and exceed the longest wait for one die on the
+/// presets.
 const KEPT: usize = 1024;
 
-/// Kind of work of a die.
+/// Kind of work that a die does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
@@ -24,8 +25,8 @@ pub enum DieWork {
     HostRead,
     /// A program of host data.
     HostProgram,
-    /// An RMW read: of the rest of a page that the host wrote in part, or of a unit that is programmed as a
-    /// whole.
+    /// An RMW read: of the rest of a page that the host wrote in part, or of the rest of a unit that is
+    /// programmed as a whole.
     FillRead,
     /// A read-ahead.
     Prefetch,
@@ -33,11 +34,11 @@ pub enum DieWork {
     MapRead,
     /// A program of the L2P map.
     MapProgram,
-    /// A GC read, to gain free blocks.
-    GcRead,
-    /// A GC program or copyback.
-    GcProgram,
-    /// A read of a block of the SLC cache that is folded.
+    /// A read of GC that gains free blocks.
+    CleaningRead,
+    /// A program or copyback of GC that gains free blocks.
+    CleaningProgram,
+    /// A read of an SLC-cache block that is folded.
     FoldingRead,
     /// A program of folded data.
     FoldingProgram,
@@ -45,18 +46,18 @@ pub enum DieWork {
     LevellingRead,
     /// A program or copyback for wear levelling.
     LevellingProgram,
-    /// A read of pages that leave a failed or reclaimed block, or their pool.
-    ReclaimRead,
+    /// A read of pages that must leave a failed or reclaimed block, or their pool.
+    VacatingRead,
     /// A program or copyback of such pages.
     ReclaimProgram,
     /// An erase.
     Erase,
-    /// A read of the scan after a power cut.
+    /// A read of the recovery scan after a power cut.
     Scan,
 }
 
 impl DieWork {
-    /// All kinds, in order of their numbers.
+    /// All kinds of work, in the order of their numbers.
     pub const ALL: [Self; 16] = [
         Self::HostRead,
         Self::HostProgram,
@@ -98,7 +99,7 @@ impl DieWork {
         ][self as usize]
     }
 
-    /// The work of a task.
+    /// Kind of work of a task.
     fn of(task: &Task) -> Self {
         let is_read = task.operation == Operation::Read;
         match task.ticket {
@@ -124,10 +125,10 @@ impl DieWork {
     }
 }
 
-/// Times of dies by work.
+/// Time of dies at each kind of work.
 pub type WorkTimes = [Duration; WORKS];
 
-/// An interval in which a die worked on one command; a suspended command has several.
+/// An interval in which a die worked on one command. A suspended command has several intervals.
 #[derive(Clone, Copy, Debug)]
 struct WorkInterval {
     from: Instant,
@@ -146,9 +147,9 @@ impl WorkInterval {
 /// The recent commands of a die.
 #[derive(Clone, Debug)]
 struct RecentWork {
-    /// When the die took its current command, or resumed it.
+    /// When the die took or resumed its current command.
     began: Instant,
-    /// Number of commands so far; the last ones are kept, in a ring.
+    /// Number of intervals so far. The last ones are kept in a ring.
     count: usize,
     stints: Box<[WorkInterval; KEPT]>,
 }
@@ -168,7 +169,7 @@ impl RecentWork {
         self.count += 1;
     }
 
-    /// The kept intervals, the last one first.
+    /// The kept intervals, latest first.
     fn back(&self) -> impl Iterator<Item = &WorkInterval> {
         let kept = self.count.saturating_sub(KEPT)..self.count;
         kept.rev().map(|n| &self.stints[n % KEPT])
@@ -180,32 +181,32 @@ impl RecentWork {
 pub(super) struct History {
     dies: Column<DieId, RecentWork>,
     done: WorkTimes,
-    /// Every command since recording began; none without recording.
+    /// Every interval since recording began; `None` without recording.
     recorded: Option<Vec<DieCommand>>,
 }
 
-/// A command of a die for a timeline; a suspended command is several.
+/// A command of a die, for a time line. A suspended command appears once for each interval.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DieCommand {
     /// The die.
     pub die: DieId,
-    /// When the die began to work on it, including the wait for its bus.
+    /// When the die began or resumed the command. The wait for its bus comes after this.
     pub from: Instant,
-    /// When the die finished or suspended it.
+    /// When the die finished or suspended the command.
     pub to: Instant,
-    /// Its work.
+    /// Kind of work of the command.
     pub work: DieWork,
     /// The channel of the die.
     pub channel: u32,
-    /// The block of its first page, one of each plane.
+    /// Multi-plane block of its first page.
     pub block: BlockSetId,
-    /// Planes taking part.
+    /// Number of planes that take part.
     pub planes: u8,
-    /// The requests for which it reads.
+    /// Requests for which the command reads.
     pub requests: Vec<RequestId>,
 }
 
-/// An ended task of a request, as far as tail attribution needs it.
+/// An ended task of a request, with the data that tail attribution needs.
 #[derive(Clone, Copy, Debug)]
 pub struct TaskWait {
     die: DieId,
@@ -215,14 +216,14 @@ pub struct TaskWait {
     was_tried: bool,
 }
 
-/// The commands behind which a task waited.
+/// Commands for which a task waited.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Behind {
     /// The die.
     pub die: DieId,
-    /// Time at each kind of work meanwhile.
+    /// Time of the wait that the die spent at each kind of work.
     pub by_work: WorkTimes,
-    /// The longest of these commands: its work, its block, and its time.
+    /// Kind of work, block and time of the longest of these commands.
     pub longest: Option<(DieWork, BlockSetId, Duration)>,
 }
 
@@ -248,13 +249,14 @@ impl History {
         Self { dies: Column::from_fn(dies as usize, recent), done: WorkTimes::default(), recorded: None }
     }
 
-    /// A die takes a command, or resumes one.
+    /// Records that a die takes or resumes a command.
     #[inline]
     pub fn begin(&mut self, die: DieId, now: Instant) {
         self.dies[die].began = now;
     }
 
-    /// A die finishes or suspends a command on this many planes; the current chain has its tasks.
+    /// Records that a die finishes or suspends a command on this many planes. The die's current chain has the
+    /// command's tasks.
     #[inline]
     pub fn end(&mut self, die: DieId, now: Instant, (queues, pools): (&Queues, &Pools), planes: u32) {
         let task = queues.current(die);
@@ -295,17 +297,17 @@ impl History {
         self.recorded = on.then(Vec::new);
     }
 
-    /// The commands recorded so far, in order of their ends.
+    /// Takes the commands recorded so far, in the order of their ends.
     pub fn take_recorded(&mut self) -> Vec<DieCommand> {
         self.recorded.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// Time of all dies by work, in commands that have ended.
+    /// Time of all dies at each kind of work, for commands that have ended.
     pub fn done(&self) -> &WorkTimes {
         &self.done
     }
 
-    /// The commands behind which an ended task waited; none if its own command is not kept any more.
+    /// The commands for which an ended task waited; empty if the task's own command is not kept any more.
     pub fn behind(&self, waited: &TaskWait, pools: &Pools) -> Behind {
         let TaskWait { die, queued, page, is_read, was_tried } = *waited;
         let work = if is_read { DieWork::HostRead } else { DieWork::HostProgram };
@@ -314,7 +316,7 @@ impl History {
         let Some(own) = stints.find(|stint| stint.is_of(work, page)) else { return behind };
         let mut until = own.from;
         for stint in stints.take_while(|stint| stint.to > queued) {
-            // Other commands on its page are its own if it was retried, or may have been suspended.
+            // If the task was retried or may have been suspended, other commands on its page are its own.
             if (was_tried || !is_read) && stint.is_of(work, page) {
                 continue;
             }
@@ -328,7 +330,7 @@ impl History {
         behind
     }
 
-    /// Drops all commands, in a power cut.
+    /// Drops all commands after a power cut.
     pub fn forget(&mut self) {
         self.dies.iter_mut().for_each(|recent| recent.count = 0);
     }

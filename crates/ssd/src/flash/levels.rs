@@ -1,5 +1,5 @@
-//! The read reference voltages of page reads, where fault rules or cells need them: queries and notifications
-//! of the tuner.
+//! Read reference voltages of page reads, if fault rules or cells make reads depend on them: queries to the
+//! tuner, and notifications of it.
 
 use wordline_kernel::{Duration, state};
 use wordline_nand::{Chips, CommandCompletion, DieId, Fault, Layers, Operation, PageId};
@@ -9,19 +9,19 @@ use super::task::Task;
 use super::{Flash, Setup};
 use crate::policy::tuner::{ReadOutcome, ReadParameters, SensedPage, Tuner};
 
-/// Inputs of the tuner.
+/// Inputs of the tuner's decisions.
 pub(super) struct ReadLevels {
     layers: Layers,
-    /// The highest set of read levels.
+    /// Number of the highest set of read levels.
     highest: u8,
-    /// Time to set levels that are not nominal, before each sense.
+    /// Time before each sense at levels other than the nominal ones.
     time: Duration,
 }
 
 state!(ReadLevels { fixed { layers, highest, time } });
 
 impl ReadLevels {
-    /// None if all levels read every page alike.
+    /// `None` if every page reads alike at all levels.
     pub fn of(setup: &Setup<'_>) -> Option<Box<Self>> {
         let retry = setup.read_retry;
         let layers = || Layers::of(setup.pools);
@@ -42,7 +42,7 @@ impl ReadLevels {
         }
     }
 
-    /// The set of levels for a read.
+    /// Queries the set of levels for a read.
     fn level_of(&self, read: &Task, chips: &Chips, tuner: &dyn Tuner) -> u8 {
         match read.tries {
             0 => tuner.read(&self.page(read.page, chips)).level,
@@ -50,20 +50,20 @@ impl ReadLevels {
         }
     }
 
-    /// Whether one command may sense for both reads.
+    /// Whether both reads have the same levels, so that one command can sense for both.
     pub fn have_same_level(&self, before: &Task, next: &Task, chips: &Chips, tuner: &dyn Tuner) -> bool {
         self.level_of(before, chips, tuner) == self.level_of(next, chips, tuner)
     }
 
-    /// The set of levels for the next retry of a read of `page`, which has failed `senses` times, the last
-    /// time with `level`.
+    /// Queries the set of levels for the next retry of a read of `page`. The read has failed `senses` times,
+    /// the last time at `level`.
     pub fn retry_level(&self, page: PageId, senses: u32, level: u8, chips: &Chips, tuner: &dyn Tuner) -> u8 {
         let so_far = ReadOutcome { parameters: ReadParameters { level }, senses, is_read: false };
         tuner.read_again(&self.page(page, chips), &so_far).level
     }
 
-    /// Sets the read levels of an idle die for its next command, if that is a read. A copyback senses with
-    /// the nominal levels.
+    /// Sets the read levels of an idle die for its next command, if that is a read. A copyback senses at the
+    /// nominal levels.
     #[cold]
     pub fn choose(
         &self,
@@ -83,7 +83,7 @@ impl ReadLevels {
 }
 
 impl Flash {
-    /// Notifies the tuner of the pages that this command of a read has read, and earlier ones have not.
+    /// Notifies the tuner of the pages that this command of a read could read and earlier ones could not.
     #[cold]
     pub(super) fn notify_read(&self, read: &Task, done: &CommandCompletion, tuner: &mut dyn Tuner) {
         let now = super::outcome::unreadable_in(read, done);
@@ -91,8 +91,8 @@ impl Flash {
         self.notify_tuner(read, done.level, (before & !now, true), tuner);
     }
 
-    /// Notifies the tuner of the end of a read of some pages, one bit each: the last levels, and whether the
-    /// pages were read.
+    /// Notifies the tuner that a read of some `pages` (one bit each) has ended, with the last levels and
+    /// whether the pages were read.
     pub(super) fn notify_tuner(
         &self,
         read: &Task,

@@ -2,7 +2,7 @@
 //!
 //! An engine that needs a die queues a [`Task`] with a [`Ticket`] and a [`Class`], and [starts](Flash::start)
 //! the die. When a command has ended, its tasks are returned one by one, each with its [`Outcome`]. `Flash`
-//! knows locations and not their meaning: it has no map, no buffer and no garbage collection.
+//! knows only locations. It has no L2P map, no buffer and no garbage collection.
 
 mod decoder;
 mod history;
@@ -58,13 +58,13 @@ pub enum Event {
 }
 
 counters! {
-    /// Counts of the flash since it was made.
+    /// Counts of the flash since its creation.
     pub struct Counts {
         read_retries: "faults.read_retries", Count, "Read retries, because pages could not be read.";
         deadline_promotions: "flash.deadline_promotions", Count, "Aged commands that a die took before others, by the age limit `ftl.scheduling.age_limit`.";
     }
     beside {
-        /// The same for each pool.
+        /// Failure counts of each pool.
         faults: PoolFaults;
     }
 }
@@ -74,23 +74,23 @@ pub struct Flash {
     chips: Chips,
     queues: Queues,
     payloads: Payloads,
-    /// None if every page reads alike with all read levels.
+    /// `None` if every page reads alike at all levels.
     levels: Option<Box<ReadLevels>>,
     retry: ReadRetryFile,
-    /// None if decoding takes no time.
+    /// `None` if decoding takes no time.
     decoders: Option<Box<Decoders>>,
-    /// Most suspensions of one program or erase.
+    /// Most suspends of one program or erase.
     max_suspends: u32,
     counts: Counts,
     /// Time that finished commands spent on the bus and in the array, in picoseconds.
     served_ps: u128,
-    /// State while the clock is stopped; none while it runs.
+    /// State while the clock is stopped; `None` while it runs.
     at_once: Option<Box<Untimed>>,
     /// Locations programmed while the clock was stopped.
     laid: u64,
     /// Whether the tuner is queried for the parameters of programs.
     tunes_programs: bool,
-    /// None without tail attribution or recording.
+    /// `None` without tail attribution and recording.
     history: Option<Box<History>>,
 }
 
@@ -101,12 +101,12 @@ state!(Flash {
 });
 
 impl Flash {
-    /// The empty flash of a device with an FTL.
+    /// Empty flash of a device with an FTL.
     pub fn new(config: &Config, seed: Seed) -> Self {
         Self::of(&Setup::from(config), seed)
     }
 
-    /// The empty flash of any device.
+    /// Empty flash of any device.
     pub fn of(setup: &Setup<'_>, seed: Seed) -> Self {
         let Setup { pools, faults, read_retry, scheduling, backs_up_lower_pages } = *setup;
         let mut chips = Chips::new(pools.clone());
@@ -135,27 +135,27 @@ impl Flash {
         }
     }
 
-    /// Allows blocks to be opened in a cell mode; false if no part has it.
+    /// Lets blocks be opened in a cell mode. Returns false if no part has the mode.
     pub fn enable_mode(&mut self, mode: CellMode) -> bool {
         self.chips.enable_mode(mode)
     }
 
-    /// Whether the tuner is queried for the parameters of each program from now on.
+    /// Sets whether the tuner is queried for the parameters of each program.
     pub(crate) fn tune_programs(&mut self, asked: bool) {
         self.tunes_programs = asked;
         if asked {
-            // Sets of parameters exist from the beginning, or never.
+            // The number of parameter sets is fixed from the beginning.
             self.chips.set_parameters(1, Parameters::DATA_SHEET);
         }
     }
 
-    /// Scales the times of chips and decoders by these factors, from the next commands on.
+    /// Multiplies the times of chips and decoders by these factors, from the next commands on.
     pub(crate) fn change_times(&mut self, factors: &TimeFactors) {
         self.chips.change_times(&factors.of_chips());
         self.decoders.iter_mut().for_each(|decoders| decoders.change_times(factors.controller));
     }
 
-    /// Allows the word lines of a block to be programmed in any order.
+    /// Lets the word lines of a block be programmed in any order.
     pub fn program_in_any_order(&mut self) {
         self.chips.program_in_any_order();
     }
@@ -177,25 +177,25 @@ impl Flash {
         &self.counts
     }
 
-    /// Time that commands spent on the bus and in the array until `now`, in picoseconds, including the time
-    /// so far of commands in progress.
+    /// Time that commands spent on the bus and in the array until `now`, in picoseconds. Commands in progress
+    /// count up to `now`.
     pub fn served_ps(&self, now: Duration) -> u128 {
         self.served_ps + self.chips.unfinished_ps(now)
     }
 
-    /// Keeps the recent commands of each die from now on, for tail attribution.
+    /// Records the recent commands of each die from now on, for tail attribution.
     pub(crate) fn keep_history(&mut self) {
         self.history = Some(Box::new(History::new(self.chips.pools().dies())));
     }
 
-    /// Starts or stops recording every command of the dies and its stages.
+    /// Starts or stops recording all commands of the dies and their stages.
     pub(crate) fn record(&mut self, on: bool) {
         let dies = self.chips.pools().dies();
         self.history.get_or_insert_with(|| Box::new(History::new(dies))).record(on);
         if on { self.chips.record() } else { self.chips.stop_recording() }
     }
 
-    /// The commands and stages recorded so far, each with the channel of its die.
+    /// Takes the commands and stages recorded so far, each with the channel of its die.
     pub(crate) fn take_recorded(&mut self) -> Recorded {
         let commands = self.history.as_mut().map(|history| history.take_recorded());
         let spans = self.chips.take_spans();
@@ -209,12 +209,13 @@ impl Flash {
         }
     }
 
-    /// Time of all dies by work since their commands are kept, of commands that have ended.
+    /// Time of all dies at each kind of work since recent commands are recorded, for commands that have
+    /// ended.
     pub(crate) fn worked(&self) -> WorkTimes {
         self.history.as_ref().map_or_else(WorkTimes::default, |history| *history.done())
     }
 
-    /// The commands behind which an ended task waited.
+    /// The commands for which an ended task waited; `None` if recent commands are not recorded.
     pub(crate) fn behind(&self, waited: &TaskWait) -> Option<Behind> {
         self.history.as_ref().map(|history| history.behind(waited, self.chips.pools()))
     }
@@ -224,7 +225,7 @@ impl Flash {
         self.levels.is_some()
     }
 
-    /// Queues a read of a page for its die; the caller sets its size and the data that it must find.
+    /// Queues a read of a page for its die. The caller sets its size and the data that it must find.
     #[inline]
     pub fn read(
         &mut self,
@@ -238,7 +239,7 @@ impl Flash {
         task
     }
 
-    /// Queues the program of a unit of `count` locations from `first` on. The returned data tags are padding,
+    /// Queues the program of `count` locations, beginning at `first`. The returned data tags are padding,
     /// which the caller replaces.
     pub fn program(
         &mut self,
@@ -250,8 +251,8 @@ impl Flash {
         self.reprogram(now, by, (first, count), 0)
     }
 
-    /// The same for a page of a word line that is reprogrammed for the `times`-th time; 0 for an ordinary
-    /// program.
+    /// Queues the program of a page of a word line that is reprogrammed for the `times`-th time; 0 for an
+    /// ordinary program. The rest is as in [`program`](Self::program).
     #[inline]
     pub fn reprogram(
         &mut self,
@@ -270,7 +271,7 @@ impl Flash {
         (die, stamps)
     }
 
-    /// Queues a copyback of the program unit at `from` to the one at `to`, in the same planes.
+    /// Queues a copyback of the program unit at `from` to the unit at `to` in the same planes.
     pub fn copyback(
         &mut self,
         now: Instant,
@@ -285,7 +286,7 @@ impl Flash {
         die
     }
 
-    /// Queues the relocation of a location within its planes; both ends come from a map.
+    /// Queues the relocation of a location within its planes. The map determines both locations.
     #[inline]
     pub fn relocate_inside(
         &mut self,
@@ -344,20 +345,20 @@ impl Flash {
         }
     }
 
-    /// Whether GC goes before reads for which its erases may wait.
+    /// Whether GC goes before reads that may delay its erases.
     #[inline]
     pub fn gc_passes_reads(&self) -> bool {
         self.queues.gc_passes_reads()
     }
 
-    /// The erase of a block waits for its readers: they get the priority of GC.
+    /// Gives the reads of a block the priority of GC, because its erase waits for them.
     pub fn prioritize_readers(&mut self, block: BlockSetId) {
         let Self { queues, chips, .. } = self;
         let pools = chips.pools();
         queues.raise_to_gc(pools.die_of_block(block), |read| pools.block_of_page(read.page) == block);
     }
 
-    /// Whether a die works on anything but GC, or such a task waits for it.
+    /// Whether a task other than GC is in progress on a die or waits for it.
     pub fn serves_host(&self, die: DieId) -> bool {
         self.queues.serves_host(die)
     }
@@ -367,28 +368,28 @@ impl Flash {
         self.chips.is_idle(die) && !self.queues.has_work(die)
     }
 
-    /// The tasks that wait for `die`, by rank: name, number, and the first one.
+    /// Waiting tasks of `die` by rank: name of the rank, number of tasks, and the first task.
     pub fn waiting(&self, die: DieId) -> Vec<(&'static str, usize, &Task)> {
         self.queues.waiting(die)
     }
 
-    /// Tasks at a die or waiting for it, counted one by one.
+    /// Number of tasks in progress on a die or waiting for it. Each call counts them.
     pub fn queue_length(&self, die: DieId) -> u32 {
         self.queues.length(die)
     }
 
-    /// Tasks waiting or in progress.
+    /// Number of tasks that wait or are in progress.
     pub fn outstanding(&self) -> usize {
         self.queues.outstanding()
     }
 
-    /// Programs a page in no time, before the run.
+    /// Programs a page in no simulated time, before the run.
     #[inline]
     pub fn put(&mut self, location: Location, stamp: DataTag) {
         self.chips.put(location, stamp);
     }
 
-    /// Erases a block in no time and without wear, before the run.
+    /// Erases a block in no simulated time and without wear, before the run.
     pub fn wipe(&mut self, block: BlockSetId) {
         let erases = self.chips.erases()[block];
         self.chips.wipe(block);
@@ -401,12 +402,13 @@ impl Flash {
         self.chips.set_mode(block, mode);
     }
 
-    /// Leaves locations of an open block unprogrammed, because their cells share a word line with torn pages.
+    /// Leaves locations of an open block unprogrammed, because their cells share a word line with an
+    /// interrupted program.
     pub fn skip(&mut self, block: BlockSetId, locations: u32) {
         self.chips.skip(block, locations);
     }
 
-    /// Marks a programmed location as corrupted: the data copied to it could not be read.
+    /// Marks a programmed location as corrupted, because the data copied to it could not be read.
     pub(crate) fn corrupt(&mut self, location: Location) {
         self.chips.corrupt(location);
     }
@@ -417,8 +419,8 @@ impl Flash {
         self.chips.prefetch(location);
     }
 
-    /// Cuts the power at `now`. Calls `f` for each task that waited or was in progress, with the chips in the
-    /// state in which they will be found; then drops all tasks.
+    /// Cuts the power at `now`. Calls `f` for each task that waits or is in progress, while the chips are in
+    /// the state that a recovery will find. Then drops all tasks.
     pub fn cut_power(
         &mut self,
         now: Instant,
@@ -441,14 +443,14 @@ impl Flash {
         torn
     }
 
-    /// Lengths of the lists whose lengths follow from the configuration.
+    /// Lengths of the lists that follow from the configuration.
     pub(crate) fn shape(&self) -> [usize; 3] {
         let decoders = self.decoders.as_ref().map_or(0, |decoders| decoders.count());
         [self.queues.shape(), self.payloads.size(), decoders]
     }
 
-    /// Checks a loaded state: every task waits in at most one list, and concerns an existing location. At
-    /// `now` the chips work where their queues say so.
+    /// Checks a loaded state. Every task must wait in at most one list and name an existing location. At
+    /// `now` the chips must work where their queues have a task in progress.
     pub(crate) fn check_loaded(&self, now: Instant) -> Result<(), String> {
         self.chips.check_loaded(now)?;
         let mut decoded = Vec::new();
@@ -456,7 +458,7 @@ impl Flash {
         self.queues.check_loaded(&self.chips, now, &self.payloads, &decoded)
     }
 
-    /// Checks that the loaded pending events are the ones that the dies wait for.
+    /// Checks that the loaded pending events are those that the dies wait for.
     pub(crate) fn check_pending(&self, events: impl Iterator<Item = Event>) -> Result<(), String> {
         self.chips.check_pending(events.filter_map(|event| match event {
             Event::Chips(event) => Some(event),
@@ -464,7 +466,7 @@ impl Flash {
         }))
     }
 
-    /// Checks that a loaded event concerns something that exists.
+    /// Checks that a loaded event refers to something that exists.
     pub(crate) fn check_event(&self, event: Event) -> Result<(), String> {
         use wordline_nand::Event as Chip;
         let (number, end) = match event {
@@ -483,7 +485,7 @@ impl Flash {
         ensure(number < end, || format!("{event:?} of something that is not there"))
     }
 
-    /// Checks that the time in stages, which is priced, equals the time of the commands.
+    /// Checks that the time in stages, from which energy is computed, equals the time of the commands.
     pub fn audit(&self, elapsed: Duration) {
         let stages = self.chips.stages(elapsed);
         let all = u128::from(elapsed.ps()) * u128::from(self.chips.pools().dies());

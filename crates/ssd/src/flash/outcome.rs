@@ -1,4 +1,4 @@
-//! The outcome of a task. A failed read is retried as often as allowed.
+//! Outcome of a task. A failed read is retried as often as allowed.
 
 use wordline_kernel::{Duration, Instant, Schedule};
 use wordline_nand::{CommandCompletion, DataTag, DieId, Location, Operation, PageId};
@@ -13,23 +13,24 @@ use crate::times::{Component, FlashTime};
 pub enum Outcome {
     /// The task is done.
     Done,
-    /// The read is retried: its issuer continues to wait.
+    /// The read is retried. Its issuer continues to wait.
     Retried,
-    /// The read has ended, and some of its pages could not be read: one bit each, the lowest for the first.
+    /// The read has ended, but some of its pages could not be read: one bit for each page, the lowest for the
+    /// first.
     Unreadable(u32),
     /// The program or erase failed.
     Failed,
-    /// The program has ended, and a design rejects its outcome: its pages cannot be read any more.
+    /// The program has ended, but a design rejected its outcome. Its pages are unreadable.
     Rejected,
 }
 
-/// The pages of a read that its last command could not read, the lowest bit for the first.
+/// Pages of a read that its last command could not read: one bit for each page, the lowest for the first.
 pub(super) fn unreadable_in(read: &Task, done: &CommandCompletion) -> u32 {
     u32::from(done.failed_planes) >> (read.page.0 - done.command.page.0) & ((1 << read.planes) - 1)
 }
 
 impl Flash {
-    /// The outcome of a task whose command has ended.
+    /// Outcome of a task whose command has ended.
     #[inline(always)]
     pub fn outcome(
         &mut self,
@@ -55,7 +56,7 @@ impl Flash {
         Outcome::Done
     }
 
-    /// Whether the tuner that set the parameters of a program rejects its outcome.
+    /// Whether the design or policy that set the parameters of a program rejects its outcome.
     #[inline(never)]
     fn is_rejected(&self, done: &CommandCompletion, tuner: &dyn Tuner) -> bool {
         let outcome = self.chips.outcome(done);
@@ -97,7 +98,7 @@ impl Flash {
         let die = done.die;
         self.counts.read_retries += 1;
         self.counts.faults.count(self.chips.pools().number_of(die)).read_retries += 1;
-        // With a tuner the die itself takes the time to set the levels.
+        // With read levels, the die itself spends the time to set them.
         let pause = if self.levels.is_none() { self.retry.time } else { Duration::ZERO };
         let tried = task.tried + done.bus + done.bus_wait + done.array + pause;
         let mut again = Task { tries: task.tries + 1, unread: unread as u16, tried, ..*task };
@@ -113,7 +114,7 @@ impl Flash {
         }
     }
 
-    /// Retries a read whose die is ready.
+    /// Queues the retry of a read after the pause, and starts its die.
     #[cold]
     pub fn retry(&mut self, id: TaskId, tuner: &dyn Tuner, calendar: &mut impl Schedule<Event>) {
         let pools = self.chips.pools();
@@ -122,7 +123,7 @@ impl Flash {
         self.start(die, tuner, calendar);
     }
 
-    /// Queues an unreadable read once more, at another location that has the same page by now.
+    /// Queues an unreadable read again at another location, to which the page was written since.
     pub fn read_elsewhere(&mut self, task: &Task, location: Location, page: PageId, now: Instant) -> DieId {
         let pools = self.chips.pools();
         let die = pools.die_of(location);
@@ -134,13 +135,13 @@ impl Flash {
         die
     }
 
-    /// Breaks down the time of a task since it was queued.
+    /// Latency breakdown of a task since it was queued.
     #[inline]
     pub fn spent(&self, task: &Task, done: &CommandCompletion, now: Instant) -> FlashTime {
         let mut spent = FlashTime::default();
         let elapsed = now - task.queued - task.decoding;
         let on_bus = done.bus + done.bus_wait;
-        // The array works while a suspend is latched: this time is counted once.
+        // While a suspend takes effect the array still works. This time counts only once.
         let array = done.array.min(elapsed.saturating_sub(on_bus));
         let mut waited = elapsed.saturating_sub(on_bus + array);
         if task.tries > 0 {

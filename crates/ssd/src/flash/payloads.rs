@@ -1,26 +1,26 @@
-//! Payloads of programs that wait for their die.
+//! Data tags of programs that wait for their die.
 
 use crate::ensure;
 use serde::{Deserialize, Serialize};
 use wordline_nand::DataTag;
 
-/// Program units that wait for transfer to a die: slots of one size, so that none is allocated beyond the
-/// largest number that ever waits.
+/// Program units that wait for the transfer to a die, in slots of one size. No more slots are allocated than
+/// ever waited at once.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Payloads {
-    /// Data tags of a slot.
+    /// Data tags in a slot.
     size: usize,
     stamps: Vec<DataTag>,
     free: Vec<u32>,
 }
 
 impl Payloads {
-    /// No slots so far, of at most `size` data tags each.
+    /// No slots yet. Each slot will have at most `size` data tags.
     pub fn new(size: u32) -> Self {
         Self { size: size as usize, ..Self::default() }
     }
 
-    /// Takes a slot, with arbitrary contents.
+    /// Takes a free slot. Its contents are undefined.
     pub fn take(&mut self) -> u32 {
         self.free.pop().unwrap_or_else(|| {
             let places = self.stamps.len() / self.size;
@@ -34,7 +34,7 @@ impl Payloads {
         &self.stamps[place as usize * self.size..][..count as usize]
     }
 
-    /// The same, to be written.
+    /// The first `count` data tags of a slot, mutable.
     pub fn get_mut(&mut self, place: u32, count: u32) -> &mut [DataTag] {
         &mut self.stamps[place as usize * self.size..][..count as usize]
     }
@@ -50,19 +50,19 @@ impl Payloads {
         self.free.clear();
     }
 
-    /// Size of a slot, which follows from the configuration.
+    /// Data tags in a slot, which follows from the configuration.
     pub fn size(&self) -> usize {
         self.size
     }
 
-    /// Whether loaded slots are free at most once.
+    /// Whether no loaded slot is free twice.
     pub fn is_sound(&self) -> bool {
         let mut seen = vec![false; self.stamps.len() / self.size.max(1)];
         let mut take = |place: u32| ensure::is_first(&mut seen, place as usize);
         self.free.iter().all(|place| take(*place))
     }
 
-    /// Whether a slot has this number.
+    /// Whether a slot with this number exists.
     pub fn has(&self, place: u32) -> bool {
         (place as usize) < self.stamps.len() / self.size
     }

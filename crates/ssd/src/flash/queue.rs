@@ -1,8 +1,8 @@
 //! Die scheduling: the queue of each die, and the order in which the die takes its tasks.
 //!
-//! The order is set by [`SchedulingFile`]. By default reads go before programs and erases, up to a limit
-//! while one of those waits; the others go in order of arrival. Each die has three lists, one for each rank;
-//! the rank of a class is computed once. A task that becomes urgent while it waits is `promoted`.
+//! [`SchedulingFile`] sets the order. By default reads go before programs and erases, up to a limit while one
+//! of those waits; other tasks go in order of arrival. Each die has a list for each of three ranks. The rank
+//! of a class of tasks follows from the configuration. A waiting task may become urgent (`promoted`).
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Column, Duration, Id, Instant, state};
@@ -20,26 +20,26 @@ struct List {
 
 const EMPTY: List = List { first: NO_TASK, last: NO_TASK };
 
-/// The tasks that wait for a die, and those that it executes.
+/// Tasks that wait for a die, and tasks that it executes.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct DieQueue {
-    /// By rank, and a bit for each rank with waiting tasks.
+    /// A list for each rank. The next field has a bit for each rank with waiting tasks.
     lists: [List; RANKS],
     waiting: u8,
-    /// Reads that overtook a waiting or suspended task.
+    /// Number of consecutive reads that overtook a waiting or suspended task.
     in_a_row: u32,
-    /// The chain of tasks that the die executes, and the suspended one.
+    /// Chain of tasks that the die executes. The next field has the suspended chain.
     current: TaskId,
     suspended: TaskId,
-    /// GC time of the die, in picoseconds, and since when it has been at GC.
-    gc_ps: u64,
-    gc_since: Option<Instant>,
-    /// Background reads, waiting or not.
+    /// GC time of the die, in picoseconds. The next field is the start of its current GC command.
+    cleaned_ps: u64,
+    cleaning_since: Option<Instant>,
+    /// Number of background reads, waiting or not.
     behind: u32,
 }
 
 impl List {
-    /// Takes the first task, with the host reads that can be merged with it.
+    /// Takes the first task, and the host reads that `merge` with it.
     #[inline(never)]
     fn take(&mut self, pool: &mut [Task], merge: impl Fn(&Task, &Task) -> bool) {
         let (mut last, mut next) = (self.first, pool[self.first.index()].next);
@@ -57,7 +57,7 @@ impl List {
 }
 
 impl DieQueue {
-    /// The next task other than a prioritised read: its rank, and the task.
+    /// Next task among those that are not prioritised reads, and its rank.
     #[inline]
     fn first_of_others(&self, pool: &[Task], rules: &Rules, now: Instant) -> (usize, TaskId) {
         let [_, List { first, .. }, List { first: second, .. }] = self.lists;
@@ -71,15 +71,9 @@ impl DieQueue {
         if is_overdue { (SECOND, second) } else { (FIRST, first) }
     }
 
-    /// The rank that goes next, where other tasks than prioritised reads may wait. `overdue` counts tasks
-    /// that go first because they have reached their age limit.
-    fn choose(
-        &mut self,
-        pool: &[Task],
-        rules: &Rules,
-        now: Instant,
-        deadline_promotions: &mut u64,
-    ) -> Option<usize> {
+    /// Rank of the next task, if tasks other than prioritised reads may wait. `overdue` counts tasks that go
+    /// first because they have reached their age limit.
+    fn choose(&mut self, pool: &[Task], rules: &Rules, now: Instant, overdue: &mut u64) -> Option<usize> {
         let (rank, waits) = match self.suspended {
             NO_TASK => self.first_of_others(pool, rules, now),
             suspended => (SECOND, suspended),
@@ -100,7 +94,7 @@ impl DieQueue {
         }
     }
 
-    /// The die is no longer at GC.
+    /// Ends a GC command of the die.
     #[inline]
     fn end_gc(&mut self, now: Instant) {
         if let Some(since) = self.gc_since.take() {
@@ -109,7 +103,7 @@ impl DieQueue {
     }
 }
 
-/// The ranks: prioritised reads, and two for the tasks behind them.
+/// Rank of prioritised reads. Two ranks for other tasks follow.
 const READS: usize = 0;
 const FIRST: usize = 1;
 const SECOND: usize = 2;
@@ -117,16 +111,16 @@ const SECOND: usize = 2;
 /// Number of ranks.
 const RANKS: usize = 3;
 
-/// The configured order, prepared for use.
+/// The configured order, in the form that scheduling uses.
 #[derive(Clone, Copy, Debug)]
 struct Rules {
     rank_of_reads: usize,
     rank_of_programs: usize,
     rank_of_gc: usize,
     reads_in_a_row: u32,
-    /// No limit if it is left out.
+    /// Age limit; `None` if there is no limit.
     age_limit: Option<Duration>,
-    /// How long the second rank waits for the first.
+    /// Longest time for which the second rank waits for the first.
     deadline: Duration,
     suspend_programs: bool,
     suspend_erases: bool,
@@ -167,7 +161,7 @@ impl Rules {
         self.age_limit.is_some_and(|limit| now - task.queued >= limit)
     }
 
-    /// Whether a command with this operation is suspended for a read.
+    /// Whether a host read suspends a command with this operation.
     fn suspends(&self, operation: Operation) -> bool {
         match operation {
             Operation::Program | Operation::ProgramCache => self.suspend_programs,
@@ -191,7 +185,7 @@ pub(super) struct Queues {
 state!(Queues { values { pool, free, dies, behind } fixed { rules } });
 
 impl Queues {
-    /// Empty queues for `dies` dies.
+    /// Empty queues for this many dies.
     pub fn new(dies: u32, scheduling: &SchedulingFile) -> Self {
         Self::of(Rules::of(scheduling), dies)
     }
@@ -216,11 +210,11 @@ impl Queues {
         }
     }
 
-    /// Queues a task for `die`.
+    /// Queues a task for `die`, and returns it for further settings.
     #[inline]
     pub fn push(&mut self, die: DieId, now: Instant, ticket: Ticket, class: Class) -> &mut Task {
-        let gc_before = self.gc_time(die, now);
-        // If reads have the rank of programs, background reads and awaited ones are one class.
+        let cleaning_before = self.gc_time(die, now);
+        // If reads have the rank of programs, background reads count as host reads.
         let class = match class {
             Class::Background if self.rules.rank_of_reads == self.rules.rank_of_programs => Class::Read,
             class => class,
@@ -234,7 +228,7 @@ impl Queues {
         &mut self.pool[id.index()]
     }
 
-    /// Keeps a task of a die, to be queued later.
+    /// Stores a task of a die that is queued later.
     #[inline]
     pub fn keep(&mut self, die: DieId, task: Task) -> TaskId {
         if task.class == Class::Background {
@@ -245,7 +239,7 @@ impl Queues {
         id
     }
 
-    /// A slot for a task, which still has an old one.
+    /// A free slot. It still has the values of its last task.
     #[inline]
     fn place(&mut self) -> TaskId {
         self.free.pop().unwrap_or_else(|| self.grow())
@@ -257,12 +251,12 @@ impl Queues {
         TaskId(self.pool.len() as u32 - 1)
     }
 
-    /// A task that waits, is kept, or is in progress.
+    /// A task that waits, is stored, or is in progress.
     pub fn get(&self, id: TaskId) -> &Task {
         &self.pool[id.index()]
     }
 
-    /// Queues a kept task.
+    /// Queues a task stored by [`keep`](Self::keep).
     #[inline]
     pub fn queue_kept(&mut self, die: DieId, id: TaskId) {
         let task = &mut self.pool[id.index()];
@@ -296,10 +290,9 @@ impl Queues {
         self.dies[die].current != NO_TASK
     }
 
-    /// Takes the next task of an idle die; `merge` says whether a host read can join the one before it in one
-    /// multi-plane command. The chain becomes the die's current work. While a task is suspended, only
-    /// prioritised reads are taken. `overdue` counts the tasks that go first because they have reached their
-    /// age limit.
+    /// Takes the next task of an idle die, with the host reads that `merge` lets join it in one multi-plane
+    /// command. This chain becomes the die's current work. While a task is suspended, only prioritised reads
+    /// are taken. `overdue` counts the tasks that go first because they have reached their age limit.
     #[inline]
     pub fn next(
         &mut self,
@@ -312,7 +305,7 @@ impl Queues {
         let queue = &mut dies[die];
         let rank = match queue.waiting {
             0 => return None,
-            // The waiting tasks are of one rank, and overtake nothing.
+            // All waiting tasks have one rank, so none is overtaken.
             alone if alone.is_power_of_two() && queue.suspended == NO_TASK => {
                 queue.in_a_row = 0;
                 alone.trailing_zeros() as usize
@@ -332,7 +325,7 @@ impl Queues {
         Some(task)
     }
 
-    /// Whether the die's current command should be suspended for a waiting read, as far as the queue knows.
+    /// Whether the queue calls for a suspend of the die's current command, because a read waits.
     #[inline]
     pub fn wants_suspend(&self, die: DieId, now: Instant) -> bool {
         let Rules { suspend_programs, suspend_erases, .. } = self.rules;
@@ -347,7 +340,7 @@ impl Queues {
         waits && self.rules.suspends(current.operation) && !self.rules.is_aged(current, now)
     }
 
-    /// The die's current work is suspended: it takes reads meanwhile.
+    /// Suspends the die's current work. The die can take reads meanwhile.
     pub fn suspend(&mut self, die: DieId, now: Instant) {
         let queue = &mut self.dies[die];
         queue.end_gc(now);
@@ -363,13 +356,13 @@ impl Queues {
         queue.gc_since = self.pool[queue.current.index()].is_gc().then_some(now);
     }
 
-    /// The first task of the die's current work, which has to exist.
+    /// First task of the die's current work. There must be one.
     pub fn current(&self, die: DieId) -> &Task {
         &self.pool[self.dies[die].current.index()]
     }
 
-    /// Number of planes that the die's current command reads, whose pages are adjacent, and the bytes of all
-    /// its reads. Data that several reads want of a page go over the bus once: at most the whole page.
+    /// Number of adjacent planes that the die's current command reads, and the bytes that it transfers.
+    /// Several reads of one page transfer at most the whole page.
     #[inline]
     pub fn current_reads(&self, die: DieId, page_size: Bytes) -> (u32, u64) {
         let mut at = self.dies[die].current;
@@ -385,7 +378,8 @@ impl Queues {
         (last - first + 1, bytes + of_page)
     }
 
-    /// Ends the die's current work: its chain of tasks is to be [released](Self::release).
+    /// Ends the die's current work. Returns its chain of tasks, which the caller must
+    /// [release](Self::release).
     pub fn finish(&mut self, die: DieId, now: Instant) -> Option<TaskId> {
         let queue = &mut self.dies[die];
         queue.end_gc(now);
@@ -404,11 +398,12 @@ impl Queues {
         task
     }
 
-    /// Whether the die works on anything but GC, or such a task waits for it.
+    /// Whether a task other than GC is in progress on the die or waits for it.
     pub fn serves_host(&self, die: DieId) -> bool {
         let queue = &self.dies[die];
         let is_host = |id: TaskId| !self.pool[id.index()].is_gc();
-        // A plane group has at most one host program and one GC step waiting; reads end the search.
+        // A plane group has at most one waiting host program and one waiting GC step. A waiting read ends the
+        // search.
         let waits = |list: &List| {
             let next = |id: &TaskId| Some(self.pool[id.index()].next).filter(|next| *next != NO_TASK);
             std::iter::successors(Some(list.first).filter(|first| *first != NO_TASK), next).any(is_host)
@@ -446,31 +441,31 @@ impl Queues {
         }
     }
 
-    /// Records that the data of a chain of tasks were in a decoder for `time`, while their die was at GC for
-    /// `meanwhile` picoseconds.
+    /// Records that the data of a chain of tasks spent `time` in a decoder. Their die was at GC for
+    /// `meanwhile` picoseconds of that time.
     pub fn note_decoding(&mut self, mut at: TaskId, time: Duration, meanwhile: u64) {
         while at != NO_TASK {
             let task = &mut self.pool[at.index()];
             task.decoding += time;
-            // The tasks did not wait for this GC.
-            task.gc_before += meanwhile;
+            // The tasks did not wait for GC in that time.
+            task.cleaning_before += meanwhile;
             at = task.next;
         }
     }
 
-    /// Tasks at a die or waiting for it.
+    /// Number of tasks in progress on a die or waiting for it.
     pub fn length(&self, die: DieId) -> u32 {
         let mut length = 0;
         self.each(die, |_| length += 1);
         length
     }
 
-    /// Drops everything, in a power cut.
+    /// Drops everything after a power cut.
     pub fn forget(&mut self) {
         *self = Self::of(self.rules, self.dies.len() as u32);
     }
 
-    /// Tasks waiting or in progress.
+    /// Number of tasks that wait or are in progress.
     pub fn outstanding(&self) -> usize {
         self.pool.len() - self.free.len()
     }

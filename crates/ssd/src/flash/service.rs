@@ -1,4 +1,4 @@
-//! The service of the dies: their next commands, and suspensions.
+//! Service of the dies: starts their next commands, and suspends commands.
 
 use wordline_kernel::{Bytes, Instant, Schedule};
 use wordline_nand::{CellMode, Command, CommandCompletion, DieId, Geometry, Operation, PageId, Parameters};
@@ -10,8 +10,8 @@ use super::{Event, Flash};
 use crate::policy::tuner::{ProgrammedPage, Tuner};
 
 impl Flash {
-    /// Handles an event of the chips; returns the command that a die has finished, if any. It has ended
-    /// unless its data [go to a decoder](Self::decode_if_needed).
+    /// Handles an event of the chips. Returns the command that a die has finished, if any. The command has
+    /// ended, unless its data [go to a decoder](Self::decode_if_needed).
     #[inline(always)]
     pub fn handle(
         &mut self,
@@ -28,8 +28,8 @@ impl Flash {
         done
     }
 
-    /// Hands the data of a finished command to their decoder, if they need one; the command ends when the
-    /// decoder has [finished](Self::handle_own).
+    /// Hands the data of a finished command to a decoder, if they must be decoded. Returns whether they must.
+    /// The command then ends when the decoder has [finished](Self::handle_own).
     #[inline(always)]
     pub fn decode_if_needed(
         &mut self,
@@ -40,7 +40,7 @@ impl Flash {
         self.decoders.is_some() && self.decode(done, tuner, calendar)
     }
 
-    /// Handles an event other than the chips'; returns the command whose data a decoder has finished, if any.
+    /// Handles an event other than the chips'. Returns the command whose data a decoder has finished, if any.
     pub fn handle_own(
         &mut self,
         event: Event,
@@ -55,8 +55,8 @@ impl Flash {
         None
     }
 
-    /// Hands the data of a finished read to their decoder, and gives the die its next command; false for a
-    /// command without such data.
+    /// Hands the data of a finished read to a decoder, and gives the die its next command. Returns false if
+    /// nothing must be decoded.
     #[inline(never)]
     fn decode(
         &mut self,
@@ -80,7 +80,7 @@ impl Flash {
         true
     }
 
-    /// The oldest command in a decoder has ended.
+    /// Ends the oldest command of a decoder.
     fn decoded(&mut self, id: DecoderId, now: Instant) -> Option<CommandCompletion> {
         let (done, first, since, gc_ps) = self.decoders.as_deref_mut()?.finished(id)?;
         let meanwhile = self.queues.gc_time(done.die, now) - gc_ps;
@@ -88,7 +88,7 @@ impl Flash {
         Some(done)
     }
 
-    /// Gives an idle die its next command.
+    /// Gives an idle die its next command, or suspends the current one for a read.
     #[inline]
     pub fn start(&mut self, die: DieId, tuner: &dyn Tuner, calendar: &mut impl Schedule<Event>) {
         if self.chips.is_idle(die) {
@@ -102,7 +102,8 @@ impl Flash {
 
     #[inline(never)]
     fn start_next(&mut self, die: DieId, tuner: &dyn Tuner, calendar: &mut impl Schedule<Event>) {
-        // With the clock stopped a die is idle, and yet at work until its command is reported.
+        // While the clock is stopped the chips are always idle, but the queue is busy until the command is
+        // reported.
         if !self.is_clock_running() && self.queues.is_at_work(die) {
             return;
         }
@@ -149,7 +150,7 @@ impl Flash {
         self.chips.begin(die, command, &mut calendar.within(Event::Chips));
     }
 
-    /// A program with the parameters that the tuner chooses, in a parameter set of the die.
+    /// Sets the parameters that the tuner selects for a program, in the parameter set of its die.
     #[inline(never)]
     fn with_tuned_parameters(&mut self, die: DieId, program: Command, tuner: &dyn Tuner) -> Command {
         let (pools, asked) = (self.chips.pools(), self.programmed_page(program.page));
@@ -167,7 +168,7 @@ impl Flash {
         program.with(set)
     }
 
-    /// The first page of a program, for a tuner.
+    /// First page of a program, as the tuner sees it.
     pub(super) fn programmed_page(&self, page: PageId) -> ProgrammedPage {
         let pools = self.chips.pools();
         let block = pools.block_of_page(page);
@@ -205,7 +206,7 @@ impl Flash {
         }
     }
 
-    /// Suspends the current program or erase of a die, if it can be suspended and was not too often.
+    /// Suspends the current program or erase of a die, if it can be suspended and has not reached the limit.
     #[cold]
     #[inline(never)]
     fn suspend(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
@@ -214,7 +215,7 @@ impl Flash {
         }
     }
 
-    /// A die takes reads, because its work is suspended.
+    /// Starts a read on a die whose work is now suspended.
     #[cold]
     #[inline(never)]
     fn on_suspended(&mut self, die: DieId, tuner: &dyn Tuner, calendar: &mut impl Schedule<Event>) {
@@ -225,8 +226,8 @@ impl Flash {
         self.start(die, tuner, calendar);
     }
 
-    /// A die has finished a command; returns the first of its tasks, each of which is to be
-    /// [released](Self::release).
+    /// Records that a die has finished a command. Returns the first of its tasks; the caller must
+    /// [release](Self::release) each of them.
     #[inline]
     pub fn finish(&mut self, done: &CommandCompletion, now: Instant) -> Option<TaskId> {
         let decoded = self.decoders.as_deref_mut().and_then(Decoders::take_finished);
@@ -253,7 +254,8 @@ impl Flash {
     }
 }
 
-/// Whether two pages are read by one command: parts of a page, or adjacent pages of several planes.
+/// Whether one command can read two pages, because they are parts of one page or adjacent pages in several
+/// planes.
 #[inline(never)]
 fn are_side_by_side(geometry: &Geometry, page: PageId, next: PageId) -> bool {
     let (block, offset) = geometry.split(page);

@@ -1,4 +1,4 @@
-//! The setup of `Flash`: the part of a device's configuration that it uses.
+//! Setup of `Flash`: the part of a device's configuration that `Flash` uses.
 
 use wordline_nand::{Fault, Pools};
 
@@ -9,21 +9,21 @@ use crate::scheduling::SchedulingFile;
 /// Setup of a [`Flash`](super::Flash).
 #[derive(Clone, Copy, Debug)]
 pub struct Setup<'a> {
-    /// The chips, and the division of their pages into locations.
+    /// The chips, and how their pages divide into locations.
     pub pools: &'a Pools,
-    /// Failures and their times.
+    /// Injected failures.
     pub faults: &'a [Fault],
     /// Read retry of pages that could not be read.
     pub read_retry: &'a ReadRetryFile,
-    /// Scheduling of a die's queue.
+    /// Scheduling of the dies.
     pub scheduling: &'a SchedulingFile,
-    /// Whether pages are copied before their cells are programmed again.
+    /// Whether lower pages are backed up before upper pages of their cells are programmed.
     pub backs_up_lower_pages: bool,
 }
 
 impl Setup<'_> {
-    /// Sets of read levels beside the nominal one: if cells determine which pages need a retry, the sets of
-    /// their table; if fault rules do so too, the larger number.
+    /// Number of sets of read levels beside the nominal one. If cells determine which pages need a retry, it
+    /// is the size of their table. If fault rules also do, the larger number counts.
     pub fn read_levels(&self) -> u8 {
         let of_cells = self.pools.iter().filter_map(|pool| pool.part.read_levels()).max();
         let of_rules = self.faults.iter().any(Fault::applies_to_reads).then_some(self.read_retry.levels);

@@ -7,62 +7,62 @@ use wordline_nand::{DataTag, Location, Operation, PageId};
 use super::ticket::{Class, Ticket};
 
 id!(
-    /// A task that waits for its die, or is in progress.
+    /// Number of a task that waits for its die or is in progress.
     TaskId
 );
 
 /// No task.
 pub(super) const NO_TASK: TaskId = TaskId(u32::MAX);
 
-/// A task of a die: a read, program or erase, for an engine. Reads of a page, or of adjacent pages of several
-/// planes, are executed by one command.
+/// A read, program or erase of a die, for an engine. One command may execute several reads of one page, or of
+/// adjacent pages in several planes.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Task {
-    /// The engine that issued it.
+    /// Engine that issued the task.
     pub ticket: Ticket,
-    /// Its urgency.
+    /// Urgency class.
     pub class: Class,
-    /// Its operation.
+    /// Operation.
     pub operation: Operation,
-    /// Its first page.
+    /// First page.
     pub page: PageId,
-    /// The first location that it reads or writes.
+    /// First location that the task reads or writes.
     pub location: Location,
-    /// Number of locations that it reads or writes.
+    /// Number of locations that the task reads or writes.
     pub locations: u32,
-    /// Planes taking part.
+    /// Number of planes that take part.
     pub planes: u32,
     /// Bytes that a read transfers out of the chip.
     pub bytes: u32,
     /// The data tag that a read must find.
     pub wanted: DataTag,
-    /// Time for which its request waited for the location of the page, before the task was queued.
+    /// Time for which the request waited for the map entry of the page, before the task was queued.
     pub looked_up: Duration,
-    /// For a program of a word line that is reprogrammed: how many times, with this program; otherwise 0.
+    /// For a reprogram of a word line: its number, counted from 1. Otherwise 0.
     pub again: u8,
     /// Whether a failed read is retried.
     pub retried: bool,
-    /// Number of read retries of its pages.
+    /// Number of read retries so far.
     pub tries: u8,
-    /// The set of read levels of the next retry.
+    /// Set of read levels of the next retry.
     pub(super) level: u8,
-    /// The pages that could not be read so far, the lowest bit for the first.
+    /// Pages that could not be read so far: one bit for each page, the lowest for the first.
     pub(super) unread: u16,
-    /// When it was queued.
+    /// Time when the task was queued.
     pub(super) queued: Instant,
-    /// GC time of the die by then, in picoseconds.
-    pub(super) gc_before: u64,
-    /// Time of all commands of the task so far in decoders, and waiting for them.
+    /// GC time of the die when the task was queued, in picoseconds.
+    pub(super) cleaning_before: u64,
+    /// Time that the data of all commands of the task spent in decoders, with the waits for them.
     pub(super) decoding: Duration,
-    /// Time of earlier tries, and of the waits before retries.
+    /// Time of earlier tries and of the waits between them.
     pub(super) tried: Duration,
-    /// The payload of a program.
+    /// Slot with the data tags of a program.
     pub(super) payload: u32,
     pub(super) next: TaskId,
 }
 
 impl Task {
-    /// A blank task, for the fields that its caller does not set: a read of one page, without an issuer.
+    /// Defaults for fields that the issuer does not set: a read of one page, without an issuer.
     pub(super) const NONE: Self = Self {
         ticket: Ticket::Table(u32::MAX),
         class: Class::Read,
@@ -87,19 +87,19 @@ impl Task {
         next: NO_TASK,
     };
 
-    /// The next task of the chain that one command executed.
+    /// Next task of the chain that one command executes.
     #[inline]
     pub fn next_in_chain(&self) -> Option<TaskId> {
         (self.next != NO_TASK).then_some(self.next)
     }
 
-    /// Whether it is a GC step.
+    /// Whether the task is a GC step.
     #[inline]
     pub fn is_gc(&self) -> bool {
         self.class == Class::Gc
     }
 
-    /// Whether pages in the buffer may move on after it.
+    /// Whether the end of the task may let pages of the buffer be programmed.
     #[inline]
     pub(crate) fn unblocks_writes(&self) -> bool {
         match self.ticket {
@@ -113,13 +113,13 @@ impl Task {
         }
     }
 
-    /// Whether other reads may be merged with it into one command.
+    /// Whether the task and other reads can be merged into one command.
     #[inline]
     pub(super) fn can_merge(&self) -> bool {
         self.operation == Operation::Read && !self.is_gc()
     }
 
-    /// When it was queued.
+    /// Time when the task was queued.
     pub fn queued(&self) -> Instant {
         self.queued
     }

@@ -1,6 +1,6 @@
-//! Commands that take no time, while the clock of the flash is stopped: each changes its pages as it is taken
-//! from the queue of its die, and is reported as any other command. Such commands cause no wear, never fail,
-//! and are not counted by the chips.
+//! Commands that take no time, while the clock of the flash is stopped. Such a command changes its pages when
+//! it is taken from the queue of its die, and is reported like any other. It causes no wear and never fails,
+//! and the chips do not count it.
 
 use std::collections::VecDeque;
 
@@ -12,18 +12,18 @@ use super::Flash;
 /// State of the flash while the clock is stopped.
 #[derive(Debug, Default)]
 pub(super) struct Untimed {
-    /// Commands that have ended, in order of execution.
+    /// Commands that have ended and were not reported, in order of execution.
     over: VecDeque<CommandCompletion>,
 }
 
 impl Flash {
-    /// Stops the clock: commands take no time from now on. Every die has to be idle.
+    /// Stops the clock: commands take no time from now on. Every die must be idle.
     pub fn stop_clock(&mut self) {
         assert!(self.chips.pools().all_dies().all(|die| self.is_idle(die)), "a die is at work");
         self.at_once = Some(Box::default());
     }
 
-    /// Whether commands take no time.
+    /// Whether the clock is stopped, so that commands take no time.
     pub fn is_clock_stopped(&self) -> bool {
         self.at_once.is_some()
     }
@@ -37,13 +37,13 @@ impl Flash {
         );
     }
 
-    /// Whether commands take time.
+    /// Whether the clock runs, so that commands take time.
     #[inline]
     pub fn is_clock_running(&self) -> bool {
         self.at_once.is_none()
     }
 
-    /// The next ended command among those that took no time.
+    /// Takes the next ended command.
     pub fn next_untimed_completion(&mut self) -> Option<CommandCompletion> {
         self.at_once.as_mut()?.over.pop_front()
     }

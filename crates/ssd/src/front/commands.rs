@@ -1,4 +1,4 @@
-//! Commands of a device: accepted, started and completed.
+//! Commands of a device: acceptance, start and completion.
 
 use std::collections::VecDeque;
 use std::fmt::{self, Write};
@@ -23,7 +23,7 @@ use crate::timeline::{OccupancySample, TimelineRequest};
 pub(super) struct Commands {
     /// All outstanding commands.
     pub(super) requests: Requests,
-    /// Commands of a direct interface that wait until the device starts them.
+    /// Commands of a direct interface that wait until the device can start them.
     waiting: VecDeque<RequestId>,
     /// Commands that were started and have not completed.
     pub(super) started: u32,
@@ -31,9 +31,9 @@ pub(super) struct Commands {
     pub(super) port: Option<Box<Port>>,
     namespaces: Vec<Namespace>,
     answers: Vec<Completion>,
-    /// None without tail attribution.
+    /// `None` without tail attribution.
     pub(super) tail: Option<Box<Tail>>,
-    /// None where requests are not recorded.
+    /// `None` while requests are not recorded.
     pub(super) recorded: Option<Box<(Vec<TimelineRequest>, Vec<OccupancySample>)>>,
 }
 
@@ -54,7 +54,7 @@ impl Commands {
         }
     }
 
-    /// Drops all commands in a power cut at `now`; returns them.
+    /// Drops all commands after a power cut at `now`, and returns them.
     pub fn forget(&mut self, config: &Config, now: Instant) -> Vec<Command> {
         let ids: Vec<RequestId> = self.requests.ids().collect();
         let mut command_of = |id| {
@@ -74,7 +74,8 @@ impl Commands {
         commands
     }
 
-    /// Checks a state loaded at `now`: waiting commands exist and are counted. Returns the requests in use.
+    /// Checks a state loaded at `now`: waiting commands must exist and be counted. Returns the requests in
+    /// use.
     pub fn check_loaded(&self, now: Instant) -> Result<Vec<bool>, String> {
         let in_use = self.requests.in_use()?;
         let is_in_use = |id: RequestId| in_use.get(id.index()) == Some(&true);
@@ -95,8 +96,8 @@ impl Commands {
         Ok(in_use)
     }
 
-    /// Accepts a command, and starts it if possible; returns its id if it begins at once. Panics if it
-    /// exceeds its namespace.
+    /// Accepts a command, and starts it if possible. Returns its id if its work begins at once. Panics if the
+    /// command exceeds its namespace.
     #[inline]
     pub fn submit(
         &mut self,
@@ -116,7 +117,7 @@ impl Commands {
         None
     }
 
-    /// Accepts a command and returns its id. Panics if it exceeds its namespace.
+    /// Accepts a command and returns its id. Panics if the command exceeds its namespace.
     #[inline]
     fn accept(&mut self, command: Command, now: Instant) -> RequestId {
         let namespace = self.namespaces.get(usize::from(command.namespace));
@@ -129,13 +130,13 @@ impl Commands {
         id
     }
 
-    /// Converts the command of a request back to what the host submitted.
+    /// Converts the command of a request back to the form in which the host submitted it.
     #[inline]
     fn as_submitted(&self, command: &mut Command) {
         command.sector -= self.namespaces[usize::from(command.namespace)].base;
     }
 
-    /// Completions that were neither taken nor cleared, in order.
+    /// Completions that were not taken or cleared, in order.
     #[inline]
     pub fn completions(&self) -> &[Completion] {
         &self.answers
@@ -150,7 +151,7 @@ impl Commands {
         }
     }
 
-    /// Moves the completions that were neither taken nor cleared to the end of `into`.
+    /// Moves the completions that were not taken or cleared to the end of `into`.
     #[inline]
     pub fn take_completions(&mut self, into: &mut Vec<Completion>) {
         if !self.answers.is_empty() {
@@ -158,7 +159,7 @@ impl Commands {
         }
     }
 
-    /// Starts a command of a direct interface; returns its id if it begins at once.
+    /// Starts a command of a direct interface. Returns its id if its work begins at once.
     #[inline]
     fn start(
         &mut self,
@@ -177,13 +178,13 @@ impl Commands {
         None
     }
 
-    /// Rejects a command: the device has reached the end of its life.
+    /// Fails a command, because the device has reached its end of life.
     pub fn refuse(&mut self, id: RequestId, core: &Core, calendar: &mut impl Schedule<Event>) {
         self.requests.get(id).failed = true;
         complete_soon(id, &core.base, calendar);
     }
 
-    /// Completes a command whose work is done. Returns the command that begins at once in its place, if any.
+    /// Completes a command whose work is done. Returns the command, if any, whose work can begin now.
     #[inline]
     pub fn complete(
         &mut self,
@@ -196,12 +197,12 @@ impl Commands {
             return None;
         }
         self.deliver_completion(id, Duration::ZERO, core, calendar);
-        // The oldest waiting command is started.
+        // The completion lets the oldest waiting command start.
         let next = self.waiting.pop_front()?;
         self.start(next, core, calendar)
     }
 
-    /// Keeps the data that a completed command found.
+    /// Keeps the contents that a completed command found, for data verification.
     #[cold]
     fn note_completion(&mut self, id: RequestId, core: &mut Core) {
         let tag = self.requests.get(id).command.tag;
@@ -210,7 +211,7 @@ impl Commands {
         }
     }
 
-    /// Delivers the completion of a command to the host; `on_link` is its time on the link.
+    /// Delivers the completion of a command to the host. `on_link` is the command's time on the link.
     #[inline(always)]
     pub(super) fn deliver_completion(
         &mut self,
@@ -265,7 +266,7 @@ impl Commands {
         levels.push(OccupancySample { at, buffered: core.cache.in_use(), free });
     }
 
-    /// A command completed: the device may be idle now.
+    /// Called when a command completed: the device may be idle now.
     #[inline]
     pub fn note_idle(&self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         if self.requests.outstanding() > 0 {
@@ -276,7 +277,7 @@ impl Commands {
         }
     }
 
-    /// The request that was submitted first; started ones go before waiting ones.
+    /// The request that was submitted first. Started requests come before waiting ones.
     pub fn oldest(&self) -> Option<&Request> {
         let requests = self.requests.ids().map(|id| (!self.has_started(id), self.requests.look(id)));
         let first = requests.min_by_key(|(waits, request)| (*waits, request.submitted, request.command.tag));
@@ -291,7 +292,7 @@ impl Commands {
         }
     }
 
-    /// Writes a report of the outstanding commands; a write may be stalled.
+    /// Writes a report of the outstanding commands. `is_stalled` marks writes that wait for buffer space.
     pub fn describe(
         &self,
         now: Instant,
@@ -323,7 +324,7 @@ impl Commands {
     }
 }
 
-/// Panics: a command to a missing namespace, or beyond its end.
+/// Panics, because a command exceeds its namespace or names one that does not exist.
 #[cold]
 #[inline(never)]
 fn reject_out_of_range(command: &Command) -> ! {

@@ -1,4 +1,4 @@
-//! The configuration of the front end, and its check.
+//! Configuration of the front end, and its check.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,13 +8,14 @@ use wordline_kernel::{Bytes, Complaints, Duration};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FrontFile {
-    /// Commands that the device executes at once; more wait in the queue.
+    /// Most commands that the device executes at a time. Further commands wait in the queue.
     pub queue_depth: u32,
-    /// Firmware time of every command, before its other work. With a direct interface it includes the link.
+    /// Firmware time of each command, before its other work. With a direct interface it includes the time on
+    /// the link.
     pub command_time: Duration,
     /// How commands and data reach the device.
     pub interface: Interface,
-    /// Sector size of the host: addresses and sizes of commands are whole sectors.
+    /// Sector size of the host. Addresses and sizes of commands are multiples of it.
     pub sector_size: Bytes,
     /// Settings of the interface `nvme`.
     pub nvme: NvmeFile,
@@ -26,54 +27,56 @@ pub struct FrontFile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Interface {
-    /// At no cost, from one unlimited queue.
+    /// From one unlimited queue, in no time.
     Direct,
-    /// From many submission queues, over a PCI Express link.
+    /// From several submission queues, over a PCI Express link.
     Nvme,
-    /// From a native command queue of 32, over a Serial ATA link.
+    /// From a native command queue with 32 entries, over a Serial ATA link.
     Sata,
 }
 
-/// Submission queues, and the link to them.
+/// NVMe submission queues, and the link to them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct NvmeFile {
-    /// Submission queues; a command names its queue by number, modulo this.
+    /// Number of submission queues. The queue number of a command is taken modulo this number.
     pub queues: u32,
-    /// Entries of a submission queue. One stays empty; further commands wait in the host.
+    /// Entries of each submission queue. One entry stays empty. Commands without an entry wait in the host.
     #[schemars(range(min = 2, max = 65_536))]
     pub entries: u32,
-    /// Arbitration: the submission queue from which the device takes the next command.
+    /// Arbitration: selects the submission queue from which the device takes the next command.
     pub arbitration: Arbitration,
     /// The link.
     pub link: PcieFile,
 }
 
-/// Arbitration: the submission queue from which the device takes the next command.
+/// Arbitration: selects the submission queue from which the device takes the next command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "policy", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Arbitration {
-    /// From all queues in turn.
+    /// All queues take turns.
     RoundRobin {
-        /// Commands taken from a queue in its turn; 0 for all that it has.
+        /// Most commands taken from a queue in its turn; 0 for all commands in the queue.
         #[serde(default = "one")]
         burst: u32,
     },
-    /// From urgent queues first, in turn; then from those of high, medium and low priority by their weights.
+    /// Urgent queues go first and take turns. Queues of high, medium and low priority share the rest by their
+    /// weights.
     WeightedRoundRobin {
-        /// Commands taken from a queue in its turn; 0 for all that its weight allows.
+        /// Most commands taken from a queue in its turn; 0 for as many as its weight allows.
         #[serde(default = "one")]
         burst: u32,
-        /// The priorities of the queues, in turn: letters U, H, M and L.
+        /// Priorities of the queues: a string of the letters U, H, M and L, which repeats if there are more
+        /// queues than letters.
         #[serde(default = "every_priority")]
         priorities: String,
-        /// Commands that queues of high priority may start in a round.
+        /// Weight of high priority: the commands that its queues may start in a round.
         #[serde(default = "weight_high")]
         high: u32,
-        /// Commands that queues of medium priority may start in a round.
+        /// Weight of medium priority: the commands that its queues may start in a round.
         #[serde(default = "weight_medium")]
         medium: u32,
-        /// Commands that queues of low priority may start in a round.
+        /// Weight of low priority: the commands that its queues may start in a round.
         #[serde(default = "weight_low")]
         low: u32,
     },
@@ -111,7 +114,7 @@ pub struct PcieFile {
     pub max_payload: Bytes,
     /// Largest read request of the device to host memory (MRRS).
     pub max_read_request: Bytes,
-    /// One-way latency of a packet beyond its transmission time: bridges, and host memory.
+    /// One-way latency of a packet in addition to its transmission time: bridges, and host memory.
     pub latency: Duration,
 }
 
@@ -121,25 +124,26 @@ pub struct PcieFile {
 pub struct SataFile {
     /// Generation: 1 for 1.5 Gb/s, 2 for 3 Gb/s, 3 for 6 Gb/s.
     pub generation: u32,
-    /// Link time of a frame beyond its bytes: handshake before it and acknowledgement after it.
+    /// Link time of a frame in addition to its bytes: the handshake before it and the acknowledgement after
+    /// it.
     pub handshake: Duration,
 }
 
-/// A part of the logical capacity with addresses of its own.
+/// A namespace: a part of the logical capacity with its own addresses.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NamespaceFile {
-    /// Size, a multiple of 1 MiB. Either this or `fraction`.
+    /// Size, a multiple of 1 MiB. Use either this key or `fraction`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<Bytes>,
-    /// Fraction of the logical capacity, rounded down to 1 MiB. Either this or `size`.
+    /// Fraction of the logical capacity, rounded down to 1 MiB. Use either this key or `size`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fraction: Option<f64>,
 }
 
 impl Default for FrontFile {
-    /// 256 commands, no time, no link: the closed forms of the flash alone. Chosen; presets have the values
-    /// of their drives.
+    /// Chosen: 256 commands, without firmware time and without a link, so that closed forms of the flash
+    /// alone apply. Presets have the values of their drives.
     fn default() -> Self {
         Self {
             queue_depth: 256,
@@ -153,8 +157,8 @@ impl Default for FrontFile {
 }
 
 impl Default for NvmeFile {
-    /// Eight queues, one for each processor of a desktop computer, with 1,024 entries, as many as Linux
-    /// requests (`io_queue_depth` of its nvme driver). Chosen.
+    /// Chosen: eight queues, one for each processor of a desktop computer. Each has 1,024 entries, the number
+    /// that Linux requests (`io_queue_depth` of its nvme driver).
     fn default() -> Self {
         Self {
             queues: 8,
@@ -166,9 +170,9 @@ impl Default for NvmeFile {
 }
 
 impl Default for PcieFile {
-    /// Four lanes of generation 3, as client drives have since 2015; 256 B a packet and 512 B a read request,
-    /// as current hosts set them. A quarter of a microsecond one way, so that a read of the host's memory
-    /// takes half of one. Chosen.
+    /// Chosen: four lanes of generation 3, as in client drives since 2015. Current hosts set 256 B a packet
+    /// and 512 B a read request. The one-way latency is a quarter of a microsecond, so that a read of host
+    /// memory takes half a microsecond.
     fn default() -> Self {
         Self {
             generation: 3,
@@ -181,18 +185,18 @@ impl Default for PcieFile {
 }
 
 impl Default for SataFile {
-    /// 6 Gb/s, as drives have had since 2009, and 0.1 µs for the handshake of a frame. Chosen.
+    /// Chosen: 6 Gb/s, as in drives since 2009, and 0.1 µs for the handshake of a frame.
     fn default() -> Self {
         Self { generation: 3, handshake: Duration::from_ns(100) }
     }
 }
 
-/// Most submission queues of a device. Chosen: above the processors of any host, and a word has a bit for
-/// each 64 of them.
+/// Most submission queues of a device. Chosen: more than any host has processors, and one 64-bit word can
+/// have a bit for each 64 queues.
 pub const MOST_QUEUES: u32 = 4096;
 
 impl FrontFile {
-    /// Adds its complaints, under keys that begin with `front`.
+    /// Adds complaints about these settings, with keys that begin with `front`.
     pub fn check(&self, wrong: &mut Complaints) {
         let mut inner = Complaints::default();
         let depth = self.queue_depth;
@@ -222,7 +226,7 @@ impl NvmeFile {
 }
 
 impl PcieFile {
-    /// All complaints.
+    /// All complaints about these settings.
     pub(crate) fn complaints(&self) -> Complaints {
         let mut wrong = Complaints::default();
         let Self { generation, lanes, max_payload, max_read_request, latency } = *self;

@@ -1,4 +1,4 @@
-//! Handles host reads and programs that are done or have failed: their waiters continue.
+//! Handles host reads and programs that are done or have failed: requests that waited for them continue.
 
 use wordline_kernel::Schedule;
 use wordline_nand::{CommandCompletion, PlaneGroupId};
@@ -13,7 +13,7 @@ use crate::map::translation::Continuation;
 use crate::writer::Writer;
 
 impl Front {
-    /// Discard records are in flash: the flushes that waited for them continue.
+    /// Called when discard records are in flash: the flushes that waited for them continue.
     #[cold]
     pub(crate) fn discards_written(
         &mut self,
@@ -29,8 +29,8 @@ impl Front {
         }
     }
 
-    /// A host program has ended: the requests that waited for its pages continue, and so does its plane
-    /// group.
+    /// Called when a host program has ended: the requests that waited for its pages and the plane group
+    /// continue.
     #[inline]
     pub(crate) fn host_programmed(
         &mut self,
@@ -54,7 +54,7 @@ impl Front {
         writer.collect(row, core, calendar);
     }
 
-    /// Records a flash command of a request; the last one explains where the time went.
+    /// Records a flash command of a request. Tail attribution uses the last one.
     #[inline]
     fn note_command(&mut self, id: RequestId, task: &Task, done: &CommandCompletion) {
         if let Some(tail) = &mut self.commands.tail {
@@ -62,7 +62,7 @@ impl Front {
         }
     }
 
-    /// Ends a part of a command; the last one completes it.
+    /// Ends a part of a command. The last part completes the command.
     #[inline(always)]
     pub(super) fn part_done(
         &mut self,
@@ -100,7 +100,7 @@ impl Front {
         self.part_done(id, core, writer, calendar);
     }
 
-    /// Ends a read that found nothing.
+    /// Ends a read of a page that could not be read.
     pub(crate) fn finish_empty_read(
         &mut self,
         task: &Task,
@@ -128,7 +128,7 @@ impl Front {
         }
     }
 
-    /// The read of a translation page has ended: its waiters continue.
+    /// Called when the read of a translation page has ended: requests that waited for it continue.
     pub(crate) fn table_read(
         &mut self,
         table: u32,
@@ -142,7 +142,7 @@ impl Front {
         writer.finish_read(task.page, core, calendar);
     }
 
-    /// A read-ahead has ended: the reads that wait for its page continue.
+    /// Called when a read-ahead has ended: the reads that wait for its page continue.
     pub(crate) fn finish_read_ahead(
         &mut self,
         entry: EntryId,
@@ -156,7 +156,7 @@ impl Front {
         self.wake_waiters(core, writer, calendar);
     }
 
-    /// All waiters for the entries of a translation page continue, if it is in memory.
+    /// Lets all requests that wait for entries of a translation page continue, if the page is in memory.
     pub(crate) fn resume_located(
         &mut self,
         table: u32,
@@ -170,7 +170,7 @@ impl Front {
                 Continuation::Read(id) => {
                     let requests = &mut self.commands.requests;
                     requests.resume_read(id, waiter.page, waiter.since, core, calendar);
-                    // The wait was a part.
+                    // The wait for the lookup counts as a part.
                     self.part_done(id, core, writer, calendar);
                 }
                 Continuation::Prepare(_) | Continuation::Carry(_) => {

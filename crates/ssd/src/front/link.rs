@@ -1,7 +1,7 @@
-//! The link between host and device: what each step of a command transfers, and which steps wait for it.
+//! Link between host and device: what each step of a command transfers, and which steps wait for it.
 //!
-//! A direction of the link carries one transfer at a time. Data are split into turns, so that a long transfer
-//! does not delay a short one; waiting transfers are served in order of request.
+//! Each direction of the link carries one transfer at a time. Data are transferred in turns of limited size,
+//! so that a long transfer does not delay a short one. Waiting transfers are served in the order of requests.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Duration, Factor, Instant, state};
@@ -17,18 +17,19 @@ pub enum Direction {
     ToHost,
 }
 
-/// Bytes on the wire around the data of a PCI Express packet: four of framing and sequence number and four of
-/// check sum, in every generation (PCI Express Base Specification, sections 3.6 and 4.2).
+/// Overhead of a PCI Express packet in bytes: four for framing and sequence number, and four for the check
+/// sum, in every generation (PCI Express Base Specification, sections 3.6 and 4.2).
 const PCIE_PACKET: u64 = 8;
 
 /// Header of a memory request with an address of 64 bits (PCI Express Base Specification, section 2.2.4.1).
 const PCIE_REQUEST: u64 = PCIE_PACKET + 16;
 
-/// Header of the completion that answers a read request (PCI Express Base Specification, section 2.2.9).
+/// Header of the completion that returns the data of a read request (PCI Express Base Specification, section
+/// 2.2.9).
 const PCIE_COMPLETION: u64 = PCIE_PACKET + 12;
 
-/// Bytes of a submission queue entry, of a completion queue entry, of a doorbell and of an interrupt message
-/// (NVM Express Base Specification, sections on queue entries, doorbell registers and MSI-X).
+/// Bytes of a submission queue entry, a completion queue entry, a doorbell and an interrupt message (NVM
+/// Express Base Specification, sections on queue entries, doorbell registers and MSI-X).
 const NVME: NvmeSizes = NvmeSizes { entry: 64, completion: 16, doorbell: 4, interrupt: 4 };
 
 struct NvmeSizes {
@@ -41,7 +42,7 @@ struct NvmeSizes {
 /// Start, check sum and end of a Serial ATA frame, four bytes each (Serial ATA specification, link layer).
 const SATA_FRAME: u64 = 12;
 
-/// Frames of native command queuing with their overhead, in bytes (Serial ATA specification, transport
+/// Bytes of the frames of native command queuing, with their overhead (Serial ATA specification, transport
 /// layer).
 const SATA: SataSizes = SataSizes {
     command: SATA_FRAME + 20,
@@ -53,28 +54,28 @@ const SATA: SataSizes = SataSizes {
 };
 
 struct SataSizes {
-    /// Register, host to device.
+    /// Register FIS, host to device.
     command: u64,
-    /// Register, device to host: frees the bus for other commands.
+    /// Register FIS, device to host: frees the bus for other commands.
     release: u64,
     /// First-party DMA setup.
     setup: u64,
-    /// DMA activate, for each data frame to the device but the first.
+    /// DMA activate, for each data frame to the device except the first.
     activate: u64,
     /// Header of a data frame.
     data: u64,
-    /// Set device bits: the command is done.
+    /// Set device bits: reports the command as done.
     done: u64,
 }
 
 /// Most data in a Serial ATA frame (Serial ATA specification, data frame).
 const SATA_PAYLOAD: u64 = 8192;
 
-/// Data of a turn on a PCI Express link. Chosen: a flash page's worth, far above a packet and far below a
-/// long request.
+/// Most data transferred in one turn on a PCI Express link. Chosen: about a flash page, which is much more
+/// than a packet and much less than a long request.
 const PCIE_TURN: u64 = 16_384;
 
-/// Rate of a wire: picoseconds for each byte, as a ratio.
+/// Rate of a wire: picoseconds for each byte, as a fraction.
 #[derive(Clone, Copy, Debug)]
 struct Wire {
     ps: u64,
@@ -82,8 +83,8 @@ struct Wire {
 }
 
 impl Wire {
-    /// Generations 1 and 2 send ten bits for eight, later ones 130 for 128 (PCI Express Base Specification,
-    /// chapter 4).
+    /// Generations 1 and 2 encode eight bits in ten. Later ones encode 128 bits in 130 (PCI Express Base
+    /// Specification, chapter 4).
     fn pcie(link: &PcieFile) -> Self {
         let lanes = u64::from(link.lanes);
         match link.generation {
@@ -92,12 +93,12 @@ impl Wire {
         }
     }
 
-    /// 1.5, 3 or 6 Gb/s, ten bits for eight (Serial ATA specification, physical layer).
+    /// Rates of 1.5, 3 or 6 Gb/s, with eight bits encoded in ten (Serial ATA specification, physical layer).
     fn sata(link: &SataFile) -> Self {
         Self { ps: 10 * 1_000_000, bytes: 1_500 << (link.generation - 1) }
     }
 
-    /// The same with a factor on its times, exact to a thousandth.
+    /// The wire with its times multiplied by a factor, exact to a thousandth.
     fn with(self, factor: Factor) -> Self {
         const EXACT: u64 = 1_000;
         Self { ps: factor.of(Duration::from_ps(self.ps * EXACT)).ps(), bytes: self.bytes * EXACT }
@@ -108,12 +109,12 @@ impl Wire {
     }
 }
 
-/// Link cost of a step of a command, without data.
+/// Link cost of a step of a command that carries no data.
 #[derive(Clone, Copy, Debug, Default)]
 struct MessageCost {
-    /// Time on the wire in each direction: to the device, to the host.
+    /// Time on the wire in each direction: to the device, and to the host.
     on_wire: [Duration; 2],
-    /// Delays on the way, during which the wire is free.
+    /// Delays during which the wire is free.
     delay: Duration,
 }
 
@@ -122,23 +123,23 @@ struct MessageCost {
 struct DataCost {
     /// Most data in a packet.
     payload: u64,
-    /// Overhead bytes of a packet, and its time beyond its bytes.
+    /// Overhead bytes of a packet, and time of a packet in addition to its bytes.
     overhead_bytes: u64,
     overhead_time: Duration,
-    /// Data requested by one packet in the other direction, and the time of that packet.
+    /// Data requested by one packet in the other direction, and time of that packet.
     bytes_per_request: u64,
     request_time: Duration,
-    /// Time that begins a transfer.
+    /// Time before the first data of a transfer.
     first: Duration,
-    /// Delays on the way.
+    /// Delays during which the wire is free.
     delay: Duration,
 }
 
-/// The link, and the time until which it is busy.
+/// The link, with the time until which it is busy.
 #[derive(Clone, Debug)]
 pub struct Link {
     wire: Wire,
-    /// One direction at a time; short messages wait like data.
+    /// Whether only one direction is used at a time. Short messages then wait like data.
     half_duplex: bool,
     turn: u64,
     submission: MessageCost,
@@ -155,7 +156,7 @@ state!(Link {
 });
 
 impl Link {
-    /// The link of a device, if its interface has one.
+    /// Link of a device; `None` if its interface has no link.
     pub fn of(front: &FrontFile) -> Option<Self> {
         match front.interface {
             Interface::Direct => None,
@@ -213,7 +214,7 @@ impl Link {
             first: frame(SATA.setup),
             delay: Duration::ZERO,
         };
-        // The setup activates the first frame to the device.
+        // The DMA setup activates the first data frame to the device.
         let activate = frame(SATA.activate);
         let written =
             DataCost { request_time: activate, first: frame(SATA.setup).saturating_sub(activate), ..read };
@@ -230,7 +231,7 @@ impl Link {
         }
     }
 
-    /// Scales all times by this factor from now on.
+    /// Multiplies all times by this factor from now on.
     pub fn change_times(&mut self, factor: Factor) {
         self.wire = self.wire.with(factor);
         for message in [&mut self.submission, &mut self.fetch, &mut self.completion] {
@@ -244,23 +245,23 @@ impl Link {
         }
     }
 
-    /// Sends the submission of a command to the device; returns when it arrives.
+    /// Sends the submission of a command to the device. Returns the time of arrival.
     pub fn submit(&mut self, now: Instant) -> Instant {
         self.send(self.submission, now)
     }
 
-    /// Fetches a command; returns when the device has it.
+    /// Fetches a command. Returns the time when the device has it.
     pub fn fetch(&mut self, now: Instant) -> Instant {
         self.send(self.fetch, now)
     }
 
-    /// Sends the completion of a command to the host; returns when it arrives.
+    /// Sends the completion of a command to the host. Returns the time of arrival.
     pub fn complete(&mut self, now: Instant) -> Instant {
         self.send(self.completion, now)
     }
 
-    /// On PCI Express a message goes between packets: it does not wait for data, and data wait for it. A
-    /// frame of Serial ATA waits like all others.
+    /// Sends a message. On PCI Express it goes between the packets of other transfers: it does not wait for
+    /// data, and data wait for it. On Serial ATA it waits like any frame.
     fn send(&mut self, message: MessageCost, now: Instant) -> Instant {
         let [to_device, to_host] = message.on_wire;
         let ends = if self.half_duplex {
@@ -273,8 +274,8 @@ impl Link {
         ends + message.delay
     }
 
-    /// Performs the next turn of a transfer, which reduces `left`. Returns when the wire is free for the next
-    /// turn or, after the last one, when the data have arrived.
+    /// Performs the next turn of a transfer, which reduces `left`. Returns the time when the wire is free for
+    /// the next turn. After the last turn, returns the time when the data have arrived.
     pub fn transfer(&mut self, way: Direction, left: &mut u64, is_first: bool, now: Instant) -> Instant {
         let data = self.data[way as usize];
         let size = self.turn.min(*left);
@@ -298,7 +299,7 @@ impl Link {
         if self.half_duplex { 0 } else { way as usize }
     }
 
-    /// Occupies a direction for `time` once it is free; returns when it is free again.
+    /// Occupies a direction for `time` as soon as it is free. Returns the time when it is free again.
     fn take(&mut self, way: Direction, now: Instant, time: Duration) -> Instant {
         let lane = self.lane(way);
         let ends = self.taken_until[lane].max(now) + time;
@@ -307,8 +308,8 @@ impl Link {
         ends
     }
 
-    /// Occupies a direction for `time` between the packets of other transfers, which continue that much
-    /// later.
+    /// Occupies a direction for `time` between the packets of other transfers, which are delayed by this
+    /// time.
     fn interleave(&mut self, way: Direction, now: Instant, time: Duration) {
         if time > Duration::ZERO {
             self.take(way, now, time);
@@ -323,11 +324,11 @@ impl Link {
         Self { taken_until: [Instant::ZERO; 2], busy, ..self.clone() }
     }
 
-    /// Busy time of each direction until `end`: to the device and to the host, or of both together on a
-    /// half-duplex link.
+    /// Busy time until `end` of each direction, to the device and to the host. A half-duplex link has one
+    /// busy time.
     pub fn busy(&self, end: Instant) -> impl Iterator<Item = Duration> + '_ {
         let lanes = if self.half_duplex { 1 } else { 2 };
-        // Time beyond `end` is contiguous from there.
+        // Busy time after `end` is contiguous and begins at `end`.
         let so_far = move |lane: usize| {
             let beyond = self.taken_until[lane].max(end) - end;
             self.busy[lane].saturating_sub(beyond)
@@ -335,18 +336,17 @@ impl Link {
         (0..lanes).map(so_far)
     }
 
-    /// Peak bandwidth of one direction in bytes per second, whatever the commands: full turns, one after
-    /// another.
+    /// Peak bandwidth of one direction in bytes per second, without commands: full turns, one after another.
     pub fn peak(&self, way: Direction) -> f64 {
         let mut idle = Self { taken_until: [Instant::ZERO; 2], ..self.clone() };
-        // Another turn follows, so that no delay is added for the end.
+        // Another turn follows, so the delay at the end of a transfer does not count.
         let mut left = 3 * self.turn;
         let first = idle.transfer(way, &mut left, false, Instant::ZERO);
         let second = idle.transfer(way, &mut left, false, first);
         self.turn as f64 / (second - first).seconds()
     }
 
-    /// Link time of one command with `bytes` of data in a direction, on an idle link.
+    /// Link time of a command with `bytes` of data in one direction, on an idle link.
     pub fn unloaded(&self, way: Direction, bytes: u64) -> Duration {
         let mut idle = Self { taken_until: [Instant::ZERO; 2], ..self.clone() };
         let mut now = idle.submit(Instant::ZERO);
@@ -373,14 +373,14 @@ mod tests {
         Link::sata(&SataFile::default())
     }
 
-    /// Bytes on a link of generation 3 with four lanes: 8 bits, 130 for 128 of them, at 32 bits a nanosecond.
+    /// Time of bytes on four lanes of generation 3: 32 bits a nanosecond, of which 128 in 130 are data.
     fn on_four_lanes(bytes: u64) -> Duration {
         Duration::from_ps((bytes * 8 * 130 * 1_000).div_ceil(128 * 32))
     }
 
     #[test]
     fn a_lane_carries_what_its_generation_is_known_for() {
-        // Megabytes a second of one lane before packets: 250, 500, 985, 1969 and 3938.
+        // Megabytes per second of one lane, without packet overhead: 250, 500, 985, 1969 and 3938.
         for (generation, wanted) in [(1, 250.0), (2, 500.0), (3, 984.6), (4, 1969.2), (5, 3938.5)] {
             let wire = Wire::pcie(&PcieFile { generation, lanes: 1, ..PcieFile::default() });
             let rate = 1e6 / wire.time(1_000_000).us();

@@ -1,4 +1,4 @@
-//! Commands and data on the link, where the interface has one.
+//! Steps of commands and data on the link, for interfaces with a link.
 
 use wordline_kernel::Schedule;
 
@@ -8,14 +8,14 @@ use crate::event::Event;
 use crate::front::commands::Commands;
 use crate::front::{Direction, Port, Stage};
 
-/// The port, through which a command on the link came.
+/// Port of the device. A command on the link must have come through it.
 fn port_of(commands: &mut Commands) -> &mut Port {
     commands.port.as_deref_mut().expect("a command on the link has a port")
 }
 
 impl Commands {
-    /// The host has a command. It rings the doorbell if the submission queue has an entry, else it holds the
-    /// command.
+    /// Submits a command of the host. The host rings the doorbell if the submission queue has a free entry.
+    /// Otherwise the host holds the command.
     #[inline(never)]
     pub(super) fn enter_port(
         &mut self,
@@ -66,7 +66,7 @@ impl Commands {
         false
     }
 
-    /// Fetches commands in the order of arbitration, while the device accepts more.
+    /// Fetches commands in the order of arbitration while the device accepts more.
     fn fetch_next(&mut self, core: &Core, calendar: &mut impl Schedule<Event>) {
         let now = calendar.now();
         while self.started < core.base.config.file.front.queue_depth {
@@ -86,15 +86,15 @@ impl Commands {
         calendar.at(at, Event::Link(id));
     }
 
-    /// The work on a command is done: its read data and its completion go to the host.
+    /// Sends the read data and the completion of a command to the host, after its work is done.
     pub(super) fn send_completion(&mut self, id: RequestId, calendar: &mut impl Schedule<Event>) {
         let request = *self.requests.get(id);
         let at = port_of(self).send_completion(id, &request.command, request.failed, calendar.now());
         calendar.at(at, Event::Link(id));
     }
 
-    /// The completion has reached the host: the queue entry is free for the next command, and the device
-    /// accepts one more.
+    /// Called when a completion has reached the host. The queue entry is free for the next command, and the
+    /// device accepts one more.
     fn on_completion_delivered(
         &mut self,
         id: RequestId,

@@ -1,9 +1,12 @@
-//! The front end: how commands reach the device, wait for their turn, and complete.
+//! Front end: how commands reach the device, wait, and complete.
 //!
-//! With a direct interface a command has arrived when it is submitted. Otherwise it goes through a [`Port`]:
-//! the host rings the doorbell, the device takes the command from its submission queue when arbitration and
-//! queue depth allow, fetches it and its data, and sends data and completion back, each over a [`link`] that
-//! is shared.
+//! With a direct interface a command has arrived when it is submitted. Otherwise it passes a [`Port`] and a
+//! [`link`] that all commands share:
+//!
+//! * The host rings the doorbell.
+//! * The device takes the command from its submission queue, when arbitration and queue depth allow.
+//! * The device fetches the command and its data.
+//! * The device sends data and completion back.
 
 mod commands;
 mod completion;
@@ -48,7 +51,7 @@ pub use tail::{Interval, RequestBreakdown, Tail, UPPER_STAGES, UpperStage};
 pub struct Front {
     commands: Commands,
     timer: Timer,
-    /// Whether requests are being woken, of which a part is done.
+    /// Whether [`wake_waiters`](Self::wake_waiters) is in progress.
     waking: bool,
 }
 
@@ -60,23 +63,23 @@ impl Front {
         Self { commands: Commands::new(config), timer: Timer::default(), waking: false }
     }
 
-    /// Drops all commands in a power cut, and returns them.
+    /// Drops all commands after a power cut, and returns them.
     pub fn forget(&mut self, config: &Config, now: Instant) -> Vec<Command> {
         (self.timer, self.waking) = (Timer::default(), false);
         self.commands.forget(config, now)
     }
 
-    /// The link to the host, if the interface has one.
+    /// Link to the host; `None` if the interface has no link.
     pub fn link(&self) -> Option<&Link> {
         self.commands.port.as_deref().map(|port| port.link())
     }
 
-    /// Checks a state loaded at `now`; returns the requests in use.
+    /// Checks a state loaded at `now`. Returns the requests in use.
     pub(crate) fn check_loaded(&self, now: Instant) -> Result<Vec<bool>, String> {
         self.commands.check_loaded(now)
     }
 
-    /// Whether a loaded event can reach the front end or the flash, while these requests are `known`.
+    /// Whether a loaded event can occur while these requests are `known`.
     pub(crate) fn check_event(
         &self,
         event: Event,
@@ -92,12 +95,12 @@ impl Front {
         ensure(is_known, || format!("{event:?} of a command that is not there"))
     }
 
-    /// Attributes the latency of requests to this tail from now on.
+    /// Collects the latency breakdown of requests in this tail from now on.
     pub(crate) fn explain(&mut self, tail: Tail) {
         self.commands.tail = Some(Box::new(tail));
     }
 
-    /// The tail attribution, if it is on.
+    /// The tail attribution; `None` if it is off.
     pub(crate) fn tail(&self) -> Option<&Tail> {
         self.commands.tail.as_deref()
     }
@@ -107,12 +110,13 @@ impl Front {
         self.commands.recorded = on.then(Box::default);
     }
 
-    /// The requests recorded so far in order of completion, and the occupancy of the device at each.
+    /// Takes the requests recorded so far, in the order of completion, and the occupancy of the device at
+    /// each.
     pub(crate) fn take_recorded(&mut self) -> (Vec<TimelineRequest>, Vec<OccupancySample>) {
         self.commands.recorded.as_mut().map(|recorded| std::mem::take(&mut **recorded)).unwrap_or_default()
     }
 
-    /// A request waits for the buffer from now on.
+    /// Records that a request waits for the buffer from now on.
     #[inline]
     fn note_buffer_wait(&mut self, id: RequestId, now: Instant, core: &Core) {
         if let Some(tail) = &mut self.commands.tail {
@@ -126,7 +130,7 @@ impl Front {
         self.commands.requests.outstanding()
     }
 
-    /// Completions that were neither taken nor cleared, in order.
+    /// Completions that were not taken or cleared, in order.
     #[inline]
     pub(crate) fn completions(&self) -> &[Completion] {
         self.commands.completions()
@@ -138,18 +142,18 @@ impl Front {
         self.commands.clear_completions();
     }
 
-    /// Moves the completions that were neither taken nor cleared to the end of `into`.
+    /// Moves the completions that were not taken or cleared to the end of `into`.
     #[inline]
     pub(crate) fn take_completions(&mut self, into: &mut Vec<Completion>) {
         self.commands.take_completions(into);
     }
 
-    /// The request that was submitted first; started ones go before waiting ones.
+    /// The request that was submitted first. Started requests come before waiting ones.
     pub(crate) fn oldest(&self) -> Option<&Request> {
         self.commands.oldest()
     }
 
-    /// Writes a report of the outstanding commands; a write may be stalled.
+    /// Writes a report of the outstanding commands. `is_stalled` marks writes that wait for buffer space.
     pub(crate) fn describe(
         &self,
         now: Instant,
@@ -160,13 +164,13 @@ impl Front {
         self.commands.describe(now, most, is_stalled, out)
     }
 
-    /// A request, to change it.
+    /// A request, mutable.
     #[inline]
     fn get(&mut self, id: RequestId) -> &mut Request {
         self.commands.requests.get(id)
     }
 
-    /// Accepts a command. Panics if it exceeds its namespace.
+    /// Accepts a command. Panics if the command exceeds its namespace.
     pub(crate) fn submit(
         &mut self,
         command: Command,
@@ -179,10 +183,10 @@ impl Front {
         }
     }
 
-    /// Scales the link's times by this factor from now on.
+    /// Multiplies the link's times by this factor from now on.
     ///
     /// # Errors
-    /// The reason, where the factor is not one and there is no link.
+    /// The reason, if the factor is not one and there is no link.
     pub(crate) fn change_link(&mut self, factor: Factor) -> Result<(), UnscalableReason> {
         match self.commands.port.as_deref_mut() {
             Some(port) => port.change_link(factor),
@@ -191,7 +195,7 @@ impl Front {
         Ok(())
     }
 
-    /// A step of a command on the link has ended.
+    /// Ends a step of a command on the link.
     pub(crate) fn finish_link_step(
         &mut self,
         id: RequestId,
@@ -221,7 +225,7 @@ impl Front {
         }
     }
 
-    /// Starts a command that neither reads nor writes.
+    /// Starts a command that is neither a read nor a write.
     #[inline(never)]
     fn begin_other(
         &mut self,
@@ -238,7 +242,7 @@ impl Front {
         }
     }
 
-    /// Completes a command whose work is done; another may start.
+    /// Completes a command whose work is done. Another command may start.
     #[inline(never)]
     pub(crate) fn complete(
         &mut self,
@@ -252,8 +256,9 @@ impl Front {
         }
     }
 
-    /// Called when no event is pending though commands are outstanding: a device at the end of its life may
-    /// be unable to program its buffer, and then fails these commands. False if that is not the reason.
+    /// Called when commands are outstanding but no event is pending. A device at its end of life may be
+    /// unable to program the pages in its buffer; it then fails the commands that wait for them. Returns
+    /// false if this is not the reason.
     pub(crate) fn give_up(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
         if !core.base.life.read_only {
             return false;

@@ -1,19 +1,19 @@
-//! Namespaces: parts of the logical capacity with addresses of their own.
+//! Namespaces: parts of the logical capacity, each with its own addresses.
 
 use wordline_kernel::{Bytes, Complaints};
 
 use super::config::NamespaceFile;
 use crate::command::SECTOR;
 
-/// Alignment of namespaces. Chosen: a multiple of every mapping unit that is a power of two; a unit of
-/// another size may contain the end of one namespace and the beginning of the next, each writing its part of
-/// it.
+/// Alignment of namespaces. Chosen: a multiple of every mapping unit whose size is a power of two. A unit of
+/// another size may contain the end of one namespace and the beginning of the next. Each namespace then
+/// writes its part of the unit.
 const GRID: Bytes = Bytes::mib(1);
 
 /// Most namespaces. Chosen: more than any drive has.
 const MOST: usize = 1024;
 
-/// Location of a namespace, in sectors.
+/// Position of a namespace, in sectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Namespace {
     /// First sector on the device.
@@ -22,8 +22,8 @@ pub struct Namespace {
     pub sectors: u64,
 }
 
-/// The namespaces of a device with `capacity`, one behind another; a single one of the whole capacity if none
-/// is configured. Complaints go to `wrong`.
+/// Places the namespaces of a device with `capacity` one after another. Without configured namespaces there
+/// is a single one of the whole capacity. Complaints go to `wrong`.
 pub fn lay_out(files: &[NamespaceFile], capacity: Bytes, wrong: &mut Complaints) -> Vec<Namespace> {
     if files.is_empty() {
         return vec![Namespace { base: 0, sectors: capacity.0 / SECTOR.0 }];
@@ -47,7 +47,7 @@ pub fn lay_out(files: &[NamespaceFile], capacity: Bytes, wrong: &mut Complaints)
     all
 }
 
-/// Total size of the namespaces.
+/// End of the last namespace.
 pub fn end(all: &[Namespace]) -> Bytes {
     all.last().map_or(Bytes(0), |last| SECTOR * (last.base + last.sectors))
 }

@@ -1,5 +1,5 @@
-//! The port of a device with a link: the path of a command from submission to the device, and of its
-//! completion back.
+//! Port of a device with a link: the path of a command from submission to the device, and of its completion
+//! back to the host.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Duration, Factor, Id, Instant, state};
@@ -12,24 +12,24 @@ use crate::command::{Command, Operation, RequestId, SECTOR};
 /// Tags of native command queuing (Serial ATA specification).
 const SATA_TAGS: u32 = 32;
 
-/// The range of a discard, which the device fetches: 16 bytes in NVM Express (dataset management), a block of
-/// 512 in ATA (DATA SET MANAGEMENT).
+/// Bytes of a discard's range, which the device fetches: 16 in NVM Express (dataset management), and a block
+/// of 512 in ATA (DATA SET MANAGEMENT).
 const RANGE: [u64; 2] = [16, 512];
 
 /// Progress of a command on the link and in the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Stage {
-    /// Waits: in the host for an entry of its queue, or in the queue.
+    /// Waiting in the host for an entry of its queue, or in the queue.
     Waiting,
-    /// The host is ringing the doorbell.
+    /// The host rings the doorbell.
     Submitting,
-    /// The device is fetching and decoding it.
+    /// The device fetches and decodes the command.
     Fetching,
-    /// Its data are being transferred.
+    /// Data of the command are transferred.
     Transferring(Direction),
-    /// The device executes it.
+    /// The device executes the command.
     Executing,
-    /// Its completion is on its way.
+    /// The completion is on its way to the host.
     Completing,
 }
 
@@ -37,11 +37,11 @@ pub enum Stage {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct CommandState {
     stage: Stage,
-    /// Its submission queue.
+    /// Submission queue of the command.
     queue: u32,
     /// Bytes still to be transferred.
     left: u64,
-    /// Time on the link, and waiting for it.
+    /// Time on the link, and time waiting for it.
     on_link: Duration,
 }
 
@@ -52,9 +52,9 @@ pub struct Port {
     queues: SubmissionQueues,
     entries: u32,
     is_sata: bool,
-    /// Whether a command that must be alone in the device is in it.
+    /// Whether a command is in progress that excludes all others.
     is_alone: bool,
-    /// By request id.
+    /// Commands by request id.
     journeys: Vec<CommandState>,
 }
 
@@ -65,7 +65,7 @@ state!(Port {
 });
 
 impl Port {
-    /// The port of a device, if its interface has a link.
+    /// Port of a device; `None` if its interface has no link.
     pub fn of(front: &FrontFile) -> Option<Self> {
         let link = Link::of(front)?;
         let is_sata = front.interface == Interface::Sata;
@@ -78,7 +78,7 @@ impl Port {
         Some(Self { link, queues, entries, is_sata, is_alone: false, journeys: Vec::new() })
     }
 
-    /// Takes over the link of another port, whose commands a power cut has stopped.
+    /// Takes over the link of an earlier port, after a power cut.
     pub fn adopt_link(&mut self, link: Link) {
         self.link = link;
     }
@@ -88,7 +88,7 @@ impl Port {
         &self.link
     }
 
-    /// Scales the link's times by this factor from now on.
+    /// Multiplies the link's times by this factor from now on.
     pub fn change_link(&mut self, factor: Factor) {
         self.link.change_times(factor);
     }
@@ -99,17 +99,18 @@ impl Port {
         self.journeys[id.index()].stage
     }
 
-    /// Time of a command on the link, and waiting for it.
+    /// Time of a command on the link, and time waiting for it.
     #[inline]
     pub fn on_link(&self, id: RequestId) -> Duration {
         self.journeys[id.index()].on_link
     }
 
-    /// The host has a command; whether its queue has a free entry. If not, it waits in the host.
+    /// Accepts a command in the host. Returns whether its queue has a free entry. Otherwise the command waits
+    /// in the host.
     pub fn enter(&mut self, id: RequestId, command: &Command) -> bool {
         let queue = u32::from(command.queue) % self.queues.count();
         let journey = CommandState { stage: Stage::Waiting, queue, left: 0, on_link: Duration::ZERO };
-        // Commands submitted while the clock was stopped have no entry.
+        // Requests that were added while the clock was stopped have no state here.
         if id.index() >= self.journeys.len() {
             self.journeys.resize(id.index() + 1, journey);
         }
@@ -117,22 +118,22 @@ impl Port {
         self.queues.enter(queue, id, self.entries)
     }
 
-    /// Rings the doorbell for a command; returns when the device knows.
+    /// Rings the doorbell for a command. Returns the time when the device knows of the command.
     pub fn ring_doorbell(&mut self, id: RequestId, now: Instant) -> Instant {
         let at = self.link.submit(now);
         self.note(id, Stage::Submitting, at - now);
         at
     }
 
-    /// The device knows of a command: it waits for arbitration.
+    /// Records that the device knows of a command, which then waits for arbitration.
     pub fn arrive(&mut self, id: RequestId) {
         let journey = &mut self.journeys[id.index()];
         journey.stage = Stage::Waiting;
         self.queues.push(journey.queue, id);
     }
 
-    /// The command that the device fetches next, while it executes `started` others; `command_of` is called
-    /// at most once.
+    /// Command that the device fetches next, while it executes `started` others. Calls `command_of` at most
+    /// once.
     pub fn next(&mut self, started: u32, command_of: impl FnOnce(RequestId) -> Command) -> Option<RequestId> {
         if self.is_sata {
             let head = self.queues.head(0)?;
@@ -145,14 +146,14 @@ impl Port {
         self.queues.pop()
     }
 
-    /// Fetches a command; returns when the device has it.
+    /// Fetches a command. Returns the time when the device has it.
     pub fn fetch(&mut self, id: RequestId, now: Instant) -> Instant {
         let at = self.link.fetch(now);
         self.note(id, Stage::Fetching, at - now);
         at
     }
 
-    /// Whether a fetched command has data for the device, which are to be transferred now.
+    /// Whether a fetched command has data for the device. These must be transferred now.
     pub fn has_data(&mut self, id: RequestId, command: &Command) -> bool {
         let bytes = match command.operation {
             Operation::Write | Operation::Compare => command.sectors * SECTOR.0,
@@ -170,8 +171,8 @@ impl Port {
         self.journeys[id.index()].left
     }
 
-    /// Transfers the next data of a command; returns when that ends, with the completion after the last data
-    /// to the host.
+    /// Transfers the next data of a command. Returns the time when this ends. After the last data to the
+    /// host, the completion is included.
     pub fn send(&mut self, id: RequestId, way: Direction, now: Instant) -> Instant {
         let Self { link, journeys, .. } = self;
         let journey = &mut journeys[id.index()];
@@ -186,13 +187,13 @@ impl Port {
         at
     }
 
-    /// All data of a command have arrived: the device executes it.
+    /// Records that all data of a command have arrived, so that the device executes it.
     pub fn execute(&mut self, id: RequestId) {
         self.journeys[id.index()].stage = Stage::Executing;
     }
 
-    /// The device has finished a command; returns when the host knows, or when the first data are
-    /// transferred.
+    /// Sends the result of a command that the device has finished. Returns the time when the host has the
+    /// completion, or when the first data are transferred.
     pub fn send_completion(
         &mut self,
         id: RequestId,
@@ -209,14 +210,15 @@ impl Port {
         at
     }
 
-    /// The completion of a command has reached the host. Returns the held command that gets its entry.
+    /// Records that the completion of a command has reached the host. Returns the held command that gets its
+    /// queue entry.
     pub fn complete(&mut self, id: RequestId) -> Option<RequestId> {
         self.is_alone = false;
         self.queues.complete(self.journeys[id.index()].queue)
     }
 
-    /// Checks a loaded state: the `used` requests belong to existing queues, which count them, and waiting
-    /// ones are `known`.
+    /// Checks a loaded state. The `used` requests must belong to existing queues, which must count them.
+    /// Waiting requests must be `known`.
     pub(super) fn check_loaded(
         &self,
         used: &mut dyn Iterator<Item = RequestId>,
@@ -239,7 +241,7 @@ impl Port {
     }
 }
 
-/// ATA commands without a queued form in common use: the host drains the queue before each.
+/// Whether an ATA command is not queued. The host waits until the queue is empty before each such command.
 fn is_not_queued(operation: Operation) -> bool {
     !matches!(operation, Operation::Read | Operation::Write)
 }

@@ -1,5 +1,5 @@
-//! Moves pages towards flash: as far as they can and must go, periodically, and while the host is idle; and
-//! ends requests whose last part is done.
+//! Destages pages as far as they can and must be: after events, periodically, and while the host is idle.
+//! Also completes requests whose last part is done.
 
 use wordline_kernel::Schedule;
 use wordline_nand::DieId;
@@ -12,7 +12,8 @@ use crate::front::timer::Timer;
 use crate::writer::Writer;
 
 impl Front {
-    /// Resumes after a power cut, once the tables are rebuilt: plane groups collect, and pages move on.
+    /// Resumes after a power cut, when the tables are rebuilt: starts GC in all plane groups, and destages
+    /// pages.
     pub(crate) fn resume(
         &mut self,
         core: &mut Core,
@@ -25,7 +26,7 @@ impl Front {
             writer.collect_unless(false, row, core, calendar);
         }
         self.commands.note_idle(core, calendar);
-        // Restored pages of the buffer are destaged at once.
+        // Pages restored to the buffer are destaged at once.
         while let Some(id) = core.cache.oldest() {
             writer.force(id, core, calendar);
         }
@@ -33,8 +34,8 @@ impl Front {
         self.pump(core, writer, calendar);
     }
 
-    /// Continues after a command of a die: pages move on if that frees space, plane groups resume GC that had
-    /// yielded, and requests end.
+    /// Continues after a command of a die: destages pages if the command freed space, resumes plane groups
+    /// whose GC had yielded, and ends requests.
     #[inline]
     pub(crate) fn proceed(
         &mut self,
@@ -44,8 +45,8 @@ impl Front {
         writer: &mut Writer,
         calendar: &mut impl Schedule<Event>,
     ) {
-        // Pages that wait for a pool or plane group which accepts none any more go elsewhere once that is
-        // idle.
+        // Pages may wait for a pool or plane group that accepts no more pages. They go to another one once
+        // the writer is idle.
         let waits = writer.has_units() || core.cache.has_stalled();
         let rests = waits && writer.is_idle(core);
         if makes_room || rests || writer.has_opened() {
@@ -62,22 +63,22 @@ impl Front {
         }
     }
 
-    /// Moves pages towards flash as far as they can and must go.
+    /// Destages pages as far as they can and must be.
     pub(crate) fn pump(&mut self, core: &mut Core, writer: &mut Writer, calendar: &mut impl Schedule<Event>) {
         if core.reclaim.take_unfinished() {
             writer.collect_everywhere(core, calendar);
         }
         loop {
             let formed = writer.build_units(core, calendar);
-            // A write that continues may free nothing and still leave a page that must be destaged at once,
-            // even one that it coalesced with.
+            // A write that continues may free no space and still leave a page that must be destaged at once,
+            // even a page that the write coalesced with.
             if core.cache.may_have_woken() {
                 self.wake_waiters(core, writer, calendar);
             }
             let waits = |core: &Core| (core.cache.in_use(), core.cache.dirty(), core.cache.stalled());
             let before = waits(core);
             self.admit_stalled(core, writer, calendar);
-            // Zeroes may have removed pages from the buffer for which others waited.
+            // A write of zeroes may have removed pages from the buffer for which requests waited.
             if core.cache.has_woken() {
                 self.wake_waiters(core, writer, calendar);
             }
@@ -88,8 +89,9 @@ impl Front {
         }
     }
 
-    /// Ends parts of the requests whose pages are in flash, or need not be any more. A completion lets the
-    /// next command start, which may wake others: the outermost call ends them all, to bound the stack.
+    /// Ends the parts of requests that waited for a page to be in flash, if it is or need not be. A
+    /// completion lets the next command start, which may wake further requests. The outermost call ends them
+    /// all, to bound the stack.
     pub(crate) fn wake_waiters(
         &mut self,
         core: &mut Core,
@@ -105,7 +107,7 @@ impl Front {
         self.waking = false;
     }
 
-    /// Flush timer: performs the next step of a round, or starts the next round.
+    /// Handles the flush timer: performs the next step of a round, or starts a round.
     #[inline(never)]
     pub(crate) fn flush_on_timer(
         &mut self,
@@ -131,7 +133,7 @@ impl Front {
         self.timer.rest(Some(round), core, calendar);
     }
 
-    /// Destages the pages of an epoch and of older ones at once; the last pages do not wait for others to
+    /// Destages the pages of an epoch and of earlier epochs at once. The last pages do not wait for others to
     /// fill a program unit.
     fn drain(
         &mut self,
@@ -145,7 +147,7 @@ impl Front {
         self.pump(core, writer, calendar);
     }
 
-    /// Destages the whole buffer at once, protected or not.
+    /// Destages the whole buffer at once, even if it is protected.
     pub(crate) fn flush_all(
         &mut self,
         core: &mut Core,
@@ -162,8 +164,7 @@ impl Front {
         self.timer = Timer::default();
     }
 
-    /// Starts background work if the host has been idle for long enough; otherwise checks again when it may
-    /// have been.
+    /// Starts background work if the host has been idle for long enough. Otherwise schedules the next check.
     #[inline(never)]
     pub(crate) fn on_host_idle(
         &mut self,

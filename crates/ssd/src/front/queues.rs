@@ -1,8 +1,8 @@
-//! Submission queues, and the arbitration that chooses the queue of the next command.
+//! Submission queues, and the arbitration that selects the queue of the next command.
 //!
-//! The arbitration follows the NVM Express Base Specification (section 4.13 of revision 1.4): queues of a
-//! level take turns, a turn is a burst of commands; urgent queues go before all others, and the three levels
-//! below share the rest by their weights. Round robin is the case in which all queues are of one level.
+//! The arbitration follows the NVM Express Base Specification (section 4.13 of revision 1.4). Queues of a
+//! level take turns, and a turn is a burst of commands. Urgent queues go before all others. The three levels
+//! below share the rest by their weights. With round robin all queues have the same level.
 
 use std::collections::VecDeque;
 
@@ -21,11 +21,11 @@ const LEVELS: usize = 4;
 pub struct SubmissionQueues {
     queues: Vec<Queue>,
     levels: [Level; LEVELS],
-    /// Commands that each level may start in a round; the urgent level has no limit.
+    /// Commands that each level may start in a round. The urgent level has no limit.
     weights: [u32; LEVELS],
     credits: [u32; LEVELS],
     burst: u32,
-    /// Commands that the device could fetch.
+    /// Number of commands that the device could fetch.
     waiting: u32,
 }
 
@@ -38,19 +38,19 @@ state!(SubmissionQueues {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Queue {
     level: u8,
-    /// Commands that the device knows of and has not fetched.
+    /// Commands that the device knows of but has not fetched.
     waiting: VecDeque<RequestId>,
-    /// Commands for which the queue has no free entry; the host holds them.
+    /// Commands that the host holds, because the queue has no free entry.
     held: VecDeque<RequestId>,
-    /// Entries in use: commands submitted and not completed.
+    /// Entries in use: commands submitted but not completed.
     used: u32,
 }
 
-/// The queues of one level that have commands, and the queue whose turn it is.
+/// Queues of one level that have commands, and the queue whose turn it is.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Level {
     words: Vec<u64>,
-    /// Bits of the words that are not zero.
+    /// Bit n is set if word n is not zero.
     held: u64,
     current: u32,
     left: u32,
@@ -58,7 +58,7 @@ struct Level {
 
 impl Level {
     fn new(queues: u32) -> Self {
-        // The turn of the last queue is over.
+        // The first turn is that of queue 0, which follows the last queue.
         Self { words: vec![0; queues.div_ceil(64) as usize], held: 0, current: queues - 1, left: 0 }
     }
 
@@ -73,7 +73,7 @@ impl Level {
         self.words[queue as usize / 64] >> (queue % 64) & 1 != 0
     }
 
-    /// The first member after `queue`, cyclically.
+    /// First member after `queue`, cyclically.
     fn after(&self, queue: u32) -> Option<u32> {
         let (here, bit) = (queue / 64, queue % 64);
         let above = u64::MAX.checked_shl(bit + 1).unwrap_or(0);
@@ -90,7 +90,7 @@ impl Level {
         })
     }
 
-    /// The queue of the next command, in a turn of at most `most` commands.
+    /// Selects the queue of the next command. A turn has at most `most` commands.
     fn next(&mut self, most: u32) -> Option<u32> {
         if self.left == 0 || !self.contains(self.current) {
             self.current = self.after(self.current)?;
@@ -102,7 +102,7 @@ impl Level {
 }
 
 impl SubmissionQueues {
-    /// `queues` empty queues under an arbitration.
+    /// This many empty queues, with an arbitration.
     pub fn new(queues: u32, arbitration: &Arbitration) -> Self {
         let (burst, letters, weights) = match arbitration {
             Arbitration::RoundRobin { burst } => (*burst, "U", [0; LEVELS]),
@@ -127,8 +127,8 @@ impl SubmissionQueues {
         self.queues.len() as u32
     }
 
-    /// Checks a loaded state: waiting commands are `known`, and the queues count them and the commands
-    /// `taken` from each.
+    /// Checks a loaded state. Waiting commands must be `known`. The queues must count them, and the commands
+    /// `taken` from each queue.
     pub(super) fn check_loaded(
         &self,
         taken: &[u32],
@@ -158,8 +158,8 @@ impl SubmissionQueues {
         ensure(self.levels.iter().all(has), || "levels hold other queues than are noted".into())
     }
 
-    /// Takes one of the `entries` entries of a queue for a command; false if none is free, and the host then
-    /// holds the command.
+    /// Takes one of a queue's `entries` for a command. Returns false if no entry is free; the host then holds
+    /// the command.
     pub fn enter(&mut self, queue: u32, id: RequestId, entries: u32) -> bool {
         let queue = &mut self.queues[queue as usize];
         let has_room = queue.used < entries;
@@ -171,7 +171,7 @@ impl SubmissionQueues {
         has_room
     }
 
-    /// A command of the queue has completed. Its entry goes to the returned command, which the host held.
+    /// Records that a command of the queue has completed. Returns the held command that gets its entry.
     pub fn complete(&mut self, queue: u32) -> Option<RequestId> {
         let queue = &mut self.queues[queue as usize];
         let next = queue.held.pop_front();
@@ -179,7 +179,7 @@ impl SubmissionQueues {
         next
     }
 
-    /// The device knows of a command now.
+    /// Adds a command that the device knows of now.
     pub fn push(&mut self, queue: u32, id: RequestId) {
         let Queue { waiting, level, .. } = &mut self.queues[queue as usize];
         waiting.push_back(id);
@@ -207,7 +207,7 @@ impl SubmissionQueues {
         Some(id)
     }
 
-    /// The queue of the next command; there is one.
+    /// Selects the queue of the next command. There must be a command.
     fn choose(&mut self) -> u32 {
         if let Some(queue) = self.levels[0].next(self.burst) {
             return queue;
@@ -221,7 +221,7 @@ impl SubmissionQueues {
                     self.credits[level] -= 1;
                     return queue;
                 }
-                // A level with nothing to start loses the rest of its credits in the round.
+                // A level without commands loses the rest of its credits in the round.
                 self.credits[level] = 0;
             }
             self.credits = self.weights;
@@ -238,8 +238,8 @@ mod tests {
         Arbitration::WeightedRoundRobin { burst, priorities: priorities.into(), high, medium, low }
     }
 
-    /// The queues of the first `count` commands taken, each queue holding plenty: the id of a request is its
-    /// queue's number.
+    /// Queues of the first `count` commands, if each queue always has commands. The id of a request is the
+    /// number of its queue.
     fn order(queues: u32, arbitration: &Arbitration, count: usize) -> Vec<u32> {
         let mut all = SubmissionQueues::new(queues, arbitration);
         for queue in 0..queues {

@@ -1,4 +1,4 @@
-//! Reads: from the buffer if it has the sectors, else from flash; and compares.
+//! Reads: from the buffer if it has the sectors, otherwise from flash. Also compares.
 
 use std::ops::Range;
 
@@ -18,20 +18,20 @@ use crate::front::Requests;
 use crate::map::LogicalPage;
 use crate::map::translation::Continuation;
 
-/// Location of a piece of a page.
+/// Source of a piece of a page.
 #[derive(Clone, Copy, Debug)]
 enum PieceSource {
-    /// In the buffer, or unwritten; in the read cache the request waits if the page is still being read.
+    /// The buffer, the read cache, or nothing (unwritten). If the page is still being read into the cache,
+    /// the request waits for it.
     NoFlash,
-    /// The L2P lookup is in progress: the request waits for it.
+    /// Unknown: the request waits for the L2P lookup.
     AwaitingLookup,
-    /// In this die, with this many reads queued.
+    /// Flash: this die, on which this many reads were queued.
     InFlash(DieId, u32),
 }
 
 impl Requests {
-    /// Fails a request if a sector that it wants of a page is lost. Sectors lost in flash may be in the
-    /// buffer by now.
+    /// Fails a request if a sector that it needs is lost. A sector lost in flash may be in the buffer by now.
     pub(super) fn note_lost(&mut self, id: RequestId, read: &Task, core: &Core) {
         let page = LogicalPage(read.wanted.logical);
         let command = self.get(id).command;
@@ -72,7 +72,7 @@ impl Requests {
         }
     }
 
-    /// Executes a read of several pages: all are queued before the first is started.
+    /// Executes a read of several pages. All flash reads are queued before the first is started.
     #[inline(never)]
     fn read_pages(
         &mut self,
@@ -91,7 +91,7 @@ impl Requests {
         self.start_reads(id, pages, core, calendar);
     }
 
-    /// All pages of a read are looked up, which takes no time, so that no part of it ends before.
+    /// Starts a read by looking up all of its pages. This takes no time, so no part of the read ends before.
     #[inline(never)]
     fn start_reads(
         &mut self,
@@ -110,7 +110,8 @@ impl Requests {
         }
     }
 
-    /// Looks for a piece of a page, and queues flash reads if needed, as soon as its location is known.
+    /// Looks up a piece of a page. Queues flash reads if they are needed, as soon as the page's location is
+    /// known.
     #[inline(always)]
     fn read_piece(
         &mut self,
@@ -136,7 +137,7 @@ impl Requests {
         PieceSource::AwaitingLookup
     }
 
-    /// Looks for a piece of a page whose location is known, after having `waited` for that.
+    /// Looks up a piece of a page whose location is known, after the request has `waited` for the location.
     #[inline(always)]
     fn read_located(
         &mut self,
@@ -202,7 +203,7 @@ impl Requests {
         PieceSource::InFlash(die, reads)
     }
 
-    /// Keeps the data of a piece of a page for a host read.
+    /// Keeps the contents of a piece of a page for a host read.
     #[cold]
     fn note_found(&mut self, id: RequestId, piece: &Piece, core: &mut Core) {
         let Command { sector, sectors, .. } = self.get(id).command;
@@ -221,7 +222,7 @@ impl Requests {
         }
     }
 
-    /// Executes a compare, which reads, and fails if a page does not have the version that the host expects.
+    /// Executes a compare: a read that fails if a page does not have the version that the host expects.
     #[inline(never)]
     pub(super) fn begin_compare(
         &mut self,
@@ -231,7 +232,7 @@ impl Requests {
     ) {
         let command = self.get(id).command;
         let (first, end) = core.base.pages_of(&command);
-        // Every read is checked against the last write of the host.
+        // Every read is checked against the last host write.
         let expected = Some(command.expected).filter(|version| *version > 0);
         let differs = expected.is_some()
             && (first..end)
@@ -240,8 +241,8 @@ impl Requests {
         self.begin_read(id, core, calendar);
     }
 
-    /// Continues a read whose page has been located, which it waited for since `since`: looks for the piece,
-    /// and queues reads if needed.
+    /// Continues a read that waited since `since` for the location of a page. Looks up the piece, and queues
+    /// flash reads if they are needed.
     pub(super) fn resume_read(
         &mut self,
         id: RequestId,

@@ -10,19 +10,19 @@ use crate::times::FlashTime;
 /// An outstanding command.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Request {
-    /// The command, its sectors counted from the first of the device.
+    /// The command. Its sectors are counted within the device, not within the namespace.
     pub command: Command,
-    /// When the host submitted it.
+    /// Time of submission.
     pub submitted: Instant,
-    /// Time until the device started it.
+    /// Time from submission until the device started the command.
     pub queued: Duration,
-    /// Outstanding parts: flash reads, pages to be programmed, and the admission itself.
+    /// Number of outstanding parts: flash reads, pages to be programmed, and admission to the buffer.
     pub parts: u32,
-    /// The first page that a stalled write has not put into the buffer.
+    /// First page that a stalled write has not put into the buffer yet.
     pub next_page: u32,
-    /// Times of the part that ended last.
+    /// Latency breakdown of the part that ended last.
     pub spent: FlashTime,
-    /// Whether it completes as failed.
+    /// Whether the request will complete as failed.
     pub failed: bool,
 }
 
@@ -46,8 +46,8 @@ impl Requests {
             self.all.push(Request::default());
             RequestId::from_index(self.all.len() - 1)
         });
-        // Field by field, in place: a request is more than two cache lines, and this is done for every
-        // command.
+        // Fields are set in place, because a request has more than two cache lines and each command comes
+        // here.
         let request = &mut self.all[id.index()];
         request.command = command;
         request.submitted = now;
@@ -57,24 +57,24 @@ impl Requests {
         id
     }
 
-    /// A request, to change it.
+    /// A request, mutable.
     #[inline]
     pub fn get(&mut self, id: RequestId) -> &mut Request {
         &mut self.all[id.index()]
     }
 
-    /// A request, to read it.
+    /// A request.
     pub fn look(&self, id: RequestId) -> &Request {
         &self.all[id.index()]
     }
 
-    /// Removes a completed request: its id is free.
+    /// Removes a completed request and frees its id.
     #[inline]
     pub fn remove(&mut self, id: RequestId) {
         self.free.push(id);
     }
 
-    /// The ids in use, as flags.
+    /// Flags of the ids in use.
     ///
     /// # Errors
     /// Loaded ids that are free twice, or do not exist.

@@ -1,4 +1,4 @@
-//! Latency breakdown of single requests: of the slowest, and of a sample of all.
+//! Latency breakdown of single requests: of the slowest, and of a sample.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -10,32 +10,32 @@ use crate::command::{Completion, RequestId};
 use crate::flash::{Behind, TaskWait, WORKS, WorkTimes};
 use crate::times::{COMPONENTS, Component};
 
-/// Number of first requests that are all in the sample. Chosen: enough for a short run, at no cost to a long
+/// Number of first requests that are all in the sample. Chosen: enough for a short run, and cheap for a long
 /// one.
 const ALL_OF_THE_FIRST: u64 = 10_000;
 
-/// After those, the sample has one of this many, a power of two: chosen by a sequence without a period, so
-/// that no pattern of requests matches it.
+/// Sampling rate of later requests: one of this many, a power of two. A sequence without a period selects
+/// them, so that no pattern of requests matches it.
 const ONE_OF: u64 = 128;
 
-/// Step of that sequence: 2^64 over the golden ratio, whose multiples are spread evenly.
+/// Step of the sequence: 2^64 divided by the golden ratio. Its multiples are spread evenly.
 const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// Latency intervals of the sample for each factor of two. Chosen: latencies to a tenth.
+/// Latency intervals of the sample for each factor of two. Chosen: latencies are exact to about a tenth.
 const STEPS: u64 = 8;
 
-/// Stages of a request in a layer above its device, as in an array of devices.
+/// Stages of a request in a layer above its device, for example in an array of devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UpperStage {
-    /// Waits for its turn, or for steps of others.
+    /// Waiting for its turn, or for steps of other requests.
     Wait,
-    /// Waits for reads of devices on which its further work depends.
+    /// Waiting for reads of devices that its further work needs.
     Reads,
-    /// Waits for the write of a log.
+    /// Waiting for the write of a log.
     Log,
-    /// Held by a rate limiter, which reserves capacity for garbage collection.
+    /// Waiting for a rate limiter, which reserves capacity for garbage collection.
     Limiter,
-    /// Waits for a line or a chunk to be prepared.
+    /// Waiting for a line or a chunk to be prepared.
     Line,
 }
 
@@ -50,43 +50,43 @@ impl UpperStage {
 /// A request with its latency breakdown.
 #[derive(Clone, Debug)]
 pub struct RequestBreakdown {
-    /// The completion of the request, with its latency.
+    /// Completion of the request, with its latency.
     pub answer: Completion,
-    /// Submission.
+    /// Time of submission.
     pub submitted: Instant,
     /// Time in the [layer above](UpperStage) the device.
     pub above: [Duration; UPPER_STAGES],
-    /// The device of an array that completed it; none without an array.
+    /// Device of an array that completed it; `None` without an array.
     pub device: Option<u16>,
-    /// Time by [component](crate::times::Component); the sum with `above` is the latency.
+    /// Time by [component](crate::times::Component). Together with `above` the sum is the latency.
     pub parts: [Duration; COMPONENTS],
-    /// The commands behind which its last one waited, in the components `gc_wait` and `die_wait`; none if it
+    /// Commands for which its last command waited, in the components `gc_wait` and `die_wait`. `None` if it
     /// waited for no die.
     pub behind: Option<Behind>,
-    /// Work of all dies while it waited for the buffer; none if it did not.
+    /// Work of all dies while it waited for the buffer. `None` if it did not wait.
     pub meanwhile: Option<WorkTimes>,
-    /// Number of its completion.
+    /// Number of its completion, counted from 0.
     number: u64,
 }
 
-/// Sampled requests of similar latency, and the sums of their latency breakdowns.
+/// Sums over sampled requests of similar latency.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Interval {
-    /// Number of requests that it represents.
+    /// Number of requests that the interval represents.
     pub requests: u64,
-    /// Sum of their latencies, in picoseconds.
+    /// Sum of the requests' latencies, in picoseconds.
     pub latency_ps: u128,
-    /// Sums of their times above the device, in picoseconds.
+    /// Sums of the requests' times above the device, in picoseconds.
     pub above: [u128; UPPER_STAGES],
-    /// Sums of their components, in picoseconds.
+    /// Sums of the requests' components, in picoseconds.
     pub parts: [u128; COMPONENTS],
-    /// Sums of the work behind which they waited, in picoseconds.
+    /// Sums of the work for which the requests waited, in picoseconds.
     pub behind: [u128; WORKS],
-    /// Sums of their time in the buffer by the concurrent work of the dies, in picoseconds.
+    /// Sums of the requests' time in the buffer, divided by the concurrent work of the dies, in picoseconds.
     pub meanwhile: [u128; WORKS],
 }
 
-/// Breaks the latency of requests down as they complete.
+/// Collects the latency breakdown of requests when they complete.
 #[derive(Clone, Debug)]
 pub struct Tail {
     keep: usize,
@@ -96,22 +96,22 @@ pub struct Tail {
     slowest: BinaryHeap<Reverse<SlowRequest>>,
     sample: [BTreeMap<u64, Interval>; 2],
     open: Vec<OpenRequest>,
-    /// The requests completed since [the last clear](Self::clear_each), in place of a sample; none unless
-    /// every request is wanted.
+    /// Requests completed since [the last clear](Self::clear_each), instead of a sample. `None` unless every
+    /// request is collected.
     each: Option<Vec<RequestBreakdown>>,
 }
 
-/// Data of an outstanding request, or of an earlier one with the same number: then they are older than its
-/// submission.
+/// Data of an outstanding request. They may belong to an earlier request with the same number; they are then
+/// older than the submission.
 #[derive(Clone, Copy, Debug)]
 struct OpenRequest {
-    /// The last command that it waited for.
+    /// Last flash command of the request.
     waited: Option<TaskWait>,
-    /// When it entered the buffer, and the work of all dies by then.
+    /// Time when the request began to wait for the buffer, and the work of all dies so far.
     came: Option<(Instant, WorkTimes)>,
 }
 
-/// A request, ordered by latency; of two equal ones the later comes first.
+/// A request, ordered by latency. Of two equal ones the later is smaller.
 #[derive(Clone, Debug)]
 struct SlowRequest(Box<RequestBreakdown>);
 
@@ -142,7 +142,7 @@ impl Ord for SlowRequest {
 }
 
 impl Tail {
-    /// Breaks down every request for a layer above, and keeps none.
+    /// Collects every request for a layer above, and keeps no slowest ones.
     pub fn recording_each() -> Self {
         Self { each: Some(Vec::new()), ..Self::keeping_slowest(0) }
     }
@@ -166,7 +166,7 @@ impl Tail {
         self.known(id).waited = Some(waited);
     }
 
-    /// A request waits for the buffer from now on.
+    /// Records that a request waits for the buffer from now on.
     #[inline]
     pub(super) fn note_buffer_wait(&mut self, id: RequestId, now: Instant, base: &Base) {
         self.known(id).came = Some((now, base.flash.worked()));
@@ -180,7 +180,7 @@ impl Tail {
         &mut self.open[id.index()]
     }
 
-    /// A request completes, with its times by component.
+    /// Records the completion of a request, with its times by component.
     #[inline]
     pub(super) fn completed(
         &mut self,
@@ -201,7 +201,7 @@ impl Tail {
         }
     }
 
-    /// Records a completed request that a layer above its devices breaks down.
+    /// Records a completed request. A layer above its devices made the breakdown.
     pub fn note(&mut self, latency: Duration, explain: impl FnOnce() -> RequestBreakdown) {
         if let Some(each) = &mut self.each {
             return each.push(explain());
@@ -213,7 +213,7 @@ impl Tail {
         }
     }
 
-    /// Counts a completed request; returns its weight in the sample, and whether it is among the slowest so
+    /// Counts a completed request. Returns its weight in the sample, and whether it is among the slowest so
     /// far.
     #[inline]
     fn count(&mut self, latency: Duration) -> (u64, bool) {
@@ -278,17 +278,17 @@ impl Tail {
         }
     }
 
-    /// Drops the outstanding requests in a power cut.
+    /// Drops the outstanding requests after a power cut.
     pub(super) fn forget(&mut self) {
         self.open.clear();
     }
 
-    /// The requests completed since the last clear, where every request is wanted.
+    /// Requests completed since the last clear, if every request is collected.
     pub fn each(&self) -> &[RequestBreakdown] {
         self.each.as_deref().unwrap_or_default()
     }
 
-    /// Clears these requests.
+    /// Clears the requests that [`each`](Self::each) returns.
     #[inline]
     pub fn clear_each(&mut self) {
         if let Some(each) = &mut self.each {
@@ -296,14 +296,14 @@ impl Tail {
         }
     }
 
-    /// The slowest requests, in descending order; of two equal ones the earlier completion comes first.
+    /// The slowest requests in descending order. Of two equal ones the earlier completion comes first.
     pub fn slowest(&self) -> Vec<&RequestBreakdown> {
         let mut all: Vec<&SlowRequest> = self.slowest.iter().map(|Reverse(slow)| slow).collect();
         all.sort_unstable_by_key(|slow| Reverse(slow.key()));
         all.into_iter().map(|slow| &*slow.0).collect()
     }
 
-    /// The samples of reads and of writes: intervals by ascending latency.
+    /// The samples of reads and of writes, as intervals in ascending order of latency.
     pub fn sample(&self) -> [Vec<&Interval>; 2] {
         [0, 1].map(|kind| self.sample[kind].values().collect())
     }
@@ -316,14 +316,14 @@ impl RequestBreakdown {
         Self { answer, submitted, above, device: None, parts, behind: None, meanwhile: None, number: 0 }
     }
 
-    /// The same request, with its device in an array.
+    /// Sets the device of the request in an array.
     #[must_use]
     pub fn of_device(self, device: u16) -> Self {
         Self { device: Some(device), ..self }
     }
 
-    /// The same request, with the rest of its latency added to a component, and `behind` capped to its wait.
-    /// Panics if the parts exceed the latency.
+    /// Adds the rest of the latency to a component, and limits `behind` to the wait for the die. Panics if
+    /// the parts exceed the latency.
     #[must_use]
     pub fn with_rest_in(mut self, component: Component) -> Self {
         let known = self.above.iter().chain(&self.parts).fold(Duration::ZERO, |sum, part| sum + *part);
@@ -337,8 +337,8 @@ impl RequestBreakdown {
         self.parts[Component::GcWait as usize] + self.parts[Component::DieWait as usize]
     }
 
-    /// The same request, with `behind` capped to its wait. It can exceed the wait where a command was
-    /// suspended or retried: then the die worked for others during time that counts as the command's own.
+    /// Limits `behind` to the wait for the die. It can exceed the wait if a command was suspended or retried:
+    /// the die then worked on other commands during time that counts as the command's own.
     #[must_use]
     pub fn capped(mut self) -> Self {
         let mut left = self.die_wait();
@@ -354,7 +354,7 @@ impl RequestBreakdown {
         self
     }
 
-    /// Time in the buffer, divided by the concurrent work of the dies.
+    /// Time in the buffer, divided in proportion to the concurrent work of the dies.
     pub fn buffer_by_work(&self) -> Option<WorkTimes> {
         let meanwhile = self.meanwhile?;
         let all: u128 = meanwhile.iter().map(|time| u128::from(time.ps())).sum();
@@ -365,7 +365,7 @@ impl RequestBreakdown {
 }
 
 impl Interval {
-    /// The interval of one request.
+    /// Interval that represents one request.
     pub fn of(explained: &RequestBreakdown) -> Self {
         let mut interval = Self::default();
         interval.add(explained, 1);
@@ -387,7 +387,7 @@ impl Interval {
     }
 }
 
-/// The interval of a latency.
+/// Number of the interval of a latency.
 fn step_of(latency: Duration) -> u64 {
     let ps = latency.ps().max(STEPS);
     let power = u64::from(ps.ilog2());

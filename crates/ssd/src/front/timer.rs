@@ -1,4 +1,4 @@
-//! The flush timer of the write buffer: rounds that write the buffer out, an interval apart.
+//! Flush timer of the write buffer. It starts rounds that write the buffer out, at a fixed interval.
 
 use wordline_kernel::{Duration, Schedule, state};
 
@@ -17,7 +17,7 @@ pub(super) struct Timer {
 state!(Timer { values { is_set, round } });
 
 impl Timer {
-    /// Sets the timer, if the write buffer is to be written out periodically.
+    /// Sets the timer, if the write buffer is written out periodically.
     #[inline]
     pub fn set(&mut self, core: &Core, calendar: &mut impl Schedule<Event>) {
         let interval = core.base.config.file.buffer.flush_interval;
@@ -27,7 +27,8 @@ impl Timer {
         }
     }
 
-    /// The timer has expired: returns the round that continues or begins, if there is anything to write out.
+    /// Handles the timer. Returns the round that continues or begins; `None` if there is nothing to write
+    /// out.
     pub fn round(&mut self, core: &mut Core, calendar: &impl Schedule<Event>) -> Option<Round> {
         self.is_set = false;
         self.round.take().or_else(|| core.cache.begin_round(calendar.now(), &core.base))
@@ -39,8 +40,8 @@ impl Timer {
         calendar.after(round.every, Event::FlushTimer);
     }
 
-    /// Ends a round; rounds begin an interval apart. If no die is working, nothing moves by itself any more,
-    /// and the next write sets the timer again.
+    /// Ends a round, and sets the timer for the next one, an interval after the beginning of the last. If no
+    /// die is working the timer stays off, and the next write sets it again.
     pub fn rest(&mut self, last: Option<Round>, core: &Core, calendar: &mut impl Schedule<Event>) {
         if core.base.flash.outstanding() == 0 || self.is_set {
             return;

@@ -1,4 +1,4 @@
-//! Commands that change pages: writes into the buffer, discards, and flushes.
+//! Commands that change pages: writes, discards and flushes.
 
 use wordline_kernel::Schedule;
 
@@ -43,7 +43,7 @@ impl Front {
         self.pump(core, writer, calendar);
     }
 
-    /// Puts the pages of a write into the buffer; false if one of them has to wait.
+    /// Puts the pages of a write into the buffer. Returns false if one of them must wait for space.
     fn admit(
         &mut self,
         id: RequestId,
@@ -116,8 +116,8 @@ impl Front {
         }
     }
 
-    /// Fails a write of which some pages may already be in the buffer: the last part that it waits for
-    /// completes it.
+    /// Fails a write that waits for buffer space. Some of its pages may already be in the buffer; the last
+    /// part for which it waits then completes it.
     fn fail_stalled(&mut self, id: RequestId, core: &Core, calendar: &mut impl Schedule<Event>) {
         let request = self.get(id);
         request.failed = true;
@@ -151,7 +151,7 @@ impl Front {
         }
     }
 
-    /// Invalidates the pages that a discard covers entirely.
+    /// Executes a discard: invalidates the pages that it covers entirely.
     pub(super) fn discard(
         &mut self,
         id: RequestId,

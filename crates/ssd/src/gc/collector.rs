@@ -1,9 +1,11 @@
-//! Garbage collection, one plane group at a time and one command at a time, so that host commands can be
-//! served in between. Pages that do not fill a program unit are carried over to the next victim instead of
-//! being padded, so that collecting a block with a single invalid page still gains that page.
+//! Garbage collection in single commands, separately for each plane group, so that host commands can be
+//! served in between.
 //!
-//! The [sources](super::sources) of jobs decide why a plane group is collected; this module carries a job
-//! out, step by step.
+//! Pages that do not fill a program unit are carried over to the next victim, instead of padding the unit. So
+//! even a block with a single invalid page gains a page when it is collected.
+//!
+//! The [sources](super::sources) of jobs decide why a plane group is collected. This module executes jobs
+//! step by step.
 
 mod audit;
 mod failing;
@@ -38,42 +40,42 @@ pub use super::sources::view::GcLimits;
 /// Next step of GC in a plane group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Reads the locations from `first` up to `end` (exclusive), which are side by side in the planes.
+    /// Reads the locations from `first` up to `end` (exclusive), in adjacent planes.
     Read {
-        /// First location, which is valid.
+        /// First location; it is valid.
         first: Location,
-        /// One past the last location, which is valid.
+        /// Location after the last one, which is valid.
         end: Location,
-        /// Number of valid locations among them.
+        /// Number of valid locations.
         valid: u32,
     },
-    /// Programs the plane group's [`unit`](Collector::unit) to the active block of this stream.
+    /// Programs the plane group's [`unit`](Collector::unit) to the active block of a stream.
     Program {
-        /// A GC stream.
+        /// The GC stream.
         stream: StreamId,
     },
-    /// Relocates a program unit of valid pages inside their planes; they are added to the plane group's
+    /// Relocates a program unit of valid pages within their planes. The pages are added to the plane group's
     /// [`unit`](Collector::unit) with [`copy`](Collector::copy).
     Copyback {
         /// First location.
         from: Location,
     },
-    /// Asks whether the pages of the current victim, which are about to be read, are migrated to another
-    /// pool; if so they are [sent off](Collector::migrate). Takes no simulated time.
+    /// Queries whether the pages of the current victim migrate to another pool, before they are read. If so,
+    /// they are [migrated](Collector::migrate). Takes no simulated time.
     QueryRelocator,
-    /// Erases this victim.
+    /// Erases a victim.
     Erase {
         /// The victim.
         block: BlockSetId,
     },
-    /// Takes this victim out of service. Takes no simulated time.
+    /// Takes a victim out of service. Takes no simulated time.
     Retire {
         /// The victim.
         block: BlockSetId,
     },
 }
 
-/// Error: no block is left for a victim's valid pages, because too many programs failed.
+/// Error: no block has space for a victim's valid pages, because too many programs failed.
 struct NoRoom;
 
 /// The garbage collector of a device.
@@ -88,11 +90,11 @@ pub struct Collector {
     paced: bool,
     /// Plane groups with a step in progress.
     steps: u32,
-    /// Victims that had no valid pages when they were chosen and are not counted yet.
+    /// Victims that had no valid pages when they were selected, and are not counted yet.
     empty_victims: u64,
-    /// Valid pages, at selection, of the victims that are not erased yet.
+    /// Valid pages at selection, for each victim that is not erased yet.
     pub(super) selected: SelectedVictims,
-    /// Pages that are migrated to another pool individually.
+    /// Pages that migrate to another pool one by one.
     pub(super) departures: MigratingPages,
     /// Pages of blocks being reclaimed.
     pub(super) vacating: ReclaimedPages,
@@ -105,7 +107,7 @@ state!(Collector {
 });
 
 impl Collector {
-    /// A collector for `rows` plane groups that writes to `streams` streams in each.
+    /// A collector for `rows` plane groups, each with `streams` GC streams.
     pub fn new(rows: u32, streams: u8, policy: Box<dyn VictimPolicy>, random: Stream, gc: &GcFile) -> Self {
         let steps_per_write = gc.steps_per_write.unwrap_or(u32::MAX);
         let row = PlaneGroupState {
@@ -143,7 +145,7 @@ impl Collector {
         self.sources.next_cold(row, of, wanted)
     }
 
-    /// Preference of the victim policy, where theory predicts the outcome.
+    /// Preference of the victim policy, if theory predicts its write amplification.
     pub fn preference(&self) -> Option<Preference> {
         self.victims.preference()
     }
@@ -161,8 +163,8 @@ impl Collector {
         self.vacating.forget();
     }
 
-    /// Next job of a plane group, from the first source that has one, and whether a victim lacked room for
-    /// its pages.
+    /// Next job of a plane group, from the first source that has one. Also returns whether there was no space
+    /// for a victim's pages.
     fn next_job(
         &mut self,
         row: PlaneGroupId,
@@ -189,7 +191,8 @@ impl Collector {
         (sources, View { space, state, away, victims, flash, policies, leave, marks, lacks_room: false })
     }
 
-    /// GC watermarks of a plane group, in free blocks: start and stop. One that is behind its pace continues.
+    /// GC watermarks of a plane group, in free blocks: start and stop. Paced GC that is behind its goal
+    /// continues.
     fn marks(&self, row: PlaneGroupId, space: &BlockManager) -> [usize; 2] {
         let [start, stop] = space.marks(row);
         let is_behind = self.paced && !self.rows[row].is_ahead(row, space);
@@ -211,7 +214,7 @@ impl Collector {
         sources.condemned.next(row, &mut view).is_some()
     }
 
-    /// Next step in `row`; `None` when there is nothing to do or a step is in progress.
+    /// Next step in `row`; `None` if there is nothing to do or a step is in progress.
     #[inline]
     pub(crate) fn next(
         &mut self,
@@ -239,7 +242,7 @@ impl Collector {
         {
             return None;
         }
-        // A full plane group gets no steps by host writes, because it accepts none.
+        // Host writes give a full plane group no steps, because it accepts none of them.
         let unit = space.pools().per_program(row);
         let is_spent = (state.steps_left == 0 || is_ahead) && !leave.is_idle && !space.is_full(row, unit);
         let must_wait = leave.waits || is_spent;
@@ -300,15 +303,15 @@ impl Collector {
         }
     }
 
-    /// Reads the next pages of the plane group's job, or copies them inside the chip; `None` if all have been
-    /// read.
+    /// Reads the next pages of the plane group's job, or copies them inside the chip. Returns `None` if all
+    /// have been read.
     fn go_through(&mut self, row: PlaneGroupId, space: &BlockManager) -> Result<Option<Step>, NoRoom> {
         let state = &mut self.rows[row];
         let Some(job) = &mut state.job else { return Ok(None) };
         let unit = space.pools().per_program(row);
         let staged: usize = state.staged.iter().map(VecDeque::len).sum();
         let left = |job: &Job| (job.valid_left(space) + staged).next_multiple_of(unit as usize);
-        // Where room is short, the partial unit is filled instead, because victims wait for its pages.
+        // If space is short, the partial unit is filled instead, because victims wait for its pages.
         if self.copyback
             && left(job) <= space.gc_room(row)
             && let Some((block, first)) = job.whole_unit(unit, space)
@@ -338,8 +341,8 @@ impl Collector {
         Ok(Some(Step::Read { first, end, valid: run.valid }))
     }
 
-    /// Ends the plane group's job, of which all pages have been read, if it is done. A victim is then due for
-    /// erase.
+    /// Ends the plane group's job if it is done, after all its pages have been read. A victim must then be
+    /// erased.
     fn is_over(&mut self, row: PlaneGroupId, space: &BlockManager) -> bool {
         let state = &mut self.rows[row];
         let Some(job) = &mut state.job else { return true };
@@ -352,21 +355,21 @@ impl Collector {
         is_over
     }
 
-    /// Programs staged pages when no source has a job but the plane group needs blocks: padding a unit is all
-    /// that can gain something now. So many blocks may have failed that the pages of the next victim do not
-    /// fit anywhere.
+    /// Programs staged pages if no source has a job but the plane group needs blocks. Only a padded unit can
+    /// gain space then. The cause may be failed blocks: so many that there is no space for the pages of the
+    /// next victim.
     #[inline(never)]
     fn make_room(&mut self, row: PlaneGroupId, lacks_room: bool, space: &BlockManager) -> Option<Step> {
         let state = &mut self.rows[row];
         if !state.active {
             return None;
         }
-        // The writer programs migrating pages, or they are relocated in the plane group.
+        // The writer programs the migrating pages, or they are relocated within the plane group.
         if self.departures.force(row, space) {
             return None;
         }
         let state = &mut self.rows[row];
-        // Pages of different streams share a unit when nothing else makes room.
+        // Pages of different streams share a unit if nothing else gains space.
         if lacks_room && state.staged() < space.pools().per_program(row) as usize {
             return self.mark_stuck(row, space);
         }
@@ -382,7 +385,7 @@ impl Collector {
         let at = state.read.iter().position(|block| space.can_erase(*block))?;
         let block = state.read.remove(at).expect("it was just found");
         self.departures.drop_invalid(row, space);
-        // Its staged pages are invalid, and its locations will soon hold other data.
+        // Staged pages of the victim are invalid by now, and their locations will soon have other data.
         for staged in &mut state.staged {
             staged.retain(|moved| space.pools().block_of(moved.from) != block);
         }
@@ -416,7 +419,7 @@ impl Collector {
         Ok(None)
     }
 
-    /// Programs the staged pages of all streams with padding, to a native block, when no other victim can
+    /// Programs the staged pages of all streams with padding, to a native block, because no other victim can
     /// fill the unit.
     #[inline(never)]
     pub(super) fn finish_padded(&mut self, row: PlaneGroupId, space: &BlockManager) -> Option<Step> {
@@ -440,7 +443,7 @@ impl Collector {
         Some(Step::Program { stream })
     }
 
-    /// Victims without valid pages chosen since the last call.
+    /// Takes the number of victims without valid pages that were selected since the last call.
     pub fn take_empty_victims(&mut self) -> u64 {
         std::mem::take(&mut self.empty_victims)
     }
@@ -465,8 +468,8 @@ impl Collector {
         self.rows[row].unit.push(moved);
     }
 
-    /// Relocates the pages waiting for a stream in another pool within their plane groups, by the first GC
-    /// stream. Returns these plane groups.
+    /// Relocates pages that wait for a stream in another pool within their plane groups instead, in the first
+    /// GC stream. Returns these plane groups.
     pub fn keep(&mut self, stream: u8) -> Vec<PlaneGroupId> {
         let Self { rows, departures, .. } = self;
         let all = rows.len() as u32;
@@ -478,12 +481,12 @@ impl Collector {
         (0..all).map(PlaneGroupId).filter(|row| keeps(row)).collect()
     }
 
-    /// Pages of the plane group's program unit in progress; fewer than a unit if it is padded.
+    /// Pages of the program unit that the plane group programs; fewer than a unit if it is padded.
     pub fn unit(&self, row: PlaneGroupId) -> &[Relocation] {
         &self.rows[row].unit
     }
 
-    /// Takes the pages of the plane group's program unit when the program is done.
+    /// Takes the pages of the plane group's program unit after the program.
     pub fn take_unit(&mut self, row: PlaneGroupId) -> impl Iterator<Item = Relocation> + '_ {
         self.rows[row].unit.drain(..)
     }
@@ -500,12 +503,12 @@ impl Collector {
         self.rows[row].job.as_ref().map_or(Purpose::Collecting, |job| job.purpose)
     }
 
-    /// Sets the number of commands of the plane group's step, which is otherwise one.
+    /// Sets the number of commands of the plane group's step. The default is one.
     pub fn split_step(&mut self, row: PlaneGroupId, commands: u32) {
         self.rows[row].commands = commands;
     }
 
-    /// Records that a command of the plane group's step is done; true if it was the last one.
+    /// Records that a command of the plane group's step is done. Returns true if it was the last one.
     pub fn command_done(&mut self, row: PlaneGroupId) -> bool {
         let commands = &mut self.rows[row].commands;
         *commands -= 1;
@@ -514,7 +517,7 @@ impl Collector {
         over
     }
 
-    /// Pages of victims that were processed and are not erased, minus the staged ones.
+    /// Pages of victims that were processed but not erased, minus the staged pages.
     pub fn processed_pages(&self, space: &BlockManager) -> u64 {
         self.rows.entries().map(|(row, state)| state.processed_pages(row, space) as u64).sum()
     }
@@ -524,14 +527,14 @@ impl Collector {
         self.steps == 0
     }
 
-    /// Whether the host may write `pages` to a plane group in which only blocks reserved for GC are free.
+    /// Whether the host may write `pages` to a plane group whose only free blocks are reserved for GC.
     #[inline]
     pub fn can_afford(&self, row: PlaneGroupId, pages: u32) -> bool {
         let state = &self.rows[row];
         !state.active || state.regained >= pages
     }
 
-    /// Whether the host must wait for GC, which keeps its pace.
+    /// Whether the host must wait for paced GC.
     #[inline]
     pub fn throttles_host(&self, row: PlaneGroupId, space: &BlockManager) -> bool {
         self.paced && self.rows[row].throttles_host(row, space)
@@ -551,16 +554,16 @@ impl Collector {
         state.steps_left = self.steps_per_write;
     }
 
-    /// Whether the plane group cannot be collected any more, because too few of its blocks are good.
+    /// Whether a plane group cannot be collected any more, because too few of its blocks are good.
     pub fn is_stuck(&self, row: PlaneGroupId) -> bool {
         self.rows[row].stuck
     }
 }
 
-/// Invalid pages between the last run and this one, of a block that will be erased.
+/// Number of invalid pages between the last run and this one, in a block that will be erased.
 fn regained(job: &Job, run: Run, space: &BlockManager) -> u32 {
     let (block, place) = job.reached();
-    // A block that is retired, or stays, regains nothing.
+    // A block that is retired or kept regains nothing.
     let is_erased = space.state(block) == State::Victim && !space.is_pending_retirement(block);
     if is_erased && block == run.block { passed(space, place, run) } else { 0 }
 }

@@ -17,22 +17,23 @@ pub enum Scope {
     /// A block of a plane group, in one die.
     #[default]
     Row,
-    /// A superblock: a block of each plane group of the device, opened one after the other for the same
-    /// stream. The victim policy chooses among superblocks. A plane group collects a victim of its own where
-    /// its block has nothing to gain, or where it needs more before the other plane groups are done.
+    /// A superblock: one block of each plane group of the device, opened one after the other for the same
+    /// stream. The victim policy selects superblocks. A plane group collects another victim if its block
+    /// gains nothing, or if it needs more free blocks before the other plane groups are done.
     SuperBlock,
 }
 
-/// The count of free space that starts and stops garbage collection.
+/// How GC counts the free space that starts and stops it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FreeSpace {
-    /// Free blocks.
+    /// In free blocks.
     #[default]
     Blocks,
-    /// Pages, as SSDSim counts them: a program takes those that it writes, and an erase gives back all of a native block. What a block in another
-    /// cell mode lacks is never charged, so that the count runs ahead of the flash; when one free block is left beside those that are kept
-    /// for GC, free blocks are counted.
+    /// In pages, as SSDSim counts them. A program consumes the pages that it writes, and an erase frees all
+    /// pages of a native block. Pages that a block in another cell mode cannot hold never count as consumed,
+    /// so the count exceeds the real free space. When only one free block is left beside those reserved for
+    /// GC, free blocks are counted instead.
     Programs,
 }
 
@@ -42,48 +43,49 @@ impl FreeSpace {
     }
 }
 
-/// Garbage collection, in each row of planes.
+/// Garbage collection of each plane group.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct GcFile {
-    /// Victim policy: which block is collected.
+    /// Victim policy: selects the block that is collected next.
     pub victim: VictimKind,
-    /// Unit of GC: `row` for a block of a plane group, `super-block` for a block of each plane group of the
-    /// device.
+    /// Unit of GC: `row` for a block of one plane group, or `super-block` for one block of each plane group
+    /// of the device.
     pub scope: Scope,
-    /// Where the valid pages of a victim are relocated.
+    /// Selects where the valid pages of a victim are relocated.
     pub relocator: RelocatorKind,
-    /// GC starts when a plane group has fewer free blocks than this. By default at least one more than the
-    /// blocks reserved for GC, which grow with the streams and with a map in flash.
+    /// GC starts when a plane group has fewer free blocks than this. The default is at least one more than
+    /// the blocks reserved for GC. Their number grows with the streams and with a map in flash.
     pub start_below_free_blocks: u32,
-    /// GC continues until this many blocks are free. By default at least `start_below_free_blocks`.
+    /// GC stops when this many blocks are free. The default is at least `start_below_free_blocks`.
     pub stop_at_free_blocks: u32,
-    /// The unit of the two watermarks above: free blocks, or `programs`, as SSDSim counts.
+    /// How free space is counted for the two watermarks above: in free blocks, or in `programs` as in SSDSim.
     #[serde(skip_serializing_if = "FreeSpace::is_usual")]
     pub free_space: FreeSpace,
-    /// Whether pages that are all valid and side by side in the planes move inside the chip (copyback), without the
-    /// bus. Wants a part that programs a page of each plane at a time.
+    /// Whether GC moves pages inside the chip (copyback) without using the bus, where a whole program unit is
+    /// valid. Requires a part that programs one page of each plane at a time.
     pub copyback: bool,
-    /// Whether GC yields to host commands queued for the die between its own commands, as long as the plane
+    /// Whether GC yields to queued host commands between its own commands. It does so only while the plane
     /// group has free blocks beyond those reserved for GC.
     pub preemptible: bool,
-    /// GC commands of a plane group for each program unit that the host writes there, as long as the plane
-    /// group has free blocks beyond those reserved for GC. If absent, GC runs as fast as the die can.
+    /// GC commands of a plane group for each program unit that the host writes there. The limit applies only
+    /// while the plane group has free blocks beyond those reserved for GC. If absent, there is no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub steps_per_write: Option<u32>,
-    /// Whether GC keeps pace with host writes: it runs whenever fewer pages than one block beyond
-    /// `start_below_free_blocks` can be programmed in the plane group without an erase, counting open blocks
-    /// and the processed part of victims, and until they can; the host waits for a plane group that is more
-    /// than a program unit behind. Otherwise GC starts when the host opens a block and runs as fast as the
-    /// die can until `stop_at_free_blocks` are free.
+    /// Whether GC keeps pace with host writes (paced GC). Its goal for a plane group is a number of pages
+    /// that can be programmed before the next erase: the pages of one block more than
+    /// `start_below_free_blocks`. Pages of open blocks and of the processed part of victims count. GC runs
+    /// until the goal is reached. The host waits for a plane group that is more than a program unit behind
+    /// the goal. If false, GC starts when the host opens a block, and runs as fast as the die can until
+    /// `stop_at_free_blocks` are free.
     pub paced: bool,
-    /// Background GC, while the host is idle.
+    /// Background GC, which runs while the host is idle.
     pub background: BackgroundKind,
 }
 
 impl Default for GcFile {
-    /// As late as is safe: two blocks are reserved for GC itself. Chosen.
+    /// Chosen: GC starts as late as is safe. Two blocks are reserved for GC itself.
     fn default() -> Self {
         Self {
             victim: VictimKind::default(),
@@ -102,18 +104,18 @@ impl Default for GcFile {
 }
 
 impl GcFile {
-    /// Whether pages are relocated by copyback where possible.
+    /// Whether pages are relocated by copyback if possible.
     pub fn uses_copyback(&self) -> bool {
         self.copyback
     }
 
-    /// Most blocks of a plane group that GC leaves free, given the pool's own watermarks, if any.
+    /// Most free blocks of a plane group that GC leaves, given the pool's own watermarks, if any.
     pub fn max_free_blocks(&self, start: Option<u32>, stop: Option<u32>) -> u32 {
         let start = start.unwrap_or(self.start_below_free_blocks);
         stop.unwrap_or(self.stop_at_free_blocks).max(if self.paced { start.saturating_add(1) } else { 0 })
     }
 
-    /// Raises the default watermarks to the least that a device with these `streams` needs.
+    /// Raises default watermarks to the minimum that a device with these `streams` needs.
     pub fn raise_watermarks(&mut self, streams: Streams, start_is_chosen: bool, stop_is_chosen: bool) {
         if !start_is_chosen {
             let least = streams.reserved_blocks() as u32 + 1;
@@ -124,7 +126,7 @@ impl GcFile {
         }
     }
 
-    /// Adds complaints about the settings of a device with these streams, by key below `ftl.gc`.
+    /// Adds complaints about the settings of a device with these streams, with keys below `ftl.gc`.
     pub fn check(&self, streams: Streams, wrong: &mut Complaints) {
         if let Some((key, found, wanted)) = self.victim.complaint() {
             wrong.add(format!("ftl.gc.victim.{key}"), found, wanted);
@@ -158,7 +160,7 @@ impl GcFile {
         }
     }
 
-    /// Adds complaints about the settings on these chips.
+    /// Adds complaints about the settings for these chips.
     pub fn check_chips(&self, geometry: &Geometry, wrong: &mut Complaints) {
         let (stop, blocks) = (self.stop_at_free_blocks, geometry.blocks_per_plane);
         wrong.require(

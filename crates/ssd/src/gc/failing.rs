@@ -1,5 +1,5 @@
-//! Handling of failed commands: the failure policy decides on the block, and the failed part of a step is
-//! repeated.
+//! Handling of failed commands: the failure policy decides what happens to the block, and the failed part of
+//! a step is repeated.
 
 use wordline_nand::{BlockSetId, Location, Operation, PageId, PlaneGroupId};
 
@@ -11,7 +11,7 @@ use crate::map::Map;
 use crate::policy::failure::{FailedOperation, Failure, FailureAction, MOST_FAILURES};
 
 impl Gc {
-    /// Asks the failure policy about an operation that failed in a block, and acts on its decision.
+    /// Queries the failure policy about a block in which an operation failed, and acts on the decision.
     pub(crate) fn failed(
         &mut self,
         failed: FailedOperation,
@@ -42,7 +42,7 @@ impl Gc {
         }
     }
 
-    /// Handles a program of a unit at `first` that failed or was refused, for any engine: its data are still
+    /// Handles a program of a unit at `first` that failed or was rejected, for any engine. The data are still
     /// available elsewhere.
     pub(crate) fn program_failed(
         &mut self,
@@ -64,8 +64,8 @@ impl Gc {
         }
     }
 
-    /// Handles a failed program or erase of a GC step: its pages, which are still in their victims, are
-    /// programmed elsewhere, or the erase is retried.
+    /// Handles a failed program or erase of a GC step. After a program failure the pages, which are still in
+    /// their victims, are programmed elsewhere. A failed erase is retried.
     pub(crate) fn step_failed(
         &mut self,
         failed: FailedOperation,

@@ -12,51 +12,51 @@ use crate::map::Relocation;
 /// GC state of a plane group.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct PlaneGroupState {
-    /// Whether blocks are being gained for the host.
+    /// Whether GC is gaining blocks for the host.
     pub(super) active: bool,
-    /// Whether too few good blocks are left to collect any.
+    /// Whether too few good blocks are left for GC.
     pub(super) stuck: bool,
     /// Whether the plane group is out of service.
     pub(super) lost: bool,
     /// Commands of the current step that are queued or in progress.
     pub(super) commands: u32,
-    /// Whether that step erases a victim.
+    /// Whether the current step erases a victim.
     pub(super) erases: bool,
-    /// Invalid pages processed since GC started, minus those that the host has written in return.
+    /// Invalid pages processed since GC started, minus the pages that the host has written since.
     pub(super) regained: u32,
-    /// Steps left until the host writes again.
+    /// Steps that GC may do before the next host write.
     pub(super) steps_left: u32,
     /// Current job.
     pub(super) job: Option<Job>,
-    /// Background job that was interrupted by one that cannot wait.
+    /// Background job that is interrupted by a more urgent job.
     pub(super) paused: Option<Job>,
     /// Victims whose valid pages have all been read.
     pub(super) read: VecDeque<BlockSetId>,
-    /// Pages that were read, by the GC stream that they will be written to.
+    /// Pages that were read, for each GC stream that will write them.
     pub(super) staged: Vec<VecDeque<Relocation>>,
     /// Pages of the program unit in progress.
     pub(super) unit: Vec<Relocation>,
 }
 
 impl PlaneGroupState {
-    /// Number of pages read that wait for a full program unit.
+    /// Number of pages that were read and wait for a full program unit.
     pub(super) fn staged(&self) -> usize {
         self.staged.iter().map(VecDeque::len).sum()
     }
 
-    /// Whether blocks are being gained, or some job is unfinished.
+    /// Whether GC is gaining blocks, or a job is unfinished.
     #[inline]
     pub(super) fn is_at_work(&self) -> bool {
         self.active || self.job.is_some() || !self.read.is_empty()
     }
 
-    /// Whether the plane group has as many programmable pages as paced GC aims for: one block beyond the
-    /// start watermark, which counts only whole free blocks, while on average one more is open.
+    /// Whether the plane group has as many programmable pages as paced GC aims for: one block more than the
+    /// start watermark. The additional block stands for open blocks, which the watermark does not count.
     pub(super) fn is_ahead(&self, row: PlaneGroupId, space: &BlockManager) -> bool {
         self.has_room_but(0, row, space)
     }
 
-    /// Whether the host must wait for paced GC, because GC is more than a program unit behind.
+    /// Whether the host must wait for paced GC, because GC is more than a program unit behind its goal.
     pub(super) fn throttles_host(&self, row: PlaneGroupId, space: &BlockManager) -> bool {
         self.active && !self.stuck && !self.has_room_but(space.pools().per_program(row), row, space)
     }
@@ -67,7 +67,7 @@ impl PlaneGroupState {
             >= wanted
     }
 
-    /// Pages of victims that were processed and are not erased, minus the staged ones.
+    /// Pages of victims that were processed but not erased, minus the staged pages.
     pub(super) fn processed_pages(&self, row: PlaneGroupId, space: &BlockManager) -> usize {
         let jobs = self.job.iter().chain(&self.paused);
         let here: u32 = jobs.filter(|job| job.victim().is_some()).map(|job| job.reached().1).sum();
@@ -76,20 +76,20 @@ impl PlaneGroupState {
         all.saturating_sub(self.staged())
     }
 
-    /// Whether the current work continues; background work does so only while it `is_wanted`.
+    /// Whether the current work continues. Background work continues only while it `is_wanted`.
     pub(super) fn goes_on(&self, is_wanted: bool) -> bool {
         let may_wait = |job: &Job| job.only_while_idle;
         is_wanted || self.active || !self.read.is_empty() || !self.job.as_ref().is_some_and(may_wait)
     }
 
-    /// Whether the staged pages must fill the last unit that GC has room for, so that the victims that they
-    /// came from can be erased: pages of different streams then share it.
+    /// Whether the staged pages must fill the last unit for which GC has space, so that their victims can be
+    /// erased. Pages of different streams then share the unit.
     pub(super) fn must_fill_last_unit(&self, row: PlaneGroupId, space: &BlockManager) -> bool {
         let unit = space.pools().per_program(row) as usize;
         !self.read.is_empty() && self.staged() >= unit && space.gc_room(row) < 2 * unit
     }
 
-    /// Puts staged pages of all streams into one unit, pages of victims that wait for their erase first.
+    /// Puts staged pages of all streams into one unit. Pages of victims that wait for their erase come first.
     pub(super) fn share_unit(&mut self, unit: usize, space: &BlockManager) {
         let Self { staged, unit: shared, read, .. } = self;
         let holds_back = |moved: &Relocation| read.contains(&space.pools().block_of(moved.from));
@@ -108,7 +108,7 @@ impl PlaneGroupState {
         }
     }
 
-    /// Begins a job; interrupts a background job, which continues afterwards.
+    /// Begins a job. A background job in progress is interrupted and continues afterwards.
     pub(super) fn begin(&mut self, job: Job) {
         if let Some(waits) = self.job.replace(job) {
             assert!(

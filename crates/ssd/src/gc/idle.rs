@@ -1,4 +1,4 @@
-//! Background GC: when the collector may do optional work, and when it must wait for the host.
+//! Background GC: when GC may do optional work, and when it must wait for the host.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::Instant;
@@ -12,10 +12,10 @@ use crate::gc::{Gc, StepLimit};
 use crate::map::Map;
 use crate::policy::background::IdleGroup;
 
-/// Idle state of the host.
+/// Whether and since when the host is idle.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct HostIdle {
-    /// Completion time of the last command; meaningless while one is outstanding.
+    /// Completion time of the last command. Meaningless while a command is outstanding.
     since: Instant,
     /// Whether a command is outstanding.
     host_works: bool,
@@ -24,7 +24,7 @@ pub(crate) struct HostIdle {
 }
 
 impl Gc {
-    /// Resets the idle state, as in a new device.
+    /// Resets the idle state to that of a new device.
     pub(crate) fn clear_timer(&mut self) {
         self.rest = HostIdle::default();
     }
@@ -35,8 +35,8 @@ impl Gc {
         self.rest.host_works = true;
     }
 
-    /// Records that the host has no command outstanding. Returns when to schedule the idle timer, if one is
-    /// needed.
+    /// Records that the host has no command outstanding. Returns the time for which to schedule the idle
+    /// timer, if it is needed.
     pub(crate) fn note_idle(&mut self, now: Instant, base: &Base) -> Option<Instant> {
         if !base.policies.has_background() {
             return None;
@@ -51,8 +51,8 @@ impl Gc {
         self.rest.since
     }
 
-    /// Handles the idle timer. Returns when the host will have been idle for long enough, if it is idle; the
-    /// caller schedules the timer again if that is later than `now`.
+    /// Handles the idle timer. If the host is idle, returns the time when it will have been idle for long
+    /// enough. If that is later than `now`, the caller schedules the timer again.
     pub(crate) fn handle_idle_timer(&mut self, now: Instant, base: &Base) -> Option<Instant> {
         self.rest.timer_set = false;
         let idle = base.policies.idle_delay()?;
@@ -71,8 +71,8 @@ impl Gc {
         rested && !base.life.read_only
     }
 
-    /// Goals of background GC in a plane group: free blocks, given whether a block can be gained (`gains`),
-    /// and blocks that may stay in SLC mode.
+    /// Goals of background GC in a plane group: the number of free blocks, given whether a block can be
+    /// gained (`gains`), and the number of blocks that may stay in SLC mode.
     pub(super) fn idle_goals(&self, row: PlaneGroupId, gains: bool, base: &mut Base) -> (usize, u32) {
         let Base { space, flash, policies, .. } = base;
         let resting = IdleGroup {
@@ -86,8 +86,8 @@ impl Gc {
         (free as usize, cached)
     }
 
-    /// Optional work of GC in a plane group; more while the host is idle, if the background policy says so. A
-    /// plane group that can gain less than a block's worth of pages is not collected for free blocks.
+    /// Optional work of GC in a plane group. There may be more while the host is idle; the background policy
+    /// decides. A plane group that can gain less than a block of pages is not collected for free blocks.
     pub(super) fn gc_limits(
         &self,
         waits: bool,
@@ -109,9 +109,9 @@ impl Gc {
         GcLimits { idle_goal, keep_cached: cached.min(leave.keep_cached), is_idle, ..leave }
     }
 
-    /// Does optional work in a plane group with block-level mapping that has no pending work: relocates a
-    /// cold logical block or, while the host is idle, merges one. Such a merge stops at the host's next
-    /// command.
+    /// Does optional work in a plane group with block-level mapping and without pending work. It relocates a
+    /// cold logical block. While the host is idle it may also merge a logical block; this stops at the next
+    /// host command.
     pub(crate) fn do_block_upkeep(
         &mut self,
         row: PlaneGroupId,

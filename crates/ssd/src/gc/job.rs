@@ -1,5 +1,5 @@
-//! Jobs: the work of GC in a plane group for one of the sources. A job collects a block, which is then
-//! erased, or relocates listed pages in the order of the list. The destination is chosen page by page.
+//! Jobs: the work of GC in a plane group for one of the sources. A job either collects a block, which is then
+//! erased, or relocates a list of pages in order. The destination is selected page by page.
 
 use serde::{Deserialize, Serialize};
 use wordline_nand::{BlockSetId, Location, Pool};
@@ -12,26 +12,26 @@ use crate::flash::{Class, Purpose};
 pub(super) enum JobKind {
     /// Relocates the valid pages of a block in order, then erases it.
     Collect {
-        /// Block, a victim.
+        /// The block, a victim.
         block: BlockSetId,
-        /// Offset up to which it was processed.
+        /// Offset in the block up to which pages were processed.
         place: u32,
     },
-    /// Relocates those of the listed pages that are still valid, in this order, into program units of their
-    /// own.
+    /// Relocates the listed pages that are still valid, in this order, into program units without other
+    /// pages.
     Relocate {
-        /// Their locations, all in one plane group.
+        /// Locations of the pages, all in one plane group.
         pages: Vec<Location>,
-        /// Number of pages processed.
+        /// Number of pages that were processed.
         next: usize,
-        /// Number of leading pages known to be relocated or invalid.
+        /// Number of leading pages that are relocated or invalid.
         gone: usize,
-        /// Block of the last page processed, and one past its offset.
+        /// Block of the last processed page, and the offset after it.
         reached: (BlockSetId, u32),
     },
 }
 
-/// A job of a plane group for one of the sources, done step by step.
+/// A job of a plane group for one of the sources. It is done step by step.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Job {
     pub(super) work: JobKind,
@@ -39,41 +39,41 @@ pub(super) struct Job {
     pub(super) purpose: Purpose,
     /// Scheduling class of its commands.
     pub(super) class: Class,
-    /// Whether it runs only while the host is idle or the plane group needs blocks.
+    /// Whether the job runs only while the host is idle or the plane group needs blocks.
     pub(super) only_while_idle: bool,
-    /// Whether its pages are migrated to another pool; translation pages stay.
+    /// Whether the job's pages migrate to another pool. Translation pages stay.
     pub(super) leaves: bool,
-    /// Whether the relocator has been asked to migrate its pages.
+    /// Whether the relocator was already queried about a migration of the job's pages.
     pub(super) is_asked: bool,
-    /// Whether its pages are only read, and programmed together with host pages.
+    /// Whether the job only reads its pages, which are then programmed together with host pages.
     pub(super) with_host: bool,
 }
 
-/// Pages read at once: the same page number in adjacent planes, each with valid data.
+/// Locations that one step reads: the same page number in adjacent planes, each plane with valid data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Run {
     pub(super) block: BlockSetId,
-    /// First offset, which is valid.
+    /// First offset; its page is valid.
     pub(super) first: u32,
-    /// One past the last offset, which is valid.
+    /// Offset after the last one, whose page is valid.
     pub(super) end: u32,
-    /// Number of valid locations among them.
+    /// Number of valid locations.
     pub(super) valid: u32,
 }
 
 impl Job {
-    /// Job that collects a block with the purpose and class of GC.
+    /// Job that collects a block, with the purpose and class of ordinary GC.
     pub(super) fn empty(block: BlockSetId) -> Self {
         Self::empty_from(block, 0)
     }
 
-    /// Job that collects a block processed up to an offset.
+    /// Job that collects a block that was processed up to an offset.
     pub(super) fn empty_from(block: BlockSetId, place: u32) -> Self {
         Self::of(JobKind::Collect { block, place })
     }
 
-    /// Job that relocates these pages of a plane group with the purpose and class of GC. `reached` is the
-    /// first block and the offset in it at which they begin.
+    /// Job that relocates these pages of a plane group, with the purpose and class of ordinary GC. `reached`
+    /// is the block and offset of the first page.
     pub(super) fn relocating(pages: Vec<Location>, reached: (BlockSetId, u32)) -> Self {
         Self { is_asked: true, ..Self::of(JobKind::Relocate { pages, next: 0, gone: 0, reached }) }
     }
@@ -102,7 +102,7 @@ impl Job {
         }
     }
 
-    /// Block that it collects.
+    /// Block that the job collects; `None` for a list of pages.
     pub(super) fn victim(&self) -> Option<BlockSetId> {
         match self.work {
             JobKind::Collect { block, .. } => Some(block),
@@ -110,7 +110,7 @@ impl Job {
         }
     }
 
-    /// Progress of the job: a block, and one past the last offset processed in it.
+    /// Progress of the job: a block, and the offset up to which it was processed.
     pub(super) fn reached(&self) -> (BlockSetId, u32) {
         match self.work {
             JobKind::Collect { block, place } => (block, place),
@@ -118,7 +118,7 @@ impl Job {
         }
     }
 
-    /// Next of its pages that can be read at once.
+    /// Next pages of the job that one step can read.
     pub(super) fn next_run(&self, space: &BlockManager) -> Option<Run> {
         match &self.work {
             JobKind::Collect { block, place } => {
@@ -134,8 +134,8 @@ impl Job {
         }
     }
 
-    /// Block and offset of its next pages, if they form a program unit of valid pages that can be copied
-    /// inside the chip.
+    /// Block and offset of the next pages, if they are a whole program unit of valid pages, which a copyback
+    /// can move.
     pub(super) fn whole_unit(&self, unit: u32, space: &BlockManager) -> Option<(BlockSetId, u32)> {
         let JobKind::Collect { block, place } = self.work else { return None };
         if !space.is_native(block) {
@@ -146,7 +146,7 @@ impl Job {
         (first..first + unit).all(is_valid).then_some((block, first))
     }
 
-    /// Marks the pages up to offset `end` of a block as processed.
+    /// Marks the pages of a block before offset `end` as processed.
     pub(super) fn go_through(&mut self, block: BlockSetId, end: u32, space: &BlockManager) {
         match &mut self.work {
             JobKind::Collect { place, .. } => *place = end,
@@ -161,7 +161,7 @@ impl Job {
         }
     }
 
-    /// Whether all listed pages have been relocated or invalidated.
+    /// Whether all listed pages are relocated or invalid.
     pub(super) fn is_relocated(&mut self, space: &BlockManager) -> bool {
         let JobKind::Relocate { pages, gone, .. } = &mut self.work else { return false };
         *gone += pages[*gone..].iter().take_while(|page| !space.is_valid(**page)).count();
@@ -173,8 +173,8 @@ impl Job {
         matches!(&self.work, JobKind::Relocate { pages, .. } if pages.contains(&page))
     }
 
-    /// Whether a loaded job is possible for a plane group: it has blocks and pages of that plane group, and
-    /// its progress is within bounds.
+    /// Whether a loaded job is possible for a plane group: its blocks and pages must be in the plane group,
+    /// and its progress within bounds.
     pub(super) fn is_possible(
         &self,
         has_page: impl Fn(Location) -> bool,
@@ -192,7 +192,7 @@ impl Job {
         is_there && is_listed
     }
 
-    /// Valid pages of the job that were not processed yet.
+    /// Number of valid pages of the job that were not processed yet.
     pub(super) fn valid_left(&self, space: &BlockManager) -> usize {
         match &self.work {
             JobKind::Collect { block, .. } => space.valid(*block) as usize,
@@ -203,8 +203,8 @@ impl Job {
     }
 }
 
-/// Run of valid offsets of a block, beginning with `first`, that can be read at once and that belong to the
-/// job according to `goes_on`.
+/// Run of valid offsets of a block, beginning with `first`, that one step can read. `goes_on` returns whether
+/// an offset belongs to the job.
 fn run(
     space: &BlockManager,
     block: BlockSetId,

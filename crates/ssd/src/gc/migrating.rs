@@ -1,7 +1,10 @@
-//! Pages of victims that are migrated to another pool individually. Their data leave the plane group of the
-//! victim and wait until they fill a program unit there, which the writer queues like those of the host.
-//! Until that unit is programmed, such a page counts as one that its plane group has yet to relocate, so that
-//! it can be relocated there whenever the other pool does not accept it: no pool waits for another.
+//! Pages of victims that migrate to another pool one by one. Their data leave the plane group of the victim.
+//! They wait until they fill a program unit of the other pool, which the writer queues like those of the
+//! host.
+//!
+//! Until that unit is programmed, the plane group of the victim counts the page among those that it has yet
+//! to relocate. It relocates the page itself if the other pool does not accept it. So no pool waits for
+//! another.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, state};
@@ -10,13 +13,13 @@ use wordline_nand::{DataTag, Location, PlaneGroupId};
 use crate::blocks::BlockManager;
 use crate::map::Relocation;
 
-/// A page of a victim that is migrated individually.
+/// A page of a victim that migrates.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct MigratingPage {
     moved: Relocation,
-    /// Host stream that it is written to.
+    /// Host stream that will write the page.
     stream: u8,
-    /// Whether it is being programmed.
+    /// Whether the page is being programmed.
     is_sent: bool,
 }
 
@@ -30,7 +33,7 @@ impl MigratingPage {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct GroupPages {
     pages: Vec<MigratingPage>,
-    /// Whether GC cannot continue before they are programmed.
+    /// Whether GC cannot continue before the pages are programmed.
     hurries: bool,
 }
 
@@ -40,10 +43,10 @@ impl GroupPages {
     }
 }
 
-/// Individually migrating pages of all plane groups.
+/// Migrating pages of all plane groups.
 pub(crate) struct MigratingPages {
     rows: Column<PlaneGroupId, GroupPages>,
-    /// Pages waiting for a program, over all plane groups.
+    /// Number of pages that wait for a program, over all plane groups.
     waiting: u32,
 }
 
@@ -60,7 +63,7 @@ impl MigratingPages {
         self.waiting = 0;
     }
 
-    /// Adds a page read from a victim, to be programmed in another pool by this host stream.
+    /// Adds a page read from a victim. This host stream will program it in another pool.
     pub(super) fn add(&mut self, row: PlaneGroupId, stream: u8, moved: Relocation) {
         self.rows[row].pages.push(MigratingPage { moved, stream, is_sent: false });
         self.waiting += 1;
@@ -72,7 +75,7 @@ impl MigratingPages {
         self.waiting > 0
     }
 
-    /// Number of pages of a plane group still to be relocated.
+    /// Number of pages of a plane group that must still be relocated.
     pub(super) fn left_in(&self, row: PlaneGroupId, space: &BlockManager) -> usize {
         self.rows[row].pages.iter().filter(|page| space.is_valid(page.moved.from)).count()
     }
@@ -93,7 +96,8 @@ impl MigratingPages {
         self.waiting -= std::mem::take(&mut self.rows[row]).waiting();
     }
 
-    /// Forces the pages of a plane group that has nothing else to collect; returns whether it has any.
+    /// Requests that the migrating pages of a plane group are programmed soon, because it has nothing else to
+    /// collect. Returns whether it has such pages.
     pub(super) fn force(&mut self, row: PlaneGroupId, space: &BlockManager) -> bool {
         self.drop_invalid(row, space);
         let of_group = &mut self.rows[row];
@@ -101,13 +105,13 @@ impl MigratingPages {
         of_group.hurries
     }
 
-    /// Stops forcing pages when the plane group has a block to collect.
+    /// Withdraws that request, because the plane group has a block to collect.
     pub(super) fn go_on(&mut self, row: PlaneGroupId) {
         self.rows[row].hurries = false;
     }
 
-    /// Number of pages waiting for a host stream in another pool, and whether some plane group cannot
-    /// continue GC before some of them are programmed.
+    /// Number of pages that wait for a host stream in another pool. Also returns whether some plane group
+    /// cannot continue GC before some of them are programmed.
     pub(crate) fn to(&mut self, stream: u8, space: &BlockManager) -> (u32, bool) {
         let (mut pages, mut hurries) = (0, false);
         for row in (0..self.rows.len() as u32).map(PlaneGroupId) {
@@ -120,8 +124,8 @@ impl MigratingPages {
         (pages, hurries)
     }
 
-    /// Takes the next `pages` pages waiting for a stream, of which there must be as many, for programming and
-    /// passes each to `to`.
+    /// Takes the next `pages` pages that wait for a stream for programming, and passes each to `to`. There
+    /// must be as many.
     pub(crate) fn take(&mut self, stream: u8, pages: u32, to: impl FnMut(DataTag)) {
         let all = self.rows.iter_mut().flat_map(|of_group| of_group.pages.iter_mut());
         let first = all.filter(|page| page.waits_for(stream)).take(pages as usize);
@@ -133,7 +137,7 @@ impl MigratingPages {
         self.waiting -= pages;
     }
 
-    /// Puts a page back in the queue after its program in another pool failed.
+    /// Puts a page back in the queue, after its program in another pool failed.
     pub(crate) fn requeue(&mut self, row: PlaneGroupId, from: Location) {
         let mut pages = self.rows[row].pages.iter_mut();
         if let Some(page) = pages.find(|page| page.is_sent && page.moved.from == from) {
@@ -158,7 +162,7 @@ impl MigratingPages {
         self.rows[row].pages.len()
     }
 
-    /// Checks the loaded state: every page is in a block of its plane group.
+    /// Checks the loaded state: every page must be in a block of its plane group.
     pub(super) fn is_possible(&self, row: PlaneGroupId, is_here: impl Fn(Location) -> bool) -> bool {
         self.rows[row].pages.iter().all(|page| is_here(page.moved.from))
     }

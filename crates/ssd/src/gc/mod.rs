@@ -1,4 +1,4 @@
-//! Garbage collection: GC steps as commands, and background GC while the host is idle.
+//! Garbage collection: its steps as flash commands, and background GC while the host is idle.
 
 mod collector;
 pub mod config;
@@ -34,16 +34,17 @@ pub(crate) struct Gc {
     preemptible: bool,
     /// Blocks of each pool's plane groups that may stay in SLC mode while the host is active.
     keep_cached: Vec<u32>,
-    /// Whether preconditioning left partly collected victims; GC continues with them at the first host write.
+    /// Whether preconditioning left victims that are collected in part. GC continues with them at the first
+    /// host write.
     left_at_work: bool,
     /// Steps that GC may start.
     begins: StepLimit,
     rest: HostIdle,
-    /// Pages read from victims that are migrated to another pool as a whole; the writer takes them.
+    /// Pages read from victims that migrate to another pool as a whole. The writer takes them.
     leaving: Vec<DataTag>,
 }
 
-/// Steps that GC may start: restricted while preconditioning ends.
+/// Steps that GC may start. They are restricted while preconditioning ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum StepLimit {
     All,
@@ -59,7 +60,7 @@ state!(Gc {
 });
 
 impl Gc {
-    /// Garbage collector without work, with the victim policy and the wear leveller.
+    /// Garbage collection without work, with this victim policy and wear leveller.
     pub(crate) fn new(
         config: &Config,
         streams: Streams,
@@ -87,7 +88,7 @@ impl Gc {
         self.rest = HostIdle::default();
     }
 
-    /// Records that a command of the plane group's step is done; true if it was the last one.
+    /// Records that a command of the plane group's step is done. Returns true if it was the last one.
     #[inline]
     pub(crate) fn command_done(&mut self, row: PlaneGroupId) -> bool {
         self.collector.command_done(row)
@@ -99,14 +100,14 @@ impl Gc {
         self.collector.spend(row, pages);
     }
 
-    /// Whether the host may write this many pages to a plane group in which only blocks reserved for GC are
-    /// free.
+    /// Whether the host may write this many pages to a plane group whose only free blocks are reserved for
+    /// GC.
     #[inline]
     pub(crate) fn can_afford(&self, row: PlaneGroupId, pages: u32) -> bool {
         self.collector.can_afford(row, pages)
     }
 
-    /// Whether the host must wait in a plane group for GC, which keeps its pace.
+    /// Whether the host must wait for paced GC in a plane group.
     #[inline]
     pub(crate) fn throttles_host(&self, row: PlaneGroupId, space: &BlockManager) -> bool {
         self.collector.throttles_host(row, space)
@@ -118,7 +119,7 @@ impl Gc {
         self.collector.gains(row)
     }
 
-    /// Pages of victims that were processed and are not erased, minus the staged ones.
+    /// Pages of victims that were processed but not erased, minus the staged pages.
     pub(crate) fn processed_pages(&self, space: &BlockManager) -> u64 {
         self.collector.processed_pages(space)
     }
@@ -129,7 +130,7 @@ impl Gc {
         self.collector.is_idle()
     }
 
-    /// Pages of victims that are migrated to another pool individually.
+    /// Pages of victims that migrate to another pool one by one.
     #[inline]
     pub(crate) fn departures(&self) -> &MigratingPages {
         &self.collector.departures
@@ -141,51 +142,51 @@ impl Gc {
         self.collector.vacating.has_any()
     }
 
-    /// Number of such pages waiting in a plane group that are still to be relocated.
+    /// Number of pages read from a block being reclaimed that still wait for a program, in a plane group.
     pub(crate) fn vacated(&mut self, row: PlaneGroupId, space: &BlockManager) -> u32 {
         self.collector.vacating.waiting(row, space)
     }
 
-    /// Takes the next `pages` of them for programming and passes each to `to`.
+    /// Takes the next `pages` of these pages for programming, and passes each to `to`.
     pub(crate) fn take_reclaimed(&mut self, row: PlaneGroupId, pages: u32, to: impl FnMut(DataTag)) {
         self.collector.vacating.take(row, pages, to);
     }
 
-    /// Drops invalid ones of a plane group; called before their locations can hold other pages.
+    /// Drops invalid pages of these. Called before their locations can have other pages.
     pub(crate) fn drop_invalid_reclaimed(&mut self, row: PlaneGroupId, space: &BlockManager) {
         self.collector.vacating.drop_invalid(row, space);
     }
 
-    /// Number of individually migrating pages waiting for a host stream, and whether some plane group cannot
+    /// Number of migrating pages that wait for a host stream. Also returns whether some plane group cannot
     /// continue GC before some of them are programmed.
     pub(crate) fn migrating_to(&mut self, stream: u8, space: &BlockManager) -> (u32, bool) {
         self.collector.departures.to(stream, space)
     }
 
-    /// Takes the next `pages` of them for programming and passes each to `to`.
+    /// Takes the next `pages` of the migrating pages for programming, and passes each to `to`.
     pub(crate) fn take_migrating(&mut self, stream: u8, pages: u32, to: impl FnMut(DataTag)) {
         self.collector.departures.take(stream, pages, to);
     }
 
-    /// Puts a page read from `from` back in its queue after its program elsewhere failed.
+    /// Puts a page read from `from` back in its queue, after its program elsewhere failed.
     pub(crate) fn requeue(&mut self, row: PlaneGroupId, from: Location) {
         self.collector.departures.requeue(row, from);
         self.collector.vacating.requeue(row, from);
     }
 
-    /// Relocates the pages waiting for a stream in another pool within their plane groups. Returns these
-    /// plane groups.
+    /// Relocates pages that wait for a stream in another pool within their plane groups instead. Returns
+    /// these plane groups.
     pub(crate) fn keep(&mut self, stream: u8) -> Vec<PlaneGroupId> {
         self.collector.keep(stream)
     }
 
-    /// Whether pages of the plane group are being migrated to another pool.
+    /// Whether pages of the plane group are migrating to another pool.
     #[inline]
     pub(crate) fn is_migrating(&self, row: PlaneGroupId) -> bool {
         self.collector.is_migrating(row)
     }
 
-    /// Pages of the plane group's program unit in progress.
+    /// Pages of the program unit that the plane group programs.
     pub(crate) fn unit(&self, row: PlaneGroupId) -> &[Relocation] {
         self.collector.unit(row)
     }
@@ -205,47 +206,48 @@ impl Gc {
         self.collector.check_loaded(&base.space)
     }
 
-    /// Whether GC yields to the host.
+    /// Whether GC yields to host commands.
     #[inline]
     pub(crate) fn yields_to_host(&self) -> bool {
         self.preemptible
     }
 
-    /// Starts only steps that the host cannot continue without.
+    /// Lets GC start only steps that the host cannot continue without.
     pub(crate) fn limit_to_required(&mut self) {
         self.begins = StepLimit::Required;
     }
 
-    /// Starts no steps.
+    /// Lets GC start no steps.
     pub(crate) fn pause(&mut self) {
         self.begins = StepLimit::None;
     }
 
-    /// Starts steps again. If GC was paused, it continues with the current victims when the host writes.
+    /// Lets GC start all steps again. If GC was paused, it continues with the current victims when the host
+    /// writes.
     pub(crate) fn go_on(&mut self) {
         let begun = std::mem::replace(&mut self.begins, StepLimit::All);
         self.left_at_work = begun == StepLimit::None;
     }
 
-    /// Preference of the victim policy, where theory predicts the outcome.
+    /// Preference of the victim policy, if theory predicts its write amplification.
     pub(crate) fn preference(&self) -> Option<Preference> {
         self.collector.preference()
     }
 
-    /// Whether victims were left partly collected; true only once.
+    /// Whether preconditioning left victims that are collected in part. Returns true only once.
     #[inline]
     pub(crate) fn take_unfinished(&mut self) -> bool {
         std::mem::take(&mut self.left_at_work)
     }
 
-    /// Pages read from victims that are migrated to another pool; the list is [returned](Self::return_migrated) so
-    /// that its memory is reused.
+    /// Takes the pages read from victims that migrate to another pool. The caller
+    /// [returns](Self::return_migrated) the list, so that its memory is reused.
     #[inline]
     pub(crate) fn take_migrated(&mut self) -> Option<Vec<DataTag>> {
         (!self.leaving.is_empty()).then(|| std::mem::take(&mut self.leaving))
     }
 
-    /// Returns the list of migrated pages, emptied.
+    /// Returns the list of migrated pages for reuse.
     pub(crate) fn return_migrated(&mut self, leaving: Vec<DataTag>) {
         self.leaving = leaving;
     }

@@ -1,5 +1,5 @@
-//! Pages read from blocks being reclaimed. They wait to complete program units of the host; until they are
-//! programmed they stay valid in place, and nothing waits for them.
+//! Pages read from blocks being reclaimed. They wait until host program units have space for them. Until they
+//! are programmed they stay valid in their blocks, and nothing waits for them.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, state};
@@ -12,7 +12,7 @@ use crate::map::Relocation;
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct ReclaimedPage {
     moved: Relocation,
-    /// Whether it is being programmed.
+    /// Whether the page is being programmed.
     is_sent: bool,
 }
 
@@ -54,8 +54,8 @@ impl ReclaimedPages {
         self.pages += 1;
     }
 
-    /// Drops pages of a plane group that are invalid now, and those of a block that is no longer being
-    /// reclaimed.
+    /// Drops pages of a plane group that are invalid now. Also drops pages of a block whose reclaim has
+    /// ended.
     pub(super) fn drop_invalid(&mut self, row: PlaneGroupId, space: &BlockManager) {
         let pages = &mut self.rows[row];
         let before = pages.len();
@@ -65,7 +65,7 @@ impl ReclaimedPages {
         self.pages -= (before - pages.len()) as u32;
     }
 
-    /// Number of pages of a plane group waiting for a program.
+    /// Number of pages of a plane group that wait for a program.
     pub(super) fn waiting(&mut self, row: PlaneGroupId, space: &BlockManager) -> u32 {
         self.drop_invalid(row, space);
         self.rows[row].iter().filter(|page| !page.is_sent).count() as u32
@@ -81,7 +81,7 @@ impl ReclaimedPages {
         sent.for_each(to);
     }
 
-    /// Puts the page read from `from` back in the queue after its program failed.
+    /// Puts the page read from `from` back in the queue, after its program failed.
     pub(super) fn requeue(&mut self, row: PlaneGroupId, from: Location) {
         let mut pages = self.rows[row].iter_mut();
         if let Some(page) = pages.find(|page| page.moved.from == from) {

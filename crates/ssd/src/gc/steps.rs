@@ -1,4 +1,4 @@
-//! GC steps as die commands, and the actions on their completion.
+//! GC steps as die commands, and what happens when they complete.
 
 use wordline_kernel::{Instant, Schedule};
 use wordline_nand::{BlockSetId, CellMode, DataTag, DieId, Location, PageId, PlaneGroupId, Pool};
@@ -15,8 +15,8 @@ use crate::map::{LogicalPage, Map, Relocation};
 use crate::policy::relocator::RelocatedPage;
 
 impl Gc {
-    /// Queues the next GC step of a plane group. Returns whether the set of host programs that the plane
-    /// group accepts may have changed.
+    /// Queues the next GC step of a plane group. Returns whether the plane group may now accept other host
+    /// programs than before.
     pub(crate) fn queue_gc_step(
         &mut self,
         waits: bool,
@@ -44,7 +44,7 @@ impl Gc {
             let Base { space, flash, policies, .. } = &mut *base;
             let Some(step) = self.collector.next(row, space, leave, (flash, policies)) else {
                 base.life.read_only |= self.collector.is_stuck(row);
-                // An idle collector no longer holds the host back.
+                // An idle collector does not make the host wait.
                 return true;
             };
             match step {
@@ -83,7 +83,7 @@ impl Gc {
         matches!(step, Step::Program { .. } | Step::Copyback { .. })
     }
 
-    /// Queues a copyback. The pages stay together: the relocator decides on the first one.
+    /// Queues a copyback. Its pages stay together, so the relocator is queried only for the first one.
     fn queue_copyback(
         &mut self,
         row: PlaneGroupId,
@@ -107,7 +107,7 @@ impl Gc {
         base.flash.copyback(now, self.ticket(row), from, to)
     }
 
-    /// Queues the program of the pages collected in a plane group; the rest of the unit is padding.
+    /// Queues the program of the pages collected in a plane group, with padding for the rest of the unit.
     fn queue_gc_program(
         &self,
         row: PlaneGroupId,
@@ -124,8 +124,8 @@ impl Gc {
         die
     }
 
-    /// Queues the reads of a step: one multi-plane command, or one for each page number that a larger
-    /// location covers. Invalid parts of a page are not transferred.
+    /// Queues the reads of a step. There is one multi-plane command for each page number that the locations
+    /// cover. Invalid parts of a page are not transferred.
     fn queue_gc_reads(
         &mut self,
         row: PlaneGroupId,
@@ -139,8 +139,8 @@ impl Gc {
         let die = geometry.die_of(locations.block_of(first));
         let (from, beyond) =
             (locations.page_of(first).0, locations.page_of(Location(end.0 - 1)).0 + locations.pages());
-        // A command reads pages of one number; a location that begins in the middle of one has a short first
-        // command.
+        // A command reads pages with one page number. If a location begins in the middle of a multi-plane
+        // page, its first command is short.
         let planes = geometry.planes_per_row;
         let number_of = |page: u32| (page - geometry.first.page) / planes;
         let commands = number_of(beyond - 1) - number_of(from) + 1;
@@ -167,8 +167,9 @@ impl Gc {
         (Ticket::Gc(row, self.collector.purpose(row)), self.collector.class(row))
     }
 
-    /// Migrates the pages of the emptiest block without translation pages to the first pool, when the pool of
-    /// a plane group has too many valid pages, unless some are migrating already.
+    /// Starts to migrate a block to the first pool, if the pool of a plane group has too many valid pages.
+    /// Selects the block with the fewest valid pages and without translation pages. Does nothing while pages
+    /// are migrating.
     #[cold]
     fn migrate_emptiest(&mut self, row: PlaneGroupId, base: &mut Base) {
         if self.collector.is_migrating(row) || self.collector.leaves(row) {
@@ -189,7 +190,7 @@ impl Gc {
         }
     }
 
-    /// Asks the relocator once, before the first pages of a victim are read, whether its pages are migrated
+    /// Queries the relocator once for each victim, before its first pages are read: whether its pages migrate
     /// to another pool.
     fn ask_relocator(&mut self, row: PlaneGroupId, base: &mut Base) {
         let pool = base.config.pools.number_of_group(row);
@@ -202,7 +203,7 @@ impl Gc {
         }
     }
 
-    /// Handles pages read from a victim: those still valid are staged for a program or migrated.
+    /// Handles pages read from a victim. Pages that are still valid are staged for a program, or migrated.
     pub(crate) fn gc_read(&mut self, row: PlaneGroupId, read: &Task, base: &mut Base) {
         let Task { location: first, planes, locations, .. } = *read;
         base.totals.gc_reads += u64::from(planes);
@@ -224,7 +225,7 @@ impl Gc {
                     self.collector.departures.add(row, stream, Relocation { stamp, from });
                     continue;
                 }
-                // A coarsely mapped unit is written as a whole, to the stream of its first page.
+                // With coarse-grained mapping a unit is written as a whole, to the stream of its first page.
                 let of_unit = if whole { self.collector.stream_of_unit(row) } else { None };
                 let stream = of_unit.unwrap_or_else(|| stream_of(stamp, victim, base));
                 self.collector.stage(row, stream, Relocation { stamp, from });
@@ -232,7 +233,7 @@ impl Gc {
         }
     }
 
-    /// Maps the pages of the programmed unit of a plane group that are still valid in their victims.
+    /// Maps the pages of a plane group's programmed unit that are still valid in their victims.
     pub(crate) fn gc_programmed(
         &mut self,
         row: PlaneGroupId,
@@ -247,7 +248,7 @@ impl Gc {
         }
         for (n, moved) in self.collector.take_unit(row).enumerate() {
             let location = Location(first.0 + place(n, moved.from) as u32);
-            // A page that the host overwrote or discarded meanwhile is not remapped.
+            // A page that the host has overwritten or discarded is not mapped.
             if base.space.is_valid(moved.from) {
                 map.relocate(moved, location, &mut base.space);
             }
@@ -255,7 +256,7 @@ impl Gc {
         base.space.program_done(first);
     }
 
-    /// Frees a victim that was erased.
+    /// Records that a victim was erased, and frees it.
     pub(crate) fn gc_erased(&mut self, page: PageId, base: &mut Base, map: &mut Map) {
         base.totals.erases += 1;
         map.release_tables();
@@ -282,8 +283,8 @@ impl Gc {
         }
     }
 
-    /// Raises queued reads of victims without valid pages to the priority of GC: otherwise GC would continue
-    /// with other victims and never reach the erases that wait for these reads.
+    /// Gives queued reads of victims without valid pages the priority of GC. Otherwise GC would continue with
+    /// other victims, and never erase the victims that wait for these reads.
     #[inline(never)]
     fn inherit_priority(&mut self, row: PlaneGroupId, base: &mut Base) {
         let Self { collector, .. } = self;
@@ -292,8 +293,8 @@ impl Gc {
     }
 }
 
-/// Maps the `n`-th page of a unit, relocated from a location, to its offset in the unit: in a coarsely mapped
-/// pool the offset that it had.
+/// Returns the offset in the new unit for the `n`-th page, relocated from a location. With coarse-grained
+/// mapping it is the offset that the page had in the old unit.
 fn places(space: &BlockManager, row: PlaneGroupId) -> impl Fn(usize, Location) -> usize + use<> {
     let (first, unit) = {
         let locations = &space.pools().of_group(row).locations;
@@ -303,7 +304,7 @@ fn places(space: &BlockManager, row: PlaneGroupId) -> impl Fn(usize, Location) -
     move |n, from| if whole { ((from.0 - first) % unit) as usize } else { n }
 }
 
-/// Properties of a victim that the destination of its pages depends on.
+/// Properties of a victim that determine the destination of its pages.
 #[derive(Clone, Copy)]
 struct Victim {
     row: PlaneGroupId,
@@ -324,8 +325,8 @@ impl Victim {
     }
 }
 
-/// Number of the GC stream for a valid page. Collecting a block in another mode must gain space, so its pages
-/// go to native blocks.
+/// GC stream for a valid page. Collecting a block in another mode must gain space, so its pages go to native
+/// blocks.
 fn stream_of(stamp: DataTag, victim: Victim, base: &mut Base) -> u8 {
     let Victim { row, relocated_by, is_native } = victim;
     assert!(stamp.is_data(), "a valid location of {row:?} holds {stamp:?}");
@@ -340,8 +341,7 @@ fn stream_of(stamp: DataTag, victim: Victim, base: &mut Base) -> u8 {
     if stays { 0 } else { stream }
 }
 
-/// Host stream in another pool to which a valid page of a victim is migrated individually, if a design says
-/// so.
+/// Host stream in another pool to which a valid page of a victim migrates; `None` if it stays.
 fn migration_stream(stamp: DataTag, victim: Victim, base: &mut Base) -> Option<u8> {
     let Base { policies, flash, space, config, .. } = base;
     if !policies.designs.decides(ExtensionPoint::Relocate) || config.pools.count() == 1 {

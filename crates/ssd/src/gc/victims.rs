@@ -21,13 +21,13 @@ impl Victims {
         Self { policy, random }
     }
 
-    /// Preference of the policy, where theory predicts the outcome.
+    /// Preference of the policy, if theory predicts its write amplification.
     pub(super) fn preference(&self) -> Option<Preference> {
         self.policy.preference()
     }
 
-    /// Next victim of a plane group, selected by its design, or by the policy among its closed blocks unless
-    /// a suspended block gains more.
+    /// Selects the next victim of a plane group. Its design selects it, or the policy among the closed
+    /// blocks. A suspended block replaces the policy's selection if it gains more.
     pub(super) fn choose(
         &mut self,
         row: PlaneGroupId,
@@ -45,7 +45,7 @@ impl Victims {
         space.candidates(row).fewest_valid()
     }
 
-    /// Chooses a superblock, if superblocks are collected and not enough of them are in progress; returns
+    /// Selects a superblock, if superblocks are collected and not enough of them are in progress. Returns
     /// whether it did.
     pub(super) fn choose_super_block(
         &mut self,

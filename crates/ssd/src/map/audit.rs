@@ -1,4 +1,4 @@
-//! Invariants of the L2P map between events, and the consistency check of a loaded one.
+//! Invariants of the L2P map between events, and the consistency check of a loaded map.
 
 use super::{LogicalPage, Map};
 use crate::base::Base;
@@ -16,8 +16,8 @@ impl Map {
         }
     }
 
-    /// Checks the loaded state: each mapped page is valid at its location and has the right stamp, and
-    /// nothing else is valid. Requests that wait for a map entry are `known`.
+    /// Checks the loaded state. Each mapped page must be valid at its location and have the right data tag,
+    /// and no other location may be valid. Requests that wait for a map entry must be `known`.
     pub(crate) fn check_loaded(
         &self,
         base: &Base,

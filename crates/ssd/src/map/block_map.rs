@@ -1,15 +1,18 @@
-//! Block-level mapping (hybrid, with replacement or log blocks): logical blocks are mapped to multi-plane
-//! blocks, and each page has a fixed offset in them.
+//! Block-level mapping (hybrid mapping with replacement or log blocks). Logical blocks are mapped to
+//! multi-plane blocks, and each page has a fixed offset in them.
 //!
-//! A *logical block* is the logical pages of one multi-plane block; page `p` is at offset `p` modulo the
-//! locations of a block, in the *data block* of its logical block or in its *replacement block*. Blocks are
-//! programmed in order. A write beyond the write pointer of the replacement block first copies all pages in
-//! between; a write behind it causes a merge: the rest is copied, the replacement block becomes the data
-//! block, and the old one is erased. If an operation failed in a replacement block so that it cannot take the
-//! rest, it is merged with the data block into a third block.
+//! A *logical block* is the logical pages of one multi-plane block. Page `p` is at offset `p` modulo the
+//! locations of a block. It is in the *data block* of its logical block or in the *replacement block*.
 //!
-//! This module has only the rules, step by step; the device carries the steps out, with or without simulated
-//! time.
+//! Blocks are programmed in order:
+//!
+//! * A write after the write pointer of the replacement block first copies all pages in between.
+//! * A write before the write pointer causes a merge. The rest of the pages is copied, the replacement block
+//!   becomes the data block, and the old data block is erased.
+//! * If an operation failed in a replacement block and the block cannot take the rest, it is merged with the
+//!   data block into a third block.
+//!
+//! This module determines the steps. The device executes them, with or without simulated time.
 
 mod audit;
 pub mod config;
@@ -38,11 +41,11 @@ id!(
 
 const NONE: u32 = u32::MAX;
 
-/// Free blocks of a plane group that no replacement block uses. With one, a logical block that cannot be
-/// merged into its replacement block is merged into a new block.
+/// Free blocks of a plane group that are not used as replacement blocks. One is needed: if a logical block
+/// cannot be merged into its replacement block, it is merged into a new block.
 const RESERVED: usize = 1;
 
-/// Multi-plane blocks of a logical block.
+/// The multi-plane blocks of a logical block.
 #[derive(Clone, Copy, Debug)]
 struct Pair {
     data: u32,
@@ -70,52 +73,52 @@ impl Pair {
 /// Next step of a plane group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Write the waiting page here.
+    /// Writes the waiting page to a location.
     Write {
         /// Destination.
         to: Location,
     },
-    /// Read this valid location, and [hold](BlockMap::hold) its data.
+    /// Reads a valid location and [holds](BlockMap::hold) its data.
     Read {
         /// Location.
         from: Location,
     },
-    /// Program the [held](BlockMap::held) data here, or padding if none is held.
+    /// Programs the [held](BlockMap::held) data, or padding if no data are held.
     Program {
         /// Destination.
         to: Location,
     },
-    /// Copy this valid location inside its planes (copyback).
+    /// Copies a valid location within its planes (copyback).
     Copyback {
         /// Source.
         from: Location,
         /// Destination.
         to: Location,
     },
-    /// Erase this block, which has no valid pages.
+    /// Erases a block without valid pages.
     Erase {
-        /// Block to erase.
+        /// The block.
         block: BlockSetId,
     },
-    /// Take this block, which has no valid pages, out of service. Takes no simulated time.
+    /// Takes a block without valid pages out of service. Takes no simulated time.
     Retire {
-        /// Block to retire.
+        /// The block.
         block: BlockSetId,
     },
 }
 
-/// Extent of the copying of a logical block.
+/// End of the copying of a logical block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum CopyLimit {
-    /// Up to this offset, exclusive.
+    /// Copies up to this offset (exclusive).
     Offset(u32),
-    /// All valid pages elsewhere: a merge.
+    /// Copies all valid pages that are elsewhere: a merge.
     Merged,
     /// A merge that continues only while the host is idle.
     MergedWhileIdle,
 }
 
-/// Copying of the pages of a logical block, in progress.
+/// Copying in progress of the pages of a logical block.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Copying {
     logical: LogicalBlock,
@@ -129,27 +132,27 @@ struct PlaneGroupState {
     /// Commands of the current step that are queued or in progress.
     commands: u32,
     copying: Option<Copying>,
-    /// Destination of the host page being written, or of the last one.
+    /// Destination of the host page that is being written, or of the last one.
     write: Option<Location>,
-    /// A page that was read and is to be programmed.
+    /// Pages that were read and must be programmed.
     held: Vec<Relocation>,
-    /// Blocks without valid pages, to be erased.
+    /// Blocks without valid pages that must be erased.
     to_erase: VecDeque<BlockSetId>,
-    /// Logical blocks with a replacement block, the least recently written one first.
+    /// Logical blocks with a replacement block. The least recently written one is first.
     replaced: VecDeque<LogicalBlock>,
-    /// Logical blocks merged before anything else is written: an operation failed in one of their blocks, or
-    /// their data are cold.
+    /// Logical blocks that must be merged before other data are written, because an operation failed in one
+    /// of their blocks or their data are cold.
     due: VecDeque<LogicalBlock>,
-    /// Programs that failed since a host page was last written, or since the plane group was last idle.
+    /// Number of program failures since a host page was last written or the plane group was last idle.
     in_vain: u8,
-    /// Whether too few good blocks are left, or too many programs fail.
+    /// Whether the plane group has too few good blocks, or too many programs failed.
     stuck: bool,
     /// Whether the plane group is out of service.
     lost: bool,
 }
 
 impl PlaneGroupState {
-    /// Drops the pending work of a logical block that has one block or none.
+    /// Drops the pending work of a logical block that has at most one block.
     fn settle(&mut self, logical: LogicalBlock) {
         self.replaced.retain(|other| *other != logical);
         self.due.retain(|other| *other != logical);
@@ -164,9 +167,9 @@ pub struct BlockMap {
     /// Number of logical blocks assigned to each plane group.
     homes: Column<PlaneGroupId, u32>,
     pairs: Column<LogicalBlock, Pair>,
-    /// Logical block of each multi-plane block; `NONE` for blocks that are free or to be erased.
+    /// Logical block of each multi-plane block; `NONE` for a block that is free or waits for an erase.
     owners: Column<BlockSetId, u32>,
-    /// Targets of merges in which a program failed: third blocks of their logical blocks.
+    /// Third blocks of logical blocks: targets of merges in which a program failed.
     strays: Vec<(LogicalBlock, BlockSetId)>,
     rows: Column<PlaneGroupId, PlaneGroupState>,
 }
@@ -178,8 +181,8 @@ state!(BlockMap {
 });
 
 impl BlockMap {
-    /// Empty map of a device configured for block-level mapping, where `home` returns the plane group of a
-    /// page's logical block.
+    /// Empty map; `None` unless the configuration has block-level mapping. `home` returns the plane group of
+    /// a page's logical block.
     pub fn of(config: &Config, home: impl Fn(u32) -> Option<PlaneGroupId>) -> Option<Self> {
         let file = config.file.ftl.mapping.block.as_ref()?;
         let (pools, per_block) = (&config.pools, config.locations().per_block());
@@ -200,20 +203,20 @@ impl BlockMap {
     }
 
     /// Good blocks that a plane group needs: a data block for each of its logical blocks, a replacement
-    /// block, and the one reserved free block.
+    /// block, and the reserved free block.
     pub fn needs(&self, row: PlaneGroupId) -> u32 {
         self.homes[row] + 1 + RESERVED as u32
     }
 
-    /// Logical block of a page, and the page's offset in it.
+    /// Logical block of a page, and offset of the page in it.
     #[inline]
     fn split(&self, page: LogicalPage) -> (LogicalBlock, u32) {
         let (logical, place) = self.locations.split(Location(page.0));
         (LogicalBlock(logical.0), place)
     }
 
-    /// Next step of a plane group, given the page waiting to be written, if any; `None` if there is nothing
-    /// to do or a step is in progress.
+    /// Next step of a plane group; `None` if there is nothing to do or a step is in progress. `waiting` is
+    /// the page that waits to be written, if any.
     pub fn next(
         &mut self,
         row: PlaneGroupId,
@@ -226,8 +229,8 @@ impl BlockMap {
             return None;
         }
         loop {
-            // Merged blocks are erased before anything else begins, so that no logical block occupies a third
-            // block then.
+            // Blocks that were merged are erased before other work begins, so that no logical block has a
+            // third block then.
             if !self.rows[row].to_erase.is_empty() {
                 return self.next_erase(row, space);
             }
@@ -252,7 +255,7 @@ impl BlockMap {
         }
     }
 
-    /// Erase of the next block that has no readers.
+    /// Erase or retirement of the next block without readers.
     fn next_erase(&mut self, row: PlaneGroupId, space: &BlockManager) -> Option<Step> {
         let to_erase = &mut self.rows[row].to_erase;
         let at = to_erase.iter().position(|block| space.can_erase(*block))?;
@@ -260,7 +263,7 @@ impl BlockMap {
         Some(if space.is_pending_retirement(block) { Step::Retire { block } } else { Step::Erase { block } })
     }
 
-    /// Next step of copying; `None` when it is finished.
+    /// Next step of copying; `None` if the copying has ended.
     fn copy(
         &mut self,
         row: PlaneGroupId,
@@ -294,8 +297,8 @@ impl BlockMap {
         }
     }
 
-    /// First valid location of a logical block, at or after offset `place`, that is not in `into`, and its
-    /// offset.
+    /// First valid location of a logical block that is outside `into` and at or after offset `place`, with
+    /// its offset.
     fn next_outside(
         &self,
         logical: LogicalBlock,
@@ -311,7 +314,7 @@ impl BlockMap {
         first.min_by_key(|(at, _)| *at)
     }
 
-    /// Multi-plane blocks that may hold pages of a logical block, except the third block of a merge in
+    /// Multi-plane blocks that may have pages of a logical block, except the third block of a merge in
     /// progress.
     fn blocks_of(&self, logical: LogicalBlock) -> impl Iterator<Item = BlockSetId> + '_ {
         let pair = self.pairs[logical];
@@ -319,7 +322,7 @@ impl BlockMap {
         pair.data().into_iter().chain(pair.replacement()).chain(strays)
     }
 
-    /// Location for a page. `Some(None)` if other work was begun that must be done first; `None` if nothing
+    /// Location for a page. `Some(None)` if other work was begun that must be done first. `None` if nothing
     /// can be done.
     fn place(
         &mut self,
@@ -346,7 +349,7 @@ impl BlockMap {
         let is_last = place + 1 == self.locations.per_block();
         let state = &mut self.rows[row];
         if is_last {
-            // The page fills the block: only the erase of the old block is left.
+            // The page fills the block, so only the erase of the old block is left.
             state.copying = Some(Copying { logical, into: replacement, until: CopyLimit::Merged });
         } else if state.replaced.back() != Some(&logical) {
             state.replaced.retain(|other| *other != logical);
@@ -355,8 +358,9 @@ impl BlockMap {
         Some(Some(space.program_at(replacement, place)))
     }
 
-    /// Gives a logical block a replacement block that takes its page at offset `place`, or makes room for
-    /// one. A data block that is not written up to that offset becomes its own replacement block.
+    /// Opens a replacement block for a logical block, which takes its page at offset `place`; or begins a
+    /// merge that gains space for one. A data block that is not written up to that offset becomes its own
+    /// replacement block.
     fn open(
         &mut self,
         row: PlaneGroupId,
@@ -388,8 +392,8 @@ impl BlockMap {
         Some(())
     }
 
-    /// Begins to merge a logical block: into its replacement block if that can take the rest, otherwise into
-    /// a new block. If none is free, another logical block is merged first.
+    /// Begins to merge a logical block. It is merged into its replacement block if that can take the rest,
+    /// otherwise into a new block. If no block is free, another logical block is merged first.
     fn merge(
         &mut self,
         row: PlaneGroupId,
@@ -415,7 +419,7 @@ impl BlockMap {
         Some(())
     }
 
-    /// Replacement block of a logical block, if it can take all valid pages from elsewhere.
+    /// Replacement block of a logical block, if it can take all valid pages from the other blocks.
     fn merge_target(&self, logical: LogicalBlock, space: &BlockManager, chips: &Chips) -> Option<BlockSetId> {
         let replacement = self.pairs[logical].replacement()?;
         let is_sound = space.state(replacement) == State::Open && !space.is_pending_retirement(replacement);
@@ -424,7 +428,7 @@ impl BlockMap {
         (is_sound && fits).then_some(replacement)
     }
 
-    /// Ends a merge: all valid pages of the logical block are in `into`.
+    /// Ends a merge. All valid pages of the logical block are in `into` now.
     fn merged(
         &mut self,
         row: PlaneGroupId,
@@ -440,7 +444,7 @@ impl BlockMap {
         }
     }
 
-    /// Releases all blocks of a logical block except `data`; the others have no valid pages.
+    /// Releases all blocks of a logical block except `data`. The others have no valid pages.
     fn release(
         &mut self,
         row: PlaneGroupId,
@@ -470,13 +474,13 @@ impl BlockMap {
         self.rows[row].to_erase.push_back(block);
     }
 
-    /// Marks a plane group as stuck: too few good blocks are left.
+    /// Marks a plane group as stuck, because too few good blocks are left.
     fn mark_stuck(&mut self, row: PlaneGroupId) -> Option<()> {
         self.rows[row].stuck = true;
         None
     }
 
-    /// Whether too few good blocks are left in a plane group.
+    /// Whether a plane group is stuck, because too few good blocks are left or too many programs failed.
     pub fn is_stuck(&self, row: PlaneGroupId) -> bool {
         self.rows[row].stuck
     }
@@ -486,12 +490,12 @@ impl BlockMap {
         self.rows[row].in_vain = 0;
     }
 
-    /// Destination of the page being written.
+    /// Destination of the page that is being written.
     pub fn write_target(&self, row: PlaneGroupId) -> Location {
         self.rows[row].write.expect("the row's step is a write")
     }
 
-    /// Destination of the page copied next.
+    /// Destination of the page that is copied next.
     pub fn copy_target(&self, row: PlaneGroupId, space: &mut BlockManager, chips: &Chips) -> Location {
         let into = self.rows[row].copying.expect("the row's step is a copy").into;
         space.program_at(into, chips.programmed(into))
@@ -512,12 +516,12 @@ impl BlockMap {
         self.rows[row].held.push(moved);
     }
 
-    /// Page that the plane group's program writes; none if it writes padding.
+    /// Page that the plane group's program writes; empty if it writes padding.
     pub fn held(&self, row: PlaneGroupId) -> &[Relocation] {
         &self.rows[row].held
     }
 
-    /// Takes the held page when the plane group's program is done.
+    /// Takes the held page after the plane group's program.
     pub fn take_held(&mut self, row: PlaneGroupId) -> Option<Relocation> {
         self.rows[row].held.pop()
     }

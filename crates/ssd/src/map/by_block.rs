@@ -1,6 +1,6 @@
-//! Steps of block-level mapping as die commands: the next step of a plane group, page copies between blocks,
-//! and the handling of completed or failed commands. Without block-level mapping there are no steps, and
-//! these calls do nothing.
+//! Block-level mapping as die commands: the next step of a plane group, copies of pages between blocks, and
+//! the handling of completed or failed commands. Without block-level mapping there are no steps, and these
+//! functions do nothing.
 
 use wordline_kernel::Schedule;
 use wordline_nand::{BlockSetId, DieId, Location, PageId, PlaneGroupId};
@@ -13,8 +13,8 @@ use crate::map::block_map::Step;
 use crate::map::{LogicalPage, Map, Relocation};
 
 impl Map {
-    /// Location for a program unit of a plane group: fixed by the page with block-level mapping, otherwise
-    /// allocated.
+    /// Location for a program unit of a plane group. With block-level mapping the page determines it;
+    /// otherwise it is allocated.
     #[inline]
     pub(crate) fn take_location(
         &self,
@@ -29,12 +29,12 @@ impl Map {
         }
     }
 
-    /// Held pages of a plane group to be copied, with block-level mapping.
+    /// Pages of a plane group that were read and must be copied; `None` without block-level mapping.
     pub(crate) fn copies(&self, row: PlaneGroupId) -> Option<&[Relocation]> {
         self.by_block().map(|map| map.held(row))
     }
 
-    /// Queues the reads of a location to be copied: one for each of its page numbers.
+    /// Queues the reads of a location that is copied, one for each of its page numbers.
     fn queue_copy_reads(
         &mut self,
         row: PlaneGroupId,
@@ -60,7 +60,7 @@ impl Map {
         die
     }
 
-    /// Queues the program of the held page of a plane group, or of padding.
+    /// Queues the program of the page that a plane group copies, or of padding.
     fn queue_copy(
         &mut self,
         row: PlaneGroupId,
@@ -83,7 +83,7 @@ impl Map {
         die
     }
 
-    /// Begins a copyback of a location inside its planes.
+    /// Begins a copyback of a location within its planes.
     pub(crate) fn begin_copyback(&mut self, row: PlaneGroupId, from: Location, base: &mut Base) {
         self.hold(row, Relocation { stamp: base.flash.stamp(from), from });
         base.totals.gc_programs += 1;
@@ -91,7 +91,7 @@ impl Map {
         self.begin_step(row, 1);
     }
 
-    /// Holds a page read for copying, unless it was lost, overwritten or discarded meanwhile.
+    /// Stores a page that was read for copying, unless it was lost, overwritten or discarded since.
     pub(crate) fn copy_read(&mut self, row: PlaneGroupId, read: &Task, base: &mut Base) {
         base.totals.gc_reads += u64::from(read.planes);
         let Task { location, locations, .. } = *read;
@@ -112,8 +112,8 @@ impl Map {
         base.space.program_done(to);
     }
 
-    /// Next block-mapping step of a plane group, given the page waiting to be written, if any. A stuck plane
-    /// group makes the device read-only.
+    /// Next step of block-level mapping in a plane group. `waiting` is the page that waits to be written, if
+    /// any. If the plane group is stuck, the device becomes read-only.
     pub(crate) fn next_step(
         &mut self,
         row: PlaneGroupId,
@@ -133,8 +133,8 @@ impl Map {
         step
     }
 
-    /// Queues the next block-mapping command of a plane group, given the page waiting to be written, if any;
-    /// true if the next step is the write of that page, for which nothing is queued.
+    /// Queues the next command of block-level mapping in a plane group. `waiting` is the page that waits to
+    /// be written, if any. Returns true if the next step is to write that page; nothing is queued then.
     pub(crate) fn work_on(
         &mut self,
         row: PlaneGroupId,
@@ -171,17 +171,17 @@ impl Map {
         false
     }
 
-    /// Whether a plane group under block-level mapping has no pending work besides host requests.
+    /// Whether a plane group with block-level mapping has no pending work besides host requests.
     pub(crate) fn is_at_rest(&self, row: PlaneGroupId) -> bool {
         self.by_block().is_some_and(|map| map.is_at_rest(row))
     }
 
-    /// Whether a block is full of data that block-level mapping can relocate.
+    /// Whether a block is full and block-level mapping can relocate its data.
     pub(crate) fn may_move(&self, block: BlockSetId, base: &Base) -> bool {
         self.by_block().is_some_and(|map| map.may_move(block, &base.space))
     }
 
-    /// Relocates the data of a block before anything else is written to the plane group.
+    /// Relocates the data of a block before other data are written to the plane group.
     pub(crate) fn relocate_cold(&mut self, row: PlaneGroupId, block: BlockSetId, base: &Base) {
         if let Some(map) = &mut self.by_block {
             map.relocate_cold(row, block, &base.space, base.flash.chips());
@@ -207,13 +207,13 @@ impl Map {
         }
     }
 
-    /// Whether each page, also of tables, has a location fixed by its number.
+    /// Whether each page, including table pages, has a fixed offset in its block.
     #[inline]
     pub(crate) fn has_fixed_offsets(&self) -> bool {
         self.by_block.is_some()
     }
 
-    /// Holds a page that was read for copying in a plane group.
+    /// Stores a page that was read for copying in a plane group.
     fn hold(&mut self, row: PlaneGroupId, moved: Relocation) {
         if let Some(map) = &mut self.by_block {
             map.hold(row, moved);
@@ -228,7 +228,7 @@ impl Map {
         }
     }
 
-    /// Records that a command of a step is done; returns whether block-level mapping is in use.
+    /// Records that a command of a step is done. Returns whether block-level mapping is in use.
     pub(crate) fn command_done(&mut self, row: PlaneGroupId) -> bool {
         self.by_block.as_mut().map(|map| map.command_done(row)).is_some()
     }
@@ -240,12 +240,12 @@ impl Map {
         }
     }
 
-    /// Queues a failed erase again; returns whether block-level mapping is in use.
+    /// Queues a failed erase again. Returns whether block-level mapping is in use.
     pub(crate) fn erase_again(&mut self, row: PlaneGroupId, block: BlockSetId) -> bool {
         self.by_block.as_mut().map(|map| map.erase_again(row, block)).is_some()
     }
 
-    /// Records that a block is pending retirement; returns whether block-level mapping handles it.
+    /// Records that a block is pending retirement. Returns whether block-level mapping handles it.
     pub(crate) fn condemned(&mut self, row: PlaneGroupId, block: BlockSetId) -> bool {
         self.by_block.as_mut().map(|map| map.condemned(row, block)).is_some()
     }
@@ -257,7 +257,7 @@ impl Map {
         }
     }
 
-    /// Rebuilds the blocks of logical blocks after a power cut, once the valid pages are known.
+    /// Finds the blocks of each logical block after a power cut, when the valid pages are known.
     pub(crate) fn find_blocks(&mut self, base: &mut Base) {
         if let Some(map) = &mut self.by_block {
             map.rebuild(&mut base.space, base.flash.chips());

@@ -11,11 +11,12 @@ use crate::Config;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProgramsAtCut {
-    /// They are interrupted: their pages, and earlier pages in the same cells, become unreadable.
+    /// They are interrupted. Their pages, and pages programmed earlier into the same cells, become
+    /// unreadable.
     #[default]
     Torn,
-    /// Capacitors power the chips until they are done, so that data at rest are safe. Data in the buffer are
-    /// lost nonetheless.
+    /// They are finished: capacitors power the chips until then, so that data in flash are safe. Data in the
+    /// buffer are lost nonetheless.
     Finished,
 }
 
@@ -23,10 +24,11 @@ pub enum ProgramsAtCut {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DiscardsAtCut {
-    /// They are only in memory: a discarded page may return older data after a power cut.
+    /// They are forgotten, because they are only in memory. A discarded page may return older data after a
+    /// power cut.
     #[default]
     Forgotten,
-    /// A flush writes a table of them to flash, whose pages are taken from the over-provisioning.
+    /// A flush writes a table of them to flash. The pages of the table are taken from the over-provisioning.
     Kept,
 }
 
@@ -37,16 +39,17 @@ impl Config {
     }
 }
 
-/// Protection of pages whose cells also store another, later page, against its interrupted program.
+/// Protection of a programmed page against a later, interrupted program in the same cells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LowerPages {
-    /// None: an interrupted program also destroys the pages programmed earlier into the same word line.
+    /// No protection: an interrupted program also destroys pages that were programmed earlier into the same
+    /// word line.
     #[default]
     Exposed,
-    /// Before each such program, the page programmed last into the word line is copied to an SLC block. The
-    /// program takes longer by that time, and earlier data are safe. A reprogrammed word line is read before
-    /// in any case and takes no longer.
+    /// Before each such program, the last page programmed into the word line is copied to an SLC block.
+    /// Earlier data are safe, and the program takes longer by the time of the copy. A reprogram takes no
+    /// longer, because it reads the word line first in any case.
     BackedUp,
 }
 
@@ -56,14 +59,14 @@ pub enum LowerPages {
 pub struct RecoveryFile {
     /// Fate of programs and erases in progress at a power cut.
     pub programs_at_cut: ProgramsAtCut,
-    /// Protection of pages whose cells are programmed again: on parts of more than one bit a cell without
-    /// one-shot programming, and in blocks in MLC mode whose stream reprograms word lines.
+    /// Protection of pages whose cells are programmed again. These are pages of parts with several bits a
+    /// cell and without one-shot programming, and of MLC-mode blocks whose stream reprograms word lines.
     pub lower_pages: LowerPages,
-    /// Fate of flushed discards, and of pages of zeroes.
+    /// Fate of flushed discards, and of pages of zeroes, at a power cut.
     pub discards: DiscardsAtCut,
-    /// Amount of host writes between checkpoints of the L2P map; checkpoints shorten recovery. If absent,
-    /// none are made. They need `discards = "kept"`. With a map in flash a checkpoint writes the changed
-    /// translation pages and their directory.
+    /// Amount of host writes between two checkpoints of the L2P map. Checkpoints make recovery faster. If
+    /// absent, no checkpoints are made. Checkpoints need `discards = "kept"`. With a map in flash, a
+    /// checkpoint writes the changed translation pages and their directory.
     pub checkpoint: Option<Bytes>,
 }
 
@@ -76,10 +79,10 @@ pub struct Known {
     pub erases: u32,
 }
 
-/// Checkpoints of the L2P map: their schedule, and the state of the blocks at the last one.
+/// Checkpoints of the L2P map: their schedule, and the state of all blocks at the last one.
 #[derive(Clone, Debug)]
 pub struct Checkpoints {
-    /// Host pages between checkpoints, and the host page count at the last one.
+    /// Host pages between two checkpoints; the next field is the host page count at the last one.
     every: u64,
     last: u64,
     under_way: Option<Vec<Known>>,
@@ -89,25 +92,25 @@ pub struct Checkpoints {
 state!(Checkpoints { values { last, under_way, done } fixed { every } });
 
 impl Checkpoints {
-    /// Checkpoints of a configuration; `None` if it makes none.
+    /// Checkpoints of a configuration; `None` if it has none.
     pub fn of(config: &Config) -> Option<Box<Self>> {
         let every = config.file.ftl.recovery.checkpoint?.0.div_ceil(config.unit.0);
         Some(Box::new(Self { every, last: 0, under_way: None, done: None }))
     }
 
-    /// Whether a checkpoint is due after this many host pages.
+    /// Whether a checkpoint is due at this host page count.
     #[inline]
     pub fn is_due(&self, pages: u64) -> bool {
         self.under_way.is_none() && pages - self.last.min(pages) >= self.every
     }
 
-    /// Begins a checkpoint after this many host pages, with the current state of the blocks.
+    /// Begins a checkpoint at this host page count, with the current state of the blocks.
     pub fn begin(&mut self, pages: u64, blocks: impl Iterator<Item = Known>) {
         self.last = pages;
         self.under_way = Some(blocks.collect());
     }
 
-    /// Completes the checkpoint in progress: it is in flash.
+    /// Completes the checkpoint in progress, which is in flash now.
     pub fn over(&mut self) {
         if let Some(known) = self.under_way.take() {
             self.done = Some(known);
@@ -119,7 +122,7 @@ impl Checkpoints {
         self.under_way = None;
     }
 
-    /// Invalidates all checkpoints, because a page of one is lost.
+    /// Invalidates all checkpoints, because a page of a checkpoint is lost.
     pub fn lost(&mut self) {
         (self.done, self.under_way) = (None, None);
     }
@@ -129,7 +132,7 @@ impl Checkpoints {
         self.done.is_some()
     }
 
-    /// State of a block at the last checkpoint.
+    /// State of a block at the last checkpoint; `None` without a checkpoint.
     pub fn known(&self, block: BlockSetId) -> Option<Known> {
         self.done.as_ref().map(|known| known[block.0 as usize])
     }

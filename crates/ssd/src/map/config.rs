@@ -1,4 +1,4 @@
-//! Keys of `[ftl.mapping]`, and derived sizes.
+//! Keys of `[ftl.mapping]`, and sizes derived from them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,41 +15,42 @@ use crate::policy::mapper::CacheSize;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MappingFile {
-    /// Mapping unit: a page divided by a power of two, down to a sector, or a number of pages that divides
-    /// the program unit. A smaller write needs a read-modify-write. Default: a page.
+    /// Mapping unit: either a flash page divided by a power of two, down to a sector, or a number of pages
+    /// that divides the program unit. A smaller write needs a read-modify-write. The default is a flash page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unit: Option<Bytes>,
-    /// Whether the first of several pools uses coarse-grained mapping, by program units: a partial write of a
-    /// unit is completed by reads of the rest, from wherever it is. Needs `pools`.
+    /// Whether the first of several pools uses coarse-grained mapping, with the program unit as the mapping
+    /// unit. If a unit is written in part, the rest is read first, from any pool. Requires `pools`.
     pub whole_units: bool,
-    /// Size, in consecutive bytes, of the units that are destaged together in a device with several pools.
-    /// Default: the size of a program of the first pool.
+    /// Bytes of a sub-request: the unit of consecutive pages that are destaged together in a device with
+    /// several pools. The default is the size of a program in the first pool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sub_request: Option<Bytes>,
-    /// DRAM for the map: a size, such as `2MiB`, turns the cached map (DFTL) on. A cached entry takes 4 B
-    /// more than in flash, for its logical page number. The map itself is in translation pages in flash, as
-    /// large as a mapping unit and taken from the over-provisioning; with several pools they are in the last
-    /// one. If absent, the whole map is in DRAM, as the map of `whole_units` always is.
+    /// DRAM for a cached map (DFTL). A size, such as `2MiB`, turns the cached map on. A cached entry takes 4
+    /// B more than an entry in flash, for its logical page number. The map itself is in flash, in translation
+    /// pages. Each of these is as large as a mapping unit and is taken from the over-provisioning. With
+    /// several pools they are in the last pool. If absent, the whole map is in DRAM. The map of `whole_units`
+    /// is always in DRAM.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache: Option<Bytes>,
-    /// Size of an entry of a translation page: the location of one logical page.
+    /// Size of an entry of a translation page, which has the location of one logical page.
     pub entry: Bytes,
-    /// Fraction of the cache reserved for entries used again since they were loaded (segmented LRU); 0 for
-    /// LRU.
+    /// Fraction of the cache that is reserved for entries used again after they were loaded (segmented LRU);
+    /// 0 for LRU.
     pub protected: f64,
-    /// Block-level mapping: each page has a fixed offset in the block of its logical block, or in a
-    /// replacement block. Needs one program unit as mapping unit, and static allocation. If absent, pages may
-    /// be anywhere.
+    /// Block-level mapping: a page has a fixed offset in the data block of its logical block, or in the
+    /// replacement block. The mapping unit must be a program unit, and the placement static. If absent, pages
+    /// have no fixed offsets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub block: Option<BlockMapFile>,
 }
 
-/// Bytes of a logical page number in each entry of a cached map, which cannot be looked up by position.
-/// Chosen as in DFTL, whose pages are numbered with 32 bits.
+/// Bytes of the logical page number in an entry of a cached map, which is not found by its position. Chosen
+/// as in DFTL, which numbers pages with 32 bits.
 const NUMBER_OF_PAGE: Bytes = Bytes(4);
 
 impl Default for MappingFile {
-    /// Entries of 4 B (DFTL: 512 of them in a page of 2 KiB; section 3.3). Chosen: LRU, as in MQSim.
+    /// Entries of 4 B (DFTL, section 3.3: a page of 2 KiB has 512 entries). Chosen: LRU, as in MQSim.
     fn default() -> Self {
         Self {
             unit: None,
@@ -96,7 +97,7 @@ impl MappingFile {
         if cache.is_some() { u64::from(logical_pages).div_ceil(per_page.max(1)) as u32 } else { 0 }
     }
 
-    /// DRAM for the map of this many logical pages, and for `units` coarsely mapped units.
+    /// DRAM for the map of this many logical pages, and of `units` units with coarse-grained mapping.
     pub fn memory(&self, unit: Bytes, logical_pages: u32, units: u32) -> Bytes {
         let pages = match self.cache {
             None => self.entry * u64::from(logical_pages),
@@ -136,8 +137,8 @@ impl DeviceFile {
         }
     }
 
-    /// Pages of the discard table for this many logical pages, with the directory of translation pages if
-    /// checkpoints are made; 0 if discards are not kept in flash.
+    /// Number of pages of the discard table for this many logical pages; 0 if discards are not kept in flash.
+    /// If checkpoints are made, the directory of translation pages is included.
     pub(crate) fn discard_pages(&self, pools: &Pools, unit: Bytes, logical_pages: u32) -> u32 {
         let protected = self.buffer.power_loss_protection != Protection::None;
         if self.ftl.recovery.discards == DiscardsAtCut::Forgotten || protected {
@@ -146,9 +147,9 @@ impl DeviceFile {
         discards::pages(logical_pages, unit, self) + self.directory_pages(pools, unit, logical_pages)
     }
 
-    /// Pages of the directory that a checkpoint writes: the locations of all translation pages and of the
-    /// units of a coarsely mapped pool, whose map is in memory. 0 if the whole map is in memory: a checkpoint
-    /// then writes the locations of all logical pages.
+    /// Number of pages of the directory that a checkpoint writes. The directory has the locations of all
+    /// translation pages, and of the units of a pool with coarse-grained mapping, whose map is in memory. 0
+    /// if the whole map is in memory: a checkpoint then writes the locations of all logical pages.
     fn directory_pages(&self, pools: &Pools, unit: Bytes, logical_pages: u32) -> u32 {
         let mapping = &self.ftl.mapping;
         if mapping.cache.is_none() || self.ftl.recovery.checkpoint.is_none() {
@@ -162,8 +163,8 @@ impl DeviceFile {
 }
 
 impl Config {
-    /// Pages with versions in flash: logical pages and pages of tables, including unused numbers between the
-    /// two.
+    /// Number of pages with versions in flash: logical pages and table pages. Unused numbers between them
+    /// count.
     pub fn mapped_pages(&self) -> u32 {
         match self.file.discard_pages(&self.pools, self.unit, self.logical_pages) {
             0 => self.logical_pages + self.translation_pages(),
@@ -171,8 +172,8 @@ impl Config {
         }
     }
 
-    /// Number of the first page of the discard table, counted as a logical page. With block-level mapping it
-    /// begins a logical block, so that no host data are merged when the table changes.
+    /// Logical page number of the first page of the discard table. With block-level mapping the table begins
+    /// a logical block, so that a change of the table never merges host data.
     pub fn first_discard_page(&self) -> u32 {
         match self.file.ftl.mapping.block {
             Some(_) => self.logical_pages.next_multiple_of(self.locations().per_block()),
@@ -180,8 +181,8 @@ impl Config {
         }
     }
 
-    /// Logical blocks, of as many logical pages as a multi-plane block has locations, including those for
-    /// pages of tables.
+    /// Number of logical blocks, including those for table pages. A logical block has as many pages as a
+    /// multi-plane block has locations.
     pub fn logical_blocks(&self) -> u32 {
         self.mapped_pages().div_ceil(self.locations().per_block())
     }

@@ -1,8 +1,8 @@
-//! Discard table in flash: for each logical page, the last version that was discarded.
+//! Discard table in flash: the last discarded version of each logical page.
 //!
-//! Its changed pages are written by a flush, at locations among those of all other pages. After a power cut,
-//! a copy of a logical page counts if its version is later than the discarded one. Flushes that arrive while
-//! others wait are served together, in the next batch.
+//! A flush writes the changed pages of the table, at allocated locations like other pages. After a power cut,
+//! a copy of a logical page counts only if its version is later than the discarded one. Flushes that arrive
+//! while a batch of table pages is being written share the next batch.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
@@ -17,8 +17,8 @@ use crate::Config;
 use crate::command::RequestId;
 use crate::config::DeviceFile;
 
-/// Bytes of an entry: a version, as in the stamp of a page, and the location of the page if checkpoints
-/// contain the whole map.
+/// Bytes of an entry. It has a version, as in the data tag of a page. If checkpoints contain the whole map,
+/// it also has the location of the page.
 const ENTRY: [u64; 2] = [4, 8];
 
 id!(
@@ -29,7 +29,7 @@ id!(
 /// Stage of writing a page of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Stage {
-    /// Flash and memory are equal.
+    /// Not changed since it was written to flash.
     Idle,
     /// Changed in memory.
     Changed,
@@ -39,19 +39,19 @@ enum Stage {
     Programming,
 }
 
-/// A page of the table: for each of its logical pages the last discarded version, 0 for none. Its contents
-/// are allocated at the first discard.
+/// A page of the table: the last discarded version of each of its logical pages; 0 for none. Its memory is
+/// allocated at the first discard.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Table {
     now: Vec<u32>,
-    /// Contents in flash, and their version.
+    /// Contents in flash; the next field is their version.
     saved: Vec<u32>,
     version: u32,
-    /// Contents being programmed.
+    /// Contents being programmed; the next field is their version.
     under_way: Vec<u32>,
     next_version: u32,
     stage: Stage,
-    /// Changed while it was being programmed.
+    /// Whether the page changed while it was being programmed.
     again: bool,
 }
 
@@ -65,13 +65,13 @@ impl Default for Table {
 /// Discard table of a device.
 #[derive(Clone, Debug)]
 pub struct Discards {
-    /// Number of the first page of the table, counted as a logical page.
+    /// Logical page number of the first page of the table.
     first: u32,
     per_page: u32,
-    /// First page of the directory of translation pages, which only checkpoints write. One past the last page
-    /// where the whole map is in memory.
+    /// First page of the directory of translation pages, which only checkpoints write. If the whole map is in
+    /// memory, this is one past the last page of the table.
     directory: DiscardPage,
-    /// Allocated at the first discard.
+    /// Pages of the table; each is allocated at the first discard.
     tables: Column<DiscardPage, Option<Box<Table>>>,
     changed: Vec<DiscardPage>,
     queue: VecDeque<DiscardPage>,
@@ -79,13 +79,13 @@ pub struct Discards {
     programming: u32,
     /// Pages of the current batch that are not in flash yet.
     left: u32,
-    /// Requests waiting for the current batch, and for the next one.
+    /// Requests that wait for the current batch, and requests that wait for the next one.
     waiting: [Vec<RequestId>; 2],
     /// Pages of the table that are in flash.
     placed: TablePageCounts,
     /// Blocks that must not be erased before the current batch is in flash.
     held: Vec<BlockSetId>,
-    /// Whether memory survives a power cut, so that nothing needs to be written.
+    /// Whether memory survives a power cut, so that the table is never written.
     kept: bool,
 }
 
@@ -94,7 +94,7 @@ state!(Discards {
     fixed { first, per_page, directory, kept }
 });
 
-/// Pages of the table for this many logical pages, in locations of this size.
+/// Number of pages of the table for this many logical pages, in locations of this size.
 pub fn pages(logical_pages: u32, location: Bytes, file: &DeviceFile) -> u32 {
     u64::from(logical_pages).div_ceil(location.0 / entry(file)) as u32
 }
@@ -105,7 +105,7 @@ fn entry(file: &DeviceFile) -> u64 {
 }
 
 impl Discards {
-    /// Empty table. With `kept`, memory survives a power cut.
+    /// Empty table. If `kept`, memory survives a power cut.
     pub fn new(config: &Config, kept: bool) -> Self {
         let Config { file, pools, unit, logical_pages, .. } = config;
         let own = pages(*logical_pages, *unit, file);
@@ -126,13 +126,13 @@ impl Discards {
         }
     }
 
-    /// Page of the table, given its logical number; `None` for another page.
+    /// Page of the table with this logical page number; `None` if the number is of another page.
     #[inline]
     pub fn table(&self, logical: u32) -> Option<DiscardPage> {
         logical.checked_sub(self.first).map(DiscardPage)
     }
 
-    /// Logical number of a page of the table, as the map, the stamps and the placement use it.
+    /// Logical page number of a page of the table, which the map, the data tags and the placement use.
     pub fn logical(&self, table: DiscardPage) -> LogicalPage {
         LogicalPage(self.first + table.0)
     }
@@ -142,7 +142,7 @@ impl Discards {
         self.tables.ids()
     }
 
-    /// Records a discard of a page whose last version was `version`.
+    /// Records a discard of a page with the last version `version`.
     pub fn discard(&mut self, page: LogicalPage, version: u32) {
         let (table, entry) = (DiscardPage(page.0 / self.per_page), (page.0 % self.per_page) as usize);
         if version == 0 {
@@ -173,7 +173,7 @@ impl Discards {
         }
     }
 
-    /// Makes a request wait until all discards so far are in flash; false if they are.
+    /// Makes a request wait until all discards so far are in flash. Returns false if they already are.
     pub fn flush(&mut self, request: RequestId) -> bool {
         let busy = self.left > 0;
         if busy || !self.changed.is_empty() {
@@ -185,9 +185,9 @@ impl Discards {
         self.left > 0
     }
 
-    /// Protects blocks after a power cut that alone show that some pages are discarded: the changes are
-    /// written without a flush, before one of the blocks is erased. Returns false if the table in flash has
-    /// these discards already.
+    /// Protects `blocks` from erases after a power cut, because only they show that some pages are discarded.
+    /// The changes are written without a flush, before any of these blocks is erased. Returns false if the
+    /// table in flash already has these discards.
     pub fn hold(&mut self, blocks: &BTreeSet<BlockSetId>) -> bool {
         if !self.changed.is_empty() {
             self.held.extend(blocks);
@@ -200,14 +200,14 @@ impl Discards {
         !self.held.is_empty()
     }
 
-    /// Begins to write the changes if blocks are protected until they are in flash.
+    /// Begins to write the changes, if blocks are protected until the changes are in flash.
     pub fn begin_held_batch(&mut self) {
         if !self.held.is_empty() {
             self.begin_batch();
         }
     }
 
-    /// Takes the blocks that need no protection any more, because the whole batch is in flash.
+    /// Takes the protected blocks, if the whole batch is in flash and they need no more protection.
     pub fn take_held(&mut self) -> Vec<BlockSetId> {
         if self.is_at_rest() { std::mem::take(&mut self.held) } else { Vec::new() }
     }
@@ -224,15 +224,15 @@ impl Discards {
         self.tables[table].as_mut().expect("what changed was made")
     }
 
-    /// Whether pages of the table are to be written. While no flush waits, one program unit is written at a
+    /// Whether pages of the table must be written. While no flush waits, one program unit is written at a
     /// time.
     #[inline]
     pub fn is_due(&self) -> bool {
         !self.queue.is_empty() && (self.programming == 0 || self.has_waiters())
     }
 
-    /// Begins a checkpoint: writes all pages of the table or, with a map in flash, the changed ones and the
-    /// directory; false if a batch is in progress.
+    /// Begins a checkpoint. It writes all pages of the table. With a map in flash it writes the changed pages
+    /// and the directory instead. Returns false if a batch is in progress.
     pub fn begin_checkpoint(&mut self) -> bool {
         if self.left > 0 {
             return false;
@@ -250,17 +250,17 @@ impl Discards {
         true
     }
 
-    /// Number of a page of the table in the directory, if it belongs to the directory.
+    /// Number of a page of the table within the directory; `None` if it is not in the directory.
     pub fn number_in_directory(&self, table: DiscardPage) -> Option<u32> {
         table.0.checked_sub(self.directory.0)
     }
 
-    /// Page of the directory with this number.
+    /// Logical page number of the directory page with this number.
     pub fn page_of_directory(&self, number: u32) -> LogicalPage {
         self.logical(DiscardPage(self.directory.0 + number))
     }
 
-    /// Logical pages, of `all`, that a page of the table covers.
+    /// Logical pages that a page of the table covers; `all` is the number of logical pages.
     pub fn pages_of(&self, table: DiscardPage, all: u32) -> Range<u32> {
         let first = table.0 * self.per_page;
         first.min(all)..(first + self.per_page).min(all)
@@ -276,7 +276,7 @@ impl Discards {
         self.left == 0
     }
 
-    /// Next page to be written; it stays queued.
+    /// Next page to be written, without taking it.
     pub fn next_queued(&self) -> Option<DiscardPage> {
         self.queue.front().copied().filter(|_| self.is_due())
     }
@@ -306,15 +306,15 @@ impl Discards {
         self.left -= 1;
     }
 
-    /// Queues a page first after its program failed.
+    /// Queues a page before all others, after its program failed.
     pub fn program_failed(&mut self, table: DiscardPage) {
         self.programming -= 1;
         self.get(table).stage = Stage::Queued;
         self.queue.push_front(table);
     }
 
-    /// Records that a page of the table in `row` became unreadable. It is in memory: the next flush writes
-    /// it, or the next checkpoint if it belongs to the directory.
+    /// Records that a page of the table in `row` became unreadable. Its contents are in memory. The next
+    /// flush writes it; a page of the directory is written by the next checkpoint.
     pub fn lost(&mut self, table: DiscardPage, row: PlaneGroupId) {
         self.placed.lose(row);
         if table < self.directory && self.get(table).stage == Stage::Idle {
@@ -322,7 +322,7 @@ impl Discards {
         }
     }
 
-    /// Takes the requests that waited for a finished batch. The next batch begins if others wait for it.
+    /// Takes the requests that waited for a finished batch. Begins the next batch if requests wait for it.
     pub fn finish_batch(&mut self) -> Vec<RequestId> {
         let over = std::mem::take(&mut self.waiting[0]);
         self.waiting.swap(0, 1);
@@ -342,7 +342,7 @@ impl Discards {
         self.waiting = Default::default();
     }
 
-    /// Whether the table is kept in flash.
+    /// Whether the table is written to flash.
     pub fn is_written(&self) -> bool {
         !self.kept
     }
@@ -352,7 +352,8 @@ impl Discards {
         &self.placed
     }
 
-    /// Records that a page of the table moved from plane group `from`, if it had one, to `to`.
+    /// Records that a page of the table moved to plane group `to`, from plane group `from` if it was in
+    /// flash.
     pub fn note_place(&mut self, from: Option<PlaneGroupId>, to: PlaneGroupId) {
         self.placed.note(from, to);
     }
@@ -379,7 +380,7 @@ impl Discards {
             if version != at.version && version != 0 && version == at.next_version {
                 std::mem::swap(&mut at.saved, &mut at.under_way);
             } else if version != at.version {
-                // The last version was lost to an interrupted program or a fault.
+                // An interrupted program or a fault destroyed the last version.
                 at.saved.fill(0);
             }
             at.now.copy_from_slice(&at.saved);
@@ -387,7 +388,7 @@ impl Discards {
         }
     }
 
-    /// Last discarded version of a page; 0 if none.
+    /// Last discarded version of a page; 0 for none.
     pub fn last_discarded(&self, page: LogicalPage) -> u32 {
         let table = &self.tables[DiscardPage(page.0 / self.per_page)];
         let entry = (page.0 % self.per_page) as usize;

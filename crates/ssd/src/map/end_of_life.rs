@@ -1,4 +1,4 @@
-//! End-of-life check: whether the good blocks still hold the logical capacity.
+//! End-of-life check: whether the good blocks can still hold the logical capacity.
 
 use crate::base::Base;
 use crate::map::Map;
@@ -6,15 +6,15 @@ use crate::map::discards::Discards;
 use crate::pools::FALLBACK_POOL;
 
 impl Map {
-    /// Whether each plane group has the good blocks that its logical blocks need.
+    /// Whether each plane group has as many good blocks as its logical blocks need.
     fn holds_logical_blocks(&self, base: &Base) -> bool {
         let mut rows = base.config.pools.all_groups();
         self.by_block.as_ref().is_none_or(|map| rows.all(|row| base.space.good(row) >= map.needs(row)))
     }
 
-    /// Makes the device read-only when the good blocks cannot hold the logical capacity any more. With static
-    /// allocation each plane group must hold its own share; otherwise the groups hold it together, with a
-    /// program unit in progress in each.
+    /// Makes the device read-only if the good blocks can no longer hold the logical capacity. With static
+    /// allocation, each plane group must be able to hold its own pages. Otherwise the plane groups together
+    /// must be able to hold all pages, each with a program unit in progress.
     pub(crate) fn check_end_of_life(&self, base: &mut Base) {
         base.update_room();
         base.life.read_only |= if self.by_block.is_some() {
@@ -27,10 +27,12 @@ impl Map {
         self.make_room_for_tables(base);
     }
 
-    /// Limits the host pages in the pool of tables so that one of its plane groups always has room for a page
-    /// of the discard table, which a flush may wait for, even if blocks failed or discarded pages returned
-    /// after a power cut. A plane group has no room when it is less than a program unit below its limit; with
-    /// one page less in the pool, one group has room.
+    /// Limits the host pages in the pool of tables, so that one of its plane groups always has space for a
+    /// page of the discard table. A flush may wait for that page, even after blocks failed or a power cut
+    /// brought discarded pages back.
+    ///
+    /// A plane group has no space if it is less than a program unit below its limit. The limit of the pool is
+    /// one page less than it has when none of its plane groups has space.
     fn make_room_for_tables(&self, base: &mut Base) {
         let number = base.config.shares().pool_of_tables();
         if number != FALLBACK_POOL && self.discards.as_ref().is_some_and(Discards::is_written) {
@@ -40,8 +42,8 @@ impl Map {
         }
     }
 
-    /// Whether each plane group can hold its statically assigned pages and its pages of tables, and one of
-    /// them always takes another unit of tables.
+    /// Whether each plane group can hold its statically assigned pages and its table pages, and one of them
+    /// can always take another unit of table pages.
     fn holds_static_pages(&self, base: &Base) -> bool {
         let mut spare = 0;
         for row in base.config.pools.all_groups() {

@@ -1,7 +1,8 @@
-//! Lost sectors of logical pages: written by the host and unreadable, until they are written again.
+//! Lost sectors of logical pages. The host wrote them and they are unreadable, until the host writes them
+//! again.
 //!
-//! The list survives a power cut, like the bad-block table. Later host writes may not: so the list records
-//! from which version of a page on which of its sectors are lost, until that version is in flash.
+//! Like the bad-block table, the list survives a power cut. Later host writes may not survive it. So the list
+//! records which sectors of a page were lost from which version on, until that version is in flash.
 
 use std::collections::BTreeMap;
 
@@ -10,27 +11,27 @@ use serde::{Deserialize, Serialize};
 use super::mapping::LogicalPage;
 use crate::sectors::Sectors;
 
-/// Lost sectors of a page from a version on.
+/// Sectors of a page that are lost from a version on.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct LostFrom {
     version: u32,
     sectors: Sectors,
-    /// Whether a discard, not a write, made this version.
+    /// Whether a discard made this version, not a write.
     discard: bool,
 }
 
 /// Lost sectors of a page.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Page {
-    /// Version that was in flash and is unreadable.
+    /// The version that was in flash and is unreadable.
     lost: u32,
     full: Sectors,
-    /// Sectors lost since then, by version; never empty.
+    /// Sectors lost in this and later versions; never empty.
     since: Vec<LostFrom>,
 }
 
-/// Lost sectors of a device: for each page what was lost with a version that was in flash, and which of these
-/// sectors are still lost in later versions.
+/// Lost sectors of a device. For each page: the version lost in flash, and which of its sectors are still
+/// lost in later versions.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct LostSectors(BTreeMap<LogicalPage, Page>);
 
@@ -41,8 +42,8 @@ impl LostSectors {
         self.0.is_empty()
     }
 
-    /// Records that version `version` of a page, of `full` sectors, is lost. If a newer version waits to be
-    /// written, it lacks only the sectors `gone`.
+    /// Records that version `version` of a page with the sectors `full` is lost. If a newer version waits to
+    /// be programmed, only the sectors `gone` are lost in it.
     pub fn add(&mut self, page: LogicalPage, version: u32, full: Sectors, newest: Option<(u32, Sectors)>) {
         let before = self.of(page);
         let mut since = vec![LostFrom { version, sectors: full, discard: false }];
@@ -52,8 +53,7 @@ impl LostSectors {
         self.0.insert(page, Page { lost: version, full, since });
     }
 
-    /// Records that the host writes `sectors` of a page, as its version `version`: these are not lost any
-    /// more.
+    /// Records that the host writes `sectors` of a page as version `version`. These are not lost any more.
     pub fn write(&mut self, page: LogicalPage, version: u32, sectors: Sectors) {
         let left = self.of(page).without(sectors);
         self.change(page, LostFrom { version, sectors: left, discard: false });
@@ -73,7 +73,8 @@ impl LostSectors {
         }
     }
 
-    /// Records that version `version` of a page is in flash: earlier losses do not matter any more.
+    /// Records that version `version` of a page is in flash. Losses in earlier versions do not matter any
+    /// more.
     pub fn in_flash(&mut self, page: LogicalPage, version: u32) {
         let Some(Page { since, .. }) = self.0.get_mut(&page) else { return };
         let first = since.iter().rposition(|at| at.version <= version && !at.discard).unwrap_or(0);
@@ -88,15 +89,14 @@ impl LostSectors {
         self.0.get(&page).and_then(|page| page.since.last()).map_or(Sectors::NONE, |last| last.sectors)
     }
 
-    /// Version of a page that is lost as a whole, if `found`, the newest in flash, is not newer, or is
-    /// `None`.
+    /// Version of a page that is lost as a whole. `None` if a newer version was `found` in flash.
     pub fn whole(&self, page: LogicalPage, found: Option<u32>) -> Option<u32> {
         let lost = self.0.get(&page)?.lost;
         found.is_none_or(|found| found <= lost).then_some(lost)
     }
 
-    /// Restores the losses of a page after a power cut: `found` is its newest version in flash, and versions
-    /// up to `void` were discarded. Returns the version that is lost as a whole, if nothing newer was found.
+    /// Restores the losses of a page after a power cut. `found` is its newest version in flash. Versions up
+    /// to `void` were discarded. Returns the version that is lost as a whole, if no newer one was found.
     pub fn recover(&mut self, page: LogicalPage, found: Option<u32>, void: u32) -> Option<u32> {
         let Page { lost, full, since } = self.0.get_mut(&page)?;
         let (lost, full) = (*lost, *full);

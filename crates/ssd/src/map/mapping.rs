@@ -1,5 +1,5 @@
-//! L2P map from logical pages to locations in flash, and the shadow table of the versions that the host wrote
-//! last.
+//! L2P map from logical pages to locations in flash. Also the shadow table, with the versions that the host
+//! wrote last.
 
 use wordline_kernel::{Column, id, state, word};
 use wordline_nand::Location;
@@ -11,10 +11,11 @@ id!(
 
 const UNMAPPED: u32 = u32::MAX;
 
-/// Highest bit of a shadow entry: the host wrote the page and did not discard it since.
+/// Highest bit of a shadow entry. It is set if the host wrote the page and has not discarded it since.
 const PRESENT: u32 = 1 << 31;
 
-/// Entry of a logical page; location and shadow are together because they are looked up together.
+/// Entry of a logical page. The location and the shadow entry are looked up together, so they are stored
+/// together.
 #[derive(Clone, Copy, Debug)]
 struct Known {
     location: u32,
@@ -23,7 +24,7 @@ struct Known {
 
 word!(Known { location: u32, shadow: u32 });
 
-/// Location of each logical page in flash and, independently, the version that the host wrote last.
+/// For each logical page, its location in flash and, independently, the version that the host wrote last.
 #[derive(Clone, Debug)]
 pub struct Mapping {
     known: Column<LogicalPage, Known>,
@@ -33,26 +34,26 @@ pub struct Mapping {
 state!(Mapping { values { mapped } parts { known } });
 
 impl Mapping {
-    /// Map of `pages` logical pages, none of them written.
+    /// A map of `pages` logical pages without data.
     pub fn new(pages: u32) -> Self {
         let nothing = Known { location: UNMAPPED, shadow: 0 };
         Self { known: Column::filled(pages as usize, nothing), mapped: 0 }
     }
 
-    /// Location of `logical` in flash, if it is mapped.
+    /// Location of `logical` in flash; `None` if it is not mapped.
     #[inline]
     pub fn get(&self, logical: LogicalPage) -> Option<Location> {
         let location = self.known[logical].location;
         (location != UNMAPPED).then_some(Location(location))
     }
 
-    /// Prefetches the entry of `logical`, which is about to be looked up; see [`Column::prefetch`].
+    /// Prefetches the entry of `logical`, which will soon be looked up; see [`Column::prefetch`].
     #[inline]
     pub fn prefetch(&self, logical: LogicalPage) {
         self.known.prefetch(logical);
     }
 
-    /// Maps `logical` to `location`; returns the old location.
+    /// Maps `logical` to `location`. Returns the old location.
     #[inline]
     pub fn set(&mut self, logical: LogicalPage, location: Location) -> Option<Location> {
         let old = std::mem::replace(&mut self.known[logical].location, location.0);
@@ -63,7 +64,7 @@ impl Mapping {
         Some(Location(old))
     }
 
-    /// Unmaps `logical`; returns the old location.
+    /// Unmaps `logical`. Returns the old location.
     pub fn clear(&mut self, logical: LogicalPage) -> Option<Location> {
         let old = std::mem::replace(&mut self.known[logical].location, UNMAPPED);
         (old != UNMAPPED).then(|| {
@@ -72,13 +73,13 @@ impl Mapping {
         })
     }
 
-    /// Unmaps all pages, but keeps the versions that the host wrote.
+    /// Unmaps all pages. The versions that the host wrote stay.
     pub fn unmap_all(&mut self) {
         self.known.ids().for_each(|logical| self.known[logical].location = UNMAPPED);
         self.mapped = 0;
     }
 
-    /// Sets the version that the host wrote last; `present` is false if it was discarded since.
+    /// Sets the version that the host wrote last. `present` is false if it was discarded since.
     pub fn set_last_written(&mut self, logical: LogicalPage, last: u32, present: bool) {
         self.known[logical].shadow = last | if present { PRESENT } else { 0 };
     }
@@ -103,7 +104,7 @@ impl Mapping {
         self.known.is_empty()
     }
 
-    /// Records a host write of `logical`; returns the new version.
+    /// Records a host write of `logical`. Returns the new version.
     #[inline]
     pub fn written(&mut self, logical: LogicalPage) -> u32 {
         let shadow = &mut self.known[logical].shadow;

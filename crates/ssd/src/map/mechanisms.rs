@@ -8,31 +8,31 @@ use super::translation::Translation;
 use super::unit_writes::UnitWrites;
 
 impl Map {
-    /// Block-level map, if the device uses one.
+    /// Block-level map; `None` if the device uses none.
     #[inline]
     pub(crate) fn by_block(&self) -> Option<&BlockMap> {
         self.by_block.as_deref()
     }
 
-    /// Translation pages, if part of the map is in flash.
+    /// Translation pages; `None` if the whole map is in memory.
     #[inline]
     pub(crate) fn translation(&self) -> Option<&Translation> {
         self.translation.as_ref()
     }
 
-    /// Discard table, if discards survive a power cut.
+    /// Discard table; `None` if a power cut loses discards.
     #[inline]
     pub(crate) fn discards(&self) -> Option<&Discards> {
         self.discards.as_ref()
     }
 
-    /// Checkpoints of the map, if any are made.
+    /// Checkpoints of the map; `None` if none are made.
     #[inline]
     pub(crate) fn checkpoints(&self) -> Option<&Checkpoints> {
         self.checkpoints.as_deref()
     }
 
-    /// Write numbers of coarsely mapped units, if a pool has any.
+    /// Write numbers of a pool with coarse-grained mapping; `None` without such a pool.
     #[inline]
     pub(crate) fn unit_writes(&self) -> Option<&UnitWrites> {
         self.unit_writes.as_deref()

@@ -1,8 +1,8 @@
-//! The L2P map and its lookups: the location of each logical page, and the version that was written last.
+//! L2P map and its lookups: the location of each logical page, and the version that was written last.
 //!
-//! The map is in memory as a whole, or a part of it is in flash ([`translation`]); with [block-level
-//! mapping](block_map) locations follow from the map of blocks. The map also has the pages that were [lost]
-//! or [discarded](discards).
+//! The map is either in memory as a whole, or partly in flash ([`translation`]). With [block-level
+//! mapping](block_map) the map has logical blocks, and the location of a page follows from its block. The map
+//! also records pages that were [lost] or [discarded](discards).
 
 mod audit;
 pub mod block_map;
@@ -58,11 +58,11 @@ pub struct Map {
     checkpoints: Option<Box<Checkpoints>>,
     /// `None` if the whole map is in memory.
     translation: Option<Translation>,
-    /// `None` unless mapping is block-level.
+    /// `None` without block-level mapping.
     by_block: Option<Box<BlockMap>>,
-    /// `None` unless a pool is coarsely mapped.
+    /// `None` unless a pool has coarse-grained mapping.
     unit_writes: Option<Box<UnitWrites>>,
-    /// `None` unless the contents of tables are recorded, for audits.
+    /// `None` unless the contents of tables are recorded for audits.
     told: Option<Box<TableRecord>>,
 }
 
@@ -72,7 +72,7 @@ state!(Map {
 });
 
 impl Map {
-    /// Map without written pages.
+    /// A map without written pages.
     pub(crate) fn new(config: &Config, mapper: Box<dyn Mapper>, placement: &dyn Placement) -> Self {
         Self {
             pages: Mapping::new(config.mapped_pages()),
@@ -86,7 +86,7 @@ impl Map {
         }
     }
 
-    /// Resets operations in progress, as at a power cut.
+    /// Resets operations in progress after a power cut.
     pub(crate) fn forget(&mut self) {
         if let Some(map) = &mut self.by_block {
             map.forget();
@@ -99,7 +99,7 @@ impl Map {
         }
     }
 
-    /// Location of a page, if it is mapped.
+    /// Location of a page; `None` if it is not mapped.
     #[inline]
     pub fn get(&self, page: LogicalPage) -> Option<Location> {
         self.pages.get(page)
@@ -121,7 +121,7 @@ impl Map {
         self.pages.mapped()
     }
 
-    /// Records a write of a page; returns its new version.
+    /// Records a write of a page. Returns its new version.
     #[inline]
     pub(crate) fn written(&mut self, page: LogicalPage) -> u32 {
         self.pages.written(page)
@@ -133,12 +133,12 @@ impl Map {
         self.pages.last_written(page)
     }
 
-    /// Unmaps a page; returns its old location.
+    /// Unmaps a page. Returns its old location.
     pub(crate) fn clear(&mut self, page: LogicalPage) -> Option<Location> {
         self.pages.clear(page)
     }
 
-    /// Unmaps all pages, as at a power cut.
+    /// Unmaps all pages after a power cut.
     pub(crate) fn unmap_all(&mut self) {
         self.pages.unmap_all();
     }
@@ -148,7 +148,7 @@ impl Map {
         self.pages.set_last_written(page, last, present);
     }
 
-    /// Discards a page for the host: it is unmapped, and its losses are forgotten.
+    /// Executes a host discard of a page: unmaps it, and forgets its losses.
     pub(crate) fn discard(&mut self, page: LogicalPage, base: &mut Base) {
         self.pages.discarded(page);
         if !self.lost.is_empty() {
@@ -169,7 +169,7 @@ impl Map {
         !self.lost.is_empty() && !self.lost.of(page).common(sectors).is_empty()
     }
 
-    /// Records that a version of a page is in flash: earlier losses do not matter any more.
+    /// Records that a version of a page is in flash. Losses in earlier versions do not matter any more.
     #[inline]
     pub(crate) fn in_flash(&mut self, page: LogicalPage, version: u32) {
         if !self.lost.is_empty() {
@@ -177,7 +177,7 @@ impl Map {
         }
     }
 
-    /// Records that a version of a page is lost, except for what a newer one has.
+    /// Records that a version of a page is lost, except for sectors that a newer version has.
     pub(crate) fn lose(
         &mut self,
         page: LogicalPage,
@@ -188,7 +188,8 @@ impl Map {
         self.lost.add(page, version, full, newest);
     }
 
-    /// Maps a relocated page to `to` and invalidates its old location. Its translation page, if any, changes.
+    /// Maps a relocated page to `to` and invalidates its old location. This changes its translation page, if
+    /// it has one.
     #[inline]
     pub(crate) fn relocate(&mut self, moved: Relocation, to: Location, space: &mut BlockManager) {
         let old = self.pages.set(LogicalPage(moved.stamp.logical), to);
@@ -202,7 +203,7 @@ impl Map {
         }
     }
 
-    /// Chooses among copies of pages found in flash after a power cut, for block-level mapping.
+    /// Selects one of several copies of a page found in flash after a power cut, with block-level mapping.
     pub(crate) fn settle(&mut self, base: &mut Base) {
         if let Some(map) = &self.by_block {
             map.settle(&mut self.pages, &mut base.space, base.flash.chips());
@@ -210,7 +211,7 @@ impl Map {
         }
     }
 
-    /// Number of versions of a logical page so far; the next write adds one.
+    /// Number of versions of a logical page so far. The next write adds one.
     pub fn versions(&self, page: LogicalPage) -> u32 {
         self.pages.versions(page)
     }
@@ -220,8 +221,7 @@ impl Map {
         self.pages.get(page).map(|at| base.flash.stamp(at).version)
     }
 
-    /// Checks that each translation page that was written is at a valid location, which holds its last
-    /// version.
+    /// Checks that the location of each written translation page is valid and has its last version.
     pub(crate) fn audit_tables(&self, base: &Base) {
         let Some(translation) = &self.translation else { return };
         for table in translation.tables() {
@@ -236,12 +236,12 @@ impl Map {
         }
     }
 
-    /// Lost sectors of a page: reads of them fail until they are written again.
+    /// Lost sectors of a page. Reads of them fail until they are written again.
     pub fn lost_sectors(&self, page: LogicalPage) -> Sectors {
         self.lost.of(page)
     }
 
-    /// Whether sectors of a logical page are lost: reads of them fail until they are written again.
+    /// Whether a logical page has lost sectors. Reads of them fail until they are written again.
     pub fn is_lost(&self, page: LogicalPage) -> bool {
         !self.lost.of(page).is_empty()
     }
@@ -262,7 +262,7 @@ impl Map {
         old
     }
 
-    /// Prefetches what a read of a page will need, if the page exists and its entry was prefetched.
+    /// Prefetches what a read of a page will access, if the page exists and its entry was prefetched.
     #[inline]
     pub(crate) fn prefetch_read(&self, page: LogicalPage, base: &Base) {
         if page.0 < self.pages.len()
@@ -273,8 +273,8 @@ impl Map {
         }
     }
 
-    /// Version of a page lost to a fault before the power cut, if nothing newer is in flash; an older copy
-    /// found in flash is unmapped, as it is no substitute.
+    /// Version of a page that was lost to a fault before the power cut, if nothing newer is in flash. In this
+    /// case an older copy found in flash is unmapped, because it is no substitute.
     pub(crate) fn lost_before_cut(
         &mut self,
         page: LogicalPage,
@@ -295,7 +295,7 @@ impl Map {
         known
     }
 
-    /// Last discarded version of a page; unmaps the page if the version found is not newer.
+    /// Last discarded version of a page. Unmaps the page if the version found is not newer.
     pub(crate) fn last_discarded(&mut self, page: LogicalPage, found: Option<u32>, base: &mut Base) -> u32 {
         let void = self.discards.as_ref().map_or(0, |discards| discards.last_discarded(page));
         if found.is_some_and(|found| found <= void) {
@@ -304,9 +304,10 @@ impl Map {
         void
     }
 
-    /// Keeps discards found after a power cut: these pages, given with their last versions, are known to be
-    /// discarded only because the newest program units of their mapping units lack them. Where the device
-    /// keeps discards, they are written before one of the blocks that show them is erased.
+    /// Keeps discards that were found after a power cut. `pages` has each such page with its last version.
+    /// Only the newest program unit of its mapping unit shows that it is discarded, because the unit does not
+    /// contain the page. If the device keeps discards, they are written to flash before any of the blocks
+    /// `told_by` is erased.
     pub(crate) fn keep_discarded(
         &mut self,
         pages: &BTreeMap<LogicalPage, u32>,
@@ -329,7 +330,7 @@ impl Map {
         }
     }
 
-    /// Restores the discard table and the translation pages from what was found of them.
+    /// Restores the discard table and the translation pages from the pages that recovery found.
     pub(crate) fn recover_tables(&mut self, base: &mut Base) {
         let Self { discards, checkpoints, translation, pages: mapping, .. } = self;
         let Base { flash, space, config, .. } = base;
@@ -342,26 +343,26 @@ impl Map {
         }
         if let Some(translation) = translation {
             translation.forget(found);
-            // Nothing else that was in memory is read again.
+            // The rest of what was in memory is not read again.
             if checkpoints.as_ref().is_some_and(|checkpoints| checkpoints.is_valid()) {
                 translation.mapper.keep_changed();
             }
         }
     }
 
-    /// Repeats a read that found nothing at the page's new location, if it was relocated or written again
-    /// meanwhile; returns the die.
+    /// Repeats a read of a page that could not be read, if the page was relocated or written again since. The
+    /// read goes to the new location. Returns its die.
     pub(crate) fn read_elsewhere(&self, task: &Task, base: &mut Base, now: Instant) -> Option<DieId> {
         let Task { wanted, location, page, .. } = *task;
         let at = self.get(LogicalPage(wanted.logical)).filter(|at| *at != location)?;
         let pools = &base.config.pools;
-        // A location of several pages has the same number of pages in each pool.
+        // A location with several pages has the same number of pages in each pool.
         let moved = PageId(pools.page_of(at).0 + (page.0 - pools.page_of(location).0));
         base.space.read_queued(pools.block_of(at));
         Some(base.flash.read_elsewhere(task, at, moved, now))
     }
 
-    /// Whether a logical number is that of a translation page or of a page of the discard table.
+    /// Whether this is the logical page number of a translation page or of a page of the discard table.
     #[inline]
     pub(crate) fn is_table(logical: u32, base: &Base) -> bool {
         logical >= base.config.logical_pages
@@ -381,8 +382,8 @@ impl Map {
         base.space.valid_of(pool) - u64::from(tables)
     }
 
-    /// Records that the mapping unit beginning with a page is being programmed as a whole to `first`: copies
-    /// that flash holds of it count as older from now on.
+    /// Records that the mapping unit that begins with this page is being programmed as a whole to `first`.
+    /// From now on, other copies of it in flash count as older.
     pub(crate) fn note_unit_write(&mut self, page: LogicalPage, first: Location) {
         if let Some(writes) = &mut self.unit_writes {
             writes.write(first);
@@ -390,7 +391,7 @@ impl Map {
         }
     }
 
-    /// Records that a coarsely mapped unit is placed at `first` by preconditioning.
+    /// Records that preconditioning placed a unit of a pool with coarse-grained mapping at `first`.
     pub(crate) fn note_unit_placed(&mut self, first: Location) {
         if let Some(writes) = &mut self.unit_writes {
             writes.write(first);
@@ -404,8 +405,8 @@ impl Map {
         }
     }
 
-    /// Maps a page that was read to complete a program of its mapping unit to `location`, unless the host
-    /// overwrote or discarded it meanwhile.
+    /// Maps a page that was read to complete a program of its mapping unit. Its location is `location` now.
+    /// Does nothing if the host has overwritten or discarded the page since.
     pub(crate) fn install_carried(&mut self, stamp: DataTag, location: Location, base: &mut Base) {
         if self.holds(stamp, base) {
             let page = LogicalPage(stamp.logical);
@@ -414,20 +415,20 @@ impl Map {
         }
     }
 
-    /// Maps a page migrated individually to another pool to `location`, unless the host overwrote or
-    /// discarded it meanwhile.
+    /// Maps a page that migrated to another pool. Its location is `location` now. Does nothing if the host
+    /// has overwritten or discarded the page since.
     pub(crate) fn install_migrated(&mut self, stamp: DataTag, location: Location, base: &mut Base) {
         if let Some(from) = self.get(LogicalPage(stamp.logical)).filter(|_| self.holds(stamp, base)) {
             self.relocate(Relocation { stamp, from }, location, &mut base.space);
         }
     }
 
-    /// Whether flash still holds this version of a page.
+    /// Whether this version of a page is still in flash.
     pub(crate) fn holds(&self, stamp: DataTag, base: &Base) -> bool {
         self.pages.get(LogicalPage(stamp.logical)).is_some_and(|location| base.flash.stamp(location) == stamp)
     }
 
-    /// Records that GC copies the program unit containing `from` to `to`.
+    /// Records that GC copies the program unit that contains `from` to `to`.
     #[inline]
     pub(crate) fn note_copy(&mut self, row: PlaneGroupId, from: Location, to: Location, base: &Base) {
         if let Some(writes) = &mut self.unit_writes
@@ -437,12 +438,12 @@ impl Map {
         }
     }
 
-    /// Pages of a coarsely mapped unit; `None` if no pool is coarsely mapped.
+    /// Pages of a unit with coarse-grained mapping; `None` if no pool has it.
     pub(crate) fn whole_unit(&self) -> Option<u32> {
         self.unit_writes.as_ref().map(|writes| writes.per_unit())
     }
 
-    /// Records that the host writes lost sectors of a page again, as this version.
+    /// Records that the host writes lost sectors of a page again, in this version.
     #[inline]
     pub(crate) fn write_lost(&mut self, piece: &Piece, version: u32) {
         if !self.lost.is_empty() {
@@ -451,18 +452,18 @@ impl Map {
     }
 }
 
-/// Discard table, if the configuration needs one.
+/// Discard table; `None` if the configuration needs none.
 fn new_discards(config: &Config) -> Option<Discards> {
     let kept = config.file.buffer.power_loss_protection != Protection::None;
     let in_flash = config.file.ftl.recovery.discards == DiscardsAtCut::Kept;
     (in_flash || kept).then(|| Discards::new(config, kept))
 }
 
-/// A page on its way from a victim to the active block of GC.
+/// A page that GC is relocating, with its location in the victim.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Relocation {
-    /// Stamp of its data.
+    /// Data tag of the page.
     pub stamp: DataTag,
-    /// Its location in the victim.
+    /// Location of the page in the victim.
     pub from: Location,
 }

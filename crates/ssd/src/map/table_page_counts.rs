@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::Column;
 use wordline_nand::PlaneGroupId;
 
-/// Pages of a table that are in flash.
+/// Number of pages of a table that are in flash, by plane group.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TablePageCounts {
     in_row: Column<PlaneGroupId, u32>,
@@ -27,7 +27,7 @@ impl TablePageCounts {
         self.all
     }
 
-    /// Records that a page moved from plane group `from`, if it had one, to `to`.
+    /// Records that a page moved to plane group `to`, from plane group `from` if it was in flash.
     pub fn note(&mut self, from: Option<PlaneGroupId>, to: PlaneGroupId) {
         self.in_row[to] += 1;
         match from {
@@ -42,7 +42,7 @@ impl TablePageCounts {
         self.all -= 1;
     }
 
-    /// Whether the loaded counts are these for each plane group.
+    /// Whether the loaded counts equal these for each plane group.
     pub fn counts(&self, in_row: &Column<PlaneGroupId, u32>) -> bool {
         self.in_row.iter().eq(in_row.iter()) && self.all == in_row.iter().sum::<u32>()
     }

@@ -1,6 +1,6 @@
-//! Record of table contents, to audit checkpoints in tests: the locations that each page of a table had when
-//! it was programmed. After a power cut, recovery must either read every location that the map knew or find
-//! it in a table in flash.
+//! Record of table contents, to audit checkpoints in tests. It has the locations that each table page
+//! contained when it was programmed. After a power cut, recovery must find every location that the map knew:
+//! either in a page that it reads, or in a table in flash.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -11,28 +11,29 @@ use wordline_nand::{DataTag, Location};
 use super::{LogicalPage, Map};
 use crate::base::Base;
 
-/// Location of an unmapped page.
+/// Stands for the location of an unmapped page.
 const NOWHERE: u32 = u32::MAX;
 
 /// Contents of tables in flash.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct TableRecord {
-    /// Locations in a page of a table, by its number and version, from the version in flash on.
+    /// Locations that a table page contains, by its number and version. Versions before the one in flash are
+    /// dropped.
     places: BTreeMap<(u32, u32), Vec<u32>>,
-    /// Pages that the last recovery found at locations neither recorded nor read with a checkpoint: discards
-    /// that were not flushed.
+    /// Pages that the last recovery found at locations that are neither recorded nor read with a checkpoint.
+    /// They are discards that were not flushed.
     beyond: BTreeMap<u32, u32>,
 }
 
 impl TableRecord {
-    /// Records a page of a table as it is in memory when it is programmed.
+    /// Records the contents of a table page when it is programmed.
     pub(super) fn note(&mut self, page: DataTag, map: &Map) {
         let place = |page| map.get(LogicalPage(page)).map_or(NOWHERE, |at| at.0);
         self.places
             .insert((page.logical, page.version), map.pages_covered_by(page.logical).map(place).collect());
     }
 
-    /// Drops the older versions of a page of a table that is now in flash.
+    /// Drops earlier versions of a table page that is now in flash.
     pub(super) fn programmed(&mut self, page: DataTag) {
         let older = (page.logical, 0)..(page.logical, page.version);
         while let Some((version, _)) = self.places.range(older.clone()).next() {
@@ -41,14 +42,14 @@ impl TableRecord {
         }
     }
 
-    /// Records the pages beyond the checkpoint after a power cut.
+    /// Records the pages that the checkpoint does not cover, after a power cut.
     pub(super) fn note_found(&mut self, map: &Map, base: &Base) {
         self.beyond = map.beyond(self, base).collect();
     }
 }
 
 impl Map {
-    /// Pages whose locations a page of a table contains.
+    /// Pages whose locations a table page contains.
     fn pages_covered_by(&self, table: u32) -> Range<u32> {
         let of_discards = self.discards().and_then(|discards| Some((discards, discards.table(table)?)));
         match (self.translation(), of_discards) {
@@ -67,7 +68,7 @@ impl Map {
         }
     }
 
-    /// Page of a table that contains the location of a page; `None` if the location is known without a read.
+    /// Table page that contains the location of a page; `None` if the location is known without a read.
     fn teller(&self, page: LogicalPage) -> Option<LogicalPage> {
         let discards = self.discards()?;
         if discards.table(page.0).is_some() {
@@ -80,7 +81,7 @@ impl Map {
         })
     }
 
-    /// Whether recovery with the last checkpoint learns the location of a page.
+    /// Whether a recovery with the last checkpoint finds the location of a page.
     fn is_learned(&self, page: LogicalPage, at: Location, told: &TableRecord, base: &Base) -> bool {
         let (block, place) = base.config.pools.of_location(at).locations.split(at);
         let Some(known) = self.checkpoints().and_then(|checkpoints| checkpoints.known(block)) else {
@@ -89,8 +90,9 @@ impl Map {
         let is_read = place >= known.programmed
             || known.erases != base.flash.chips().erases()[block]
             || base.space.is_reprogrammable(block);
-        // Unordered blocks: the checkpoint knows their programmed pages, this record does not. The map of
-        // coarsely mapped units is in memory, and as a whole in the directory.
+        // In a block without numerical program order the checkpoint knows the programmed pages; this record
+        // does not. With coarse-grained mapping, the map of units is in memory, and all of it is in the
+        // directory.
         let is_in_memory = self.translation().is_some() && !base.space.is_mapped_by_page(at);
         if is_read || is_in_memory || !base.space.is_in_order(block) {
             return true;
@@ -102,7 +104,7 @@ impl Map {
         places.is_some_and(|places| places[entry] == at.0)
     }
 
-    /// Pages at locations that recovery with the last checkpoint does not learn, and these locations.
+    /// Pages whose locations a recovery with the last checkpoint does not find, with these locations.
     fn beyond<'a>(&'a self, told: &'a TableRecord, base: &'a Base) -> impl Iterator<Item = (u32, u32)> + 'a {
         let goes_by = !self.has_fixed_offsets() && self.checkpoints().is_some();
         let all = (0..if goes_by { self.len() } else { 0 }).map(LogicalPage);
@@ -111,8 +113,8 @@ impl Map {
         there.filter(|(page, at)| !self.is_learned(*page, *at, told, base)).map(|(page, at)| (page.0, at.0))
     }
 
-    /// Checks, after a power cut and before anything is read, that recovery learns every location that the
-    /// map knew.
+    /// Checks after a power cut, before anything is read, that recovery will find every location that the map
+    /// knew.
     pub(crate) fn audit_table_record(&self, base: &Base) {
         let Some(told) = &self.told else { return };
         let unknown = self.beyond(told, base).find(|(page, at)| told.beyond.get(page) != Some(at));

@@ -1,5 +1,5 @@
-//! Tables in flash: translation pages, if only a part of the map is in memory, so that requests for other map
-//! entries wait for a read; and pages of the discard table.
+//! Tables in flash. Translation pages exist if only a part of the map is in memory. A request for an entry of
+//! another part waits for the read of a translation page. The other table is the discard table.
 
 use wordline_kernel::{Column, Duration, Schedule};
 use wordline_nand::{BlockSetId, CutLosses, DataTag, Location, PlaneGroupId};
@@ -28,8 +28,8 @@ pub(crate) enum Tables {
 }
 
 impl Map {
-    /// Whether the location of `page` is known now; otherwise its translation page is read and `then`
-    /// continues.
+    /// Whether the location of `page` is known now. If not, its translation page is read, and `then`
+    /// continues after the read.
     #[inline]
     pub(crate) fn locate_or_wait(
         &mut self,
@@ -74,7 +74,7 @@ impl Map {
         }
     }
 
-    /// Reads a translation page, unless a read is in progress.
+    /// Reads a translation page, unless it is already being read.
     pub(crate) fn read_table(
         &mut self,
         table: TranslationPage,
@@ -106,7 +106,7 @@ impl Map {
         base.start_die(die, calendar);
     }
 
-    /// Handles a flash page read of a translation page: after the last one its entries are available.
+    /// Handles the read of a flash page of a translation page. After the last one, its entries are available.
     pub(crate) fn table_read(&mut self, table: u32, base: &mut Base) {
         base.totals.translation_reads += 1;
         let table = TranslationPage(table);
@@ -116,8 +116,8 @@ impl Map {
         }
     }
 
-    /// Takes the list of waiters for the entries of a translation page that is now in memory: see
-    /// [`next_located`](Self::next_located).
+    /// Takes the list of waiters for the entries of a translation page, if it is in memory now.
+    /// [`next_located`](Self::next_located) takes them one by one.
     pub(crate) fn take_waiters(&mut self, table: u32) -> Option<u32> {
         let translation = self.translation.as_mut()?;
         let table = TranslationPage(table);
@@ -131,7 +131,7 @@ impl Map {
         Some(waiter)
     }
 
-    /// Records that a host page, whose entry was looked up, moved from `from` to `to`.
+    /// Records that a host page moved from `from` to `to`. Its entry was looked up before.
     #[inline]
     pub(crate) fn note_update(
         &mut self,
@@ -156,7 +156,7 @@ impl Map {
         }
     }
 
-    /// Records that a page, whose entry was not looked up, is not at `from` any more.
+    /// Records that a page is not at `from` any more. Its entry was not looked up.
     #[inline]
     pub(crate) fn note_change(&mut self, page: LogicalPage, from: Location, base: &Base) {
         if let Some(translation) = &mut self.translation
@@ -166,7 +166,7 @@ impl Map {
         }
     }
 
-    /// Releases translation pages that changed without a lookup for writing.
+    /// Queues for writing the translation pages that changed without a lookup and were held back.
     #[inline]
     pub(crate) fn release_tables(&mut self) {
         if let Some(translation) = &mut self.translation {
@@ -174,7 +174,7 @@ impl Map {
         }
     }
 
-    /// Records that a translation page is in memory; it waits for a program unit if it is to be written.
+    /// Records that a translation page is in memory. If it must be written, it waits for a program unit.
     pub(crate) fn stage_table(&mut self, table: TranslationPage) {
         if let Some(translation) = &mut self.translation {
             translation.stage(table);
@@ -188,7 +188,7 @@ impl Map {
         }
     }
 
-    /// Records the current contents of these table pages, which are being programmed.
+    /// Records the current contents of table pages that are being programmed.
     fn record_contents(&mut self, pages: &[DataTag]) {
         if let Some(mut told) = self.told.take() {
             pages.iter().filter(|page| page.is_data()).for_each(|page| told.note(*page, self));
@@ -196,7 +196,7 @@ impl Map {
         }
     }
 
-    /// Compares recovery with the recorded contents after a power cut.
+    /// Compares the state found by recovery with the recorded contents after a power cut.
     pub(crate) fn note_found(&mut self, base: &Base) {
         if let Some(mut told) = self.told.take() {
             told.note_found(self, base);
@@ -217,13 +217,14 @@ impl Map {
         }
     }
 
-    /// Locations of all pages, if part of the map is in flash; otherwise empty.
+    /// Locations of all pages if part of the map is in flash; empty otherwise.
     pub(crate) fn places(&self) -> Vec<Option<Location>> {
         let pages = if self.translation.is_some() { self.pages.len() } else { 0 };
         (0..pages).map(|page| self.pages.get(LogicalPage(page))).collect()
     }
 
-    /// Marks translation pages changed whose pages are at other locations after a power cut than `before`.
+    /// Marks translation pages as changed if one of their pages was at another location `before` the power
+    /// cut.
     pub(crate) fn note_moves_since(&mut self, before: &[Option<Location>], base: &Base) {
         for (page, before) in (0..base.config.logical_pages).map(LogicalPage).zip(before) {
             let now = self.pages.get(page);
@@ -233,26 +234,26 @@ impl Map {
         }
     }
 
-    /// Drops checkpoints after a power cut that destroyed pages programmed earlier: an older copy of them is
-    /// found only by a full scan.
+    /// Drops checkpoints after a power cut that destroyed pages programmed earlier, because only a full scan
+    /// finds older copies of them.
     pub(crate) fn note_interrupted(&mut self, torn: &CutLosses) {
         if torn.partners > 0 {
             self.lose_checkpoint();
         }
     }
 
-    /// Ticket of a read of the translation page for a page, if the map is in flash.
+    /// Ticket for a read of the translation page of a page; `None` if the map is in memory.
     pub(crate) fn ticket_of_table(&self, page: LogicalPage) -> Option<Ticket> {
         self.translation.as_ref().map(|translation| Ticket::Table(translation.table_of(page).0))
     }
 
-    /// Whether translation pages may have to be written.
+    /// Whether there are translation pages, which may have to be written.
     #[inline]
     pub(crate) fn has_tables(&self) -> bool {
         self.translation.is_some()
     }
 
-    /// Reads translation pages that are queued for writing, with this class.
+    /// Reads translation pages that are queued for writing, with this scheduling class.
     pub(crate) fn read_queued_tables(
         &mut self,
         class: Class,
@@ -268,7 +269,7 @@ impl Map {
         }
     }
 
-    /// Whether a program unit of a table is ready to be written.
+    /// Whether a program unit of a table can be written.
     pub(crate) fn has_unit(&self, of: Tables) -> bool {
         match of {
             Tables::Translation => self.translation.as_ref().is_some_and(Translation::has_unit),
@@ -276,8 +277,8 @@ impl Map {
         }
     }
 
-    /// Plane group, among those accepting one, for a unit of table pages under static allocation; translation
-    /// pages use the groups in turn. Each group keeps enough room for its own pages.
+    /// Plane group for a unit of table pages under static allocation, among the `accepting` ones. Translation
+    /// pages use the plane groups in turn. Each plane group keeps enough space for its own pages.
     pub(crate) fn row_for_tables(
         &self,
         of: Tables,
@@ -291,7 +292,7 @@ impl Map {
         }
     }
 
-    /// Adds up to `pages` queued pages of a table to a unit of the plane group.
+    /// Adds up to `pages` queued pages of a table to the program unit of a plane group.
     pub(crate) fn fill_unit(&mut self, of: Tables, row: PlaneGroupId, pages: u32, unit: &mut Vec<DataTag>) {
         match of {
             Tables::Translation => self.fill_unit_with_translation(row, pages, unit),
@@ -343,7 +344,7 @@ impl Map {
         }
     }
 
-    /// Records that the program of a page of a table failed; the page is still in memory.
+    /// Records that the program of a table page failed. The page is still in memory.
     pub(crate) fn table_program_failed(&mut self, stamp: DataTag) {
         if let Some((discards, table)) = self.discard_page_of(stamp.logical) {
             discards.program_failed(table);
@@ -353,7 +354,7 @@ impl Map {
         }
     }
 
-    /// Records that a page of a table in a plane group became unreadable.
+    /// Records that a table page in a plane group became unreadable.
     pub(crate) fn lose_table(&mut self, page: LogicalPage, row: PlaneGroupId) {
         if let Some((discards, table)) = self.discard_page_of(page.0) {
             discards.lost(table, row);
@@ -364,7 +365,7 @@ impl Map {
         self.lose_checkpoint();
     }
 
-    /// Invalidates the last checkpoint and the one in progress, because a page of them is lost.
+    /// Invalidates the last checkpoint and the one in progress, because a page of a checkpoint is lost.
     pub(crate) fn lose_checkpoint(&mut self) {
         let Some(checkpoints) = &mut self.checkpoints else { return };
         checkpoints.lost();
@@ -382,7 +383,7 @@ impl Map {
         }
     }
 
-    /// Whether the map entry of a page is in memory; counts as a use of the entry.
+    /// Whether the map entry of a page is in memory. The call counts as a use of the entry.
     pub(crate) fn is_entry_cached(&mut self, page: LogicalPage) -> bool {
         self.translation.as_mut().is_none_or(|translation| translation.mapper.lookup(page))
     }
@@ -394,20 +395,20 @@ impl Map {
         }
     }
 
-    /// Makes a request wait until all discards so far are safe against a power cut; false if they are.
+    /// Makes a request wait until all discards so far survive a power cut. Returns false if they already do.
     pub(crate) fn wait_for_discards(&mut self, id: RequestId) -> bool {
         self.discards.as_mut().is_some_and(|discards| discards.flush(id))
     }
 
-    /// Page of the discard table with this logical number, if it is one.
+    /// Page of the discard table with this logical page number; `None` if the number is of another page.
     fn discard_page_of(&mut self, logical: u32) -> Option<(&mut Discards, DiscardPage)> {
         let discards = self.discards.as_mut()?;
         let table = discards.table(logical)?;
         Some((discards, table))
     }
 
-    /// Whether a plane group has room for a unit of table pages besides its statically assigned pages. With a
-    /// balancer, pages of a full group go elsewhere.
+    /// Whether a plane group has space for a unit of table pages beside its statically assigned pages. With a
+    /// balancer it always has, because pages of a full plane group go to another one.
     pub(crate) fn has_room_for_tables(&self, row: PlaneGroupId, base: &Base) -> bool {
         let unit = base.config.pools.per_program(row);
         let fits = |spare| self.tables_in(row) + unit <= spare;
@@ -420,8 +421,9 @@ impl Map {
         tables + self.discards.as_ref().map_or(0, |discards| discards.placed().in_row(row))
     }
 
-    /// Begins a checkpoint of the map if the host has written enough. Not while the flash clock is off:
-    /// erases, which show whether a block changed since the checkpoint, are not counted then.
+    /// Begins a checkpoint of the map if the host has written enough. Does nothing while the clock of the
+    /// flash is stopped: erases are not counted then, so they would not show that a block changed since the
+    /// checkpoint.
     #[inline]
     pub(crate) fn note_checkpoint(&mut self, base: &mut Base) {
         let pages = base.totals.host_programs;
@@ -449,7 +451,7 @@ impl Map {
         }
     }
 
-    /// Whether pages of the discard table are to be written.
+    /// Whether pages of the discard table must be written.
     #[inline]
     pub(crate) fn has_discards_to_write(&self) -> bool {
         self.discards.as_ref().is_some_and(Discards::is_due)
@@ -462,8 +464,8 @@ impl Map {
         base.policies.placement.home(page.0, FALLBACK_POOL).map(|row| (row, page))
     }
 
-    /// Resumes the tables after a power cut and writes their changes. [`take_held`](Self::take_held) returns
-    /// the blocks that must not be erased before.
+    /// Resumes the tables after a power cut and writes their changes. Until then the blocks of
+    /// [`take_held`](Self::take_held) must not be erased.
     pub(crate) fn resume_tables(&mut self) {
         self.release_tables();
         if let Some(discards) = &mut self.discards {
@@ -471,13 +473,13 @@ impl Map {
         }
     }
 
-    /// Takes the blocks that may be erased again; each counted as being read until now.
+    /// Takes the blocks that may be erased again. Each counted as being read so far.
     pub(crate) fn take_held(&mut self) -> Vec<BlockSetId> {
         self.discards.as_mut().map_or_else(Vec::new, Discards::take_held)
     }
 
-    /// Takes the flushes that waited for pages of the discard table, all of which are in flash; `None` while
-    /// pages are in progress or if no flush waits.
+    /// Takes the flushes that waited for pages of the discard table, if all of these pages are in flash.
+    /// `None` while pages are in progress, or if no flush waits.
     pub(crate) fn take_completed_flushes(&mut self) -> Option<Vec<RequestId>> {
         let discards = self.discards.as_mut().filter(|discards| discards.is_at_rest())?;
         if let Some(checkpoints) = &mut self.checkpoints
@@ -488,7 +490,7 @@ impl Map {
         discards.has_waiters().then(|| discards.finish_batch())
     }
 
-    /// Checks that table pages are counted in the plane groups in which they are.
+    /// Checks that table pages are counted in the right plane groups.
     pub(in crate::map) fn check_placed(&self, base: &Base) -> Result<(), String> {
         let nowhere = Column::filled(base.config.pools.rows() as usize, 0);
         let [mut translation, mut discards] = [nowhere.clone(), nowhere];

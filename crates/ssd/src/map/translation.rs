@@ -1,6 +1,6 @@
-//! Translation pages: the part of the L2P map that is in flash. Tracks which of them have to be written, the
-//! stage of each write, and who waits for their reads. Their own locations (the global translation directory)
-//! are in memory, in the map, after those of the logical pages.
+//! Translation pages: the part of the L2P map that is in flash. This module tracks which of them must be
+//! written, the stage of each write, and the requests that wait for their reads. Their own locations (the
+//! global translation directory) are in memory, in the map, after those of the logical pages.
 
 mod checkpoint_debt;
 mod loaded;
@@ -23,12 +23,14 @@ use checkpoint_debt::CheckpointDebt;
 
 const NONE: u32 = u32::MAX;
 
-/// Queue of translation pages to be written, and the list of those held back.
+/// Index of the queue of translation pages to be written. The next index is the list of pages that are held
+/// back.
 const QUEUE: usize = 0;
 const GATHERED: usize = 1;
 
-/// Most consecutive program units of translation pages in a plane group while the host wants it. Chosen: a
-/// small cache may cost a few translation pages for each page written; the host must progress nonetheless.
+/// Most consecutive program units of translation pages in a plane group while the host waits for it. Chosen:
+/// a small cache may need several translation pages for each page written, and the host must progress
+/// nonetheless.
 pub const MAX_CONSECUTIVE_UNITS: u8 = 8;
 
 /// Stage of writing a translation page.
@@ -38,7 +40,7 @@ enum Stage {
     Idle,
     /// Queued for writing.
     Queued,
-    /// Its unchanged entries are being read.
+    /// Its unchanged entries are being read from flash.
     Reading,
     /// In memory, waiting for a program unit.
     Staged,
@@ -49,11 +51,11 @@ enum Stage {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct State {
     stage: Stage,
-    /// Changed while it was being programmed.
+    /// Whether it changed while it was being programmed.
     again: bool,
-    /// Reads of its flash pages in progress.
+    /// Number of its flash pages that are being read.
     reads: u8,
-    /// Version in flash.
+    /// Version in flash; 0 for none.
     version: u32,
     next: u32,
     /// First waiter for its entries.
@@ -61,20 +63,20 @@ struct State {
 }
 
 impl State {
-    /// Not queued, with this version in flash; 0 if none is.
+    /// A translation page that is not queued, with this version in flash; 0 for none.
     fn at_rest(version: u32) -> Self {
         Self { stage: Stage::Idle, again: false, reads: 0, version, next: NONE, waiters: NONE }
     }
 }
 
-/// Work that continues once a location is known.
+/// Work that continues when a location is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Continuation {
     /// A host read of a page.
     Read(RequestId),
-    /// The destage of this buffer entry.
+    /// The destage of a buffer entry.
     Prepare(EntryId),
-    /// The read of a page that completes this sub-request.
+    /// The read of a page that completes a sub-request.
     Carry(u32),
 }
 
@@ -118,25 +120,26 @@ pub struct Translation {
     /// Policy that decides which part of the map is in memory.
     pub mapper: Box<dyn Mapper>,
     size: CacheSize,
-    /// Number of the first translation page, counted as a logical page.
+    /// Logical page number of the first translation page.
     first: u32,
     states: Column<TranslationPage, State>,
-    /// First and last page of the write queue, and of the list held back until a victim is empty, so that the
-    /// relocations of one victim are written once.
+    /// First and last page of the write queue, and of the list of pages that are held back. Pages are held
+    /// back until a victim has no valid pages, so that they are written once for all relocations of the
+    /// victim.
     queues: [(u32, u32); 2],
-    /// Translation pages that are being read or staged, and the limit of their number.
+    /// Number of translation pages that are being read or staged. The next field is its limit.
     ahead: u32,
     most_ahead: u32,
-    /// Programs that a checkpoint waits for.
+    /// Programs for which a checkpoint waits.
     owed: CheckpointDebt,
     staged: VecDeque<TranslationPage>,
     per_program: usize,
     waiters: Waiters,
-    /// Units of translation pages in each plane group since the last host unit.
+    /// Program units of translation pages in each plane group since the last host unit there.
     turns: Column<PlaneGroupId, u8>,
     /// Translation pages that are in flash.
     placed: TablePageCounts,
-    /// Plane group of the last unit.
+    /// Plane group of the last program unit.
     last_row: PlaneGroupId,
 }
 
@@ -147,7 +150,7 @@ state!(Translation {
 });
 
 impl Translation {
-    /// Translation pages of a device, none of them written. With several pools they are in the last one.
+    /// Translation pages of a device, not written yet. With several pools they are in the last pool.
     pub fn of(config: &Config, mapper: Box<dyn Mapper>, size: CacheSize) -> Self {
         let rows = config.pools.rows() as usize;
         let Pool { geometry, locations, .. } = config.pools.last();
@@ -170,10 +173,10 @@ impl Translation {
         }
     }
 
-    /// Resets operations in progress, as at a power cut. `found` returns the version of a translation page in
-    /// flash, and its plane group. Cache entries and their dirty state stay: recovery rebuilds them. A page
-    /// that was to be written, or of which an older version was found, is written once the list is
-    /// [released](Self::release).
+    /// Resets operations in progress after a power cut. `found` returns the version of a translation page in
+    /// flash, and its plane group. Cache entries and their dirty state stay, because recovery rebuilds them.
+    /// A page that was queued for writing, or whose version in flash changed, is written after
+    /// [`release`](Self::release).
     pub fn forget(&mut self, found: impl Fn(LogicalPage) -> Option<(u32, PlaneGroupId)>) {
         self.queues = [(NONE, NONE); 2];
         self.ahead = 0;
@@ -201,13 +204,13 @@ impl Translation {
         TranslationPage(page.0 / self.size.per_table)
     }
 
-    /// Logical pages of a translation page.
+    /// Logical pages that a translation page covers.
     pub fn pages_of(&self, table: TranslationPage) -> impl Iterator<Item = LogicalPage> + use<> {
         let first = table.0 * self.size.per_table;
         (first..self.first.min(first + self.size.per_table)).map(LogicalPage)
     }
 
-    /// Translation pages, by logical number, that a page of the directory lists.
+    /// Translation pages that a page of the directory lists, by their logical page numbers.
     pub fn listed_in(&self, number: u32) -> Range<u32> {
         let of = |number: u32| self.first + self.size.tables.min(number * self.size.per_table);
         of(number)..of(number + 1)
@@ -218,13 +221,13 @@ impl Translation {
         table.0 / self.size.per_table
     }
 
-    /// Logical number of a translation page, as the map, the stamps and the placement use it.
+    /// Logical page number of a translation page, which the map, the data tags and the placement use.
     #[inline]
     pub fn logical(&self, table: TranslationPage) -> LogicalPage {
         LogicalPage(self.first + table.0)
     }
 
-    /// Translation page with this logical number; `None` for a host page.
+    /// Translation page with this logical page number; `None` for a host page.
     #[inline]
     pub fn table(&self, logical: u32) -> Option<TranslationPage> {
         logical.checked_sub(self.first).map(TranslationPage)
@@ -235,7 +238,7 @@ impl Translation {
         (0..self.size.tables).map(TranslationPage)
     }
 
-    /// Whether a translation page is in memory as a whole, on its way to flash.
+    /// Whether a translation page is in memory as a whole, because it is about to be programmed.
     #[inline]
     pub fn is_in_memory(&self, table: TranslationPage) -> bool {
         matches!(self.states[table].stage, Stage::Staged | Stage::Programming)
@@ -270,7 +273,7 @@ impl Translation {
         }
     }
 
-    /// Queues the pages held back, because a victim is empty.
+    /// Queues the pages that are held back, because a victim has no valid pages any more.
     pub fn release(&mut self) {
         let (first, last) = std::mem::replace(&mut self.queues[GATHERED], (NONE, NONE));
         if first == NONE {
@@ -282,21 +285,23 @@ impl Translation {
         }
     }
 
-    /// Records a new location of a logical page, or none, without a lookup.
+    /// Records that a logical page has a new location or none. Its entry was not looked up.
     pub fn amend(&mut self, page: LogicalPage) {
         if let Some(table) = self.mapper.amend(page) {
             self.change(table, GATHERED);
         }
     }
 
-    /// Records that GC relocated a page of this number. Locations of translation pages are in memory.
+    /// Records that GC relocated the page with this number. Does nothing for translation pages, whose
+    /// locations are in memory.
     pub fn moved(&mut self, logical: u32) {
         if logical < self.first {
             self.amend(LogicalPage(logical));
         }
     }
 
-    /// Takes the next page of the write queue, if the limit allows; it counts as being read.
+    /// Takes the next page of the write queue, unless the limit is reached. The page then counts as being
+    /// read.
     pub fn take_queued(&mut self) -> Option<TranslationPage> {
         let (first, last) = &mut self.queues[QUEUE];
         if *first == NONE || self.ahead >= self.most_ahead {
@@ -319,24 +324,24 @@ impl Translation {
         self.states[table].version = version;
     }
 
-    /// Whether the translation page is being read in order to be written.
+    /// Whether a translation page is being read before it is written.
     pub fn is_reading(&self, table: TranslationPage) -> bool {
         self.states[table].stage == Stage::Reading
     }
 
-    /// Queues a translation page, complete in memory, for a program unit.
+    /// Adds a translation page that is complete in memory to the next program unit.
     pub fn stage(&mut self, table: TranslationPage) {
         self.states[table].stage = Stage::Staged;
         self.staged.push_back(table);
     }
 
-    /// Whether enough translation pages wait for a program unit.
+    /// Whether enough translation pages wait to fill a program unit, or a checkpoint waits for the last ones.
     #[inline]
     pub fn has_unit(&self) -> bool {
         self.staged.len() >= self.per_program || self.owed.any() && self.can_pad()
     }
 
-    /// Next plane group in turn among the accepting ones that `fits`.
+    /// Next plane group in turn that `fits`, among the `accepting` ones.
     pub fn next_row(
         &self,
         accepting: &PlaneGroupSet,
@@ -351,13 +356,13 @@ impl Translation {
         &self.placed
     }
 
-    /// Records that a translation page moved from plane group `from`, if it had one, to `to`.
+    /// Records that a translation page moved to plane group `to`, from plane group `from` if it was in flash.
     pub fn note_place(&mut self, from: Option<PlaneGroupId>, to: PlaneGroupId) {
         self.placed.note(from, to);
     }
 
-    /// Records that a translation page in `row` became unreadable. It is rebuilt from the stamps of its
-    /// pages, and written.
+    /// Records that a translation page in `row` became unreadable. It is rebuilt from the data tags of its
+    /// pages and written again.
     pub fn lost(&mut self, table: TranslationPage, row: PlaneGroupId) {
         self.placed.lose(row);
         self.states[table].version = 0;
@@ -366,7 +371,7 @@ impl Translation {
         }
     }
 
-    /// Whether `row` may take another unit of translation pages while the host wants it.
+    /// Whether `row` may take another unit of translation pages while the host waits for it.
     pub fn has_turn(&self, row: PlaneGroupId) -> bool {
         self.turns[row] < MAX_CONSECUTIVE_UNITS
     }
@@ -376,14 +381,15 @@ impl Translation {
         self.turns[row] = 0;
     }
 
-    /// Counts a program unit in `row`.
+    /// Counts a program unit of translation pages in `row`.
     pub fn begin_unit(&mut self, row: PlaneGroupId) {
         self.last_row = row;
         let turns = &mut self.turns[row];
         *turns = turns.saturating_add(1);
     }
 
-    /// Takes the next translation page for a unit, if one waits; its current contents are programmed.
+    /// Takes the next translation page for a program unit; `None` if none waits. Its current contents are
+    /// programmed.
     pub fn begin_program(&mut self) -> Option<TranslationPage> {
         let table = self.staged.pop_front()?;
         self.ahead -= 1;
@@ -404,11 +410,11 @@ impl Translation {
         }
     }
 
-    /// Stages a translation page first after its program failed.
+    /// Stages a translation page before all others, after its program failed.
     pub fn program_failed(&mut self, table: TranslationPage) {
         self.ahead += 1;
         self.states[table].stage = Stage::Staged;
-        // The next program has all changes.
+        // The next program includes all changes.
         self.owed.limit_to_one(table);
         self.staged.push_front(table);
     }
@@ -423,7 +429,7 @@ impl Translation {
         self.states[table].reads > 0
     }
 
-    /// Records the read of a flash page of a translation page; true if it was the last one.
+    /// Records that a flash page of a translation page was read. Returns true if it was the last one.
     pub fn read_done(&mut self, table: TranslationPage) -> bool {
         self.states[table].reads -= 1;
         self.states[table].reads == 0
@@ -436,7 +442,8 @@ impl Translation {
         self.states[table].waiters = self.waiters.add(waiter);
     }
 
-    /// Takes all waiters for a translation page, the last one first, for [`next_waiter`](Self::next_waiter).
+    /// Takes the waiters for a translation page, the latest first. [`next_waiter`](Self::next_waiter) takes
+    /// them one by one.
     pub fn take_waiters(&mut self, table: TranslationPage) -> u32 {
         std::mem::replace(&mut self.states[table].waiters, NONE)
     }

@@ -1,5 +1,5 @@
-//! Write numbers of program units in a coarsely mapped pool, which their spare areas store: they show which
-//! program unit has the last write of each mapping unit.
+//! Write numbers of program units in a pool with coarse-grained mapping. The spare areas store these numbers.
+//! They show which program unit has the last write of each mapping unit.
 
 use wordline_kernel::state;
 use wordline_nand::{BlockSetId, Chips, Location, Pool};
@@ -8,32 +8,32 @@ use super::mapping::LogicalPage;
 use crate::Config;
 use crate::blocks::{BlockManager, State};
 
-/// No program unit.
+/// Stands for no program unit.
 const NOWHERE: u32 = u32::MAX;
 
-/// Writes of coarsely mapped units.
+/// Write numbers of a pool with coarse-grained mapping.
 #[derive(Clone, Debug)]
 pub struct UnitWrites {
     /// Pages of a mapping unit.
     per_unit: u32,
-    /// The coarsely mapped pool, and its first location.
+    /// The pool with coarse-grained mapping, and its first location.
     pool: usize,
     first: u32,
-    /// Write number of each of its program units.
+    /// Write number of each program unit of the pool.
     written: Vec<u64>,
-    /// Last write number given.
+    /// The last write number that was given.
     last: u64,
-    /// Whether a write of a mapping unit is being programmed.
+    /// Whether a write of each mapping unit is being programmed.
     is_programming: Vec<bool>,
 }
 
 state!(UnitWrites { values { last, is_programming } parts { written } fixed { per_unit, pool, first } });
 
-/// Program unit with the last write of each mapping unit, by its first location.
+/// The program unit with the last write of each mapping unit, as its first location.
 pub struct NewestUnits(Vec<u32>);
 
 impl UnitWrites {
-    /// No writes; `None` unless a pool is coarsely mapped.
+    /// No writes; `None` unless a pool has coarse-grained mapping.
     pub fn of(config: &Config) -> Option<Box<Self>> {
         let pool = config.pool_of_whole_units()?;
         let (per_unit, locations) = (config.pages_per_sub_request(), &config.pools.get(pool).locations);
@@ -47,7 +47,7 @@ impl UnitWrites {
         }))
     }
 
-    /// Clears programs in progress, as at a power cut.
+    /// Clears the programs in progress after a power cut.
     pub fn forget(&mut self) {
         self.is_programming.fill(false);
     }
@@ -57,7 +57,7 @@ impl UnitWrites {
         self.per_unit
     }
 
-    /// Number of the program unit that holds `location`.
+    /// Number of the program unit that contains `location`.
     fn program_unit(&self, location: Location) -> usize {
         ((location.0 - self.first) / self.per_unit) as usize
     }
@@ -79,8 +79,9 @@ impl UnitWrites {
         self.is_programming[unit] = is_programming;
     }
 
-    /// Records a copy of the program unit at `from`, which holds `page`, to `to`. While a later write of the
-    /// mapping unit is being programmed, the copy keeps the write number of the original.
+    /// Records that the program unit at `from`, which contains `page`, was copied to `to`. The copy keeps the
+    /// write number of the original while a later write of the mapping unit is being programmed. Otherwise it
+    /// gets a new number.
     pub fn copy(&mut self, page: LogicalPage, from: Location, to: Location) {
         if !self.is_programming[self.unit(page)] {
             return self.write(to);
@@ -89,7 +90,7 @@ impl UnitWrites {
         self.written[to] = self.written[from];
     }
 
-    /// Location of the last write of each mapping unit, from the spare areas after a power cut.
+    /// Finds the last write of each mapping unit after a power cut, from the spare areas.
     pub fn newest(&self, space: &BlockManager, chips: &Chips) -> NewestUnits {
         let mut newest = vec![NOWHERE; self.is_programming.len()];
         let Pool { geometry, locations, .. } = space.pools().get(self.pool);

@@ -1,4 +1,4 @@
-//! Metrics of a device by channel, die, block and component, which are not single numbers.
+//! Metrics of a device by channel, die, block and component.
 
 use wordline_kernel::{Duration, Instant, Metrics};
 use wordline_nand::{Chips, DieTimes, EnergyReport, Pool};
@@ -11,47 +11,48 @@ use crate::faults::Faults;
 use crate::front::Front;
 use crate::lifetime::PoolWear;
 
-/// Metrics of a device between two times, by component. A device made of devices [joins](Self::join) theirs.
+/// Metrics of a device between two times, by component. A device that consists of others [joins](Self::join)
+/// theirs.
 #[derive(Clone, Debug, Default)]
 pub struct Detail {
-    /// Latency breakdown of its commands; none where it is not recorded.
+    /// Latency breakdown of commands; `None` if it is not recorded.
     pub times: Option<Times>,
-    /// Energy of its flash.
+    /// Energy of the flash.
     pub energy: EnergyReport,
-    /// Commands that wrote its buffers back, by pool.
+    /// Latency breakdown of the commands that destaged the buffers, by pool.
     pub written_back: Vec<WriteBack>,
-    /// Busy time of each direction of its links.
+    /// Busy time of each direction of the links.
     pub links: Vec<Duration>,
     /// Busy time of each channel's bus.
     pub buses: Vec<Duration>,
     /// Busy time of each die's array.
     pub arrays: Vec<Duration>,
-    /// Times in which each die sensed, programmed, erased and occupied its bus.
+    /// Times for which each die sensed, programmed, erased and occupied its bus.
     pub dies: Vec<DieTimes>,
-    /// Time that dies waited for the buses of their channels, over all dies.
+    /// Time for which dies waited for the buses of their channels, summed over all dies.
     pub bus_waits: Duration,
-    /// Its flash pools.
+    /// Flash pools.
     pub pools: Vec<PoolDetail>,
-    /// Its member devices; empty if it has none.
+    /// Member devices; empty if there are none.
     pub members: Vec<MemberDetail>,
 }
 
-/// A device that is a member of another one.
+/// A member of a device that consists of others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemberDetail {
-    /// Its role at the end, as text.
+    /// Role at the end of the run, as text.
     pub role: String,
-    /// Reads sent to it.
+    /// Number of reads sent to the member.
     pub reads: u64,
     /// Bytes of these reads.
     pub read_bytes: u64,
-    /// Writes sent to it.
+    /// Number of writes sent to the member.
     pub writes: u64,
     /// Bytes of these writes.
     pub written_bytes: u64,
     /// Bytes of parity in these writes.
     pub parity_bytes: u64,
-    /// Number of its pools. They follow the pools of earlier members.
+    /// Number of the member's pools. They follow the pools of earlier members.
     pub pools: usize,
 }
 
@@ -60,28 +61,28 @@ pub struct MemberDetail {
 pub struct PoolDetail {
     /// The NAND part.
     pub part: String,
-    /// Bytes of its flash.
+    /// Bytes of the pool.
     pub bytes: u64,
     /// Bytes of a page.
     pub page_size: u64,
     /// Planes whose blocks are erased together.
     pub planes: u32,
-    /// Flash pages programmed, padding included.
+    /// Flash pages programmed, including padding.
     pub programs: u64,
-    /// Its wear.
+    /// Wear of the pool.
     pub worn: PoolWear,
-    /// Valid data as a fraction of its flash at the end.
+    /// Valid fraction of the pool at the end of the run.
     pub valid_share: f64,
-    /// Its failures and its energy: see [`of_pool`](super::of_pool).
+    /// Failures and energy of the pool; see [`of_pool`](super::of_pool).
     pub metrics: Metrics,
-    /// Its dies, in order.
+    /// Dies of the pool, in order.
     pub dies: Vec<DieDetail>,
 }
 
 /// A die.
 #[derive(Clone, Debug)]
 pub struct DieDetail {
-    /// Its multi-plane blocks in order: erases since new, and whether it is retired.
+    /// Multi-plane blocks in order, each with its erases since new and whether it is retired.
     pub blocks: Vec<(u32, bool)>,
 }
 
@@ -108,7 +109,8 @@ impl Detail {
         }
     }
 
-    /// Joins the details of several devices. The times of their commands are not those of the joined device.
+    /// Joins the details of several devices, without latency breakdowns: the joined device has commands of
+    /// its own.
     pub fn join(devices: impl IntoIterator<Item = Self>) -> Self {
         let mut all = Self::default();
         for device in devices {
@@ -131,7 +133,7 @@ pub(super) fn link_busy(front: &Front, now: Instant) -> Vec<Duration> {
     front.link().map_or_else(Vec::new, |link| link.busy(now).collect())
 }
 
-/// Time that dies waited for the buses, in grants that have begun.
+/// Time for which dies waited for the buses, in bus grants that have begun.
 pub(crate) fn bus_waits(chips: &Chips) -> Duration {
     Duration::from_ps(chips.bus_waited().sum())
 }
@@ -140,7 +142,7 @@ fn since(now: Vec<Duration>, before: &[Duration]) -> Vec<Duration> {
     now.into_iter().zip(before).map(|(now, before)| now - *before).collect()
 }
 
-/// The failures in a pool since `mark`, with this energy.
+/// Failures of a pool since `mark`, and this energy.
 fn metrics(base: &Base, mark: &Mark, pool: usize, energy: &EnergyReport) -> Metrics {
     let faults = base.totals.faults.since(&mark.totals.faults).get(pool);
     let retried = base.flash.counts().faults.since(&mark.flash.faults).get(pool);

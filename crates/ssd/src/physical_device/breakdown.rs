@@ -1,4 +1,4 @@
-//! Times of a command of a physical device, from which the layers above compute their own latency breakdown.
+//! Times of a command of a physical device, from which the layers above compute their own latency breakdowns.
 
 use wordline_kernel::{Duration, Instant};
 
@@ -8,20 +8,20 @@ use crate::times::{COMPONENTS, Component};
 /// Times of a command, recorded by its device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CommandBreakdown {
-    /// Submission.
+    /// Time of submission.
     pub submitted: Instant,
     /// Time from submission to completion.
     pub latency: Duration,
-    /// Time by [component](Component); the sum is the latency.
+    /// Time by [component](Component). The sum is the latency.
     pub parts: [Duration; COMPONENTS],
-    /// The commands of the die behind which its last task waited; none if it waited for no die.
+    /// Commands of the die for which its last task waited; `None` if it waited for no die.
     pub behind: Option<Behind>,
-    /// Work of all dies while the command waited for the buffer; none if it did not.
+    /// Work of all dies while the command waited for the buffer; `None` if it did not wait.
     pub meanwhile: Option<WorkTimes>,
 }
 
 impl CommandBreakdown {
-    /// A command that spent its whole latency in `component`.
+    /// Times of a command that spent its whole latency in `component`.
     pub fn waited(submitted: Instant, latency: Duration, component: Component) -> Self {
         let mut told =
             Self { submitted, latency, parts: [Duration::ZERO; COMPONENTS], behind: None, meanwhile: None };
@@ -29,8 +29,8 @@ impl CommandBreakdown {
         told
     }
 
-    /// Times of a command of the layer above that completed with this one: until this one was submitted it
-    /// waited in `component`.
+    /// Times of a command of the layer above that completed together with this one. Until this one was
+    /// submitted, it waited in `component`.
     #[must_use]
     pub fn with_wait_above(mut self, submitted: Instant, latency: Duration, component: Component) -> Self {
         let before = latency.saturating_sub(self.latency);

@@ -1,17 +1,18 @@
-//! Information about the chunks of a physical device: a report of each, and asynchronous notifications.
+//! Information about the chunks of a physical device: a report of each chunk, and asynchronous notifications.
 
 use serde::{Deserialize, Serialize};
 
 use super::geometry::{Chunk, LogicalBlock};
 
-/// State of a chunk, which determines whether it can be written, read and reset (section 1.2.4, Chunk Model).
+/// State of a chunk. It determines whether the chunk can be written, read and reset (section 1.2.4, Chunk
+/// Model).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ChunkState {
-    /// Reset and not written since: writes begin at its first logical block.
+    /// Reset and not written since. Writes begin at its first logical block.
     Free,
-    /// Written in part: the next write begins at its write pointer.
+    /// Written in part. The next write begins at its write pointer.
     Open,
-    /// Written to its end, or closed early after a failed write: it may be read and reset.
+    /// Written to its end, or closed early after a failed write. It can be read and reset.
     Closed,
     /// Out of use.
     Offline,
@@ -27,7 +28,7 @@ impl ChunkState {
     }
 }
 
-/// Type of a chunk: how it is written (CT).
+/// Type of a chunk, which determines where it can be written (CT).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ChunkType {
     /// At its write pointer (1h).
@@ -49,9 +50,9 @@ pub struct Descriptor {
     pub wear_level: u8,
     /// Logical blocks of the chunk (CNLB).
     pub blocks: u32,
-    /// The write pointer, with writes in flight counted as done (WP).
+    /// Write pointer (WP). Writes in flight count as done.
     pub write_pointer: u32,
-    /// The first logical block that cannot be read now: those before it are written, and far enough from the
+    /// First logical block that cannot be read now. The blocks before it are written, and far enough from the
     /// write pointer.
     pub readable: u32,
 }
@@ -59,22 +60,22 @@ pub struct Descriptor {
 /// A notification: an entry of the log page Chunk Notification (D0h).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Notification {
-    /// The first logical block that it is about.
+    /// First logical block that the notification is about.
     pub first: LogicalBlock,
-    /// Number of logical blocks concerned.
+    /// Number of logical blocks that the notification is about.
     pub blocks: u32,
-    /// Its kind.
+    /// Kind of the notification.
     pub notice: Notice,
 }
 
 /// Kind of a notification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Notice {
-    /// The blocks needed a read retry: they should be relocated soon.
+    /// The blocks needed a read retry and should be relocated soon.
     HighErrorRate,
-    /// The blocks cannot be read any more.
+    /// The blocks can no longer be read.
     Unrecovered,
-    /// The blocks were not written: their chunk ends before them.
+    /// The blocks were not written. Their chunk ends before them.
     EarlyClose,
     /// The chunk of the blocks is offline.
     Offline,

@@ -9,25 +9,25 @@ use wordline_nand::DataTag;
 use super::chunk::ChunkState;
 use super::geometry::{Chunk, LogicalBlock};
 
-/// Most logical blocks of a command: a completion has a bit for each (section 3, Vector Commands).
+/// Most logical blocks of a command. A completion has a bit for each (section 3, Vector Commands).
 pub const MOST_BLOCKS: usize = 64;
 
 /// The operation of a vector command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Operation {
-    /// Reads logical blocks, of any chunks and in any order (Vector Chunk Read, 92h).
+    /// Reads logical blocks of any chunks, in any order (Vector Chunk Read, 92h).
     Read,
     /// Writes logical blocks, in each chunk from its write pointer on (Vector Chunk Write, 91h).
     Write,
     /// Resets the chunks of these logical blocks (Vector Chunk Reset, 90h).
     Reset,
-    /// Copies logical blocks within the device to the destinations in a second list, which follow the rules
-    /// of writes (Vector Chunk Copy, 93h).
+    /// Copies logical blocks within the device to the destinations in a second list. Destinations obey the
+    /// rules of writes (Vector Chunk Copy, 93h).
     Copy,
     /// Waits until all earlier writes are in flash (Flush, 00h of NVMe).
     Flush,
-    /// Closes open chunks at their write pointers. Revision 2.0 has no such command, but hosts stop writing
-    /// to chunks.
+    /// Closes open chunks at their write pointers. Revision 2.0 has no such command, but hosts do stop
+    /// writing to chunks.
     Close,
 }
 
@@ -45,11 +45,11 @@ pub struct Command<'a> {
     pub operation: Operation,
     /// Tag chosen by the caller, returned with the completion.
     pub tag: u32,
-    /// The logical blocks: from 1 to [`MOST_BLOCKS`]; none for a flush.
+    /// Logical blocks: from 1 to [`MOST_BLOCKS`], or none for a flush.
     pub blocks: &'a [LogicalBlock],
-    /// Destinations of a copy, one for each block read; empty for other operations.
+    /// Destinations of a copy, one for each block read. Empty for other operations.
     pub to: &'a [LogicalBlock],
-    /// Data tags of a write, one for each logical block; empty for other operations.
+    /// Data tags of a write, one for each logical block. Empty for other operations.
     pub stamps: &'a [DataTag],
 }
 
@@ -103,9 +103,9 @@ pub struct Completion {
     pub tag: u32,
     /// Time from submission to completion.
     pub latency: Duration,
-    /// Failure of some logical blocks.
+    /// Failure of some of the logical blocks; `None` if there is none.
     pub failure: Option<Failure>,
-    /// The failed blocks: a bit for each, the lowest for the first.
+    /// Failed blocks: one bit for each block, the lowest for the first.
     pub failed: u64,
     /// Data tags that a read returned; [`DataTag::UNREADABLE`] for failed blocks.
     pub found: Vec<DataTag>,
@@ -117,27 +117,27 @@ impl Completion {
         self.failed >> at & 1 != 0
     }
 
-    /// NVMe status: type in the upper byte, code in the lower one; 0 for success.
+    /// NVMe status: the type in the upper byte and the code in the lower one; 0 for success.
     pub fn status(&self) -> u16 {
         self.failure.map_or(0, Failure::status)
     }
 }
 
-/// A failure of the flash, which the host has to handle.
+/// A failure of the flash, which the host must handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Failure {
     /// Logical blocks could not be read (Unrecovered Read Error, 281h of NVMe).
     Unread,
-    /// Logical blocks were not written, and their chunk is closed before them (Chunk Early Close, 2F1h).
+    /// Logical blocks were not written. Their chunk is closed before them (Chunk Early Close, 2F1h).
     EarlyClose,
-    /// The chunk was not reset, and is offline (Offline Chunk, 2C0h).
+    /// The chunk was not reset and is offline (Offline Chunk, 2C0h).
     Offline,
-    /// Some of the data that a flush covers are not in flash and never will be (Write Fault, 280h of NVMe).
+    /// Some of the data that a flush covers will never be in flash (Write Fault, 280h of NVMe).
     NotFlushed,
 }
 
 impl Failure {
-    /// NVMe status: type in the upper byte, code in the lower one.
+    /// NVMe status: the type in the upper byte and the code in the lower one.
     pub fn status(self) -> u16 {
         match self {
             Self::Unread => 0x281,
@@ -159,8 +159,8 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Reason for which a device rejects a command: its host broke a rule of the interface. The device is
-/// unchanged then.
+/// Reason for which a device rejects a command: the host broke a rule of the interface. The command does not
+/// change the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// The device is recovering from a power cut.
@@ -175,18 +175,20 @@ pub enum Refusal {
         /// The block.
         block: LogicalBlock,
     },
-    /// The data tags of a write do not match its logical blocks in number, or another command has data tags.
+    /// The number of data tags of a write differs from its number of logical blocks, or another command has
+    /// data tags.
     Stamps {
-        /// Data tags of the command.
+        /// Number of data tags of the command.
         found: usize,
-        /// Data tags required.
+        /// Number of data tags required.
         wanted: usize,
     },
-    /// The destinations of a copy do not match its sources in number, or another command has destinations.
+    /// The number of destinations of a copy differs from its number of sources, or another command has
+    /// destinations.
     Destinations {
-        /// Destinations of the command.
+        /// Number of destinations of the command.
         found: usize,
-        /// Destinations required.
+        /// Number of destinations required.
         wanted: usize,
     },
     /// The operation is not among the [capabilities](super::Capabilities) of the device.
@@ -201,41 +203,41 @@ pub enum Refusal {
         /// Most open chunks of the device or of the parallel unit.
         limit: u32,
     },
-    /// The data tag of an erased or torn block cannot be written.
+    /// A write contains the data tag of an erased or interrupted block.
     NoData {
         /// The destination.
         block: LogicalBlock,
     },
-    /// The write to a chunk is not a multiple of [`ws_min`](super::Geometry::ws_min) logical blocks.
+    /// A write to a chunk is not a multiple of [`ws_min`](super::Geometry::ws_min) logical blocks.
     WriteSize {
         /// The chunk.
         chunk: Chunk,
-        /// Consecutive logical blocks in the list.
+        /// Number of consecutive logical blocks in the list.
         found: u32,
-        /// Required divisor.
+        /// Number of which it must be a multiple.
         wanted: u32,
     },
-    /// The write does not begin at the write pointer (Out of Order Write, 2F2h).
+    /// A write does not begin at the write pointer (Out of Order Write, 2F2h).
     OutOfOrder {
         /// The logical block.
         block: LogicalBlock,
         /// The write pointer of the chunk.
         wanted: u32,
     },
-    /// The state of the chunk does not allow the command: a write to a closed chunk, a reset of a free one
+    /// The state of the chunk does not permit the command: a write to a closed chunk, a reset of a free one
     /// (Invalid Reset, 2C1h), or any command to an offline one (Offline Chunk, 2C0h).
     State {
         /// The chunk.
         chunk: Chunk,
-        /// Its state.
+        /// State of the chunk.
         state: ChunkState,
     },
-    /// The block is not written, or in an open chunk too close to the write pointer (Deallocated or Unwritten
-    /// Logical Block, 287h of NVMe).
+    /// A read of a block that is not written, or that is too close to the write pointer of an open chunk
+    /// (Deallocated or Unwritten Logical Block, 287h of NVMe).
     NotReadable {
         /// The logical block.
         block: LogicalBlock,
-        /// The first block of the chunk that is not readable yet.
+        /// First block of the chunk that is not readable yet.
         end: u32,
     },
     /// A reset of a chunk with commands in flight, or any command to a chunk that is being reset.
@@ -243,7 +245,7 @@ pub enum Refusal {
         /// The chunk.
         chunk: Chunk,
     },
-    /// A chunk is twice in the list of a reset.
+    /// A reset lists a chunk twice.
     Twice {
         /// The chunk.
         chunk: Chunk,
@@ -302,8 +304,8 @@ impl fmt::Display for Refusal {
 }
 
 impl Refusal {
-    /// NVMe status: type in the upper byte, code in the lower one. Chosen where neither specification names
-    /// the case: the nearest of an invalid field, a write error and a reset error.
+    /// NVMe status: the type in the upper byte and the code in the lower one. Chosen if neither specification
+    /// names the case: the nearest of an invalid field, a write error and a reset error.
     pub fn status(self) -> u16 {
         match self {
             Self::NotReady => 0x082,

@@ -1,4 +1,4 @@
-//! The geometry of a physical device, and the addresses of its logical blocks.
+//! Geometry of a physical device, and addresses of its logical blocks.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Duration};
@@ -6,11 +6,11 @@ use wordline_kernel::{Bytes, Duration};
 /// Address of a chunk: group, parallel unit, chunk (section 1.2.3, Address Representation).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Chunk {
-    /// The group; groups share no bus.
+    /// Group. Groups share no bus.
     pub group: u16,
-    /// The parallel unit within its group, from 0.
+    /// Parallel unit within the group, counted from 0.
     pub unit: u16,
-    /// The chunk within its parallel unit, from 0.
+    /// Chunk within the parallel unit, counted from 0.
     pub chunk: u32,
 }
 
@@ -21,22 +21,22 @@ impl Chunk {
         LogicalBlock { chunk: self, block }
     }
 
-    /// `count` logical blocks of the chunk, from `first` on.
+    /// `count` logical blocks of the chunk, beginning with `first`.
     pub fn range(self, first: u32, count: u32) -> impl Iterator<Item = LogicalBlock> {
         (first..first + count).map(move |block| self.at(block))
     }
 }
 
-/// Address of a logical block, the smallest unit of a read.
+/// Address of a logical block, the smallest unit that can be read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct LogicalBlock {
     /// The chunk.
     pub chunk: Chunk,
-    /// The block within its chunk, from 0.
+    /// Block within its chunk, counted from 0.
     pub block: u32,
 }
 
-/// Array times of commands to one parallel unit, without the bus: typical and maximum.
+/// Array times of commands to one parallel unit, without bus times: typical and maximum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Times {
     /// Read (TRDT, TRDM).
@@ -54,19 +54,19 @@ pub struct Capabilities {
     pub copy: bool,
     /// Resets of free chunks (bit 1).
     pub multiple_resets: bool,
-    /// Resets of open chunks (bit 2, of existing devices rather than of the specification).
+    /// Resets of open chunks (bit 2). Existing devices have this bit; the specification does not.
     pub early_resets: bool,
-    /// A volatile write cache: writes complete before they would survive a power cut, and a flush makes them
-    /// durable (VWC).
+    /// A volatile write cache (VWC): a write may complete before it would survive a power cut, and a flush
+    /// makes it durable.
     pub volatile_writes: bool,
 }
 
-/// Geometry of a device, as returned by the command Geometry (E2h).
+/// Geometry of a device, as the command Geometry (E2h) returns it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Geometry {
-    /// Groups (NUM_GRP): parallel units of different groups share no bus.
+    /// Number of groups (NUM_GRP). Parallel units of different groups share no bus.
     pub groups: u16,
-    /// Parallel units of a group (NUM_PU): each works independently.
+    /// Parallel units of a group (NUM_PU). Each works independently of the others.
     pub units_per_group: u16,
     /// Chunks of a parallel unit (NUM_CHK).
     pub chunks_per_unit: u32,
@@ -74,11 +74,11 @@ pub struct Geometry {
     pub blocks_per_chunk: u32,
     /// Size of a logical block.
     pub block_size: Bytes,
-    /// Minimum write size: a write to a chunk is a multiple of this many logical blocks.
+    /// Minimum write size: a write to a chunk must be a multiple of this many logical blocks.
     pub ws_min: u32,
     /// Optimal write size in logical blocks.
     pub ws_opt: u32,
-    /// A logical block of an open chunk is readable once at least this many later ones are written.
+    /// Number of later blocks of an open chunk that must be written before a logical block is readable.
     pub mw_cunits: u32,
     /// Most open chunks (MAXOC); 0 for no limit.
     pub max_open: u32,
@@ -91,12 +91,12 @@ pub struct Geometry {
 }
 
 impl Geometry {
-    /// Parallel units of the device.
+    /// Number of parallel units of the device.
     pub fn units(&self) -> u32 {
         u32::from(self.groups) * u32::from(self.units_per_group)
     }
 
-    /// Chunks of the device.
+    /// Number of chunks of the device.
     pub fn chunks(&self) -> u32 {
         self.units() * self.chunks_per_unit
     }
@@ -112,14 +112,14 @@ impl Geometry {
         chunk.group < self.groups && chunk.unit < self.units_per_group && chunk.chunk < self.chunks_per_unit
     }
 
-    /// The number of a chunk in the device: by group, then by parallel unit, then by chunk.
+    /// Number of a chunk in the device. The order is by group, parallel unit and chunk.
     #[inline]
     pub fn number(&self, Chunk { group, unit, chunk }: Chunk) -> u32 {
         let unit = u32::from(group) * u32::from(self.units_per_group) + u32::from(unit);
         unit * self.chunks_per_unit + chunk
     }
 
-    /// The chunk with a number.
+    /// Chunk with this number.
     #[inline]
     pub fn chunk(&self, number: u32) -> Chunk {
         let (unit, chunk) = (number / self.chunks_per_unit, number % self.chunks_per_unit);
@@ -127,7 +127,7 @@ impl Geometry {
         Chunk { group: (unit / per_group) as u16, unit: (unit % per_group) as u16, chunk }
     }
 
-    /// All chunks, by ascending number.
+    /// All chunks in the order of their numbers.
     pub fn all_chunks(&self) -> impl Iterator<Item = Chunk> {
         (0..self.chunks()).map(|number| self.chunk(number))
     }

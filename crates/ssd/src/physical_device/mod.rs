@@ -1,15 +1,15 @@
-//! The interface of a device without an FTL: chunks that are written in order, vector commands on their
-//! logical blocks, and reports.
+//! Interface of a device without an FTL: chunks that are written in order, vector commands on their logical
+//! blocks, and reports.
 //!
 //! It follows the Open-Channel Solid State Drives Specification, revision 2.0 of January 29, 2018, with its
-//! sections, log pages and status codes. The duties of a host are checked at submission: a [`Refusal`] is a
-//! fault of the host and changes nothing. A flash failure is a [`Failure`] in the completion, for each
-//! logical block. Both have an NVMe status. The copy within the device (Vector Chunk Copy, 93h) is optional:
-//! see [`Capabilities`].
+//! sections, log pages and status codes. The device checks the duties of the host when a command is
+//! submitted. A [`Refusal`] is a fault of the host and changes nothing. A [`Failure`] in the completion is a
+//! flash failure, for each logical block. Both have an NVMe status. The copy within the device (Vector Chunk
+//! Copy, 93h) is optional; see [`Capabilities`].
 //!
-//! As with a [`BlockDevice`](crate::BlockDevice), the caller of a device owns the calendar, returns each
-//! event that the device puts there, and takes its completions. Each logical block carries a data tag, set by
-//! a write and returned by a read, so that the layers above can verify where their data are.
+//! As with a [`BlockDevice`](crate::BlockDevice), the caller owns the calendar, hands each event of the
+//! device back to it, and takes its completions. Each logical block has a data tag, which a write sets and a
+//! read returns. With it the layers above can verify where their data are.
 
 mod breakdown;
 mod chunk;
@@ -47,7 +47,7 @@ pub struct PowerCut {
     pub torn: CutLosses,
 }
 
-/// A device without an FTL. A run is a function of its configuration, its seed and its commands.
+/// A device without an FTL. Its results depend only on its configuration, its seed and its commands.
 pub trait PhysicalDevice: State {
     /// Events of the device.
     type Event: Copy + PartialEq + fmt::Debug + Serialize + DeserializeOwned;
@@ -57,17 +57,17 @@ pub trait PhysicalDevice: State {
     /// Geometry of the device.
     fn geometry(&self) -> &Geometry;
 
-    /// Report of a chunk, which has to exist.
+    /// Report of a chunk. The chunk must exist.
     fn report(&self, chunk: Chunk) -> Descriptor;
 
-    /// Data tag that a read of a logical block would return now; none if it could not be read. For
+    /// Data tag that a read of a logical block would return now; `None` if the block cannot be read. For
     /// verification by the layers above.
     fn stamp(&self, block: LogicalBlock) -> Option<DataTag>;
 
     /// Submits a command, which may complete at once.
     ///
     /// # Errors
-    /// The rule that the host broke; the device is unchanged then.
+    /// The rule that the host broke. The command then does not change the device.
     fn submit(
         &mut self,
         command: &Command<'_>,
@@ -89,8 +89,8 @@ pub trait PhysicalDevice: State {
     /// Clears the completions.
     fn clear_completions(&mut self);
 
-    /// Notifications since they were last [cleared](Self::clear_notifications), in order; one may come
-    /// without a command.
+    /// Notifications since they were last [cleared](Self::clear_notifications), in order. A notification may
+    /// come without a command.
     fn notifications(&self) -> &[Notification];
 
     /// Clears the notifications.
@@ -102,51 +102,54 @@ pub trait PhysicalDevice: State {
     /// Whether a command with this tag is outstanding.
     fn is_outstanding(&self, tag: u32) -> bool;
 
-    /// From now on commands take no time, cause no wear, never fail, and complete at once: for the layer
-    /// above a device, to fill it before a run. No command may be outstanding.
+    /// Stops the clock: commands take no time, cause no wear, never fail, and complete at once. A layer above
+    /// uses this to fill the device before a run. No command may be outstanding.
     fn stop_clock(&mut self);
 
-    /// From now on commands take time again.
+    /// Starts the clock: commands take time again.
     fn start_clock(&mut self);
 
-    /// Scales the device's times by these factors, in place of earlier ones, from its next commands on. A
-    /// device whose times were changed cannot be saved.
+    /// Multiplies the device's times by these factors, from its next commands on. The factors replace earlier
+    /// ones. The device cannot be saved any more.
     ///
     /// # Errors
-    /// The reason, where it lacks times of a kind whose factor is not one. The device is unusable then.
+    /// The reason, if a factor other than one is for a kind of time that the device does not have. The device
+    /// is then unusable.
     fn change_times(&mut self, _factors: &TimeFactors) -> Result<(), UnscalableReason> {
         Err("the times of a device of this type cannot be changed")
     }
 
-    /// Cuts the power at `now`. The caller drops all events of this device; it accepts no command until it
-    /// has [recovered](Self::recover). The report of a chunk has its write pointer then. No flushed write is
-    /// lost, nor, with write-through completion, any completed one, except for pages that shared cells with
-    /// torn ones; of other writes each unit is written as a whole or not at all.
+    /// Cuts the power at `now`. The caller drops all pending events of this device. The device accepts no
+    /// command until it has [recovered](Self::recover); the report of a chunk then has its write pointer.
+    ///
+    /// No flushed write is lost. With write-through completion no completed write is lost either. The
+    /// exception is pages that share cells with interrupted programs. Of other writes, each unit is either
+    /// written as a whole or not at all.
     fn power_cut(&mut self, now: Instant) -> PowerCut;
 
-    /// Switches the power on again.
+    /// Switches the power on again, which starts recovery.
     fn recover(&mut self, calendar: &mut impl Schedule<Self::Event>);
 
-    /// Whether it accepts commands.
+    /// Whether the device accepts commands.
     fn is_ready(&self) -> bool;
 
-    /// Duration and results of the last recovery, once it has ended.
+    /// Duration and results of the last recovery; `None` until it has ended.
     fn recovery(&self) -> Option<Recovered>;
 
     /// Digest of all events so far.
     fn digest(&self) -> Digest;
 
-    /// Checks the conservation laws over the whole state, `elapsed` after time began; panics if one does not
-    /// hold.
+    /// Checks the conservation laws over the whole state, at `elapsed` since the start of time. Panics if a
+    /// law is violated.
     fn audit(&self, elapsed: Duration);
 
-    /// Progress of the oldest command; none if none is outstanding.
+    /// Progress of the oldest outstanding command; `None` if none is outstanding.
     fn oldest(&self) -> Option<OldestCommand>;
 
-    /// The longest time for which a command may make no progress without a fault.
+    /// Longest time for which a command may make no progress. A longer stall is a fault of the model.
     fn stall_limit(&self) -> Duration;
 
-    /// Report of outstanding work and the causes of its waits, in lines of text.
+    /// Report of the outstanding work and what it waits for, in lines of text.
     fn describe_outstanding(&self, now: Instant) -> String;
 
     /// Counts of the device at `now`.
@@ -158,46 +161,47 @@ pub trait PhysicalDevice: State {
     /// Details of the device from `mark` to `now`, by channel, die, block and component.
     fn detail(&self, mark: &Self::Mark, now: Instant) -> Detail;
 
-    /// Gauges at `now`, for the time series of a run. Devices without any return the default.
+    /// Gauges at `now`, for the time series of a run. A device without gauges returns the default.
     fn gauges(&self, _now: Instant) -> Gauges {
         Gauges::default()
     }
 
-    /// Starts or stops [recording](Self::take_recorded) the commands of its dies; returns whether the device
-    /// supports it. Recording changes no result.
+    /// Starts or stops [recording](Self::take_recorded) the commands of the dies. Returns whether the device
+    /// supports recording. Changes no result.
     fn record(&mut self, _on: bool) -> bool {
         false
     }
 
-    /// Recorded commands of its dies and their stages since the last call; the requests that they serve are
-    /// not known here.
+    /// Takes the recorded commands of the dies and their stages since the last call. The device does not know
+    /// which requests they serve.
     fn take_recorded(&mut self) -> Recorded {
         Recorded::default()
     }
 
-    /// Starts recording the [times](Self::take_breakdown) of commands; returns whether the device supports it.
-    /// Recording changes no result.
+    /// Starts recording the [times](Self::take_breakdown) of commands. Returns whether the device supports
+    /// it. Changes no result.
     fn record_times(&mut self) -> bool {
         false
     }
 
-    /// Takes the times of the completed command with this tag; none where they are not recorded.
+    /// Takes the times of the completed command with this tag; `None` if they are not recorded.
     fn take_breakdown(&mut self, _tag: u32) -> Option<CommandBreakdown> {
         None
     }
 
-    /// Time of all dies by work since recording began; zeros without recording.
+    /// Time of all dies at each kind of work since recording began; zeros without recording.
     fn worked(&self) -> WorkTimes {
         WorkTimes::default()
     }
 
-    /// Lengths of the lists in a saved state whose lengths follow from the configuration.
+    /// Lengths of the lists in the state that follow from the configuration. A loaded state must have the
+    /// same lengths.
     fn lengths(&self) -> Vec<usize>;
 
-    /// Approximate upper limit, in bytes, for the longest field of its state, beyond what the source has.
+    /// Approximate upper limit, in bytes, of the longest field of the saved state.
     fn max_field_bytes(&self) -> u64;
 
-    /// Checks whether a loaded state, with these pending events, can be a state of this device.
+    /// Checks whether a loaded state with these pending events is possible in this device.
     ///
     /// # Errors
     /// The contradiction.
@@ -211,7 +215,7 @@ pub trait PhysicalDevice: State {
         snapshot::save(self, agenda, to)
     }
 
-    /// Loads the state of a device with the same configuration; the caller continues with the returned
+    /// Loads the state of a device with the same configuration. The caller continues with the returned
     /// agenda. After an error the device is unusable.
     ///
     /// # Errors

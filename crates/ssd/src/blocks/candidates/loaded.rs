@@ -7,8 +7,8 @@ use super::{Buckets, ByClosing, ByInvalidation, Closed, Link, NONE, Numbered};
 use crate::ensure::{self, ensure};
 
 impl Closed {
-    /// Checks the loaded state: it has the shape of `new`, which is empty, and exactly the blocks that `of`
-    /// reports as closed, each with its plane group and valid pages.
+    /// Checks the loaded state. It must have the shape of `new`, which is empty. It must have exactly the
+    /// blocks that `of` reports as closed, each with its plane group and valid pages.
     pub(in crate::blocks) fn check(
         &self,
         new: &Self,
@@ -54,7 +54,7 @@ impl Closed {
 }
 
 impl Buckets {
-    /// Walks all lists, whose blocks must be in their bucket; returns the number of blocks.
+    /// Counts the blocks of all lists, and checks that each is in its bucket.
     fn count(&self, of: &impl Fn(BlockSetId) -> Option<(PlaneGroupId, u32)>) -> Result<usize, String> {
         let (mut seen, mut count) = (vec![false; self.links.len()], 0);
         for (n, first) in self.head.iter().copied().enumerate().filter(|(_, first)| *first != NONE) {
@@ -84,7 +84,7 @@ impl Buckets {
 }
 
 impl Numbered {
-    /// Whether it has the number of candidates given for each plane group, each at its index.
+    /// Whether the index has `counts` candidates for each plane group, each in its place.
     fn has(&self, counts: &[usize], is_candidate: impl Fn(BlockSetId, PlaneGroupId) -> bool) -> bool {
         self.list.entries().all(|(row, list)| {
             let is_at =
@@ -95,7 +95,7 @@ impl Numbered {
 }
 
 impl ByClosing {
-    /// Whether it has the number of candidates given for each plane group, each at its closing number.
+    /// Whether the index has `counts` candidates for each plane group, each at its closing number.
     fn has(&self, counts: &[usize], is_candidate: impl Fn(BlockSetId, PlaneGroupId) -> bool) -> bool {
         let are_past = self.closed < u64::MAX / 2 && self.closed_at.iter().all(|at| *at <= self.closed);
         are_past
@@ -109,7 +109,7 @@ impl ByClosing {
 }
 
 impl ByInvalidation {
-    /// Whether no closed block lost a page later than the clock of its plane group.
+    /// Whether the last invalidation of each closed block is not after the clock of its plane group.
     fn are_past(&self, of: impl Fn(BlockSetId) -> Option<(PlaneGroupId, u32)>) -> bool {
         let runs_on = self.clock.iter().all(|clock| *clock < u64::MAX / 2);
         runs_on

@@ -15,7 +15,7 @@ struct Found {
     closed: u32,
     valid: u32,
     due: u32,
-    /// Whether it is unused, and whether plane groups still open blocks of it.
+    /// Whether the number of the superblock is unused.
     unused: bool,
     forming: bool,
 }
@@ -84,7 +84,7 @@ impl SuperBlocks {
         rows.flat_map(|(row, due)| due.iter().map(move |block| (row, *block)))
     }
 
-    /// Checks that the lists have the lengths of the pool and that each plane group continues at a valid
+    /// Checks that the lists have the lengths of the pool, and that each plane group continues at a valid
     /// superblock.
     fn check_shape(&self, pool: &Pool, streams: usize) -> Result<(), String> {
         let (rows, begun) = (pool.geometry.rows() as usize, &self.begun);

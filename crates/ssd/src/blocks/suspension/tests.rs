@@ -1,4 +1,4 @@
-//! Suspended blocks of a plane group, step by step.
+//! Tests of suspended blocks of a plane group.
 
 use wordline_nand::Location;
 
@@ -12,7 +12,7 @@ use crate::policy::frontier::{OpenBlock, WordLines};
 const ROW: PlaneGroupId = PlaneGroupId(0);
 const HOST: StreamId = StreamId(0);
 
-/// Programs word lines in numerical order, and decides once for each block that it is given.
+/// Programs word lines in numerical order. Decides once for each block that it is given.
 #[derive(Default)]
 struct Script {
     select_to_suspend: Option<BlockSetId>,
@@ -38,7 +38,7 @@ impl WordLineSelector for Script {
     }
 }
 
-/// Block table with 16 word lines of two pages in a block; the host stream may suspend two blocks of each
+/// A block table whose blocks have 16 word lines of two pages. The host stream may suspend two blocks of each
 /// plane group.
 fn table() -> BlockManager {
     let config = small().check().expect("the device is sound");
@@ -59,7 +59,7 @@ fn write(space: &mut BlockManager, script: &mut Script, word_lines: u32) -> Loca
     last
 }
 
-/// Suspends the open block, and writes a word line of another one.
+/// Suspends the open block, and writes a word line of another block.
 fn suspend(space: &mut BlockManager, block: BlockSetId) {
     let mut script = Script { select_to_suspend: Some(block), select_to_resume: None };
     write(space, &mut script, 1);
@@ -106,7 +106,7 @@ fn a_block_that_is_opened_again_goes_on_where_it_was() {
     space.check_suspended(ROW).expect("it is known once");
     let shown: Vec<_> = suspended(&space).iter().map(|one| (one.block, one.written)).collect();
     assert_eq!(shown, [(first, 3)]);
-    // The second block is filled before a free one would be opened.
+    // The second block must be full before a free one is opened.
     let second = open(&mut space, 15);
     assert!(second != first && space.state(second) == State::Closed);
     let again = write(&mut space, &mut Script { select_to_suspend: None, select_to_resume: Some(first) }, 1);
@@ -181,7 +181,7 @@ fn a_suspended_block_is_the_victim_where_it_gains_more_of_what_is_written() {
     };
     let block = open(&mut space, 3);
     suspend(&mut space, block);
-    // Its only gain would be unwritten pages; and a closed block gains nothing.
+    // The suspended block would gain only unwritten pages, and a closed block gains nothing.
     let closed = open(&mut space, 15);
     assert_eq!(space.state(closed), State::Closed);
     assert_eq!(space.better_of_suspended(ROW, None), Some(block));
@@ -225,13 +225,12 @@ fn after_a_power_cut_the_block_written_least_is_open_and_others_are_suspended() 
         let block = open(&mut space, word_lines);
         written.push((block, word_lines));
         if written.len() < 3 {
-            // The next block begins with a word line of its own.
+            // The next block begins with its own first word line.
             let mut script = Script { select_to_suspend: Some(block), select_to_resume: None };
             space.take(ROW, HOST, 2, &mut script);
         }
     }
-    // The first word line of the second and of the third block was programmed when the block before was
-    // suspended.
+    // The first word line of the second and third blocks was programmed when the block before was suspended.
     let locations = |block: BlockSetId| match written.iter().position(|(other, _)| *other == block) {
         Some(0) => 2 * 5,
         Some(n) => 2 * (written[n].1 + 1),

@@ -1,11 +1,11 @@
-//! Flush epochs: the writes that a flush covers.
+//! Flush epochs: which writes a flush covers.
 
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-/// Counts the entries of each flush epoch that are not in flash yet. A flush ends the current epoch and
-/// completes when no older entry is left.
+/// Number of entries of each flush epoch that are not in flash yet. A flush ends the current epoch, and
+/// completes when no entry of this or an older epoch is left.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Epochs {
     first: u64,
@@ -33,8 +33,8 @@ impl Epochs {
         current
     }
 
-    /// Removes an entry of `epoch` that is in flash or invalid. Drops the oldest epochs that have ended and
-    /// are empty.
+    /// Removes an entry of `epoch`, because it is in flash or invalid. Drops the oldest epochs that have
+    /// ended and have no entries.
     #[inline]
     pub fn leave(&mut self, epoch: u64) {
         self.pending[(epoch - self.first) as usize] -= 1;
@@ -48,7 +48,8 @@ impl Epochs {
         }
     }
 
-    /// Begins the next epoch; returns the ended one if entries of it or of an older one are not in flash yet.
+    /// Begins the next epoch. Returns the ended one if entries of this or an older epoch are not in flash
+    /// yet.
     pub fn end(&mut self) -> Option<u64> {
         let ended = self.current();
         self.pending.push_back(0);
@@ -64,13 +65,13 @@ impl Epochs {
             let Some(count) = place.and_then(|place| counts.get_mut(place)) else { return false };
             *count += 1;
         }
-        // Epochs are counted as long as a device runs.
+        // The epoch number grows for as long as the device runs.
         let goes_on = self.first < u64::MAX / 2
             && (counts.len() == 1 || counts.first().is_some_and(|count| *count > 0));
         goes_on && self.pending.iter().eq(&counts)
     }
 
-    /// Whether every entry of `epoch` and older ones is in flash.
+    /// Whether all entries up to `epoch` are in flash.
     pub fn is_over(&self, epoch: u64) -> bool {
         self.first > epoch
     }

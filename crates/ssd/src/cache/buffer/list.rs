@@ -1,4 +1,4 @@
-//! A list of entries in insertion order.
+//! List of entries in insertion order.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ wordline_kernel::id! {
     EntryId
 }
 
-/// No entry.
+/// Stands for no entry.
 pub const NONE: EntryId = EntryId(u32::MAX);
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -16,8 +16,8 @@ struct Link {
     next: EntryId,
 }
 
-/// A list of numbered entries, each in it at most once. Appending, removing any entry, and taking the first
-/// one have constant cost.
+/// A list of numbered entries, which contains each entry at most once. Appending an entry, removing any
+/// entry, and taking the first one have constant cost.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct EntryList {
     links: Vec<Link>,
@@ -33,13 +33,13 @@ impl Default for EntryList {
 }
 
 impl EntryList {
-    /// An empty list for entries from 0 to one below `entries`.
+    /// An empty list for the entries from 0 to `entries` (exclusive).
     pub fn new(entries: u32) -> Self {
         let links = vec![Link { previous: NONE, next: NONE }; entries as usize];
         Self { links, first: NONE, last: NONE, len: 0 }
     }
 
-    /// Entries in the list.
+    /// Number of entries in the list.
     #[inline]
     pub fn len(&self) -> u32 {
         self.len
@@ -57,7 +57,7 @@ impl EntryList {
         (self.first != NONE).then_some(self.first)
     }
 
-    /// The entry after another one.
+    /// The entry after `id`.
     #[inline]
     pub fn after(&self, id: EntryId) -> Option<EntryId> {
         let next = self.links[id.0 as usize].next;
@@ -69,12 +69,12 @@ impl EntryList {
         std::iter::successors(self.first(), |id| self.after(*id))
     }
 
-    /// Entries for which it has slots.
+    /// Number of entries for which the list has slots.
     pub(crate) fn places(&self) -> usize {
         self.links.len()
     }
 
-    /// Whether the links lead from the first entry to the last one, in as many steps as the list is long.
+    /// Whether the links lead from the first entry to the last one, over as many entries as the list has.
     pub(crate) fn is_sound(&self) -> bool {
         let (mut at, mut before) = (self.first, NONE);
         for _ in 0..self.len {

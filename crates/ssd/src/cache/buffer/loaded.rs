@@ -1,17 +1,17 @@
-//! Checks of a loaded buffer.
+//! Checks of a loaded write buffer.
 
 use super::{Buffer, Entry, EntryId, EntryState};
 use crate::command::RequestId;
 use crate::ensure::ensure;
 
 impl Buffer {
-    /// Lengths of the lists whose lengths follow from the configuration.
+    /// Lengths of the lists that follow from the configuration.
     pub(crate) fn shape(&self) -> [usize; 2] {
         [self.entries.len(), self.dirty.places()]
     }
 
-    /// Checks a loaded state: entries are used or free, and are found by their pages, which are among the
-    /// first `pages`; waiting requests are `known`.
+    /// Checks a loaded state. Each entry must be either used or free. Used entries must be found by their
+    /// pages, which must be among the first `pages`. Waiting requests must be `known`.
     pub(crate) fn check_loaded(&self, pages: u32, known: impl Fn(RequestId) -> bool) -> Result<(), String> {
         self.check_free()?;
         let is_index = self.index.is_sound(self.entries.len(), self.used().count());

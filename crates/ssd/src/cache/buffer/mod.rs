@@ -1,8 +1,13 @@
-//! The DRAM buffer: written pages that wait to be programmed, coalesce with later writes, and serve reads.
+//! Write buffer: written pages that wait to be programmed. They coalesce with later writes and serve reads.
 //!
-//! An entry goes from *dirty* (in a list, oldest first, and in the order of the eviction policy) to *filling*
-//! (RMW: the rest of a partly written page is read from flash) to *ready* to *programming*. It is freed when
-//! its program is done, unless it was written again meanwhile.
+//! The states of an entry are:
+//!
+//! * *dirty*: in a list, oldest first, and in the order of the eviction policy;
+//! * *awaiting RMW*: the rest of a page that was written in part is read from flash;
+//! * *ready*: complete, waiting for a program unit;
+//! * *programming*.
+//!
+//! When its program is done an entry is freed, unless it was written again since.
 
 pub(crate) mod epochs;
 pub(super) mod list;
@@ -43,35 +48,36 @@ pub struct Entry {
     pub logical: LogicalPage,
     /// Version in the buffer.
     pub version: u32,
-    /// Version in flash, if the page is mapped there.
+    /// Version in flash; 0 if the page is not mapped there.
     pub flash_version: u32,
     /// Sectors that the host wrote.
     pub sectors: Sectors,
     /// Progress towards flash.
     pub state: EntryState,
-    /// RMW reads in progress.
+    /// Number of RMW reads in progress.
     pub fills: u8,
-    /// The latest host write to the page.
+    /// The last host write to the page.
     pub request: HostWrite,
-    /// The stream that the host named; 0 for none.
+    /// Stream that the host named; 0 for none.
     pub tag: u8,
-    /// The write stream, once the page is ready.
+    /// Write stream, set when the page is ready.
     pub stream: u8,
-    /// Whether it was written again during its program.
+    /// Whether the page was written again during its program.
     pub again: bool,
-    /// Whether it was discarded on its way to flash.
+    /// Whether the page was discarded after its destage began.
     pub discarded: bool,
-    /// Whether it was discarded since its current program began, so that the programmed data are invalid.
+    /// Whether the page was discarded since its current program began, so that the programmed data are
+    /// invalid.
     pub void: bool,
-    /// Whether it must not wait in the list: FUA, write-through, or a flush that covers it.
+    /// Whether the page is destaged without waiting, because of FUA, write-through completion, or a flush.
     pub urgent: bool,
-    /// The flush epoch in which it became dirty.
+    /// Flush epoch in which the entry became dirty.
     epoch: u64,
-    /// The flush epoch in which it was written again.
+    /// Flush epoch in which the entry was written again.
     again_epoch: u64,
-    /// Requests that wait for it to be in flash, as a list head.
+    /// Requests that wait until the entry is in flash, as a list head.
     waiters: u32,
-    /// Occupancy in sectors; 0 where pages are counted.
+    /// Occupancy in sectors; 0 if pages are counted.
     weight: u16,
 }
 
@@ -98,23 +104,23 @@ impl Entry {
     };
 }
 
-/// The smallest occupancy of a page if written sectors are counted: 4 KiB, the page of host memory. Chosen:
-/// with less, there would have to be as many entries as sectors.
+/// Smallest occupancy of a page if written sectors are counted: 4 KiB, a page of host memory. Chosen: a
+/// smaller value would need as many entries as there are sectors.
 pub const MIN_OCCUPANCY: u32 = 8;
 
-/// The buffer.
+/// The write buffer.
 pub struct Buffer {
     entries: Vec<Entry>,
     free: Vec<EntryId>,
     index: LookupTable,
-    /// Dirty entries, the one that became dirty first in front.
+    /// Dirty entries. The one that became dirty first is first.
     dirty: EntryList,
     eviction: Box<dyn Eviction>,
     waiters: Waiters,
     epochs: Epochs,
-    /// Capacity in sectors, if written sectors are counted instead of pages.
+    /// Capacity in sectors; `None` if pages are counted.
     room: Option<u32>,
-    /// Occupied sectors, and those of dirty entries among them.
+    /// Number of occupied sectors. The next field is the part of dirty entries.
     taken: u32,
     waiting: u32,
 }
@@ -126,13 +132,13 @@ state!(Buffer {
 });
 
 impl Buffer {
-    /// A buffer of `pages` pages, which leave it in the order of `eviction`.
+    /// A buffer of `pages` pages, which `eviction` destages in its order.
     pub fn new(pages: u32, eviction: Box<dyn Eviction>) -> Self {
         Self::with_sector_capacity(pages, None, eviction)
     }
 
-    /// A buffer of up to `pages` pages with a capacity of `room` written sectors; each page counts at least
-    /// [`MIN_OCCUPANCY`]. The last page admitted may exceed the capacity.
+    /// A buffer of up to `pages` pages with a capacity of `room` written sectors. Each page counts at least
+    /// [`MIN_OCCUPANCY`] sectors. The last page admitted may exceed the capacity.
     pub fn with_sector_capacity(pages: u32, room: Option<u32>, mut eviction: Box<dyn Eviction>) -> Self {
         eviction.prepare(pages);
         Self {
@@ -149,13 +155,13 @@ impl Buffer {
         }
     }
 
-    /// Drops everything, in a power cut.
+    /// Drops everything after a power cut.
     pub fn forget(&mut self) {
         let eviction = std::mem::replace(&mut self.eviction, Box::new(Fifo));
         *self = Self::with_sector_capacity(self.entries.len() as u32, self.room, eviction);
     }
 
-    /// The entry of a page.
+    /// Entry of a page; `None` if the page is not in the buffer.
     #[inline]
     pub fn find(&self, logical: LogicalPage) -> Option<EntryId> {
         if self.is_empty() { None } else { self.index.get(logical.0).map(EntryId) }
@@ -169,13 +175,13 @@ impl Buffer {
         }
     }
 
-    /// Whether no page is in use: the table need not enter the processor's cache.
+    /// Whether no page is in the buffer. This spares an access to the page table.
     #[inline]
     fn is_empty(&self) -> bool {
         self.free.len() == self.entries.len()
     }
 
-    /// The entry that became dirty after this one, and leaves after it; prefetches the one after that.
+    /// The entry that became dirty after this one, and is destaged after it. Prefetches the entry after that.
     #[inline]
     pub fn prefetch_lookups(&self, id: EntryId) -> Option<EntryId> {
         let after = self.dirty.after(id)?;
@@ -191,7 +197,7 @@ impl Buffer {
         &self.entries[id.0 as usize]
     }
 
-    /// An entry, to change it.
+    /// An entry, mutable.
     #[inline]
     pub fn get_mut(&mut self, id: EntryId) -> &mut Entry {
         &mut self.entries[id.0 as usize]
@@ -215,7 +221,7 @@ impl Buffer {
         self.room.map(|_| self.waiting)
     }
 
-    /// Pages on their way to flash, or their sectors if sectors are counted.
+    /// Number of pages that are being destaged, or of their sectors if sectors are counted.
     #[inline]
     pub fn in_transit(&self) -> u32 {
         match self.room {
@@ -224,7 +230,7 @@ impl Buffer {
         }
     }
 
-    /// Updates the occupancy of an entry, which is dirty or about to be.
+    /// Updates the occupancy of an entry that is dirty or will be.
     #[inline]
     fn update_occupancy(&mut self, id: EntryId) {
         if self.room.is_some() {
@@ -237,7 +243,7 @@ impl Buffer {
         }
     }
 
-    /// Pages in the list of dirty entries.
+    /// Number of dirty entries.
     #[inline]
     pub fn dirty(&self) -> u32 {
         self.dirty.len()
@@ -248,7 +254,7 @@ impl Buffer {
         self.entries.len() as u32
     }
 
-    /// Pages in use.
+    /// Number of pages in use.
     pub fn in_use(&self) -> u32 {
         (self.entries.len() - self.free.len()) as u32
     }
@@ -259,7 +265,7 @@ impl Buffer {
         self.dirty.first()
     }
 
-    /// The dirty entry that the eviction policy destages next; there must be one.
+    /// The dirty entry that the eviction policy destages next. There must be one.
     #[inline]
     pub fn next_to_destage(&mut self) -> EntryId {
         let id = self.eviction.next(&self.dirty);
@@ -268,7 +274,7 @@ impl Buffer {
         id
     }
 
-    /// Notes that the host read or wrote the entry again.
+    /// Records that the host read or wrote an entry again.
     #[inline]
     pub fn touch(&mut self, id: EntryId) {
         if self.entries[id.0 as usize].state == EntryState::Dirty {
@@ -276,7 +282,7 @@ impl Buffer {
         }
     }
 
-    /// Adds a page; there must be space.
+    /// Adds a page. There must be space.
     pub fn add(
         &mut self,
         logical: LogicalPage,
@@ -303,7 +309,7 @@ impl Buffer {
         id
     }
 
-    /// Writes to a page that is already in the buffer.
+    /// Writes to a page that is in the buffer.
     pub fn rewrite(&mut self, id: EntryId, version: u32, sectors: Sectors) {
         let entry = &mut self.entries[id.0 as usize];
         entry.version = version;
@@ -327,9 +333,8 @@ impl Buffer {
         self.eviction.removed(id);
     }
 
-    /// Notes that version `version` of an entry is in flash; the requests that waited for it go to `wake`.
-    /// The entry becomes dirty again if it was written meanwhile, otherwise it is freed. True if it became
-    /// dirty.
+    /// Records that version `version` of an entry is in flash. The requests that waited for it go to `wake`.
+    /// If the entry was written since, it is dirty again and the call returns true. Otherwise it is freed.
     pub fn programmed(&mut self, id: EntryId, version: u32, wake: &mut Vec<RequestId>) -> bool {
         self.wake(id, version, wake);
         let entry = &mut self.entries[id.0 as usize];
@@ -350,8 +355,8 @@ impl Buffer {
         again
     }
 
-    /// Notes that the program of an entry failed, so that its data are only in the buffer. Data written
-    /// meanwhile go to flash with it.
+    /// Records that the program of an entry failed, so that its data are only in the buffer. Data written
+    /// since then will be programmed with it.
     pub fn program_failed(&mut self, id: EntryId) {
         let entry = &mut self.entries[id.0 as usize];
         if std::mem::take(&mut entry.again) {
@@ -377,7 +382,7 @@ impl Buffer {
         self.free.push(id);
     }
 
-    /// Lets `request` wait until the current version of the entry is in flash.
+    /// Makes `request` wait until the current version of an entry is in flash.
     pub fn wait(&mut self, id: EntryId, request: RequestId) {
         let entry = &mut self.entries[id.0 as usize];
         self.waiters.add(&mut entry.waiters, request, entry.version);
@@ -389,13 +394,13 @@ impl Buffer {
         self.entries[id.0 as usize].waiters != NOBODY
     }
 
-    /// Clears all waiters: the device has completed all requests.
+    /// Clears all waiters, because the device has completed all requests.
     pub fn forget_waiters(&mut self) {
         self.entries.iter_mut().for_each(|entry| entry.waiters = NOBODY);
         self.waiters.clear();
     }
 
-    /// Calls `f` for each request that waits for version `version` of the entry or an older one.
+    /// Calls `f` for each request that waits for version `version` of an entry or an older one.
     pub fn each_waiter(&self, id: EntryId, version: u32, f: impl FnMut(RequestId)) {
         self.waiters.each(self.entries[id.0 as usize].waiters, version, f);
     }
@@ -408,7 +413,7 @@ impl Buffer {
         }
     }
 
-    /// Ends the flush epoch; returns it if entries of it or of an older one are not in flash yet.
+    /// Ends the flush epoch. Returns it if entries of this or an older epoch are not in flash yet.
     pub fn end_epoch(&mut self) -> Option<u64> {
         if self.in_use() == 0 {
             return None;
@@ -416,7 +421,7 @@ impl Buffer {
         self.epochs.end()
     }
 
-    /// Whether every entry of `epoch` and older ones is in flash.
+    /// Whether all entries up to `epoch` are in flash.
     pub fn is_flushed(&self, epoch: u64) -> bool {
         self.epochs.is_over(epoch)
     }
@@ -432,7 +437,7 @@ impl Buffer {
     }
 }
 
-/// Occupancy of the written sectors of a page.
+/// Occupancy of a page with these written sectors.
 #[inline]
 fn occupancy_of(sectors: Sectors) -> u16 {
     sectors.count().max(MIN_OCCUPANCY) as u16
@@ -468,8 +473,8 @@ mod tests {
         assert_eq!((buffer.waiting_sectors(), buffer.has_room()), (Some(16 + 8), true));
         buffer.rewrite(first, 2, Sectors::range(8, 32));
         assert_eq!((buffer.waiting_sectors(), buffer.has_room()), (Some(32 + 8), false));
-        // On its way to flash it keeps its occupancy, and when written again it has the occupancy of the new
-        // data.
+        // While it is destaged the entry keeps its occupancy. When written again it has the occupancy of the
+        // new data.
         buffer.unlink(first);
         buffer.get_mut(first).state = EntryState::Programming;
         assert_eq!((buffer.waiting_sectors(), buffer.has_room()), (Some(8), false));

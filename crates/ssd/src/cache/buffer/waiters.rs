@@ -1,4 +1,4 @@
-//! Requests that wait for entries, in lists whose heads are kept by the entries.
+//! Requests that wait for entries. They form lists, and each entry has the head of its list.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,11 +12,11 @@ struct Waiter {
     next: u32,
 }
 
-/// No waiter.
+/// Head of an empty list.
 pub const NOBODY: u32 = u32::MAX;
 
-/// The requests that wait for versions of entries. A head, initially [`NOBODY`], leads to all that wait for
-/// one entry.
+/// Requests that wait for versions of entries. The list of an entry begins at its head, which is [`NOBODY`]
+/// at first.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Waiters {
     pool: Vec<Waiter>,
@@ -24,12 +24,12 @@ pub struct Waiters {
 }
 
 impl Waiters {
-    /// No waiters, with capacity for `many`.
+    /// No waiters, with memory for `many`.
     pub fn with_capacity(many: usize) -> Self {
         Self { pool: Vec::with_capacity(many), free: Vec::with_capacity(many) }
     }
 
-    /// Lets `request` wait for `version`.
+    /// Makes `request` wait for `version`.
     pub fn add(&mut self, head: &mut u32, request: RequestId, version: u32) {
         let waiter = Waiter { request, version, next: *head };
         *head = match self.free.pop() {
@@ -72,8 +72,8 @@ impl Waiters {
         }
     }
 
-    /// Whether a loaded state has a list for each of these heads, without duplicates, and all requests
-    /// `known`.
+    /// Checks a loaded state: there must be a list for each of these heads, without duplicates, and all
+    /// requests must be `known`.
     pub fn match_heads(&self, heads: impl Iterator<Item = u32>, known: impl Fn(RequestId) -> bool) -> bool {
         let mut seen = vec![false; self.pool.len()];
         let mut is_first = |at: u32| ensure::is_first(&mut seen, at as usize);

@@ -20,9 +20,9 @@ impl Queues {
         self.pool.len()
     }
 
-    /// Checks a state loaded at `now`, with the chains of tasks in the decoders: every task waits in at most
-    /// one list and names an existing location, the payload of a program exists, and a die works if it has a
-    /// task.
+    /// Checks a state loaded at `now`. `decoded` has the chains of tasks in the decoders. Every task must
+    /// wait in at most one list and name an existing location. The payload of each program must exist. A die
+    /// must work if it has a task.
     pub fn check_loaded(
         &self,
         chips: &Chips,
@@ -34,7 +34,8 @@ impl Queues {
         let locations = chips.pools().locations();
         let mut seen = vec![false; self.pool.len()];
         self.free.iter().try_for_each(|id| take(&mut seen, *id))?;
-        // The page of a queued read stays until the read has ended, unless a failed program took it along.
+        // The page of a queued read stays in place until the read has ended, unless a failed program
+        // destroyed it.
         let finds = |task: &Task| {
             let found = || chips.stamp(task.location);
             task.operation != Operation::Read
@@ -56,7 +57,7 @@ impl Queues {
         self.check_background()
     }
 
-    /// Checks that a die that is not idle has a task, and that a suspended die has a suspended one.
+    /// Checks that a busy die has a task, and that a suspended die has a suspended task.
     fn check_work(&self, chips: &Chips, now: Instant) -> Result<(), String> {
         for (id, die) in self.dies.entries() {
             let is_gc = die.gc_since.is_none_or(|since| since <= now && die.current != NO_TASK);
@@ -69,7 +70,7 @@ impl Queues {
         Ok(())
     }
 
-    /// Checks that the dies with background reads are listed, in order.
+    /// Checks that the dies with background reads are listed in order.
     fn check_background(&self) -> Result<(), String> {
         let behind = self.dies.entries().filter(|(_, die)| die.behind > 0).map(|(id, _)| id);
         ensure(behind.eq(self.behind.iter().copied()), || {
@@ -102,7 +103,7 @@ impl Queues {
         Ok(())
     }
 
-    /// Walks through a chain and returns its last task.
+    /// Checks a chain, and returns its last task.
     fn check_chain(
         &self,
         first: TaskId,

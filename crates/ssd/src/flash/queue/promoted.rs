@@ -1,5 +1,5 @@
-//! Tasks that become urgent: background reads for which a command begins to wait, and reads for which the
-//! erase of their block waits.
+//! Tasks that become urgent: background reads for which a command begins to wait, and reads that delay the
+//! erase of their block.
 
 use wordline_kernel::Id;
 use wordline_nand::DieId;
@@ -20,7 +20,7 @@ impl Queues {
         }
     }
 
-    /// A background read of a die has ended, or is promoted.
+    /// Records that a background read of a die has ended or was promoted.
     pub(super) fn remove_background(&mut self, die: DieId) {
         let queue = &mut self.dies[die];
         queue.behind -= 1;
@@ -37,12 +37,12 @@ impl Queues {
         !self.behind.is_empty()
     }
 
-    /// The `n`-th of the dies with background reads, in order.
+    /// The `n`-th of the dies with background reads, in the order of their numbers.
     pub fn die_with_background(&self, n: usize) -> Option<DieId> {
         self.behind.get(n).copied()
     }
 
-    /// Promotes the `wanted` background reads that wait for `die` to host reads. Returns whether there are
+    /// Promotes the `wanted` background reads that wait for `die` to host reads. Returns whether there were
     /// any.
     pub fn promote(&mut self, die: DieId, mut wanted: impl FnMut(&Task) -> bool) -> bool {
         let to = self.rules.rank_of_reads;
@@ -53,18 +53,18 @@ impl Queues {
         any
     }
 
-    /// Whether GC goes before reads for which its erases may wait.
+    /// Whether GC goes before reads that may delay its erases.
     #[inline]
     pub fn gc_passes_reads(&self) -> bool {
         self.rules.rank_of_gc < self.rules.rank_of_programs
     }
 
-    /// GC waits for the `wanted` reads, which wait for `die`: they get its priority.
+    /// Gives the `wanted` reads that wait for `die` the priority of GC, because GC waits for them.
     pub fn raise_to_gc(&mut self, die: DieId, wanted: impl FnMut(&Task) -> bool) {
         self.move_to(die, [self.rules.rank_of_programs, self.rules.rank_of_gc], wanted);
     }
 
-    /// The tasks that wait for `die`, by rank: name, number, and the first one.
+    /// Waiting tasks of `die` by rank: name of the rank, number of tasks, and the first task.
     pub fn waiting(&self, die: DieId) -> Vec<(&'static str, usize, &Task)> {
         let mut found = Vec::new();
         let names = ["prioritised reads", "tasks after those", "last tasks"];
@@ -78,7 +78,7 @@ impl Queues {
         found
     }
 
-    /// Moves the `wanted` tasks of one list of a die to the end of another; whether there are any.
+    /// Moves the `wanted` tasks of one list of a die to the end of another. Returns whether there were any.
     fn move_to(&mut self, die: DieId, [from, to]: [usize; 2], mut wanted: impl FnMut(&Task) -> bool) -> bool {
         let mut at = std::mem::replace(&mut self.dies[die].lists[from], EMPTY).first;
         self.dies[die].waiting &= !(1 << from);

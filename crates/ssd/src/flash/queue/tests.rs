@@ -5,7 +5,7 @@ use Kind::{GcErase, GcProgram, GcRead, HostProgram, HostRead};
 
 const DIE: DieId = DieId(0);
 
-/// The kinds of tasks in these tests.
+/// Kinds of tasks in these tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     HostRead,
@@ -37,7 +37,7 @@ fn at(us: u64) -> Instant {
     Instant::ZERO + Duration::from_us(us)
 }
 
-/// Queues task number `n`, whose page is a hundred times that number.
+/// Queues task number `n`, with page `100 * n`.
 fn push(queues: &mut Queues, kind: Kind, n: u32, since: u64) {
     let task = queues.push(DIE, at(since), Ticket::Table(n), kind.class());
     (task.operation, task.page) = (kind.operation(), PageId(n * 100));
@@ -48,8 +48,8 @@ fn number(task: &Task) -> u32 {
     n
 }
 
-/// Queues tasks with the time of each, in microseconds; returns the order in which an idle die takes them
-/// from `now` on, one `every` so many.
+/// Queues tasks, each with its time in microseconds. Returns the order in which an idle die takes them, one
+/// every `every` microseconds from `now` on.
 fn order(rules: &SchedulingFile, waiting: &[(Kind, u64)], now: u64, every: u64) -> Vec<Kind> {
     let mut queues = Queues::new(1, rules);
     waiting.iter().zip(0..).for_each(|((kind, since), n)| push(&mut queues, *kind, n, *since));
@@ -96,7 +96,7 @@ fn a_program_goes_after_so_many_reads() {
 fn what_has_waited_too_long_goes_before_reads() {
     let waiting = [(HostProgram, 0), (HostRead, 1), (HostRead, 1), (HostRead, 1)];
     let limit = rules(|file| file.age_limit = Duration::from_us(100));
-    // A picosecond counts: at 100 us the program has waited as long as it may.
+    // At 100 us the program has reached the limit; one picosecond less does not suffice.
     assert_eq!(order(&limit, &waiting, 99, 1), [HostRead, HostProgram, HostRead, HostRead]);
     assert_eq!(order(&limit, &waiting, 100, 1)[0], HostProgram);
     assert_eq!(order(&rules(|_| ()), &waiting, 100, 1)[3], HostProgram, "without a limit");

@@ -25,7 +25,7 @@ impl Collector {
         )
     }
 
-    /// Victims of a plane group that only wait for their reads before they can be erased.
+    /// Victims of a plane group that can be erased as soon as the reads in them are done.
     pub fn victims_awaiting_reads(
         &self,
         row: PlaneGroupId,
@@ -42,7 +42,7 @@ impl Collector {
             .chain(self.rows.iter().map(|row| row.staged.len()))
     }
 
-    /// Checks the loaded state: the blocks under collection are victims of the plane group.
+    /// Checks the loaded state: blocks that are being collected must be victims of the plane group.
     pub(crate) fn check_loaded(&self, space: &BlockManager) -> Result<(), String> {
         let all = space.pools().block_sets();
         let stepping = self.rows.iter().filter(|state| state.commands > 0).count();

@@ -1,4 +1,4 @@
-//! Handling of failed blocks and commands by the collector.
+//! Handling of failed blocks and commands in GC.
 
 use std::collections::VecDeque;
 
@@ -8,8 +8,8 @@ use super::{Collector, PlaneGroupState, Step};
 use crate::blocks::BlockManager;
 
 impl Collector {
-    /// Marks a plane group as stuck: too few good blocks are left, unless a victim that is still being read
-    /// can be erased soon.
+    /// Marks a plane group as stuck, because too few good blocks are left. It is not stuck if a victim can be
+    /// erased as soon as its reads are done.
     pub(super) fn mark_stuck(&mut self, row: PlaneGroupId, space: &BlockManager) -> Option<Step> {
         let state = &mut self.rows[row];
         state.stuck = !state.read.iter().any(|read| space.valid(*read) == 0);
@@ -21,12 +21,12 @@ impl Collector {
         self.sources.condemned.add(row, block);
     }
 
-    /// Queues a victim for erase again after its erase failed.
+    /// Queues a victim for another erase, after an erase of it failed.
     pub fn erase_again(&mut self, row: PlaneGroupId, block: BlockSetId) {
         self.rows[row].read.push_back(block);
     }
 
-    /// Stages the pages of a failed program again; they are still valid in their victims.
+    /// Stages the pages of a failed program again. They are still valid in their victims.
     pub fn program_failed(&mut self, row: PlaneGroupId, stream: u8) {
         let PlaneGroupState { unit, staged, lost, .. } = &mut self.rows[row];
         let pages = unit.drain(..).rev();
@@ -35,7 +35,7 @@ impl Collector {
         }
     }
 
-    /// Repeats the relocation of the pages of a failed copyback.
+    /// Repeats the relocation of pages after a failed copyback.
     pub fn copyback_failed(&mut self, row: PlaneGroupId, pages: u32) {
         let PlaneGroupState { unit, job, .. } = &mut self.rows[row];
         unit.clear();

@@ -1,4 +1,4 @@
-//! GC on a device with several pools: victims whose pages are migrated to another pool.
+//! GC on a device with several pools: victims whose pages migrate to another pool.
 
 use wordline_nand::{BlockSetId, PlaneGroupId};
 
@@ -6,8 +6,8 @@ use super::{Collector, Job, PlaneGroupState, Relocation, Step};
 use crate::blocks::BlockManager;
 
 impl Collector {
-    /// Migrates the pages of the plane group's victim to another pool: they are listed, and each is sent off
-    /// after it is read.
+    /// Migrates the pages of the plane group's victim to another pool. The pages are listed, and each is sent
+    /// there after its read.
     pub fn migrate(&mut self, row: PlaneGroupId) {
         let state = &mut self.rows[row];
         if let Some((block, place)) = state.job.as_ref().map(Job::reached) {
@@ -16,13 +16,13 @@ impl Collector {
         }
     }
 
-    /// Migrates the pages of a block, which became a victim, to another pool.
+    /// Migrates the pages of a block that became a victim to another pool.
     pub fn give_up(&mut self, row: PlaneGroupId, block: BlockSetId) {
         self.sources.migration.migrate(row, block, 0);
     }
 
-    /// Programs those listed pages that stay in the pool once the whole list has been read, since no more
-    /// will come.
+    /// Programs listed pages that stay in the pool, when the whole list has been read and no more pages will
+    /// come.
     #[inline(never)]
     pub(super) fn finish_list(&mut self, row: PlaneGroupId, space: &BlockManager) -> Option<Step> {
         let PlaneGroupState { job, staged, .. } = &self.rows[row];
@@ -38,13 +38,13 @@ impl Collector {
         self.rows[row].job.as_ref().is_some_and(|job| job.with_host)
     }
 
-    /// Whether the pages of the plane group's job are migrated to another pool.
+    /// Whether the pages of the plane group's job migrate to another pool.
     #[inline]
     pub fn leaves(&self, row: PlaneGroupId) -> bool {
         self.rows[row].job.as_ref().is_some_and(|job| job.leaves)
     }
 
-    /// Whether pages of the plane group are being migrated to another pool.
+    /// Whether pages of the plane group are migrating to another pool.
     #[inline]
     pub fn is_migrating(&self, row: PlaneGroupId) -> bool {
         self.sources.migration.is_at(row)

@@ -11,7 +11,7 @@ use crate::parts::Parts;
 use crate::policy::frontier::OpenBlock;
 use crate::policy::victim::{Fifo, Greedy};
 
-/// Selector for word lines in numerical order, which is never asked.
+/// Selector that programs word lines in numerical order. It is never queried.
 pub(super) fn by_number(_: &[OpenBlock<'_>], _: &BlockManager) -> (usize, u32) {
     unreachable!("word lines go by their numbers")
 }
@@ -28,12 +28,13 @@ pub(super) fn next_in(
     collector.next(row, space, leave, (&flash, &mut policies))
 }
 
-/// Carries out the next GC step in the first plane group at once; false if there is none.
+/// Executes the next GC step in the first plane group at once. Returns false if there is none.
 fn step(collector: &mut Collector, space: &mut BlockManager) -> bool {
     step_in(PlaneGroupId(0), collector, space, &mut Vec::new())
 }
 
-/// Carries out the next GC step in a plane group at once and records erased blocks; false if there is none.
+/// Executes the next GC step in a plane group at once and records erased blocks. Returns false if there is
+/// none.
 fn step_in(
     row: PlaneGroupId,
     collector: &mut Collector,
@@ -68,8 +69,8 @@ fn step_in(
     collector.command_done(row)
 }
 
-/// Block table with a plane group of this many free blocks, for FIFO victims. The oldest blocks have one
-/// invalid page each: such a victim fills nearly a whole block of GC.
+/// A block table with one plane group, this many free blocks, and FIFO victims. Each of the oldest blocks has
+/// one invalid page, so that its relocated pages fill nearly a whole block of GC.
 fn table(free: usize) -> BlockManager {
     let Config { pools, .. } = small().check().expect("the device is sound");
     let Pool { geometry, .. } = pools.first();
@@ -90,7 +91,8 @@ fn table(free: usize) -> BlockManager {
     blocks
 }
 
-/// Block table with a plane group of full blocks; the first blocks have the given numbers of invalid pages.
+/// A block table with one plane group of full blocks. The first blocks have the given numbers of invalid
+/// pages.
 fn nearly_full(free: usize, invalid: &[u32]) -> BlockManager {
     let Config { pools, .. } = small().check().expect("the device is sound");
     let mut blocks = BlockManager::new(&pools, Streams::ONE_EACH, |_| false);
@@ -132,12 +134,12 @@ fn a_collector_of_few_steps_takes_no_more_until_the_host_writes_or_needs_blocks(
     assert!(steps > 3 && blocks.free(PlaneGroupId(0)) > 2, "{steps} steps to a block beside those kept");
 }
 
-/// The first victims have one invalid page each, of 32: two of them are relocated for each program unit of
+/// Each of the first victims has one invalid page of 32. Two victims are relocated for each program unit of
 /// the host.
 #[test]
 fn a_paced_collector_wins_back_what_the_host_takes_and_no_more() {
     let (row, mut blocks) = (PlaneGroupId(0), table(6));
-    // Enough blocks are free that the reserved ones are never needed.
+    // Enough blocks are free that the reserved ones are never used.
     blocks.set_gc_watermarks(0, [5, 5]);
     let mut collector = fifo(&GcFile { paced: true, ..GcFile::default() });
     let unit = blocks.pools().per_program(row);
@@ -154,7 +156,7 @@ fn a_paced_collector_wins_back_what_the_host_takes_and_no_more() {
         write(&mut blocks);
         let steps = (0..1_000).take_while(|_| step(&mut collector, &mut blocks)).count();
         let more = room(&collector, &blocks) - wanted;
-        // Contiguous invalid pages are processed at once: all of a victim without valid pages.
+        // Contiguous invalid pages are processed in one step. At most this is a whole victim.
         let most = blocks.pools().per_block_of(row);
         assert!(steps <= 140 && more <= most as usize, "{steps} steps, {more} pages more than at first");
         assert!(!collector.throttles_host(row, &blocks));
@@ -167,8 +169,8 @@ fn a_paced_collector_wins_back_what_the_host_takes_and_no_more() {
     assert!(collector.throttles_host(row, &blocks), "the host is more than a unit ahead");
 }
 
-/// A program unit has two pages here: a victim with a single invalid page ends with padding, which fills the
-/// destination block.
+/// A program unit has two pages here. A victim with a single invalid page therefore ends with padding, which
+/// fills the destination block.
 #[test]
 fn a_collector_rests_where_it_would_gain_nothing_but_its_own_padding() {
     for (invalid, left, most) in [(&[1][..], 1, 0), (&[1, 1], 0, 200), (&[1, 1, 1], 1, 200), (&[32], 0, 1)] {
@@ -286,8 +288,8 @@ fn what_is_collected_while_the_host_is_idle_waits_when_it_is_not_until_blocks_ar
     assert_eq!(of_group.filter(|block| blocks.state(*block) == State::Victim).count(), 1);
 }
 
-/// Block table of four plane groups with superblocks and this many free blocks in each. `valid` returns the
-/// number of valid pages of the n-th block of a plane group.
+/// A block table of four plane groups with superblocks and this many free blocks in each plane group. `valid`
+/// returns the number of valid pages of the n-th block of a plane group.
 fn rows_of_super_blocks(
     policy: &dyn VictimPolicy,
     free: u32,
@@ -329,7 +331,7 @@ fn collector_of_four(policy: Box<dyn VictimPolicy>) -> Collector {
 
 #[test]
 fn all_blocks_of_a_super_block_are_erased_before_another_is_chosen() {
-    // Whole program units, so that none is carried over to the next victim.
+    // Victims have whole program units of valid pages, so that none is carried over.
     let mut blocks = rows_of_super_blocks(&Fifo, 3, |_, n| full() / 4 + 2 * (n % 2));
     let mut collector = collector_of_four(Box::new(Fifo));
     let (mut erased, mut chosen, mut steps) = (Vec::new(), 0, 1);
@@ -377,8 +379,8 @@ fn a_row_to_which_a_super_block_gains_nothing_cleans_a_victim_of_its_own() {
 #[test]
 fn a_super_block_that_lost_blocks_is_compared_by_the_share_of_what_is_left() {
     let full = full();
-    // A single block of the first two superblocks will be left, with more and with fewer valid pages than
-    // others.
+    // The first two superblocks will each have a single block left, one with more and one with fewer valid
+    // pages than others.
     let valid =
         |row, n| if n > 1 || row > PlaneGroupId(0) { full / 2 } else { [full - 2, full / 4][n as usize] };
     let mut blocks = rows_of_super_blocks(&Greedy, 3, valid);

@@ -1,4 +1,4 @@
-//! Coarsely mapped pools: the valid pages of a unit are read, and programmed, together.
+//! Pools with coarse-grained mapping: the valid pages of a unit are read and programmed together.
 
 use std::collections::VecDeque;
 use wordline_nand::PlaneGroupId;
@@ -7,8 +7,8 @@ use super::{Collector, Job, NoRoom, Run, Step};
 use crate::blocks::BlockManager;
 
 impl Collector {
-    /// Forms a program unit of staged pages in a coarsely mapped pool, once all its valid pages have been
-    /// read.
+    /// Builds a program unit of staged pages in a pool with coarse-grained mapping, once all valid pages of
+    /// the unit have been read.
     #[inline(never)]
     pub(super) fn form_whole_unit(
         &mut self,
@@ -39,14 +39,14 @@ impl Collector {
         Ok(None)
     }
 
-    /// GC stream of the unit being read.
+    /// GC stream of the unit that is being read.
     pub fn stream_of_unit(&self, row: PlaneGroupId) -> Option<u8> {
         let staged = &self.rows[row].staged;
         staged.iter().position(|staged| !staged.is_empty()).map(|stream| stream as u8)
     }
 
-    /// Drops the staged part of a unit, which is read again with the rest, if another job interrupts the
-    /// current one.
+    /// Drops the staged pages of a unit that is read in part, because another job interrupts the current one.
+    /// They are read again later.
     pub(super) fn forget_part_of_unit(&mut self, row: PlaneGroupId, space: &BlockManager) {
         let state = &mut self.rows[row];
         let Some(job) = &mut state.job else { return };
@@ -60,8 +60,9 @@ impl Collector {
     }
 }
 
-/// Number of invalid locations of a block between offset `place` and the end of a run. In a coarsely mapped
-/// pool, only units without valid locations count: the others are written with holes.
+/// Number of invalid locations of a block between offset `place` and the end of a run. In a pool with
+/// coarse-grained mapping only units without any valid location count, because the others are programmed with
+/// holes.
 #[inline]
 pub(super) fn passed(space: &BlockManager, place: u32, run: Run) -> u32 {
     let row = space.group_of(run.block);

@@ -1,4 +1,4 @@
-//! Folding of the SLC cache: its oldest blocks are collected into native ones.
+//! Folding of the SLC cache: the pages of its oldest blocks are relocated to native blocks.
 
 use wordline_nand::{CellMode, Location, PlaneGroupId};
 
@@ -7,7 +7,7 @@ use crate::blocks::BlockManager;
 use crate::config::Config;
 use crate::gc::job::Job;
 
-/// Folds the blocks of the SLC cache beyond those that may stay.
+/// Folds the oldest blocks of the SLC cache, if it has more blocks than may stay.
 pub(in crate::gc) struct Fold;
 
 impl Fold {
@@ -34,7 +34,7 @@ impl Fold {
         space.oldest_in_mode(row, CellMode::Slc, leave.keep_cached).is_some()
     }
 
-    /// Number of cached blocks of a pool's plane group above which the oldest are folded while the host is
+    /// Number of SLC-cache blocks of a pool's plane group above which the oldest are folded while the host is
     /// active.
     pub fn kept_in(config: &Config, pool: usize) -> u32 {
         config.file.slc_cache_of(pool).and_then(|cache| cache.fold_above).unwrap_or(u32::MAX)
@@ -42,7 +42,8 @@ impl Fold {
 }
 
 impl Source for Fold {
-    /// Oldest cached block of a plane group, if it has more than may stay and room for its pages.
+    /// Oldest cached block of a plane group, if more blocks are cached than may stay and there is space for
+    /// the block's pages.
     #[inline]
     fn next(&mut self, row: PlaneGroupId, view: &mut View<'_>) -> Option<Job> {
         let block = view.space.oldest_in_mode(row, CellMode::Slc, view.leave.keep_cached)?;

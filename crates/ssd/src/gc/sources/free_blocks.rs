@@ -1,4 +1,4 @@
-//! GC on demand: the host, and GC itself, need free blocks.
+//! GC on demand: the host or GC itself needs free blocks.
 
 use wordline_nand::PlaneGroupId;
 
@@ -6,7 +6,7 @@ use super::super_block::choose;
 use super::view::{Source, View};
 use crate::gc::job::Job;
 
-/// Collects victims from the start watermark until the stop watermark.
+/// Collects victims, beginning at the start watermark, up to the stop watermark.
 pub(super) struct FreeBlocks;
 
 impl Source for FreeBlocks {

@@ -1,4 +1,4 @@
-//! GC ahead of need, while the host is idle.
+//! GC before free blocks are needed, while the host is idle.
 
 use wordline_nand::PlaneGroupId;
 
@@ -6,7 +6,7 @@ use super::super_block::choose;
 use super::view::{Source, View};
 use crate::gc::job::Job;
 
-/// Collects victims until as many blocks are free as the background policy wants.
+/// Collects victims until the number of free blocks reaches the goal of the background policy.
 pub(super) struct Idle;
 
 impl Source for Idle {

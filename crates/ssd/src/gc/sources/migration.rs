@@ -1,5 +1,5 @@
-//! Migration between pools: the valid pages of a victim are listed and programmed in the first pool, in
-//! order; when all of them are there the block is empty and is erased.
+//! Migration between pools. The valid pages of a victim are listed and programmed in the first pool, in
+//! order. When all are programmed, the victim is erased.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, state};
@@ -8,17 +8,17 @@ use wordline_nand::{BlockSetId, PlaneGroupId};
 use super::view::{Source, View};
 use crate::gc::job::Job;
 
-/// A victim whose pages are migrated.
+/// A victim whose pages migrate.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct MigratedVictim {
     block: BlockSetId,
-    /// Offset of the first page that is migrated.
+    /// Offset of the first page that migrates.
     from: u32,
-    /// Whether the pages have been listed.
+    /// Whether the pages were listed.
     is_listed: bool,
 }
 
-/// Migrates the pages of victims to another pool.
+/// Migrates pages of victims to another pool.
 pub(in crate::gc) struct Migration {
     rows: Column<PlaneGroupId, Option<MigratedVictim>>,
 }
@@ -30,30 +30,30 @@ impl Migration {
         Self { rows: Column::filled(rows as usize, None) }
     }
 
-    /// Migrates the pages of a victim at and after offset `from`.
+    /// Migrates the pages of a victim from offset `from` on.
     pub(in crate::gc) fn migrate(&mut self, row: PlaneGroupId, block: BlockSetId, from: u32) {
         self.rows[row] = Some(MigratedVictim { block, from, is_listed: false });
     }
 
-    /// Whether pages of the plane group are being migrated.
+    /// Whether pages of the plane group are migrating.
     #[inline]
     pub(in crate::gc) fn is_at(&self, row: PlaneGroupId) -> bool {
         self.rows[row].is_some()
     }
 
-    /// Victim whose pages are being migrated.
+    /// Victim whose pages are migrating.
     pub(in crate::gc) fn block(&self, row: PlaneGroupId) -> Option<BlockSetId> {
         self.rows[row].map(|abandoned| abandoned.block)
     }
 
-    /// Clears a plane group that is out of service, or after a power cut.
+    /// Clears a plane group that is out of service. Also used after a power cut.
     pub(super) fn forget(&mut self, row: PlaneGroupId) {
         self.rows[row] = None;
     }
 }
 
 impl Source for Migration {
-    /// First a job for the valid pages; when none of them is left, a job that erases their block.
+    /// Returns first a job for the valid pages. When none is left, returns a job that erases their block.
     #[inline]
     fn next(&mut self, row: PlaneGroupId, view: &mut View<'_>) -> Option<Job> {
         let abandoned = self.rows[row].as_mut()?;

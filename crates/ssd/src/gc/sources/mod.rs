@@ -1,4 +1,4 @@
-//! Sources of jobs, a file each. A plane group that has time for a job asks them in order.
+//! Sources of jobs, one in each file. A plane group that has time for a job queries them in order.
 
 mod fold;
 mod free_blocks;
@@ -71,7 +71,7 @@ impl Sources {
         self.wear.as_mut()?.next_cold_wanted(row, of, wanted)
     }
 
-    /// Whether a plane group that needs no free blocks, now or ahead of need, may have a job.
+    /// Whether a plane group may have a job although neither the host nor background GC needs its blocks.
     #[inline]
     pub(super) fn may_have_job(&self, row: PlaneGroupId, space: &mut BlockManager, leave: &GcLimits) -> bool {
         self.migration.is_at(row)
@@ -97,7 +97,7 @@ impl Sources {
             .or_else(|| Idle.next(row, view))
     }
 
-    /// Clears a plane group that is out of service, or after a power cut.
+    /// Clears a plane group that is out of service. Also used after a power cut.
     pub(super) fn forget(&mut self, row: PlaneGroupId) {
         self.migration.forget(row);
         self.condemned.forget(row);

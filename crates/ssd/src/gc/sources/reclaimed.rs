@@ -1,12 +1,12 @@
-//! Blocks being reclaimed: the valid pages of their last super layer are read and programmed together with
-//! host pages.
+//! Blocks being reclaimed. Valid pages of a super layer are read, beginning with the last super layer, and
+//! programmed together with host pages.
 
 use wordline_nand::PlaneGroupId;
 
 use super::view::{Source, View};
 use crate::gc::job::Job;
 
-/// Reads the pages of the block being reclaimed in a plane group.
+/// Reads pages of the block being reclaimed in a plane group.
 pub(super) struct Reclaimed;
 
 impl Source for Reclaimed {

@@ -1,4 +1,4 @@
-//! Blocks pending retirement: they are collected before they leave service.
+//! Blocks pending retirement. They are collected before they leave service.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use super::view::{Source, View};
 use crate::blocks::State;
 use crate::gc::job::Job;
 
-/// Blocks pending retirement of each plane group, in the order in which they failed.
+/// Blocks pending retirement of each plane group, in the order of their failures.
 pub(in crate::gc) struct PendingRetirement {
     rows: Column<PlaneGroupId, VecDeque<BlockSetId>>,
 }
@@ -26,7 +26,7 @@ impl PendingRetirement {
         self.rows[row].push_back(block);
     }
 
-    /// Whether a plane group has any, which may have been collected meanwhile.
+    /// Whether a plane group has queued blocks. They may have been collected since.
     #[inline]
     pub(in crate::gc) fn has_any(&self, row: PlaneGroupId) -> bool {
         !self.rows[row].is_empty()
@@ -44,8 +44,8 @@ impl PendingRetirement {
 }
 
 impl Source for PendingRetirement {
-    /// First block that can be collected. Collecting it gains nothing, so the blocks that GC itself needs
-    /// must stay free.
+    /// First queued block that can be collected. Collecting it gains no free block, so the blocks that GC
+    /// itself needs must stay free.
     fn next(&mut self, row: PlaneGroupId, view: &mut View<'_>) -> Option<Job> {
         let blocks = &mut self.rows[row];
         if blocks.is_empty() {

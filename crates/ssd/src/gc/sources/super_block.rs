@@ -1,13 +1,13 @@
-//! Superblocks: a plane group that needs blocks chooses one, and every plane group then collects its block of
-//! it as its next victim. A plane group without such a block, or whose block gains nothing, collects a victim
-//! of its own, so that no plane group depends on another.
+//! Superblocks. A plane group that needs free blocks selects a superblock. Every plane group then collects
+//! its block of this superblock as its next victim. A plane group whose block is missing or gains nothing
+//! collects another victim, so that no plane group depends on another.
 
 use wordline_nand::{BlockSetId, PlaneGroupId};
 
 use super::view::{Source, View};
 use crate::gc::job::Job;
 
-/// Collects the blocks of chosen superblocks.
+/// Collects the blocks of selected superblocks.
 pub(super) struct SuperBlockMembers;
 
 impl Source for SuperBlockMembers {
@@ -17,8 +17,8 @@ impl Source for SuperBlockMembers {
     }
 }
 
-/// Block of the plane group in a chosen superblock, unless the plane group has more free blocks than GC aims
-/// for. A block whose pages do not fit anywhere, because too many blocks have failed, is skipped.
+/// Block of the plane group in a selected superblock; `None` if the plane group has more free blocks than GC
+/// aims for. A block is skipped if there is no space for its pages, because too many blocks have failed.
 fn next_member(row: PlaneGroupId, view: &mut View<'_>) -> Option<BlockSetId> {
     while let Some(block) = view.space.next_super_block_victim(row) {
         if view.space.free(row) > view.goal() {
@@ -32,7 +32,8 @@ fn next_member(row: PlaneGroupId, view: &mut View<'_>) -> Option<BlockSetId> {
     None
 }
 
-/// Next victim of a plane group that needs blocks: its block of a superblock chosen now, or one of its own.
+/// Next victim of a plane group that needs free blocks. It is the plane group's block in a superblock that is
+/// selected now, or another block.
 pub(super) fn choose(row: PlaneGroupId, view: &mut View<'_>) -> Option<BlockSetId> {
     let View { victims, space, flash, policies, .. } = view;
     let chosen = victims.choose_super_block(row, space, (flash, policies));

@@ -9,27 +9,27 @@ use crate::gc::job::Job;
 use crate::gc::victims::Victims;
 use crate::parts::Policies;
 
-/// A cause of GC.
+/// A reason for GC.
 pub(in crate::gc) trait Source {
-    /// Job that a plane group needs now for this cause; `None` if it needs none.
+    /// Job that a plane group needs now for this reason; `None` if it needs none.
     fn next(&mut self, row: PlaneGroupId, view: &mut View<'_>) -> Option<Job>;
 }
 
 /// Limits of the optional work of GC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GcLimits {
-    /// Whether GC waits for host commands as long as the host does not need its blocks.
+    /// Whether GC waits for host commands while the host does not need its blocks.
     pub waits: bool,
-    /// Free blocks to which the plane group may be collected while the host is idle; 0 while it is active.
+    /// Number of free blocks up to which GC works while the host is idle; 0 while the host is active.
     pub idle_goal: usize,
-    /// Blocks in SLC mode that may stay in the plane group: the oldest ones beyond are folded.
+    /// Number of SLC-mode blocks that may stay in the plane group. The oldest of the others are folded.
     pub keep_cached: u32,
-    /// Whether the limits are those of an idle host.
+    /// Whether these are the limits for an idle host.
     pub is_idle: bool,
 }
 
 impl GcLimits {
-    /// Required work only, without folding.
+    /// Only required work, and no folding.
     pub const REQUIRED: Self = Self { waits: false, idle_goal: 0, keep_cached: u32::MAX, is_idle: false };
 }
 
@@ -37,7 +37,7 @@ impl GcLimits {
 pub(in crate::gc) struct View<'a> {
     pub(in crate::gc) space: &'a mut BlockManager,
     pub(in crate::gc) state: &'a mut PlaneGroupState,
-    /// Pages of the plane group that are migrating to another pool and have not been programmed there.
+    /// Pages of the plane group that are migrating to another pool and are not programmed there yet.
     pub(in crate::gc) away: usize,
     pub(in crate::gc) victims: &'a mut Victims,
     pub(in crate::gc) flash: &'a Flash,
@@ -45,38 +45,38 @@ pub(in crate::gc) struct View<'a> {
     pub(in crate::gc) leave: &'a GcLimits,
     /// GC watermarks in free blocks: start and stop.
     pub(in crate::gc) marks: [usize; 2],
-    /// Whether a victim was found whose pages do not fit anywhere.
+    /// Whether there is no space for the pages of a victim that was found.
     pub(in crate::gc) lacks_room: bool,
 }
 
 impl View<'_> {
-    /// Free blocks that GC aims for in the plane group.
+    /// Number of free blocks that GC aims for in the plane group.
     pub(in crate::gc) fn goal(&self) -> usize {
         self.marks[1].max(self.leave.idle_goal)
     }
 
-    /// Whether collecting all closed blocks of a plane group would program fewer units than it frees. The
-    /// unit of the last victim is padded, and padding is invalid like any other page: a collector that
-    /// counted it as a gain would copy the same pages forever. Each pass from here to the next padding gains
-    /// at least a unit, so that GC ends whatever its watermark.
+    /// Whether collecting all closed blocks of a plane group would free more units than it programs. The unit
+    /// of the last victim is padded, and padding is invalid like other pages. If GC counted padding as a
+    /// gain, it would copy the same pages forever. With this condition each pass up to the next padding gains
+    /// at least a unit, so GC ends for any watermark.
     #[inline]
     pub(in crate::gc) fn can_gain_unit(&self, row: PlaneGroupId) -> bool {
         let unit = self.space.pools().per_program(row);
-        // Pages waiting to fill a unit take room in the one to be padded.
+        // Pages that wait to fill a unit reduce the padding of the last unit.
         let begun = self.state.staged() as u32 % unit;
         self.space.invalid_in_closed(row) >= if begun > 0 { begun } else { unit }
     }
 
-    /// Whether the valid pages of a block fit into the plane group, together with staged pages and those of
-    /// interrupted jobs.
+    /// Whether there is space in the plane group for the valid pages of a block, together with staged pages
+    /// and pages of interrupted jobs.
     pub(in crate::gc) fn has_room_for(&self, row: PlaneGroupId, block: BlockSetId) -> bool {
         let unit = self.space.pools().per_program(row) as usize;
         let moving = self.pages_to_relocate(block);
         moving.next_multiple_of(unit) <= self.space.gc_room(row)
     }
 
-    /// Whether the first pages of a block fill the partial unit, so that the victims waiting for it are
-    /// erased and the rest of the block then fits.
+    /// Whether the first pages of a block fill the partial unit. The victims that wait for this unit can then
+    /// be erased, and there is space for the rest of the block.
     fn fills_unit(&self, row: PlaneGroupId, block: BlockSetId) -> bool {
         let pools = self.space.pools();
         let (unit, room) = (pools.per_program(row) as usize, self.space.gc_room(row));
@@ -89,15 +89,16 @@ impl View<'_> {
             && self.pages_to_relocate(block).next_multiple_of(unit) <= room + erased
     }
 
-    /// Pages to relocate before a victim is erased.
+    /// Number of pages to relocate before a victim is erased.
     fn pages_to_relocate(&self, block: BlockSetId) -> usize {
         let waiting = self.state.job.iter().chain(&self.state.paused).filter(|job| job.only_while_idle);
         let put_aside: usize = waiting.map(|job| job.valid_left(self.space)).sum();
         self.space.valid(block) as usize + self.state.staged() + self.away + put_aside
     }
 
-    /// Job that collects `block`, or the block with the fewest valid pages if the pages of `block` do not
-    /// fit: after a power cut, there may be room only for blocks that were victims before it.
+    /// Job that collects `block`. If there is no space for its pages, the job collects the block with the
+    /// fewest valid pages instead. After a power cut there may be space only for blocks that were victims
+    /// before it.
     pub(in crate::gc) fn collect_fitting(&mut self, row: PlaneGroupId, block: BlockSetId) -> Option<Job> {
         let fits = |block: &BlockSetId| self.has_room_for(row, *block) || self.fills_unit(row, *block);
         let victim = Some(block).filter(fits).or_else(|| self.space.fewest_valid_block(row).filter(fits));

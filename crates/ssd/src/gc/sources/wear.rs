@@ -16,7 +16,7 @@ use crate::policy::wear::{PlaneGroupBlock, PlaneGroupBlocks, WearLeveller};
 pub(super) struct Wear {
     leveller: Box<dyn WearLeveller>,
     random: Stream,
-    /// Blocks of each plane group, counted from 0, that are still to be collected.
+    /// Blocks of each plane group, by number in the group, that are not examined yet.
     still: Column<PlaneGroupId, Range<u32>>,
 }
 
@@ -33,12 +33,12 @@ impl Wear {
         self.leveller.erased(row, space.pools().of_group(row).geometry.number_of(block));
     }
 
-    /// Clears a plane group that is out of service, or after a power cut.
+    /// Clears a plane group that is out of service. Also used after a power cut.
     pub(super) fn forget(&mut self, row: PlaneGroupId) {
         self.still[row] = 0..0;
     }
 
-    /// Checks the loaded state: the blocks exist in their plane groups.
+    /// Checks the loaded state: the blocks must exist in their plane groups.
     pub(super) fn check_loaded(&self, space: &BlockManager) -> Result<(), String> {
         let rows = space.pools().rows() as usize;
         ensure(self.still.len() == rows, || format!("wear is levelled in {} rows", self.still.len()))?;
@@ -51,7 +51,7 @@ impl Wear {
         self.leveller.check_loaded()
     }
 
-    /// Next block with cold data, counted within its plane group.
+    /// Next block with cold data, by number in its plane group.
     fn next_cold(&mut self, row: PlaneGroupId, (flash, space): (&Flash, &BlockManager)) -> Option<u32> {
         loop {
             let next = self.still[row].next();
@@ -84,7 +84,7 @@ impl Wear {
     }
 }
 
-/// Block as the wear leveller sees it.
+/// A block as the wear leveller sees it.
 fn shown(block: BlockSetId, flash: &Flash, space: &BlockManager) -> PlaneGroupBlock {
     PlaneGroupBlock {
         may_move: space.can_be_collected(block),
@@ -95,7 +95,8 @@ fn shown(block: BlockSetId, flash: &Flash, space: &BlockManager) -> PlaneGroupBl
 }
 
 impl Source for Wear {
-    /// Next of them that is closed or suspended, if its pages fit and the plane group has enough free blocks.
+    /// Next cold block that is closed or suspended, if there is space for its pages and the plane group has
+    /// enough free blocks.
     fn next(&mut self, row: PlaneGroupId, view: &mut View<'_>) -> Option<Job> {
         if view.space.free(row) < view.goal() {
             return None;

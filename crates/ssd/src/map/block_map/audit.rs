@@ -9,9 +9,9 @@ use crate::ensure::ensure;
 use crate::map::LogicalPage;
 
 impl BlockMap {
-    /// Checks that each valid page is at its offset, in a block of its logical block, and that pages up to
-    /// the write pointer of a replacement block are valid nowhere else. Panics otherwise. Takes time in
-    /// proportion to the number of pages.
+    /// Checks that each valid page is at its offset, in a block of its logical block. Also checks that pages
+    /// before the write pointer of a replacement block are valid nowhere else. Panics otherwise. The time
+    /// grows with the number of pages.
     pub fn audit(&self, space: &BlockManager, chips: &Chips) {
         for block in self.owners.ids().filter(|block| space.valid(*block) > 0) {
             let logical = LogicalBlock(self.owners[block]);
@@ -39,7 +39,7 @@ impl BlockMap {
         }
     }
 
-    /// Checks the loaded state: the blocks of each logical block exist.
+    /// Checks the loaded state: the blocks of each logical block must exist.
     pub fn check_loaded(&self) -> Result<(), String> {
         let is_there = |block: BlockSetId| block.index() < self.owners.len();
         let is_right = |pair: &Pair| [pair.data(), pair.replacement()].into_iter().flatten().all(is_there);

@@ -1,4 +1,4 @@
-//! Configuration of block-level mapping, and the features that it excludes.
+//! Configuration of block-level mapping, and the features that do not work with it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,36 +15,38 @@ use crate::policy::placement::PlacementKind;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BlockMapFile {
-    /// Replacement blocks of a plane group, each for one logical block. If one more is needed, the least
-    /// recently written one is merged with its data block. There are fewer while few blocks are free.
+    /// Most replacement blocks of a plane group, each for one logical block. If one more is needed, the least
+    /// recently written replacement block is merged with its data block. There are fewer replacement blocks
+    /// if few blocks are free.
     pub replacements: u32,
 }
 
-/// Most replacement blocks of a plane group. Chosen: their list is searched linearly.
+/// Upper limit of `replacements`. Chosen, because the list of replacement blocks is searched linearly.
 const MOST_REPLACEMENTS: u32 = 64;
 
 impl Default for BlockMapFile {
-    /// Chosen: the spare blocks of a plane group at the least over-provisioning, minus the one reserved.
+    /// Chosen: the spare blocks of a plane group with the smallest over-provisioning, minus the reserved
+    /// block.
     fn default() -> Self {
         Self { replacements: 4 }
     }
 }
 
-/// Bytes of an entry for a replacement block: its logical block, and the multi-plane block. Chosen: numbers
-/// of 32 bits.
+/// Bytes of an entry for a replacement block: numbers of its logical block and of the multi-plane block.
+/// Chosen: 32 bits for each number.
 const REPLACEMENT_ENTRY: Bytes = Bytes(8);
 
 impl BlockMapFile {
-    /// Checks that the device has a single pool. Called first, because the mapping unit need not suit the
-    /// parts of others.
+    /// Checks that the device has a single pool. Called first, because the mapping unit need not fit the
+    /// parts of other pools.
     pub fn check_pools(file: &DeviceFile, wrong: &mut Complaints) {
         let several = file.ftl.mapping.block.is_some() && !file.pools.is_empty();
         let wanted = "none: a logical block has as many pages as a block of any row (ftl.mapping.block)";
         wrong.require(!several, "pools", format!("{} beside the first", file.pools.len()), wanted);
     }
 
-    /// Adds complaints about the settings, and about features of the device that block-level mapping
-    /// excludes.
+    /// Adds complaints about the settings, and about features of the device that do not work with block-level
+    /// mapping.
     pub fn check(&self, file: &DeviceFile, locations: &Locations, wrong: &mut Complaints) {
         let fits = (1..=MOST_REPLACEMENTS).contains(&self.replacements);
         let key = "ftl.mapping.block.replacements";
@@ -70,15 +72,15 @@ impl BlockMapFile {
         check_collector(&file.ftl, wrong);
     }
 
-    /// DRAM for the map of `logical_blocks` logical blocks on `rows` plane groups, with `entry` for the
-    /// number of a block.
+    /// DRAM for the map of `logical_blocks` logical blocks on `rows` plane groups. `entry` is the size of a
+    /// block number.
     pub fn memory(&self, entry: Bytes, logical_blocks: u32, rows: u32) -> Bytes {
         let replacements = u64::from(self.replacements) * u64::from(rows);
         entry * u64::from(logical_blocks) + REPLACEMENT_ENTRY * replacements
     }
 }
 
-/// Complains about mechanisms that put pages at other offsets than their own.
+/// Rejects mechanisms that put pages at other offsets than their own.
 fn check_mechanisms(file: &DeviceFile, wrong: &mut Complaints) {
     let ftl = &file.ftl;
     let streams = file.routed_streams();
@@ -114,8 +116,8 @@ fn check_mechanisms(file: &DeviceFile, wrong: &mut Complaints) {
     }
 }
 
-/// Complains about GC settings without effect: a merge has no choice of victims. The watermarks are allowed,
-/// because they only set a minimum of spare blocks.
+/// Rejects GC settings that have no effect, because a merge does not select a victim. The watermarks are
+/// allowed, because they only set a minimum of spare blocks.
 fn check_collector(ftl: &FtlFile, wrong: &mut Complaints) {
     let (gc, usual) = (&ftl.gc, GcFile::default());
     for (is_usual, key) in [

@@ -7,7 +7,7 @@ use crate::blocks::BlockManager;
 use crate::policy::failure::MOST_FAILURES;
 
 impl PlaneGroupState {
-    /// Whether the plane group has given up after repeated failures.
+    /// Whether the plane group has given up after repeated program failures.
     pub(super) fn has_given_up(&self) -> bool {
         self.in_vain == MOST_FAILURES
     }
@@ -20,7 +20,7 @@ impl PlaneGroupState {
         self.stuck |= self.has_given_up();
     }
 
-    /// Clears the plane group when it is out of service, except for commands in progress.
+    /// Clears a plane group that is out of service, except for commands in progress.
     fn lose(&mut self) {
         *self = Self { commands: self.commands, lost: true, ..Self::default() };
     }
@@ -28,8 +28,9 @@ impl PlaneGroupState {
 
 impl BlockMap {
     /// Handles a failed program in a block: the valid pages of its logical block are merged into another
-    /// block. Pages have fixed offsets, so this takes as many programs as the block has pages, each of which
-    /// may fail again. After as many vain attempts as a block would be retired for, the plane group gives up.
+    /// block. Pages have fixed offsets, so the merge programs as many pages as a block has. Each of these
+    /// programs may fail again. The plane group gives up after as many failures in a row as it takes to
+    /// retire a block.
     pub fn program_failed(&mut self, row: PlaneGroupId, block: BlockSetId) {
         let logical = LogicalBlock(self.owners[block]);
         self.rows[row].program_failed();
@@ -47,7 +48,7 @@ impl BlockMap {
         }
     }
 
-    /// Queues the merge of a logical block before anything else is written to the plane group.
+    /// Queues the merge of a logical block before other data are written to the plane group.
     pub(super) fn queue_merge(&mut self, row: PlaneGroupId, logical: LogicalBlock) {
         let due = &mut self.rows[row].due;
         if !due.contains(&logical) {
@@ -55,7 +56,7 @@ impl BlockMap {
         }
     }
 
-    /// Queues a block for erase again after its erase failed.
+    /// Queues a block for another erase, after an erase of it failed.
     pub fn erase_again(&mut self, row: PlaneGroupId, block: BlockSetId) {
         self.rows[row].to_erase.push_back(block);
     }

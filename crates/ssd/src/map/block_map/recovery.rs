@@ -19,7 +19,7 @@ impl BlockMap {
         self.rows.fill(PlaneGroupState::default());
     }
 
-    /// Written blocks of each logical block, ordered by opening.
+    /// Written blocks of each logical block, in the order of opening.
     fn written(&self, space: &BlockManager, chips: &Chips) -> Vec<Written> {
         let all = self.owners.ids();
         let used = all.filter(|block| space.state(*block) != State::Bad && chips.programmed(*block) > 0);
@@ -34,8 +34,8 @@ impl BlockMap {
         written
     }
 
-    /// Selects one of several copies of a page that have the same version: the one in the replacement block,
-    /// then the one in the data block. A third block has nothing but copies, and is discarded.
+    /// Selects one of several copies of a page with the same version. The copy in the replacement block comes
+    /// first, then the copy in the data block. A third block has only copies, and is not used.
     pub fn settle(&self, mapping: &mut Mapping, space: &mut BlockManager, chips: &Chips) {
         let written = self.written(space, chips);
         for group in written.chunk_by(|one, other| one.0 == other.0).filter(|group| group.len() > 1) {
@@ -59,9 +59,9 @@ impl BlockMap {
         }
     }
 
-    /// Finds the data and replacement blocks, once the valid pages are known and all blocks are closed.
-    /// Logical blocks that cannot continue, as after an interrupted program, are merged again; blocks without
-    /// valid pages are erased.
+    /// Finds the data block and the replacement block of each logical block, when the valid pages are known
+    /// and all blocks are closed. Logical blocks that cannot continue, for example after an interrupted
+    /// program, are merged again. Blocks without valid pages are erased.
     pub fn rebuild(&mut self, space: &mut BlockManager, chips: &Chips) {
         let written = self.written(space, chips);
         for (logical, _, block) in written.iter().filter(|(_, _, block)| space.valid(*block) > 0) {

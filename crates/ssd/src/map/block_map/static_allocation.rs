@@ -6,8 +6,8 @@ use wordline_nand::PlaneGroupId;
 use crate::Config;
 use crate::policy::placement::{Placement, PlaneGroupSet};
 
-/// Placement of logical blocks of this many pages each. Logical blocks without a static allocation are
-/// assigned to the plane groups round-robin.
+/// Placement for block-level mapping: all pages of a logical block go to the same plane group. Logical blocks
+/// without a static allocation are assigned to the plane groups round-robin.
 pub struct LogicalBlockPlacement {
     placement: Box<dyn Placement>,
     per_block: u32,
@@ -15,7 +15,7 @@ pub struct LogicalBlockPlacement {
 }
 
 impl LogicalBlockPlacement {
-    /// Wraps `placement`, which is asked about logical blocks instead of pages.
+    /// Wraps `placement`, which is queried for logical blocks instead of pages.
     pub fn new(placement: Box<dyn Placement>, config: &Config) -> Self {
         Self { placement, per_block: config.locations().per_block(), rows: config.pools.rows() }
     }

@@ -1,5 +1,5 @@
-//! Background work of block-level mapping: logical blocks with cold data are relocated for wear levelling,
-//! and logical blocks are merged ahead of need while the host is idle.
+//! Background work of block-level mapping. For wear levelling, logical blocks with cold data are relocated.
+//! While the host is idle, logical blocks are merged before free blocks are needed.
 
 use wordline_nand::{BlockSetId, Chips, PlaneGroupId};
 
@@ -15,14 +15,15 @@ impl BlockMap {
         !(goes_on || has_more || state.lost || state.stuck || state.has_given_up())
     }
 
-    /// Whether a block is full of data that can be relocated to another one.
+    /// Whether a block is full and its data can be relocated to another block.
     pub fn may_move(&self, block: BlockSetId, space: &BlockManager) -> bool {
         self.owners[block] != NONE && space.state(block) == State::Closed
     }
 
-    /// Relocates a block's cold data before anything else is written to the plane group, which is idle: its
-    /// logical block is merged, and the block erased. If that needs a free block and too few are free,
-    /// another logical block is merged first; if that gains none, the block stays as it is.
+    /// Relocates the cold data of a block before other data are written to the plane group, which must be
+    /// idle. The logical block of these data is merged, and the block is erased. If this needs a free block
+    /// and too few are free, another logical block is merged first. If no merge gains a free block, nothing
+    /// happens.
     pub fn relocate_cold(
         &mut self,
         row: PlaneGroupId,
@@ -41,7 +42,8 @@ impl BlockMap {
         }
     }
 
-    /// Least recently written logical block of a plane group whose merge frees a block without taking one.
+    /// Least recently written logical block of a plane group whose merge frees a block without using a free
+    /// one.
     pub(super) fn first_gaining_merge(
         &self,
         row: PlaneGroupId,
@@ -54,7 +56,7 @@ impl BlockMap {
         self.rows[row].replaced.iter().find(gains).copied()
     }
 
-    /// Whether a merge in a plane group frees a block without taking one.
+    /// Whether a merge in a plane group frees a block without using a free one.
     pub fn gains(&self, row: PlaneGroupId, space: &BlockManager, chips: &Chips) -> bool {
         self.first_gaining_merge(row, space, chips).is_some()
     }
@@ -68,8 +70,8 @@ impl BlockMap {
         }
     }
 
-    /// Stops a background merge between two commands, because the host is active again. Pages copied so far
-    /// stay in the replacement block.
+    /// Stops a background merge between two commands, because the host is active again. Pages that were
+    /// already copied stay in the replacement block.
     pub fn stop_merge(&mut self, row: PlaneGroupId) {
         let state = &mut self.rows[row];
         if state.commands == 0

@@ -1,4 +1,4 @@
-//! Translation pages that a checkpoint waits for: those that differed from memory when it began.
+//! Translation pages that a checkpoint waits for, because they differed from memory when it began.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::Column;
@@ -6,12 +6,12 @@ use wordline_kernel::Column;
 use super::{NONE, QUEUE, Stage, Translation};
 use crate::policy::mapper::TranslationPage;
 
-/// Programs that a checkpoint waits for.
+/// Programs for which a checkpoint waits.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct CheckpointDebt {
-    /// Number of programs for each translation page.
+    /// Number of programs of each translation page for which the checkpoint waits.
     programs: Column<TranslationPage, u8>,
-    /// Number of pages that it waits for.
+    /// Number of pages for which the checkpoint waits.
     pages: u32,
 }
 
@@ -21,7 +21,7 @@ impl CheckpointDebt {
         Self { programs: Column::filled(tables as usize, 0), pages: 0 }
     }
 
-    /// Clears all programs, because no checkpoint waits any more.
+    /// Clears all counts, because no checkpoint waits any more.
     pub fn forget(&mut self) {
         self.programs.fill(0);
         self.pages = 0;
@@ -43,7 +43,7 @@ impl CheckpointDebt {
         self.pages > 0
     }
 
-    /// Records a program of a page; returns whether the checkpoint waits for another one.
+    /// Records a program of a page. Returns whether the checkpoint waits for another program of it.
     pub fn note_program(&mut self, table: TranslationPage) -> bool {
         let programs = &mut self.programs[table];
         if *programs == 0 {
@@ -54,14 +54,15 @@ impl CheckpointDebt {
         *programs > 0
     }
 
-    /// Limits the programs of a page that the checkpoint waits for to one.
+    /// Lets the checkpoint wait for at most one more program of a page.
     pub fn limit_to_one(&mut self, table: TranslationPage) {
         self.programs[table] = self.programs[table].min(1);
     }
 }
 
 impl Translation {
-    /// Begins a checkpoint: all changed pages are written with their current contents, or later ones.
+    /// Begins a checkpoint, which waits until all changed pages are written with their current contents or
+    /// later ones.
     pub fn begin_checkpoint(&mut self) {
         self.release();
         for table in self.tables() {
@@ -71,7 +72,7 @@ impl Translation {
             let state = &self.states[table];
             let programs = match state.stage {
                 Stage::Idle => 0,
-                // Changes since its program began need another program.
+                // Changes made since the program began need another program.
                 Stage::Programming => 1 + u8::from(state.again),
                 Stage::Queued | Stage::Reading | Stage::Staged => 1,
             };
@@ -84,12 +85,13 @@ impl Translation {
         self.owed.any()
     }
 
-    /// Stops waiting for pages, because the checkpoint is abandoned.
+    /// Stops waiting for pages, because the checkpoint was abandoned.
     pub fn cancel_checkpoint_wait(&mut self) {
         self.owed.forget();
     }
 
-    /// Whether pages that a checkpoint waits for are written in a partial unit, because no others will come.
+    /// Whether the pages for which a checkpoint waits are written in a partial unit, because no other pages
+    /// will come.
     pub(super) fn can_pad(&self) -> bool {
         let all_are_staged = self.queues[QUEUE].0 == NONE && self.ahead as usize == self.staged.len();
         all_are_staged && self.staged.iter().any(|table| self.owed.programs[*table] > 0)

@@ -10,8 +10,8 @@ use crate::map::Map;
 use crate::policy::mapper::TranslationPage;
 
 impl Translation {
-    /// Checks the loaded state: each page is in the queue of its stage, and requests that wait for one are
-    /// `known`.
+    /// Checks the loaded state. Each page must be in the queue of its stage. Requests that wait for a page
+    /// must be `known`.
     pub fn check_loaded(&self, known: impl Fn(RequestId) -> bool) -> Result<(), String> {
         let (tables, rows) = (self.size.tables as usize, self.turns.len());
         ensure(self.states.len() == tables && self.last_row.index() < rows, || {
@@ -45,7 +45,7 @@ impl Translation {
         ensure(before == last, || "a queue of translation pages without an end".into())
     }
 
-    /// Checks that a page is in a queue once, at this stage.
+    /// Checks that a page with this stage is in one queue, once.
     fn check_waits(&self, table: TranslationPage, stage: Stage, seen: &mut [bool]) -> Result<(), String> {
         let is_first = ensure::is_first(seen, table.index());
         ensure(is_first && self.states[table].stage == stage, || {
@@ -76,7 +76,8 @@ impl Translation {
 }
 
 impl Map {
-    /// Checks the pages of tables. Requests that wait for a map entry are `known`.
+    /// Checks the translation pages and the discard table. Requests that wait for a map entry must be
+    /// `known`.
     pub(in crate::map) fn check_tables(
         &self,
         base: &Base,
@@ -88,7 +89,7 @@ impl Map {
         self.check_placed(base)
     }
 
-    /// Checks that a read of a translation page will find the version recorded.
+    /// Checks that a read of each translation page will find the recorded version.
     pub(crate) fn check_table_versions(&self, base: &Base) -> Result<(), String> {
         let Some(translation) = &self.translation else { return Ok(()) };
         for table in translation.tables() {

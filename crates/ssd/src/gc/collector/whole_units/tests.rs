@@ -10,7 +10,8 @@ use crate::gc::config::GcFile;
 use crate::map::Relocation;
 use crate::policy::victim::{Fifo, VictimPolicy};
 
-/// A unit of three page numbers takes three reads. Background GC waits between them for pages being migrated.
+/// Reading a unit of three page numbers takes three reads. Between them background GC waits for migrating
+/// pages.
 #[test]
 fn a_whole_unit_is_not_divided_by_a_job_that_comes_between() {
     let mut file = small();
