@@ -1,4 +1,4 @@
-//! Does a device that was aged with the clock stopped equal one after a run of the same commands?
+//! A device aged without flash times must equal one after a run of the same commands.
 
 use wordline_kernel::{Duration, Instant, Seed, Stream};
 use wordline_ssd::block_device::{BlockDevice, Programmed};
@@ -6,8 +6,8 @@ use wordline_ssd::{Command, DeviceFile, Operation};
 
 use crate::common::{Rig, small};
 
-/// A device of 1,024 blocks in a plane group, large enough for meaningful means: 4 plane groups of 256 blocks
-/// of 64 pages in a plane.
+/// Device with four plane groups of 256 blocks, each of 64 pages in a plane: large enough for meaningful
+/// averages.
 fn device() -> DeviceFile {
     let mut file = small();
     (file.part.geometry.blocks_per_plane, file.part.geometry.pages_per_block) = (256, 64);
@@ -15,7 +15,7 @@ fn device() -> DeviceFile {
     file
 }
 
-/// Whole pages at random, by `share` of the draws in the first `part` of the device.
+/// Random writes of whole pages. The fraction `share` of them goes to the first `part` of the device.
 fn writes(pages: u64, mut random: Stream, (part, share): (f64, f64)) -> impl FnMut() -> Command {
     move || {
         let hot = random.unit() < share;
@@ -35,7 +35,7 @@ fn amplification(from: Programmed, to: Programmed) -> f64 {
     (host + (to.other - from.other) as f64) / host
 }
 
-/// Ages a filled device with this many drive writes. Returns the write amplification over the last half of a
+/// Ages a filled device with `drives` drive writes. Returns the write amplification over the last half of a
 /// drive write.
 fn aged(rig: &mut Rig, drives: f64, hot: (f64, f64), depth: Option<u32>) -> f64 {
     rig.device.fill(1.0);
@@ -49,7 +49,7 @@ fn aged(rig: &mut Rig, drives: f64, hot: (f64, f64), depth: Option<u32>) -> f64 
             from = programmed;
         }
         given += 1;
-        // A write each millisecond is less than the device could take.
+        // One write each millisecond is less than the device can do.
         (given <= all).then(|| (Instant::ZERO + Duration::from_ms(1) * given, command()))
     };
     let agenda = rig.device.age(&mut next, depth).expect("it has flash");
@@ -58,8 +58,8 @@ fn aged(rig: &mut Rig, drives: f64, hot: (f64, f64), depth: Option<u32>) -> f64 
     amplification(from, to)
 }
 
-/// Runs this many drive writes on a device, with this many commands outstanding. Returns the write
-/// amplification over the last half of a drive write.
+/// Runs `drives` drive writes at queue depth `depth`. Returns the write amplification over the last half of a
+/// drive write.
 fn run(rig: &mut Rig, drives: f64, hot: (f64, f64), depth: usize) -> f64 {
     let pages = u64::from(rig.device.config().logical_pages);
     let mut command = writes(pages, Seed(6).stream("test.run", 0), hot);

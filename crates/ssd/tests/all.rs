@@ -1,4 +1,5 @@
-//! The tests of SSD controllers from outside, as one program: each file is a module, and linked once.
+//! Tests of SSDs through the public interface, as one program: each file is a module, so it is linked only
+//! once.
 
 mod ageing;
 mod birth;

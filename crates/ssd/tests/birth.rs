@@ -1,5 +1,4 @@
-//! Does a device that the check of its configuration accepts take writes, with the least over-provisioning
-//! that it allows?
+//! A device with the smallest over-provisioning that the configuration check accepts must accept writes.
 
 use proptest::prelude::*;
 use wordline_ssd::{BlockDevice, DeviceFile, Operation};
@@ -8,7 +7,8 @@ use crate::common::Rig;
 use crate::common::devices::{block_mapped, device, tight};
 use crate::common::failing::faults;
 
-/// A new device is not read-only, has space for all of its pages, and takes one more write of each.
+/// Checks that a new device is not read-only, has space for all its pages, and accepts one more write of
+/// each.
 fn lives(file: DeviceFile) {
     let mut rig = Rig::new(file, 1);
     assert!(!rig.device.is_read_only(), "read-only from birth");

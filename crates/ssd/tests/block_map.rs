@@ -1,4 +1,4 @@
-//! Block-level mapping: its cost, by closed forms, and what it rejects.
+//! Block-level mapping: its cost, compared with closed forms, and the configurations that it rejects.
 
 use wordline_kernel::{Bytes, Duration, Schedule, Seed};
 use wordline_nand::faults::{Fails, FaultFile};
@@ -20,17 +20,17 @@ use wordline_ssd::{BlockDevice, DeviceFile, Event, Operation};
 
 use crate::common::{Rig, small};
 
-/// Sectors of a page as the host sees it.
+/// Sectors of a page of the host.
 const PAGE: u64 = 16;
 
-/// Pages of a block.
+/// Pages in a block.
 const BLOCK: u32 = 16;
 
-/// Plane groups, and so the distance of logical blocks in the same one.
+/// Number of plane groups, which is also the distance between logical blocks of the same plane group.
 const ROWS: u32 = 4;
 
-/// The small device with block-level mapping: pages of 8 KiB, a pair in two planes, 16 in each block, 18
-/// logical blocks in a plane group.
+/// The small device with block-level mapping: pages of 8 KiB on two planes, 16 pages in a block, 18 logical
+/// blocks in a plane group.
 fn mapped(replacements: u32) -> DeviceFile {
     let mut file = small();
     file.ftl.mapping.unit = Some(Bytes::kib(8));
@@ -46,7 +46,7 @@ fn filled(file: DeviceFile) -> Rig {
     rig
 }
 
-/// The programs caused by writing these pages one after the other: host pages, copies, and padding.
+/// Programs caused by writing these pages one after another: host pages, copies, and padding.
 fn programs(rig: &mut Rig, pages: impl IntoIterator<Item = u32>) -> [u64; 3] {
     let before = rig.device.totals().clone();
     for page in pages {
@@ -61,12 +61,13 @@ fn amplification([host, copies, padding]: [u64; 3]) -> f64 {
     (host + copies + padding) as f64 / host as f64
 }
 
-/// The write amplification of uniform random writes of single pages: with `most` log blocks for `logical`
-/// logical blocks of `pages` pages. Log blocks belong to the logical blocks written last, so a logical block
-/// is written again while it has one with the probability s = `most / logical`, whatever was written before;
-/// a little more, as one write in `pages` fills a log block and frees it for others. Of two random pages the
-/// second is behind the first with the probability `(pages - 1) / (2 pages)`. Any other write begins a block,
-/// all of which is programmed.
+/// Expected write amplification of uniform random writes of single pages, with `most` log blocks for
+/// `logical` logical blocks of `pages` pages.
+///
+/// The log blocks belong to the logical blocks written last. A write goes to a logical block with a log block
+/// with probability `most / logical`, or slightly more, because one write in `pages` fills a log block and
+/// frees it for another. Such a write follows the last one in its block with probability `(pages - 1) / (2
+/// pages)`. Any other write begins a new log block, which is then programmed in full.
 fn uniform_model(most: u32, logical: u32, pages: u32) -> f64 {
     let pages = f64::from(pages);
     let others = f64::from(most - 1) * pages / (pages - 1.0);
@@ -96,7 +97,7 @@ fn uniform_random_writes_cost_about_a_block_each() {
         let model = uniform_model(replacements, 18, BLOCK);
         assert!((found / model - 1.0).abs() < 0.01, "{replacements}: {found} of {model}");
         let steady = steady.amplification.expect("pages are overwritten");
-        // Of a few dozen writes.
+        // The steady state is measured over only a few dozen writes.
         assert!((steady / model - 1.0).abs() < 0.1, "{replacements}: {steady} of {model} without time");
     }
 }
@@ -171,9 +172,9 @@ fn a_device_whose_blocks_all_fail_goes_read_only() {
     rig.audit();
 }
 
-/// A write of a block's last page copies the 15 before it, and after a failure all 16 go to a new block
-/// first: with every 25th program failing the second of two such writes never ends, however many failures a
-/// block survives.
+/// A write of the last page copies 15 pages before it. After a failed program all 16 pages go to a new block.
+/// If every 25th program fails, the second of two such writes never ends, however many failures a block
+/// survives.
 #[test]
 fn a_plane_group_in_which_every_attempt_fails_gives_up() {
     let mut file = mapped(4);
@@ -189,11 +190,10 @@ fn a_plane_group_in_which_every_attempt_fails_gives_up() {
     rig.audit();
 }
 
-/// An event that no device has, for the instant of a cut.
+/// Event that no device has, used to mark the time of the power loss.
 const CUT: Event = Event::Begin(RequestId(u32::MAX));
 
-/// Cuts the power after some time and waits for the recovery; returns the number of programs that were
-/// interrupted.
+/// Cuts the power after `after` and waits for the recovery. Returns the number of interrupted programs.
 fn cut_power(rig: &mut Rig, after: Duration) -> u64 {
     rig.calendar.after(after, CUT);
     while let Some(event) = rig.calendar.advance().filter(|event| *event != CUT) {
@@ -220,7 +220,7 @@ fn a_replacement_block_goes_on_after_a_power_cut_unless_its_last_page_is_torn() 
 fn a_merge_that_the_power_cut_is_gone_on_with() {
     let mut rig = filled(mapped(4));
     assert_eq!(programs(&mut rig, [0, 1]), [2, 0, 0]);
-    // Page 1 again: 14 pages are copied, and the power is cut while some are.
+    // Rewriting page 1 copies 14 pages. The power is cut while some of them are being copied.
     rig.submit(Operation::Write, false, PAGE, PAGE);
     let torn = cut_power(&mut rig, Duration::from_us(2_000));
     let before = rig.device.totals().gc_programs;
@@ -238,7 +238,7 @@ fn erases_of_first_group(rig: &Rig) -> Vec<u32> {
     erases
 }
 
-/// A filled device of which only one logical block is overwritten, `times` times in order.
+/// Filled device of which one logical block is overwritten sequentially, `times` times.
 fn overwritten(file: DeviceFile, times: u32) -> Rig {
     let mut rig = filled(file);
     let written = programs(&mut rig, (0..times).flat_map(|_| 0..BLOCK));
@@ -247,8 +247,9 @@ fn overwritten(file: DeviceFile, times: u32) -> Rig {
     rig
 }
 
-/// Each sequential overwrite of a logical block costs an erase. Without levelling these rotate among the free
-/// blocks and the block that was left; with a table of erases each block of the plane group is among them.
+/// Each sequential overwrite of a logical block costs an erase. Without wear levelling the erases rotate
+/// among the free blocks and the block overwritten. With a block erasing table every block of the plane group
+/// is erased.
 #[test]
 fn wear_levelling_moves_logical_blocks_that_lie_still() {
     let plain = overwritten(mapped(4), 300);
@@ -267,7 +268,7 @@ fn wear_levelling_moves_logical_blocks_that_lie_still() {
         assert!(levelled[0] > 0, "{levelled:?}");
         let (most, most_of_plain) = (levelled[levelled.len() - 1], of_plain[of_plain.len() - 1]);
         assert!(most * 2 < most_of_plain, "{most} erases of a block, {most_of_plain} without levelling");
-        // The host's erases are there, and one for each relocated block.
+        // The erases are those of the host, and one for each relocated block.
         assert_eq!(u64::from(levelled.iter().sum::<u32>()), 300 + copies / u64::from(BLOCK));
         let pages = u64::from(rig.device.config().logical_pages);
         rig.alone(Operation::Read, false, 0, pages * PAGE);
@@ -284,7 +285,7 @@ fn a_move_for_the_sake_of_wear_that_the_power_cuts_is_gone_on_with() {
         programs(&mut rig, 0..BLOCK);
         passes += 1;
         assert!(passes < 20, "after two erases for each block that saw one a block is moved");
-        // The last write of a pass lets the old block be erased, and the relocation begin after it.
+        // After the last write of a pass the old block is erased, and then the relocation begins.
         rig.rest(Duration::from_ms(4));
     }
     assert!((1..u64::from(BLOCK)).contains(&rig.device.totals().gc_programs), "the move is under way");
@@ -294,8 +295,8 @@ fn a_move_for_the_sake_of_wear_that_the_power_cuts_is_gone_on_with() {
     programs(&mut rig, (0..4).flat_map(|_| 0..BLOCK));
 }
 
-/// A device that merges while the host is idle until `until_free` blocks of a plane group are free, of which
-/// two logical blocks are begun again: 4 of the 24 blocks of their plane group are free.
+/// Device that merges blocks while the host is idle, until `until_free` blocks of a plane group are free. Two
+/// logical blocks of a plane group have been rewritten in part, and 4 of its 24 blocks are free.
 fn begun_anew(until_free: u32) -> Rig {
     let mut file = mapped(4);
     file.ftl.gc.background =
@@ -314,7 +315,8 @@ fn logical_blocks_are_merged_while_the_host_is_idle() {
         rig.audit();
         let done = rig.device.totals().since(&before);
         assert_eq!((done.gc_programs, done.erases), (15 * merged, merged), "until {until_free} are free");
-        // The one written least recently was merged first, and begins anew with a copy of its first page.
+        // The least recently written block was merged first. A write to it starts a new log block with a copy
+        // of its first page.
         let copies = u64::from(merged > 0);
         assert_eq!(programs(&mut rig, [1]), [1, copies, 0], "until {until_free} are free");
     }
@@ -355,8 +357,8 @@ fn copyback_moves_what_is_copied_inside_the_chip() {
     rig.alone(Operation::Read, false, 0, pages * PAGE);
 }
 
-/// The discard table is a logical block behind the host's: a flush writes its page, and a merge of that block
-/// is the only further cost.
+/// The discard table is a logical block after those of the host. A flush writes its page, and the only other
+/// cost is a merge of that block.
 #[test]
 fn the_table_of_discards_has_a_logical_block_of_its_own() {
     let mut file = mapped(4);

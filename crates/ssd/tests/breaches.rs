@@ -1,4 +1,4 @@
-//! Breaches of the contract of designs as values: the trial, the seed and the time of each.
+//! Breaches of the contract of designs, as values: the trial, the seed and the time of each.
 
 use std::cell::Cell;
 
@@ -11,7 +11,7 @@ use wordline_ssd::{Config, Design, Parts};
 
 use crate::common::small;
 
-/// Takes the first candidate, or a block that does not exist.
+/// Selects the first candidate, or a block that does not exist.
 struct First {
     is_wrong: bool,
 }

@@ -1,5 +1,5 @@
-//! Does the buffer do what its settings say: which pages are destaged and when, which reads it serves, what
-//! the read cache has?
+//! The buffer must follow its settings: which pages are destaged and when, which reads it serves, and what is
+//! in the read cache.
 
 use wordline_kernel::{Bytes, Duration, Energy, Instant, Seed};
 use wordline_ssd::config::{BufferMode, BufferSpace, Protection};
@@ -12,8 +12,8 @@ use crate::common::{Rig, small};
 
 const ACCESS: Duration = Duration::from_us(1);
 
-/// One die of two tied planes, so that a program unit is two pages of 4 KiB; 128 pages of buffer; no flushes
-/// by time.
+/// One die with two planes in a plane group, so a program unit is two pages of 4 KiB. The buffer has 128
+/// pages. There is no flush by time.
 fn one_die() -> DeviceFile {
     let mut file = small();
     file.layout.channels = 1;
@@ -32,7 +32,7 @@ fn read(rig: &mut Rig, page: u64) -> Duration {
     rig.alone(Operation::Read, false, page * 8, 8)
 }
 
-/// Pages whose latest version is not in flash.
+/// Number of pages whose latest version is not in flash.
 fn waiting(rig: &Rig) -> usize {
     let pages = (0..rig.device.config().logical_pages).map(LogicalPage);
     pages.filter(|page| rig.device.version(*page) != rig.device.version_in_flash(*page)).count()
@@ -51,7 +51,7 @@ fn destaging_starts_above_the_high_watermark_and_stops_at_the_low_one() {
     assert_eq!(waiting(&rig), 64, "the high mark is not passed");
     write(&mut rig, 64);
     rig.settle();
-    // Pages destaged before the watermark was reached go too: up to two program units of the plane group.
+    // Pages that were being destaged when the low watermark was reached go too: up to two program units.
     assert!((28..=32).contains(&waiting(&rig)), "{} pages wait", waiting(&rig));
     let left = waiting(&rig);
     (65..90).for_each(|page| {
@@ -85,12 +85,11 @@ fn a_page_is_in_flash_soon_after_the_interval_and_not_before() {
         }
     }
     let after = flushed.expect("it is in flash") - Duration::from_ms(30_000);
-    // A program of 250 us, two pages over the bus and commands.
+    // A program of 250 us, plus two pages and the commands on the bus.
     assert!(after > Duration::from_us(250) && after < Duration::from_us(280), "{after}");
 }
 
-/// Pages are destaged as soon as they are written, unless they are hot; at most `in_flight` may be on their
-/// way.
+/// Device that destages pages at once unless they are hot, with at most `in_flight` data on its way to flash.
 fn eager(window: Duration, in_flight: Bytes) -> DeviceFile {
     let mut file = one_die();
     file.buffer.destage = DestageKind::UnlessHot { window, in_flight };
@@ -153,7 +152,7 @@ fn a_least_recently_used_buffer_merges_more_than_one_that_goes_by_age() {
 
 #[test]
 fn half_written_units_take_half_of_the_room_where_what_was_written_counts() {
-    // Units of two pages, of each of which the host writes one.
+    // Mapping units of two pages. The host writes one page of each.
     let left = |space| {
         let mut file = one_die();
         file.ftl.mapping.unit = Some(Bytes::kib(8));
@@ -169,7 +168,7 @@ fn half_written_units_take_half_of_the_room_where_what_was_written_counts() {
         rig.settle();
         (all, waiting(&rig))
     };
-    // 512 KiB hold 64 units, or 128 halves.
+    // The buffer of 512 KiB has space for 64 units, or for 128 half-written ones.
     assert!(left(BufferSpace::WholePages).0 <= 32, "{:?}", left(BufferSpace::WholePages));
     assert_eq!(left(BufferSpace::Written), (64, 64), "one more drives one out");
 }
@@ -180,7 +179,8 @@ fn neighbours_that_leave_together_are_read_together() {
         let mut file = one_die();
         file.buffer.coalesce = coalesce;
         let mut rig = Rig::new(file, 1);
-        // Page 2k, then far away, so that by age no two neighbours share a program unit.
+        // All even pages first, then all odd ones. If pages leave by age, neighbours do not share a program
+        // unit.
         for half in [0, 1] {
             (0..40).for_each(|n| {
                 write(&mut rig, 2 * n + half);
@@ -194,11 +194,11 @@ fn neighbours_that_leave_together_are_read_together() {
         rig.alone(Operation::Flush, false, 0, 0);
         rig.alone(Operation::Read, false, 0, 16)
     };
-    // One multi-plane read for two.
+    // One multi-plane read instead of two reads.
     assert!(time(true) + Duration::from_us(20) < time(false));
 }
 
-/// Writes a sector of each of this many pages that are in flash.
+/// Writes one sector of each of the first `pages` pages, which are in flash.
 fn write_in_part(rig: &mut Rig, pages: u64) {
     (0..pages).for_each(|page| {
         rig.alone(Operation::Write, false, page * 8, 1);
@@ -216,8 +216,7 @@ fn host_reads_go_before_rmw_reads_of_the_flush_timer() {
         (0..500).map(|n| read(&mut rig, 200 + n)).max().expect("there are reads")
     };
     let alone = longest(false);
-    // At the worst the read meets a program of 250 us and its data on the bus; before, it met 60 other reads
-    // as well.
+    // At worst the read waits for a program of 250 us and its data on the bus, not for the 60 RMW reads.
     assert!(longest(true) < alone + Duration::from_us(350), "{} and {alone}", longest(true));
 }
 
@@ -228,12 +227,12 @@ fn a_flush_of_the_host_does_not_wait_for_the_flush_timer() {
     let mut rig = Rig::new(file, 1);
     rig.device.fill(1.0);
     write_in_part(&mut rig, 60);
-    // The flush timer has begun to write the pages out, and would continue for 20 ms.
+    // The flush timer has begun to destage pages, and would take 20 ms.
     rig.rest(Duration::from_ms(20));
     assert!(waiting(&rig) > 40, "{} pages wait", waiting(&rig));
     let flush = rig.alone(Operation::Flush, false, 0, 0);
     assert_eq!(waiting(&rig), 0);
-    // 30 program units of two pages, each with two reads of 25 us and what goes over the bus.
+    // 30 program units of two pages: each needs two reads of 25 us, a program, and the bus.
     assert!(flush < Duration::from_us(30 * (250 + 50 + 150)), "{flush}");
 }
 
@@ -273,7 +272,8 @@ fn a_buffer_larger_than_the_device_costs_no_more_than_one_as_large_and_is_as_ful
         rig.alone(Operation::Read, false, 0, 4_800);
         (rig.device.digest(), waiting(&rig))
     };
-    // 64 GiB in units of a sector would be 134 million entries of a hundred bytes, twice.
+    // With an entry for each sector, 64 GiB would be 134 million entries of a hundred bytes, in each of the
+    // two.
     assert_eq!(run(65_536), run(64));
 }
 
@@ -289,7 +289,7 @@ fn with_the_buffer_off_writes_of_a_page_do_not_merge_but_those_of_a_command_shar
         (rig.device.totals().host_programs, rig.device.totals().coalesced_writes, rig.device.totals().padding)
     };
     assert_eq!(programs(BufferMode::Off), (6, 0, 0));
-    // The second write finds the first being programmed, the third coalesces with the second.
+    // The first write is already being programmed when the second comes. The third coalesces with the second.
     assert_eq!(programs(BufferMode::WriteThrough), (4, 4, 0));
 }
 
@@ -315,8 +315,8 @@ fn a_protected_buffer_completes_flushes_and_forced_writes_at_once() {
 fn no_more_pages_wait_than_the_capacitors_can_program() {
     let mut file = one_die();
     file.buffer.power_loss_protection = Protection::Capacitors;
-    // 66 mW for 250 us and 25 us, and 16.5 mW for 2 x 8 KiB at 400 MT/s, which take 40.96 us: 18.8 uJ for two
-    // pages, charged twice. A millijoule is for 26 of them.
+    // Programming two pages takes 66 mW for 250 us and 25 us, and 16.5 mW for 2 x 8 KiB at 400 MT/s (40.96
+    // us): 18.8 uJ, counted twice. A millijoule is enough for 26 pairs.
     file.buffer.capacitors = Energy(1_000_000_000_000);
     let mut rig = Rig::new(file, 1);
     assert_eq!(rig.device.base().protected_pages(), 52);
@@ -338,7 +338,7 @@ fn capacitors_for_less_than_two_program_units_are_refused() {
     assert!(wrong.0[0].wanted.starts_with("at least 75"), "{wrong}");
 }
 
-/// A device of written pages with a read cache of this many.
+/// Device with `pages` written pages and a read cache.
 fn cached(pages: u64, eviction: EvictionKind) -> Rig {
     let mut file = one_die();
     file.buffer.read_cache = Bytes::kib(4 * pages);
@@ -373,9 +373,9 @@ fn a_write_and_a_discard_make_the_read_cache_forget() {
     rig.audit();
 }
 
-/// Numbers of which the k-th is drawn with a probability as 1/k, scattered.
+/// Zipf distribution in scattered order: the k-th number has a probability proportional to 1/k.
 struct Zipf {
-    /// Sums of `2^32 / k`.
+    /// Cumulative sums of `2^32 / k`.
     sums: Vec<u64>,
 }
 
@@ -395,7 +395,7 @@ impl Zipf {
     }
 }
 
-/// Hits of a cache of this many pages by the policy's definition.
+/// Hits of a cache of `pages` pages, by the definition of the policy.
 fn plain_hits(draws: &[u64], pages: usize, eviction: &EvictionKind) -> u64 {
     let mut line: Vec<(u64, bool)> = Vec::new();
     let mut hits = 0;
@@ -465,7 +465,7 @@ fn a_read_waits_for_a_page_that_is_being_fetched_instead_of_reading_it_too() {
     let times: Vec<Duration> = (0..50).map(|page| read(&mut rig, page)).collect();
     assert_eq!(rig.device.totals().host_reads, 2);
     assert!(times[2] > ACCESS && times[2] <= times[0] * 2, "{} after {}", times[2], times[0]);
-    // A page that is overwritten while it is fetched is of no use to later reads.
+    // A page that is overwritten while it is being fetched must not serve later reads.
     rig.submit(Operation::Write, false, 51 * 8, 8);
     rig.run_down_to(0);
     assert_eq!(read(&mut rig, 51), ACCESS);
@@ -489,7 +489,7 @@ fn every_wrong_key_of_the_buffer_is_named() {
 fn a_page_in_the_read_cache_needs_no_place_in_flash() {
     let mut file = one_die();
     file.buffer.read_cache = Bytes::kib(64);
-    // Two map entries.
+    // Space for two map entries.
     file.ftl.mapping.cache = Some(Bytes(16));
     file.ftl.gc.start_below_free_blocks = 4;
     file.ftl.gc.stop_at_free_blocks = 4;
@@ -509,7 +509,7 @@ fn any_number_of_commands_may_wait_for_one_page() {
     file.front.queue_depth = 10_000;
     file.buffer.mode = BufferMode::WriteThrough;
     let mut rig = Rig::new(file, 1);
-    // Each completion lets another of them begin.
+    // Each completion lets another command begin.
     for _ in 0..20_000 {
         rig.submit(Operation::Write, false, 0, 8);
     }

@@ -1,5 +1,5 @@
-//! Do unloaded latencies and throughput limits match their formulas, to the picosecond where nothing is
-//! random?
+//! Unloaded latencies and throughput limits must match their formulas, to the picosecond where nothing is
+//! random.
 
 use wordline_kernel::{Bytes, Duration, Instant};
 use wordline_nand::chain::BusPhase;
@@ -8,7 +8,7 @@ use wordline_ssd::{DeviceFile, Operation};
 
 use crate::common::{Rig, small};
 
-/// 4 KiB pages, so that a page is the request; a buffer access takes no time.
+/// Pages of 4 KiB, so a page is the request. A buffer access takes no time.
 fn file(channels: u32, dies: u32) -> DeviceFile {
     let mut file = small();
     file.layout.channels = channels;
@@ -25,8 +25,8 @@ fn an_unloaded_read_takes_command_sensing_and_transfer() {
     rig.device.fill(1.0);
     // tCS + 7 tWC + tWB = 295 ns; tR = 25 us; tCS + tRPRE + tDQSRE = 50 ns; 4096 B at 400 MT/s = 10.24 us.
     assert_eq!(rig.alone(Operation::Read, false, 0, 8), Duration::from_ns(295 + 25_000 + 50 + 10_240));
-    // A sector of the page transfers a sector's bytes: 512 B = 1.28 us. Right after data out a latch waits
-    // for tRHW = 100 ns instead of tCS.
+    // A read of one sector of the page transfers 512 B in 1.28 us. After data out, a command latch waits for
+    // tRHW = 100 ns instead of tCS.
     assert_eq!(rig.alone(Operation::Read, false, 3, 1), Duration::from_ns(375 + 25_000 + 50 + 1_280));
 }
 
@@ -43,7 +43,7 @@ fn a_durable_write_of_part_of_a_page_reads_the_rest_first() {
     rig.device.fill(1.0);
     let fill =
         Duration::from_ns(295 + 25_000 + 50) + rig.device.config().part().bus.burst_out(Bytes(7 * 512));
-    // The latch after data out waits for tRHW = 100 ns instead of tCS.
+    // After data out, the command latch waits for tRHW = 100 ns instead of tCS.
     let program = Duration::from_ns(466 + 10_240 + 250_000);
     assert_eq!(rig.alone(Operation::Write, true, 8, 1), fill + program);
 }
@@ -70,7 +70,7 @@ fn the_command_time_is_added_to_every_command() {
     );
 }
 
-/// Reads page after page with `depth` outstanding; the time that `count` of them take once the pipe is full.
+/// Reads page after page at queue depth `depth`. Returns the time of `count` reads in the steady state.
 fn steady_reads(rig: &mut Rig, depth: usize, count: u64) -> Duration {
     let pages = u64::from(rig.device.config().logical_pages);
     let warm = 4 * depth as u64;
@@ -105,10 +105,10 @@ fn throughput_of_many_dies_is_bound_by_the_bus() {
         let mut rig = Rig::new(file(1, dies), 1);
         rig.device.fill(1.0);
         let part = rig.device.config().part().clone();
-        // Every command is latched after data out.
+        // Each command latch follows data out.
         let turnaround = part.bus.t_rhw - part.bus.t_cs;
         let on_bus = turnaround + BusPhase::Read.total(&part, 1) + BusPhase::DataOut.total(&part, 1);
-        // 25 us of sensing is hidden behind the 10.585 us for which each of the other dies occupies the bus.
+        // The 25 us of tR are hidden, because each of the other dies uses the bus for 10.585 us.
         assert_eq!(steady_reads(&mut rig, 4 * dies as usize, 1_000), on_bus * 1_000, "{dies} dies");
     }
 }
@@ -125,7 +125,7 @@ fn channels_add_up() {
     assert!((ratio - 4.0).abs() < 0.02, "four channels read {ratio} times as fast as one");
 }
 
-/// A filled device with this many map entries in memory, after random reads have warmed the cache.
+/// Filled device with `entries` map entries in memory, after random reads have warmed the cache.
 fn warmed(entries: u64) -> (Rig, wordline_kernel::Stream) {
     let mut file = file(1, 1);
     file.ftl.mapping.cache = Some(Bytes(8 * entries));
@@ -156,14 +156,14 @@ fn uniform_reads_find_the_cached_share_of_the_map_and_read_the_rest() {
         let reads = 20_000;
         read_at_random(&mut rig, &mut random, reads);
         let now = rig.device.totals();
-        // With independent and equally likely references, LRU keeps any C of N entries: its hit ratio is C /
+        // If all of N pages are equally likely in each reference, LRU has any C of them: its hit ratio is C /
         // N.
         let expected = entries as f64 / f64::from(rig.device.config().logical_pages);
         let hits = (now.map_hits - before.map_hits) as f64 / reads as f64;
-        // Three standard deviations of this many draws.
+        // Three standard deviations for this number of draws.
         let within = 3.0 * (expected * (1.0 - expected) / reads as f64).sqrt();
         assert!((hits - expected).abs() < within, "{entries} entries: {hits}, not {expected}");
-        // Each read looks up once, and with one at a time each miss reads one translation page.
+        // Each read does one lookup. At queue depth 1 each miss reads one translation page.
         assert_eq!(now.translation_reads - before.translation_reads, now.map_misses - before.map_misses);
         assert_eq!(now.map_hits + now.map_misses - before.map_hits - before.map_misses, reads);
     }

@@ -1,5 +1,4 @@
-//! Does garbage collection do what its settings say: copyback, in idle time, yielding to the host, a few
-//! steps at a time?
+//! GC must follow its settings: copyback, idle GC, yielding to the host, and steps for each write.
 
 use wordline_kernel::{Duration, Seed};
 use wordline_nand::Operation as Flash;
@@ -21,7 +20,7 @@ fn with(gc: GcFile) -> DeviceFile {
     file
 }
 
-/// Overwrites whole pages at random, `depth` at a time.
+/// Overwrites whole pages at random, at queue depth `depth`.
 fn overwrite(rig: &mut Rig, pages: u64, depth: usize) {
     let logical = u64::from(rig.device.config().logical_pages);
     let mut random = Seed(3).stream("test.overwrite", 0);
@@ -66,7 +65,7 @@ fn every_way_to_collect_survives_twenty_drive_writes_at_seven_percent() {
         for placement in [PlacementKind::Dynamic {}, PlacementKind::Fixed { order: "CWDP".into() }] {
             let mut file = with(gc.clone());
             file.layout.dies_per_package = 1;
-            // 6 of 86 blocks are active, and 7 % are over-provisioning: the minimum of a plane group.
+            // 6 of 86 blocks are active, and 7 % is over-provisioning: the minimum of a plane group.
             file.part.geometry.blocks_per_plane = 86;
             file.part.geometry.pages_per_block = 8;
             file.ftl.over_provisioning = 0.07;
@@ -85,8 +84,8 @@ fn every_way_to_collect_survives_twenty_drive_writes_at_seven_percent() {
     }
 }
 
-/// Write amplification in a device of four plane groups that is overwritten once at random, and the share of
-/// its erases that came with a superblock.
+/// Write amplification of a device with four plane groups after one random drive write, and the share of its
+/// erases that were of superblocks.
 fn random_writes(scope: Scope, victim: VictimKind) -> (f64, f64) {
     let mut file = with(GcFile { scope, victim, ..GcFile::default() });
     file.part.geometry.blocks_per_plane = 200;
@@ -112,15 +111,15 @@ fn super_blocks_make_no_difference_to_gc_by_age_and_some_to_greedy() {
         assert!(share > 0.95, "{share} of the erases are of super blocks");
         together / alone
     });
-    // The blocks of a superblock are equally old, but not equally empty.
+    // The blocks of a superblock have the same age, but not the same number of valid pages.
     assert!((by_age - 1.0).abs() < 0.01, "{by_age} times the pages programmed by age");
     assert!((1.005..1.08).contains(&greedy), "{greedy} times the pages programmed by greedy cleaning");
 }
 
 #[test]
 fn copyback_spares_the_bus() {
-    // Half of each program unit's pages would still go over the bus if units were not treated as wholes: the
-    // host writes whole units here.
+    // The host writes whole program units, because otherwise half of the pages of each unit would still use
+    // the bus.
     let run = |copyback| {
         let mut rig = Rig::new(with(GcFile { copyback, ..GcFile::default() }), 1);
         rig.device.fill(1.0);
@@ -170,7 +169,7 @@ fn a_resting_host_finds_free_blocks() {
     rig.rest(Duration::from_ms(60_000));
     assert_eq!(rig.device.totals().erases, rested, "what is to be had was had");
     rig.audit();
-    // The next writes meet no garbage collection.
+    // The next writes need no GC.
     let (moved, erased) = (rig.device.totals().gc_programs, rig.device.totals().erases);
     overwrite(&mut rig, 32, 4);
     assert_eq!((rig.device.totals().gc_programs, rig.device.totals().erases), (moved, erased));
@@ -195,8 +194,8 @@ fn discards_give_the_background_more_to_free() {
     assert!(with >= without + 4 * 4, "{with} erases after a discard of half, {without} without");
 }
 
-/// A full device in which GC is due from the first block on, and a burst of `units` program units that fits
-/// into its free blocks; returns the time of the burst.
+/// Time of a burst of `units` program units on a full device. GC is due from the first block on, and the
+/// burst fits into the free blocks.
 fn burst(preemptible: bool, units: u64) -> Duration {
     let mut file =
         with(GcFile { preemptible, start_below_free_blocks: 5, stop_at_free_blocks: 5, ..GcFile::default() });

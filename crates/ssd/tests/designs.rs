@@ -1,4 +1,4 @@
-//! Designs: which one is queried, the events that they observe, and the treatment of an invalid decision.
+//! Designs: which design is queried, which events it observes, and what happens after an invalid decision.
 
 use wordline_kernel::metrics::{Unit, Value};
 use wordline_kernel::{Calendar, Duration, Instant, Metric, Seed, state};
@@ -19,7 +19,7 @@ use wordline_ssd::{BlockDevice, Design, Device, DeviceFile, Operation, Parts, co
 
 use crate::common::{self, Rig, small};
 
-/// The kinds of events that a probe observes, as indices of its counts.
+/// Kinds of events that a probe observes, as indices of its counts.
 const READ: usize = 0;
 const WRITTEN: usize = 1;
 const INVALIDATED: usize = 2;
@@ -38,7 +38,7 @@ const fn count(name: &'static str) -> Metric {
     Metric::new(name, Unit::Count, "How often a probe was told of it.")
 }
 
-/// The metrics of a probe, in the order of their numbers.
+/// Metrics of a probe, in the order of its counts.
 static TOLD: [Metric; 13] = [
     count("probe.read"),
     count("probe.written"),
@@ -55,7 +55,8 @@ static TOLD: [Metric; 13] = [
     count("probe.slowest_ps"),
 ];
 
-/// Decides as the policies do, or invalidly, and counts its notifications.
+/// Design that decides as the policies do, or makes invalid decisions, and counts the events that it
+/// observes.
 #[derive(Clone)]
 struct Probe {
     name: &'static str,
@@ -174,12 +175,12 @@ pub fn rig(file: &DeviceFile, designs: Combination) -> Rig {
     Rig::of(Device::with(config, parts, Seed(1)), Calendar::new())
 }
 
-/// The events that the probe of a device observed, from its metrics.
+/// Counts of events that the probe of a device observed, from its metrics.
 fn told(rig: &Rig) -> Vec<u64> {
     told_until(rig, rig.calendar_now())
 }
 
-/// The same for a device in progress.
+/// Counts of events at `now`, for a device in progress.
 fn told_until(rig: &Rig, now: Instant) -> Vec<u64> {
     let new = Rig::new(small(), 1).device.mark(Instant::ZERO);
     let metrics = rig.device.metrics(&new, now);
@@ -254,7 +255,7 @@ fn a_design_is_notified_of_the_events_in_its_mask_only() {
     assert!(told[OF_COLLECTOR] >= totals.gc_programs && totals.gc_programs > 0);
     let open = told[OPENED] - told[CLOSED];
     assert!(told[CLOSED] >= told[ERASED] && open <= 8, "{open} open in four rows of two streams");
-    // Each programmed page was valid, except pages that were written again before the program ended.
+    // Each programmed page was valid, except pages that were rewritten before the end of the program.
     let (data, valid) = (totals.host_programs + totals.gc_programs, rig.device.base().fullness().valid);
     let was_valid = told[INVALIDATED] + valid;
     assert!((data * 9 / 10..=data).contains(&was_valid), "{was_valid} of {data}");
@@ -267,8 +268,8 @@ fn a_design_is_notified_of_the_events_in_its_mask_only() {
 fn a_design_queried_during_an_event_is_notified_of_each_level_change() {
     let levels = |answers: &[ExtensionPoint]| {
         let probe = Probe { observes: EventMask::BUFFER, ..Probe::new("watches", answers) };
-        // A page that comes in is destaged in the same event, so that the design is queried about it with the
-        // new occupancy.
+        // A written page is destaged in the same event, so the design is queried about it with the new
+        // occupancy.
         let mut file = small();
         file.buffer.mode = BufferMode::WriteThrough;
         let mut rig = rig(&file, Combination::of(vec![probe.boxed()]));
@@ -314,7 +315,7 @@ fn an_invalid_decision_is_kept_with_the_design_and_the_allowed_range() {
             "{text}"
         );
         assert!(wrong.answer.contains(answer) && wrong.allowed.contains(allowed), "{text}");
-        // The device continued with another decision, so that its books are in order.
+        // The device continued with another decision, so its state is consistent.
         rig.audit();
     }
 }
@@ -444,7 +445,7 @@ fn a_state_is_taken_over_by_a_design_of_the_same_name_alone() {
 
 #[test]
 fn a_policy_of_the_device_is_checked_as_a_design_is() {
-    /// A policy that chooses a block which does not exist.
+    /// Policy that selects a block which does not exist.
     struct Nothing;
     state!(Nothing {});
     impl wordline_ssd::policy::victim::VictimPolicy for Nothing {
@@ -491,7 +492,7 @@ fn the_contract_names_an_invalid_decision() {
 #[test]
 #[should_panic(expected = "a restored device")]
 fn the_contract_finds_state_that_is_not_saved() {
-    /// Takes another plane group each time, and forgets its progress in a snapshot.
+    /// Selects another plane group each time. A snapshot does not have its progress.
     struct Forgets {
         next: u32,
     }
@@ -516,7 +517,7 @@ fn the_contract_finds_state_that_is_not_saved() {
 #[test]
 #[should_panic(expected = "a restored device")]
 fn the_contract_finds_reads_that_are_not_saved() {
-    /// Takes a plane group by the number of reads, which it forgets in a snapshot.
+    /// Selects a plane group by the number of reads, which a snapshot does not have.
     struct ForgetsReads {
         reads: u32,
     }

@@ -1,4 +1,4 @@
-//! Relocated pages that go to another pool, where a design decides so.
+//! Relocated pages that a design sends to another pool.
 
 use wordline_kernel::{Bytes, Calendar, Seed, state};
 use wordline_ssd::design::{Combination, ExtensionPoint, Needs, View, WriteStream};
@@ -9,11 +9,11 @@ use wordline_ssd::{BlockDevice, Design, Device, DeviceFile, Operation, Parts, co
 
 use crate::common::{self, Rig};
 
-/// Sends one page in `every` of a pool's victims to another pool.
+/// Sends one in `every` pages of a pool's victims to another pool.
 #[derive(Clone, Copy)]
 struct Sends {
     every: u32,
-    /// The target of each pool.
+    /// Target of the pages of each pool.
     to: [Option<MigrationTarget>; 2],
 }
 
@@ -42,8 +42,8 @@ impl Design for Sends {
 const FIRST: MigrationTarget = MigrationTarget { pool: 0, stream: 0 };
 const SECOND: MigrationTarget = MigrationTarget { pool: 1, stream: 0 };
 
-/// Two page-mapped pools; host writes of at least `least` bytes go to the first. The second has `blocks`
-/// blocks in each plane group.
+/// Two page-mapped pools. Host writes of at least `least` bytes go to the first pool. The second pool has
+/// `blocks` blocks in each plane.
 fn two_pools(least: u64, blocks: u32) -> DeviceFile {
     let mut file = common::two_pools(least);
     file.pools[0].part.geometry.blocks_per_plane = blocks;
@@ -73,7 +73,7 @@ fn overwrite(rig: &mut Rig, writes: u64) {
     rig.alone(Operation::Read, false, 0, pages * 8);
 }
 
-/// The logical pages that are in the second pool.
+/// Logical pages in the second pool.
 fn in_second(rig: &Rig) -> Vec<u32> {
     let pools = &rig.device.config().pools;
     let is_there = |page: &u32| {
@@ -90,7 +90,7 @@ fn pages_that_a_design_names_leave_the_pool_of_their_victim() {
     let (there, totals) = (in_second(&rig), rig.device.totals());
     assert!(there.len() > 50, "{} pages in the second pool", there.len());
     assert!(there.iter().all(|page| page.is_multiple_of(3)));
-    // The host writes nothing there, so that each of its units came whole from the first pool, two pages a
+    // The host writes nothing to the second pool, so all its program units are of migrated pages, two in each
     // program.
     let sent = totals.unit_programs;
     assert!(sent >= there.len() as u64 && sent.is_multiple_of(2), "{sent} pages were sent");
@@ -102,7 +102,7 @@ fn pages_without_room_in_the_other_pool_stay() {
     let mut rig = rig(&two_pools(0, 6), Sends { every: 1, to: [Some(SECOND), None] });
     overwrite(&mut rig, 5_000);
     let there = in_second(&rig).len();
-    // Four plane groups of six blocks of 32 pages, of which three are active.
+    // Four plane groups of six blocks of 32 pages. Three of the six blocks are active.
     assert!((1..=4 * 3 * 32).contains(&there), "{there} pages in the second pool");
     assert!(rig.device.totals().gc_programs > 0, "the others stay");
     assert!(!rig.device.is_read_only());
@@ -149,7 +149,7 @@ fn a_pool_that_pages_cannot_go_to_alone_is_named() {
     }
 }
 
-/// Decides `relocate`, and declares no GC stream.
+/// Design that decides `relocate` without declaring a GC stream.
 struct Undeclared;
 
 state!(Undeclared {});

@@ -1,5 +1,4 @@
-//! A device with failing chips: each kind of fault, each way to time it, and which commands and policies are
-//! notified.
+//! Failing chips: each kind of failure, each way to time it, and which commands and policies are notified.
 
 use wordline_kernel::{Bytes, Duration};
 use wordline_nand::faults::{Fails, FaultFile, WearFile};
@@ -29,12 +28,12 @@ fn rule(fails: Fails) -> FaultFile {
     FaultFile::new(fails)
 }
 
-/// The number of failed completions.
+/// Number of failed completions.
 fn failed(rig: &Rig) -> usize {
     rig.answers.iter().filter(|(_, answer)| answer.failed).count()
 }
 
-/// Reads each page alone; returns the numbers of unreadable pages.
+/// Reads each page alone. Returns the numbers of the unreadable pages.
 fn unread(rig: &mut Rig) -> Vec<u32> {
     let pages = rig.device.config().logical_pages;
     let fails = |page: &u32| {
@@ -103,7 +102,7 @@ fn a_device_of_which_every_twentieth_program_fails_holds_what_was_written() {
     rig.device.fill(1.0);
     rig.overwrite(20_000);
     let (failures, programs) = (totals(&rig).program_failures, rig.device.chips().counts().program_commands);
-    // Three standard deviations of a binomial.
+    // Three standard deviations of a binomial distribution.
     let (mean, deviation) = (programs as f64 * 0.05, (programs as f64 * 0.05 * 0.95).sqrt());
     assert!((failures as f64 - mean).abs() < 3.0 * deviation, "{failures} of {programs}");
     assert!(!rig.device.is_read_only());
@@ -162,7 +161,8 @@ fn a_page_that_retries_read_costs_time_alone() {
     let (usual, ..) = time(&[]);
     let (three, retries, refused) = time(&[rule(3)]);
     assert_eq!((retries, refused), (3, 0));
-    // Each retry: a microsecond to set the levels, and the whole read except the buffer access.
+    // Each retry takes a microsecond to set the read reference voltages, plus the whole read except the
+    // buffer access.
     assert_eq!(three, usual * 4 + Duration::from_us(3));
 }
 
@@ -188,7 +188,7 @@ fn a_page_that_no_retry_reads_is_lost_until_it_is_written_again() {
 
 #[test]
 fn pages_that_gc_cannot_read_are_lost_and_reported_to_their_readers() {
-    // Half of the blocks have a page that cannot be read.
+    // Half of the blocks have an unreadable page.
     let rule = FaultFile {
         page: Some(3.into()),
         block: Some("0..11".parse().expect("a range")),
@@ -200,7 +200,7 @@ fn pages_that_gc_cannot_read_are_lost_and_reported_to_their_readers() {
     let mut rig = Rig::new(file, 1);
     rig.device.fill(1.0);
     let pages = rig.device.config().logical_pages;
-    // Every other page is written, so that GC relocates those in between.
+    // Only even pages are overwritten, so GC relocates the odd ones.
     for n in 0..u64::from(pages) * 3 {
         rig.run_down_to(7);
         rig.submit(Operation::Write, false, n * 7919 % u64::from(pages / 2) * 2 * PAGE, PAGE);

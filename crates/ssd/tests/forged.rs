@@ -1,5 +1,5 @@
-//! A state with a flipped bit, as in a forged file with right checksums: it is rejected, or the device
-//! continues with it without a contradiction.
+//! A state with a flipped bit but valid checksums must be rejected, or the device must continue without an
+//! inconsistency.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,7 +15,7 @@ use wordline_ssd::{BlockDevice, Command, Device, DeviceFile, Event, Operation};
 
 use crate::common::{Rig, small, two_pools, with_cells};
 
-/// Limit of the time of commands on a small device. Chosen: ten times the slowest of them.
+/// Limit of the time of commands on a small device. Chosen: ten times the slowest command.
 const PATIENCE: Duration = Duration::from_ms(10_000);
 
 fn dftl() -> DeviceFile {
@@ -57,7 +57,7 @@ fn with_slc_cache() -> DeviceFile {
     file
 }
 
-/// The devices whose states are changed.
+/// Devices whose states are changed.
 fn devices() -> [(&'static str, DeviceFile); 6] {
     [
         ("plain", small()),
@@ -69,7 +69,7 @@ fn devices() -> [(&'static str, DeviceFile); 6] {
     ]
 }
 
-/// A device that has worked, without commands in flight, as the program saves it.
+/// State of a device after some commands, none of them outstanding.
 fn worked(file: &DeviceFile) -> Vec<u8> {
     let mut rig = Rig::new(file.clone(), 1);
     rig.device.fill(0.8);
@@ -89,7 +89,7 @@ fn sectors_of(device: &Device) -> u64 {
     u64::from(device.config().logical_pages) * (device.config().unit.0 / 512)
 }
 
-/// The `n`th command of a load with some of everything.
+/// The `n`th command of a mixed workload.
 fn command(n: u64, sectors: u64) -> (Operation, u64) {
     let operation = match n % 16 {
         0..=9 => Operation::Write,
@@ -100,8 +100,8 @@ fn command(n: u64, sectors: u64) -> (Operation, u64) {
     (operation, n * 7_919 % sectors / 8 * 8 % (sectors - 8))
 }
 
-/// The device executes some hundred more commands. Its completions are not checked: data for which the bit
-/// stood are changed.
+/// Executes some hundred more commands. Completions are not checked, because the flipped bit may have changed
+/// data.
 fn go_on(device: Device, agenda: &Agenda) {
     let mut device = device;
     let mut calendar: Calendar<Event> = agenda.calendar(|event| event);
@@ -121,8 +121,8 @@ fn go_on(device: Device, agenda: &Agenda) {
     settle(&mut device, &mut calendar);
 }
 
-/// Runs until all commands have completed, or for a limited time: a changed clock may say that a die works
-/// for a century.
+/// Runs until all commands have completed, but only for a limited time: with a changed clock a die may be
+/// busy for a century.
 fn settle(device: &mut Device, calendar: &mut Calendar<Event>) {
     let end = Instant::from_ps(calendar.now().ps().saturating_add(PATIENCE.ps()));
     while device.outstanding() > 0 && calendar.now() < end {
@@ -137,7 +137,8 @@ fn settle(device: &mut Device, calendar: &mut Calendar<Event>) {
     }
 }
 
-/// The fate of the state with a flipped bit: whether it is accepted and continues, or the text of a panic.
+/// Result of loading a state with a flipped bit: whether it is accepted and continues, or the text of a
+/// panic.
 fn fate(file: &DeviceFile, state: &[u8]) -> Result<bool, String> {
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         let config = file.clone().check().expect("the device is sound");
@@ -156,7 +157,7 @@ fn fate(file: &DeviceFile, state: &[u8]) -> Result<bool, String> {
     })
 }
 
-/// The name of the field of a byte of a state, as near as the names tell.
+/// Name of the field with a byte of the state, found by searching backwards for a name.
 fn field(state: &[u8], at: usize) -> String {
     let is_name = |byte: &u8| byte.is_ascii_lowercase() || *byte == b'_' || byte.is_ascii_digit();
     let named = (0..at).rev().find_map(|begin| {
@@ -167,9 +168,10 @@ fn field(state: &[u8], at: usize) -> String {
     named.unwrap_or_default()
 }
 
-/// Flipped bits of each device, and how many of all may end in a panic: a second's worth, or with
-/// `WORDLINE_LONG` some forty seconds. The remaining one of 30,000 makes the chips count other programmed
-/// pages of a block than its write point has. The number may only decrease.
+/// Number of flipped bits for each device, and how many of them may end in a panic. The first pair takes a
+/// second, the second one, used with `WORDLINE_LONG`, about forty. The remaining case of 30,000 gives the
+/// chips another count of programmed pages than the write pointer of the block. The number of cases may only
+/// decrease.
 const BITS: [(u32, usize); 2] = [(60, 0), (5_000, 1)];
 
 #[test]
@@ -192,7 +194,7 @@ fn a_state_with_a_bit_changed_is_refused_or_goes_on() {
     assert!(wrong.values().sum::<usize>() <= may_be_left, "{wrong:#?}");
 }
 
-/// With commands in flight, and while the device recovers from a power cut.
+/// Covers states with outstanding commands, and states during recovery from a power loss.
 #[test]
 fn a_state_of_a_sound_device_is_taken_at_any_instant() {
     for (name, file) in devices() {

@@ -1,5 +1,5 @@
-//! The front end: does the latency of commands over a link add up, is the link the bottleneck that it should
-//! be, and does every command complete once, with any queues and arbitration?
+//! Front end: the latency over a link must add up, the link must be the bottleneck where it should be, and
+//! every command must complete once, with any queues and arbitration.
 
 use proptest::prelude::*;
 use wordline_kernel::{Bytes, Duration, Instant};
@@ -11,8 +11,8 @@ use wordline_ssd::{BlockDevice, Command, DeviceFile, Operation};
 
 use crate::common::{Rig, small};
 
-/// Pages of 4 KiB on four channels of eight dies: far more flash than a link carries. A buffer access takes
-/// no time.
+/// Pages of 4 KiB on four channels with eight dies each: far more flash throughput than a link has. A buffer
+/// access takes no time.
 fn file(interface: Interface) -> DeviceFile {
     let mut file = small();
     file.layout.channels = 4;
@@ -24,17 +24,17 @@ fn file(interface: Interface) -> DeviceFile {
     file
 }
 
-/// A read of 4 KiB from an idle chip: see `closed_form.rs`.
+/// Read of 4 KiB from an idle chip. See `closed_form.rs`.
 const FLASH_READ: Duration = Duration::from_ns(295 + 25_000 + 50 + 10_240);
 
-/// Bytes on a link of generation 3 with four lanes, rounded up once a message: 32 bits a nanosecond, 130 for
-/// 128.
+/// Time of `bytes` on a PCIe generation 3 link with four lanes: 32 bits in a nanosecond, with 128b/130b
+/// coding, rounded up for each message.
 fn pcie(bytes: u64) -> Duration {
     Duration::from_ps((bytes * 8 * 130 * 1_000).div_ceil(128 * 32))
 }
 
-/// A Serial ATA frame of this many bytes with start, check sum and end, at 6 Gb/s with ten bits a byte, and
-/// its handshake.
+/// Time of a Serial ATA frame of `bytes` bytes with its start, checksum and end, at 6 Gb/s with 10 bits for
+/// each byte, plus its handshake.
 fn frame(bytes: u64) -> Duration {
     Duration::from_ps(((bytes + 12) * 10_000).div_ceil(6)) + Duration::from_ns(100)
 }
@@ -75,12 +75,12 @@ fn an_unloaded_write_over_pcie_fetches_its_data() {
     let mut rig = Rig::new(file(Interface::Nvme), 1);
     let one_way = Duration::from_ns(250);
     let command = pcie(24 + 4) + one_way + pcie(24) + pcie(20 + 64) + one_way * 2;
-    // A read request, its latency and that of its completion; sixteen packets.
+    // The read request, its latency and that of its completion, and sixteen packets.
     let data = pcie(24) + one_way * 2 + pcie(4096 + 16 * 20);
     let completion = pcie(24 + 16 + 24 + 4) + one_way;
     assert_eq!(rig.alone(Operation::Write, false, 0, 8), command + data + completion);
     assert!(rig.alone(Operation::Flush, false, 0, 0) > command + completion, "the write goes to flash");
-    // With nothing to write out, a flush is a command without data.
+    // With nothing to destage, a flush is a command without data.
     assert_eq!(rig.alone(Operation::Flush, false, 0, 0), command + completion);
 }
 
@@ -88,13 +88,13 @@ fn an_unloaded_write_over_pcie_fetches_its_data() {
 fn an_unloaded_read_over_sata_takes_its_frames() {
     let mut rig = Rig::new(file(Interface::Sata), 1);
     rig.device.fill(1.0);
-    // Command, release, setup of the transfer, data with their header, set device bits.
+    // Frames: command, release, setup of the transfer, data with their header, and set device bits.
     let frames = frame(20) + frame(20) + frame(28) + frame(4 + 4096) + frame(8);
     assert_eq!(rig.alone(Operation::Read, false, 0, 8), frames + FLASH_READ);
 }
 
-/// Reads or writes `sectors` at a time with `depth` outstanding: the time of `count` of them once the pipe is
-/// full.
+/// Reads or writes `sectors` at a time at queue depth `depth`. Returns the time of `count` commands in the
+/// steady state.
 fn steady(rig: &mut Rig, operation: Operation, sectors: u64, depth: usize, count: u64) -> Duration {
     let places = u64::from(rig.device.config().logical_pages) * 8 / sectors;
     let warm = 4 * depth as u64;
@@ -124,8 +124,8 @@ fn sequential_reads_are_bound_by_the_pcie_link() {
     let mut rig = Rig::new(file, 1);
     rig.device.fill(1.0);
     let time = steady(&mut rig, Operation::Read, 256, 32, 500);
-    // To the host go 512 packets of 256 B with 24 B around them, the fetch of 24 B and the 68 B of completion
-    // and interrupt, at 4 ns a byte.
+    // To the host: 512 packets of 256 B with 24 B around each, the fetch of 24 B, and 68 B of completion and
+    // interrupt, at 4 ns for each byte.
     let wanted = Duration::from_ns((512 * 280 + 24 + 68) * 4) * 500;
     let ratio = time.ps() as f64 / wanted.ps() as f64;
     assert!((ratio - 1.0).abs() < 0.01, "{time} for {wanted}");
@@ -145,7 +145,7 @@ fn reads_and_writes_share_nothing_of_pcie_and_all_of_sata() {
         rig.device.fill(0.5);
         let sectors = u64::from(rig.device.config().logical_pages) * 8;
         for n in 0..400 {
-            // Writes go to the same few pages, which stay in the buffer: the flash is not the bottleneck.
+            // Writes go to a few pages that stay in the buffer, so the flash is not the bottleneck.
             let (operation, sector) = if n % 2 == 0 || !mixed {
                 (Operation::Read, n * 64 % (sectors / 2))
             } else {
@@ -212,12 +212,12 @@ fn commands_start_in_the_proportion_of_their_weights() {
     for n in 0..3_000 {
         rig.submit_command(Command { queue: n % 3, tag: u32::from(n % 3), sectors: 8, ..Command::default() });
     }
-    // The first command is alone when it comes; the others are all there before it is done.
+    // The first command is alone when it arrives. All others arrive before it completes.
     rig.run_down_to(3_000 - 1_001);
     let count = |queue| rig.answers[1..].iter().filter(|(_, answer)| answer.command.tag == queue).count();
     let counts = [0, 1, 2].map(count);
     assert_eq!(counts.iter().sum::<usize>(), 1_000);
-    // The round that the first command began.
+    // One command of tolerance, for the round that the first command began.
     assert!(
         counts[0].abs_diff(500) <= 1 && counts[1].abs_diff(300) <= 1 && counts[2].abs_diff(200) <= 1,
         "{counts:?}"
@@ -279,7 +279,7 @@ fn a_comparison_fails_when_a_page_is_of_another_version() {
     assert!(!compare(8, 8, 1) && !compare(8, 16, 2), "page 1 is of version 2, page 2 of version 1");
 }
 
-/// GC write amplification when one write in sixteen is of a page that is never written again, in stream 1.
+/// Pages that GC relocates if one write in sixteen, in stream 1, is to a page that is never written again.
 fn moved_with_streams(streams: u8) -> u64 {
     let mut file = file(Interface::Direct);
     (file.layout.channels, file.layout.dies_per_package) = (1, 1);
@@ -307,7 +307,7 @@ fn moved_with_streams(streams: u8) -> u64 {
 
 #[test]
 fn writes_of_two_streams_fill_blocks_of_their_own() {
-    // Blocks of the pages that are rewritten all the time have no valid pages when they are collected.
+    // Blocks with only frequently rewritten pages have no valid pages when they are collected.
     let (together, apart) = (moved_with_streams(1), moved_with_streams(2));
     assert!(apart * 10 < together, "{apart} pages moved with two streams, {together} with one");
 }

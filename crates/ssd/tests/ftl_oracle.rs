@@ -1,4 +1,4 @@
-//! Does any sequence of host commands leave what a plain map would, on any small device?
+//! Any sequence of host commands must give the same data as a plain map, on any small device.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,8 @@ impl Model {
         self.present.insert(page, *version);
     }
 
-    /// Sectors from `from` to `to` read as zeroes: a whole page is discarded, a part of one is written.
+    /// Lets the sectors from `from` to `to` read as zeroes. A whole page is discarded; a part of a page
+    /// counts as a write.
     fn zero(&mut self, page: u32, (from, to): (u64, u64), per_page: u64) {
         let start = u64::from(page) * per_page;
         if start >= from && start + per_page <= to {
@@ -53,12 +54,12 @@ fn play_on(mut rig: Rig, steps: &[Step], depth: usize, start: Start) {
         model.written.insert(page, version);
         model.present.insert(page, version);
     }
-    // Chosen: more requests than a history has.
+    // Chosen: more requests than a sequence has.
     rig.device.explain(Tail::keeping_slowest(10_000));
     let before = rig.answers.len();
     for (n, step) in steps.iter().enumerate() {
         rig.run_down_to(depth - 1);
-        // Most commands go to a small part of the device, so that they meet each other.
+        // Most commands go to a small part of the device, so that they overlap.
         let range = if step.place % 4 == 0 { sectors } else { 96.min(sectors) };
         let sector = u64::from(step.place) * 7919 % range;
         let count = u64::from(step.sectors).min(sectors - sector);
@@ -66,8 +67,8 @@ fn play_on(mut rig: Rig, steps: &[Step], depth: usize, start: Start) {
         match step.kind {
             0..=9 => {
                 rig.submit(Operation::Write, step.fua, sector, count);
-                // Concurrent commands of one page may be executed in any order, but the device begins them in
-                // the order of submission if it does not hold them: its versions count.
+                // Concurrent commands to one page may be executed in any order. The model uses the order of
+                // submission, in which the device begins commands that it does not hold back.
                 (first..=last).for_each(|page| model.write(page));
             }
             10..=16 => rig.submit(Operation::Read, false, sector, count),
@@ -106,7 +107,7 @@ fn play_on(mut rig: Rig, steps: &[Step], depth: usize, start: Start) {
     hold_against(&mut rig, &model);
 }
 
-/// Each of this many completions has a breakdown, and its parts add up to the latency.
+/// Checks that there are `answers` latency breakdowns, and that the parts of each add up to its latency.
 fn check_explained(rig: &Rig, answers: usize) {
     let slowest = rig.device.tail().expect("requests are explained").slowest();
     assert_eq!(slowest.len(), answers);
@@ -117,9 +118,8 @@ fn check_explained(rig: &Rig, answers: usize) {
     }
 }
 
-/// Cuts the power after a flush, while only the collector and the writes of tables are in progress: flushed
-/// data are there again. False if the device is at the end of its life, so that a flush means nothing any
-/// more.
+/// Cuts the power after a flush, while only GC and writes of table pages are in progress. Checks that flushed
+/// data are there. Returns false if the device is read-only, because a flush then guarantees nothing.
 fn cut_power(rig: &mut Rig, model: &mut Model) -> bool {
     let pages = rig.device.config().logical_pages;
     let per_page = rig.device.config().unit.0 / 512;
@@ -149,7 +149,7 @@ fn keeps_discards(rig: &Rig) -> bool {
     protected || file.ftl.recovery.discards == DiscardsAtCut::Kept
 }
 
-/// Checks the device against the map: its contents, what reached flash, and what a read of everything finds.
+/// Compares the device with the model: its contents, what is in flash, and the result of reading everything.
 fn hold_against(rig: &mut Rig, model: &Model) {
     let pages = rig.device.config().logical_pages;
     let per_page = rig.device.config().unit.0 / 512;
@@ -178,7 +178,7 @@ fn hold_against(rig: &mut Rig, model: &Model) {
     let any_lost = |rig: &Rig| (0..pages).any(|page| rig.device.map().is_lost(LogicalPage(page)));
     let before = any_lost(rig);
     rig.alone(Operation::Read, false, 0, u64::from(pages) * per_page);
-    // The collector may lose a page that the host has read just before.
+    // GC may lose a page that the host has just read.
     assert!(if before { failed_last(rig) } else { !failed_last(rig) || any_lost(rig) });
     Failing::check_answers(rig);
 }
@@ -187,11 +187,11 @@ fn failed_last(rig: &Rig) -> bool {
     rig.answers.last().expect("a command was answered").1.failed
 }
 
-/// The losses allowed in a device in which operations failed.
+/// Losses allowed in a device with failed operations.
 struct Failing {
     /// Whether pages may be lost.
     loses: bool,
-    /// The number of rejected writes of a page: those at the end of the device's life.
+    /// Number of rejected writes of each page. The device rejects writes at the end of its life.
     refused: BTreeMap<u32, u32>,
 }
 
@@ -209,7 +209,8 @@ impl Failing {
         Self { loses: totals.unreadable_pages > 0 || totals.failed_dies > 0, refused }
     }
 
-    /// The device has the version of the model, or has lost it by a fault, or has rejected the last writes.
+    /// Whether the state of a page is allowed: it has the version of the model, a fault has lost it, or the
+    /// device rejected its last writes.
     fn explain(&self, rig: &Rig, page: u32, found: Option<u32>, model: &Model) -> bool {
         let wanted = model.present.get(&page).copied();
         if found == wanted {
@@ -223,8 +224,8 @@ impl Failing {
         refused > 0 && found.is_none_or(|version| version + refused >= all && version <= all)
     }
 
-    /// Checks which commands fail: reads of lost pages, which the rig checks, and everything else at the end
-    /// of the device's life.
+    /// Checks which commands failed: only reads, which the rig checks, or any command once the device is
+    /// read-only.
     fn check_answers(rig: &Rig) {
         let read_only = rig.device.is_read_only();
         let totals = rig.device.totals();
@@ -237,7 +238,7 @@ impl Failing {
     }
 }
 
-/// Steps, the number of commands outstanding at once, and the contents of the device before.
+/// Steps, queue depth, and initial contents of the device.
 fn run() -> impl Strategy<Value = (Vec<Step>, usize, Start)> {
     (prop::collection::vec(step(24, 0.1), 1..600), 1usize..12, start())
 }

@@ -1,4 +1,4 @@
-//! Do all commands complete, with any settings and any failures?
+//! All commands must complete, with any settings and any failures.
 
 use proptest::prelude::*;
 use wordline_kernel::{Bytes, Duration, Energy, Instant};
@@ -18,7 +18,7 @@ use crate::common::devices::{device, tight};
 use crate::common::steps::{Start, Step, start, step};
 use crate::common::{Rig, small};
 
-/// A die that fails, by the count of its commands or by time.
+/// Fault rule for a die, which fails after a number of commands or at a time.
 fn lost_die() -> impl Strategy<Value = FaultFile> {
     prop_oneof![
         (1u64..=2_000).prop_map(|n| FaultFile { nth: Some(n), ..FaultFile::new(Fails::Die) }),
@@ -30,7 +30,7 @@ fn lost_die() -> impl Strategy<Value = FaultFile> {
     ]
 }
 
-/// Commands in any order, many at once.
+/// Executes commands in any order, many at once.
 fn play(file: DeviceFile, steps: &[Step], depth: usize, start: Start) {
     let mut rig = Rig::new(file, 1);
     let per_page = rig.device.config().unit.0 / 512;
@@ -53,8 +53,8 @@ fn play(file: DeviceFile, steps: &[Step], depth: usize, start: Start) {
     rig.audit();
 }
 
-/// Statically allocated pages that idle plane groups steal from each other, and GC that yields to the host
-/// wherever it may.
+/// Device with static allocation whose idle plane groups steal from each other, and whose GC yields to the
+/// host whenever it can.
 fn that_steals(file: DeviceFile, reach: Reach, fault: FaultFile) -> DeviceFile {
     let mut file = file;
     file.pools.clear();
@@ -89,7 +89,7 @@ fn a_stalled_command_is_detected_and_reported() {
         [const { Ok(()) }; 2],
         "it was not there before"
     );
-    // Nothing happens, because no event is handled.
+    // No event is handled, so there is no progress.
     let told = watchdog.look(&rig.device, ms(5)).expect_err("it gets nowhere");
     for part in [
         "no progress in 1ms of simulated time",
@@ -106,8 +106,8 @@ fn a_stalled_command_is_detected_and_reported() {
     assert_eq!(watchdog.look(&rig.device, ms(7)), Ok(()));
 }
 
-/// Two plane groups with blocks of four units each, of which superblocks are collected that are chosen at
-/// random.
+/// Device with two plane groups, whose blocks have four program units each. Its GC collects random
+/// superblocks.
 fn super_blocks_at_random() -> DeviceFile {
     let mut file = small();
     (file.part.geometry.bits_per_cell, file.part.geometry.pages_per_block) = (2, 8);

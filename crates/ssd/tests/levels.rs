@@ -1,4 +1,4 @@
-//! The buffer occupancy that designs see: in total, and the part of each pool.
+//! Buffer occupancy that designs see: in total, and for each pool.
 
 use wordline_kernel::metrics::{Unit, Value};
 use wordline_kernel::{Bytes, Metric, state};
@@ -14,7 +14,8 @@ const fn most(name: &'static str) -> Metric {
 
 static MOST: [Metric; 2] = [most("watch.first"), most("watch.second")];
 
-/// Watches a buffer of this many pages, and checks that the parts of its pools add up to all of it.
+/// Design that watches a buffer of `room` pages. It checks that the occupancies of the pools add up to the
+/// total.
 struct Watch {
     room: u32,
     most: [u32; 2],
@@ -47,8 +48,8 @@ impl Design for Watch {
     }
 }
 
-/// The most pages of the first and of the second pool in the buffer during consecutive writes of this many
-/// sectors.
+/// Greatest number of buffered pages of the first and of the second pool, during consecutive writes of
+/// `sectors` sectors.
 fn most_of(file: &DeviceFile, sectors: u64) -> [u64; 2] {
     let unit = file.ftl.mapping.unit.unwrap_or(file.part.geometry.page_size);
     let room = (file.buffer.size.0 / unit.0) as u32;

@@ -1,4 +1,4 @@
-//! Does a device survive what wears it: full, overwritten, with bad blocks, to the end of its life?
+//! A device must survive wear: full, overwritten, with bad blocks, to the end of its life.
 
 use wordline_kernel::{Bytes, Duration, Seed};
 use wordline_nand::geometry::Layout;
@@ -10,7 +10,8 @@ use wordline_ssd::{BlockDevice, DeviceFile, Operation};
 
 use crate::common::{Rig, small};
 
-/// The devices of the tests below: placements, plane groups of one plane and of two, one-shot units.
+/// Devices for the tests below, with different placements, one or two planes in a plane group, and one-shot
+/// programs.
 fn devices() -> Vec<DeviceFile> {
     let fixed = PlacementKind::Fixed { order: "PDWC".into() };
     let mut all = Vec::new();
@@ -30,7 +31,7 @@ fn devices() -> Vec<DeviceFile> {
     all
 }
 
-/// Overwrites whole pages at random until `pages` are written or the device rejects a write.
+/// Overwrites whole pages at random until `pages` pages are written or the device rejects a write.
 fn overwrite(rig: &mut Rig, pages: u64) {
     let logical = rig.device.config().capacity().0 / 4096;
     let mut random = Seed(3).stream("test.overwrite", 0);
@@ -74,7 +75,7 @@ fn every_victim_policy_and_placement_survives_twenty_drive_writes_at_seven_perce
             let mut file = small();
             file.ftl.gc.scope = scope;
             file.layout.dies_per_package = 1;
-            // 5 of 80 blocks are active, and 7 % are over-provisioning: the minimum of a plane group.
+            // 5 of 80 blocks are active, and 7 % is over-provisioning: the minimum of a plane group.
             file.part.geometry.blocks_per_plane = 80;
             file.part.geometry.pages_per_block = 8;
             file.ftl.over_provisioning = 0.07;
@@ -92,7 +93,7 @@ fn every_victim_policy_and_placement_survives_twenty_drive_writes_at_seven_perce
     }
 }
 
-/// The same device with only this many map entries in memory.
+/// The device with only `entries` map entries in memory.
 fn cached(mut file: DeviceFile, entries: u64) -> DeviceFile {
     file.ftl.mapping.cache = Some(Bytes(8 * entries));
     file.ftl.gc.start_below_free_blocks += 1;
@@ -173,7 +174,7 @@ fn discarded_pages_are_not_moved() {
         rig.device.fill(1.0);
         let pages = u64::from(rig.device.config().logical_pages);
         if discard {
-            // The upper half is never overwritten below: only a discard frees its pages.
+            // The upper half is not overwritten, so only a discard frees its pages.
             rig.alone(Operation::Discard, false, pages / 2 * 8, pages / 2 * 8);
         }
         let mut random = Seed(9).stream("test.half", 0);
@@ -224,7 +225,7 @@ fn the_buffer_is_written_out_on_time() {
     }
 }
 
-/// Write amplification: of preconditioning, and as measured while half of the device's pages are overwritten.
+/// Write amplification reported by preconditioning, and measured while half a drive write follows.
 fn steady(mut file: DeviceFile) -> [f64; 2] {
     file.part.geometry.blocks_per_plane = 200;
     file.part.geometry.pages_per_block = 64;
@@ -265,11 +266,11 @@ fn a_device_that_is_steady_with_half_of_its_pages_collects_at_once_and_holds_no_
     assert_eq!(erases, 0, "a device that is half full has blocks enough");
     let (erases, share) = rig(&|rig| _ = rig.device.fill_steady_to(Seed(1), 0.5));
     assert!(erases > 0, "{erases} erases");
-    // Some of the overwritten pages are beyond the half that was full.
+    // Some of the overwritten pages are outside of the half that was filled.
     assert!((0.375..0.5).contains(&share), "{share} of the flash is valid");
 }
 
-/// Overwrites whole pages at random; returns the write amplification meanwhile.
+/// Overwrites whole pages at random. Returns the write amplification.
 fn amplification(rig: &mut Rig, random: &mut wordline_kernel::Stream, pages: u64) -> f64 {
     let before = rig.device.totals().clone();
     for _ in 0..pages {
@@ -313,8 +314,7 @@ fn the_first_writes_to_a_steady_device_cost_what_all_later_ones_do() {
 #[test]
 fn a_steady_device_stays_steady_with_most_of_its_map_in_flash() {
     let [amplification, measured] = steady(cached(small(), 2_000));
-    // The number of changes of a translation page that are written together depends on time, which
-    // preconditioning has not.
+    // The number of map changes that are written together depends on time, and preconditioning has no time.
     let off = (measured / amplification - 1.0).abs();
     assert!(off < 0.15, "preconditioned to {amplification}, then {measured}");
 }
@@ -335,7 +335,7 @@ fn a_device_at_its_end_completes_durable_writes_and_flushes() {
             rig.submit(Operation::Write, submitted % 3 == 0, page * 8, 8 * (1 + submitted % 4));
             submitted += 1;
         }
-        // Flushes, reads and rejected writes meet the pages left in the buffer.
+        // Flushes, reads and rejected writes while pages are left in the buffer.
         for n in 0..40 {
             match n % 4 {
                 0 => rig.submit(Operation::Flush, false, 0, 0),

@@ -1,4 +1,4 @@
-//! Write streams that a design declares with a cell mode: of the host, and of GC.
+//! Host and GC streams that a design declares with a cell mode.
 
 use wordline_kernel::{Bytes, Calendar, Duration, Seed, state};
 use wordline_nand::CellMode;
@@ -13,13 +13,14 @@ use wordline_ssd::{Config, Design, Device, DeviceFile, Operation, Parts, contrac
 
 use crate::common::Rig;
 
-/// Sends the pages below a number to blocks in another mode: host writes, relocations, or both.
+/// Design that sends the pages below a number to blocks in another mode: host writes, relocated pages, or
+/// both.
 struct Sorts {
     name: &'static str,
     below: u32,
     streams: Vec<WriteStream>,
     of_collector: Vec<WriteStream>,
-    /// GC programs in blocks in that mode.
+    /// GC programs in blocks in the other mode.
     moved_there: u64,
 }
 
@@ -29,7 +30,7 @@ fn stream(mode: CellMode, pool: u8) -> WriteStream {
     WriteStream { mode, ..WriteStream::native(if mode == CellMode::Native { "high" } else { "low" }, pool) }
 }
 
-/// A native stream and one in another mode, of the first pool.
+/// Streams of the first pool: a native one, and one in `mode`.
 fn native_and(mode: CellMode) -> Vec<WriteStream> {
     vec![stream(CellMode::Native, 0), stream(mode, 0)]
 }
@@ -43,7 +44,7 @@ impl Sorts {
         Self { name: "sorts", below: 100, streams, of_collector, moved_there: 0 }
     }
 
-    /// The GC streams alone.
+    /// Design with GC streams only.
     fn moved() -> Self {
         Self::new(Vec::new(), both())
     }
@@ -105,7 +106,7 @@ pub fn rig(file: &DeviceFile, design: impl Fn(&Config) -> Box<dyn Design>) -> Ri
     Rig::of(Device::with(config, parts, Seed(1)), Calendar::new())
 }
 
-/// Writes each page once, then pages at random.
+/// Writes each page once, then random pages.
 fn overwrite(rig: &mut Rig, writes: u64) {
     let pages = u64::from(rig.device.config().logical_pages);
     let mut random = Seed(7).stream("test.writes", 0);
@@ -136,7 +137,7 @@ fn a_read_of_a_page_that_was_relocated_there_takes_the_time_of_the_mode() {
     let times: Vec<Duration> = (0..100).map(|page| rig.alone(Operation::Read, false, page * 8, 8)).collect();
     let (least, most) = (times.iter().min().expect("some"), times.iter().max().expect("some"));
     let saved = most.ps() - least.ps();
-    // The time of a row address differs by a cycle.
+    // The time of a row address differs by a bus cycle.
     assert!((5_000_000..5_200_000).contains(&saved), "25 us of the part, 20 us in SLC mode: {saved} ps");
 }
 
@@ -167,7 +168,8 @@ fn streams_in_slc_mode_keep_the_contract_where_room_is_short() {
     contract::check(&file, sorts(true, true));
 }
 
-/// A second pool of the same chips, to which small pieces go, beside a first one that is native.
+/// Device with a native first pool, and a second pool of the same chips with other modes. Small writes go to
+/// the second pool.
 fn two_pools() -> DeviceFile {
     let mut file = contract::small_with_slc();
     let mut part = file.part.clone();
@@ -184,7 +186,7 @@ fn two_pools() -> DeviceFile {
     file
 }
 
-/// Streams of the second pool: a native one, and one in SLC mode.
+/// Design with a native stream and a stream in SLC mode in the second pool.
 fn in_second(streams: bool, of_collector: bool) -> impl Fn(&Config) -> Box<dyn Design> {
     let both = vec![stream(CellMode::Native, 1), stream(CellMode::Slc, 1)];
     let first = std::iter::once(stream(CellMode::Native, 0));
@@ -224,7 +226,7 @@ fn more_streams_than_a_device_supports_are_refused() {
     let mut file = two_pools();
     file.pools[0].slc_cache = None;
     let config = file.check().expect("the device is sound");
-    // One design for each pool; the one of the second pool decides for no other.
+    // One design for each pool. The design of the second pool decides only for that pool.
     let both = |first, second| {
         let other: Box<dyn Design> = Box::new(Sorts { name: "others", ..many(1, second) });
         let of_first: Box<dyn Design> = Box::new(many(0, first));
@@ -306,7 +308,8 @@ fn streams_in_the_two_bit_mode_keep_the_contract() {
     }
 }
 
-/// SSDSim's count never charges the third that a block in MLC mode lacks; it must not cost the device its last free blocks.
+/// SSDSim's count of free pages ignores that a block in MLC mode has a third fewer. The device must still
+/// keep the last free blocks for GC.
 #[test]
 fn a_count_of_programs_runs_ahead_of_the_flash_and_leaves_gc_its_blocks() {
     let file = |free_space| {

@@ -9,10 +9,10 @@ use wordline_ssd::{BlockDevice, Config, Design, DeviceFile, contract};
 
 use super::designs::rig;
 
-/// Draws the open block of a stream that is next, and its word line.
+/// Design that selects a random open block of a stream, and a random word line.
 struct Draws {
     open_blocks: u8,
-    /// The most open blocks among which it chose.
+    /// Greatest number of open blocks among which it selected.
     most: u64,
 }
 
@@ -50,7 +50,7 @@ impl Design for Draws {
     }
 }
 
-/// A device with this many open blocks of each stream.
+/// Device with `open_blocks` open blocks for each stream.
 fn with_open_blocks(open_blocks: u8) -> (DeviceFile, impl Fn(&Config) -> Combination + Copy) {
     let mut file = contract::small();
     file.part.geometry.blocks_per_plane += 8 * (1 + u32::from(open_blocks));
@@ -83,7 +83,7 @@ fn a_stream_has_as_many_open_blocks_as_its_design_needs() {
         let mut rig = rig(&file, designs(&file.clone().check().expect("the device is sound")));
         let mark = rig.device.mark(rig.calendar_now());
         rig.overwrite(20_000);
-        // As a count it is told from when the mark was made: there was one.
+        // The metric counts from the mark on, and the value at the mark was one.
         let most = rig.device.metrics(&mark, rig.calendar_now()).get("draws.most_open");
         assert_eq!(most, Some(Value::Count(u64::from(open_blocks) - 1)));
     }

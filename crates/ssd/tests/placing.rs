@@ -1,4 +1,4 @@
-//! Where host pages go: away from their home, and apart from pages of another kind.
+//! Placement of host pages: outside their assigned plane group, and apart from pages of other streams.
 
 use wordline_kernel::{Duration, Instant, Seed};
 use wordline_ssd::policy::balancer::{BalancerKind, Reach};
@@ -17,7 +17,7 @@ fn at_home(balancer: BalancerKind) -> DeviceFile {
     file
 }
 
-/// Writes `count` pages of the first of four plane groups, eight commands at a time; returns the time.
+/// Writes `count` pages of the first of four plane groups, at queue depth 8. Returns the time.
 fn write_to_one_group(rig: &mut Rig, count: u64) -> Duration {
     let start = rig.calendar_now();
     for page in 0..count {
@@ -73,8 +73,8 @@ fn discarded_pages_reach_flash_though_the_only_other_group_with_room_is_full() {
     use wordline_ssd::map::checkpoint::DiscardsAtCut;
     let mut file = at_home(BalancerKind::Stealing { reach: Reach::Device, least: 1 });
     file.layout.dies_per_package = 1;
-    // The second plane group has just space for the pages that have their home there: four of its 21 blocks
-    // with data fail.
+    // The second plane group has just enough space for its assigned pages, because programs fail in four of
+    // its 21 blocks with data.
     file.ftl.over_provisioning = 1.0 - 17.0 / 24.0;
     file.ftl.recovery.discards = DiscardsAtCut::Kept;
     file.faults = vec![FaultFile {
@@ -89,7 +89,7 @@ fn discarded_pages_reach_flash_though_the_only_other_group_with_room_is_full() {
     }
     for n in 0..2 * pages {
         rig.run_down_to(7);
-        // The first plane group takes some of it, since it is idle, until it is full.
+        // While the first plane group is idle it takes some of these pages, until it is full.
         rig.submit(Operation::Write, true, (2 * n + 1) % pages * 8, 8);
         if n % 16 == 0 {
             rig.alone(Operation::Discard, false, (2 * n + 1) % pages * 8, 8);
@@ -101,7 +101,7 @@ fn discarded_pages_reach_flash_though_the_only_other_group_with_room_is_full() {
     rig.audit();
 }
 
-/// GC write amplification where one in sixteen pages gets nine writes in ten.
+/// Relocated pages for each host page. Nine of ten writes go to one page in sixteen.
 fn moved(streams: u8, start: u32) -> f64 {
     let mut file = small();
     file.ftl.over_provisioning = 0.4;
@@ -144,8 +144,8 @@ fn streams_stay_apart_in_a_group_with_only_its_last_blocks() {
     assert!(apart < 0.9 * together, "{apart:.3} pages moved a write in streams, {together:.3} without");
 }
 
-/// The GC write amplification under uniform writes to a part of the logical pages, where the others are
-/// discarded, and the effective over-provisioning.
+/// Write amplification and effective over-provisioning under uniform writes to the fraction `kept` of the
+/// logical pages. The other pages are discarded.
 fn amplification(over_provisioning: f64, kept: f64) -> (f64, f64) {
     let mut file = small();
     file.part.geometry.blocks_per_plane = 64;

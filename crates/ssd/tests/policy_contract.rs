@@ -1,4 +1,4 @@
-//! Does every listed policy keep the promise of its trait?
+//! Every built-in policy must keep the contract of its trait.
 
 mod destage;
 mod eviction;
@@ -26,12 +26,12 @@ use wordline_ssd::policy::wear::{PlaneGroupBlock, PlaneGroupBlocks, WearKind};
 
 use crate::common::small;
 
-/// Is not queried where word lines go by their numbers.
+/// Panics, because word lines in numerical order need no query.
 fn by_number(_: &[OpenBlock<'_>], _: &BlockManager) -> (usize, u32) {
     unreachable!("word lines go by their numbers")
 }
 
-/// A new policy that continues with the state of `policy`: it behaves like the old one from any point on.
+/// New policy with the saved state of `policy`. It must behave like `policy` from then on.
 fn restored<P: Snapshot + ?Sized>(policy: &P, mut fresh: Box<P>) -> Box<P> {
     let mut bytes = Vec::new();
     policy.save_state(&mut Writer::new(&mut bytes)).expect("a list takes everything");
@@ -153,7 +153,7 @@ proptest! {
     }
 }
 
-/// Every frontier, with the word lines of a block of this shape in its program order.
+/// Word lines of a block in the order in which a frontier policy programs them.
 fn word_lines(kind: &FrontierKind, shape: WordLines) -> Vec<u32> {
     let mut frontier = kind.build();
     let mut programmed = vec![0; shape.count().div_ceil(64) as usize];
@@ -200,7 +200,7 @@ fn word_lines_go_as_in_the_figure() {
     assert_eq!(order(FrontierKind::Mixed { layers: Some(3) }), [0, 3, 6, 1, 2, 4, 5, 7, 8, 9, 10, 11]);
 }
 
-/// Every failure policy, from the strictest to a very tolerant one.
+/// Failure policies, from the strictest to a very tolerant one.
 fn failures() -> Vec<FailureKind> {
     let tolerant = [(1, 0), (3, 2), (200, 1)];
     let tolerant = tolerant.map(|(programs, reads)| FailureKind::Tolerate { programs, reads });
@@ -237,7 +237,7 @@ proptest! {
     }
 }
 
-/// Every victim policy, with windows and choices from one block to more than there are.
+/// Victim policies, with windows and numbers of draws from one to more than there are blocks.
 fn victims() -> Vec<VictimKind> {
     let drawn = [1, 2, 9, 200].map(|choices| VictimKind::DChoices { choices });
     let windows = [1, 3, 200].map(|window| VictimKind::WindowedGreedy { window });
@@ -246,11 +246,11 @@ fn victims() -> Vec<VictimKind> {
     others.into_iter().chain(drawn).chain(windows).collect()
 }
 
-/// The blocks of a plane group in a plain model: its time is the number of pages that became invalid.
+/// Model of the blocks of a plane group. Its time is the number of pages that became invalid.
 #[derive(Default)]
 struct Account {
     lost: u64,
-    /// By closing: the block, and when a page of it last became invalid.
+    /// Closed blocks in order of closing, each with the time at which it last lost a valid page.
     closed: Vec<(BlockSetId, u64)>,
 }
 
@@ -260,7 +260,7 @@ impl Account {
         self.closed.iter().filter(|(block, _)| blocks.valid(*block) < full).copied().collect()
     }
 
-    /// Whether a scan over all candidates finds none that the policy should have preferred.
+    /// Whether no candidate is better than `victim`, by the definition of the policy.
     fn agrees(&self, kind: &VictimKind, blocks: &BlockManager, victim: BlockSetId) -> bool {
         let candidates = self.candidates(blocks);
         let fewest = |most: usize| candidates.iter().take(most).map(|(block, _)| blocks.valid(*block)).min();
@@ -287,7 +287,7 @@ impl Account {
     }
 }
 
-/// Lets a policy collect a plane group that is written and overwritten as the numbers of `script` say.
+/// Lets a policy collect a plane group that is written and overwritten as `script` says.
 fn clean(kind: &VictimKind, config: &Config, script: &[u64]) {
     let locations = config.locations();
     let mut blocks = BlockManager::new(&config.pools, Streams::ONE_EACH, |_| false);
@@ -334,10 +334,10 @@ fn clean(kind: &VictimKind, config: &Config, script: &[u64]) {
                 blocks.erased(victim, 1);
             }
             _ if blocks.has_room(PlaneGroupId(0), stream, 1) && blocks.free(PlaneGroupId(0)) > 0 => {
-                // A block at a time, so that the lists get long.
+                // A whole block at a time, so that the lists become long.
                 for _ in 0..locations.per_block() {
                     let page = blocks.take(PlaneGroupId(0), stream, 1, &mut by_number);
-                    // In some blocks pages have no data, as when a program unit is padded.
+                    // Some blocks have pages without data, as after padding.
                     if !place.is_multiple_of(3) || !page.index().is_multiple_of(5) {
                         blocks.validate(page);
                         live.push(page);
@@ -488,8 +488,8 @@ fn random_policies_reach_every_candidate() {
     }
 }
 
-/// The decisions allowed to a mapper, by a plain model: pages that came in since they were last missed, and
-/// those of them that changed since their translation page was written.
+/// Model of what a mapper may do. `inside` has the pages inserted since their last miss, `changed` the
+/// changed pages whose translation page has not been written since.
 #[derive(Default)]
 struct Cached {
     inside: BTreeSet<u32>,
@@ -510,7 +510,7 @@ proptest! {
         for (kind, page) in script {
             let (page, table) = (LogicalPage(page), page / per_table);
             mapper = restored(&*mapper, Box::new(Dftl::new(&size)));
-            // A changed page that is not in the cache must be in a translation page that is to be written.
+            // A changed page that is not in the cache must be in a translation page that has to be written.
             let mut to_write = None;
             match kind {
                 0..=2 => {
@@ -545,7 +545,7 @@ proptest! {
                 cached.changed.retain(|changed| changed / per_table != written.0);
             }
         }
-        // Pages that still count as changed leave the cache as such when others come in and are used again.
+        // Evicts the changed pages that are still cached, by inserting and using other pages.
         for page in 48..48 + 2 * entries {
             if let Some(written) = mapper.load(LogicalPage(page)) {
                 mapper.written(written);

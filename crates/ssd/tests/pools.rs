@@ -1,5 +1,5 @@
-//! Two pools in one device: a small one with a page in each program beside one that programs whole units of
-//! pages.
+//! Two pools in one device: a coarsely mapped pool that programs whole units, and a page-mapped pool with one
+//! page in each program.
 
 use wordline_kernel::{Bytes, Calendar, Duration, Energy, Schedule, Seed, state};
 use wordline_nand::faults::{Fails, FaultFile};
@@ -20,9 +20,9 @@ use wordline_ssd::{BlockDevice, Design, Device, DeviceFile, Operation, Parts, co
 use crate::common::homes::{away, with_homes};
 use crate::common::{self, Rig};
 
-/// TLC programmed by word lines of two planes, six pages of 4 KiB, with coarse-grained mapping of these
-/// units, beside SLC whose planes work independently. Pieces of a unit of at least `least` bytes go to the
-/// first pool.
+/// Device with a pool of TLC and a pool of SLC chips. TLC programs word lines of two planes, six pages of 4
+/// KiB, which are also the unit of coarse-grained mapping. The planes of SLC work independently. Host writes
+/// to a unit of at least `least` bytes go to the first pool.
 fn two_pools(least: u64) -> DeviceFile {
     let mut file = common::two_pools(least);
     file.ftl.mapping.whole_units = true;
@@ -44,7 +44,7 @@ fn large_pieces_go_to_the_first_pool_and_small_ones_to_the_second() {
     assert_eq!(rig.device.version_in_flash(LogicalPage(6)), Some(1));
 }
 
-/// Overwrites a new device with writes of one to twelve pages at random places.
+/// Overwrites a new device with writes of 1 to 12 pages at random addresses.
 fn overwrite(file: DeviceFile, writes: u64) -> Rig {
     let mut rig = Rig::new(file, 1);
     overwrite_further(&mut rig, writes);
@@ -106,8 +106,8 @@ fn a_page_whose_static_group_is_full_goes_to_another_of_the_pool_or_to_the_first
     assert!(elsewhere > 0 && held[0] > 0 && held[1] > held[0], "{elsewhere} of {held:?}");
 }
 
-/// Pages are destaged as soon as a number of pages of a unit wait, together with the others, and pages of the
-/// second pool are carried along or not.
+/// Design that destages `enough` or more waiting pages of a unit at once, in groups of `with` pages. `along`
+/// decides whether pages of the second pool are carried.
 #[derive(Clone, Copy)]
 struct Gathers {
     enough: u32,
@@ -140,7 +140,7 @@ impl Design for Gathers {
     }
 }
 
-/// Two pools with a design that chooses the pages to destage together.
+/// Two pools and a design that selects the pages to be destaged together.
 fn gathering(design: Gathers) -> Rig {
     let mut file = two_pools(12_288);
     file.buffer.flush_interval = Duration::ZERO;
@@ -192,7 +192,7 @@ fn a_design_that_coalesces_destaged_pages_keeps_the_contract() {
     }
 }
 
-/// Valid pages of the pools.
+/// Number of valid pages in each pool.
 fn valid(rig: &Rig) -> [u64; 2] {
     let states = rig.device.base().pool_states();
     [states[0].fullness.valid, states[1].fullness.valid]
@@ -203,10 +203,10 @@ fn a_page_is_valid_where_it_was_programmed_last() {
     let mut rig = Rig::new(two_pools(16_384), 1);
     rig.alone(Operation::Write, true, 0, UNIT);
     assert_eq!(valid(&rig), [6, 0]);
-    // A page of the unit, small: it is in the second pool alone then.
+    // A small write moves one page of the unit to the second pool.
     rig.alone(Operation::Write, true, 2 * PAGE, PAGE);
     assert_eq!(valid(&rig), [5, 1]);
-    // Four others of it, large: the sixth, and the one in the second pool, are carried along.
+    // A large write of four pages carries the other two, one of them from the second pool.
     let before = rig.device.totals().clone();
     rig.alone(Operation::Write, true, 0, 2 * PAGE);
     assert_eq!(valid(&rig), [3, 3], "two pages are small");
@@ -249,12 +249,12 @@ fn waiting_pages_of_a_unit_are_sent_together() {
 #[test]
 fn the_balancer_takes_what_waits_and_the_relocator_empties_victims() {
     let mut file = two_pools(16_384);
-    // The first pool is fuller than the second: it is the one from which units are stolen.
+    // The first pool is fuller than the second, so units are stolen from the first.
     file.ftl.balancer = BalancerKind::ValidShare {};
     let rig = overwrite(file.clone(), 5_000);
     let counts = rig.device.writer().sub_requests().expect("there are two pools");
     assert!(counts.stolen > 0 && counts.migrated == 0, "{counts:?}");
-    // With small writes alone the second is fuller.
+    // With only small writes the second pool is fuller.
     file.ftl.balancer = BalancerKind::None {};
     file.ftl.gc.relocator = RelocatorKind::ValidShare {};
     file.ftl.router = RouterKind::BySize { least: Bytes::mib(1) };
@@ -273,7 +273,7 @@ fn with_the_buffer_off_nothing_of_a_unit_merges() {
         let mut file = two_pools(16_384);
         file.buffer.mode = mode;
         let mut rig = Rig::new(file, 1);
-        // Three pages of a unit, one after the other: while the first is programmed, the others wait.
+        // Three pages of a unit, one after another. While the first is being programmed, the others wait.
         (0..3).for_each(|page| rig.submit(Operation::Write, false, page * PAGE, PAGE));
         rig.settle();
         rig.audit();
@@ -283,7 +283,7 @@ fn with_the_buffer_off_nothing_of_a_unit_merges() {
     }
 }
 
-/// The same two pools with map entries for four pages in memory.
+/// [`two_pools`] with map entries for only four pages in memory.
 fn with_map_in_flash(least: u64) -> DeviceFile {
     let mut file = two_pools(least);
     file.ftl.mapping.cache = Some(Bytes(4 * 8));
@@ -314,7 +314,7 @@ fn translation_pages_map_the_page_mapped_pool_and_are_in_it() {
         rig.device.chips().counts_of_pools().iter().map(|pool| pool.pages_programmed).collect::<Vec<_>>()
     };
     assert_eq!(written(&large)[1], 0, "neither pages of the host nor of the map");
-    // Reads locate their pages again.
+    // Reads that have to look up their pages in flash.
     (0..40).for_each(|n| {
         small.alone(Operation::Read, false, n * 7 * PAGE, PAGE);
     });
@@ -420,7 +420,7 @@ fn faults_and_energy_of_each_pool_add_up_to_those_of_the_device() {
     assert!(of(0, "faults.read_retries") > 0 && of(1, "faults.read_retries") > 0);
 }
 
-/// Several thousand writes, a power cut, and all data are as before.
+/// Executes several thousand writes and cuts the power. All data must be as before.
 fn outlives_the_power(file: DeviceFile) -> Rig {
     let mut rig = overwrite(file, 4_000);
     let pages = rig.device.config().logical_pages;
@@ -436,7 +436,7 @@ fn outlives_the_power(file: DeviceFile) -> Rig {
 #[test]
 fn each_pool_programs_its_word_lines_in_an_order_of_its_own() {
     let mut file = two_pools(16_384);
-    // Four layers of two word lines, beside eight of two.
+    // Four layers of two word lines in the first pool, eight in the second.
     file.part.geometry.layers = 4;
     file.pools[0].part.geometry.pages_per_block = 16;
     file.pools[0].part.geometry.layers = 8;
@@ -482,7 +482,7 @@ fn pages_discarded_in_a_pool_stay_discarded_after_a_power_cut() {
         let mut rig = outlives_the_power(file);
         rig.alone(Operation::Write, true, 0, UNIT);
         rig.alone(Operation::Write, true, UNIT, PAGE);
-        // A page in the first pool, and one in the second.
+        // Discards a page in the first pool and a page in the second.
         rig.alone(Operation::Discard, false, 2 * PAGE, PAGE);
         rig.alone(Operation::Discard, false, UNIT, PAGE);
         rig.alone(Operation::Flush, false, 0, 0);
@@ -503,14 +503,15 @@ fn a_pool_of_tables_that_a_power_cut_fills_gives_pages_to_the_first() {
     file.buffer.flush_interval = Duration::ZERO;
     let mut rig = Rig::new(file, 1);
     let pages = u64::from(rig.device.config().logical_pages);
-    // Small pieces fill the second pool, and the first takes the rest.
+    // Small writes fill the second pool; the first takes the rest.
     for page in 0..pages {
         rig.run_down_to(3);
         rig.submit(Operation::Write, false, page * PAGE, PAGE);
     }
     rig.alone(Operation::Flush, false, 0, 0);
     let [_, full] = valid(&rig);
-    // Discards there free space for others, and discarded data return if no flush followed.
+    // Discards in the second pool free space for other pages. Without a flush, discarded data return after a
+    // power loss.
     let in_second = |page: &u64| {
         let location = rig.device.map().get(LogicalPage(*page as u32));
         location.is_some_and(|location| rig.device.config().pools.number_of_location(location) == 1)

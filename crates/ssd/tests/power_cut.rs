@@ -1,4 +1,4 @@
-//! The power is cut after any event: are all flushed data still there, and nothing that was never written?
+//! After a power loss at any event, all flushed data must be there, and nothing that was never written.
 
 use std::collections::BTreeMap;
 
@@ -21,13 +21,13 @@ use crate::common::failing::faults;
 use crate::common::steps::{Start, Step, mixed, start, step};
 use crate::common::{Rig, small};
 
-/// The content of a page at some time.
+/// Content of a page at some time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Held {
     Nothing,
     Version(u32),
     Discarded,
-    /// A fault took it: a read fails.
+    /// Lost by a fault: a read fails.
     Lost,
 }
 
@@ -37,7 +37,7 @@ impl Held {
     }
 }
 
-/// All contents that a page may have after a cut: from the last state that must not be lost to the latest.
+/// Contents that a page may have after a power loss, from the last one that must not be lost to the latest.
 #[derive(Clone, Debug)]
 struct Page {
     versions: u32,
@@ -56,7 +56,7 @@ impl Page {
         }
     }
 
-    /// A state, and all after it, are safe.
+    /// Records that `state` must not be lost. Earlier states are then not allowed.
     fn safe(&mut self, state: Held) {
         if let Some(at) = self.states.iter().position(|held| *held == state) {
             self.states.drain(..at);
@@ -70,7 +70,7 @@ impl Page {
             Held::Nothing | Held::Discarded => held == Held::Nothing,
         });
         let older = found.is_none_or(|version| version <= self.versions);
-        // Of an unflushed discard the collector may have erased the last version, and not the one before.
+        // GC may have erased the latest version of a page after an unflushed discard, and not an earlier one.
         let is_flushed = self.states[0] == Held::Discarded;
         let comes_back =
             self.states.contains(&Held::Discarded) && (promises == Promises::Writes || !is_flushed);
@@ -78,14 +78,14 @@ impl Page {
     }
 }
 
-/// The data that a device keeps through a cut, once they are flushed.
+/// Flushed data that a device keeps through a power loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Promises {
-    /// Nothing: an interrupted program corrupts other pages.
+    /// None: an interrupted program corrupts other pages.
     Nothing,
     /// Written data, but not discards.
     Writes,
-    /// All that is flushed.
+    /// All flushed data.
     All,
 }
 
@@ -104,7 +104,7 @@ impl Promises {
     }
 }
 
-/// The contents that a command makes safe when it completes, and those that then count as completed.
+/// Contents that a command guarantees when it completes, and contents that then count as completed.
 #[derive(Clone, Debug, Default)]
 struct Pending {
     written: Vec<(u32, Held)>,
@@ -112,29 +112,29 @@ struct Pending {
     durable: bool,
 }
 
-/// When the power is cut: so long after this many events.
+/// Power loss `delay` after a number of events.
 #[derive(Clone, Copy, Debug)]
 struct Cut {
     events: usize,
     delay: Duration,
 }
 
-/// An event that no device has, for the instant of a cut.
+/// Event that no device has, used to mark the time of the power loss.
 const CUT: Event = Event::Begin(RequestId(u32::MAX));
 
-/// A device, what its pages may hold, and when its power is cut.
+/// Device, allowed contents of its pages, and planned power losses.
 struct Play {
     rig: Rig,
     promises: Promises,
     write_through: bool,
     pages: Vec<Page>,
-    /// The last state of each page that the host knows to be written.
+    /// Last content of each page whose write has completed.
     completed: BTreeMap<u32, Held>,
     pending: BTreeMap<u32, Pending>,
     tag: u32,
     events: usize,
     cuts: Vec<Cut>,
-    /// The time of each event.
+    /// Time of each event.
     times: Vec<Instant>,
     torn: CutLosses,
 }
@@ -153,7 +153,7 @@ impl Play {
         let mut pages = vec![Page::new(); count as usize];
         let written = start.prepare(&mut rig);
         if matches!(start, Start::Aged(_)) {
-            // The last data written are in the buffer.
+            // The last data written are still in the buffer.
             rig.alone(Operation::Flush, false, 0, 0);
             rig.answers.clear();
         }
@@ -216,7 +216,7 @@ impl Play {
         }
     }
 
-    /// Handles one event; then the power may be cut.
+    /// Handles one event, and cuts the power if it is due.
     fn advance(&mut self) {
         let Some(event) = self.rig.calendar.advance() else {
             let waits = self.rig.device.describe_outstanding(self.rig.calendar_now());
@@ -239,7 +239,7 @@ impl Play {
         }
     }
 
-    /// Runs until this many commands are outstanding, or the device rejects commands.
+    /// Runs until at most `outstanding` commands are outstanding, or the device rejects commands.
     fn run_down_to(&mut self, outstanding: usize) {
         while (self.rig.device.outstanding() > outstanding && !self.is_worn()) || !self.rig.device.is_ready()
         {
@@ -261,10 +261,10 @@ impl Play {
         self.rig.audit();
     }
 
-    /// Checks every page against its allowed contents; what it has is safe from then on.
+    /// Checks that every page has an allowed content, which must not be lost from then on.
     fn check(&mut self) {
         let loses = self.loses();
-        // If a discard record is lost, its discards are known again with the next flush.
+        // If a discard record is lost, its discards are recorded again at the next flush.
         let promises = if loses { self.promises.min(Promises::Writes) } else { self.promises };
         for n in 0..self.pages.len() as u32 {
             let (held, logical) = (self.held(n), LogicalPage(n));
@@ -286,13 +286,13 @@ impl Play {
         }
     }
 
-    /// Whether faults may have taken data.
+    /// Whether faults may have lost data.
     fn loses(&self) -> bool {
         let totals = self.rig.device.totals();
         totals.unreadable_pages > 0 || totals.failed_dies > 0
     }
 
-    /// Whether the device is at the end of its life, which only faults can cause here.
+    /// Whether the device is at the end of its life. Here only faults can be the cause.
     fn is_worn(&self) -> bool {
         let totals = self.rig.device.totals();
         let worn = totals.grown_bad_blocks > 0 || totals.program_failures > 0;
@@ -307,7 +307,7 @@ impl Play {
         }
         let per_page = self.rig.device.config().unit.0 / 512;
         let sectors = self.pages.len() as u64 * per_page;
-        // Most commands go to a small part of the device, so that they meet each other.
+        // Most commands go to a small part of the device, so that they overlap.
         let range = if step.place.is_multiple_of(4) { sectors } else { 96.min(sectors) };
         let sector = u64::from(step.place) * 7919 % range;
         let count = u64::from(step.sectors).min(sectors - sector);
@@ -323,7 +323,7 @@ impl Play {
         }
     }
 
-    /// After the last command: everything is as the host left it, also in flash after a flush.
+    /// Checks after the last command that the device has all data, and that a flush and a read succeed.
     fn end(&mut self) {
         self.run_down_to(0);
         self.rig.audit();
@@ -343,7 +343,7 @@ impl Play {
     }
 }
 
-/// Plays the steps with these cuts: returns the times of the events, and what was interrupted.
+/// Executes the steps with these power losses. Returns the times of the events, and what was interrupted.
 fn play(
     file: &DeviceFile,
     steps: &[Step],
@@ -362,7 +362,7 @@ fn play(
     (play.times, play.torn)
 }
 
-/// A device so small that GC starts after a few dozen commands.
+/// Device so small that GC starts after a few dozen commands.
 fn tiny(change: impl FnOnce(&mut DeviceFile)) -> DeviceFile {
     let mut file = small();
     file.layout.channels = 1;
@@ -376,7 +376,7 @@ fn tiny(change: impl FnOnce(&mut DeviceFile)) -> DeviceFile {
     file
 }
 
-/// Cuts the power after every single event of a run, and between events; returns what was interrupted.
+/// Repeats a run with a power loss after each event, and between events. Returns what was interrupted.
 fn cut_everywhere(file: &DeviceFile, steps: &[Step], depth: usize, start: Start) -> CutLosses {
     let (times, mut torn) = play(file, steps, depth, start, &[]);
     assert!(times.len() > 2 * steps.len(), "{} events are too few to mean much", times.len());
@@ -441,7 +441,7 @@ fn flushed_discards_survive_a_cut_after_any_event() {
     }
 }
 
-/// Few map entries of a device's pages are in memory, and a checkpoint is made every 64 KiB.
+/// Keeps only a few map entries in memory, and makes a checkpoint every 64 KiB.
 fn map_in_flash(file: &mut DeviceFile) {
     (file.part.geometry.blocks_per_plane, file.ftl.over_provisioning) = (12, 0.75);
     file.ftl.mapping.unit = Some(Bytes(1024));
@@ -516,7 +516,7 @@ fn every_write_that_went_through_is_there() {
     cut_everywhere(&tiny(|file| file.buffer.mode = BufferMode::WriteThrough), &mixed(80), 3, Start::Empty);
 }
 
-/// Cuts this many events after one another, each this many microseconds after its event.
+/// Power losses, each given by the number of events since the last one, and a delay in microseconds.
 fn cuts(gaps: &[(usize, u64)]) -> Vec<Cut> {
     let mut events = 0;
     let mut cut = |(gap, delay): &(usize, u64)| {
@@ -526,7 +526,7 @@ fn cuts(gaps: &[(usize, u64)]) -> Vec<Cut> {
     gaps.iter().map(&mut cut).collect()
 }
 
-/// Devices with their protection against torn programs; discards and checkpoints are drawn with the device.
+/// Devices with random settings for interrupted programs and lower pages.
 fn torn(device: impl Strategy<Value = DeviceFile>) -> impl Strategy<Value = DeviceFile> {
     let programs = prop_oneof![Just(ProgramsAtCut::Torn), Just(ProgramsAtCut::Finished)];
     let lower = prop_oneof![Just(LowerPages::Exposed), Just(LowerPages::BackedUp)];
@@ -536,7 +536,7 @@ fn torn(device: impl Strategy<Value = DeviceFile>) -> impl Strategy<Value = Devi
     })
 }
 
-/// Steps, the most commands outstanding, the contents of the device before, and when the power is cut.
+/// Steps, queue depth, initial contents of the device, and power losses.
 fn run() -> impl Strategy<Value = (Vec<Step>, usize, Start, Vec<Cut>)> {
     let gaps = prop::collection::vec((1usize..1200, 0u64..400), 1..6);
     let steps = prop::collection::vec(step(20, 0.2), 1..300);
@@ -574,7 +574,7 @@ proptest! {
 #[test]
 fn a_full_scan_takes_as_long_as_the_pages_of_a_die_one_after_the_other() {
     let mut file = small();
-    // One die on each channel: no die waits for a bus.
+    // One die on each channel, so no die waits for a bus.
     file.layout.dies_per_package = 1;
     let mut rig = Rig::new(file, 1);
     rig.device.fill(1.0);
@@ -593,7 +593,7 @@ fn a_full_scan_takes_as_long_as_the_pages_of_a_die_one_after_the_other() {
     }
     let recovery = rig.device.recovery().expect("the scan is over");
     let one = recovery.time.ps() / most;
-    // A read of the spare areas: t_R of 25 us, the command, the choice of each plane, and 256 bytes at 400 MT/s.
+    // A read of the spare areas: tR of 25 us, the command, each plane's selection, and 256 bytes at 400 MT/s.
     assert!((25_000_000..28_000_000).contains(&one), "{one} ps a read");
     assert_eq!((recovery.lost, recovery.returned), (0, 0));
 }

@@ -1,5 +1,5 @@
-//! The time that a device takes to rebuild its tables after a power cut, against closed forms, and how faults
-//! and cuts interact, one by one.
+//! Time of power-loss recovery, compared with closed forms, and single cases of faults together with power
+//! losses.
 
 use wordline_kernel::{Bytes, Duration, Seed};
 use wordline_nand::BlockSetId;
@@ -23,7 +23,7 @@ fn cut_and_recover(rig: &mut Rig) -> Recovered {
     rig.device.recovery().expect("the scan is over")
 }
 
-/// Reads of the scan of each die, in order of dies: the programmed pages of each block, and one more.
+/// Scan reads of each die: the programmed pages of each block, and one more.
 fn reads(rig: &Rig) -> Vec<u64> {
     let config = rig.device.config();
     let geometry = config.geometry();
@@ -36,7 +36,7 @@ fn reads(rig: &Rig) -> Vec<u64> {
     (0..geometry.dies()).map(|die| (die * per_die..(die + 1) * per_die).map(in_block).sum()).collect()
 }
 
-/// 32 dies of 48,000 pages in all, on `channels` channels.
+/// Device with 32 dies and 48,000 pages in total, on `channels` channels.
 fn large(channels: u32, spare: u64) -> DeviceFile {
     let mut file = small();
     (file.layout.channels, file.layout.dies_per_package) = (channels, 32 / channels);
@@ -45,7 +45,8 @@ fn large(channels: u32, spare: u64) -> DeviceFile {
     file
 }
 
-/// Microseconds of the scan of a full device, and the reads of its fullest die and of its fullest channel.
+/// Scan of a full device: time in microseconds, and the number of reads of the fullest die and of the fullest
+/// channel.
 fn scan_of(file: DeviceFile) -> (f64, u64, u64) {
     let mut rig = Rig::new(file, 1);
     rig.device.fill(1.0);
@@ -59,8 +60,8 @@ fn scan_of(file: DeviceFile) -> (f64, u64, u64) {
     (recovery.time.ps() as f64 / 1e6, most, most_in_channel)
 }
 
-/// The bus of a channel for a read of `spare` bytes of each of two planes, in microseconds, from a device
-/// where nothing else takes time.
+/// Bus time in microseconds of a read of `spare` bytes from each of two planes, measured on a device where
+/// nothing else takes time.
 fn bus_of(spare: u64) -> f64 {
     let mut file = large(1, spare);
     file.part
@@ -96,7 +97,7 @@ fn a_checkpoint_leaves_the_first_page_of_each_block_and_what_was_written_since()
     let mut rig = Rig::new(file, 1);
     rig.device.fill(1.0);
     let all = cut_and_recover(&mut rig);
-    // The 256th page of the host begins a checkpoint; a few more pages let it end.
+    // The 256th host page begins a checkpoint, which ends within the next few pages.
     let tables = u64::from(rig.device.config().table_pages());
     for page in 0..400 {
         rig.alone(Operation::Write, true, page * PAGE, PAGE);
@@ -106,7 +107,7 @@ fn a_checkpoint_leaves_the_first_page_of_each_block_and_what_was_written_since()
     let blocks = u64::from(rig.device.config().pools.block_sets());
     let planes = u64::from(rig.device.config().geometry().planes_per_row);
     let least = blocks * planes + tables;
-    // Each program of a unit since the checkpoint, a page for each block that is not full, and tables.
+    // The program units since the checkpoint, one page for each block that is not full, and the table pages.
     let most = least + (400 - 256) * planes + blocks * planes;
     assert!((least..most).contains(&part.pages_read), "{} of {least} to {most}", part.pages_read);
     assert!(10 * part.pages_read < all.pages_read * 3 && part.time < all.time, "{part:?} {all:?}");
@@ -129,8 +130,8 @@ fn a_discard_that_was_flushed_is_kept_or_forgotten_as_the_configuration_says() {
     }
 }
 
-/// A device with a map in flash that is filled and then overwritten here and there, with a checkpoint after
-/// this many bytes each or without: its recovery after a cut, and the versions after it.
+/// Fills a device whose map is in flash and overwrites it at random, with a checkpoint every `checkpoint`
+/// bytes or without. Returns the result of a recovery, and the versions after it.
 fn overwritten_with_a_map_in_flash(checkpoint: Option<Bytes>) -> (Recovered, Vec<Option<u32>>) {
     let mut file = large(8, 128);
     file.ftl.over_provisioning = 0.4;
@@ -174,7 +175,7 @@ fn a_checkpoint_of_a_map_in_flash_finds_the_same_with_fewer_reads() {
     assert!(4 * part.pages_read < all.pages_read && 2.0 * ms(&part) < ms(&all), "{part:?} {all:?}");
 }
 
-/// Half of the capacity is over-provisioning, with these rules.
+/// Filled device with half of its capacity as over-provisioning, and these rules.
 fn failing(rules: &[FaultFile]) -> Rig {
     let mut file = small();
     file.ftl.over_provisioning = 0.5;
@@ -241,7 +242,7 @@ fn a_lost_page_does_not_revert_to_an_older_copy_after_a_cut() {
         rig.alone(Operation::Read, false, 0, PAGE);
         assert!(last_failed(&rig) && rig.device.map().is_lost(page));
     }
-    // The data of this write are only in the buffer, and lost with it.
+    // The data of this write are only in the buffer, so they are lost.
     rig.alone(Operation::Write, false, 0, PAGE);
     assert!(!rig.device.map().is_lost(page));
     cut_and_recover(&mut rig);
@@ -273,14 +274,14 @@ fn backups_of_lower_pages_cost_their_copies() {
         file.part.geometry.bits_per_cell = 2;
         file.ftl.recovery.lower_pages = lower_pages;
         let mut rig = Rig::new(file, 1);
-        // The first program of each plane group is of a lower page, the second of the upper one of the same
-        // word line.
+        // In each plane group the first program is of a lower page, and the second of the upper page of the
+        // same word line.
         let rows = u64::from(rig.device.config().pools.rows());
         let unit = u64::from(rig.device.config().locations().per_program);
         rig.alone(Operation::Write, true, 0, rows * unit * PAGE);
         rig.alone(Operation::Write, true, 0, unit * PAGE)
     };
-    // A sense of 25 us and a program of 250 us beside the program itself.
+    // A sense of 25 us and an additional program of 250 us.
     let more = time(LowerPages::BackedUp) - time(LowerPages::Exposed);
     assert_eq!(more, Duration::from_us(275));
 }
@@ -310,7 +311,7 @@ fn pages_copied_by_gc_are_not_copied_again_after_a_cut() {
     let ((without, rows), (with, _)) = (copied(0), copied(10));
     eprintln!("{without} {with} {rows}");
     assert!(without > 10 * rows, "the cuts fall into work of the collector: {without} pages");
-    // Each plane group programs two pages at once.
+    // Each plane group programs two pages at a time.
     let torn = 10 * 2 * rows;
     assert!(
         with <= without + torn,

@@ -1,4 +1,4 @@
-//! Reprogrammed word lines in MLC mode: pages of a stream with reprogramming replace invalid ones.
+//! Reprogrammed word lines in MLC mode: new pages of a stream replace invalid ones.
 
 use wordline_kernel::{Seed, state};
 use wordline_nand::faults::{Fails, FaultFile, NumberRange};
@@ -14,14 +14,14 @@ use wordline_ssd::{Config, Design, Operation, Parts, contract};
 use crate::common::Rig;
 use crate::mode_streams::rig;
 
-/// Sends the pages below a number to blocks whose word lines are reprogrammed.
+/// Design that sends the pages below a number to blocks whose word lines are reprogrammed.
 struct Again {
     below: u32,
     times: u8,
-    /// Whether it selects word lines itself: the last one that can be reprogrammed before any unprogrammed
-    /// one.
+    /// Whether the design selects word lines: the last one that can be reprogrammed, or else the first
+    /// unprogrammed one.
     names: bool,
-    /// A word line of each block at which all programs fail.
+    /// Number of a word line whose programs fail in every block.
     bad: Option<u32>,
     asked: u64,
 }
@@ -72,7 +72,7 @@ impl Design for Again {
     }
 }
 
-/// Writes each page once, then mostly the first `hot` of them again.
+/// Writes each page once, then mostly rewrites the first `hot` pages.
 fn overwrite(rig: &mut Rig, writes: u64, hot: u64) {
     let pages = u64::from(rig.device.config().logical_pages);
     let mut random = Seed(3).stream("test.writes", 0);
@@ -183,7 +183,7 @@ fn a_word_line_of_which_programs_failed_is_not_programmed_again() {
     assert!(totals.program_failures > 10 && totals.reprogrammed > 100, "{totals:?}");
 }
 
-/// Relocates pages to blocks whose word lines would be reprogrammed.
+/// Design that relocates pages to blocks whose word lines would be reprogrammed.
 struct Moves;
 
 state!(Moves {});

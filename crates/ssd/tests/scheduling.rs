@@ -1,4 +1,4 @@
-//! Do reads that meet programs and erases wait as long as the settings of the scheduler say?
+//! Reads that meet programs and erases must wait as long as the scheduler settings say.
 
 use wordline_kernel::{Duration, Instant};
 use wordline_nand::chain::BusPhase;
@@ -10,7 +10,7 @@ use crate::common::{Rig, small};
 const PROGRAM: Duration = Duration::from_us(250);
 const REST: Duration = Duration::from_us(20);
 
-/// One die with a rest of 20 us after a suspend, 50 us during an erase.
+/// One die with a suspend time of 20 us during a program and 50 us during an erase.
 fn file() -> DeviceFile {
     let mut file = small();
     file.layout.channels = 1;
@@ -22,8 +22,7 @@ fn file() -> DeviceFile {
     file
 }
 
-/// A durable write of a page and, at the same instant, a read of another: the latencies of the read and of
-/// the write.
+/// Latencies of a read and of a durable write that are submitted at the same time, to different pages.
 fn read_and_write(file: DeviceFile) -> (Duration, Duration) {
     let mut rig = Rig::new(file, 1);
     rig.device.fill(1.0);
@@ -61,7 +60,7 @@ fn a_read_that_meets_a_program_waits_for_its_end_or_for_the_array_to_rest() {
 
 #[test]
 fn a_program_is_suspended_so_often_and_not_more() {
-    // Reads follow each other without a pause, so that each finds the program at work again.
+    // Reads follow each other without a pause, so each of them meets the resumed program.
     let slow_reads = |most| {
         let mut file = file();
         file.ftl.scheduling.suspend_programs = true;
@@ -82,7 +81,7 @@ fn a_program_is_suspended_so_often_and_not_more() {
     assert_eq!([1, 2, 4].map(slow_reads), [Some(1), Some(2), Some(4)]);
 }
 
-/// Overwrites at random with a read of another page after each: the longest latency of a read.
+/// Overwrites pages at random, each write with a read of another page. Returns the maximum read latency.
 fn longest_read(file: DeviceFile) -> Duration {
     let mut rig = Rig::new(file, 1);
     rig.device.fill(1.0);
@@ -106,7 +105,7 @@ fn no_read_waits_for_an_erase_that_is_suspended() {
     let mut suspends = file();
     suspends.ftl.scheduling.suspend_erases = true;
     suspends.ftl.scheduling.max_suspends = 1_000;
-    // In the worst case the read meets a program, whose data are to be transferred before.
+    // In the worst case the read meets a program whose data must be transferred first.
     let longest = longest_read(suspends.clone());
     assert!(longest < PROGRAM * 2, "{longest}");
     suspends.ftl.scheduling.suspend_programs = true;
@@ -115,7 +114,7 @@ fn no_read_waits_for_an_erase_that_is_suspended() {
 
 #[test]
 fn the_oldest_goes_first_where_reads_have_no_priority() {
-    // A write through a full queue: the program was there before the second read.
+    // A write between two reads: its program is queued before the second read.
     let ends = |priority| {
         let mut file = file();
         file.ftl.scheduling.read_priority = priority;
@@ -134,8 +133,8 @@ fn the_oldest_goes_first_where_reads_have_no_priority() {
     assert_eq!(ends(false), [Operation::Read, Operation::Write, Operation::Read]);
 }
 
-/// Overwrites at random with reads among them on one die whose GC goes before host commands, reads included:
-/// returns the pages that GC copied, and the maximum latency of a read.
+/// Overwrites pages at random, with reads, on one die whose GC has priority over all host commands. Returns
+/// the number of pages that GC copied, and the maximum read latency.
 fn collector_first(priority: GcPriority, age_limit: Duration) -> (u64, Duration) {
     let mut file = file();
     file.ftl.scheduling.read_priority = false;
@@ -162,7 +161,7 @@ fn a_collector_that_goes_first_waits_for_the_reads_of_its_victims_and_copies_no_
     for age_limit in [Duration::ZERO, Duration::from_ms(20)] {
         let (high, longest) = collector_first(GcPriority::High, age_limit);
         assert!(high < copied * 2, "{high} pages copied, and {copied} by a collector that takes its turn");
-        // At most sixteen commands wait, each for the GC of a block of 16 pages.
+        // At most sixteen commands wait, each for GC of a block of 16 pages.
         assert!(longest < Duration::from_ms(16 * 16), "{longest}");
     }
 }
@@ -173,12 +172,12 @@ fn merged_reads_of_a_page_transfer_it_once() {
     rig.device.fill(1.0);
     let alone = rig.alone(Operation::Read, false, 160, 8);
     rig.submit(Operation::Read, false, 80, 8);
-    // They wait for the first, and are merged.
+    // These reads wait for the first one and are merged.
     (0..3).for_each(|_| rig.submit(Operation::Read, false, 160, 8));
     rig.run_down_to(0);
     rig.audit();
     let latencies: Vec<Duration> = rig.answers[1..].iter().map(|(_, answer)| answer.latency).collect();
-    // The bus turns around for the read before.
+    // Includes the turnaround of the bus after the first read.
     assert!(latencies[0] >= alone && latencies[0] < alone + Duration::from_ns(200), "{latencies:?}");
     assert_eq!(latencies[1..], [latencies[0] * 2; 3]);
 }

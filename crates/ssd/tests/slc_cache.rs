@@ -1,4 +1,4 @@
-//! Does an SLC cache take the writes that it should, as fast as it should, and fold them?
+//! The SLC cache must take the right writes, at the speed of SLC mode, and fold them.
 
 use wordline_kernel::{Duration, Seed};
 use wordline_nand::CellMode;
@@ -14,8 +14,7 @@ fn us(time: u64) -> Duration {
     Duration::from_us(time)
 }
 
-/// A one-shot part of three bits a cell: 24 blocks of 16 word lines in a plane group. Programs take 900 us,
-/// or 100 us in SLC mode.
+/// One-shot TLC part: 24 blocks of 16 word lines in each plane. Programs take 900 us, or 100 us in SLC mode.
 fn tlc() -> DeviceFile {
     let mut file = small();
     (file.part.geometry.bits_per_cell, file.part.geometry.one_shot) = (3, true);
@@ -37,8 +36,8 @@ fn fixed(blocks: u32) -> SlcCacheFile {
     SlcCacheFile { blocks, ..SlcCacheFile::default() }
 }
 
-/// Writes `count` pages from `first` on to flash, eight program units in SLC mode at a time; returns the
-/// time.
+/// Writes `count` pages from `first` on, two in each command, at queue depth 8. Returns the time until all
+/// are in flash.
 fn write(rig: &mut Rig, first: u64, count: u64) -> Duration {
     let start = rig.calendar_now();
     for page in (first..first + count).step_by(2) {
@@ -54,7 +53,7 @@ fn write(rig: &mut Rig, first: u64, count: u64) -> Duration {
 fn a_write_to_the_cache_takes_the_time_of_the_slc_mode() {
     let time = |file| Rig::new(file, 1).alone(Operation::Write, true, 0, 8);
     let (slc, all) = (time(cached(fixed(2))), time(tlc()));
-    // Two pages of the plane group cross the bus instead of six.
+    // Two pages of the plane group use the bus instead of six.
     assert!(slc > us(100) && slc < us(160), "{slc}");
     assert!(all > us(900), "{all}");
 }
@@ -82,7 +81,7 @@ fn a_resting_host_finds_the_cache_empty_again() {
     let first = write(&mut rig, 0, room);
     rig.rest(Duration::from_ms(1_000));
     let folded = rig.device.totals().folded;
-    // A plane group's last victim may wait for pages that fill its program unit.
+    // The last victim of a plane group may wait for pages that complete its program unit.
     assert!((4 * 2 * 32 - 4 * 6..=4 * 2 * 32).contains(&folded), "{folded} pages were folded");
     assert_eq!(rig.device.base().space.all_blocks_in(CellMode::Slc), 4, "one block stays in each row");
     assert_eq!(rig.device.totals().gc_programs, folded, "nothing else is moved");

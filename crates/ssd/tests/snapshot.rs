@@ -1,4 +1,4 @@
-//! Run, save, restore and run: is that one run?
+//! A run that is saved, restored and continued must equal one uninterrupted run.
 
 use proptest::prelude::*;
 use wordline_kernel::snapshot::SnapshotError;
@@ -54,12 +54,12 @@ fn saved(rig: &Rig) -> Vec<u8> {
     bytes
 }
 
-/// A device with another seed that loads `bytes`.
+/// Device with another seed that has loaded `bytes`.
 fn restored(file: &DeviceFile, bytes: &[u8]) -> Result<Rig, SnapshotError> {
     restored_in(Rig::new(file.clone(), 999), bytes)
 }
 
-/// A new device that loads `bytes`.
+/// New device that has loaded `bytes`.
 fn restored_in(rig: Rig, mut bytes: &[u8]) -> Result<Rig, SnapshotError> {
     let mut device = rig.device;
     let agenda = device.load(&mut bytes)?;
@@ -67,7 +67,7 @@ fn restored_in(rig: Rig, mut bytes: &[u8]) -> Result<Rig, SnapshotError> {
     Ok(Rig::of(device, agenda.calendar(|event| event)))
 }
 
-/// Handles a number of events.
+/// Handles `events` events.
 fn go_on(rig: &mut Rig, events: usize) {
     for _ in 0..events {
         let Some(event) = rig.calendar.advance() else { return };
@@ -75,8 +75,7 @@ fn go_on(rig: &mut Rig, events: usize) {
     }
 }
 
-/// The course of a run: this many steps of the host and then this many events, save and restore, and the
-/// rest.
+/// Run of `steps` with a save and a restore `events` events after the first `cut` steps.
 #[derive(Clone, Debug)]
 struct Run {
     steps: Vec<Step>,
@@ -103,14 +102,13 @@ fn run() -> impl Strategy<Value = Run> {
         })
 }
 
-/// Whether a run with a save and a restore in it equals one without them, to the last byte of what is saved
-/// at its end.
+/// Checks that a run with a save and a restore equals the same run without, to the last byte of the final
+/// state.
 fn is_one_run(file: &DeviceFile, run: &Run) {
     is_one_run_of(|seed| Rig::new(file.clone(), seed), run);
 }
 
-/// Plays a run on devices that `made` makes of a seed, with a save and a restore in it and without, and
-/// compares the states saved at the end.
+/// Makes this check with devices from `made`, which takes a seed.
 fn is_one_run_of(made: impl Fn(u64) -> Rig, run: &Run) {
     let mut one = made(1);
     match run.state {
@@ -181,7 +179,7 @@ proptest! {
         is_one_run(&file, &run);
     }
 
-    /// While a device recovers from a power cut, and after it.
+    /// Covers states during a recovery and after it.
     #[test]
     fn a_recovery_goes_on(file in device(), run in run()) {
         let mut one = Rig::new(file.clone(), 1);
@@ -202,7 +200,7 @@ proptest! {
         assert!(saved(&one) == saved(&two), "the devices are equal in the end");
     }
 
-    /// A checksum keeps such bytes from a device; bytes that pass it must not cause a panic here.
+    /// A checksum protects devices from such bytes. Here bytes that pass it must not cause a panic.
     #[test]
     fn bytes_that_were_cut_or_changed_never_panic(at in any::<prop::sample::Index>(), bit in 0u8..8, cut in any::<bool>()) {
         let mut rig = Rig::new(small(), 1);
@@ -230,9 +228,8 @@ proptest! {
     }
 }
 
-/// The layout that `LAYOUT` names, as a digest of a device that was saved with some of everything in it. If
-/// only the behaviour of a device has changed, and not what its components write, only the digest is to be
-/// renewed.
+/// Digest of a saved device that uses many features, for the layout number `LAYOUT`. If only the behaviour of
+/// a device has changed, and not what its components save, only the digest has to be renewed.
 #[test]
 fn another_layout_of_the_bytes_has_another_number() {
     let mut file = small();
@@ -289,8 +286,7 @@ fn a_device_can_be_copied_by_way_of_a_list_of_bytes() {
     assert_eq!(digests, [rig.device.digest(); 2]);
 }
 
-/// Following begins while commands are in flight, on a device that has worked before; data written after that
-/// are known.
+/// Data verification begins on a used device with outstanding commands. Data written after that are known.
 #[test]
 fn contents_are_followed_from_any_time_on() {
     let mut before = Rig::new(small(), 1);

@@ -1,5 +1,5 @@
-//! Blocks that a design suspends before they are full: do they keep their data, and does the device never run
-//! out of blocks?
+//! Blocks that a design suspends before they are full must keep their data, and the device must never run out
+//! of blocks.
 
 use wordline_kernel::metrics::Value;
 use wordline_kernel::{Bytes, Duration, Seed, state};
@@ -18,7 +18,7 @@ use wordline_ssd::{BlockDevice, Design, Device, DeviceFile, Operation, contract}
 use crate::common::sets_aside::Settings;
 use crate::common::{Rig, small};
 
-/// Settings of a device with space for suspended blocks: enough blocks, or over-provisioning.
+/// Device with enough blocks and over-provisioning for suspended blocks.
 fn roomy(settings: Settings) -> DeviceFile {
     let mut file = small();
     let streams = 2 * u32::from(settings.streams);
@@ -30,7 +30,7 @@ fn roomy(settings: Settings) -> DeviceFile {
     file
 }
 
-/// Chips of three bits a cell with one-shot programs.
+/// Gives a device TLC chips with one-shot programs.
 fn of_three_bits(mut file: DeviceFile) -> DeviceFile {
     let geometry = &mut file.part.geometry;
     (geometry.bits_per_cell, geometry.one_shot, geometry.pages_per_block) = (3, true, 24);
@@ -42,7 +42,7 @@ fn rig(file: &DeviceFile, settings: Settings) -> Rig {
     Rig::with(file, settings.design(), 1).unwrap_or_else(|wrong| panic!("{wrong}"))
 }
 
-/// The device with the least over-provisioning that its check accepts with this design, to a thousandth.
+/// The device with the smallest over-provisioning that passes the check with this design, to a thousandth.
 fn tight(file: &DeviceFile, settings: Settings) -> DeviceFile {
     let with = |thousandths: u32| {
         let mut file = file.clone();
@@ -58,7 +58,7 @@ fn tight(file: &DeviceFile, settings: Settings) -> DeviceFile {
     with(taken)
 }
 
-/// The counts of the metric since the mark.
+/// Value of a count metric since a mark.
 fn counted(rig: &Rig, mark: &<Device as BlockDevice>::Mark, name: &str) -> u64 {
     match rig.device.metrics(mark, rig.calendar_now()).get(name) {
         Some(Value::Count(count)) => count,
@@ -71,7 +71,7 @@ fn a_design_that_suspends_blocks_at_random_keeps_the_contract() {
     let all = |settings: Settings| contract::check(&roomy(settings), move |_| settings.design());
     all(Settings::suspending(1));
     all(Settings { chances: [10, 30, 30], ..Settings::suspending(4) });
-    // None is resumed, or collected, unless there is no other.
+    // Suspended blocks are resumed or collected only if there is no other block.
     all(Settings { chances: [100, 0, 0], ..Settings::suspending(3) });
     all(Settings { open_blocks: 3, ..Settings::suspending(2) });
     all(Settings { streams: 3, chances: [30, 60, 30], ..Settings::suspending(2) });
@@ -117,7 +117,7 @@ fn blocks_of_which_word_lines_are_programmed_again_are_suspended_too() {
     file.part.geometry.blocks_per_plane = 64;
     (file.ftl.gc.start_below_free_blocks, file.ftl.gc.stop_at_free_blocks) = (5, 6);
     contract::check(&file, |_| settings.design());
-    // Full blocks are suspended, too, and stay so.
+    // Full blocks are suspended too, and stay suspended.
     let all = Settings { chances: [100, 0, 0], ..settings };
     contract::check(&file, |_| all.design());
 }
@@ -231,7 +231,7 @@ fn suspended_blocks_need_spare_space() {
     assert!(wrong.contains("ftl.gc.scope") && wrong.contains("suspends blocks"), "{wrong}");
 }
 
-/// Overwrites whole pages, and returns the invalid decision of the design.
+/// Overwrites whole pages. Returns the invalid decision of the design.
 fn invalid_decision(answers: Wrong) -> String {
     let file = roomy(Settings::suspending(1));
     let mut rig = Rig::with(&file, Box::new(answers), 1).unwrap_or_else(|wrong| panic!("{wrong}"));
@@ -249,7 +249,7 @@ fn invalid_decision(answers: Wrong) -> String {
     panic!("it was not asked");
 }
 
-/// Returns an invalid decision.
+/// Invalid decisions.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Wrong {
     Suspends,
@@ -335,8 +335,7 @@ fn the_device_of_a_design_that_cannot_suspend_is_refused() {
     assert!(wrong.contains("a design that decides `frontier`"), "{wrong}");
 }
 
-/// Every instant of a small run at which the power can be cut: flushed data are there, and the device
-/// continues.
+/// A power loss at every event of a small run: flushed data must be there, and the device must continue.
 #[test]
 fn a_cut_after_any_event_loses_nothing_that_was_flushed() {
     let settings = Settings { chances: [40, 40, 20], ..Settings::suspending(2) };

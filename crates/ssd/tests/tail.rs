@@ -1,4 +1,4 @@
-//! Is the latency breakdown of a request right?
+//! Latency breakdown of requests.
 
 use wordline_kernel::Duration;
 use wordline_nand::chain::BusPhase;
@@ -7,7 +7,7 @@ use wordline_ssd::{BlockDevice, DeviceFile, Operation};
 
 use crate::common::{Rig, small};
 
-/// One die, on which nothing happens by itself.
+/// One die without background work.
 fn file() -> DeviceFile {
     let mut file = small();
     file.layout.channels = 1;
@@ -18,7 +18,7 @@ fn file() -> DeviceFile {
     file
 }
 
-/// The tail of a device with tail attribution.
+/// Tail attribution of a device.
 fn tail(rig: &Rig) -> &Tail {
     rig.device.tail().expect("requests are explained")
 }
@@ -48,7 +48,7 @@ fn a_read_waits_behind_the_program_and_the_reads_before_it() {
     for (before, slow) in reads.iter().rev().enumerate() {
         let behind = slow.behind.as_ref().expect("it waited for the die");
         assert_eq!(behind.by_work[DieWork::HostProgram as usize], program);
-        // Between two reads the bus turns around.
+        // Between two reads there is a turnaround of the bus.
         let turns = turn.ps() * before.saturating_sub(1) as u64;
         let reads = Duration::from_ps(read.ps() * before as u64 + turns);
         assert_eq!(behind.by_work[DieWork::HostRead as usize], reads, "reads before the {before}th");

@@ -1,4 +1,4 @@
-//! The cost of read levels, against closed forms, and the queries and notifications of tuners.
+//! Cost of read reference voltages, compared with closed forms, and the calls of tuners.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -18,7 +18,7 @@ use crate::common::{self, Rig, small};
 /// Sectors of a page.
 const PAGE: u64 = 8;
 
-/// Every layer needs a set of read levels of this range.
+/// Rule by which every layer needs a set of read reference voltages from this range.
 fn needs(levels: &str) -> FaultFile {
     FaultFile {
         level: Some(levels.parse().expect("a number or a range")),
@@ -27,7 +27,7 @@ fn needs(levels: &str) -> FaultFile {
     }
 }
 
-/// One die of the small device, with four pages on each of four layers of a block, and these rules.
+/// One die of the small device, with four layers of four pages in each block, and these rules.
 fn device(tuner: &TunerKind, rules: &[FaultFile]) -> DeviceFile {
     let mut file = small();
     (file.layout.channels, file.layout.dies_per_package) = (1, 1);
@@ -49,7 +49,7 @@ fn read(rig: &mut Rig, page: u32) -> Duration {
     time
 }
 
-/// Reads each page alone; returns the number of pages.
+/// Reads each page alone. Returns the number of pages.
 fn read_all(rig: &mut Rig) -> u32 {
     let pages = rig.device.config().logical_pages;
     (0..pages).for_each(|page| _ = read(rig, page));
@@ -60,7 +60,7 @@ fn retries(rig: &Rig) -> u64 {
     rig.device.base().flash.counts().read_retries
 }
 
-/// The first read and the next one where no levels are needed: the bus has to turn around for the next.
+/// Latency of the first and of the next read without retries. The next read includes a turnaround of the bus.
 fn usual() -> (Duration, Duration) {
     let mut rig = filled(device(&TunerKind::Nominal {}, &[]));
     (read(&mut rig, 0), read(&mut rig, 0))
@@ -116,7 +116,7 @@ fn the_mean_latency_of_reads_is_that_of_their_senses() {
         for page in (0..pages).chain(0..pages) {
             let before = retries(&rig);
             let time = read(&mut rig, page) + std::mem::take(&mut turn);
-            // Each try except one at the nominal levels sets them: the first of a read alone may be that.
+            // Each try sets the read reference voltages, except a first sense at the nominal ones.
             let tries = retries(&rig) - before + 1;
             let settings = [tries - 1, tries].map(|settings| next * tries + SETTING * settings);
             assert!(settings.contains(&time), "{tuner:?}: {time} for {tries} tries");
@@ -126,8 +126,9 @@ fn the_mean_latency_of_reads_is_that_of_their_senses() {
         let (reads, retries) = (2 * u64::from(pages), retries(&rig));
         assert_eq!(all, next * (reads + retries) + SETTING * (retries + set));
         match tuner {
-            // 0.6 (1 + 2 + 3 + 4 + 5) / 5 retries a read, with a standard deviation of 1.83 for each of 144
-            // layers or more: three of the mean's.
+            // Expected: 0.6 (1 + 2 + 3 + 4 + 5) / 5 retries for each read. The standard deviation of a layer
+            // is 1.83, and there are at least 144 layers; the tolerance is three standard deviations of the
+            // mean.
             TunerKind::Nominal {} => {
                 assert_eq!(set, 0);
                 let mean = retries as f64 / reads as f64;
@@ -176,7 +177,7 @@ fn a_device_whose_layers_need_levels_collects_garbage_without_losing_anything() 
     }
 }
 
-/// The notifications of a tuner.
+/// Calls of a tuner.
 #[derive(Default)]
 struct Told {
     outcomes: Vec<(SensedPage, ReadOutcome)>,
@@ -184,7 +185,7 @@ struct Told {
     forgot: u32,
 }
 
-/// Records its notifications.
+/// Tuner that records its calls.
 struct Recorder {
     inner: LastGood,
     told: Arc<Mutex<Told>>,
@@ -219,7 +220,7 @@ impl Tuner for Recorder {
     }
 }
 
-/// A filled device with layers that need level 2, and a recording tuner.
+/// Filled device whose layers need set 2, with a recording tuner.
 fn recorded() -> (Rig, Arc<Mutex<Told>>) {
     let config = device(&TunerKind::Nominal {}, &[needs("2")]).check().expect("the device is sound");
     let told = Arc::<Mutex<Told>>::default();
@@ -249,7 +250,7 @@ fn a_tuner_is_notified_of_every_page_read_and_every_block_erase() {
     let told = told.lock().expect("nobody panicked with it");
     let totals = rig.device.totals();
     assert_eq!(told.erased.len() as u64, totals.erases);
-    // Each plane of a GC read is a page.
+    // Each plane of a GC read counts as a page.
     assert_eq!(told.outcomes.len() as u64, u64::from(pages) + totals.gc_reads);
     assert!(totals.erases > 10 && totals.gc_reads > 100);
 }
@@ -264,7 +265,7 @@ fn a_power_cut_clears_what_a_tuner_learnt() {
     assert_eq!(read(&mut rig, 0), usual().1 * 3 + SETTING * 2);
 }
 
-/// A device over cells, full of data with this retention time, of which each page is read: retries a read,
+/// Fills a device with cells of this retention time and reads each page. Returns the retries for each read,
 /// and the share of lost pages.
 fn retries_after(hours: f64, tuner: &TunerKind) -> (f64, f64) {
     let mut file = common::with_cells(hours);
@@ -283,7 +284,8 @@ fn retries_on(file: DeviceFile) -> (f64, f64) {
     (retries(&rig) as f64 / reads, rig.device.totals().unreadable_pages as f64 / reads)
 }
 
-/// Retries a read by the model itself, over the layers of a block, and the share of uncorrectable pages.
+/// Retries for each read according to the cell model, averaged over the layers of a block, and the share of
+/// uncorrectable pages.
 fn retries_of_the_model(hours: f64) -> (f64, f64) {
     let part = common::with_cells(hours).part.check().expect("the part is sound");
     let cells = part.aged_cells().expect("it names cells");
@@ -312,20 +314,20 @@ fn reads_of_a_run_are_tried_again_as_often_as_their_cells_say() {
     assert_eq!(retries_after(0.0, &nominal), (0.0, 0.0), "new cells");
     let ((year, lost), (retries, wanted)) = (retries_after(8_760.0, &nominal), retries_of_the_model(8_760.0));
     assert!((year / retries - 1.0).abs() < 0.15, "{year} beside {retries}");
-    // The median block of the median chip loses nothing; chips that age sooner lose one page in two hundred.
+    // The median block of the median chip loses no page. Chips that age sooner lose one page in two hundred.
     assert!(wanted < 1e-6 && (0.001..0.02).contains(&lost), "{lost} beside {wanted}");
     let (kept, _) = retries_after(8_760.0, &TunerKind::LastGood {});
     assert!(kept < 0.6 * year, "{kept} after {year}: layers are alike");
 }
 
-/// A device over new cells, full of data, with such decoders.
+/// Filled device with new cells and this decoder.
 fn decoded(decoder: Decoder) -> Rig {
     let mut file = common::with_cells(0.0);
     file.ftl.read_retry.decoder = decoder;
     filled(file)
 }
 
-/// Time in decoders, and waiting for them.
+/// Time in decoders, including waits for them.
 fn decoding(rig: &Rig) -> Duration {
     Duration::from_ps(rig.device.totals().times.spent[0][Component::Decoding as usize] as u64)
 }
@@ -335,7 +337,7 @@ fn a_read_takes_longer_by_the_code_words_that_it_moves_out() {
     let part = common::with_cells(0.0).part.check().expect("the part is sound");
     let hard = part.ecc().expect("its cells say what decoding takes").hard;
     for decoder in [Decoder::Channel, Decoder::Die] {
-        // A page of 4 KiB has four code words.
+        // A page of 4 KiB has four ECC code words.
         for (sectors, words) in [(8, 4), (4, 2), (1, 1)] {
             let [plain, longer] = [Decoder::None, decoder].map(|decoder| {
                 let mut rig = decoded(decoder);
@@ -360,22 +362,22 @@ fn a_device_whose_reads_are_decoded_outlives_faults_cuts_and_snapshots() {
     }
 }
 
-/// Retries of a read, over these pages.
+/// Retries for each read of these pages.
 fn retries_of(rig: &mut Rig, pages: std::ops::Range<u32>) -> f64 {
     let (before, reads) = (retries(rig), pages.len() as f64);
     pages.for_each(|page| _ = rig.alone(Operation::Read, false, u64::from(page) * PAGE, PAGE));
     (retries(rig) - before) as f64 / reads
 }
 
-/// Idles for a while.
+/// Lets the device idle for `time`.
 fn idle(rig: &mut Rig, time: Duration) {
     rig.settle();
     rig.calendar.after(time, Event::Idle);
     assert_eq!(rig.calendar.advance(), Some(Event::Idle));
 }
 
-/// A device over worn cells whose retention time grows, full of data with the given age; every eighth page is
-/// rewritten.
+/// Filled device with worn cells, whose data have a retention time of `hours` that increases during the run.
+/// One eighth of the pages is rewritten.
 fn passing(hours: f64) -> (Rig, u32) {
     let mut file = common::with_cells(hours);
     file.part.cells.as_mut().expect("it has cells").retention_passes = true;
@@ -410,7 +412,7 @@ fn ageing_data_survive_faults_power_cuts_and_snapshots() {
     contract::check_all(&file, |_| Combination::default());
 }
 
-/// New cells, except for a share of worn blocks whose data have this retention time.
+/// New cells, except for a share of worn blocks whose data have a retention time of `hours`.
 fn partly_aged(share: f64, hours: f64) -> DeviceFile {
     let mut file = common::with_cells(0.0);
     let cells = file.part.cells.as_mut().expect("it has cells");
@@ -424,7 +426,7 @@ fn blocks_of_two_ages_are_tried_again_in_their_shares() {
     let (all, all_lost) = retries_on(partly_aged(1.0, 8_760.0));
     assert!((all / year - 1.0).abs() < 0.02, "{all} beside {year}: all blocks are of the other age");
     assert!((all_lost / lost - 1.0).abs() < 0.5, "{all_lost} beside {lost}");
-    // Of 64 blocks and more a half, within three standard deviations.
+    // Half of at least 64 blocks, within three standard deviations.
     let (half, _) = retries_on(partly_aged(0.5, 8_760.0));
     assert!((0.3..0.7).contains(&(half / year)), "{half} beside {year}");
     assert_eq!(

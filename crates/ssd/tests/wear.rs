@@ -1,4 +1,4 @@
-//! How long does a device live, and what extends its life?
+//! Lifetime of a device, and what extends it.
 
 use wordline_kernel::{Bytes, Duration, Seed};
 use wordline_ssd::blocks::wear::Allocation;
@@ -10,7 +10,7 @@ use wordline_ssd::{BlockDevice, DeviceFile, Operation};
 
 use crate::common::{Rig, small};
 
-/// A device of few erases, with one die and a program unit of one page.
+/// Device with a low endurance, one die, and program units of one page.
 fn frail(endurance: u32) -> DeviceFile {
     let mut file = small();
     file.layout.channels = 1;
@@ -21,8 +21,8 @@ fn frail(endurance: u32) -> DeviceFile {
     file
 }
 
-/// Overwrites whole pages until the device rejects a write: of each ten writes, `hot` go to the first tenth
-/// of the pages. Returns the pages that the host wrote by then.
+/// Overwrites whole pages until the device rejects a write. Of ten writes, `hot` go to the first tenth of the
+/// pages, the others to all pages. Returns the number of pages that the host wrote.
 fn run_to_death(rig: &mut Rig, hot: u64) -> u64 {
     rig.device.fill(1.0);
     let pages = u64::from(rig.device.config().logical_pages);
@@ -37,7 +37,7 @@ fn run_to_death(rig: &mut Rig, hot: u64) -> u64 {
     rig.device.totals().host_programs
 }
 
-/// Most erases of a block over the mean.
+/// Erases of the most worn block over the mean.
 fn unevenness(rig: &Rig) -> f64 {
     let erases: Vec<u32> = rig.device.chips().erases().iter().copied().collect();
     let mean = f64::from(erases.iter().sum::<u32>()) / erases.len() as f64;
@@ -52,9 +52,9 @@ fn a_device_writes_its_capacity_times_its_endurance_over_its_write_amplification
     let totals = rig.device.totals();
     let programmed = totals.host_programs + totals.gc_programs + totals.padding;
     let amplification = programmed as f64 / totals.host_programs as f64;
-    // Each page can be programmed once more than its block can be erased, but the data that filled the device
-    // at first are not counted. A device dies when the spare blocks of a plane group are gone, while the
-    // others still have erases left: with uniform writes and dynamic levelling at most a fifth of them all.
+    // Each page can be programmed once more than its block can be erased, but the initial fill is not
+    // counted. A device dies when a plane group has no spare blocks left, while other plane groups still have
+    // erases left. With uniform writes and dynamic wear levelling these are at most a fifth of all erases.
     let pages = f64::from(rig.device.config().locations().count());
     let most = pages * f64::from(endurance) / amplification;
     let share = written as f64 / most;
@@ -120,7 +120,8 @@ fn separating_hot_pages_from_cold_ones_makes_gc_cheaper() {
         let mut random = Seed(3).stream("test.hot", 0);
         for n in 0..20 * pages {
             rig.run_down_to(7);
-            // Streams share blocks in a plane group that has run down to those kept for the collector.
+            // Idle time lets GC catch up: streams share blocks in a plane group with only the blocks reserved
+            // for GC.
             if n % 16 == 0 {
                 rig.rest(Duration::from_ms(50));
             }

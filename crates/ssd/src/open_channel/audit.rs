@@ -1,5 +1,5 @@
 //! Invariants: the chunk table agrees with the chips, and commands with the work that they wait for. Also
-//! checks whether a loaded state can be a state of this device.
+//! checks loaded states.
 
 use wordline_kernel::{Duration, Instant};
 
@@ -23,8 +23,9 @@ impl OpenChannel {
         assert!(checked.is_ok(), "{checked:?}");
     }
 
-    /// Parts of commands in flight: queued reads and erases of dies, units, resets and flushes. None if less
-    /// is in flight than belongs to no command, which happens only in a forged state.
+    /// Number of parts of outstanding commands: flash reads and erases, units, resets and flushes. `None` if
+    /// fewer flash commands are outstanding than recovery, failure manager and buffer have, which only a
+    /// forged state has.
     fn parts_in_flight(&self) -> Option<usize> {
         let of_recovery = self.recovering.as_ref().map_or(0, |recovering| recovering.left as usize);
         let of_repairs = self.repairs.as_ref().map_or(0, |repairs| repairs.tasks_in_flight());
@@ -33,7 +34,7 @@ impl OpenChannel {
         Some(of_commands + self.buffers.awaited_units() + self.buffers.flushes() + self.resets.len())
     }
 
-    /// Whether the tables agree with each other and, once the device has recovered, with the chips.
+    /// Checks that the tables agree with each other and, after recovery, with the chips.
     fn check_tables(&self) -> Result<(), String> {
         self.chunks.check_loaded()?;
         if let Some(repairs) = &self.repairs {
@@ -47,21 +48,21 @@ impl OpenChannel {
         self.chunks.iter().try_for_each(|(chunk, entry)| self.check_chunk(chunk, entry))
     }
 
-    /// Whether the entry of a chunk agrees with the chips.
+    /// Whether the table entry of a chunk agrees with the chips.
     fn check_chunk(&self, chunk: ChunkId, entry: &Entry) -> Result<(), String> {
         let Entry { state, next, written, programmed, .. } = *entry;
         let (unit, size) = (self.config.geometry.ws_min, self.config.geometry.blocks_per_chunk);
         let in_flash = self.chips().programmed(self.block_of(chunk));
-        // The manager knows where the pages of a chunk with an open block list are.
+        // The failure manager knows where the pages of a chunk with an open block list are.
         let is_mapped = self.failures().is_none_or(|manager| manager.shift(chunk) == Some(0));
-        // A failed unit lies behind the programmed ones: in a closed chunk, and while the manager waits for
+        // A failed unit follows the programmed ones in a closed chunk, or while the failure manager waits for
         // an erased block.
         let is_behind_failure = in_flash == programmed + unit;
         let is_as_programmed = !is_mapped
             || entry.is_void
             || in_flash == programmed
             || self.repairs.is_some() && is_behind_failure;
-        // The padding of a chunk that was closed early.
+        // Padding of a chunk that was closed early.
         let is_padded = self.repairs.is_some() && in_flash == size;
         let fits = match state {
             ChunkState::Free => is_as_programmed && next == 0 && programmed == 0,

@@ -1,8 +1,8 @@
-//! The write buffer: a queue of units for each parallel unit, programmed in order of arrival.
+//! Write buffer: a queue of units for each parallel unit, programmed in order of arrival.
 //!
-//! A *unit* is the data of one program. It waits for space, its data arrive, it is programmed, and its space
-//! is freed for the next one. A queue has one program at its die at a time. Units of one chunk stay in order;
-//! a unit whose data have not arrived lets units of other chunks pass.
+//! A *unit* is the data of one program. It gets space in the buffer, its data arrive, it is programmed, and
+//! its space is freed. Each queue has at most one program at its die. Units of a chunk stay in order. A unit
+//! whose data have not arrived is passed by units of other chunks.
 
 use std::collections::VecDeque;
 
@@ -16,14 +16,14 @@ use crate::cache::buffer::epochs::Epochs;
 use crate::ensure::ensure;
 use crate::physical_device::Geometry;
 
-/// When a write completes.
+/// Completion of writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CompletionMode {
-    /// When it is in flash (synchronous).
+    /// A write completes when it is in flash (synchronous).
     #[default]
     WriteThrough,
-    /// When it is in the buffer (asynchronous).
+    /// A write completes when it is in the buffer (asynchronous).
     WriteBack,
 }
 
@@ -34,27 +34,27 @@ pub enum CompletionMode {
 pub struct BufferFile {
     /// Size for each parallel unit.
     pub size: Bytes,
-    /// When a write completes.
+    /// Completion of writes.
     #[serde(default)]
     pub completion: CompletionMode,
-    /// Write-back although nothing recovers a program that fails: what was answered may be lost.
+    /// Allows write-back without a failure manager. A failed program then loses completed writes.
     #[serde(default)]
     pub unreliable: bool,
-    /// The contents survive a power cut. Otherwise writes that completed and were not flushed are lost.
+    /// The contents survive a power loss. Otherwise completed writes that were not flushed are lost.
     #[serde(default)]
     pub protected: bool,
 }
 
-/// The largest buffer of a parallel unit. Chosen: 32 times the largest of FT-PASSD, table 3.
+/// Maximum buffer size of a parallel unit. Chosen: 32 times the largest of FT-PASSD, table 3.
 const LARGEST: Bytes = Bytes::mib(64);
 
 impl BufferFile {
-    /// Whether writes complete before they would survive a power cut.
+    /// Whether writes complete before they would survive a power loss.
     pub(super) fn is_volatile(&self) -> bool {
         self.completion == CompletionMode::WriteBack && !self.protected
     }
 
-    /// Adds its complaints; `is_managed` says whether the device recovers program failures.
+    /// Adds complaints about the keys. `is_managed` is true if the device has a failure manager.
     pub(super) fn check(&self, geometry: &Geometry, is_managed: bool, wrong: &mut Complaints) {
         let least = geometry.block_size * u64::from(geometry.ws_min);
         wrong.require(
@@ -97,45 +97,45 @@ impl BufferFile {
 pub(super) enum Stage {
     /// Waits for space.
     Waiting,
-    /// Its data are on the link.
+    /// Data are on the link.
     Transferring,
-    /// Its data are being read, for a copy.
+    /// Data are being read, for a copy.
     Copying,
-    /// Its data have arrived.
+    /// Data have arrived.
     Ready,
-    /// Its data could not be read: its chunk ends before it.
+    /// Data are unreadable: the chunk ends before the unit.
     Unreadable,
-    /// No longer needed, but its data are still on the link.
+    /// Dropped, but its data are still on the link.
     Dropped,
 }
 
-/// The data of one program.
+/// Data of one program.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Unit {
-    /// The command that waits for it; none once that has completed.
+    /// Command that waits for the unit; `None` after its completion.
     pub(super) command: Option<u32>,
-    /// Index in the command's list at which its logical blocks begin.
+    /// Index of the unit's first logical block in the command.
     pub(super) at: u32,
     pub(super) chunk: ChunkId,
-    /// The first of its logical blocks in the chunk.
+    /// First logical block of the unit in its chunk.
     pub(super) first: u32,
     pub(super) stage: Stage,
     epoch: u64,
 }
 
-/// The queue of a parallel unit.
+/// Queue of a parallel unit.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Queue {
     units: VecDeque<u32>,
-    /// The units that have space: this many, from the first on.
+    /// Number of units that have space, from the first on.
     granted: u32,
-    /// The one that is being programmed.
+    /// Unit that is being programmed.
     at_die: Option<u32>,
-    /// Units whose chunk is out of use: they are read from here and keep their space.
+    /// Units of offline chunks. They stay in the buffer, where they can be read.
     stranded: Vec<u32>,
 }
 
-/// The write buffers of all parallel units.
+/// Write buffers of all parallel units.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Buffers {
     queues: Vec<Queue>,
@@ -143,16 +143,16 @@ pub(super) struct Buffers {
     stamps: Vec<DataTag>,
     free: Vec<u32>,
     epochs: Epochs,
-    /// Waiting flush commands: the epoch that each waits for, and the command's number.
+    /// Outstanding flush commands: the epoch that each waits for, and its number.
     flushes: VecDeque<(u64, u32)>,
-    /// Logical blocks of a unit.
+    /// Logical blocks in a unit.
     size: u32,
-    /// Units that fit into the space of a parallel unit.
+    /// Units that fit in the buffer of a parallel unit.
     capacity: u32,
 }
 
 impl Buffers {
-    /// The buffers of a device; without a `size` they are unlimited.
+    /// Empty buffers of a device; unlimited without a `size`.
     pub(super) fn new(geometry: &Geometry, size: Option<Bytes>) -> Self {
         let unit = geometry.block_size * u64::from(geometry.ws_min);
         Self {
@@ -171,12 +171,12 @@ impl Buffers {
         &self.units[id as usize]
     }
 
-    /// The data tags of a unit.
+    /// Data tags of a unit.
     pub(super) fn stamps(&self, id: u32) -> &[DataTag] {
         &self.stamps[(id * self.size) as usize..][..self.size as usize]
     }
 
-    /// Appends a unit that waits for space, with its data tags.
+    /// Appends a unit, which waits for space, with its data tags.
     pub(super) fn push(
         &mut self,
         queue: u32,
@@ -206,10 +206,10 @@ impl Buffers {
         self.stamps[(id * self.size) as usize..][..self.size as usize].copy_from_slice(stamps);
     }
 
-    /// Gives space to the next unit of a queue.
+    /// Gives space to the next unit of a queue, if there is any. Returns the unit.
     pub(super) fn grant(&mut self, queue: u32) -> Option<u32> {
         let Queue { units, granted, stranded, .. } = &mut self.queues[queue as usize];
-        // Stranded units leave space for at least one unit: otherwise nothing could be written any more.
+        // Stranded units leave space for at least one unit; otherwise nothing could be written.
         let space = self.capacity.saturating_sub(stranded.len() as u32).max(1);
         let id = *units.get(*granted as usize).filter(|_| *granted < space)?;
         *granted += 1;
@@ -222,12 +222,12 @@ impl Buffers {
         self.units[id as usize].stage = stage;
     }
 
-    /// Detaches a unit from its command and returns the command's number.
+    /// Detaches a unit from its command. Returns the command's number.
     pub(super) fn release_command(&mut self, id: u32) -> Option<u32> {
         self.units[id as usize].command.take()
     }
 
-    /// The unit of a queue to program next, unless one is at the die.
+    /// Next unit of a queue to be programmed; `None` while one is at the die.
     pub(super) fn next(&self, queue: u32) -> Option<u32> {
         let Queue { units, granted, at_die, .. } = &self.queues[queue as usize];
         if at_die.is_some() {
@@ -247,22 +247,22 @@ impl Buffers {
         None
     }
 
-    /// Sends a unit to its die.
+    /// Records that a unit is at its die.
     pub(super) fn begin(&mut self, queue: u32, id: u32) {
         self.queues[queue as usize].at_die = Some(id);
     }
 
-    /// Ends the program of a unit and returns the unit.
+    /// Records the end of the program at the die. Returns its unit.
     pub(super) fn end(&mut self, queue: u32) -> u32 {
         self.queues[queue as usize].at_die.take().expect("a program of it was at its die")
     }
 
-    /// The unit of a queue that is being programmed.
+    /// Unit of a queue that is being programmed.
     pub(super) fn at_die(&self, queue: u32) -> Option<u32> {
         self.queues[queue as usize].at_die
     }
 
-    /// Takes a unit out of its queue.
+    /// Removes a unit from its queue.
     pub(super) fn remove(&mut self, queue: u32, id: u32) -> Unit {
         let unit = self.leave(queue, id);
         self.epochs.leave(unit.epoch);
@@ -287,14 +287,14 @@ impl Buffers {
         self.free.push(id);
     }
 
-    /// Keeps a unit here for good, because its chunk takes no more programs.
+    /// Keeps a unit in the buffer for good, because its chunk accepts no more programs.
     pub(super) fn strand(&mut self, queue: u32, id: u32) {
         let unit = self.leave(queue, id);
         self.epochs.leave(unit.epoch);
         self.queues[queue as usize].stranded.push(id);
     }
 
-    /// Stranded units of a chunk.
+    /// Number of stranded units of a chunk.
     pub(super) fn stranded(&self, queue: u32, chunk: ChunkId) -> u32 {
         let stranded = self.queues[queue as usize].stranded.iter();
         stranded.filter(|id| self.get(**id).chunk == chunk).count() as u32
@@ -305,19 +305,19 @@ impl Buffers {
         self.queues.iter().any(|queue| !queue.stranded.is_empty())
     }
 
-    /// The units of a chunk in their queue, in order.
+    /// Units of a chunk in their queue, in order.
     pub(super) fn units_of_chunk(&self, queue: u32, chunk: ChunkId) -> Vec<u32> {
         let units = self.queues[queue as usize].units.iter().copied();
         units.filter(|id| self.get(*id).chunk == chunk).collect()
     }
 
-    /// The units of a queue that a command waits for.
+    /// Units of a queue that a command waits for.
     pub(super) fn units_of_command(&self, queue: u32, command: u32) -> Vec<u32> {
         let units = self.queues[queue as usize].units.iter().copied();
         units.filter(|id| self.get(*id).command == Some(command)).collect()
     }
 
-    /// The unit of a chunk that begins with a logical block, if its data have arrived.
+    /// Unit of a chunk that begins with logical block `first`, if its data have arrived.
     pub(super) fn ready_at(&self, queue: u32, chunk: ChunkId, first: u32) -> Option<u32> {
         let mut units = self.queues[queue as usize].units.iter().copied();
         units.find(|id| {
@@ -326,7 +326,7 @@ impl Buffers {
         })
     }
 
-    /// The data tag of a logical block of a chunk that is in the buffer.
+    /// Data tag of a logical block, if the block is in the buffer.
     pub(super) fn find(&self, queue: u32, chunk: ChunkId, block: u32) -> Option<DataTag> {
         let first = block - block % self.size;
         let Queue { units, stranded, .. } = &self.queues[queue as usize];
@@ -344,13 +344,13 @@ impl Buffers {
         f64::from(*granted + stranded.len() as u32) / f64::from(self.capacity)
     }
 
-    /// Units of a queue, and how many of them have space.
+    /// Number of units of a queue, and how many of them have space.
     pub(super) fn waiting(&self, queue: u32) -> [usize; 2] {
         let Queue { units, granted, .. } = &self.queues[queue as usize];
         [units.len(), *granted as usize]
     }
 
-    /// Units that have space, stranded ones included.
+    /// Number of units that have space, including stranded units.
     pub(super) fn occupied_units(&self) -> u32 {
         self.queues.iter().map(|queue| queue.granted + queue.stranded.len() as u32).sum()
     }
@@ -360,32 +360,32 @@ impl Buffers {
         self.queues[queue as usize].units.is_empty()
     }
 
-    /// Makes a command wait until all data buffered now are in flash or given up. Returns whether they are
-    /// already.
+    /// Lets a command wait until all data buffered now are in flash or dropped. Returns whether they already
+    /// are.
     pub(super) fn flush(&mut self, command: u32) -> bool {
         let waits = self.epochs.end();
         self.flushes.extend(waits.map(|epoch| (epoch, command)));
         waits.is_none()
     }
 
-    /// Takes a flush command that has completed.
+    /// Takes a flush command whose wait is over.
     pub(super) fn take_completed_flush(&mut self) -> Option<u32> {
         let (epoch, command) = *self.flushes.front()?;
         self.epochs.is_over(epoch).then(|| self.flushes.pop_front())?;
         Some(command)
     }
 
-    /// Waiting flush commands.
+    /// Number of outstanding flush commands.
     pub(super) fn flushes(&self) -> usize {
         self.flushes.len()
     }
 
-    /// Programs at their dies.
+    /// Number of programs at dies.
     pub(super) fn programs(&self) -> usize {
         self.queues.iter().filter(|queue| queue.at_die.is_some()).count()
     }
 
-    /// Units that commands wait for.
+    /// Number of units that commands wait for.
     pub(super) fn awaited_units(&self) -> usize {
         self.queues
             .iter()
@@ -394,8 +394,7 @@ impl Buffers {
             .count()
     }
 
-    /// The power is cut: only completed units stay, and these only if they are `kept`. Returns the chunks in
-    /// which a unit was being programmed, and the chunks that lost units, one entry for each unit.
+    /// Drops units at a power loss. Only completed units survive, and only if `kept`. Returns the losses.
     pub(super) fn forget(&mut self, kept: bool) -> BufferLosses {
         let mut forgotten = BufferLosses::default();
         let Self { queues, units, free, epochs, flushes, .. } = self;
@@ -424,7 +423,7 @@ impl Buffers {
         forgotten
     }
 
-    /// After a power cut: a unit turns out to be programmed, and a kept copy of it is dropped.
+    /// Drops a kept unit that turned out to be programmed before a power loss.
     pub(super) fn drop_programmed(&mut self, queue: u32, chunk: ChunkId, first: u32) {
         let id = self.units_of_chunk(queue, chunk).into_iter().find(|id| self.get(*id).first == first);
         if let Some(id) = id {
@@ -432,17 +431,17 @@ impl Buffers {
         }
     }
 
-    /// Whether a unit number was ever used; the unit may be free.
+    /// Whether a unit number was ever used. The unit may be free.
     pub(super) fn has(&self, id: u32) -> bool {
         (id as usize) < self.units.len()
     }
 
-    /// Length of the list, which follows from the configuration.
+    /// Number of queues, which follows from the configuration.
     pub(super) fn len(&self) -> usize {
         self.queues.len()
     }
 
-    /// Checks a loaded state: each unit is in one list, belongs to a chunk of its queue, and to a command
+    /// Checks a loaded state. Each unit is in one list, and belongs to a chunk of its queue and to a command
     /// that `knows` it.
     pub(super) fn check_loaded(
         &self,
@@ -471,12 +470,12 @@ impl Buffers {
     }
 }
 
-/// Losses of the buffers in a power cut.
+/// Losses of the buffers at a power loss.
 #[derive(Debug, Default)]
 pub(super) struct BufferLosses {
-    /// Chunks of which a unit was being programmed.
+    /// Chunks with a unit that was being programmed.
     pub(super) programming: Vec<ChunkId>,
-    /// Chunks of completed units that are lost, one entry for each unit.
+    /// Chunks of completed units that are lost, once for each unit.
     pub(super) lost: Vec<ChunkId>,
 }
 

@@ -1,5 +1,5 @@
-//! The rules that a host has to keep (sections 1.2.4, Chunk Access Rules, and 3), checked before any state
-//! changes.
+//! Rules that a host must follow (sections 1.2.4, Chunk Access Rules, and 3). They are checked before any
+//! state changes.
 
 use wordline_nand::DataTag;
 
@@ -10,7 +10,7 @@ use crate::physical_device::{
 };
 
 impl OpenChannel {
-    /// Whether a command breaks no rule.
+    /// Checks a command against all rules.
     pub(super) fn check(&self, command: &Command<'_>) -> Result<(), Refusal> {
         let Command { operation, blocks, to, stamps, .. } = *command;
         if self.recovering.is_some() {
@@ -50,7 +50,7 @@ impl OpenChannel {
         }
     }
 
-    /// The entry of a chunk, if its state accepts the command.
+    /// Entry of a chunk, if the chunk is in one of `states` and not being reset.
     fn chunk_in(&self, chunk: Chunk, states: &[ChunkState]) -> Result<&Entry, Refusal> {
         let entry = self.chunks.get(self.id_of(chunk));
         if entry.is_resetting {
@@ -63,7 +63,7 @@ impl OpenChannel {
     fn check_read(&self, block: LogicalBlock) -> Result<(), Refusal> {
         use ChunkState::{Closed, Free, Offline, Open};
         let end = self.readable(self.id_of(block.chunk));
-        // Completed blocks of a chunk stay readable after it goes offline.
+        // Completed blocks of a chunk stay readable when it goes offline.
         let states: &[ChunkState] =
             if end > 0 { &[Free, Open, Closed, Offline] } else { &[Free, Open, Closed] };
         self.chunk_in(block.chunk, states)?;
@@ -76,8 +76,8 @@ impl OpenChannel {
         at.map_or(Ok(()), |at| Err(Refusal::NoData { block: blocks[at] }))
     }
 
-    /// In each chunk a write begins at the write pointer, and continues there where its list returns to the
-    /// chunk. It opens no more chunks than may be open.
+    /// Checks a write. Each run in a chunk must begin at the write pointer, or where the command's last run
+    /// in the chunk ended. The command must not exceed the limits of open chunks.
     fn check_write(&self, blocks: &[LogicalBlock]) -> Result<(), Refusal> {
         let unit = self.config.geometry.ws_min;
         let mut ends: Vec<LogicalBlock> = Vec::new();
@@ -104,8 +104,7 @@ impl OpenChannel {
         Ok(())
     }
 
-    /// Whether a chunk may be opened in addition to the open ones and those that the same command has
-    /// `opened`.
+    /// Checks whether a chunk may be opened. `opened` has the chunks that the same command opens.
     fn check_open(&self, chunk: Chunk, opened: &mut Vec<Chunk>) -> Result<(), Refusal> {
         let Geometry { max_open, max_open_per_unit, .. } = self.config.geometry;
         let is_of_unit = |other: &&Chunk| (other.group, other.unit) == (chunk.group, chunk.unit);
@@ -133,7 +132,8 @@ impl OpenChannel {
         self.check_chunks(blocks, &[ChunkState::Open])
     }
 
-    /// Whether all chunks of a list are in one of these states, appear once, and have no commands in flight.
+    /// Checks that each chunk of a list is in one of these states, is listed once, and has no outstanding
+    /// commands.
     fn check_chunks(&self, blocks: &[LogicalBlock], states: &[ChunkState]) -> Result<(), Refusal> {
         for (n, LogicalBlock { chunk, .. }) in blocks.iter().enumerate() {
             let entry = self.chunk_in(*chunk, states)?;

@@ -1,4 +1,4 @@
-//! The chunk table as the host sees it: states, write pointers, and commands in flight by chunk.
+//! Chunk table as the host sees it: states, write pointers, and commands in flight on each chunk.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, id};
@@ -7,30 +7,31 @@ use crate::ensure::ensure;
 use crate::physical_device::{ChunkState, Geometry};
 
 id!(
-    /// A chunk in the order of the host: by parallel unit, then by chunk.
+    /// Number of a chunk, in the order of the host: by parallel unit, then by chunk.
     ChunkId
 );
 
-/// Entry of a chunk.
+/// Table entry of a chunk.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Entry {
     pub(super) state: ChunkState,
-    /// The write pointer, with writes in flight counted as done.
+    /// Write pointer. Writes in flight count as done.
     pub(super) next: u32,
-    /// Logical blocks that count as written: those in flash and, with write-back, those in the buffer.
+    /// Number of logical blocks that count as written: those in flash, and with write-back those in the
+    /// buffer.
     pub(super) written: u32,
-    /// Logical blocks programmed.
+    /// Number of logical blocks programmed.
     pub(super) programmed: u32,
-    /// Logical blocks of write commands that are neither complete nor given up.
+    /// Logical blocks of outstanding writes.
     pub(super) writing: u32,
-    /// Reads in flight.
+    /// Outstanding reads.
     pub(super) readers: u32,
     pub(super) is_resetting: bool,
-    /// Whether its block is being erased.
+    /// Whether the block of the chunk is being erased.
     pub(super) is_erasing: bool,
-    /// Whether its block is retired at the next reset, because a program failed in it.
+    /// Whether the block of the chunk is retired at the next reset, because a program failed.
     pub(super) is_bad: bool,
-    /// Whether a reset has begun after which its data cannot be found any more.
+    /// Whether the data are lost because a reset has begun.
     pub(super) is_void: bool,
 }
 
@@ -48,29 +49,29 @@ impl Entry {
         is_void: false,
     };
 
-    /// Whether commands in flight change it.
+    /// Whether outstanding commands change the chunk.
     pub(super) fn changes(&self) -> bool {
         self.is_resetting || self.writing > 0
     }
 
-    /// Whether its programs lag behind its write pointer.
+    /// Whether programs are behind the write pointer.
     pub(super) fn is_behind(&self) -> bool {
         self.programmed != self.next
     }
 }
 
-/// All chunks.
+/// Table of all chunks.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Chunks {
     entries: Column<ChunkId, Entry>,
     per_unit: u32,
     size: u32,
-    /// Open chunks of each parallel unit.
+    /// Number of open chunks in each parallel unit.
     open: Vec<u32>,
 }
 
 impl Chunks {
-    /// The chunks of a device, all of them free.
+    /// Table of free chunks.
     pub(super) fn new(geometry: &Geometry) -> Self {
         Self {
             entries: Column::filled(geometry.chunks() as usize, Entry::FREE),
@@ -85,7 +86,7 @@ impl Chunks {
         &self.entries[chunk]
     }
 
-    /// An entry, for changes that do not touch its state.
+    /// Mutable entry. Its state must be changed by [`set_state`](Self::set_state).
     #[inline]
     pub(super) fn get_mut(&mut self, chunk: ChunkId) -> &mut Entry {
         &mut self.entries[chunk]
@@ -95,23 +96,23 @@ impl Chunks {
         self.entries.entries()
     }
 
-    /// Chunks of the device.
+    /// Number of chunks.
     pub(super) fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// The parallel unit of a chunk.
+    /// Parallel unit of a chunk.
     #[inline]
     pub(super) fn unit_of(&self, chunk: ChunkId) -> u32 {
         chunk.0 / self.per_unit
     }
 
-    /// Open chunks of a parallel unit.
+    /// Number of open chunks in a parallel unit.
     pub(super) fn open_of(&self, unit: u32) -> u32 {
         self.open[unit as usize]
     }
 
-    /// Open chunks.
+    /// Number of open chunks.
     pub(super) fn open(&self) -> u32 {
         self.open.iter().sum()
     }
@@ -123,7 +124,7 @@ impl Chunks {
         *open = *open + u32::from(state == ChunkState::Open) - u32::from(before == ChunkState::Open);
     }
 
-    /// A command writes this many logical blocks to a chunk.
+    /// Advances the write pointer of a chunk by `blocks`, for a write command.
     pub(super) fn write(&mut self, chunk: ChunkId, blocks: u32) {
         let entry = &mut self.entries[chunk];
         entry.next += blocks;
@@ -133,7 +134,7 @@ impl Chunks {
         }
     }
 
-    /// Counts this many more logical blocks of a chunk as written: their write may complete.
+    /// Counts `blocks` more logical blocks of a chunk as written. Their write may complete.
     pub(super) fn written(&mut self, chunk: ChunkId, blocks: u32) {
         let entry = &mut self.entries[chunk];
         entry.written += blocks;
@@ -143,14 +144,14 @@ impl Chunks {
         }
     }
 
-    /// Ends a chunk at what is in flash: it takes no more writes.
+    /// Ends a chunk after its programmed blocks. It accepts no more writes.
     pub(super) fn end(&mut self, chunk: ChunkId, state: ChunkState) {
         let entry = &mut self.entries[chunk];
         (entry.next, entry.written) = (entry.programmed, entry.programmed);
         self.set_state(chunk, state);
     }
 
-    /// The reset of a chunk has ended.
+    /// Ends the reset of a chunk.
     pub(super) fn finish_reset(&mut self, chunk: ChunkId, failed: bool) {
         self.set_state(chunk, ChunkState::Free);
         self.entries[chunk] = Entry::FREE;
@@ -159,8 +160,7 @@ impl Chunks {
         }
     }
 
-    /// After a power cut: a chunk holds what is programmed and what is `kept` in the buffer; the rest was
-    /// never written.
+    /// Sets a chunk after a power loss: it has the programmed blocks and `kept` blocks in the buffer.
     pub(super) fn settle(&mut self, chunk: ChunkId, kept: u32) {
         let size = self.size;
         let entry = &mut self.entries[chunk];
@@ -176,7 +176,7 @@ impl Chunks {
         self.set_state(chunk, state);
     }
 
-    /// The power is cut: no command is in flight any more.
+    /// Drops the counts of outstanding commands, at a power loss.
     pub(super) fn forget(&mut self) {
         for entry in self.entries.iter_mut() {
             (entry.writing, entry.readers) = (0, 0);

@@ -1,4 +1,4 @@
-//! The configuration of an open-channel device, and the check that derives its geometry.
+//! Configuration of an open-channel device, and its check, which derives the geometry.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,60 +24,62 @@ use crate::scheduling::SchedulingFile;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OpenChannelFile {
-    /// The NAND part.
+    /// NAND part.
     pub part: PartFile,
-    /// Number of dies and channels: a channel is a group, and a die a parallel unit.
+    /// Number of channels and dies. A channel is a group, and a die a parallel unit.
     pub layout: Layout,
-    /// The logical block, the smallest unit of a read: a page divided by a power of two. Left out: a page.
+    /// Size of a logical block, the smallest unit of a read: the size of a page, or of a page divided by a
+    /// power of two. Default: the size of a page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub logical_block: Option<Bytes>,
-    /// Cache minimum write size units: a logical block of an open chunk is readable after more than this many
-    /// later ones are written. `0`: as soon as it is programmed, which chips allow.
+    /// Cache minimum write size units (`mw_cunits`): a logical block of an open chunk is readable when more
+    /// than this many later blocks are written. With `0` it is readable as soon as it is programmed.
     #[serde(default)]
     pub mw_cunits: u32,
-    /// Optimal write size reported to the host, in logical blocks: a multiple of one program. Left out: one
+    /// Optimal write size reported to the host, in logical blocks: a multiple of a program. Default: one
     /// program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ws_opt: Option<u32>,
-    /// Most open chunks. Left out: no limit.
+    /// Maximum number of open chunks. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_open: Option<u32>,
-    /// Most open chunks of a parallel unit. Left out: no limit.
+    /// Maximum number of open chunks of a parallel unit. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_open_per_unit: Option<u32>,
-    /// Free chunks may be reset.
+    /// Whether free chunks may be reset.
     #[serde(default)]
     pub multiple_resets: bool,
-    /// Open chunks may be reset.
+    /// Whether open chunks may be reset.
     #[serde(default = "yes")]
     pub early_resets: bool,
-    /// The link between host and device. Left out: commands and data reach the device at no cost.
+    /// Link between host and device. Default: none; commands and data arrive at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<PcieFile>,
-    /// The write buffer. Left out: it is unlimited, and writes complete when they are in flash.
+    /// Write buffer. Default: unlimited, and writes complete when they are in flash.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub buffer: Option<BufferFile>,
-    /// The program failure manager. Left out: failures are reported to the host.
+    /// Program failure manager. Default: none; failures are reported to the host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failures: Option<FailuresFile>,
-    /// Treatment of a chunk or block after a program or erase failure: retired, or used again once it is
-    /// erased.
+    /// Failure policy: what happens to a chunk or block after a program or erase failure. It is retired, or
+    /// used again after its erase.
     #[serde(default)]
     pub failure: FailureKind,
-    /// Fate of programs and erases in progress at a power cut.
+    /// What a power loss does to programs and erases in progress.
     #[serde(default)]
     pub programs_at_cut: ProgramsAtCut,
-    /// Read retry of pages that could not be read.
+    /// Read retry of unreadable pages.
     #[serde(default)]
     pub read_retry: ReadRetryFile,
-    /// Read reference voltages for page reads; queried only where a rule of `faults` makes pages need a set
-    /// of read levels.
+    /// Read reference voltages of page reads. Used only if a rule of `faults` makes pages need a set of read
+    /// reference voltages.
     #[serde(default)]
     pub tuner: TunerKind,
-    /// Scheduling of the commands of a die, and suspends.
+    /// Scheduling of the commands of a die, with suspend and resume.
     #[serde(default)]
     pub scheduling: SchedulingFile,
-    /// Failures and their times: a table `[[faults]]` for each rule. A command fails if any rule says so.
+    /// Failures and their times: a table `[[faults]]` for each rule. A command fails if any rule makes it
+    /// fail.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<FaultFile>,
 }
@@ -86,26 +88,28 @@ pub struct OpenChannelFile {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FailuresFile {
-    /// Chunks are mapped to blocks, so that another block can replace one in which a program failed.
+    /// Maps chunks to blocks, so that another block can replace one in which a program failed.
     #[serde(default)]
     pub block_map: bool,
-    /// The host continues at once in another block, and pages are copied later to where a shift of their
-    /// offsets finds them. Otherwise they are copied before the failed write is tried again.
+    /// After a failed program, the host continues at once in another block. Its pages are copied there later,
+    /// and a shift in the table gives their offsets. Without this key, the pages are copied before the failed
+    /// write is retried.
     #[serde(default)]
     pub shift: bool,
-    /// Fraction of the blocks of each parallel unit kept in reserve, rounded down.
+    /// Fraction of the blocks of each parallel unit that is kept in reserve. The number of blocks is rounded
+    /// down.
     #[serde(default = "reserve")]
     #[schemars(range(min = 0.0, max = 0.5))]
     pub reserve: f64,
-    /// Treatment of a chunk that is closed early while its pages are in several blocks.
+    /// What happens to a chunk that the host closes early while its pages are in several blocks.
     #[serde(default)]
     pub early_close: EarlyClose,
-    /// No journal of the tables is kept: after a power cut a page of each block is read instead.
+    /// Keeps no journal of the tables. After a power loss a page of each block is read instead.
     #[serde(default)]
     pub volatile_tables: bool,
 }
 
-/// Chosen: 1 %, some 80 of the 8,192 blocks of FT-PASSD.
+/// Chosen: 1 %, which is about 80 of FT-PASSD's 8,192 blocks.
 fn reserve() -> f64 {
     0.01
 }
@@ -114,21 +118,21 @@ fn yes() -> bool {
     true
 }
 
-/// A checked configuration of an open-channel device.
+/// Checked configuration of an open-channel device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OpenChannelConfig {
-    /// The configuration as given.
+    /// Configuration as given.
     pub file: OpenChannelFile,
-    /// Its chips; a location is a logical block.
+    /// Chips. A location is a logical block.
     pub pools: Pools,
-    /// Geometry as the host sees it.
+    /// Geometry reported to the host.
     pub geometry: Geometry,
-    /// Failures and their times.
+    /// Failure rules.
     pub faults: Vec<Fault>,
 }
 
 impl OpenChannelFile {
-    /// A device with this part and layout, and defaults for everything else.
+    /// Configuration with this part and layout, and defaults for everything else.
     pub fn of(part: PartFile, layout: Layout) -> Self {
         Self {
             part,
@@ -155,7 +159,7 @@ impl OpenChannelFile {
     /// Checks the configuration.
     ///
     /// # Errors
-    /// All keys that are wrong.
+    /// All invalid keys.
     pub fn check(self) -> Result<OpenChannelConfig, Complaints> {
         let mut wrong = Complaints::default();
         let part = self.part.clone().check().map_err(|inner| wrong.nest("part", inner)).ok();
@@ -194,7 +198,7 @@ impl OpenChannelFile {
         wrong.into_result(()).map(|()| OpenChannelConfig { file: self, pools, geometry: seen, faults })
     }
 
-    /// Checks the size of a program, and the limits reported to the host.
+    /// Checks the size of a program and the limits reported to the host.
     fn check_units(&self, seen: &Geometry, wrong: &mut Complaints) {
         wrong.require(
             seen.ws_min as usize <= MOST_BLOCKS,
@@ -242,7 +246,7 @@ impl OpenChannelFile {
             "shift = true: without it no list lasts",
         );
         let reserve = file.blocks(blocks);
-        // Two blocks are the journal.
+        // The journal uses two blocks.
         let least = if file.volatile_tables { 1 } else { 3 };
         let wanted = format!(
             "a fraction that keeps from {least} to {} of the {blocks} blocks of a parallel unit; {reserve} are too few or too many",
@@ -275,7 +279,7 @@ impl OpenChannelFile {
         );
     }
 
-    /// The geometry of these chips as the host sees it.
+    /// Geometry of these chips as reported to the host.
     fn geometry(&self, Pool { part, geometry, locations }: &Pool) -> Geometry {
         let blocks = geometry.groups_per_die * geometry.blocks_per_plane;
         let reserve = self.failures.as_ref().map_or(0, |failures| failures.blocks(blocks));
@@ -286,7 +290,7 @@ impl OpenChannelFile {
             blocks_per_chunk: locations.per_block(),
             block_size: locations.size,
             ws_min: locations.per_program,
-            // Chosen: a die programs one unit after another, so that no larger write is faster.
+            // Chosen: a die programs one unit after another, so larger writes are not faster.
             ws_opt: self.ws_opt.unwrap_or(locations.per_program),
             mw_cunits: self.mw_cunits,
             max_open: self.max_open.unwrap_or(0),
@@ -303,7 +307,7 @@ impl OpenChannelFile {
 }
 
 impl FailuresFile {
-    /// Reserve blocks of a parallel unit of this many blocks.
+    /// Number of reserve blocks of a parallel unit with `of` blocks.
     fn blocks(&self, of: u32) -> u32 {
         (f64::from(of) * self.reserve.clamp(0.0, 1.0)) as u32
     }
@@ -322,7 +326,7 @@ fn times(part: &Part) -> Times {
 }
 
 impl OpenChannelConfig {
-    /// Dimensions of its program failure manager, if it has one.
+    /// Dimensions of the program failure manager, if there is one.
     pub fn shape(&self) -> Option<Shape> {
         let failures = self.file.failures.as_ref()?;
         let geometry = &self.pools.first().geometry;
@@ -335,7 +339,7 @@ impl OpenChannelConfig {
         })
     }
 
-    /// Setup of its flash.
+    /// Setup of the flash.
     pub fn setup(&self) -> Setup<'_> {
         Setup {
             pools: &self.pools,

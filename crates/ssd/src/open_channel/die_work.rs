@@ -1,4 +1,4 @@
-//! Work of each die for the failure manager: its current action, waiting changes, and the journal.
+//! Work of each die for the failure manager: its current action, waiting changes, and its journal.
 
 use std::collections::VecDeque;
 
@@ -12,21 +12,21 @@ use super::failures::{Manager, PageLocation, SavedEntries, Shape, Step};
 use super::journal::{Journal, pages_of_record};
 use super::latency::RetryStats;
 
-/// Action of a die for the manager.
+/// Action of a die for the failure manager.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) enum Action {
-    /// Reads a page to be copied; `left` reads are outstanding, and the logical blocks of `unread` could not
-    /// be read.
+    /// Reads a page to be copied. `left` is the number of outstanding reads, `unread` a bitmap of unreadable
+    /// logical blocks.
     Read { chunk: ChunkId, step: Step, left: u32, unread: u64 },
-    /// Programs a page of a copy or of padding.
+    /// Programs a copied page or a page of padding.
     Program { chunk: ChunkId, step: Step, unread: u64 },
     /// Erases a reserve block.
     Erase,
-    /// Erases the journal block that is written next.
+    /// Erases the journal block that is used next.
     EraseJournal,
 }
 
-/// A change of the tables that is tried again after another one is recorded, or a reserve block is erased.
+/// Change of the tables that is retried after another change is recorded or a reserve block is erased.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) enum PendingChange {
     Program(ChunkId, bool),
@@ -38,35 +38,35 @@ pub(super) enum PendingChange {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct UndoEntry {
     pub(super) before: SavedEntries,
-    /// Whether the block of the chunk was to be retired, and whether its data were already gone.
+    /// Flags of the chunk's table entry.
     pub(super) is_bad: bool,
     pub(super) is_void: bool,
 }
 
-/// Work of the dies that a power cut interrupted.
+/// Work for the failure manager that a power loss interrupted.
 #[derive(Debug, Default)]
 pub(super) struct InterruptedWork {
-    /// The chunks of copies, of padding, and of failures that were not handled yet.
+    /// Chunks with an interrupted copy or padding, or with a failure that was not handled yet.
     pub(super) chunks: Vec<ChunkId>,
-    /// Changes that were not recorded and are undone.
+    /// Undone changes, which were not recorded.
     pub(super) undone: Vec<UndoEntry>,
-    /// Pages that copies were programming, and the logical blocks of each that could not be read.
+    /// Pages that copies were programming, each with a bitmap of its unreadable logical blocks.
     pub(super) unread: Vec<(PageLocation, u64)>,
 }
 
-/// Work of a die for the manager.
+/// Work of a die for the failure manager.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct DieWork {
     pub(super) action: Option<Action>,
-    /// Changes that wait, in order of arrival.
+    /// Waiting changes, in order of arrival.
     pub(super) again: VecDeque<PendingChange>,
-    /// The change that is being recorded, and the pages of its record that are still to be programmed.
+    /// Change that is being recorded. `records` is the number of pages of its record left to program.
     pub(super) recorded: Option<UndoEntry>,
     pub(super) records: u32,
     pub(super) journal: Option<Journal>,
 }
 
-/// The failure manager, and the work of the dies for it.
+/// Failure manager, and the work of the dies for it.
 #[derive(Clone, Debug)]
 pub(super) struct Repairs {
     pub(super) manager: Manager,
@@ -88,7 +88,8 @@ impl DieWork {
 }
 
 impl Repairs {
-    /// The manager of a device, if it is configured, and the chunks that are offline because of bad blocks.
+    /// Failure manager of a configuration, if there is one, and the chunks that are offline because of bad
+    /// blocks.
     pub(super) fn of(config: &OpenChannelConfig, bad: &[BlockSetId]) -> (Option<Self>, Vec<ChunkId>) {
         let (Some(file), Some(shape)) = (&config.file.failures, config.shape()) else {
             return (None, bad.iter().map(|block| ChunkId(block.0)).collect());
@@ -121,18 +122,19 @@ impl Repairs {
         self.manager.complete_step(chunk, step);
     }
 
-    /// Whether host programs of a die have to wait for the manager.
+    /// Whether host programs of a die have to wait for the failure manager.
     pub(super) fn must_hold_programs(&self, unit: u32) -> bool {
         self.hands[unit as usize].is_changing() || self.manager.must_copy_first(unit)
     }
 
-    /// Whether the die of a parallel unit works for the manager, or a change of the tables is in progress.
+    /// Whether the die of a parallel unit works for the failure manager, or a change of the tables is in
+    /// progress.
     pub(super) fn is_busy(&self, unit: u32) -> bool {
         let hand = &self.hands[unit as usize];
         hand.action.is_some() || hand.is_changing()
     }
 
-    /// Tasks queued at dies for the manager.
+    /// Number of flash commands for the failure manager.
     pub(super) fn tasks_in_flight(&self) -> usize {
         let of_hand = |hand: &DieWork| {
             let of_action = match hand.action {
@@ -145,7 +147,7 @@ impl Repairs {
         self.hands.iter().map(of_hand).sum()
     }
 
-    /// The power is cut: changes that were not recorded are undone.
+    /// Undoes changes that were not recorded, at a power loss.
     pub(super) fn cut(&mut self) -> InterruptedWork {
         let mut at_work = InterruptedWork::default();
         for hand in &mut self.hands {
@@ -155,7 +157,7 @@ impl Repairs {
                     at_work.unread.push((to, unread));
                 }
             }
-            // A failed program that waited for the erase of a block is found torn.
+            // Recovery finds such a failed program as an interrupted one.
             at_work.chunks.extend(hand.again.drain(..).filter_map(|again| match again {
                 PendingChange::Program(chunk, _) | PendingChange::Step(chunk, ..) => Some(chunk),
                 PendingChange::Reset(_) => None,
@@ -169,12 +171,12 @@ impl Repairs {
         at_work
     }
 
-    /// Whether a change of the tables waits that may erase a block which is being read.
+    /// Whether a waiting change of the tables could erase a block that is being read.
     pub(super) fn is_waiting_for_reads(&self) -> bool {
         !self.manager.shifts() && self.hands.iter().any(|hand| !hand.again.is_empty())
     }
 
-    /// After a power cut: only the programmed pages of the journals count.
+    /// Drops the journal pages that were not programmed before a power loss.
     pub(super) fn settle_journals(&mut self, programmed: impl Fn(BlockSetId) -> u32) {
         for hand in &mut self.hands {
             if let Some(journal) = &mut hand.journal {
@@ -183,7 +185,7 @@ impl Repairs {
         }
     }
 
-    /// Locations of the last records of the journals; none without journals.
+    /// Locations of the last record of each journal; `None` without journals.
     pub(super) fn last_records(&self) -> Option<Vec<PageLocation>> {
         let journals: Option<Vec<&Journal>> = self.hands.iter().map(|hand| hand.journal.as_ref()).collect();
         Some(journals?.iter().filter_map(|journal| journal.last()).collect())

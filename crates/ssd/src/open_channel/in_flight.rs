@@ -1,4 +1,4 @@
-//! Commands that were accepted and have not completed.
+//! Outstanding commands: accepted and not completed.
 
 use std::collections::VecDeque;
 
@@ -13,17 +13,17 @@ use crate::physical_device::{Command, Completion, Failure, LogicalBlock, Operati
 /// Progress of a command on the link and in the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Stage {
-    /// The submission is on its way to the device.
+    /// The submission is on the link.
     Submitting,
-    /// The device is fetching it.
+    /// The device is fetching the command.
     Fetching,
-    /// The device executes it.
+    /// The device is executing the command.
     Executing,
-    /// Its completion is on its way to the host.
+    /// The completion is on the link.
     Completing,
 }
 
-/// A command in flight.
+/// Outstanding command.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct InFlight {
     pub(super) operation: Operation,
@@ -33,24 +33,24 @@ pub(super) struct InFlight {
     pub(super) blocks: Vec<LogicalBlock>,
     /// Destination of a copy.
     pub(super) to: Vec<LogicalBlock>,
-    /// Flash locations of the blocks that it reads, by index in the list; of a reset, the blocks being
-    /// erased.
+    /// Flash location of each logical block to be read, by its index in the command. For a reset, of the
+    /// blocks being erased.
     pub(super) locations: Vec<Location>,
-    /// Data tags to write, or those that were read.
+    /// Data tags to be written, or data tags read.
     pub(super) stamps: Vec<DataTag>,
     failed: u64,
     failure: Option<Failure>,
-    /// Outstanding parts: reads and erases at dies, units, resets that have not begun.
+    /// Parts that have not ended: flash reads, erases, units, and waiting resets.
     pub(super) parts: u32,
-    /// Reads among the outstanding parts.
+    /// Flash reads among the parts.
     pub(super) reads: u32,
 }
 
-/// No location in flash: the block is read from the buffer.
+/// Mark of a logical block that is read from the buffer.
 pub(super) const NO_LOCATION: Location = Location(u32::MAX);
 
 impl InFlight {
-    /// A command without outstanding parts.
+    /// Command without parts.
     pub(super) fn new(command: &Command<'_>, submitted: Instant) -> Self {
         let Command { operation, tag, blocks, to, stamps } = *command;
         let (locations, stamps) = match operation {
@@ -76,7 +76,7 @@ impl InFlight {
         }
     }
 
-    /// The logical blocks that it writes.
+    /// Logical blocks that the command writes.
     pub(super) fn written(&self) -> &[LogicalBlock] {
         match self.operation {
             Operation::Write => &self.blocks,
@@ -84,7 +84,7 @@ impl InFlight {
         }
     }
 
-    /// Records the failure of `count` logical blocks from index `at` of its list on.
+    /// Records the failure of `count` logical blocks of the command, from index `at` on.
     pub(super) fn record_failure(&mut self, at: usize, count: u32, failure: Failure) {
         self.failure = Some(failure);
         for n in 0..count {
@@ -92,17 +92,17 @@ impl InFlight {
         }
     }
 
-    /// Whether any of its blocks has failed so far.
+    /// Whether any of the command's blocks has failed so far.
     pub(super) fn has_failed(&self) -> bool {
         self.failure.is_some()
     }
 
-    /// Logical blocks whose data are returned to the host.
+    /// Number of logical blocks whose data are returned to the host.
     pub(super) fn found(&self) -> usize {
         if self.operation == Operation::Read { self.blocks.len() } else { 0 }
     }
 
-    /// The completion of the command.
+    /// Completion of the command.
     pub(super) fn answer(self, now: Instant) -> Completion {
         let Self { operation, tag, submitted, stamps, failed, failure, .. } = self;
         let found = if operation == Operation::Read { stamps } else { Vec::new() };
@@ -110,25 +110,25 @@ impl InFlight {
     }
 }
 
-/// All commands in flight, by ascending number.
+/// All outstanding commands, by ascending number.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Commands {
-    /// The commands from the oldest one in flight on; none in place of one that has completed.
+    /// Commands from the oldest outstanding one on; `None` for a completed command.
     window: VecDeque<Option<InFlight>>,
-    /// The number of the next one.
+    /// Number of the next command.
     next: u32,
-    /// Latencies of writes, where commands take time.
+    /// Latencies of writes, for commands that take time.
     pub(super) write_answers: LatencyStats,
-    /// Dies on which a command is being started; empty between two events.
+    /// Dies on which reads of a command are being started. Empty between events.
     #[serde(skip)]
     pub(super) dies: Vec<DieId>,
-    /// None where the times of commands are not recorded.
+    /// `None` if latency breakdowns are not recorded.
     #[serde(skip)]
     pub(super) teller: Option<Box<TimeRecorder>>,
 }
 
 impl Commands {
-    /// Adds a command and returns its number.
+    /// Adds a command. Returns its number.
     pub(super) fn add(&mut self, command: InFlight) -> u32 {
         let number = self.next;
         self.next = number.wrapping_add(1);
@@ -136,7 +136,7 @@ impl Commands {
         number
     }
 
-    /// Index of a number in the window, or beyond it.
+    /// Index of a command in the window. May be beyond its end.
     #[inline]
     fn locate(&self, number: u32) -> usize {
         number.wrapping_sub(self.next.wrapping_sub(self.window.len() as u32)) as usize
@@ -159,14 +159,14 @@ impl Commands {
         command.expect("a part of it is in flight")
     }
 
-    /// Ends a part of a command; whether it was the last one.
+    /// Ends a part of a command. Returns whether it was the last part.
     pub(super) fn finish_part(&mut self, number: u32) -> bool {
         let command = self.get_mut(number);
         command.parts -= 1;
         command.parts == 0
     }
 
-    /// Removes a command that has ended, and returns its completion.
+    /// Removes a command that has ended. Returns its completion.
     pub(super) fn answer(&mut self, number: u32, now: Instant, takes_time: bool) -> Completion {
         let place = self.locate(number);
         let command = self.window.get_mut(place).and_then(Option::take);
@@ -180,32 +180,32 @@ impl Commands {
         answer
     }
 
-    /// Commands in flight.
+    /// Number of outstanding commands.
     pub(super) fn len(&self) -> usize {
         self.iter().count()
     }
 
-    /// Whether no commands are in flight.
+    /// Whether no commands are outstanding.
     pub(super) fn is_empty(&self) -> bool {
         self.window.is_empty()
     }
 
-    /// All commands, in order of submission.
+    /// All outstanding commands, in order of submission.
     pub(super) fn iter(&self) -> impl Iterator<Item = &InFlight> {
         self.window.iter().flatten()
     }
 
-    /// The command that was submitted first.
+    /// Outstanding command that was submitted first.
     pub(super) fn oldest(&self) -> Option<&InFlight> {
         self.iter().min_by_key(|command| command.submitted)
     }
 
-    /// Drops all commands and returns their tags.
+    /// Drops all commands. Returns their tags.
     pub(super) fn forget(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.window).into_iter().flatten().map(|command| command.tag).collect()
     }
 
-    /// Whether the window of a loaded state begins with a command.
+    /// Whether the window of a loaded state begins with an outstanding command.
     pub(super) fn is_sound(&self) -> bool {
         !matches!(self.window.front(), Some(None))
     }

@@ -1,4 +1,4 @@
-//! Latency statistics: of writes, and from a failed program until its data are in flash.
+//! Latency statistics: of writes, and of recoveries from program failures.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -11,11 +11,11 @@ use super::chunks::ChunkId;
 /// Statistics of failed programs that are retried in another block.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct RetryStats {
-    /// When the data of a chunk began to wait for their retry.
+    /// When the first program of each waiting chunk failed.
     waiting: BTreeMap<ChunkId, Instant>,
-    /// Times from failures until the data were in flash.
+    /// Times from a failure until the data are in flash.
     spans: LatencyStats,
-    /// Sum of the buffer occupancies at failures, and their number.
+    /// Sum of the buffer occupancies at failures, and number of failures.
     buffer_use: (f64, u64),
 }
 
@@ -27,7 +27,8 @@ pub(super) struct RetryTotals {
 }
 
 impl RetryStats {
-    /// Records a failed program of a chunk and the occupancy of its buffer. Its data may already be waiting.
+    /// Records a failed program of a chunk, with the buffer occupancy. The chunk may already be waiting for a
+    /// retry.
     pub(super) fn failed(&mut self, chunk: ChunkId, now: Instant, used: f64) {
         if let Entry::Vacant(vacant) = self.waiting.entry(chunk) {
             vacant.insert(now);
@@ -46,12 +47,12 @@ impl RetryStats {
         }
     }
 
-    /// The data of a chunk no longer wait.
+    /// Ends the wait of a chunk without counting it.
     pub(super) fn forget(&mut self, chunk: ChunkId) {
         self.waiting.remove(&chunk);
     }
 
-    /// The power is cut: nothing waits any more.
+    /// Ends all waits without counting them, at a power loss.
     pub(super) fn forget_all(&mut self) {
         self.waiting.clear();
     }
@@ -60,7 +61,7 @@ impl RetryStats {
         RetryTotals { spans: self.spans.now(), buffer_use: self.buffer_use }
     }
 
-    /// Mean and maximum time since then, and mean buffer occupancy; none without failures.
+    /// Mean and maximum recovery time since `before`, and mean buffer occupancy; `None` without failures.
     pub(super) fn since(&self, before: RetryTotals) -> ([Option<f64>; 2], Option<f64>) {
         let (sum, count) = self.buffer_use;
         let (sum, count) = (sum - before.buffer_use.0, count - before.buffer_use.1);
@@ -68,17 +69,17 @@ impl RetryStats {
     }
 }
 
-/// Statistics of time spans: count, sum, and the maximum since any point in time.
+/// Statistics of time spans: number, sum, and maximum since any point in time.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct LatencyStats {
     count: u64,
     total_ps: u128,
-    /// The spans that no later one reaches, each with its number: the first one from a number on is the
-    /// maximum since then.
+    /// Spans that are greater than all later ones, with their numbers. The first of them from a number on is
+    /// the maximum from that number on.
     longest: Vec<(u64, Duration)>,
 }
 
-/// Count and sum of the spans at a point in time.
+/// Number and sum of the spans at a point in time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SpanTotals {
     count: u64,
@@ -97,7 +98,7 @@ impl LatencyStats {
         SpanTotals { count: self.count, total_ps: self.total_ps }
     }
 
-    /// Mean and maximum of the spans since a point in time, in microseconds; none without spans.
+    /// Mean and maximum of the spans since a point in time, in microseconds; `None` without spans.
     pub(super) fn since(&self, before: SpanTotals) -> [Option<f64>; 2] {
         let us = |ps: u128| ps as f64 / 1e6;
         let count = self.count - before.count;

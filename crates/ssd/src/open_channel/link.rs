@@ -1,4 +1,4 @@
-//! The link between host and device: the transfers of a command, and when each ends. A direction carries one
+//! Link between host and device: the transfers of a command, and when each ends. Each direction carries one
 //! transfer at a time, in order of request.
 
 use wordline_kernel::{Duration, Factor, Instant, state};
@@ -6,7 +6,7 @@ use wordline_kernel::{Duration, Factor, Instant, state};
 use crate::front::config::PcieFile;
 use crate::front::link::{Direction, Link};
 
-/// The link of a device.
+/// Link of a device.
 #[derive(Clone, Debug)]
 pub(super) struct HostLink {
     link: Link,
@@ -21,7 +21,7 @@ impl HostLink {
         Self { link: Link::pcie(file) }
     }
 
-    /// Scales all times by this factor from now on.
+    /// Scales all times by `factor` from now on.
     pub(super) fn change_times(&mut self, factor: Factor) {
         self.link.change_times(factor);
     }
@@ -31,22 +31,22 @@ impl HostLink {
         self.link.busy(now).collect()
     }
 
-    /// Sends the submission of a command; returns when the device has it.
+    /// Sends the submission of a command. Returns when the device has it.
     pub(super) fn submit(&mut self, now: Instant) -> Instant {
         self.link.submit(now)
     }
 
-    /// Fetches a command; returns when the device has it.
+    /// Fetches a command. Returns when the device has it.
     pub(super) fn fetch(&mut self, now: Instant) -> Instant {
         self.link.fetch(now)
     }
 
-    /// Sends this many bytes to the device; returns when they have arrived.
+    /// Sends `bytes` to the device. Returns when they have arrived.
     pub(super) fn receive(&mut self, bytes: u64, now: Instant) -> Instant {
         self.transfer(Direction::ToDevice, bytes, now)
     }
 
-    /// Sends a completion, with this many bytes of data, to the host; returns when it has arrived.
+    /// Sends a completion with `bytes` of data to the host. Returns when it has arrived.
     pub(super) fn complete(&mut self, bytes: u64, now: Instant) -> Instant {
         let at = if bytes > 0 { self.transfer(Direction::ToHost, bytes, now) } else { now };
         self.link.complete(at)

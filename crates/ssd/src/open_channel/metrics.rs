@@ -1,4 +1,4 @@
-//! Metrics of the device since a mark.
+//! Metrics of the device since a point in time.
 
 use wordline_kernel::metrics::Unit;
 use wordline_kernel::{Duration, Instant, Metric, Metrics, counters};
@@ -16,7 +16,7 @@ use crate::metrics::{Detail, DieDetail, PoolDetail, bus_waits};
 use crate::physical_device::{ChunkState, Operation};
 
 counters! {
-    /// Counts of the device since it was made.
+    /// Counts of events since the device was created.
     pub struct Counts {
         reads: "vector.reads", Count, "Vector reads taken.";
         writes: "vector.writes", Count, "Vector writes taken.";
@@ -60,7 +60,7 @@ impl Counts {
         }
     }
 
-    /// Program commands that have ended.
+    /// Number of program commands that have ended.
     pub(super) fn all_programs(&self) -> u64 {
         self.programs + self.repair_programs + self.journal_programs
     }
@@ -139,12 +139,12 @@ pub fn all() -> impl Iterator<Item = &'static Metric> {
     Counts::METRICS.iter().chain(flash::Counts::METRICS).chain(of_flash).chain(spans).chain(&IN_STATE)
 }
 
-/// The metrics that SSDs do not have.
+/// Metrics that only open-channel devices have.
 pub fn own() -> impl Iterator<Item = &'static Metric> {
     all().filter(|metric| crate::metrics::all().all(|known| known.name != metric.name))
 }
 
-/// Counts of the device at a point in time.
+/// Counts at a point in time.
 #[derive(Clone, Debug)]
 pub struct Mark {
     counts: Counts,
@@ -259,7 +259,7 @@ impl OpenChannel {
             planes: geometry.planes_per_row,
             programs: now.chips.pages_programmed - mark.chips.pages_programmed,
             worn: now.worn.since(mark.worn),
-            // The device does not know which data its host no longer needs.
+            // The device does not know which data its host has invalidated.
             valid_share: written as f64 / f64::from(self.config.pools.locations()),
             metrics,
             dies: geometry.all_dies().map(|die| self.die_detail(die)).collect(),
@@ -278,7 +278,7 @@ impl OpenChannel {
         DieDetail { blocks: blocks.map(|block| (erases[block], is_out(block))).collect() }
     }
 
-    /// Wear of its chunks.
+    /// Wear of the chunks.
     pub fn worn(&self) -> PoolWear {
         let Pool { part, geometry, .. } = self.config.pools.first();
         let erases = self.chips().erases().iter().map(|erases| u64::from(*erases)).sum();

@@ -1,16 +1,19 @@
-//! An open-channel device: chips with a queue for each die, a chunk table, a write buffer, and a program
+//! Open-channel device: chips with a command queue for each die, a chunk table, a write buffer, and a program
 //! failure manager.
 //!
-//! A group is a channel, a parallel unit a die, and a chunk a multi-plane block, so that one program writes
-//! `ws_min` logical blocks on all planes of a plane group. A command arrives over the link, if there is one.
-//! Written data wait in the queue of their parallel unit ([`buffer`]); the write completes when they are
-//! there (write-back) or when they are programmed (write-through). Firmware takes no time.
-//! `docs/open-channel.md` describes the mechanisms and the choices.
+//! A group is a channel, a parallel unit a die, and a chunk a multi-plane block. One program therefore writes
+//! `ws_min` logical blocks, on all planes of a plane group. Commands arrive over the link, if one is
+//! configured. Written data wait in the queue of their parallel unit ([`buffer`]). A write completes when its
+//! data are in the queue (write-back) or programmed (write-through). Firmware takes no time. See
+//! `docs/open-channel.md`.
 //!
-//! Without a manager ([`failures`]) a failure is reported with the completion and not recovered. A failed
-//! program closes its chunk before the failed unit, and further writes there fail too; at its reset the chunk
-//! goes offline, as data sheets require of such blocks, or as the failure policy decides. A chunk goes
-//! offline at once if its erase failed or its endurance is used up.
+//! Without a failure manager ([`failures`]) the device reports failures in completions and does not recover
+//! them:
+//!
+//! * A failed program closes its chunk before the failed unit. Further writes to the chunk fail too.
+//! * At its next reset such a chunk goes offline, as data sheets require of such blocks, unless the failure
+//!   policy decided otherwise.
+//! * A chunk goes offline at once if its erase failed or its endurance is used up.
 
 mod audit;
 pub mod buffer;
@@ -54,24 +57,24 @@ use resets::Resets;
 pub use config::{FailuresFile, OpenChannelConfig, OpenChannelFile};
 pub use metrics::{Counts, Mark, all as metrics, own as own_metrics};
 
-/// Events of an open-channel device.
+/// Event of an open-channel device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event {
-    /// An event of its flash.
+    /// Event of the flash.
     Flash(flash::Event),
-    /// A command takes its next step on the link.
+    /// Next step of a command on the link.
     Link(u32),
-    /// The data of a unit have arrived.
+    /// Arrival of the data of a unit over the link.
     Unit(u32),
 }
 
-/// The policies of a device.
+/// Policies of an open-channel device.
 pub struct Policies {
     /// Array parameters of commands.
     pub tuner: Box<dyn Tuner>,
-    /// Treatment of a chunk or block after a program or erase failure.
+    /// Decides what happens to a chunk or block after a program or erase failure.
     pub failure: Box<dyn FailurePolicy>,
-    /// Whether the tuner is queried for the parameters of programs.
+    /// Whether the tuner selects the parameters of programs.
     pub tunes_programs: bool,
 }
 
@@ -81,7 +84,7 @@ state!(Policies {
 });
 
 impl Policies {
-    /// The policies named in a configuration.
+    /// Policies of a configuration.
     pub fn of(config: &OpenChannelConfig) -> Self {
         Self {
             tuner: config.file.tuner.build(|| Layers::of(&config.pools)),
@@ -91,7 +94,7 @@ impl Policies {
     }
 }
 
-/// An open-channel device.
+/// Open-channel device.
 pub struct OpenChannel {
     config: OpenChannelConfig,
     flash: Flash,
@@ -105,7 +108,7 @@ pub struct OpenChannel {
     answers: Vec<Completion>,
     notifications: Vec<Notification>,
     counts: Counts,
-    /// Program commands that a power cut interrupted.
+    /// Program commands that power losses interrupted.
     cut_programs: u64,
     recovering: Option<Recovering>,
     recovery: Option<Recovered>,
@@ -118,26 +121,26 @@ state!(OpenChannel {
     fixed { config }
 });
 
-/// A recovery from a power cut.
+/// Recovery from a power loss.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Recovering {
-    /// Chunks that commands were changing.
+    /// Chunks that commands were changing at the power loss.
     chunks: Vec<ChunkId>,
-    /// Outstanding reads, and the reads of the whole recovery.
+    /// Outstanding reads. `pages_read` counts all reads of the recovery.
     left: u32,
     pages_read: u64,
-    /// When the power came back; none before that.
+    /// When power returned; `None` before that.
     since: Option<Instant>,
 }
 
 impl OpenChannel {
-    /// An empty device.
+    /// Empty device.
     pub fn new(config: OpenChannelConfig, seed: Seed) -> Self {
         let policies = Policies::of(&config);
         Self::with(config, seed, policies)
     }
 
-    /// An empty device with these policies.
+    /// Empty device with these policies.
     pub fn with(config: OpenChannelConfig, seed: Seed, policies: Policies) -> Self {
         let mut flash = Flash::of(&config.setup(), seed);
         if policies.tunes_programs {
@@ -170,22 +173,22 @@ impl OpenChannel {
         }
     }
 
-    /// Its configuration.
+    /// Configuration of the device.
     pub fn config(&self) -> &OpenChannelConfig {
         &self.config
     }
 
-    /// Its chips.
+    /// Chips of the device.
     pub fn chips(&self) -> &wordline_nand::Chips {
         self.flash.chips()
     }
 
-    /// Counts of the device.
+    /// Counts of events since the device was created.
     pub fn counts(&self) -> &Counts {
         &self.counts
     }
 
-    /// Its program failure manager, if it has one.
+    /// Program failure manager, if there is one.
     pub fn failures(&self) -> Option<&failures::Manager> {
         self.repairs.as_ref().map(Repairs::manager)
     }
@@ -195,7 +198,8 @@ impl OpenChannel {
         ChunkId(self.config.geometry.number(chunk))
     }
 
-    /// Flash location of a unit of a chunk: a written one, or the next one.
+    /// Flash location of the unit with a logical block of a chunk. The unit is written or the next one to be
+    /// written.
     fn unit_location(&self, chunk: ChunkId, block: u32) -> Location {
         let unit = self.config.geometry.ws_min;
         match &self.repairs {
@@ -207,12 +211,12 @@ impl OpenChannel {
         }
     }
 
-    /// Flash location of a logical block.
+    /// Flash location of a logical block of a chunk.
     fn location_of(&self, chunk: ChunkId, block: u32) -> Location {
         Location(self.unit_location(chunk, block).0 + block % self.config.geometry.ws_min)
     }
 
-    /// The multi-plane block that a chunk is mapped to.
+    /// Multi-plane block that a chunk is mapped to.
     fn block_of(&self, chunk: ChunkId) -> BlockSetId {
         match &self.repairs {
             None => BlockSetId(chunk.0),
@@ -220,8 +224,8 @@ impl OpenChannel {
         }
     }
 
-    /// Whether writes complete when they are in the buffer. They do not where no reserve is left to recover a
-    /// failure.
+    /// Whether writes to a parallel unit complete when their data are in the buffer. With a failure manager
+    /// they do so only while a reserve block is left.
     fn is_write_back(&self, unit: u32) -> bool {
         let is_back = |buffer: &buffer::BufferFile| buffer.completion == CompletionMode::WriteBack;
         self.config.file.buffer.as_ref().is_some_and(is_back)
@@ -258,7 +262,7 @@ impl OpenChannel {
         }
     }
 
-    /// Takes a command one step further on the link.
+    /// Continues a command on the link with its next step.
     fn advance_on_link(&mut self, number: u32, calendar: &mut impl Schedule<Event>) {
         let link = self.link.as_mut().expect("an event of it");
         let command = self.commands.get_mut(number);
@@ -273,7 +277,7 @@ impl OpenChannel {
         }
     }
 
-    /// Starts a command in the device.
+    /// Starts the execution of a command.
     fn start_command(&mut self, number: u32, calendar: &mut impl Schedule<Event>) {
         let submitted = self.commands.get(number).submitted;
         if let Some(teller) = &mut self.commands.teller {
@@ -281,7 +285,7 @@ impl OpenChannel {
         }
         let command = self.commands.get_mut(number);
         command.stage = Stage::Executing;
-        // The command counts as a part itself until all of its parts are known.
+        // The command counts as one part until all of its parts are known.
         command.parts = 1;
         match command.operation {
             Operation::Read => self.begin_reads(number, calendar),
@@ -295,7 +299,7 @@ impl OpenChannel {
                 let is_over = self.buffers.flush(number);
                 self.commands.get_mut(number).parts += u32::from(!is_over);
             }
-            // Its chunks were closed when it was submitted.
+            // The chunks were closed when the command was submitted.
             Operation::Close => {}
         }
         self.counts.count(self.commands.get(number));
@@ -303,7 +307,8 @@ impl OpenChannel {
         self.start_background_work(calendar);
     }
 
-    /// Starts the reads of a command: buffered blocks at once, others by a task for each page.
+    /// Starts the reads of a command. Buffered blocks are read at once; the others need a flash read for each
+    /// page.
     fn begin_reads(&mut self, number: u32, calendar: &mut impl Schedule<Event>) {
         let blocks = std::mem::take(&mut self.commands.get_mut(number).blocks);
         for (at, LogicalBlock { chunk, block }) in blocks.iter().enumerate() {
@@ -323,7 +328,7 @@ impl OpenChannel {
         self.queue_reads(number, calendar);
     }
 
-    /// Records that a logical block of a command cannot be read.
+    /// Records that a logical block of a command is unreadable.
     fn unread(&mut self, number: u32, at: usize) {
         self.commands.get_mut(number).record_failure(at, 1, Failure::Unread);
         self.counts.blocks_unreadable += 1;
@@ -361,7 +366,7 @@ impl OpenChannel {
         commands.dies = dies;
     }
 
-    /// Handles a command that a die has finished.
+    /// Handles the end of a flash command.
     fn command_done(&mut self, done: &CommandCompletion, calendar: &mut impl Schedule<Event>) {
         let now = calendar.now();
         self.digest.add(now.ps() ^ u64::from(done.die.0) << 48);
@@ -382,7 +387,7 @@ impl OpenChannel {
         self.start_background_work(calendar);
     }
 
-    /// Notifies the policies of the erase of a block.
+    /// Notifies the tuner of the erase of a block.
     fn note_erased(&mut self, block: BlockSetId) {
         self.policies.tuner.erased(block);
     }
@@ -418,14 +423,14 @@ impl OpenChannel {
         }
     }
 
-    /// Records the times of a task that a command waits for.
+    /// Records the times of a flash command that a host command waits for.
     fn note_task(&mut self, number: u32, task: &Task, done: &CommandCompletion, now: Instant) {
         if let Some(teller) = &mut self.commands.teller {
             teller.task(number, self.flash.spent(task, done, now), TaskWait::of(done.die, task));
         }
     }
 
-    /// Handles the read of a part of a page, which may have failed.
+    /// Handles the end of a flash read, which may have failed.
     fn finish_read(&mut self, number: u32, task: &Task, failed: bool, calendar: &mut impl Schedule<Event>) {
         let mut first = None;
         let mut any_failed = false;
@@ -464,7 +469,7 @@ impl OpenChannel {
         self.finish_part(number, calendar);
     }
 
-    /// Ends a part of a command; after the last one the command completes.
+    /// Ends a part of a command. After its last part the command completes.
     fn finish_part(&mut self, number: u32, calendar: &mut impl Schedule<Event>) {
         if !self.commands.finish_part(number) {
             return;
@@ -499,14 +504,14 @@ impl OpenChannel {
         self.start_background_work(calendar);
     }
 
-    /// The first logical block of a chunk that cannot be read now.
+    /// Number of readable logical blocks of a chunk, from its first on.
     fn readable(&self, chunk: ChunkId) -> u32 {
         let entry = self.chunks.get(chunk);
         match entry.state {
             ChunkState::Closed => entry.written,
             ChunkState::Open => entry.written.saturating_sub(self.config.geometry.mw_cunits),
             ChunkState::Free => 0,
-            // With a manager, a chunk that went offline because the reserve is used up is still readable.
+            // A chunk that went offline because the reserve was used up is still readable.
             ChunkState::Offline => entry.written,
         }
     }

@@ -193,7 +193,7 @@ impl PhysicalDevice for OpenChannel {
 
     fn take_recorded(&mut self) -> Recorded {
         let mut recorded = self.flash.take_recorded();
-        // Their numbers belong to vector commands.
+        // Request numbers would be those of vector commands, not of requests.
         recorded.commands.iter_mut().for_each(|command| command.requests.clear());
         recorded
     }
@@ -219,7 +219,8 @@ impl PhysicalDevice for OpenChannel {
         lengths
     }
 
-    /// Chosen: 64 B for a chunk, which takes less than 40, and 16 MiB for state that grows with the work.
+    /// Chosen: 64 B for a chunk, which takes less than 40 B, and 16 MiB for state that grows with outstanding
+    /// work.
     fn max_field_bytes(&self) -> u64 {
         (16 << 20) + 64 * self.chunks.len() as u64
     }

@@ -1,14 +1,17 @@
-//! Power cut and recovery.
+//! Power loss and recovery.
 //!
-//! The chunk table is kept in memory of its own that survives the power cut, as in real devices; so recovery
-//! only has to find out how far the commands in flight came. It reads the last programmed page of each chunk
-//! that they were changing. A unit torn by the cut closes its chunk before it; with a program failure manager
-//! the chunk continues in another block. A chunk whose erase was torn stays closed and unreadable: it has to
-//! be reset once more. Commands that had not begun leave no trace.
+//! The chunk table survives a power loss, as in real devices, in memory of its own. Recovery only finds out
+//! how far the outstanding commands came. It reads the last programmed page of each chunk that they were
+//! changing:
 //!
-//! The contents of the buffer are lost unless it is protected. The tables of the manager are read from their
-//! journals. Without journals the first page of each block is read; its spare area has the chunk and page it
-//! belongs to, which is the same information.
+//! * A unit whose program was interrupted closes its chunk before the unit. With a failure manager the chunk
+//!   continues in another block.
+//! * A chunk whose erase was interrupted stays closed and unreadable until it is reset again.
+//! * Commands that were not started have no effect.
+//!
+//! The contents of the buffer are lost unless it is protected. The tables of the failure manager are read
+//! from their journals. Without journals the first page of each block is read: its spare area has the chunk
+//! and the page number, from which the tables follow.
 
 use wordline_kernel::{Instant, Schedule};
 use wordline_nand::{BlockSetId, DataTag, InFlightFate, Location};
@@ -43,7 +46,7 @@ impl OpenChannel {
             changing.chain(forgotten.lost).chain(forgotten.programming).chain(at_work).collect();
         self.chunks.forget();
         self.resets.forget();
-        // An interrupted recovery had not yet examined these chunks.
+        // Chunks that an interrupted recovery had not examined.
         chunks.extend(self.recovering.take().into_iter().flat_map(|recovering| recovering.chunks));
         chunks.sort_unstable();
         chunks.dedup();
@@ -51,8 +54,8 @@ impl OpenChannel {
         PowerCut { incomplete: self.commands.forget(), torn }
     }
 
-    /// The chunks that dies were working on for the failure manager; changes that were not recorded are
-    /// undone.
+    /// Undoes changes that were not recorded. Returns the chunks on which dies were working for the failure
+    /// manager.
     fn cut_repairs(&mut self) -> Vec<ChunkId> {
         let Some(repairs) = &mut self.repairs else { return Vec::new() };
         repairs.retries.forget_all();
@@ -62,7 +65,7 @@ impl OpenChannel {
             (entry.is_bad, entry.is_void, entry.is_erasing) = (is_bad, is_void, false);
             chunks.push(before.chunk());
         }
-        // A copy of unreadable blocks is corrupted, even if its program completed.
+        // Copies of unreadable blocks are corrupted, even if their program completed.
         for (PageLocation { block, page }, unread) in unread {
             let first = page * self.config.geometry.ws_min;
             if self.chips().programmed(block) > first {
@@ -90,7 +93,7 @@ impl OpenChannel {
             let (die, page) = self.config.pools.die_and_page_of(*location);
             let task = self.flash.read(die, calendar.now(), (Ticket::Scan(die), Class::Read), page);
             task.location = *location;
-            // An unreadable page is torn: a retry would not help.
+            // A retry of an interrupted program would not help.
             task.retried = false;
             task.bytes = self.config.geometry.block_size.0 as u32;
             dies.push(die);
@@ -107,17 +110,17 @@ impl OpenChannel {
         }
     }
 
-    /// The block in which a chunk is being written.
+    /// Block in which a chunk is being written.
     fn written_block(&self, chunk: ChunkId) -> BlockSetId {
         self.config.pools.block_of(self.unit_location(chunk, self.next_or_last_block(chunk)))
     }
 
-    /// The next logical block of a chunk to be programmed, or the last one.
+    /// Next logical block of a chunk to be programmed, or the last one of a full chunk.
     fn next_or_last_block(&self, chunk: ChunkId) -> u32 {
         self.chunks.get(chunk).programmed.min(self.config.geometry.blocks_per_chunk - 1)
     }
 
-    /// The pages from which the tables of the failure manager are read.
+    /// Pages from which the tables of the failure manager are read.
     fn tables_to_read(&self, unit: u32) -> Vec<Location> {
         let Some(repairs) = &self.repairs else { return Vec::new() };
         match repairs.last_records() {
@@ -132,7 +135,7 @@ impl OpenChannel {
         }
     }
 
-    /// A page read of the recovery has ended.
+    /// Handles the end of a page read of the recovery.
     pub(super) fn finish_scan_read(&mut self, calendar: &mut impl Schedule<Event>) {
         let recovering = self.recovering.as_mut().expect("chunks are read after a power cut");
         recovering.left -= 1;
@@ -142,7 +145,7 @@ impl OpenChannel {
     }
 
     fn recovered(&mut self, calendar: &mut impl Schedule<Event>) {
-        // Nothing is programmed until all chunks are known.
+        // No program starts before all chunks are examined.
         let recovering = self.recovering.as_mut().expect("it was under way");
         let Recovering { chunks, since, pages_read, .. } = std::mem::take(recovering);
         let time = calendar.now() - since.expect("the power is on");
@@ -166,7 +169,7 @@ impl OpenChannel {
         self.start_background_work(calendar);
     }
 
-    /// Finds out how far the commands on a chunk came.
+    /// Finds out how far the outstanding commands on a chunk came.
     fn settle(&mut self, chunk: ChunkId, calendar: &mut impl Schedule<Event>) {
         let entry = self.chunks.get_mut(chunk);
         if entry.is_resetting && (entry.is_void || entry.is_erasing) {
@@ -183,8 +186,8 @@ impl OpenChannel {
         let next = self.unit_location(chunk, self.next_or_last_block(chunk));
         let block = self.config.pools.block_of(next);
         let behind = self.config.pools.at(block, 0).0 + self.chips().programmed(block);
-        // Behind the last unit of a closed chunk is padding, or nothing. While pages are copied before a
-        // failed write, the page there is the failed one.
+        // In a closed chunk only padding can follow the last unit. While pages are copied before a retry, the
+        // page at `next` is the failed one.
         let is_migrating = self.failures().is_some_and(|manager| manager.is_migrating(chunk));
         let is_expected = entry.is_behind() || entry.state != ChunkState::Closed;
         let is_begun = is_expected && !is_migrating && behind > next.0;
@@ -205,7 +208,8 @@ impl OpenChannel {
         self.settle_closed(chunk);
     }
 
-    /// The next unit of a chunk is torn: the chunk continues in another block, or ends before it.
+    /// Handles an interrupted program of the next unit: the chunk continues in another block, or ends before
+    /// the unit.
     fn settle_interrupted(&mut self, chunk: ChunkId, is_kept: bool, calendar: &mut impl Schedule<Event>) {
         let is_written = matches!(self.chunks.get(chunk).state, ChunkState::Free | ChunkState::Open);
         let goes_on = |manager: &Manager| {
@@ -216,12 +220,12 @@ impl OpenChannel {
         } else if is_kept {
             self.close_early(chunk, false, calendar);
         } else {
-            // If it is to be padded, its padding is found torn.
+            // If the failure manager pads the chunk, it finds the padding interrupted.
             self.chunks.end(chunk, ChunkState::Closed);
         }
     }
 
-    /// Finds out how far the reset of a chunk came that had begun.
+    /// Finds out how far the reset of a chunk came.
     fn settle_reset(&mut self, chunk: ChunkId) {
         let block = self.block_of(chunk);
         if self.chunks.get(chunk).is_erasing && self.chips().programmed(block) == 0 {
@@ -240,7 +244,7 @@ impl OpenChannel {
         }
     }
 
-    /// Finds out how far the copy came that gathers the pages of a chunk in one block.
+    /// Finds out how far the migration of a chunk came.
     fn settle_copies(&mut self, chunk: ChunkId, calendar: &mut impl Schedule<Event>) {
         let Some(repairs) = &mut self.repairs else { return };
         let is_migrating = repairs.manager().is_migrating(chunk);

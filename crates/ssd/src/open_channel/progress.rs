@@ -9,24 +9,24 @@ use super::OpenChannel;
 use crate::block_device::OldestCommand;
 use crate::physical_device::MOST_BLOCKS;
 
-/// Lines of each kind in a report. Chosen: a few of them show what hangs, and a device may have a thousand
-/// dies.
+/// Maximum number of lines of each kind in a report. Chosen: a few lines show what hangs, and a device may
+/// have a thousand dies.
 const LINES: usize = 16;
 
 impl OpenChannel {
     pub(super) fn oldest_command(&self) -> Option<OldestCommand> {
         let command = self.commands.oldest()?;
         let (submitted, tag) = (command.submitted, command.tag);
-        // Progress of earlier commands at its dies is progress of the command as well.
+        // Progress of other commands at the dies counts as progress of this command.
         let done = u64::from(command.parts) << 32
             ^ self.chips().counts().program_commands
             ^ self.chips().counts().block_sets_erased << 16;
         Some(OldestCommand { submitted, tag, done })
     }
 
-    /// The longest time for which a command may make no progress without a fault: one die does the longest
-    /// operations that the largest command can cause, each with as many reads in between as the scheduling
-    /// lets pass; at least a second. Chosen: a command without progress has at most all of that before it.
+    /// Maximum time for which a command may make no progress. Chosen: one die does the longest operations
+    /// that the largest command can cause, each followed by as many reads as the scheduling allows; at least
+    /// 1 s.
     pub(super) fn stall_limit(&self) -> Duration {
         let times = &self.config.geometry.times;
         let scheduling = &self.config.file.scheduling;

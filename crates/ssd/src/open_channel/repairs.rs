@@ -1,8 +1,8 @@
-//! Work of dies for the failure manager: copies of pages, erases of reserve blocks, records of the tables.
+//! Flash work for the failure manager: page copies, erases of reserve blocks, and records of the tables.
 //!
-//! In the background a die does one operation at a time, started only while the device has no host command
-//! and the buffer of the die is empty; a command waits for at most one operation. Without shifts a failed
-//! write waits for the copies, and so does everything behind it.
+//! In the background a die does one such operation at a time. It starts only when the device has no
+//! outstanding command and the buffer of the die is empty, so a host command waits for at most one operation.
+//! Without `shift` a failed write, and all writes after it on its die, wait until the pages are copied.
 
 use wordline_kernel::Schedule;
 use wordline_nand::{BlockSetId, DataTag, Location, Operation as Work};
@@ -15,7 +15,7 @@ use super::{Event, OpenChannel};
 use crate::flash::{Class, Purpose, Task, Ticket};
 
 impl OpenChannel {
-    /// Whether host programs of a queue have to wait for the manager.
+    /// Whether host programs of a queue have to wait for the failure manager.
     pub(super) fn must_hold_programs(&self, queue: u32) -> bool {
         self.recovering.is_some()
             || self.repairs.as_ref().is_some_and(|repairs| repairs.must_hold_programs(queue))
@@ -57,15 +57,15 @@ impl OpenChannel {
         }
     }
 
-    /// Saves the state before a change of the tables for a chunk.
+    /// Saves the table entries of a chunk before a change.
     fn before(&mut self, chunk: ChunkId) -> UndoEntry {
         let entry = self.chunks.get(chunk);
         let (is_bad, is_void) = (entry.is_bad, entry.is_void);
         UndoEntry { before: self.repairs().manager.before(chunk), is_bad, is_void }
     }
 
-    /// The block of a chunk after its reset, which is to be erased once the change of the tables is recorded.
-    /// The first call makes the change; then the reset waits and calls again.
+    /// Block of a chunk after its reset, which must be erased. If the tables change, they are recorded first:
+    /// this call fails, and the reset calls again after the record.
     pub(super) fn repair_reset(
         &mut self,
         chunk: ChunkId,
@@ -96,7 +96,7 @@ impl OpenChannel {
         block
     }
 
-    /// Records a change of the tables, if they survive a power cut.
+    /// Records a change of the tables in the journal, if there is one.
     fn record(&mut self, queue: u32, before: UndoEntry, calendar: &mut impl Schedule<Event>) {
         let is_recorded = self.die_work(queue).journal.is_some();
         if !is_recorded {
@@ -108,8 +108,8 @@ impl OpenChannel {
         self.program_record(queue, calendar);
     }
 
-    /// Programs the next page of a record; when the current journal block is full, switches to the other one,
-    /// which is erased first if needed.
+    /// Programs the next page of a record. When the current journal block is full, the other block is used,
+    /// and erased first if necessary.
     fn program_record(&mut self, queue: u32, calendar: &mut impl Schedule<Event>) {
         let unit = self.config.geometry.ws_min;
         let pages = self.config.geometry.blocks_per_chunk / unit;
@@ -126,13 +126,13 @@ impl OpenChannel {
             flash.erase(calendar.now(), asked, journal.block())
         } else {
             let PageLocation { block, page } = journal.take_page();
-            // Padding tags stand for the tables.
+            // The data tags are padding; the contents of the tables are not modelled.
             flash.program(calendar.now(), asked, config.pools.at(block, page * unit), unit).0
         };
         self.start(die, calendar);
     }
 
-    /// Handles a programmed page of a record, or the erase of a journal block for it.
+    /// Handles the end of a program of a record, or of the erase of a journal block.
     fn finish_record(&mut self, queue: u32, task: &Task, failed: bool, calendar: &mut impl Schedule<Event>) {
         if task.operation == Work::Erase {
             self.counts.journal_erases += 1;
@@ -151,8 +151,7 @@ impl OpenChannel {
         self.advance(queue, calendar);
     }
 
-    /// Replaces a journal block that could not be erased, if the reserve has a block. Otherwise nothing is
-    /// recorded any more.
+    /// Replaces a journal block whose erase failed. If the reserve has no block, the journal ends.
     fn replace_in_journal(&mut self, queue: u32, is_current: bool) -> bool {
         let block = self.repairs().manager.take_reserve_block(queue);
         let hand = self.die_work(queue);
@@ -170,7 +169,7 @@ impl OpenChannel {
         block.is_some()
     }
 
-    /// Erases a reserve block at once, because a change waits for it.
+    /// Erases a reserve block at once, for a change that waits for it.
     fn erase_first(&mut self, queue: u32, again: PendingChange, calendar: &mut impl Schedule<Event>) {
         self.die_work(queue).again.push_back(again);
         if self.die_work(queue).action.is_none() && !self.is_being_read() {
@@ -178,14 +177,14 @@ impl OpenChannel {
         }
     }
 
-    /// Whether a reserve block may still be in use by a read: without shifts blocks return to the reserve
-    /// while the host reads.
+    /// Whether a host read may still use a reserve block. Without `shift` blocks return to the reserve while
+    /// the host reads.
     fn is_being_read(&self) -> bool {
         let shifts = self.failures().is_some_and(|manager| manager.shifts());
         !shifts && self.commands.iter().any(|command| command.reads > 0)
     }
 
-    /// All flash reads of a command have ended.
+    /// Continues changes that waited for the end of all flash reads of a command.
     pub(super) fn finish_command_reads(&mut self, calendar: &mut impl Schedule<Event>) {
         if self.repairs.as_ref().is_some_and(Repairs::is_waiting_for_reads) {
             (0..self.config.geometry.units()).for_each(|queue| self.advance(queue, calendar));
@@ -209,7 +208,7 @@ impl OpenChannel {
         self.start(die, calendar);
     }
 
-    /// Handles the end of a die's work for the manager.
+    /// Handles the end of a flash command for the failure manager.
     pub(super) fn finish_repair_task(
         &mut self,
         task: &Task,
@@ -229,7 +228,7 @@ impl OpenChannel {
                     self.die_work(queue).action = Some(action);
                     return;
                 }
-                // A host command arrived meanwhile: the page is read again after it.
+                // After a new host command the page is read again later.
                 if !self.commands.is_empty() && !self.repairs().manager.must_copy_first(queue) {
                     return self.advance(queue, calendar);
                 }
@@ -253,7 +252,7 @@ impl OpenChannel {
         }
     }
 
-    /// Bits of the logical blocks of a copied page that a read could not read.
+    /// Bitmap of the logical blocks of a copied page that a read could not read.
     fn unread_of(&self, step: Step, task: &Task, failed: bool) -> u64 {
         let Step::Copy { from, .. } = step else { return 0 };
         let first = self.first_location(from).0;
@@ -267,7 +266,7 @@ impl OpenChannel {
         self.config.pools.at(place.block, place.page * self.config.geometry.ws_min)
     }
 
-    /// Takes the next step of a migration.
+    /// Starts the next step of a migration.
     fn step(&mut self, queue: u32, chunk: ChunkId, calendar: &mut impl Schedule<Event>) {
         let step = self.repairs().manager.step(chunk);
         match step {
@@ -306,7 +305,7 @@ impl OpenChannel {
         self.start(wordline_nand::DieId(queue), calendar);
     }
 
-    /// Programs the page of a step; unreadable blocks become padding, which is marked as corrupted
+    /// Programs the page of a step. Unreadable blocks are programmed as padding, and marked as corrupted
     /// afterwards.
     fn program_step(
         &mut self,
@@ -355,7 +354,7 @@ impl OpenChannel {
         self.advance(queue, calendar);
     }
 
-    /// Recovers a failed or torn program of a step.
+    /// Recovers a failed or interrupted program of a step.
     pub(super) fn repair_step(
         &mut self,
         queue: u32,
@@ -371,7 +370,7 @@ impl OpenChannel {
         let copied_first = manager.must_copy_first(queue);
         match manager.fail_step(chunk, step, is_bad) {
             Ok(()) => self.record(queue, before, calendar),
-            // A full chunk stays as it is; a chunk that the host was writing cannot continue.
+            // A full chunk keeps its open block list. A chunk that the host was writing cannot continue.
             Err(NoBlock::UsedUp) if copied_first => self.take_offline(chunk, calendar),
             Err(NoBlock::UsedUp) => self.record(queue, before, calendar),
             Err(NoBlock::NotErased(_)) => {
@@ -380,7 +379,8 @@ impl OpenChannel {
         }
     }
 
-    /// Tries the first waiting change of the tables again, once the reserve has an erased block if it can.
+    /// Retries the first waiting change of the tables. If the reserve has no erased block but one to erase,
+    /// it is erased first.
     fn retry_change(&mut self, queue: u32, calendar: &mut impl Schedule<Event>) {
         if self.repairs().manager.needs_erase(queue) {
             if !self.is_being_read() {
@@ -399,8 +399,8 @@ impl OpenChannel {
         self.advance(queue, calendar);
     }
 
-    /// Continues with the urgent work of a die: waiting changes of the tables, resets, copies that a failed
-    /// write waits for, then host programs.
+    /// Continues with the urgent work of a die: waiting changes of the tables, then resets, then copies that
+    /// a failed write waits for, then host programs.
     pub(super) fn advance(&mut self, queue: u32, calendar: &mut impl Schedule<Event>) {
         let is_recovering = self.recovering.is_some();
         let hand = self.die_work(queue);
@@ -426,7 +426,7 @@ impl OpenChannel {
         self.admit(queue, calendar);
     }
 
-    /// Starts background work on dies that nobody waits for.
+    /// Starts background work on idle dies.
     pub(super) fn start_background_work(&mut self, calendar: &mut impl Schedule<Event>) {
         let is_idle = self.commands.is_empty() && self.recovering.is_none() && self.flash.is_clock_running();
         if self.repairs.is_none() || !is_idle {

@@ -1,4 +1,4 @@
-//! Resets that wait for background work on their chunk, and failures that blocks survived.
+//! Resets that wait for background work on their chunk, and counts of failures that blocks survived.
 
 use std::collections::BTreeMap;
 
@@ -7,14 +7,14 @@ use wordline_nand::BlockSetId;
 
 use super::chunks::ChunkId;
 
-/// The reset of a chunk: its command, its index in the command's list, and the chunk.
+/// Reset of a chunk: number of its command, index in the command, and chunk.
 pub(super) type Reset = (u32, usize, ChunkId);
 
-/// Waiting resets, and failures.
+/// Waiting resets, and failures of blocks.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Resets {
     waiting: Vec<Reset>,
-    /// Program and erase failures of blocks that were not retired for them.
+    /// Number of program and of erase failures of blocks that were not retired.
     failures: BTreeMap<BlockSetId, [u32; 2]>,
 }
 
@@ -29,12 +29,12 @@ impl Resets {
         Some(self.waiting.swap_remove(at))
     }
 
-    /// Takes all waiting resets of the chunks for which `holds` is true.
+    /// Takes the waiting resets of all chunks for which `holds` returns true.
     pub(super) fn take_all(&mut self, holds: impl Fn(ChunkId) -> bool) -> Vec<Reset> {
         self.waiting.extract_if(.., |(_, _, chunk)| holds(*chunk)).collect()
     }
 
-    /// Waiting resets.
+    /// Number of waiting resets.
     pub(super) fn len(&self) -> usize {
         self.waiting.len()
     }
@@ -44,7 +44,7 @@ impl Resets {
         self.waiting.clear();
     }
 
-    /// Counts a failed program or erase of a block; returns the block's failures of that kind.
+    /// Counts a failed program or erase of a block. Returns the block's number of failures of that kind.
     pub(super) fn failed(&mut self, block: BlockSetId, is_erase: bool) -> u32 {
         let times = &mut self.failures.entry(block).or_default()[usize::from(is_erase)];
         *times += 1;

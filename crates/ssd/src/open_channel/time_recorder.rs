@@ -1,4 +1,5 @@
-//! Records where the time of commands went: on the link, in the buffer, and in their last task and its waits.
+//! Latency breakdown of commands: time on the link, in the buffer, and in the last flash command and its
+//! waits.
 
 use std::collections::BTreeMap;
 
@@ -8,60 +9,60 @@ use crate::flash::{Flash, TaskWait, WorkTimes};
 use crate::physical_device::{CommandBreakdown, Completion, Operation};
 use crate::times::{Component, FlashTime};
 
-/// Record of a command that has not completed.
+/// Times of an outstanding command.
 #[derive(Clone, Debug)]
 struct OpenCommand {
     submitted: Instant,
-    /// When the device began to execute it, and when it had finished.
+    /// When the device began to execute the command. `ended` is when it had finished.
     begun: Instant,
     ended: Instant,
-    /// Link time of its last unit.
+    /// Link time of the command's last unit.
     brought: Duration,
     /// Work of all dies when the command began.
     worked: WorkTimes,
-    /// The last task that it waited for.
+    /// Last flash command that the command waited for.
     last: Option<(FlashTime, TaskWait)>,
 }
 
-/// Records the times of commands.
+/// Recorder of latency breakdowns.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TimeRecorder {
     open: BTreeMap<u32, OpenCommand>,
-    /// Times of completed commands that were not taken yet, by tag.
+    /// Breakdowns of completed commands that were not taken yet, by tag.
     told: BTreeMap<u32, CommandBreakdown>,
 }
 
 impl TimeRecorder {
-    /// The device begins to execute a command; `worked` is the work of its dies so far.
+    /// Records that the device begins to execute a command. `worked` is the work of its dies so far.
     pub fn begun(&mut self, number: u32, submitted: Instant, now: Instant, worked: WorkTimes) {
         let known =
             OpenCommand { submitted, begun: now, ended: now, brought: Duration::ZERO, worked, last: None };
         self.open.insert(number, known);
     }
 
-    /// The data of a unit of a command take this long on the link.
+    /// Records the link time of the data of a unit.
     pub fn brought(&mut self, number: u32, time: Duration) {
         self.open.entry(number).and_modify(|known| known.brought = time);
     }
 
-    /// A task that a command waits for has ended.
+    /// Records the end of a flash command that a command waits for.
     pub fn task(&mut self, number: u32, spent: FlashTime, waited: TaskWait) {
         self.open.entry(number).and_modify(|known| known.last = Some((spent, waited)));
     }
 
-    /// The device has finished a command.
+    /// Records that the device has finished a command.
     pub fn ended(&mut self, number: u32, now: Instant) {
         self.open.entry(number).and_modify(|known| known.ended = now);
     }
 
-    /// A command completes.
+    /// Records the completion of a command.
     pub fn completed(&mut self, number: u32, answer: &Completion, flash: &Flash) {
         if let Some(known) = self.open.remove(&number) {
             self.told.insert(answer.tag, told(&known, answer, flash));
         }
     }
 
-    /// Takes the times of the completed command with this tag.
+    /// Takes the breakdown of the completed command with this tag.
     pub fn take(&mut self, tag: u32) -> Option<CommandBreakdown> {
         self.told.remove(&tag)
     }
@@ -77,7 +78,7 @@ fn told(known: &OpenCommand, answer: &Completion, flash: &Flash) -> CommandBreak
     let mut told = CommandBreakdown::waited(*submitted, latency, waits);
     told.parts[waits as usize] = Duration::ZERO;
     let inside = *ended - *begun;
-    // A task that was queued before, for another command, does not describe this one.
+    // A flash command that was queued before, for another command, does not count.
     let last = last.as_ref().filter(|(spent, waited)| waited.queued() >= *begun && spent.total() <= inside);
     if let Some((spent, waited)) = last {
         told.parts = spent.with(Default::default());

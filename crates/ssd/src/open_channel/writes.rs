@@ -1,4 +1,4 @@
-//! Changes of chunks: writes, copies, resets, closes, and the handling of failed programs and erases.
+//! Changes of chunks: writes, copies, resets and closes, and the handling of failed programs and erases.
 
 use wordline_kernel::{Instant, Schedule};
 use wordline_nand::BlockSetId;
@@ -14,7 +14,7 @@ use crate::physical_device::{ChunkState, Failure, LogicalBlock, Notice, Notifica
 use crate::policy::failure::{FailedOperation, Failure as FailureEvent, FailureAction, MOST_FAILURES};
 
 impl OpenChannel {
-    /// Queues the units of a write or copy; units of a chunk that has ended meanwhile fail.
+    /// Queues the units of a write or copy. Units of a chunk that has ended in the meantime fail.
     pub(super) fn begin_writes(&mut self, number: u32, calendar: &mut impl Schedule<Event>) {
         let unit = self.config.geometry.ws_min;
         let command = self.commands.get(number);
@@ -41,7 +41,7 @@ impl OpenChannel {
         }
     }
 
-    /// Gives space to the units of a queue while there is some, and starts its next program.
+    /// Gives space to units of a queue as far as there is any, and starts the queue's next program.
     pub(super) fn admit(&mut self, queue: u32, calendar: &mut impl Schedule<Event>) {
         while let Some(id) = self.buffers.grant(queue) {
             let number = self.buffers.get(id).command.expect("its command waits for it");
@@ -68,7 +68,7 @@ impl OpenChannel {
         self.program_next(queue, calendar);
     }
 
-    /// The data of a unit have arrived over the link.
+    /// Handles a unit whose data have arrived over the link.
     pub(super) fn receive_unit(&mut self, id: u32, calendar: &mut impl Schedule<Event>) {
         if self.buffers.get(id).stage == Stage::Dropped {
             return self.buffers.free_dropped(id);
@@ -78,7 +78,7 @@ impl OpenChannel {
         self.program_next(queue, calendar);
     }
 
-    /// All reads of a copy have ended.
+    /// Continues a copy after the last of its reads.
     pub(super) fn finish_copy_reads(&mut self, number: u32, calendar: &mut impl Schedule<Event>) {
         let to = self.commands.get(number).to.iter();
         let mut queues: Vec<u32> = to.map(|block| self.chunks.unit_of(self.id_of(block.chunk))).collect();
@@ -94,7 +94,8 @@ impl OpenChannel {
         }
     }
 
-    /// The data of a unit of a copy were read; if any could not be, nothing of the copy is written.
+    /// Fills a unit of a copy with the data read. If any data of the copy are unreadable, no unit of it is
+    /// written.
     fn copied(&mut self, id: u32, calendar: &mut impl Schedule<Event>) {
         let (number, at) =
             (self.buffers.get(id).command.expect("its copy waits for it"), self.buffers.get(id).at);
@@ -107,8 +108,8 @@ impl OpenChannel {
         self.mark_unit_ready(id, calendar);
     }
 
-    /// A unit is in the buffer. With write-back it completes once all units before it in its chunk are there,
-    /// which a copy may still have to read.
+    /// Marks a unit as being in the buffer. With write-back it completes when all earlier units of its chunk
+    /// are in the buffer too.
     fn mark_unit_ready(&mut self, id: u32, calendar: &mut impl Schedule<Event>) {
         self.buffers.set_stage(id, Stage::Ready);
         let chunk = self.buffers.get(id).chunk;
@@ -126,8 +127,8 @@ impl OpenChannel {
         }
     }
 
-    /// Starts the next program of a queue, unless one is at the die or the queue has to wait for the failure
-    /// manager.
+    /// Starts the next program of a queue. Does nothing if a program is at the die, or if the queue has to
+    /// wait for the failure manager.
     pub(super) fn program_next(&mut self, queue: u32, calendar: &mut impl Schedule<Event>) {
         while !self.must_hold_programs(queue)
             && let Some(id) = self.buffers.next(queue)
@@ -147,7 +148,7 @@ impl OpenChannel {
         }
     }
 
-    /// The program of a unit has ended.
+    /// Handles the end of the program of a unit.
     pub(super) fn finish_program(&mut self, task: &Task, failed: bool, calendar: &mut impl Schedule<Event>) {
         let queue = self.config.pools.die_of(task.location).0;
         let (id, size) = (self.buffers.end(queue), self.config.geometry.ws_min);
@@ -183,13 +184,13 @@ impl OpenChannel {
         self.admit(queue, calendar);
     }
 
-    /// Records a failed program of a chunk that will be retried.
+    /// Records a failed program of a chunk that is retried.
     fn note_failure(&mut self, chunk: ChunkId, now: Instant) {
         let used = self.buffers.occupancy(self.chunks.unit_of(chunk));
         self.repairs.iter_mut().for_each(|repairs| repairs.retries.failed(chunk, now, used));
     }
 
-    /// Decision of the policy on a block in which a program or an erase failed.
+    /// Asks the failure policy about a block in which a program or erase failed.
     fn query_failure_policy(&mut self, block: BlockSetId, is_erase: bool) -> FailureAction {
         let times = self.resets.failed(block, is_erase);
         let failed = if is_erase { FailedOperation::Erase } else { FailedOperation::Program };
@@ -198,7 +199,7 @@ impl OpenChannel {
         if times >= u32::from(MOST_FAILURES) { FailureAction::Retire } else { after }
     }
 
-    /// Ends a chunk at what is in flash; the units behind that are given up.
+    /// Ends a chunk after its programmed blocks, and drops its other units.
     pub(super) fn close_early(&mut self, chunk: ChunkId, is_bad: bool, calendar: &mut impl Schedule<Event>) {
         self.drop_buffered(chunk, false, calendar);
         self.chunks.end(chunk, ChunkState::Closed);
@@ -210,7 +211,7 @@ impl OpenChannel {
         self.admit(self.chunks.unit_of(chunk), calendar);
     }
 
-    /// A program of a chunk failed, and no block is left for it: the chunk goes offline. Its completed data
+    /// Takes a chunk offline after a failed program, because no reserve block is left. Its completed data
     /// stay readable.
     pub(super) fn take_offline(&mut self, chunk: ChunkId, calendar: &mut impl Schedule<Event>) {
         self.repairs.iter_mut().for_each(|repairs| repairs.retries.forget(chunk));
@@ -223,7 +224,7 @@ impl OpenChannel {
         self.admit(self.chunks.unit_of(chunk), calendar);
     }
 
-    /// Gives up the units of a chunk that are not programmed. Completed ones are lost, unless they are `kept`
+    /// Drops the units of a chunk that are not programmed. Completed units are lost, unless they are `kept`
     /// in the buffer.
     fn drop_buffered(&mut self, chunk: ChunkId, kept: bool, calendar: &mut impl Schedule<Event>) {
         let (queue, size) = (self.chunks.unit_of(chunk), self.config.geometry.ws_min);
@@ -258,7 +259,7 @@ impl OpenChannel {
         }
     }
 
-    /// Closes chunks for the host: buffered data of them are still programmed.
+    /// Closes chunks for the host. Their buffered data are still programmed.
     pub(super) fn close(&mut self, number: u32) {
         for n in 0..self.commands.get(number).blocks.len() {
             let chunk = self.id_of(self.commands.get(number).blocks[n].chunk);
@@ -267,7 +268,7 @@ impl OpenChannel {
         }
     }
 
-    /// Notifies the failure manager of a chunk that was closed early, once all of it is programmed.
+    /// Notifies the failure manager of a closed chunk when all its data are programmed.
     pub(super) fn settle_closed(&mut self, chunk: ChunkId) {
         let entry = self.chunks.get(chunk);
         let is_over = entry.state == ChunkState::Closed && entry.programmed == entry.next;
@@ -286,8 +287,8 @@ impl OpenChannel {
         }
     }
 
-    /// Starts a reset, which waits while a program of its chunk is at the die; completed units in the buffer
-    /// become invalid.
+    /// Starts a reset. It waits while a program of its chunk is at the die. Buffered units of the chunk are
+    /// dropped.
     pub(super) fn begin_reset(&mut self, reset: Reset, calendar: &mut impl Schedule<Event>) {
         let (number, at, chunk) = reset;
         let queue = self.chunks.unit_of(chunk);
@@ -311,7 +312,7 @@ impl OpenChannel {
         self.admit(queue, calendar);
     }
 
-    /// The block of a chunk after its reset.
+    /// Block of a chunk that has to be erased for a reset.
     fn block_to_erase(
         &mut self,
         chunk: ChunkId,
@@ -325,7 +326,7 @@ impl OpenChannel {
         }
     }
 
-    /// Erases the block of a chunk that is being reset, unless it is erased already.
+    /// Erases the block of a chunk for a reset, unless it is erased already.
     fn erase(&mut self, reset: Reset, block: BlockSetId, calendar: &mut impl Schedule<Event>) {
         let (number, at, chunk) = reset;
         if self.chips().programmed(block) == 0 && self.repairs.is_some() {
@@ -338,7 +339,7 @@ impl OpenChannel {
         self.start(die, calendar);
     }
 
-    /// The erase of a block for a reset has ended.
+    /// Handles the end of an erase for a reset.
     pub(super) fn finish_erase(
         &mut self,
         number: u32,
@@ -361,7 +362,7 @@ impl OpenChannel {
         if self.query_failure_policy(block, true) != FailureAction::Retire {
             return self.erase(reset, block, calendar);
         }
-        // The failure manager replaces the block, if the reserve has one. The data that the erase left are
+        // The failure manager replaces the block, if the reserve has one. The data after the failed erase are
         // invalid.
         let entry = self.chunks.get_mut(chunk);
         (entry.is_bad, entry.is_void) = (true, true);
@@ -372,14 +373,14 @@ impl OpenChannel {
         }
     }
 
-    /// Resumes the reset that waits for a chunk, if there is one.
+    /// Resumes the waiting reset of a chunk, if there is one.
     pub(super) fn resume_reset(&mut self, chunk: ChunkId, calendar: &mut impl Schedule<Event>) {
         if let Some(reset) = self.resets.take(chunk) {
             self.begin_reset(reset, calendar);
         }
     }
 
-    /// Ends a reset: the chunk is free, or offline.
+    /// Ends a reset. The chunk is free, or offline if the reset failed.
     fn finish_reset(&mut self, reset: Reset, failed: bool, calendar: &mut impl Schedule<Event>) {
         let (number, at, chunk) = reset;
         self.chunks.finish_reset(chunk, failed);

@@ -3,27 +3,27 @@
 use serde::{Deserialize, Serialize};
 use wordline_nand::CellMode;
 
-/// Streams that designs and policies distinguish: each takes one or more open blocks of every plane group.
+/// Streams that designs and policies use. Each stream has one or more open blocks in every plane group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Demands {
     /// Host streams.
     pub host: u8,
     /// GC streams.
     pub gc: u8,
-    /// Most open blocks of a stream in any pool.
+    /// Greatest number of open blocks of any stream in any pool.
     pub open_blocks: u8,
-    /// Most suspended blocks of a plane group in any pool, over all streams.
+    /// Greatest number of suspended blocks of a plane group in any pool, over all its streams.
     pub suspended: u32,
-    /// Pools in which some stream uses blocks in each of [`CellMode::OF_BLOCKS`], as bitmaps.
+    /// For each of [`CellMode::OF_BLOCKS`], a bitmap of the pools in which a stream uses blocks in that mode.
     pub in_modes: [u16; CellMode::OF_BLOCKS.len()],
-    /// Pools in which some GC stream uses non-native blocks, as a bitmap.
+    /// Bitmap of the pools in which a GC stream uses blocks in another mode than the native one.
     pub by_gc: u16,
-    /// Most reprograms of a word line that any host stream allows.
+    /// Maximum number of reprograms of a word line in any host stream.
     pub again: u8,
 }
 
 impl Demands {
-    /// Pools in which some stream uses blocks in a mode, as a bitmap.
+    /// Bitmap of the pools in which a stream uses blocks in `mode`.
     pub fn pools_in(&self, mode: CellMode) -> u16 {
         let modes = CellMode::OF_BLOCKS.iter().zip(self.in_modes);
         modes.filter(|(of_blocks, _)| **of_blocks == mode.of_block()).map(|(_, pools)| pools).sum()

@@ -12,8 +12,8 @@ use crate::map::LogicalPage;
 /// Occupancy of the write buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BufferOccupancy {
-    /// Pages in use, including those being programmed; with `buffer.space = "written"` the pages that the
-    /// written sectors would fill.
+    /// Pages in use, including those being programmed. With `buffer.space = "written"`, the number of pages
+    /// that the written sectors would fill.
     pub used: u32,
     /// Capacity in pages.
     pub capacity: u32,
@@ -33,7 +33,7 @@ pub enum ProgramSource {
     Host,
     /// Pages of GC victims.
     Gc,
-    /// Pages of tables: translation pages, checkpoints, discards.
+    /// Pages of metadata: translation pages, checkpoints, discard records.
     Tables,
 }
 
@@ -44,24 +44,26 @@ pub enum DeviceEvent<'a> {
     Read {
         /// Logical page.
         page: LogicalPage,
-        /// Location that is read; `None` if memory has the data, or nothing was written.
+        /// Location in flash; `None` if the write buffer or a cache has the data, or the page was never
+        /// written.
         from: Option<Location>,
     },
     /// Host write of a logical page; the data are in the buffer.
     Written {
         /// Logical page.
         page: LogicalPage,
-        /// Number of its sectors written.
+        /// Number of sectors written in this page.
         sectors: u32,
-        /// The whole write, of which this may be a part: its pages are reported in order.
+        /// Whole host write. If it covers several pages, each is reported by an event of its own, in
+        /// ascending order.
         request: HostWrite,
     },
-    /// The data at a location became invalid: the page was overwritten, relocated, or discarded.
+    /// The data at a location became invalid: the page was overwritten, relocated or discarded.
     Invalidated {
         /// Location.
         location: Location,
     },
-    /// A suspended block, which may accept pages again before it is erased, lost a valid page.
+    /// A page of a suspended block became invalid. The block may be resumed before it is erased.
     LostPage {
         /// Block.
         block: BlockSetId,
@@ -83,18 +85,18 @@ pub enum DeviceEvent<'a> {
         locations: u32,
         /// Source of the pages.
         of: ProgramSource,
-        /// Whether it failed: the pages are programmed elsewhere.
+        /// Whether the program failed. If it did, its pages are programmed elsewhere.
         failed: bool,
         /// Array time.
         array: Duration,
-        /// Outcome, if its parameters requested it.
+        /// Outcome, if the parameters of the program requested it.
         outcome: Option<&'a Outcome>,
     },
     /// Erase of a multi-plane block.
     Erased {
         /// Block.
         block: BlockSetId,
-        /// Its number of erases so far.
+        /// Erases of the block so far.
         erases: u32,
     },
     /// Opening of a free multi-plane block.
@@ -104,12 +106,12 @@ pub enum DeviceEvent<'a> {
         /// Its plane group.
         row: PlaneGroupId,
     },
-    /// Closing of a multi-plane block: all its programs are done, and it can become a victim.
+    /// Closing of a multi-plane block: all its programs are done, and GC may select it.
     Closed {
         /// Block.
         block: BlockSetId,
     },
-    /// Suspension of an open multi-plane block before it was full.
+    /// Suspension of an open multi-plane block that is not full.
     Suspended {
         /// Block.
         block: BlockSetId,
@@ -119,22 +121,23 @@ pub enum DeviceEvent<'a> {
         /// Block.
         block: BlockSetId,
     },
-    /// Change of the buffer occupancy since the end of the last event.
+    /// Change of the buffer occupancy. Reported at most once for each simulated event.
     Buffer {
         /// Current occupancy.
         level: BufferOccupancy,
     },
-    /// The host has been idle for as long as the background policy, or the design in its place, requires.
+    /// The host has been idle for the time that the background policy, or the design that replaces it,
+    /// requires.
     Idle {
         /// Start of the idle time.
         since: Instant,
     },
-    /// Power loss: a design loses its state in memory, unless it is meant to survive.
+    /// Power loss. A design must drop the state that a power loss would destroy.
     PowerLost,
 }
 
 impl DeviceEvent<'_> {
-    /// Kind of the event.
+    /// Mask bit of the event.
     #[inline]
     pub const fn kind(&self) -> EventMask {
         match self {
@@ -174,7 +177,8 @@ impl EventMask {
     pub const PROGRAMMED: Self = Self(1 << 4);
     /// [`DeviceEvent::Erased`].
     pub const ERASED: Self = Self(1 << 5);
-    /// [`DeviceEvent::Opened`], [`DeviceEvent::Closed`], [`DeviceEvent::Suspended`] and [`DeviceEvent::Resumed`].
+    /// [`DeviceEvent::Opened`], [`DeviceEvent::Closed`], [`DeviceEvent::Suspended`] and
+    /// [`DeviceEvent::Resumed`].
     pub const BLOCKS: Self = Self(1 << 6);
     /// [`DeviceEvent::Buffer`].
     pub const BUFFER: Self = Self(1 << 7);

@@ -1,5 +1,5 @@
-//! Policies, the decisions that research changes: one folder for each extension point, one file for each
-//! policy. A policy looks at a read-only view and decides; the mechanism checks the decision and acts.
+//! Policies: the decisions that research changes. Each extension point has a folder, each policy a file. A
+//! policy decides from a read-only view; the FTL checks the decision and carries it out.
 
 pub mod background;
 pub mod balancer;

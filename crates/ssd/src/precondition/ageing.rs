@@ -1,5 +1,5 @@
-//! Ageing of an SSD. In a closed loop GC keeps pace with a host that always has something to write: one step
-//! for each completed command. In an open loop it runs as far as it wants before the next command.
+//! Ageing of an SSD. In a closed loop the host always has a next write, and GC runs one step for each
+//! completed command. In an open loop GC reaches its goals before the next command.
 
 use wordline_kernel::{Duration, Schedule};
 
@@ -10,12 +10,12 @@ use crate::event::Event;
 /// Final state of a preconditioned device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
-    /// As after a host that wrote as fast as it could until now: with victims partly collected.
+    /// State after full load: the host wrote as fast as it could, and victims are partly collected.
     UnderLoad,
-    /// As after an idle time: with as many free blocks as GC aims for.
+    /// State after an idle time: GC has reached its goal for free blocks.
     Idle,
-    /// As after a host whose writes came in an open loop: like after an idle time, with the buffer as full as
-    /// the device keeps it.
+    /// State for an open-loop workload: like after an idle time, but with the usual occupancy of the write
+    /// buffer.
     OpenLoop,
 }
 
@@ -38,7 +38,7 @@ impl Ages for Device {
         done.is_some()
     }
 
-    /// Block-level mapping has no collector to pause.
+    /// Does nothing with block-level mapping, which has no GC to pause.
     fn pause_gc(&mut self) {
         if self.core.map.by_block().is_none() {
             self.core.reclaim.pause();
@@ -60,8 +60,8 @@ impl Ages for Device {
 }
 
 impl Device {
-    /// Writes the buffer out, unless an open-loop workload follows. A host that writes as fast as it can
-    /// leaves no time for more GC than that requires.
+    /// Empties the write buffer, unless an open-loop workload follows. Under full load GC runs only as far as
+    /// necessary.
     pub(super) fn flush_all(&mut self, end: End, clock: &mut UntimedCalendar<Event>) {
         match end {
             End::UnderLoad => self.core.reclaim.limit_to_required(),
@@ -72,7 +72,8 @@ impl Device {
         while self.core.cache.in_use() > 0 && advance(self, clock) {}
     }
 
-    /// Finishes the work in progress, and GC as far as `end` requires. From then on flash takes time.
+    /// Finishes the work in progress, and GC as far as `end` requires. Afterwards flash operations take time
+    /// again.
     pub(super) fn finish_at(&mut self, end: End, clock: &mut UntimedCalendar<Event>) {
         if end == End::UnderLoad {
             self.core.reclaim.pause();
@@ -80,7 +81,7 @@ impl Device {
         rest(self, clock);
     }
 
-    /// Clears all timers, as in a new device.
+    /// Clears all timers.
     pub(super) fn forget_timers(&mut self) {
         self.front.clear_timer();
         self.core.reclaim.clear_timer();

@@ -1,4 +1,4 @@
-//! In-place preconditioning: overwritten pages stay in their pool, whatever the policies of the device
+//! In-place preconditioning: overwritten pages stay in their pool, whatever policies and designs would
 //! decide.
 
 use wordline_kernel::state;
@@ -9,7 +9,7 @@ use crate::policy::balancer::Balancer;
 use crate::policy::relocator::{Relocator, Single};
 use crate::policy::router::{HostPage, Router};
 
-/// Decisions that move pages between pools.
+/// Decisions that can move pages between pools.
 const MIGRATION_DECISIONS: ExtensionPoints = ExtensionPoints::of(&[
     ExtensionPoint::Pool,
     ExtensionPoint::Stream,
@@ -17,7 +17,7 @@ const MIGRATION_DECISIONS: ExtensionPoints = ExtensionPoints::of(&[
     ExtensionPoint::Relocate,
 ]);
 
-/// Policies that move pages between pools, and the designs that decide in their place.
+/// Paused policies and designs that can move pages between pools.
 pub(super) struct MigrationPolicies {
     router: Box<dyn Router>,
     relocator: Box<dyn Relocator>,
@@ -26,7 +26,7 @@ pub(super) struct MigrationPolicies {
 }
 
 impl MigrationPolicies {
-    /// Keeps units in their pools until these policies are [restored](Self::resume_decisions).
+    /// Pauses the policies: each unit stays in its pool until [`resume_decisions`](Self::resume_decisions).
     pub(super) fn pause(policies: &mut Policies) -> Self {
         let pools: Vec<u8> =
             (0..policies.host_streams()).map(|stream| policies.pool_of_stream(stream)).collect();

@@ -1,8 +1,10 @@
-//! Preconditioning: brings a device into a state in no simulated time.
+//! Preconditioning: brings a device into a given state in no simulated time.
 //!
-//! `lay` places pages where the engines would write them: pages written once, in order, and, with the
-//! theoretical `shape`, the steady state of uniform random overwrites (`uniform`). `ageing` lets the device
-//! carry out a workload through all of its engines, with the clock of the flash off.
+//! * `placing` puts pages where the device would write them: each page once, in ascending order.
+//! * `uniform` creates the steady state of uniform random overwrites, using the valid-page counts that theory
+//!   predicts (`shape`).
+//! * `ageing` lets the device carry out a workload with all its mechanisms while flash operations take no
+//!   time.
 
 mod ageing;
 mod in_place;
@@ -20,12 +22,12 @@ use progress::ProgressReporter;
 pub use progress::{FillProgress, ProgressFn, Steady};
 
 impl Device {
-    /// Writes the first `fraction` of the logical pages of a new device once, in order.
+    /// Writes the first `fraction` of the logical pages of a new device once, in ascending order.
     pub fn fill(&mut self, fraction: f64) {
         self.fill_while(fraction, &mut |_| true);
     }
 
-    /// Writes them with an observer; false if it was stopped.
+    /// Like [`fill`](Self::fill), and reports progress to `look`. Returns false if `look` stopped it.
     pub fn fill_while(&mut self, fraction: f64, look: ProgressFn<'_>) -> bool {
         self.core.base.space.pause_events(true);
         let done = self.fill_watched(fraction, &mut ProgressReporter::by(look));
@@ -52,7 +54,7 @@ impl Device {
         watched.goes_on
     }
 
-    /// Number of logical pages in the first `fraction` of the device.
+    /// Number of logical pages in the first `fraction` of the logical capacity.
     fn pages_in(&self, fraction: f64) -> u32 {
         (f64::from(self.core.base.config.logical_pages) * fraction.clamp(0.0, 1.0)) as u32
     }

@@ -1,4 +1,4 @@
-//! Direct placement: logical pages are put where the engines would write them, in no time.
+//! Direct placement: puts logical pages where the device would write them, in no simulated time.
 
 use wordline_kernel::gcd;
 use wordline_nand::{DataTag, Location, PlaneGroupId};
@@ -12,26 +12,26 @@ use crate::policy::mapper::TranslationPage;
 use crate::pools::FALLBACK_POOL;
 use crate::writer::Writer;
 
-/// Writer of pages into a device without invalid pages.
+/// Direct placement of pages in a device without invalid pages.
 pub(super) struct Layer<'a> {
     pub(super) core: &'a mut Core,
     writer: &'a mut Writer,
     /// Stream and plane group of the last page.
     last: Option<(StreamId, PlaneGroupId)>,
-    /// Pages left in the program unit.
+    /// Pages left in the current program unit.
     left: u32,
 }
 
 impl<'a> Layer<'a> {
-    /// Writer for a device of these engines. Until it has [finished](Self::finish), only native blocks are
-    /// opened, and none is suspended.
+    /// Placement for a device. Until [`finish`](Self::finish) only native blocks are opened, and no block is
+    /// suspended.
     pub(super) fn of(core: &'a mut Core, writer: &'a mut Writer) -> Self {
         core.base.space.pause_modes(true);
         core.base.space.pause_suspension(true);
         Self { core, writer, last: None, left: 0 }
     }
 
-    /// Places a page where the placement policy has it.
+    /// Places a page in the plane group that the placement policy selects.
     pub(super) fn page(&mut self, logical: LogicalPage) {
         if self.core.map.by_block().is_some() {
             return self.page_of_block(logical);
@@ -45,7 +45,7 @@ impl<'a> Layer<'a> {
         self.put(logical, row, stream);
     }
 
-    /// Places a page in a plane group.
+    /// Places a page at the write pointer of a plane group.
     fn put(&mut self, logical: LogicalPage, row: PlaneGroupId, stream: StreamId) {
         let at = self.core.base.take(row, stream, 1);
         self.fill(at, logical);
@@ -63,7 +63,7 @@ impl<'a> Layer<'a> {
         }
     }
 
-    /// Places a page at its offset in the blocks of its logical block, after all pages before it.
+    /// Places a page at its offset in its logical block. The pages before it have been placed.
     fn page_of_block(&mut self, logical: LogicalPage) {
         let Core { base, map, .. } = &mut *self.core;
         let row = base.policies.placement.home(logical.0, FALLBACK_POOL).unwrap_or(PlaneGroupId(0));
@@ -76,8 +76,8 @@ impl<'a> Layer<'a> {
         }
     }
 
-    /// Places a whole unit of pages, beginning with `first`, in the next plane group of the first pool; pages
-    /// at and beyond `end` are padding.
+    /// Places a whole unit of pages from `first` on, in the next plane group of the first pool. Pages from
+    /// `end` on are padding.
     pub(super) fn whole_unit(&mut self, first: LogicalPage, end: u32) {
         let subs = self.writer.subs();
         let (stream, pages) = (self.core.base.space.streams().host(subs.stream_to(0)), subs.per_unit);
@@ -86,14 +86,14 @@ impl<'a> Layer<'a> {
         self.unit(row, stream, DataTag::PADDING, held);
     }
 
-    /// Host stream of the pool of a plane group.
+    /// First host stream of the pool of a plane group.
     pub(super) fn stream_to(&mut self, row: PlaneGroupId) -> StreamId {
         let pool = self.core.base.config.pools.number_of_group(row);
         let stream = if self.writer.has_units() { self.writer.subs().stream_to(pool) } else { 0 };
         self.core.base.space.streams().host(stream)
     }
 
-    /// Programs a plane group at once with these pages, and with `other` where there is none.
+    /// Places a program unit in a plane group. Where `held` has no page, the data tag is `other`.
     pub(super) fn unit(
         &mut self,
         row: PlaneGroupId,
@@ -114,7 +114,7 @@ impl<'a> Layer<'a> {
         self.core.base.space.program_done(first);
     }
 
-    /// Writes the translation pages of the first `pages` logical pages.
+    /// Places the translation pages of the first `pages` logical pages.
     pub(super) fn tables(&mut self, pages: u32, watched: &mut ProgressReporter<'_>) {
         let Some(translation) = self.core.map.translation() else { return };
         for table in translation.tables() {
@@ -145,7 +145,7 @@ impl<'a> Layer<'a> {
         self.put(logical, row, stream);
     }
 
-    /// Next plane group that accepts translation pages, under static allocation.
+    /// Next plane group for a translation page, under static allocation.
     fn next_for_tables(&mut self) -> PlaneGroupId {
         loop {
             let row = self.row_for_tables().unwrap_or_else(|| {
@@ -163,8 +163,8 @@ impl<'a> Layer<'a> {
         self.core.map.row_for_tables(Tables::Translation, self.writer.groups_for_tables(), &self.core.base)
     }
 
-    /// Plane group for the next page under dynamic allocation: one program unit in each plane group, in the
-    /// order of the placement.
+    /// Plane group for the next page, under dynamic allocation. Each plane group gets one program unit, in
+    /// the order of the placement policy.
     fn next_row(&mut self, stream: StreamId) -> PlaneGroupId {
         let last = self.last.filter(|(to, _)| *to == stream);
         let stay = last.filter(|(_, row)| self.left > 0 && self.core.base.space.has_room(*row, stream, 1));
@@ -195,7 +195,7 @@ impl<'a> Layer<'a> {
         }
     }
 
-    /// Pads partial program units. The device is ready for commands then.
+    /// Pads partial program units. The device is then ready for commands.
     pub(super) fn finish(mut self) {
         for row in self.core.base.config.pools.all_groups() {
             let unit = self.core.base.config.pools.per_program(row);
@@ -213,13 +213,13 @@ impl<'a> Layer<'a> {
     }
 }
 
-/// Part of a list, scattered: the items `first + parts * k`, or given ones, with `k` in an order that steps
-/// through the range by a number coprime to its length.
+/// Part of a list in a scattered order. Its items are `first + parts * k`, or `named[k]` if items are given.
+/// `k` steps through its range by a number that is coprime to the length of the range.
 #[derive(Clone, Copy, Debug)]
 pub struct Share<'a> {
     first: u32,
     parts: u32,
-    /// Items, if they are given.
+    /// Items, if they are given explicitly.
     named: Option<&'a [u32]>,
     /// Number of items.
     pub count: u32,
@@ -235,7 +235,7 @@ impl<'a> Share<'a> {
     /// Part `first` of `parts` of this many items.
     pub fn new(first: u32, parts: u32, items: u32) -> Self {
         let count = items.saturating_sub(first).div_ceil(parts);
-        // Near the golden section of the range, so that neighbours end up far apart.
+        // A step near the golden section of the range puts neighbours far apart.
         let near = (f64::from(count) * 0.618_033_988_75) as u64;
         let step = (near.max(1)..).find(|step| gcd(*step, u64::from(count.max(1))) == 1);
         let step = step.expect("there is a prime above every number");

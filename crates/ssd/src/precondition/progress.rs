@@ -1,10 +1,10 @@
 //! Progress reports of preconditioning, with the option to stop it.
 
-/// Pages between two progress reports. Chosen: less than a hundredth of a second.
+/// Pages between two progress reports. Chosen: they take less than 10 ms of computing.
 const LOOK_EVERY: u64 = 1 << 14;
 
-/// Function that receives the progress and returns whether to continue. After a stop the device can only be
-/// discarded.
+/// Function that receives progress reports. Returns whether to continue; if not, the device is in an
+/// undefined state.
 pub type ProgressFn<'a> = &'a mut dyn FnMut(FillProgress) -> bool;
 
 /// Progress of preconditioning.
@@ -12,23 +12,23 @@ pub type ProgressFn<'a> = &'a mut dyn FnMut(FillProgress) -> bool;
 pub struct FillProgress {
     /// Pages filled and overwritten so far.
     pub pages: u64,
-    /// Pages to be filled before any is overwritten.
+    /// Number of pages that are filled before the first overwrite.
     pub filled: u64,
-    /// Expected total of pages so far: more are needed if the write amplification is not stable.
+    /// Total number of pages expected. It increases if the write amplification does not become stable.
     pub expected: u64,
 }
 
-/// Overwrites that brought a device to its steady state.
+/// Result of the overwrites that brought a device to its steady state.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Steady {
     /// Pages overwritten until the write amplification was stable.
     pub overwritten: u64,
-    /// Write amplification over the last window, in pages programmed per page written. `None` if nothing is
-    /// overwritten.
+    /// Write amplification in the last window: pages programmed for each page written. `None` if no pages
+    /// were overwritten.
     pub amplification: Option<f64>,
 }
 
-/// Pages written by preconditioning, and the function notified of them.
+/// Counter of the pages that preconditioning writes, which reports them to a function.
 pub(super) struct ProgressReporter<'a> {
     look: ProgressFn<'a>,
     written: FillProgress,
@@ -42,18 +42,18 @@ impl<'a> ProgressReporter<'a> {
         Self { look, written, look_at: LOOK_EVERY, goes_on: true }
     }
 
-    /// Announces pages to be filled.
+    /// Adds pages to be filled to the expected total.
     pub(super) fn fills(&mut self, pages: u64) {
         self.written.filled = pages;
         self.written.expected += pages;
     }
 
-    /// Announces pages to be overwritten, besides those announced already.
+    /// Adds pages to be overwritten to the expected total.
     pub(super) fn overwrites(&mut self, pages: u64) {
         self.written.expected += pages;
     }
 
-    /// Counts pages written; returns whether to continue.
+    /// Counts written pages. Returns whether to continue.
     #[inline]
     pub(super) fn wrote(&mut self, pages: u64) -> bool {
         self.written.pages += pages;

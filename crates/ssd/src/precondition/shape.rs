@@ -1,40 +1,43 @@
-//! Valid pages of blocks under uniform random overwrites, from theory.
+//! Valid-page counts of blocks under uniform random overwrites, from theory.
 //!
-//! Time is counted in page lifetimes: a page written at age 0 is still valid at age `a` with probability
-//! `exp(-a)`, independently of all others. A block is written in full at age 0 and collected when its victim
-//! policy selects it; policies differ in how long blocks survive. The relations hold if a plane group has
-//! many blocks (mean field: Desnoyers, SYSTOR 2012, for first in, first out; Van Houdt, SIGMETRICS 2013, for
-//! the others).
+//! The unit of time is the mean lifetime of a page: a page is still valid at age `a` with probability
+//! `exp(-a)`, independently of all others. A block is written in full at age 0 and collected when the victim
+//! policy selects it. Policies differ in the age at which they do.
+//!
+//! The equations are exact for plane groups with infinitely many blocks (mean field). Sources: Desnoyers,
+//! SYSTOR 2012, for FIFO; Van Houdt, SIGMETRICS 2013, for greedy and random.
 
 use wordline_kernel::Stream;
 
 use crate::policy::victim::Preference;
 
-/// Binary digits of the probability that a page is valid. Chosen: an error of one page in a thousand blocks
-/// of 4,096.
+/// Binary digits of the probability that a page is valid. Chosen: the error is one page in a thousand blocks
+/// of 4,096 pages.
 const DIGITS: u32 = 24;
 
-/// Age distribution of the blocks of a plane group, and the survival of blocks.
+/// Age distribution of the blocks of a plane group, and the age at which they are collected.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shape {
-    /// Age between the writing of one block and of the next.
+    /// Time between the writes of two successive blocks.
     spacing: f64,
     limit: Limit,
 }
 
-/// Survival limit of a block.
+/// Rule by which blocks are collected.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Limit {
     /// Collected when it is the oldest of all blocks.
     Age,
-    /// Collected when at most this many of its mapping units are valid, or one more with this probability.
+    /// Collected when at most this many of its mapping units are valid; with the given probability, already
+    /// with one more.
     Valid(u32, f64),
     /// Collected at random, at this rate.
     Rate(f64),
 }
 
 impl Shape {
-    /// Shape of `blocks` blocks of `per_block` mapping units, of which the fraction `valid` is valid.
+    /// Shape of `blocks` blocks with `per_block` mapping units each. The fraction `valid` of all units is
+    /// valid.
     pub fn of(preference: Preference, blocks: f64, per_block: u32, valid: f64) -> Self {
         let valid = valid.clamp(1e-6, 1.0 - 1e-9);
         match preference {
@@ -50,8 +53,8 @@ impl Shape {
         }
     }
 
-    /// Mean valid fraction of a victim under greedy GC, for blocks of this many mapping units of which the
-    /// fraction `valid` is valid.
+    /// Mean valid fraction of a victim under greedy GC. Blocks have `per_block` mapping units, and the
+    /// fraction `valid` of all units is valid.
     pub fn valid_in_victims(per_block: u32, valid: f64) -> f64 {
         let valid = valid.clamp(1e-6, 1.0 - 1e-9);
         level_of(&lives(per_block), valid).map_or_else(|| oldest(valid), |level| level / f64::from(per_block))
@@ -68,7 +71,7 @@ impl Shape {
         Some(Self { spacing: life(&until, level) / blocks, limit: Limit::Valid(m, q) })
     }
 
-    /// Whether a block of this age and with this many valid units survives.
+    /// Whether a block with this age and number of valid units has not been collected yet.
     fn survives(&self, age: f64, valid: u32, random: &mut Stream) -> bool {
         match self.limit {
             Limit::Age => true,
@@ -77,14 +80,14 @@ impl Shape {
         }
     }
 
-    /// Whether a block with fewer units than others never has more than the victims of the others. It is
-    /// collected as soon as any of it is invalid, so it is fully valid, or was rewritten.
+    /// Whether a block has so few written units that it never has more valid units than a usual victim. Such
+    /// a block is collected when its first unit becomes invalid, so it is fully valid.
     fn is_short(&self, written: u32, per_block: u32) -> bool {
         written < per_block && matches!(self.limit, Limit::Valid(m, _) if written <= m + 1)
     }
 
-    /// Mean age at which a block with fewer units than others is collected, so that it is hardly ever older:
-    /// when it has as few valid ones as other victims, which it reaches sooner.
+    /// Maximum age of a block with fewer written units than others: the mean age at which it has as few valid
+    /// units as a victim.
     fn oldest_of(&self, written: u32, per_block: u32) -> f64 {
         match self.limit {
             Limit::Valid(m, _) if written < per_block && written > m + 1 => {
@@ -94,8 +97,8 @@ impl Shape {
         }
     }
 
-    /// Block lifetimes after which hardly any block survives. Chosen: with an exponential tail one part in
-    /// three thousand, otherwise none to speak of.
+    /// Block lifetimes after which hardly any block survives. Chosen: under random victims one block in three
+    /// thousand does, otherwise practically none.
     fn longest(&self) -> f64 {
         match self.limit {
             Limit::Age => 1.0,
@@ -104,16 +107,16 @@ impl Shape {
         }
     }
 
-    /// Draws the valid units of blocks, oldest first, of which `written` units each are written: `valid` of
-    /// all units.
+    /// Draws the valid units of blocks, oldest first. `written` has the written units of each block; `valid`
+    /// units are valid in total.
     pub fn draw(&self, per_block: u32, written: Vec<u32>, valid: u64, random: &mut Stream) -> ValidBitmap {
         let mut drawn = self.draw_survivors(per_block, written, random);
         drawn.settle(valid, random);
         drawn
     }
 
-    /// Draws the surviving blocks, the youngest first, with random numbers of valid units. Missing oldest
-    /// blocks, if fewer survive than wanted, are drawn at the mean age of a victim.
+    /// Draws surviving blocks, youngest first, each with a random number of valid units. If too few blocks
+    /// survive, the oldest ones are drawn at the mean age of a victim.
     fn draw_survivors(&self, per_block: u32, written: Vec<u32>, random: &mut Stream) -> ValidBitmap {
         let mut drawn = ValidBitmap::new(per_block, written);
         let mut left = drawn.blocks();
@@ -135,14 +138,14 @@ impl Shape {
     }
 }
 
-/// Valid fraction of the oldest block, if that of all blocks is `valid`: the mean of `exp(-a)` over ages up
-/// to that of the victim, `-ln(u)`, is `(1 - u) / -ln(u)`.
+/// Valid fraction `u` of the oldest block if the fraction `valid` of all pages is valid. The oldest block has
+/// age `-ln(u)`, and the mean of `exp(-a)` up to this age is `(1 - u) / -ln(u)`.
 fn oldest(valid: f64) -> f64 {
     bisect(1e-12, 1.0 - 1e-9, |u| (1.0 - u) / -libm::log(u) < valid)
 }
 
-/// Cumulative times that a block needs to lose its units: it goes from `i` valid units to `i - 1` at the rate
-/// `i`, so that it stays for a time of `1 / i` at each count.
+/// For each `i`, the mean time in which a block with `i` valid units loses all of them. It loses the first
+/// after a mean time of `1 / i`.
 fn lives(per_block: u32) -> Vec<f64> {
     let mut until = vec![0.0];
     for i in 1..=per_block {
@@ -151,20 +154,20 @@ fn lives(per_block: u32) -> Vec<f64> {
     until
 }
 
-/// Splits a level into the valid units of a victim, and the fraction of victims with one more.
+/// Splits a level into the valid units of a victim and the fraction of victims with one more.
 fn split(level: f64) -> (u32, f64) {
     (level as u32, level - f64::from(level as u32))
 }
 
-/// Lifetime of a block that is collected with `m + 1` valid units in the fraction `q` of cases, otherwise
-/// with `m`.
+/// Lifetime of a block that is collected with `m + 1` valid units with probability `q`, otherwise with `m`,
+/// where [`split`] returns `(m, q)`.
 fn life(until: &[f64], level: f64) -> f64 {
     let (m, q) = split(level);
     until[until.len() - 1] - until[m as usize + 1] + (1.0 - q) / f64::from(m + 1)
 }
 
-/// Valid units of a victim if the fraction `valid` of all is valid, from the [times](lives) of a block.
-/// `None` if more is invalid than victims without valid units leave.
+/// Mean number of valid units of a victim if the fraction `valid` of all units is valid. `until` is from
+/// [`lives`]. `None` if so few units are valid that victims have none.
 fn level_of(until: &[f64], valid: f64) -> Option<f64> {
     let all = (until.len() - 1) as f64;
     let share = |level: f64| (all - level) / (all * life(until, level));
@@ -178,9 +181,9 @@ fn level_of(until: &[f64], valid: f64) -> Option<f64> {
 #[derive(Debug)]
 pub struct ValidBitmap {
     bits: Vec<u64>,
-    /// Words of a block.
+    /// Words for each block.
     words: usize,
-    /// Written units of each block, and of all blocks before it.
+    /// Written units of each block. `before` has the sum over all earlier blocks.
     written: Vec<u32>,
     before: Vec<u64>,
 }
@@ -212,12 +215,12 @@ impl ValidBitmap {
             == 1
     }
 
-    /// Number of valid units of all blocks.
+    /// Number of valid units in all blocks.
     fn held(&self) -> u64 {
         self.bits.iter().map(|word| u64::from(word.count_ones())).sum()
     }
 
-    /// Draws the valid units of a block, each with this probability. Returns their number.
+    /// Draws the valid units of a block, each valid with `probability`. Returns their number.
     fn fill(&mut self, block: u32, probability: f64, random: &mut Stream) -> u32 {
         let written = self.written(block);
         let digits = (probability * f64::from(1u32 << DIGITS)) as u32;
@@ -232,7 +235,7 @@ impl ValidBitmap {
         held
     }
 
-    /// Flips random units until `valid` are valid, or all.
+    /// Flips random units until `valid` units are valid, or all written ones.
     fn settle(&mut self, valid: u64, random: &mut Stream) {
         let written: u64 = self.written.iter().copied().map(u64::from).sum();
         let wanted = valid.min(written);
@@ -250,8 +253,8 @@ impl ValidBitmap {
     }
 }
 
-/// A word with each bit set with the probability `digits / 2^DIGITS`: beginning with the last binary digit, a
-/// random bit is combined by *or* where the digit is 1, and by *and* where it is 0.
+/// Word of random bits, each set with probability `digits / 2^DIGITS`. Starting with the last binary digit, a
+/// random word is combined by *or* for a digit 1 and by *and* for a digit 0.
 fn bits(digits: u32, random: &mut Stream) -> u64 {
     if digits >= 1 << DIGITS {
         return u64::MAX;
@@ -263,7 +266,7 @@ fn bits(digits: u32, random: &mut Stream) -> u64 {
     })
 }
 
-/// Point between `low` and `high` at which `is_below` ceases to hold.
+/// Point between `low` and `high` up to which `is_below` is true.
 fn bisect(mut low: f64, mut high: f64, is_below: impl Fn(f64) -> bool) -> f64 {
     for _ in 0..100 {
         let middle = f64::midpoint(low, high);
@@ -277,7 +280,7 @@ mod tests {
     use super::*;
     use wordline_kernel::Seed;
 
-    /// Valid units of 2,000 blocks of 64, oldest first, of which 0.7 are valid.
+    /// Valid units of 2,000 blocks of 64 units, oldest first. A fraction of 0.7 is valid.
     fn drawn(preference: Preference) -> Vec<u32> {
         let (blocks, per_block) = (2_000, 64);
         let shape = Shape::of(preference, f64::from(blocks), per_block, 0.7);
@@ -316,7 +319,7 @@ mod tests {
         let ratio = counts(56, 65) / counts(44, 56);
         let wanted = expected(56, 65) / expected(44, 56);
         assert!((ratio / wanted - 1.0).abs() < 0.12, "{ratio}, in theory {wanted}");
-        // Blocks with fewer were collected.
+        // Blocks with fewer valid pages were collected.
         let least = held.iter().min().copied().unwrap_or_default();
         assert!((26..=32).contains(&least), "{least}");
     }
@@ -332,8 +335,8 @@ mod tests {
         assert!((380..400).all(|block| (24..=32).contains(&held(block))), "they are young");
     }
 
-    /// A block of 60 of 64 units has as many valid ones as victims of 57 long before others do: at their age
-    /// it would be drawn forever.
+    /// Blocks of 60 units, where others have 64 and victims 57 valid ones, become victims much younger than
+    /// others. At the age of others they would be drawn forever.
     #[test]
     fn blocks_that_are_a_little_shorter_than_others_are_younger() {
         let shape = Shape::of(Preference::Fewest, 400.0, 64, 0.94);
@@ -345,8 +348,8 @@ mod tests {
 
     #[test]
     fn victims_are_as_valid_as_the_equations_say() {
-        // For large blocks as with first in, first out; a victim of two units has one: its lifetime is a
-        // half, in which one of two is lost.
+        // Large blocks behave as with FIFO. A victim of two units has one valid unit: after a lifetime of one
+        // half, one of two is lost.
         let large = Shape::valid_in_victims(100_000, 0.5 / std::f64::consts::LN_2);
         assert!((large - 0.5).abs() < 1e-3, "{large}");
         assert!((Shape::valid_in_victims(2, 1.0) - 0.5).abs() < 1e-3);

@@ -1,8 +1,8 @@
 //! Steady state of uniform random overwrites of whole pages.
 //!
-//! The device is placed into the theoretical shape, and then overwrites itself through all of its engines
-//! until its write amplification is stable: briefly if theory predicts the result of the victim policy,
-//! otherwise for as long as it takes.
+//! The pages are placed as theory predicts (`shape`). Then the device overwrites random pages until its write
+//! amplification is stable. This is short if theory covers the victim policy, otherwise it takes as long as
+//! necessary.
 
 use wordline_kernel::{Duration, Instant, Seed, Stream};
 use wordline_nand::{DataTag, PlaneGroupId};
@@ -23,66 +23,72 @@ use crate::policy::victim::Preference;
 use crate::pools::FALLBACK_POOL;
 use crate::precondition::ageing::End;
 
-/// Blocks of pages for each plane group overwritten between two measurements of write amplification, if the
-/// initial shape is that of the policy. Chosen: one is enough for a plane group to reach its next GC, and two
-/// for groups that get fewer pages by chance.
+/// Window size if theory covers the victim policy: for each plane group, this many blocks of pages are
+/// overwritten between two measurements of write amplification. Chosen: a plane group reaches its next GC
+/// after one block, or after two if by chance it gets fewer pages.
 const BLOCKS_A_WINDOW: u64 = 2;
 
-/// Measurements for each drive write, if the initial shape is not that of the policy. Chosen: with a fiftieth
-/// part even a small device relocates thousands of pages in a window.
+/// Measurements in each drive write, if theory does not cover the victim policy. Chosen: in a fiftieth of a
+/// drive write even a small device relocates thousands of pages.
 const WINDOWS_PER_DRIVE: u64 = 50;
 
-/// Windows after which the device counts as steady even if its write amplification still changes. Chosen: two
-/// drive writes after a start that is close already.
+/// Windows after which overwriting ends, even if the write amplification still changes. Chosen: two drive
+/// writes, as the initial state is already close.
 const MOST_WINDOWS: u32 = 2 * WINDOWS_PER_DRIVE as u32;
 
-/// Windows before which the device does not count as steady. Chosen: the first has no predecessor, and one
-/// pair may agree by chance.
+/// Windows before which overwriting does not end. Chosen: one pair of windows may agree by chance.
 const FEWEST_WINDOWS: u32 = 3;
 
-/// Change of the write amplification between windows that counts as none. Chosen.
+/// Relative change of the write amplification between windows below which it is stable. Chosen.
 const STEADY_WITHIN: f64 = 0.01;
 
 /// Pages overwritten for each replacement block in each of two windows, with block-level mapping. Chosen: one
-/// would do if no two writes met in a logical block.
+/// page would be enough if no two writes went to the same logical block.
 const WRITES_A_REPLACEMENT: u64 = 8;
 
-/// Pages by which random lookups are prefetched. Chosen: their time covers that of a fetch from memory.
+/// Number of items by which random lookups are prefetched. Chosen: they take as long as a memory access.
 const AHEAD: u32 = 8;
 
-/// Stamp of a page overwritten long ago; no version has number 0.
+/// Data tag of a page that was overwritten long ago. Host writes have versions from 1 on.
 const OVERWRITTEN: DataTag = DataTag { logical: 0, version: 0 };
 
 impl Device {
     /// Fills the device and brings it to the steady state of uniform random overwrites of whole pages.
     ///
-    /// Every page is placed where it is in that state (`precondition/shape.rs`), and random pages are
-    /// overwritten until the write amplification of successive windows is stable. The final state is that
-    /// after a host that wrote as fast as it could until now, and then flushed its buffer: with the free
-    /// blocks that GC maintains under full load, and with victims partly collected. If part of the map is in
-    /// flash, it is that after an idle time. With block-level mapping only the replacement blocks are begun
-    /// anew a few times. In a device with several pools each is filled to the same fraction, and units are
-    /// overwritten in place, because their destination would depend on the sizes of host writes; the final
+    /// The pages are placed as in that state (`precondition/shape.rs`). Then random pages are overwritten
+    /// until the write amplification of successive windows is stable.
+    ///
+    /// The final state is under full load, after a flush of the write buffer: with the free blocks that GC
+    /// maintains under full load, and with victims partly collected. In two cases it is the state after an
+    /// idle time instead:
+    ///
+    /// * Part of the L2P map is in flash.
+    /// * The device has several pools. Each is filled to the same fraction, and units are overwritten in
+    ///   their pool, because the size of host writes would decide where else they go.
+    ///
+    /// With block-level mapping the device is filled once, and only the replacement blocks are renewed a few
+    /// times. The final state is that after an idle time.
     /// state is that after an idle time, too.
     pub fn fill_steady(&mut self, seed: Seed) -> Steady {
         self.fill_steady_while(seed, &mut |_| true).expect("nobody stopped it")
     }
 
-    /// Does so with an observer; `None` if it was stopped.
+    /// Like [`fill_steady`](Self::fill_steady), and reports progress to `look`. `None` if `look` stopped it.
     pub fn fill_steady_while(&mut self, seed: Seed, look: ProgressFn<'_>) -> Option<Steady> {
         let rests = self.core.map.translation().is_some() || self.writer.has_units();
         let end = if rests { End::Idle } else { End::UnderLoad };
         self.reach_steady(seed, self.core.base.config.logical_pages, end, look)
     }
 
-    /// Does so with the first `fraction` of the logical pages, for an open-loop workload: no GC is due, no
-    /// more blocks are free than it aims for, however little is valid, and the buffer is as full as the
-    /// device keeps it. A short run then pays only for its own writes.
+    /// Fills only the first `fraction` of the logical pages and brings them to the steady state, for an
+    /// open-loop workload. No GC is due, and no more blocks are free than the goal of GC, even if few pages
+    /// are valid. The write buffer has its usual occupancy. A short run then causes no GC but its own.
     pub fn fill_steady_to(&mut self, seed: Seed, fraction: f64) -> Steady {
         self.fill_steady_to_while(seed, fraction, &mut |_| true).expect("nobody stopped it")
     }
 
-    /// Does so with an observer; `None` if it was stopped.
+    /// Like [`fill_steady_to`](Self::fill_steady_to), and reports progress to `look`. `None` if `look`
+    /// stopped it.
     pub fn fill_steady_to_while(
         &mut self,
         seed: Seed,
@@ -118,8 +124,8 @@ impl Device {
         self.overwrite((filled, windows), left, end, random, watched)
     }
 
-    /// Preferred victims, where theory predicts the result. The blocks of a superblock have one age, and are
-    /// enough to even out chance.
+    /// Kind of victim, if theory covers the victim policy. Greedy selection of superblocks is treated as
+    /// FIFO: all blocks of a superblock have one age, and are enough to even out chance.
     fn preference(&self) -> Option<Preference> {
         let base = &self.core.base;
         let is_super = base.config.file.ftl.gc.scope == Scope::SuperBlock && base.config.pools.rows() > 1;
@@ -128,8 +134,8 @@ impl Device {
         of_policy.map(|it| if is_super && it == Preference::Fewest { Preference::Oldest } else { it })
     }
 
-    /// Number of pages to overwrite. A window that opens fewer blocks than there are plane groups may pass
-    /// without GC.
+    /// Size and number of the windows. A window in which fewer blocks are opened than there are plane groups
+    /// could pass without GC.
     fn windows(&self, filled: u32) -> Windows {
         let pools = &self.core.base.config.pools;
         let round: u64 = pools.all_groups().map(|row| u64::from(pools.per_block_of(row))).sum();
@@ -137,7 +143,7 @@ impl Device {
         Windows { pages: part.max(BLOCKS_A_WINDOW * round), fewest: FEWEST_WINDOWS, most: MOST_WINDOWS }
     }
 
-    /// Places the first `pages` logical pages. Returns those without room; `None` if it was stopped.
+    /// Places the first `pages` logical pages. Returns the pages that did not fit; `None` if stopped.
     fn lay_rows(
         &mut self,
         pages: u32,
@@ -166,8 +172,8 @@ impl Device {
         watched.goes_on.then_some(left)
     }
 
-    /// Places the first `pages` logical pages, each unit in a random pool weighted by room. Returns those
-    /// without room; `None` if it was stopped.
+    /// Places the first `pages` logical pages in a device with several pools. Each unit goes to a random
+    /// pool, weighted by capacity. Returns the pages that did not fit; `None` if stopped.
     fn lay_pools(
         &mut self,
         pages: u32,
@@ -209,8 +215,8 @@ impl Device {
         watched.goes_on.then_some(left)
     }
 
-    /// Overwrites the pages `first`, and then random pages of the first `filled`, until the write
-    /// amplification is stable. `None` if it was stopped.
+    /// Overwrites the pages `first`, then random pages below `filled`, until the write amplification is
+    /// stable. `None` if stopped.
     fn overwrite(
         &mut self,
         (filled, windows): (u32, Windows),
@@ -225,7 +231,7 @@ impl Device {
         let mut progress =
             Progress::new(windows, [filled, unit].map(u64::from), BlockDevice::programmed(self));
         let mut first = first.into_iter();
-        // In an open loop the device runs as far as it wants before the next write.
+        // In an open loop GC reaches its goals before the next write.
         let depth = (end != End::OpenLoop).then(|| host.pages_at_once());
         let next = &mut |programmed| {
             let command = first.by_ref().find_map(|page| host.overwriting(page, 1)).or_else(|| {
@@ -240,7 +246,8 @@ impl Device {
             watched.wrote(unit.into()).then_some((Instant::ZERO, command?))
         };
         let mut clock = UntimedCalendar::of::<Self>();
-        // With data verification the device counts as filled, whatever it was overwritten with.
+        // With data verification the pages keep their contents of the fill, so the overwrites are not
+        // recorded.
         let contents = self.core.base.contents.take();
         self.core.base.space.pause_modes(true);
         let movers = self.writer.has_units().then(|| MigrationPolicies::pause(&mut self.core.base.policies));
@@ -258,12 +265,12 @@ impl Device {
 }
 
 impl Config {
-    /// Pages programmed at a time if every plane group is busy.
+    /// Pages that all plane groups together program at a time.
     fn pages_at_once(&self) -> u32 {
         self.pools.all_groups().map(|row| self.pools.per_program(row)).sum()
     }
 
-    /// Command that overwrites this many logical pages; `None` if no namespace contains the first.
+    /// Command that overwrites `pages` logical pages from `page` on; `None` if `page` is in no namespace.
     fn overwriting(&self, page: LogicalPage, pages: u32) -> Option<Command> {
         let per_page = self.unit.0 / SECTOR.0;
         let first = u64::from(page.0) * per_page;
@@ -275,7 +282,7 @@ impl Config {
     }
 }
 
-/// Pages overwritten between two measurements of write amplification, and the number of measurements.
+/// Windows between measurements of write amplification.
 #[derive(Clone, Copy, Debug)]
 struct Windows {
     /// Host pages programmed in a window.
@@ -287,14 +294,14 @@ struct Windows {
 /// Progress of the overwrites.
 struct Progress {
     windows: Windows,
-    /// Programmed pages at the last change, pages taken by the buffer since, and the number of those that
-    /// shows that it takes all.
+    /// Detects a buffer that absorbs all writes. `seen` is the last number of programmed host pages, `taken`
+    /// the pages written since it changed, and `enough` the value of `taken` at which overwriting stops.
     seen: u64,
     taken: u64,
     enough: u64,
-    /// Pages of a command.
+    /// Pages in a command.
     unit: u64,
-    /// Programs at the beginning of the current window.
+    /// Programmed pages at the start of the current window.
     begun: Programmed,
     over: u32,
     steady: Steady,
@@ -316,7 +323,7 @@ impl Progress {
         }
     }
 
-    /// Whether one more page is to be overwritten.
+    /// Whether to overwrite one more page.
     fn goes_on(&mut self, now: Programmed, watched: &mut ProgressReporter<'_>) -> bool {
         let host = now.host - self.begun.host;
         if host >= self.windows.pages {
@@ -331,7 +338,7 @@ impl Progress {
                 watched.overwrites(self.windows.pages);
             }
         }
-        // A buffer that holds all overwritten pages lets none through to flash.
+        // If the write buffer has space for all overwritten pages, none are programmed.
         if now.host > self.seen {
             (self.seen, self.taken) = (now.host, 0);
         }
@@ -344,7 +351,7 @@ impl Progress {
     }
 }
 
-/// Distributes the units to random pools weighted by room. Returns the units of each pool.
+/// Assigns each unit to a random pool, weighted by capacity. Returns the units of each pool.
 fn draw_pools(units: u32, per_unit: u32, room: &[u64], random: &mut Stream) -> Vec<Vec<u32>> {
     let all = room.iter().sum();
     let mut dealt = vec![Vec::new(); room.len()];
@@ -362,18 +369,18 @@ fn draw_pools(units: u32, per_unit: u32, room: &[u64], random: &mut Stream) -> V
     dealt
 }
 
-/// Contents for a plane group.
+/// Contents of a plane group.
 struct GroupContents<'a> {
     share: Share<'a>,
-    /// Logical pages of an item of the share, which are valid together.
+    /// Logical pages in an item of the share. They are valid together.
     extent: u32,
-    /// Pages of an item, in the order of their offsets.
+    /// Page of an item at an offset.
     page_of: &'a dyn Fn(u32, u32) -> Option<LogicalPage>,
 }
 
 impl Layer<'_> {
-    /// Items statically assigned to each plane group of a pool, in numerical order; `None` under dynamic
-    /// allocation.
+    /// Items assigned to each plane group of a pool under static allocation, in ascending order. `None` under
+    /// dynamic allocation.
     fn items_by_group(
         &self,
         rows: &[PlaneGroupId],
@@ -392,9 +399,9 @@ impl Layer<'_> {
         Some(at_home)
     }
 
-    /// Fills a plane group in the shape of the steady state. The write pointer of its active block is random,
-    /// so that the plane groups do not all reach their next GC at once. Returns the number of items placed:
-    /// there is no room for the rest.
+    /// Fills a plane group with the valid pages of the steady state. The write pointer of its active block is
+    /// random, so that the plane groups do not reach their next GC all at once. Returns the number of items
+    /// placed; the others did not fit.
     fn row(
         &mut self,
         row: PlaneGroupId,
@@ -410,7 +417,7 @@ impl Layer<'_> {
             End::Idle | End::OpenLoop => base.space.marks(row)[1].max(kept),
             End::UnderLoad => kept,
         };
-        // A plane group with more pages to hold is left with fewer free blocks.
+        // A plane group that has to store more pages gets fewer free blocks.
         let needed =
             (u64::from(filling.share.count) * u64::from(filling.extent)).div_ceil(per_block.into()) + 1;
         let free = base.space.free(row);
@@ -430,7 +437,8 @@ impl Layer<'_> {
         laid as u32
     }
 
-    /// Writes the blocks of a plane group, with the items of a share where a mapping unit is valid.
+    /// Places the blocks of a plane group. Each valid mapping unit in `drawn` gets the next item of the
+    /// share.
     fn blocks(
         &mut self,
         row: PlaneGroupId,

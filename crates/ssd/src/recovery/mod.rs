@@ -1,8 +1,8 @@
-//! Power-loss recovery: a power cut loses everything but the flash, and the L2P map and block table are
-//! rebuilt from the stamps of the pages.
+//! Power-loss recovery. A power loss leaves only the contents of the flash; the L2P map and the block table
+//! are rebuilt from the data tags of its pages.
 //!
-//! Every location stores its logical page and version; the newest version wins, and of two copies of the same
-//! version, which GC leaves, either one. Open blocks continue where they were, behind interrupted programs.
+//! Each data tag has a logical page and its version. The newest version is valid; GC may leave two copies of
+//! one version, and then either can be used. Open blocks are programmed further, after interrupted programs.
 
 mod scan;
 
@@ -23,35 +23,36 @@ use crate::writer::{PageCounts, Writer};
 
 pub(crate) use scan::Scan;
 
-/// Duration and results of a recovery.
+/// Duration and results of a power-loss recovery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recovered {
-    /// From power on to the first command.
+    /// Time from power on until the device accepts commands.
     pub time: Duration,
-    /// Pages whose stamp was read.
+    /// Pages whose data tag was read.
     pub pages_read: u64,
-    /// Logical pages whose last write is lost: they return their earlier data, or none.
+    /// Logical pages that lost their last write. Reads return their earlier data, or none.
     pub lost: u64,
-    /// Logical pages that the host had discarded and that have data again.
+    /// Discarded logical pages that have data again.
     pub returned: u64,
 }
 
-/// Scan of the pages after a power cut, and the result of the last one.
+/// Power-loss recovery of a device.
 #[derive(Default)]
 pub(crate) struct Recovery {
-    /// From a power cut until the pages are scanned.
+    /// Scan in progress, from the power loss until all pages are scanned. `last` is the result of the last
+    /// scan.
     scan: Option<Scan>,
     last: Option<Recovered>,
 }
 
 state!(Recovery { values { scan, last } });
 
-/// Versions of some pages.
+/// Versions of logical pages.
 type Versions = BTreeMap<LogicalPage, u32>;
 
 impl Recovery {
-    /// Cuts the power at `now`: operations in progress are interrupted, and all state outside the flash is
-    /// lost. Nothing is known until power returns and the pages are scanned.
+    /// Cuts the power at `now`. Operations in progress are interrupted, and all state outside of the flash is
+    /// lost. The L2P map is unknown until [`begin`](Self::begin).
     pub(crate) fn cut(&mut self, now: Instant, core: &mut Core, writer: &mut Writer) -> CutLosses {
         let is_protected = core.base.is_protected();
         let at_cut = match is_protected {
@@ -81,8 +82,8 @@ impl Recovery {
         self.last
     }
 
-    /// Rebuilds the tables from the stamps of the pages when power returns, and begins the scan that reads
-    /// them. Rebuilding takes no time; the scan does.
+    /// Rebuilds the tables when power returns, and begins the scan of the pages. The rebuilding uses the data
+    /// tags at once; the scan only models the time of reading them.
     pub(crate) fn begin(&mut self, core: &mut Core, writer: &mut Writer, now: Instant) {
         core.map.audit_table_record(&core.base);
         let before = core.map.places();
@@ -120,8 +121,8 @@ impl Recovery {
         self.last = Some(scan.result_at(now));
     }
 
-    /// Checks the loaded state: a known map matches the host's writes. It is unknown from a power cut until
-    /// power returns.
+    /// Checks a loaded state: the map must match the host's writes. There is no check between a power loss
+    /// and the return of power, when the map is unknown.
     pub(crate) fn check_loaded(&self, core: &Core) -> Result<(), String> {
         if self.scan.as_ref().is_some_and(|scan| !scan.has_begun()) {
             return Ok(());
@@ -136,8 +137,8 @@ impl Recovery {
     }
 }
 
-/// Cuts the power of the flash. Programs that were counted when their group was formed, but have not
-/// happened, are uncounted; those of a failed die stay counted, as they would have happened.
+/// Cuts the power of the flash. Programs are counted when they are queued, so programs that did not happen
+/// are subtracted. Programs on a failed die stay counted.
 fn cut_flash(now: Instant, at_cut: InFlightFate, core: &mut Core, writer: &Writer) -> CutLosses {
     let Core { base: Base { flash, totals, config, .. }, map, reclaim, .. } = core;
     flash.cut_power(now, at_cut, |task, chips| {
@@ -173,7 +174,7 @@ fn cut_flash(now: Instant, at_cut: InFlightFate, core: &mut Core, writer: &Write
     })
 }
 
-/// Skips the unprogrammed pages of an interrupted word line if they are next in their block.
+/// Skips pages that share a word line with an interrupted program, as long as they are next in their block.
 fn skip_torn_word_lines(core: &mut Core) {
     for block in core.base.blocks_in_use() {
         let Pool { part, locations, .. } = core.base.config.pools.of_block(block);
@@ -197,9 +198,11 @@ fn skip_torn_word_lines(core: &mut Core) {
     }
 }
 
-/// Maps every logical page to its newest copy; in a coarsely mapped pool only copies in the newest program
-/// unit of their mapping unit count. Returns the latest versions in other units, where nothing later was
-/// found, and the blocks of the newest units, which show that these versions are invalid.
+/// Maps every logical page to its newest copy. In a coarsely mapped pool, only copies in the newest program
+/// unit of a mapping unit are valid.
+///
+/// Also returns pages whose latest version is in an older program unit, with these versions, and the blocks
+/// of the newest program units, which prove that these versions are invalid.
 fn find_newest(core: &mut Core) -> (Versions, BTreeSet<BlockSetId>) {
     core.map.unmap_all();
     let newest =
@@ -213,7 +216,7 @@ fn find_newest(core: &mut Core) -> (Versions, BTreeSet<BlockSetId>) {
         };
         for location in (first.0..first.0 + end).map(Location) {
             let stamp = core.base.flash.stamp(location);
-            // A page that preconditioning counts as overwritten long ago has no version.
+            // Version 0: preconditioning wrote the page as invalid.
             if !stamp.is_data() || stamp.version == 0 {
                 continue;
             }
@@ -240,8 +243,8 @@ fn find_newest(core: &mut Core) -> (Versions, BTreeSet<BlockSetId>) {
     (stale, tellers)
 }
 
-/// Whether flash has a later version of a page in `location` than in `known`. Of two copies of one version GC
-/// wrote the one in the block that was opened later: its victim need not be copied again.
+/// Whether `location` has a newer version of a page than `known`. Of two copies of one version, the copy in
+/// the block opened later is preferred: GC wrote it, and its victim then needs no more copies.
 fn is_newer(location: Location, known: Location, base: &Base) -> bool {
     let version = |location| base.flash.stamp(location).version;
     let opening = |location| base.space.opening_number(base.config.pools.block_of(location));
@@ -251,8 +254,9 @@ fn is_newer(location: Location, known: Location, base: &Base) -> bool {
     }
 }
 
-/// Unmaps pages that were discarded before the newest program unit of their mapping unit was written: an
-/// older program unit has a later version of them than the one found, and the newest has no copy.
+/// Unmaps pages that were discarded before the newest program unit of their mapping unit was written. The
+/// newest unit has no copy of such a page, and an older unit has a later version than the copy found. Other
+/// pages are removed from `stale`.
 fn forget_stale(stale: &mut Versions, core: &mut Core) {
     stale.retain(|page, version| {
         core.map.version_in_flash(*page, &core.base).is_none_or(|found| found < *version)
@@ -260,8 +264,9 @@ fn forget_stale(stale: &mut Versions, core: &mut Core) {
     stale.keys().for_each(|page| core.map.unmap(*page, &mut core.base));
 }
 
-/// Accepts the versions found as those that the host wrote last; versions still in flash, such as the `stale`
-/// ones, are not reused. Returns the numbers of pages lost and of discarded pages that returned.
+/// Takes the versions found as the last ones that the host wrote. The next write of a page gets a version
+/// greater than any in flash, including `stale` ones. Returns the number of pages that lost a write, and of
+/// discarded pages that returned.
 fn accept_versions(stale: &Versions, core: &mut Core) -> (u64, u64) {
     let (mut lost, mut returned) = (0, 0);
     for page in (0..core.map.len()).map(LogicalPage) {
@@ -273,15 +278,15 @@ fn accept_versions(stale: &Versions, core: &mut Core) -> (u64, u64) {
         let known = core.map.lost_before_cut(page, found, void, &mut core.base);
         lost += u64::from(is_host && written.is_some() && written != known.or(found));
         returned += u64::from(written.is_none() && core.map.get(page).is_some());
-        // A later version must not equal one that is still somewhere in flash.
+        // A later version must differ from every version that flash still has.
         let present = core.map.get(page).is_some() || core.map.is_lost(page);
         core.map.set_last_written(page, known.max(found).unwrap_or(0).max(void).max(stale), present);
     }
     (lost - core.cache.restore_buffer(&core.base, &mut core.map), returned)
 }
 
-/// Restores the retirement queue: the bad-block table survives a power cut, including blocks pending
-/// retirement. Failed dies are registered again.
+/// Restores the queue of blocks pending retirement, which the bad-block table preserves, and registers failed
+/// dies again.
 fn restore_retirements(core: &mut Core, writer: &mut Writer) {
     for block in
         core.base.blocks_in_use().into_iter().filter(|block| core.base.space.is_pending_retirement(*block))

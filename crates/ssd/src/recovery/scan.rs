@@ -1,4 +1,4 @@
-//! Scan of the pages after a power cut: the pages read to rebuild the tables, and when.
+//! Scan of the pages after a power loss: which pages are read to rebuild the tables, and how long it takes.
 
 use std::collections::VecDeque;
 
@@ -20,28 +20,28 @@ struct Cursor {
     end: BlockSetId,
     /// Next page number of the block.
     page: u32,
-    /// Table pages, which are read as a whole after the blocks.
+    /// Pages of the discard table and of the directory, read in full after the blocks.
     tables: VecDeque<PageId>,
 }
 
-/// Scan of the pages after a power cut.
+/// Scan of the pages after a power loss.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Scan {
     began: Instant,
     dies: Column<DieId, Cursor>,
-    /// Dies that are not done; 0 before power returns.
+    /// Number of dies that are still scanned; 0 before power returns.
     working: u32,
     pub(crate) found: Recovered,
 }
 
-/// Page numbers covered by this many locations of a block.
+/// Number of page numbers that this many locations of a block cover.
 fn pages_of_locations(pool: &Pool, locations: u32) -> u32 {
     let pages = (locations * pool.locations.pages()).div_ceil(pool.locations.per_page());
     pages.div_ceil(pool.geometry.planes_per_row)
 }
 
 impl Scan {
-    /// Scan that has read nothing.
+    /// Scan that has not begun.
     pub(crate) fn of(pools: &Pools) -> Self {
         let dies = Column::from_fn(pools.dies() as usize, |die: DieId| {
             let geometry = &pools.of_die(die).geometry;
@@ -62,19 +62,19 @@ impl Scan {
         self.working > 0
     }
 
-    /// Results of the scan, at its end.
+    /// Results of the scan if it ends at `now`.
     pub(crate) fn result_at(&self, now: Instant) -> Recovered {
         Recovered { time: now - self.began, ..self.found }
     }
 }
 
 impl Recovery {
-    /// Pages that the scan of a recovery has read, or is reading.
+    /// Pages that the scan in progress has read or is reading.
     pub(crate) fn pages_recovered(&self) -> u64 {
         self.scan.as_ref().map_or(0, |scan| scan.found.pages_read)
     }
 
-    /// Pages that remain to be read. Checks every block.
+    /// Pages that the scan still has to read. Slow: looks at every block.
     pub(crate) fn pages_to_recover(&self, core: &Core) -> u64 {
         let Some(scan) = &self.scan else { return 0 };
         let left_of_block = |block: BlockSetId, page: u32| {
@@ -97,8 +97,9 @@ impl Recovery {
         scan.dies.ids().map(left_of_die).sum()
     }
 
-    /// Queues the next read of a die's scan, if any: the spare areas of the same page in all planes of a
-    /// group, or a table page. Returns whether all dies are done, so that the device accepts commands again.
+    /// Queues the next read of a die's scan. It reads the spare areas of one page number in all planes of a
+    /// plane group, or a table page. Returns true when all dies are done and the device accepts commands
+    /// again.
     pub(crate) fn continue_scan(
         &mut self,
         die: DieId,
@@ -125,8 +126,8 @@ impl Recovery {
     }
 }
 
-/// Page numbers of a block to read: the programmed ones, and the first unprogrammed one, if there is one in
-/// the mode of the block.
+/// Number of page numbers to read in a block: the programmed ones, and the first unprogrammed one if the
+/// block has one in its mode.
 fn pages_to_scan(block: BlockSetId, core: &Core) -> u32 {
     if core.base.space.state(block) == State::Bad {
         return 0;
@@ -137,8 +138,8 @@ fn pages_to_scan(block: BlockSetId, core: &Core) -> u32 {
     (pages_of_locations(pool, chips.programmed(block)) + 1).min(pages)
 }
 
-/// Page number that follows the first page of a block, which shows whether the block was erased since the
-/// last checkpoint: if not, pages programmed before that are known.
+/// Page number to read after the first page of a block. The first page shows whether the block was erased
+/// since the last checkpoint. If it was not, the checkpoint covers the pages programmed before it.
 fn after_first_page(block: BlockSetId, core: &Core) -> u32 {
     let known = core.map.checkpoints().and_then(|checkpoints| checkpoints.known(block));
     match known {
@@ -152,8 +153,8 @@ fn after_first_page(block: BlockSetId, core: &Core) -> u32 {
     }
 }
 
-/// Queues the table pages to read with their contents: the discard table, and the directory if a checkpoint
-/// is valid.
+/// Adds the table pages that are read in full: the discard table, and with a valid checkpoint also the
+/// directory.
 pub(super) fn scan_tables(scan: &mut Scan, core: &Core) {
     let Some(discards) = core.map.discards() else { return };
     let is_valid = core.map.checkpoints().is_some_and(Checkpoints::is_valid);
@@ -170,7 +171,7 @@ pub(super) fn scan_tables(scan: &mut Scan, core: &Core) {
     }
 }
 
-/// Next read of a die: first page, number of pages, and their bytes; `None` at the end.
+/// Next read of a die: first page, number of pages, and bytes. `None` at the end.
 fn next_read(cursor: &mut Cursor, core: &Core) -> Option<(PageId, u32, u32)> {
     while cursor.block < cursor.end && cursor.page >= pages_to_scan(cursor.block, core) {
         (cursor.block, cursor.page) = (BlockSetId(cursor.block.0 + 1), 0);

@@ -1,5 +1,5 @@
-//! Program units outside the home of their pages: idle plane groups take units that wait for others (work
-//! stealing), and units that a full plane group cannot take go anywhere.
+//! Program units outside their assigned plane group. Idle plane groups steal units (work stealing), and units
+//! that a full plane group cannot take go to any other.
 
 use wordline_kernel::{Column, Id, state};
 use wordline_nand::PlaneGroupId;
@@ -12,16 +12,16 @@ use crate::writer::Writer;
 use crate::writer::plane_groups::PlaneGroups;
 use crate::writer::queue::Lists;
 
-/// Program units that wait for a plane group and may go to another.
+/// Program units that may be programmed outside their assigned plane group.
 pub(super) struct Balance {
-    /// Program units that wait for each plane group; maintained only for a balancer that looks at it.
+    /// Program units that wait for each plane group. Updated only for a balancer that uses it.
     waiting: Column<PlaneGroupId, u32>,
 }
 
 state!(Balance { values { waiting } });
 
 impl Balance {
-    /// No program units wait.
+    /// Counts of zero.
     pub fn new(rows: u32) -> Self {
         Self { waiting: Column::filled(rows as usize, 0) }
     }
@@ -31,7 +31,7 @@ impl Balance {
         self.waiting.len()
     }
 
-    /// Counts the complete program units that wait for each plane group; false if there are none.
+    /// Counts the complete program units that wait for each plane group. Returns false if there are none.
     pub fn count(&mut self, lists: &Lists, base: &Base) -> bool {
         let unit = base.config.pools.first().locations.per_program;
         let mut any = false;
@@ -45,8 +45,8 @@ impl Balance {
         any
     }
 
-    /// The list from which an idle plane group steals a program unit: none, unless it accepts programs,
-    /// nothing waits for it, and its die is idle.
+    /// List from which an idle plane group steals a program unit. `None` unless the plane group accepts
+    /// programs, nothing waits for it, and its die is idle.
     pub fn list_to_steal(
         &self,
         row: PlaneGroupId,
@@ -69,9 +69,10 @@ impl Balance {
 }
 
 impl Writer {
-    /// The next plane group that takes a unit of a list whose home is full of valid pages. Also if the home
-    /// does not accept the unit while the pools are idle: GC of a plane group may wait for pages of units to
-    /// which these pages belong.
+    /// Next plane group for a unit of a list whose assigned plane group is full of valid pages.
+    ///
+    /// Also used if the assigned plane group does not accept the unit while all pools are idle. GC there may
+    /// be waiting for pages of the same units, which would be a deadlock.
     pub(super) fn overflow_group(&self, list: usize, core: &Core) -> Option<PlaneGroupId> {
         let pools = &core.base.config.pools;
         let (rows, lists) = (pools.rows(), self.queue.lists());

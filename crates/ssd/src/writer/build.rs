@@ -1,4 +1,4 @@
-//! Program units: built of complete host pages, of sub-requests or of table pages, and queued in plane groups
+//! Program units: built from complete host pages, sub-requests or table pages, and queued in plane groups
 //! that accept them.
 
 use wordline_kernel::Schedule;
@@ -13,8 +13,8 @@ use crate::pools::FALLBACK_POOL;
 use crate::writer::{PageCounts, Writer};
 
 impl Writer {
-    /// Destages pages that must leave the buffer, and builds program units while plane groups accept them.
-    /// Returns whether it built one.
+    /// Destages pages that must leave the buffer, and builds program units as long as plane groups accept
+    /// them. Returns whether it built any.
     pub(crate) fn build_units(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
         self.rows.clear_opened();
         if self.rows.has_modes() {
@@ -27,7 +27,8 @@ impl Writer {
         formed | formed_whole
     }
 
-    /// Selects the word lines that are reprogrammed next: the plane groups accept program units of that size.
+    /// Selects the word lines that are reprogrammed next. This determines the size of the program units that
+    /// plane groups accept.
     #[inline(never)]
     fn select_reprogram(&mut self, core: &mut Core) {
         while let Some(row) = core.base.space.take_unselected() {
@@ -37,13 +38,13 @@ impl Writer {
         }
     }
 
-    /// Builds program units of the waiting pages, list by list: in their home plane group, or in any that
+    /// Builds program units of the waiting pages, list by list, in the assigned plane group or in any that
     /// accepts them.
     fn build_page_units(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
-        // A page with a fixed location in a plane group lets it continue, whether it accepts a program now or
-        // not.
+        // With block-level mapping a waiting page starts work in its plane group, even if the plane group
+        // accepts no program now.
         let by_row = self.queue.lists().has_static_allocation() && core.map.by_block().is_none();
-        // If everything is stalled a unit is padded, however small.
+        // If everything is stalled, a unit is padded, however small.
         let waits = self.queue.lists().nonempty_from(0).is_some();
         let pads = !by_row || waits && self.check_all_streams(core, calendar);
         let (mut formed, mut next) = (false, 0);
@@ -63,7 +64,7 @@ impl Writer {
         formed
     }
 
-    /// Looks for plane groups of all streams; returns whether everything is stalled.
+    /// Looks for plane groups for all streams. Returns whether everything is stalled.
     #[inline(never)]
     fn check_all_streams(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
         for stream in 0..self.rows.of_all().len() {
@@ -72,7 +73,8 @@ impl Writer {
         self.is_stalled(core)
     }
 
-    /// The host's program unit of a plane group goes to flash with the buffered contents of its pages.
+    /// Reports to data verification that the program unit of a plane group is being programmed with the
+    /// buffered versions of its pages.
     #[cold]
     fn note_sent(&self, row: PlaneGroupId, core: &mut Core) {
         let Some(contents) = &mut core.base.contents else { return };
@@ -81,23 +83,23 @@ impl Writer {
         }
     }
 
-    /// Whether an incomplete program unit of a list must be written: a command waits for one of its pages and
-    /// no other page is coming, or nothing else would ever free space.
+    /// Whether an incomplete program unit of a list must be written. It must if a command waits for one of
+    /// its pages and no other page is coming, or if nothing else would free space in the buffer.
     pub(super) fn must_pad(&self, list: usize, core: &Core) -> bool {
         self.queue.filling() == 0 && (self.queue.lists()[list].urgent > 0 || self.is_stalled(core))
     }
 
-    /// Whether writes wait for space and no program in flight would free any.
+    /// Whether writes wait for buffer space and no program in progress would free any.
     fn is_stalled(&self, core: &Core) -> bool {
         self.has_no_programs() && core.cache.has_stalled()
     }
 
-    /// Whether no host page is being programmed, and the collector is idle.
+    /// Whether no host page is being programmed and GC is idle.
     pub(crate) fn is_idle(&self, core: &Core) -> bool {
         self.has_no_programs() && core.reclaim.is_idle()
     }
 
-    /// Builds program units of pages of a list that may go to any plane group.
+    /// Builds program units of a list whose pages may go to any plane group.
     fn build_anywhere(&mut self, list: usize, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
         let mut formed = false;
         while !self.queue.lists()[list].pages.is_empty() {
@@ -123,9 +125,8 @@ impl Writer {
         formed
     }
 
-    /// Builds a program unit of a list for its home plane group, if it accepts one, and one is complete or
-    /// must go. Where pages have fixed locations in the plane group, begins the work that is needed before
-    /// that.
+    /// Builds a program unit of a list in its assigned plane group, if the plane group accepts one and the
+    /// unit is complete or must be written. With block-level mapping, queues the command that is needed next.
     #[inline(never)]
     fn build_at_home(
         &mut self,
@@ -174,8 +175,9 @@ impl Writer {
         self.queue.finish_pages(over, core, calendar);
     }
 
-    /// Pages of the reclaimed block of a plane group in the next program unit of a list, at most `may`: what
-    /// host pages leave of the unit, and at least a page of each word line.
+    /// Number of pages of the reclaimed block of a plane group that go into the next program unit of a list,
+    /// at most `may`. They fill the space that host pages leave, and have at least one page of each word
+    /// line.
     #[inline(never)]
     fn reclaimed_pages(
         &self,
@@ -192,10 +194,12 @@ impl Writer {
         may.min(most)
     }
 
-    /// The stream of the next program unit of a list in a plane group, and how many pages of the plane
-    /// group's reclaimed block it may take: two for each host page, in the first stream of the pool. Pages of
-    /// a stream whose word lines are reprogrammed join them while they have no location where they replace
-    /// another page (ReSSD, section 4.2.2).
+    /// Stream of the next program unit of a list in a plane group, and how many pages of the plane group's
+    /// reclaimed block may be in it.
+    ///
+    /// The limit is two for each host page, and the pages go to the first stream of the pool. Host pages of a
+    /// stream with reprogrammed word lines join them as long as there is no word line where they could
+    /// replace another page (ReSSD, section 4.2.2).
     #[inline]
     fn with_reclaimed(&self, row: PlaneGroupId, list: usize, core: &mut Core) -> (usize, u32) {
         let stream = self.queue.lists().stream(list);
@@ -227,7 +231,7 @@ impl Writer {
         if stream == first || beside > 0 && goes() { (first, beside) } else { (stream, 0) }
     }
 
-    /// Queues the program of the host's program unit of a plane group, padded to a whole one.
+    /// Queues the program of a host program unit in its plane group, padded to full size.
     fn send(
         &mut self,
         row: PlaneGroupId,
@@ -247,8 +251,8 @@ impl Writer {
         self.queue_unit(row, stream, Ticket::HostUnit(row), core, calendar);
     }
 
-    /// Sends the waiting pages of a list to the first pool, if its own pool is idle and no plane group of it
-    /// will accept them; whether it does.
+    /// Sends the waiting pages of a list to the first pool, if everything is idle and no plane group of their
+    /// own pool accepts them. Returns whether it did.
     #[inline(never)]
     fn redirect_to_first_pool(
         &mut self,
@@ -297,7 +301,7 @@ impl Writer {
         self.collect(row, core, calendar);
     }
 
-    /// Keeps the other pages of a reprogrammed word line: their data are lost if the program fails.
+    /// Records the other pages of the reprogrammed word lines, whose data are lost if the program fails.
     #[cold]
     fn keep_partner_pages(&mut self, row: PlaneGroupId, first: Location, core: &Core) {
         let kept = core.base.space.sibling_locations(first).map(Location);
@@ -305,7 +309,7 @@ impl Writer {
         self.rows.program_unit_mut(row).kept = valid.map(|at| (at, core.base.flash.stamp(at))).collect();
     }
 
-    /// Builds program units in other plane groups than the home of their pages; false if there are none.
+    /// Builds program units outside the assigned plane group of their pages. Returns whether it built any.
     #[inline(never)]
     fn balance(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
         let mut formed = false;
@@ -332,7 +336,7 @@ impl Writer {
         formed
     }
 
-    /// Builds a program unit of a list outside the home of its pages.
+    /// Builds a program unit of a list outside the assigned plane group of its pages.
     fn build_remote(
         &mut self,
         row: PlaneGroupId,
@@ -344,7 +348,8 @@ impl Writer {
         core.base.totals.remote_programs += u64::from(self.rows.group(row).entry_count());
     }
 
-    /// Programs whole units while plane groups accept them; another pool may steal units that none accepts.
+    /// Programs whole units as long as plane groups accept them. Another pool may steal units that no plane
+    /// group accepts.
     #[inline(never)]
     fn build_whole_units(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
         let mut formed = false;
@@ -357,15 +362,15 @@ impl Writer {
         formed | self.queue.steal(&self.rows, core)
     }
 
-    /// Queues the program of the next sub-request of a stream with the pages carried along. The caller has
-    /// found a plane group that accepts it.
+    /// Queues the program of the next sub-request of a stream, with the carried pages of its unit. The caller
+    /// has ensured that a plane group accepts it.
     fn build_whole_unit(&mut self, stream: usize, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let row = core.base.place(self.rows.preferred_groups(stream));
         let id = core.base.space.streams().host(stream as u8);
         let places = core.base.space.unit(row, id);
         let sub = self.queue.fill_whole_unit(stream, places, self.rows.program_unit_mut(row), core);
         if self.rows.group(row).count_pages().data == 0 {
-            // All of it was discarded meanwhile.
+            // All its pages were discarded since it was queued.
             self.rows.program_unit_mut(row).clear();
             self.queue.finish_sub_request(sub, core, calendar);
             return;
@@ -373,8 +378,7 @@ impl Writer {
         self.send(row, id, core, calendar);
     }
 
-    /// Writes changed table pages, and pages of victims that go to another pool, while plane groups accept
-    /// them.
+    /// Writes dirty table pages, and pages that migrate to another pool, as long as plane groups accept them.
     #[inline]
     pub(crate) fn write_tables(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         if core.map.has_tables() {
@@ -386,8 +390,8 @@ impl Writer {
         }
     }
 
-    /// Queues program units of relocated pages that go to another pool, while they are complete and plane
-    /// groups accept them.
+    /// Queues complete program units of pages that migrate to another pool, as long as plane groups accept
+    /// them.
     #[inline(never)]
     fn write_relocated(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         for stream in 0..core.base.policies.host_streams() {
@@ -395,9 +399,10 @@ impl Writer {
         }
     }
 
-    /// Queues one such unit. Returns whether it did, or found a plane group too full for it. Pages that block
-    /// GC of a plane group stay in its pool if the other pool does not accept them now: a unit is never
-    /// padded, as the two pools could send pages back and forth without gain.
+    /// Queues one program unit of migrating pages. Returns whether another call may queue more.
+    ///
+    /// If the other pool does not accept pages that hold up GC, they stay in their own pool. A unit is never
+    /// padded, because the two pools could then send pages back and forth without gain.
     fn write_relocated_unit(
         &mut self,
         stream: u8,
@@ -410,7 +415,7 @@ impl Writer {
         let has_room = self.subs().has_room(self.rows.pool_of(list), unit.into(), core);
         if waiting >= unit && has_room && self.ensure_accepting_group(list, core, calendar) {
             let row = core.base.place(self.rows.preferred_groups(list));
-            // Its mode may have changed there since the plane group was last updated.
+            // The mode may have changed since the plane group was last updated.
             if core.base.space.unit(row, core.base.space.streams().host(stream)) != unit {
                 self.rows.note(row, &core.base, &core.reclaim);
                 return true;
@@ -429,7 +434,7 @@ impl Writer {
         false
     }
 
-    /// Writes discard records at their fixed locations, each in its turn in its plane group.
+    /// Writes discard records that have fixed locations, one after another in each plane group.
     #[inline(never)]
     fn write_in_place(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let mut last = None;
@@ -441,7 +446,7 @@ impl Writer {
         }
     }
 
-    /// Queues the program of the discard record that is next at its fixed location in a plane group.
+    /// Queues the program of the next discard record, which has a fixed location in this plane group.
     pub(super) fn build_discard_record(
         &mut self,
         row: PlaneGroupId,
@@ -451,7 +456,8 @@ impl Writer {
         self.build_table_unit(Tables::Discards, row, core, calendar);
     }
 
-    /// Separate, so that devices without translation pages pay for the test above only.
+    /// Reads and writes translation pages. Not inlined, so that devices without translation pages pay only
+    /// for the test in the caller.
     #[inline(never)]
     fn write_translation(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         loop {
@@ -499,8 +505,8 @@ impl Writer {
         self.queue_unit(row, stream, Ticket::TableUnit(row), core, calendar);
     }
 
-    /// The plane group for a unit of table pages: with static allocation, one with space for it beyond what
-    /// its own pages need.
+    /// Plane group for a program unit of table pages. With static allocation, a plane group with more free
+    /// space than its own pages need.
     fn group_for_tables(&self, of: Tables, core: &mut Core) -> Option<PlaneGroupId> {
         let accepting = self.groups_for_tables();
         let row = match core.base.has_static_pages() {
@@ -510,7 +516,8 @@ impl Writer {
         (of == Tables::Discards || self.may_write_translation(row, core)).then_some(row)
     }
 
-    /// Whether it is the turn of translation pages in a plane group, or the host does not want it.
+    /// Whether translation pages may be written in a plane group: it is their turn, or no host pages wait for
+    /// it.
     fn may_write_translation(&self, row: PlaneGroupId, core: &Core) -> bool {
         let (lists, streams) = (self.queue.lists(), usize::from(core.base.space.streams().host));
         let first = lists.of(lists.has_static_allocation().then_some(row), 0);

@@ -1,5 +1,5 @@
-//! When GC of a plane group continues: where its state changed, the writer queues the next step, and notes
-//! which programs the plane group accepts.
+//! Triggers of GC: after a change of its state, a plane group gets its next GC step, and the writer updates
+//! which programs it accepts.
 
 use wordline_kernel::Schedule;
 use wordline_nand::{BlockSetId, CommandCompletion, DieId, Operation, PageId, PlaneGroupId};
@@ -21,8 +21,8 @@ impl Writer {
         self.rows.note_all(&core.base, &core.reclaim);
     }
 
-    /// Queues the next GC step of a plane group. GC that yields to the host continues by itself only where it
-    /// must: see [`resume_groups`](Self::resume_groups).
+    /// Queues the next GC step of a plane group. If GC yields to the host, only a step that cannot wait is
+    /// queued; [`resume_groups`](Self::resume_groups) queues the others.
     #[inline]
     pub(crate) fn collect(
         &mut self,
@@ -33,7 +33,8 @@ impl Writer {
         self.collect_unless(core.reclaim.yields_to_host(), row, core, calendar);
     }
 
-    /// Queues the next GC step of a plane group; not if it `waits` for the host and can afford to.
+    /// Queues the next GC step of a plane group. If `waits` is true, only a step that cannot wait for the
+    /// host is queued.
     pub(crate) fn collect_unless(
         &mut self,
         waits: bool,
@@ -47,7 +48,8 @@ impl Writer {
         self.collect_members(row, core, calendar);
     }
 
-    /// Continues after a GC step of a plane group. The caller updates which programs the plane group accepts.
+    /// Queues the next GC step after one has ended. The caller updates which programs the plane group
+    /// accepts.
     #[inline]
     pub(crate) fn collect_further(
         &mut self,
@@ -59,7 +61,8 @@ impl Writer {
         self.collect_members(row, core, calendar);
     }
 
-    /// If a superblock was just chosen in a plane group, all others of its pool collect their blocks of it.
+    /// If the plane group just selected a superblock, the other plane groups of its pool collect their blocks
+    /// of it.
     #[inline]
     fn collect_members(&mut self, row: PlaneGroupId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         if core.base.space.take_super_block_choice(row) {
@@ -72,8 +75,8 @@ impl Writer {
         }
     }
 
-    /// Queues the next GC step of a plane group. Returns whether the plane group may accept other host
-    /// programs than before, which the caller has to update.
+    /// Queues the next GC step of a plane group. Returns whether the caller must update which programs it
+    /// accepts.
     fn collect_in_row(
         &mut self,
         waits: bool,
@@ -88,7 +91,7 @@ impl Writer {
         core.reclaim.queue_gc_step(waits, row, &mut core.base, &mut core.map, calendar)
     }
 
-    /// A command of a GC step has ended: the plane group continues.
+    /// Handles the end of a GC command and queues the next step.
     #[inline(always)]
     pub(crate) fn finish_gc_step(
         &mut self,
@@ -119,9 +122,9 @@ impl Writer {
         }
     }
 
-    /// Queues the next command of a plane group with block-level mapping, if none is in progress: the program
-    /// of the waiting page of a table or of the host, or the copies and erases that it needs first. Returns
-    /// whether it programs a host page.
+    /// Queues the next command of a plane group with block-level mapping, unless one is in progress. The
+    /// command programs the next waiting discard record or host page, or is a copy or erase needed before
+    /// that. Returns whether it programs a host page.
     #[inline(never)]
     pub(super) fn work_on(
         &mut self,
@@ -151,8 +154,8 @@ impl Writer {
         writes
     }
 
-    /// A victim whose pages left with a whole unit may have no valid pages now: GC continues there, unless
-    /// the host wants the die, which may differ from the die of the unit.
+    /// Continues GC of victims that lost their last valid pages because those were programmed with a whole
+    /// unit. GC yields to a host command on the victim's die, which may differ from the die of the unit.
     #[inline]
     pub(crate) fn collect_source_groups(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         if self.has_units() {
@@ -166,8 +169,8 @@ impl Writer {
         }
     }
 
-    /// Resumes GC that had yielded in the plane groups of a die, unless the host wants the die: the host has
-    /// had its chance since the die's last command ended.
+    /// Resumes GC that had yielded to the host in the plane groups of a die, unless a host command uses the
+    /// die.
     #[inline(never)]
     pub(crate) fn resume_groups(&mut self, die: DieId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         for row in core.base.config.pools.of_die(die).geometry.groups_of(die) {
@@ -176,13 +179,13 @@ impl Writer {
         }
     }
 
-    /// A read of a page has ended.
+    /// Handles the end of a page read.
     #[inline]
     pub(crate) fn finish_read(&mut self, page: PageId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         self.release_reader(core.base.config.pools.block_of_page(page), core, calendar);
     }
 
-    /// A block has one reader less: if a victim waited for that, GC of its plane group continues.
+    /// Removes a reader of a block. If the block is a victim that waited for its last reader, GC continues.
     #[inline]
     pub(crate) fn release_reader(
         &mut self,
@@ -195,16 +198,16 @@ impl Writer {
         }
     }
 
-    /// A victim has no readers any more.
+    /// Continues GC after the last reader of a victim.
     #[inline(never)]
     fn collect_in_victim(&mut self, block: BlockSetId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let row = core.base.space.group_of(block);
         self.collect(row, core, calendar);
     }
 
-    /// Whether any plane group accepts a program unit of a host stream. Pages of a plane group full of valid
-    /// pages may become invalid without an event of the plane group itself, so such plane groups are checked
-    /// again when everything else is idle.
+    /// Whether any plane group accepts a program unit of a host stream. Also checks plane groups full of
+    /// valid pages again when everything else is idle, because their pages may have become invalid without an
+    /// event there.
     pub(in crate::writer) fn ensure_accepting_group(
         &mut self,
         stream: usize,
@@ -212,7 +215,7 @@ impl Writer {
         calendar: &mut impl Schedule<Event>,
     ) -> bool {
         let accepts = !self.rows.of(stream).is_empty();
-        // With static allocation, a plane group that accepts is of no use to the pages of another.
+        // With static allocation, a plane group that accepts does not help pages of another.
         if self.rows.programming() > 0 || (accepts && !self.queue.lists().has_static_allocation()) {
             return accepts;
         }
@@ -222,7 +225,7 @@ impl Writer {
         !self.rows.of(stream).is_empty()
     }
 
-    /// Checks every plane group again for GC, even without an event there.
+    /// Queues GC steps in every plane group, even without an event there.
     #[inline(never)]
     pub(crate) fn collect_everywhere(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         for row in core.base.config.pools.all_groups() {

@@ -1,4 +1,4 @@
-//! Reactions of the writer to the end of its reads and programs, or to their failure.
+//! Completions: how the writer handles the end of its reads and programs, and their failures.
 
 use wordline_kernel::Schedule;
 use wordline_nand::{CommandCompletion, DataTag, DieId, Location, PlaneGroupId};
@@ -13,8 +13,8 @@ use crate::policy::failure::FailedOperation;
 use crate::writer::{ProgramUnit, Writer};
 
 impl Writer {
-    /// The program of the host's program unit of a plane group is done: its pages are mapped to their new
-    /// locations, except pages that were written or discarded meanwhile.
+    /// Handles the end of a host program. Its pages are mapped to their new locations, except pages that were
+    /// written or discarded meanwhile.
     pub(crate) fn host_programmed(
         &mut self,
         row: PlaneGroupId,
@@ -58,7 +58,7 @@ impl Writer {
         self.queue.finish_pages(over, core, calendar);
     }
 
-    /// A buffered page was programmed to `location`: it is mapped there, unless it is invalid.
+    /// Maps a buffered page to `location`, where it was programmed, unless it is invalid.
     #[inline]
     fn page_programmed(
         &mut self,
@@ -82,7 +82,7 @@ impl Writer {
         }
     }
 
-    /// A page that was written again during its program is destaged once more.
+    /// Destages a page again that was written during its program.
     fn requeue_rewritten(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let entry = core.cache.entry(id);
         if entry.discarded {
@@ -93,7 +93,7 @@ impl Writer {
         }
     }
 
-    /// The program of translation pages or discard records of a plane group is done.
+    /// Handles the end of a program of translation pages or discard records.
     pub(crate) fn tables_programmed(&mut self, row: PlaneGroupId, first: Location, core: &mut Core) {
         let group = self.rows.take(row);
         for (n, stamp) in group.stamps.iter().enumerate().filter(|(_, stamp)| stamp.is_data()) {
@@ -105,8 +105,8 @@ impl Writer {
         self.rows.note(row, &core.base, &core.reclaim);
     }
 
-    /// The program of the host's program unit of a plane group failed: its pages, which the buffer still has,
-    /// go elsewhere at once.
+    /// Handles a failed host program. Its pages, which the buffer still has, are programmed elsewhere at
+    /// once.
     fn host_program_failed(
         &mut self,
         failed: FailedOperation,
@@ -137,7 +137,7 @@ impl Writer {
         core.reclaim.program_failed(failed, first, &mut core.base, &mut core.map);
     }
 
-    /// Relocated pages in a program unit that go to another pool were not programmed: they wait again.
+    /// Requeues pages that migrate to another pool after a failed program.
     fn requeue_relocated(&mut self, row: PlaneGroupId, group: &ProgramUnit, core: &mut Core) {
         core.base.space.count_in_flight(
             core.base.config.pools.number_of_group(row),
@@ -151,7 +151,7 @@ impl Writer {
         }
     }
 
-    /// The program of translation pages of a plane group failed: they are still in memory.
+    /// Handles a failed program of translation pages or discard records, which are still in memory.
     fn table_program_failed(
         &mut self,
         failed: FailedOperation,
@@ -168,7 +168,7 @@ impl Writer {
         core.reclaim.program_failed(failed, first, &mut core.base, &mut core.map);
     }
 
-    /// A program or erase failed, or a program was rejected.
+    /// Handles a failed program or erase, or a rejected program.
     #[cold]
     pub(crate) fn program_or_erase_failed(
         &mut self,
@@ -198,8 +198,8 @@ impl Writer {
         self.collect(row, core, calendar);
     }
 
-    /// Pages of a read, a bit each in `unread`, could not be read after all retries: their data are lost.
-    /// Returns whether the data are read elsewhere instead.
+    /// Handles a read that failed after all retries. `unread` is a bitmap of its unreadable pages, whose data
+    /// are lost. Returns whether the data are read at another location instead.
     #[cold]
     pub(crate) fn read_failed(
         &mut self,
@@ -213,7 +213,7 @@ impl Writer {
         core.reclaim.failed(FailedOperation::Read, block, &mut core.base, &mut core.map);
         let row = core.base.space.group_of(block);
         self.update_group(row, core);
-        // The read of a victim is a step that has not ended: nothing new begins then.
+        // A failed read of GC is a step that has not ended, so this starts no new step.
         self.collect(row, core, calendar);
         if task.is_gc() {
             return false;
@@ -226,7 +226,7 @@ impl Writer {
         elsewhere.is_some()
     }
 
-    /// A command of this die failed: the die may have failed, with everything in it.
+    /// Checks whether a failed command means that its die has failed.
     #[cold]
     pub(crate) fn check_failed_die(&mut self, die: DieId, core: &mut Core) {
         let chips = core.base.flash.chips();
@@ -236,7 +236,7 @@ impl Writer {
         }
     }
 
-    /// A die has failed with everything in it.
+    /// Handles the failure of a die. All its data are lost.
     pub(crate) fn lose_die(&mut self, die: DieId, core: &mut Core) {
         core.base.totals.failed_dies += 1;
         let mut locations = Vec::new();
@@ -254,7 +254,7 @@ impl Writer {
             .for_each(|location| core.cache.lose_location(location, &mut core.base, &mut core.map));
     }
 
-    /// An RMW read of a page has ended, or found nothing.
+    /// Handles the end of an RMW read, even if the page was unreadable.
     #[inline]
     pub(crate) fn rmw_read_done(
         &mut self,
@@ -268,7 +268,7 @@ impl Writer {
         self.finish_read(task.page, core, calendar);
     }
 
-    /// The RMW read of a page that is programmed with its unit has ended.
+    /// Handles the end of the RMW read of a page that is programmed with its unit.
     #[inline(never)]
     pub(crate) fn unit_rmw_read_done(
         &mut self,
@@ -281,8 +281,8 @@ impl Writer {
         self.finish_read(task.page, core, calendar);
     }
 
-    /// A page was located for which an entry, or a sub-request that carries the page along, waited on its way
-    /// to flash.
+    /// Continues a page whose location was looked up in flash: a buffer entry, or a page carried by a
+    /// sub-request.
     pub(crate) fn resume_located(
         &mut self,
         waiter: &Waiter,
@@ -299,8 +299,7 @@ impl Writer {
     }
 }
 
-/// Prefetches the table entries that the end of a program needs, for all its pages at once: they are far
-/// apart in large tables.
+/// Prefetches the table entries that the end of a program needs. They are far apart in large tables.
 fn prefetch_installs(group: &ProgramUnit, core: &Core) {
     let data = group.stamps.iter().take_while(|stamp| stamp.is_data());
     let pages = || data.clone().map(|stamp| LogicalPage(stamp.logical));

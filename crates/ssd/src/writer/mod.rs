@@ -1,6 +1,5 @@
-//! The writer: moves dirty pages of the buffer to flash. It queries the router for the stream of a page and
-//! the placement for its plane group, builds program units, tracks which plane groups accept one, and lets GC
-//! of plane groups continue.
+//! Writer: destages dirty pages of the write buffer. It builds program units, queries the router for their
+//! streams and the placement policy for their plane groups, and triggers the next GC steps.
 
 mod balance;
 mod build;
@@ -32,20 +31,20 @@ use program_unit::ProgramUnit;
 use queue::WriteQueue;
 use queue::units::{Counts, SubRequests};
 
-/// Moves dirty pages of the buffer to flash.
+/// Destages dirty pages of the write buffer to flash.
 pub struct Writer {
-    /// Pages on their way to a program unit.
+    /// Pages on their way from the buffer to a program unit.
     queue: WriteQueue,
-    /// The streams that each plane group accepts, and the program unit that is programmed there.
+    /// Streams that each plane group accepts, and its program unit in progress.
     rows: PlaneGroups,
-    /// Program units that wait for a plane group and may go to another.
+    /// Program units that may be programmed outside their assigned plane group.
     balance: Balance,
 }
 
 state!(Writer { parts { queue, rows, balance } });
 
 impl Writer {
-    /// A writer without pages.
+    /// Writer without pages.
     pub(crate) fn new(base: &Base) -> Self {
         let shares = &base.mode_shares();
         let streams = base.space.streams();
@@ -57,40 +56,40 @@ impl Writer {
         }
     }
 
-    /// Whether a plane group has begun to accept a stream, or has failed, since the last move.
+    /// Whether a plane group has begun to accept a stream, or has failed, since the last `build_units`.
     #[inline]
     pub(crate) fn has_opened(&self) -> bool {
         self.rows.has_opened()
     }
 
-    /// Whether units of pages go to several pools.
+    /// Whether host writes are split into sub-requests for several pools.
     #[inline]
     pub(crate) fn has_units(&self) -> bool {
         self.queue.subs().is_some()
     }
 
-    /// Whether nothing is being programmed.
+    /// Whether no program unit is being programmed.
     #[inline]
     pub(crate) fn has_no_programs(&self) -> bool {
         self.rows.programming() == 0
     }
 
-    /// The plane groups that accept a program unit of tables.
+    /// Plane groups that accept a program unit of translation pages or discard records.
     pub(crate) fn groups_for_tables(&self) -> &PlaneGroupSet {
         self.rows.of_all().last().expect("there is a stream of the host")
     }
 
-    /// The plane groups that accept a program unit of a host stream.
+    /// Plane groups that accept a program unit of a host stream.
     pub(crate) fn groups_of(&self, stream: usize) -> &PlaneGroupSet {
         self.rows.of(stream)
     }
 
-    /// The program unit that is programmed in a plane group.
+    /// Program unit of a plane group.
     pub(crate) fn group(&self, row: PlaneGroupId) -> &ProgramUnit {
         self.rows.group(row)
     }
 
-    /// Writes a report of the pages in flight and waiting, with at most this many lists.
+    /// Writes a report of the pages in the writer, with at most `lists` lists.
     pub(crate) fn describe(&self, lists: usize, out: &mut String) -> fmt::Result {
         writeln!(
             out,
@@ -118,43 +117,44 @@ impl Writer {
         lengths
     }
 
-    /// Checks a loaded state: it writes entries of the cache, or one of `pages` pages.
+    /// Checks a loaded state against the cache and the number of logical `pages`.
     pub(crate) fn check_loaded(&self, cache: &Cache, space: &BlockManager, pages: u32) -> Result<(), String> {
         self.queue.check_loaded(cache, space)?;
         self.rows.check_loaded(cache, pages)
     }
 
-    /// Checks the counts of valid pages of units, and the accounts of the pools.
+    /// Checks the valid-page counts of units, and the page counts of the pools.
     pub(crate) fn audit(&self, core: &Core) {
         if let Some(subs) = self.queue.subs() {
             subs.audit(core);
         }
     }
 
-    /// The sub-requests of a device with several pools.
+    /// Sub-requests of a device with several pools.
     pub(crate) fn subs(&self) -> &SubRequests {
         self.queue.subs().expect("the device has several pools")
     }
 
-    /// Counts of sub-requests by their pools; none in a device with one pool.
+    /// Counts of sub-requests by pool; `None` in a device with one pool.
     pub fn sub_requests(&self) -> Option<Counts> {
         self.queue.subs().map(SubRequests::counts)
     }
 
-    /// Drops all pages on their way, in a power cut.
+    /// Drops all pages, in a power loss.
     pub(crate) fn forget(&mut self) {
         self.queue.forget();
         self.rows.forget();
     }
 
-    /// Puts a page of a write into the buffer; none if it has to wait for space or, with the buffer off, for
-    /// the same page or another one of its unit on their way.
+    /// Puts a page of a write into the buffer. `None` if the write has to wait: the buffer is full, or, with
+    /// the buffer off, the page or another page of its unit is on its way to flash.
     #[inline(always)]
     pub(crate) fn admit_page(&self, command: &Command, page: u32, core: &mut Core) -> Option<EntryId> {
         self.queue.admit_page(command, page, core)
     }
 
-    /// Destages an entry that the host wrote, if the policy or a design decides so and it is waiting.
+    /// Destages an entry that the host just wrote, if it is waiting and the destage policy or a design
+    /// decides so.
     pub(crate) fn destage_if_due(
         &mut self,
         id: EntryId,
@@ -164,17 +164,17 @@ impl Writer {
         self.queue.destage_if_due(id, core, calendar);
     }
 
-    /// Destages a dirty entry, with its neighbours if they belong to it.
+    /// Destages a dirty entry, together with the other pages of its coalesced unit, if any.
     pub(crate) fn destage(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         self.queue.destage(id, core, calendar);
     }
 
-    /// Forces an entry out of the buffer.
+    /// Forces the flush of an entry.
     pub(crate) fn force(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         self.queue.force(id, core, calendar);
     }
 
-    /// Forces the entries of these pages out of the buffer, in order.
+    /// Forces the flush of the entries of these pages, in order.
     pub(crate) fn force_pages(
         &mut self,
         pages: Range<u32>,
@@ -184,13 +184,13 @@ impl Writer {
         self.queue.force_pages(pages, core, calendar);
     }
 
-    /// Forces the pages in flight of a flush epoch and of older ones.
+    /// Forces the flush of the pages being destaged that belong to this flush epoch or an older one.
     pub(crate) fn force_covered(&mut self, epoch: u64, core: &mut Core) {
         self.queue.force_covered(epoch, core);
     }
 }
 
-/// The smallest program unit of each list of complete pages.
+/// Smallest program unit of each list of complete pages, in pages.
 fn new_units(config: &Config, streams: Streams, shares: &[Vec<ModeShare>], has_homes: bool) -> Vec<u32> {
     let lists = usize::from(streams.host) as u32;
     let least_unit = |share: &ModeShare| match share.mode {
@@ -207,7 +207,7 @@ fn new_units(config: &Config, streams: Streams, shares: &[Vec<ModeShare>], has_h
     }
 }
 
-/// The sub-requests of a device with several pools.
+/// Sub-requests; `None` in a device with one pool.
 fn new_sub_requests(base: &Base) -> Option<Box<SubRequests>> {
     let Base { config, policies, .. } = base;
     if config.pools.count() == 1 {

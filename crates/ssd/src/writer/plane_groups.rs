@@ -1,5 +1,5 @@
-//! The plane groups: which accept a program unit of the host, of which streams, and the program unit that is
-//! programmed in each. The result for a plane group is computed when its state changes, and cached.
+//! Acceptance of host streams by plane groups, and the program unit in progress of each plane group.
+//! Acceptance is computed when the state of a plane group changes, and cached.
 
 use wordline_kernel::{Column, state};
 use wordline_nand::{CellMode, PlaneGroupId};
@@ -14,31 +14,31 @@ use crate::gc::Gc;
 use crate::policy::placement::PlaneGroupSet;
 use crate::writer::ProgramUnit;
 
-/// The streams that plane groups accept, and the groups that are programmed in them.
+/// Streams that plane groups accept, and program units in progress.
 pub(crate) struct PlaneGroups {
-    /// The plane groups that accept a program unit now, for each stream.
+    /// For each stream, the plane groups that accept a program unit now.
     accepting: Vec<PlaneGroupSet>,
-    /// The program unit of each plane group, and whether its program is in progress.
+    /// Program unit of each plane group. `is_busy` is true while it is being programmed.
     groups: Column<PlaneGroupId, ProgramUnit>,
     is_busy: Column<PlaneGroupId, bool>,
     /// Buffer entries that are being programmed.
     programming: u32,
-    /// The pool of each stream.
+    /// Pool of each stream.
     pools: Vec<usize>,
-    /// The streams of each pool, one bit each.
+    /// Bitmap of the streams of each pool.
     streams: Vec<u32>,
-    /// The host streams whose blocks are in another mode than the native one.
+    /// Host streams whose blocks are in another mode than the native one.
     modes: Vec<ModeGroups>,
-    /// Whether a plane group was passed over because it is full of valid pages.
+    /// Whether a plane group was skipped because it is full of valid pages.
     some_full: bool,
-    /// Whether a plane group has begun to accept a stream, or has failed, since this was last cleared.
+    /// Whether a plane group has begun to accept a stream, or has failed, since this flag was last cleared.
     opened: bool,
 }
 
 state!(PlaneGroups { values { accepting, groups, is_busy, programming, some_full, opened } lists { modes } fixed { pools, streams } });
 
 impl PlaneGroups {
-    /// No plane group accepts anything yet.
+    /// Plane groups that accept nothing yet.
     pub fn new(base: &Base, shares: &[Vec<ModeShare>]) -> Self {
         let (rows, pools) = (base.config.pools.rows(), pools_of_streams(base));
         let bits =
@@ -56,14 +56,14 @@ impl PlaneGroups {
         }
     }
 
-    /// Lengths of the state of the plane groups.
+    /// Lengths of the lists of the state.
     pub fn shape(&self) -> Vec<usize> {
         let accepting = self.accepting.iter().map(PlaneGroupSet::words);
         accepting.chain([self.groups.len(), self.is_busy.len()]).collect()
     }
 
-    /// Checks a loaded state: streams are accepted by existing plane groups, and programmed pages are in the
-    /// cache, or among the first `pages`.
+    /// Checks a loaded state. Only existing plane groups accept streams, and each page being programmed is in
+    /// the cache or below `pages`.
     pub fn check_loaded(&self, cache: &Cache, pages: u32) -> Result<(), String> {
         let rows = self.is_busy.len() as u32;
         let mut sets = self.accepting.iter().chain(self.modes.iter().map(|one| &one.rows));
@@ -82,7 +82,7 @@ impl PlaneGroups {
         })
     }
 
-    /// Drops all programs, in a power cut.
+    /// Drops all programs, in a power loss.
     pub fn forget(&mut self) {
         self.accepting.iter_mut().for_each(PlaneGroupSet::clear);
         self.modes.iter_mut().for_each(|one| one.rows.clear());
@@ -92,31 +92,31 @@ impl PlaneGroups {
         self.some_full = false;
     }
 
-    /// The plane groups that accept a stream.
+    /// Plane groups that accept a stream.
     #[inline]
     pub fn of(&self, stream: usize) -> &PlaneGroupSet {
         &self.accepting[stream]
     }
 
-    /// The same for each stream.
+    /// Plane groups that accept each stream.
     #[inline]
     pub fn of_all(&self) -> &[PlaneGroupSet] {
         &self.accepting
     }
 
-    /// The program unit of a plane group.
+    /// Program unit of a plane group.
     #[inline]
     pub fn group(&self, row: PlaneGroupId) -> &ProgramUnit {
         &self.groups[row]
     }
 
-    /// The program unit of a plane group without a program in progress, to be filled.
+    /// Program unit of a plane group that is not busy, to be filled.
     #[inline]
     pub fn program_unit_mut(&mut self, row: PlaneGroupId) -> &mut ProgramUnit {
         &mut self.groups[row]
     }
 
-    /// Begins the program of a plane group's program unit, which has `brought` entries and is padded to
+    /// Begins the program of a plane group's program unit. It has `brought` buffer entries and is padded to
     /// `places` pages.
     pub fn begin(&mut self, row: PlaneGroupId, brought: u32, places: u32) {
         self.programming += brought;
@@ -124,8 +124,8 @@ impl PlaneGroups {
         self.is_busy[row] = true;
     }
 
-    /// Takes the program unit of a plane group whose program has ended, to be returned to [`end`](Self::end)
-    /// when its pages are handled.
+    /// Takes the program unit of a plane group whose program has ended. [`end`](Self::end) takes it back when
+    /// its pages are handled.
     #[inline]
     pub fn take(&mut self, row: PlaneGroupId) -> ProgramUnit {
         let group = std::mem::take(&mut self.groups[row]);
@@ -133,7 +133,7 @@ impl PlaneGroups {
         group
     }
 
-    /// Takes back the program unit of a plane group whose program has ended.
+    /// Clears the program unit of a plane group whose program has ended, and keeps it for the next program.
     #[inline]
     pub fn end(&mut self, row: PlaneGroupId, mut group: ProgramUnit) {
         group.clear();
@@ -153,31 +153,30 @@ impl PlaneGroups {
         self.programming
     }
 
-    /// A plane group has failed: pages that wait for it go elsewhere.
+    /// Records that a plane group has failed: pages that wait for it go to other plane groups.
     pub fn note_lost_group(&mut self) {
         self.opened = true;
     }
 
-    /// Whether a plane group has begun to accept a stream, or has failed, since this was last
-    /// [cleared](Self::clear_opened).
+    /// Whether a plane group has begun to accept a stream, or has failed, since
+    /// [`clear_opened`](Self::clear_opened).
     #[inline]
     pub fn has_opened(&self) -> bool {
         self.opened
     }
 
-    /// Clears that mark.
+    /// Clears the flag that [`has_opened`](Self::has_opened) returns.
     #[inline]
     pub fn clear_opened(&mut self) {
         self.opened = false;
     }
 
-    /// Whether a plane group was passed over because it is full of valid pages; clears that mark.
+    /// Whether a plane group was skipped because it is full of valid pages. Clears the flag.
     pub fn take_some_full(&mut self) -> bool {
         std::mem::take(&mut self.some_full)
     }
 
-    /// Computes whether `row` accepts a program unit of each host stream. If it accepts a stream that it did
-    /// not accept before, or has failed, pages may wait for that.
+    /// Updates whether `row` accepts a program unit of each host stream.
     #[inline]
     pub fn note(&mut self, row: PlaneGroupId, base: &Base, reclaim: &Gc) {
         let before = if self.modes.is_empty() { 0 } else { self.accepted_of(row) };
@@ -192,8 +191,8 @@ impl PlaneGroups {
         }
     }
 
-    /// Computes of which host streams `row` accepts a program unit; false if the host may not open a block
-    /// and the collector does not let it write to open ones.
+    /// Updates which host streams `row` accepts. Returns false if the host may neither open a block there nor
+    /// write to open blocks.
     #[inline(never)]
     fn note_streams(&mut self, row: PlaneGroupId, base: &Base, reclaim: &Gc) -> bool {
         if reclaim.throttles_host(row, &base.space) {
@@ -203,33 +202,33 @@ impl PlaneGroups {
         if !may_open && !reclaim.can_afford(row, base.space.max_cost(row)) {
             return false;
         }
-        // While free blocks are being gained, streams wait for blocks of their own instead of sharing.
+        // While GC gains free blocks, a stream waits for its own block and does not share another stream's.
         let may_share = !may_open && !reclaim.gains(row);
         let here = self.streams[base.config.pools.number_of_group(row)];
         for n in 0..self.accepting.len() {
             let has_place = may_open || base.space.takes(row, base.space.streams().host(n as u8), may_share);
             let opens = self.accepting[n].set(row, has_place && here >> n & 1 != 0);
-            // The space for a mode is known only after that query too.
+            // With other modes, `note` sets the flag after `note_modes`.
             self.opened |= opens && self.modes.is_empty();
         }
         true
     }
 
-    /// The host streams of which `row` accepts a program unit, one bit each.
+    /// Bitmap of the host streams that `row` accepts.
     #[inline]
     pub fn accepted_of(&self, row: PlaneGroupId) -> u32 {
         let streams = self.accepting.iter().enumerate();
         streams.fold(0, |bits, (n, accepting)| bits | u32::from(accepting.contains(row)) << n)
     }
 
-    /// Updates which streams every plane group accepts.
+    /// Updates which host streams every plane group accepts.
     pub fn note_all(&mut self, base: &Base, reclaim: &Gc) {
         for row in base.config.pools.all_groups() {
             self.note(row, base, reclaim);
         }
     }
 
-    /// Computes whether `row` accepts programs in other modes than the native one.
+    /// Updates whether `row` accepts programs in other modes than the native one.
     #[inline(never)]
     fn note_modes(&mut self, row: PlaneGroupId, base: &Base) {
         let Self { modes, accepting, .. } = self;
@@ -247,26 +246,27 @@ impl PlaneGroups {
         !self.modes.is_empty()
     }
 
-    /// The plane groups that accept a program of a stream in its mode; none if there are none, or the stream
-    /// is native.
+    /// Plane groups that accept a program of a stream in the stream's own mode. `None` if the stream is
+    /// native, or if there are no such plane groups.
     #[inline]
     fn in_mode(&self, stream: usize) -> Option<&ModeGroups> {
         self.modes.iter().find(|one| one.stream == stream && !one.rows.is_empty())
     }
 
-    /// Whether a host stream goes to the pool of `row`.
+    /// Whether a host stream writes to the pool of `row`.
     #[inline]
     pub fn is_in_pool_of(&self, row: PlaneGroupId, stream: usize, base: &Base) -> bool {
         base.config.pools.number_of_group(row) == self.pools[stream]
     }
 
-    /// The pool of a stream.
+    /// Pool of a stream.
     #[inline]
     pub fn pool_of(&self, stream: usize) -> usize {
         self.pools[stream]
     }
 
-    /// Pages of a program unit of a stream, in its mode if plane groups accept it so, otherwise natively.
+    /// Pages of the next program unit of a stream. It is in the stream's own mode if a plane group accepts
+    /// that, otherwise in native mode.
     #[inline]
     pub fn unit_of(&self, stream: usize, base: &Base) -> u32 {
         match self.in_mode(stream) {
@@ -275,7 +275,7 @@ impl PlaneGroups {
         }
     }
 
-    /// The plane groups for the next program unit of a stream; those that accept it in its mode are
+    /// Plane groups for the next program unit of a stream. Those that accept the stream's own mode are
     /// preferred.
     #[inline]
     pub fn preferred_groups(&self, stream: usize) -> &PlaneGroupSet {
@@ -285,14 +285,15 @@ impl PlaneGroups {
         }
     }
 
-    /// Whether a plane group accepts only larger program units of a stream than when it was last updated.
+    /// Whether a plane group now requires a program unit of a stream that is larger than `unit`.
     #[inline]
     pub fn has_larger_unit(&self, row: PlaneGroupId, stream: usize, unit: u32, base: &Base) -> bool {
         !self.modes.is_empty() && base.space.unit(row, StreamId(stream as u8)) > unit
     }
 }
 
-/// The pool of each host stream, as the router or a design assigns it; table pages are in the last pool.
+/// Pool of each host stream, which the router or a design assigns. Translation pages and discard records go
+/// to the last pool.
 fn pools_of_streams(base: &Base) -> Vec<usize> {
     let (policies, several) = (&base.policies, base.config.pools.count() > 1);
     let pool_of = |stream| match stream < policies.host_streams() {
@@ -303,13 +304,13 @@ fn pools_of_streams(base: &Base) -> Vec<usize> {
     (0..base.space.streams().host).map(pool_of).collect()
 }
 
-/// A host stream whose blocks are in another mode than the native one.
+/// Plane groups of a host stream whose blocks are in another mode than the native one.
 #[derive(Clone, Debug)]
 struct ModeGroups {
     /// Number of the stream.
     pub stream: usize,
     pub mode: CellMode,
-    /// Locations of a program in the mode.
+    /// Pages of a program in this mode.
     pub unit: u32,
     /// Plane groups that accept such a program now.
     pub rows: PlaneGroupSet,
@@ -318,7 +319,7 @@ struct ModeGroups {
 state!(ModeGroups { values { rows } fixed { stream, mode, unit } });
 
 impl ModeGroups {
-    /// One for each host stream of a mode's share: reprogram passes come before other programs.
+    /// Groups for the host streams of a mode's share of the pool, reprogram passes before other programs.
     pub fn of(share: &ModeShare, config: &Config) -> impl Iterator<Item = Self> {
         let (ModeShare { mode, unit, streams, .. }, rows) = (*share, config.pools.rows());
         let again = (CellMode::Reprogrammed(1), share.reprogram_unit());

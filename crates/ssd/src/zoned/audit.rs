@@ -11,7 +11,7 @@ use crate::ensure::ensure;
 use crate::physical_device::{ChunkState, PhysicalDevice};
 use wordline_kernel::Instant;
 
-/// Most zones listed in a report.
+/// Maximum number of zones listed in a report.
 const LINES: usize = 16;
 
 impl<D: PhysicalDevice> Zoned<D> {
@@ -20,7 +20,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         assert!(checked.is_ok(), "{checked:?}");
     }
 
-    /// Whether zones, work in flight, and the chunks below agree with each other.
+    /// Checks that zones, work in flight and the chunks below agree with each other.
     pub(super) fn check_zones(&self) -> Result<(), String> {
         self.table.check()?;
         self.check_parts()?;
@@ -34,7 +34,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         Ok(())
     }
 
-    /// Whether everything that waits, waits for existing work.
+    /// Checks that everything that waits has existing work to wait for.
     fn check_parts(&self) -> Result<(), String> {
         let zones = self.table.len();
         let is_zone = |zone: ZoneId| (zone.0 as usize) < zones;
@@ -88,7 +88,7 @@ impl<D: PhysicalDevice> Zoned<D> {
             })
     }
 
-    /// Whether a zone agrees with its chunks.
+    /// Checks that a zone agrees with its chunks.
     fn check_zone(&self, zone: ZoneId) -> Result<(), String> {
         let (entry, body) = (self.table.get(zone), &self.bodies[zone]);
         let layout = &self.config.layout;
@@ -118,7 +118,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         Ok(())
     }
 
-    /// Writes a report of the zones and commands that wait.
+    /// Writes a report of waiting zones and commands.
     pub(super) fn describe(&self, out: &mut String) -> fmt::Result {
         let at_work: Vec<(ZoneId, &ZoneData)> =
             self.bodies.entries().filter(|(_, body)| !body.jobs.is_empty() || body.writes > 0).collect();
@@ -130,7 +130,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         Ok(())
     }
 
-    /// The oldest command, with a number that changes with any progress.
+    /// Oldest command, and a number that changes whenever the device makes progress.
     pub(super) fn oldest_command(&self) -> Option<crate::block_device::OldestCommand> {
         let first = self.commands.values().min_by_key(|command| command.submitted)?;
         let (submitted, tag): (Instant, u32) = (first.submitted, first.tag);

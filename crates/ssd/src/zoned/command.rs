@@ -1,4 +1,4 @@
-//! Commands to zones, their completions, and their NVMe statuses.
+//! Zone commands, their completions and NVMe statuses.
 
 use std::fmt;
 
@@ -6,18 +6,18 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::Duration;
 use wordline_nand::DataTag;
 
-/// Actions of Zone Management Send (79h), in the order of their codes.
+/// Zone Send Actions of Zone Management Send (79h), in the order of their codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Action {
-    /// Close Zone: frees the open resource (01h).
+    /// Close Zone (01h): frees the open resource.
     Close,
-    /// Finish Zone: the zone accepts no more writes (02h).
+    /// Finish Zone (02h): the zone accepts no more writes.
     Finish,
-    /// Open Zone: the zone stays open until it is closed (03h).
+    /// Open Zone (03h): the zone stays open until the host closes it.
     Open,
-    /// Reset Zone: the zone becomes empty (04h).
+    /// Reset Zone (04h): the zone becomes empty.
     Reset,
-    /// Offline Zone: a read-only zone goes offline (05h).
+    /// Offline Zone (05h): a read-only zone goes offline.
     Offline,
 }
 
@@ -31,56 +31,56 @@ impl Action {
     }
 }
 
-/// The operation of a command.
+/// Operation of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Operation {
     /// Reads logical blocks of a zone.
     Read,
     /// Writes at the write pointer of a zone.
     Write,
-    /// Writes at the write pointer of the zone whose first logical block the command has; the completion has
-    /// the address (Zone Append, 7Dh).
+    /// Zone Append (7Dh): writes at the write pointer of a zone. The command has the first logical block of
+    /// the zone; the completion has the address of the data.
     Append,
-    /// Waits until all completed writes are in flash.
+    /// Completes when all completed writes are in flash.
     Flush,
     /// Changes the state of a zone.
     Manage(Action),
 }
 
-/// A command.
+/// Command to a zoned device.
 #[derive(Clone, Copy, Debug)]
 pub struct Command<'a> {
-    /// The operation.
+    /// Operation.
     pub operation: Operation,
-    /// Tag chosen by the caller, returned with the completion.
+    /// Tag that the host chose, returned in the completion.
     pub tag: u32,
-    /// The first logical block; for zone management and appends the first one of the zone.
+    /// First logical block. For zone management and appends it is the first one of the zone.
     pub first: u64,
-    /// Logical blocks to read.
+    /// Number of logical blocks to read.
     pub blocks: u32,
-    /// Whether zone management applies to all eligible zones (Select All).
+    /// Whether zone management applies to all zones in a suitable state (Select All).
     pub all: bool,
     /// Data tags of a write, one for each logical block.
     pub stamps: &'a [DataTag],
 }
 
 impl<'a> Command<'a> {
-    /// A read.
+    /// Read of logical blocks.
     pub fn read(tag: u32, first: u64, blocks: u32) -> Self {
         Self { operation: Operation::Read, tag, first, blocks, all: false, stamps: &[] }
     }
 
-    /// A write.
+    /// Write of logical blocks.
     pub fn write(tag: u32, first: u64, stamps: &'a [DataTag]) -> Self {
         Self { operation: Operation::Write, tag, first, blocks: 0, all: false, stamps }
     }
 
-    /// An append to the zone that begins at `first`.
+    /// Append to the zone that begins at `first`.
     pub fn append(tag: u32, first: u64, stamps: &'a [DataTag]) -> Self {
         Self { operation: Operation::Append, ..Self::write(tag, first, stamps) }
     }
 
-    /// A flush.
+    /// Flush.
     pub fn flush(tag: u32) -> Self {
         Self { operation: Operation::Flush, ..Self::read(tag, 0, 0) }
     }
@@ -90,7 +90,7 @@ impl<'a> Command<'a> {
         Self { operation: Operation::Manage(action), ..Self::read(tag, first, 0) }
     }
 
-    /// Zone management of all eligible zones.
+    /// Zone management of all zones in a suitable state.
     pub fn manage_all(tag: u32, action: Action) -> Self {
         Self { all: true, ..Self::manage(tag, action, 0) }
     }
@@ -99,17 +99,17 @@ impl<'a> Command<'a> {
 /// Completion of an accepted command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Completion {
-    /// The operation.
+    /// Operation.
     pub operation: Operation,
-    /// Tag chosen by the caller.
+    /// Tag that the host chose.
     pub tag: u32,
     /// Time from submission to completion.
     pub latency: Duration,
-    /// Failure status, if it failed.
+    /// Failure status; `None` if the command succeeded.
     pub status: Option<Status>,
-    /// The first logical block read or written; of an append the block at which its data begin.
+    /// First logical block read or written. For an append, the address of its data.
     pub first: u64,
-    /// Data tags that a read returned: [`DataTag::ERASED`] for unwritten blocks, [`DataTag::UNREADABLE`] for unreadable
+    /// Data tags of a read: [`DataTag::ERASED`] for unwritten blocks, [`DataTag::UNREADABLE`] for unreadable
     /// ones.
     pub found: Vec<DataTag>,
 }
@@ -121,7 +121,7 @@ pub enum Status {
     InvalidField,
     /// The logical blocks do not exist (LBA Out of Range).
     OutOfRange,
-    /// The device is recovering from a power cut (Namespace Not Ready).
+    /// The device is still recovering from a power loss (Namespace Not Ready).
     NotReady,
     /// The command crosses the end of a zone (Zone Boundary Error).
     Boundary,
@@ -133,20 +133,20 @@ pub enum Status {
     Offline,
     /// The write does not begin at the write pointer (Zone Invalid Write).
     InvalidWrite,
-    /// Too many zones are active (Too Many Active Zones).
+    /// The command needs an active zone more than the limit allows (Too Many Active Zones).
     TooManyActive,
-    /// Too many zones are open (Too Many Open Zones).
+    /// The command needs an open zone more than the limit allows (Too Many Open Zones).
     TooManyOpen,
     /// The state of the zone does not allow the change (Invalid Zone State Transition).
     InvalidTransition,
-    /// Some of the data to be written are not in flash and never will be (Write Fault).
+    /// Some data could not be written (Write Fault).
     WriteFault,
-    /// Some written data could not be read (Unrecovered Read Error).
+    /// Some data could not be read (Unrecovered Read Error).
     Unrecovered,
 }
 
 impl Status {
-    /// Status type in the upper byte, code in the lower one.
+    /// Status code type in the upper byte, status code in the lower byte.
     pub fn code(self) -> u16 {
         match self {
             Self::InvalidField => 0x002,

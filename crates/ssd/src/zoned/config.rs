@@ -1,4 +1,4 @@
-//! The configuration of zones, and its check against the device below.
+//! Configuration of zones, and its check against the device below.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,54 +13,54 @@ use crate::physical_device::{Capabilities, Geometry, MOST_BLOCKS};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ZonesFile {
-    /// Chunks of a zone, each of a parallel unit of its own: a divisor of the number of parallel units. Left
-    /// out: one chunk of each.
+    /// Number of chunks in a zone, each on a different parallel unit. Must divide the number of parallel
+    /// units. Default: all parallel units.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub width: Option<u32>,
-    /// Consecutive logical blocks in a chunk before the zone continues in the next chunk: a multiple of one
-    /// program that divides a chunk. Left out: `ws_opt`.
+    /// Consecutive logical blocks in a chunk before the zone continues in the next chunk. Must be a multiple
+    /// of the logical blocks of a program, and divide the logical blocks of a chunk. Default: `ws_opt`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stripe: Option<u32>,
-    /// Writable bytes of a zone (zone capacity): a multiple of `stripe`, at most the size of its chunks. The
-    /// rest of the chunks is spare for padding. Left out: the size of its chunks.
+    /// Writable bytes of a zone (zone capacity): a multiple of `stripe`, at most the size of the zone's
+    /// chunks. Space beyond the capacity is used for padding. Default: the size of the zone's chunks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity: Option<Bytes>,
-    /// Bytes from the beginning of a zone to the beginning of the next one (zone size): at least `capacity`.
-    /// Left out: the next power of two, as Linux requires.
+    /// Bytes from the start of a zone to the start of the next one (zone size), at least `capacity`. Default:
+    /// the next power of two, which Linux requires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<Bytes>,
-    /// Most active zones, that is open or closed ones. Left out: no limit.
+    /// Maximum number of active zones, which are open or closed. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_active: Option<u32>,
-    /// Most open zones: at most `max_active`. Left out: `max_active` is the only limit.
+    /// Maximum number of open zones, at most `max_active`. Default: `max_active`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_open: Option<u32>,
-    /// Most bytes of an append (ZASL): 4 KiB times a power of two. Left out: no limit.
+    /// Maximum bytes of an append (ZASL): 4 KiB times a power of two. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub append_limit: Option<Bytes>,
 }
 
-/// A checked configuration of zones on a device.
+/// Checked configuration of zones.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ZonesConfig {
     /// Layout of the zones.
     pub layout: Layout,
     /// Limits of active and open zones.
     pub limits: Limits,
-    /// Most logical blocks of an append.
+    /// Maximum number of logical blocks in an append.
     pub append_limit: Option<u32>,
-    /// Whether blocks that do not fill a program yet survive a power cut, as with a protected buffer.
+    /// Whether gathered blocks survive a power loss, as in a protected buffer.
     pub is_protected: bool,
 }
 
-/// The minimum memory page size of a controller, the unit of the append limit in NVMe.
+/// Minimum memory page size of a controller. NVMe defines the append limit in this unit.
 const PAGE: Bytes = Bytes::kib(4);
 
 impl ZonesFile {
-    /// Checks the zones of a device with this configuration and geometry.
+    /// Checks the configuration for a device with this configuration and geometry.
     ///
     /// # Errors
-    /// All keys that are wrong.
+    /// All invalid keys.
     pub fn check(&self, file: &OpenChannelFile, geometry: &Geometry) -> Result<ZonesConfig, Complaints> {
         let mut wrong = Complaints::default();
         self.check_limits(&mut wrong);
@@ -118,11 +118,11 @@ impl ZonesFile {
     }
 }
 
-/// Checks whether a device can have zones: limits are set for zones only, all written data are readable, and
-/// open chunks can be reset.
+/// Checks whether a device can have zones. It must have no limits of its own on open chunks, all written data
+/// must be readable, and open chunks must be resettable.
 ///
 /// # Errors
-/// The keys of the device that are wrong.
+/// All invalid keys of the device.
 pub fn check_device(file: &OpenChannelFile) -> Result<(), Complaints> {
     let mut wrong = Complaints::default();
     let unreadable = file.mw_cunits;
@@ -137,8 +137,8 @@ pub fn check_device(file: &OpenChannelFile) -> Result<(), Complaints> {
 }
 
 impl ZonesConfig {
-    /// The geometry of the zones as chunks, on a device with the geometry `below`: zones on the same parallel
-    /// units form a parallel unit. The optimal write covers as many chunks as one command reaches.
+    /// Geometry with zones as chunks, on a device with the geometry `below`. Zones on the same parallel units
+    /// form one parallel unit. The optimal write covers as many chunks as fit in one command.
     pub fn geometry(&self, below: &Geometry) -> Geometry {
         let layout = self.layout;
         let most = layout.width.min(MOST_BLOCKS as u32 / layout.stripe);

@@ -1,5 +1,4 @@
-//! Commands that were accepted and have not completed, the pieces of writes, and the commands to the device
-//! below.
+//! Outstanding work: accepted commands, pieces of writes, and commands to the device below.
 
 use std::collections::BTreeMap;
 
@@ -12,20 +11,20 @@ use super::table::ZoneId;
 use super::time_recorder::TimeRecorder;
 use crate::physical_device::{self, Failure};
 
-/// The interface through which a command came.
+/// Interface through which a command arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Interface {
     Zones(Operation),
     Chunks(physical_device::Operation),
 }
 
-/// A command in flight.
+/// Outstanding command.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct InFlight {
     pub(super) face: Interface,
     pub(super) tag: u32,
     pub(super) submitted: Instant,
-    /// Outstanding parts.
+    /// Parts that have not ended.
     pub(super) parts: u32,
     pub(super) status: Option<Status>,
     failed: u64,
@@ -34,12 +33,12 @@ pub(super) struct InFlight {
 }
 
 impl InFlight {
-    /// A command with one part: itself, until all of its parts are known.
+    /// Command with one part: itself, until all of its other parts are known.
     pub(super) fn new(face: Interface, tag: u32, submitted: Instant) -> Self {
         Self { face, tag, submitted, parts: 1, status: None, failed: 0, first: 0, found: Vec::new() }
     }
 
-    /// Records the failure of `count` of its logical blocks or zones, from index `at` of its list on.
+    /// Records the failure of `count` items (logical blocks or zones) of the command, from index `at` on.
     pub(super) fn record_failure(&mut self, at: usize, count: u32, status: Status) {
         self.status = Some(status);
         for n in (at..at + count as usize).take_while(|n| *n < u64::BITS as usize) {
@@ -47,13 +46,13 @@ impl InFlight {
         }
     }
 
-    /// Its completion for a host of zones.
+    /// Completion for a host of zones.
     pub(super) fn complete(self, operation: Operation, now: Instant) -> super::command::Completion {
         let Self { tag, submitted, status, first, found, .. } = self;
         super::command::Completion { operation, tag, latency: now - submitted, status, first, found }
     }
 
-    /// Its completion for a host of chunks.
+    /// Completion for a host that sees zones as chunks.
     pub(super) fn complete_chunk(
         self,
         operation: physical_device::Operation,
@@ -71,15 +70,15 @@ impl InFlight {
     }
 }
 
-/// The part of a command that is written to one zone. The pieces of a zone end in order of arrival.
+/// Part of a command that writes to one zone. The pieces of a zone end in order of arrival.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Piece {
     pub(super) command: u32,
     pub(super) zone: ZoneId,
-    /// Index of its first logical block in the command's list, and the number of blocks.
+    /// Index of its first logical block in the command, and the number of its blocks.
     pub(super) at: u32,
     pub(super) count: u32,
-    /// The block of the zone that follows it.
+    /// Logical block of the zone after its last one.
     pub(super) end: u32,
     pub(super) parts: u32,
     pub(super) has_failed: bool,
@@ -88,21 +87,21 @@ pub(super) struct Piece {
 /// Purpose of a command to the device below.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Work {
-    /// Writes to a zone: a piece, or padding. The first `kept` blocks, from `first` on, belong to pieces that
-    /// may have ended.
+    /// Write to a zone, for a piece or as padding. Its first `kept` blocks, from block `first` on, were
+    /// gathered blocks. The commands that wrote them may have completed.
     Write { zone: ZoneId, piece: Option<u32>, first: u32, kept: u32 },
-    /// Reads of a zone, for these indices in the list of a command.
+    /// Read of a zone. `places` has the indices of its blocks in the host's command.
     Read { zone: ZoneId, command: u32, places: Vec<u32> },
-    /// Resets the chunks of a zone.
+    /// Reset of the chunks of a zone.
     Reset { zone: ZoneId },
-    /// Closes the chunks of a zone.
+    /// Close of the chunks of a zone.
     Close { zone: ZoneId },
-    /// A flush; `told` losses were reported by earlier flushes.
+    /// Flush. `told` is the number of losses reported when it began.
     Flush { command: u32, told: u64 },
 }
 
 impl Work {
-    /// The zone concerned.
+    /// Zone of the command; `None` for a flush.
     pub(super) fn zone(&self) -> Option<ZoneId> {
         match self {
             Self::Write { zone, .. }
@@ -114,7 +113,7 @@ impl Work {
     }
 }
 
-/// Entries in flight by ascending number.
+/// Outstanding items by ascending number.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct InFlightTable<T> {
     entries: BTreeMap<u32, T>,
@@ -128,7 +127,7 @@ impl<T> Default for InFlightTable<T> {
 }
 
 impl<T> InFlightTable<T> {
-    /// The number of the next entry.
+    /// Number of the next item.
     pub(super) fn next(&self) -> u32 {
         self.next
     }
@@ -164,25 +163,25 @@ impl<T> InFlightTable<T> {
         self.entries.len()
     }
 
-    /// Drops all entries.
+    /// Drops all items.
     pub(super) fn forget(&mut self) -> impl Iterator<Item = T> + use<T> {
         std::mem::take(&mut self.entries).into_values()
     }
 }
 
-/// Completions and notifications that the host has not taken yet.
+/// Completions and notifications that the host has not read yet.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Outbox {
     pub(super) answers: Vec<super::command::Completion>,
     pub(super) chunk_answers: Vec<physical_device::Completion>,
     pub(super) notifications: Vec<physical_device::Notification>,
-    /// None where the times of commands are not recorded.
+    /// `None` if latency breakdowns are not recorded.
     #[serde(skip)]
     pub(super) teller: Option<Box<TimeRecorder>>,
 }
 
 impl Outbox {
-    /// Completes a command.
+    /// Adds the completion of a command.
     pub(super) fn add(&mut self, command: InFlight, now: Instant) {
         self.teller.iter_mut().for_each(|teller| teller.note_completed(&command, now));
         match command.face {
@@ -192,8 +191,7 @@ impl Outbox {
     }
 }
 
-/// Programs that could not be written although some of their data had completed, and how many of them flushes
-/// have reported.
+/// Count of failed programs with data of completed writes. `told` is the number that flushes have reported.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Losses {
     count: u64,
@@ -205,19 +203,19 @@ impl Losses {
         self.count += 1;
     }
 
-    /// Losses reported so far; a flush notes the number when it begins.
+    /// Number of losses reported so far, recorded when a flush begins.
     pub(super) fn told(self) -> u64 {
         self.told
     }
 
-    /// Whether a flush that noted `told` has new losses to report; then all are reported.
+    /// Whether a flush that recorded `told` must report losses. If so, all losses count as reported.
     pub(super) fn report(&mut self, told: u64) -> bool {
         let tells = self.count > told;
         self.told = if tells { self.count } else { self.told };
         tells
     }
 
-    /// The power is cut, and losses not reported yet are dropped with it.
+    /// Drops losses that were not reported before a power loss.
     pub(super) fn forget(&mut self) {
         self.told = self.count;
     }

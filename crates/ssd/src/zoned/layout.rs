@@ -1,4 +1,6 @@
-//! Layout of zones: the chunks of each zone, and the location of its logical blocks in them.
+//! Layout of zones: the chunks of each zone, and the locations of its logical blocks.
+//!
+//! A *position* counts the logical blocks of all chunks of a zone in the order of writing, padding included.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,17 +10,17 @@ use crate::physical_device::{Chunk, Geometry, LogicalBlock};
 /// Dimensions of zones, in logical blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// Zones of the device.
+    /// Number of zones.
     pub zones: u32,
-    /// Zone size: from the beginning of a zone to the beginning of the next one.
+    /// Zone size: distance between the starts of two zones.
     pub size: u64,
-    /// Zone capacity: writable logical blocks, from the beginning of a zone on.
+    /// Zone capacity: writable logical blocks from the start of a zone on.
     pub capacity: u32,
-    /// Chunks of a zone, each of a parallel unit of its own.
+    /// Chunks in a zone, each on a different parallel unit.
     pub width: u32,
     /// Consecutive logical blocks in a chunk before the zone continues in the next chunk.
     pub stripe: u32,
-    /// Logical blocks of one program.
+    /// Logical blocks of a program.
     pub unit: u32,
     pub(super) groups: u32,
     pub(super) units: u32,
@@ -26,7 +28,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Zones of `width` chunks on a device of this geometry.
+    /// Layout of zones with `width` chunks, on a device with this geometry.
     pub(super) fn of(geometry: &Geometry, width: u32, stripe: u32, capacity: u32, size: u64) -> Self {
         let units = geometry.units();
         Self {
@@ -42,12 +44,12 @@ impl Layout {
         }
     }
 
-    /// Logical blocks of the chunks of a zone.
+    /// Number of positions of a zone: the logical blocks of all its chunks.
     pub fn positions(&self) -> u32 {
         self.width * self.blocks_per_chunk
     }
 
-    /// A chunk of a zone. Adjacent zones are on different parallel units, and the chunks of a zone on
+    /// Chunk `member` of a zone. Adjacent zones are on different parallel units. The chunks of a zone are on
     /// different groups as far as possible.
     pub(super) fn chunk(&self, zone: ZoneId, member: u32) -> Chunk {
         let sets = self.units / self.width;
@@ -55,77 +57,78 @@ impl Layout {
         Chunk { group: (unit % self.groups) as u16, unit: (unit / self.groups) as u16, chunk: zone.0 / sets }
     }
 
-    /// The chunks of a zone.
+    /// Chunks of a zone.
     pub(super) fn chunks(&self, zone: ZoneId) -> impl Iterator<Item = Chunk> + use<'_> {
         (0..self.width).map(move |member| self.chunk(zone, member))
     }
 
-    /// The zone of a chunk.
+    /// Zone of a chunk of the device below.
     pub(super) fn zone_of(&self, chunk: Chunk) -> ZoneId {
         let sets = self.units / self.width;
         let unit = u32::from(chunk.unit) * self.groups + u32::from(chunk.group);
         ZoneId(chunk.chunk * sets + unit / self.width)
     }
 
-    /// A zone as a chunk: zones on the same parallel units share a parallel unit.
+    /// Chunk address of a zone, for hosts that see zones as chunks. Zones on the same parallel units form one
+    /// parallel unit.
     #[inline]
     pub(super) fn as_chunk(&self, zone: ZoneId) -> Chunk {
         let sets = self.units / self.width;
         Chunk { group: 0, unit: (zone.0 % sets) as u16, chunk: zone.0 / sets }
     }
 
-    /// The zone behind a chunk of the host.
+    /// Zone of a chunk address of such a host.
     #[inline]
     pub(super) fn zone_from_chunk(&self, chunk: Chunk) -> ZoneId {
         ZoneId(chunk.chunk * (self.units / self.width) + u32::from(chunk.unit))
     }
 
-    /// The logical block of the device at a position of a zone.
+    /// Logical block of the device below at a position of a zone.
     #[inline]
     pub(super) fn block(&self, zone: ZoneId, position: u32) -> LogicalBlock {
         let (strip, rest) = (position / self.stripe, position % self.stripe);
         self.chunk(zone, strip % self.width).at(strip / self.width * self.stripe + rest)
     }
 
-    /// The position of a logical block of a chunk of a zone; also of one past the last.
+    /// Position of a logical block in chunk `member` of a zone. The block may be one past the last.
     pub(super) fn position(&self, member: u32, block: u32) -> u32 {
         let (row, rest) = (block / self.stripe, block % self.stripe);
         (row * self.width + member) * self.stripe + rest
     }
 
-    /// Logical blocks of a chunk of a zone below a position.
+    /// Number of logical blocks in chunk `member` of a zone below a position.
     pub(super) fn below(&self, member: u32, position: u32) -> u32 {
         let row = self.stripe * self.width;
         let rest = (position % row).saturating_sub(member * self.stripe).min(self.stripe);
         position / row * self.stripe + rest
     }
 
-    /// Zone of a logical block of the device, and the block's offset in it.
+    /// Zone and offset of a logical block; `None` if there is no such zone.
     pub fn locate(&self, block: u64) -> Option<(ZoneId, u64)> {
         let zone = block / self.size;
         (zone < u64::from(self.zones)).then(|| (ZoneId(zone as u32), block % self.size))
     }
 
-    /// The first logical block of a zone.
+    /// First logical block of a zone.
     pub fn start(&self, zone: ZoneId) -> u64 {
         u64::from(zone.0) * self.size
     }
 }
 
-/// Positions of the logical blocks of a zone: from each of these blocks on, blocks are consecutive from its
-/// position on. Padding is between the runs.
+/// Map from the logical blocks of a zone to positions. Each pair begins a run of consecutive blocks at
+/// consecutive positions; padding is between the runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Runs(Vec<(u32, u32)>);
 
 impl Default for Runs {
-    /// Without padding.
+    /// Zone without padding.
     fn default() -> Self {
         Self(vec![(0, 0)])
     }
 }
 
 impl Runs {
-    /// The position of a logical block.
+    /// Position of a logical block.
     #[inline]
     pub(super) fn position(&self, block: u32) -> u32 {
         let run = self.0.partition_point(|(first, _)| *first <= block) - 1;
@@ -133,7 +136,7 @@ impl Runs {
         position + (block - first)
     }
 
-    /// Logical blocks below a position, out of those below `end`.
+    /// Number of logical blocks below a position, not more than `end`.
     pub(super) fn blocks_below(&self, position: u32, end: u32) -> u32 {
         let run = self.0.partition_point(|(_, first)| *first < position);
         let Some((first, from)) = self.0[..run].last() else { return 0 };
@@ -141,7 +144,8 @@ impl Runs {
         (first + (position - from)).min(next).min(end)
     }
 
-    /// Starts a new run: logical block `block` is at `position`. Earlier runs from that block on are dropped.
+    /// Begins a run: logical block `block` is at `position`. Drops earlier runs that begin at or after
+    /// `block`.
     pub(super) fn add_run(&mut self, block: u32, position: u32) {
         self.0.retain(|(first, _)| *first < block);
         if self.0.is_empty() || self.position(block) != position {
@@ -149,7 +153,7 @@ impl Runs {
         }
     }
 
-    /// Whether a loaded state can be the state of a zone.
+    /// Whether a loaded state is consistent.
     pub(super) fn is_sound(&self, capacity: u32, positions: u32) -> bool {
         let is_in_order = |pair: &[(u32, u32)]| {
             let [(first, from), (next, to)] = pair else { return true };

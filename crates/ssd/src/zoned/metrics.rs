@@ -1,4 +1,4 @@
-//! Counts of the zones, and the metrics made from them.
+//! Counts of zone events, and their metrics.
 
 use wordline_kernel::metrics::Unit;
 use wordline_kernel::{Instant, Metric, Metrics, counters};
@@ -8,7 +8,7 @@ use super::table::ZoneState;
 use crate::physical_device::PhysicalDevice;
 
 counters! {
-    /// Counts of the zones since they were made.
+    /// Counts of zone events since the device was created.
     pub struct Counts {
         reads: "zones.reads", Count, "Reads of zones.";
         writes: "zones.writes", Count, "Writes to zones, including appends; one for each zone.";
@@ -28,7 +28,7 @@ counters! {
 const CLOSED_BY_DEVICE: Metric =
     Metric::new("zones.closed_by_device", Unit::Count, "Zones that the device closed to open another one.");
 
-/// By zone state, in order of the states.
+/// Number of zones in each state, in the order of the states.
 const IN_STATE: [Metric; 7] = [
     Metric::new("zones.empty", Unit::Count, "Zones that are empty at the end."),
     Metric::new(
@@ -47,7 +47,7 @@ const IN_STATE: [Metric; 7] = [
     Metric::new("zones.offline", Unit::Count, "Zones that are offline at the end."),
 ];
 
-/// Metrics of zones, without the metrics of the device below.
+/// Metrics of zones. Metrics of the device below are not included.
 pub fn own() -> impl Iterator<Item = &'static Metric> {
     Counts::METRICS.iter().chain([&CLOSED_BY_DEVICE]).chain(&IN_STATE)
 }

@@ -1,13 +1,13 @@
-//! A zoned device after the NVMe Zoned Namespace Command Set: zones over the chunks of any [physical
+//! Zoned device (NVMe Zoned Namespace Command Set): zones over the chunks of any [physical
 //! device](crate::physical_device).
 //!
-//! A zone consists of a chunk of each of several parallel units, in stripes. The zone table has the rules and
-//! changes at once; the device below does all flash work, with its buffer, failure manager and recovery. In
-//! between are the logical blocks that do not fill a program yet, and the padding of flushes and power cuts.
-//! Every rejected or failed command has an NVMe [`Status`].
+//! A zone is striped over chunks of several parallel units, one chunk each. The zone table enforces the rules
+//! of NVMe and changes at once. The device below does all flash work, with its own write buffer, failure
+//! handling and recovery. The zoned device itself keeps only *gathered* blocks, which do not fill a program
+//! yet, and pads programs for flushes and after power losses.
 //!
-//! The device is a physical device too, for hosts of that interface: each zone is a chunk. `docs/zoned.md`
-//! describes the mechanisms and the choices.
+//! A rejected or failed command has an NVMe [`Status`]. The zoned device is a physical device too: to a host
+//! of that interface, each zone is a chunk. See `docs/zoned.md`.
 
 mod audit;
 mod command;
@@ -40,25 +40,25 @@ pub use layout::Layout;
 pub use metrics::{Counts, Mark, own as own_metrics};
 pub use table::{Attributes, Limits, ZoneId, ZoneState};
 
-/// Descriptor of a zone.
+/// Zone descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Zone {
     /// State (ZS).
     pub state: ZoneState,
     /// Attributes (ZA).
     pub attributes: Attributes,
-    /// Writable logical blocks (ZCAP).
+    /// Number of writable logical blocks (ZCAP).
     pub capacity: u32,
-    /// The first logical block (ZSLBA).
+    /// First logical block (ZSLBA).
     pub start: u64,
-    /// The write pointer (WP); all ones where the zone cannot be written.
+    /// Write pointer (WP); all ones if the zone cannot be written.
     pub write_pointer: u64,
 }
 
-/// A zoned device over a physical device.
+/// Zoned device over a physical device.
 pub struct Zoned<D> {
     config: ZonesConfig,
-    /// Geometry of the device with zones as chunks.
+    /// Geometry of the device to a host that sees zones as chunks.
     geometry: Geometry,
     device: D,
     table: Table,
@@ -80,7 +80,7 @@ state!(Zoned<D: State> {
 });
 
 impl<D: PhysicalDevice> Zoned<D> {
-    /// Empty zones on an empty device.
+    /// Zoned device with empty zones, over an empty device.
     pub fn new(config: ZonesConfig, device: D) -> Self {
         let layout = config.layout;
         let geometry = config.geometry(device.geometry());
@@ -107,34 +107,34 @@ impl<D: PhysicalDevice> Zoned<D> {
         }
     }
 
-    /// The device below.
+    /// Device below.
     pub fn device(&self) -> &D {
         &self.device
     }
 
-    /// Its configuration.
+    /// Configuration of the zones.
     pub fn config(&self) -> &ZonesConfig {
         &self.config
     }
 
-    /// Counts of the zones.
+    /// Counts of events since the device was created.
     pub fn counts(&self) -> &Counts {
         &self.counts
     }
 
-    /// Active zones, and the open ones among them.
+    /// Number of active zones, and of open zones.
     pub fn in_use(&self) -> [u32; 2] {
         [self.table.active(), self.table.open()]
     }
 
-    /// Whether writes complete before they would survive a power cut (VWC): writes that do not fill a program
-    /// do, unless the buffer is protected.
+    /// Whether a write may complete before its data would survive a power loss (VWC). This is true for writes
+    /// that do not fill a program, unless the buffer is protected.
     pub fn has_volatile_writes(&self) -> bool {
         let below = self.device.geometry();
         below.capabilities.volatile_writes || below.ws_min > 1 && !self.config.is_protected
     }
 
-    /// The descriptor of a zone.
+    /// Descriptor of a zone.
     pub fn zone(&self, zone: ZoneId) -> Zone {
         let entry = self.table.get(zone);
         let start = self.config.layout.start(zone);
@@ -148,8 +148,8 @@ impl<D: PhysicalDevice> Zoned<D> {
         }
     }
 
-    /// Descriptors of at most `most` zones whose state passes a filter, from the zone with logical block
-    /// `first` on, and the number of all such zones (Zone Management Receive, 7Ah).
+    /// Zone Management Receive (7Ah): descriptors of at most `most` zones, from the zone with logical block
+    /// `first` on, whose state passes the filter. Also returns the total number of such zones.
     ///
     /// # Errors
     /// An invalid filter or logical block.
@@ -164,10 +164,10 @@ impl<D: PhysicalDevice> Zoned<D> {
         Ok((count, found.into_iter().take(most).collect()))
     }
 
-    /// Submits a command, which may complete at once.
+    /// Submits a command, which may complete during the call.
     ///
     /// # Errors
-    /// The status with which it is rejected; the device is unchanged then.
+    /// Status of the rejection. The device is unchanged.
     pub fn submit(
         &mut self,
         command: &Command<'_>,
@@ -206,7 +206,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         Ok(())
     }
 
-    /// Executes a checked command of a host of chunks.
+    /// Executes a checked command of a host that sees zones as chunks.
     fn take_chunks(&mut self, command: &physical::Command<'_>, calendar: &mut impl Schedule<D::Event>) {
         let (face, layout) = (Interface::Chunks(command.operation), self.config.layout);
         let number = self.commands.add(InFlight::new(face, command.tag, calendar.now()));
@@ -248,7 +248,8 @@ impl<D: PhysicalDevice> Zoned<D> {
         self.process_below(calendar);
     }
 
-    /// Checks a command and returns its target. A state change of one zone is made in the table at once.
+    /// Checks a command and returns its zone and the offset in it. For zone management of one zone, the table
+    /// is changed at once.
     fn check(&mut self, command: &Command<'_>) -> Result<Option<(ZoneId, u64)>, Status> {
         if !self.accepts_commands() {
             return Err(Status::NotReady);
@@ -258,7 +259,7 @@ impl<D: PhysicalDevice> Zoned<D> {
             return Ok(None);
         }
         if is_for_all {
-            // The limits are checked here, on a copy of the table.
+            // Limits are checked on a copy of the table.
             let Operation::Manage(action) = command.operation else { unreachable!("it is one") };
             return self.table.clone().manage_all(action).map(|_| None);
         }
@@ -298,17 +299,17 @@ impl<D: PhysicalDevice> Zoned<D> {
         Ok(Some((zone, place)))
     }
 
-    /// Completions since they were last [cleared](Self::clear_zone_completions).
+    /// Completions since the last [`clear_zone_completions`](Self::clear_zone_completions).
     pub fn zone_completions(&self) -> &[Completion] {
         &self.outbox.answers
     }
 
-    /// Clears the completions.
+    /// Clears the list of completions.
     pub fn clear_zone_completions(&mut self) {
         self.outbox.answers.clear();
     }
 
-    /// Reads logical blocks of zones for a command.
+    /// Starts the read of logical blocks of zones for a command.
     fn read(&mut self, number: u32, blocks: &[(ZoneId, u64)], calendar: &mut impl Schedule<D::Event>) {
         self.counts.reads += 1;
         self.commands.get_mut(number).found = vec![DataTag::ERASED; blocks.len()];
@@ -333,7 +334,8 @@ impl<D: PhysicalDevice> Zoned<D> {
         }
     }
 
-    /// Locates a logical block for a read: its block in the device below, unless the data are known here.
+    /// Location in the device below of a logical block to be read. `None` if the data are known without a
+    /// read.
     fn find(&mut self, number: u32, at: u32, zone: ZoneId, block: u64) -> Option<LogicalBlock> {
         let body = &self.bodies[zone];
         if block >= u64::from(body.taken) || body.has_pending_reset() {
@@ -348,21 +350,21 @@ impl<D: PhysicalDevice> Zoned<D> {
         if place.block < self.device.report(place.chunk).readable {
             return Some(place);
         }
-        // Blocks that are being written count as unwritten.
+        // Blocks that are being written read as unwritten.
         if block < body.completed {
             self.unread(number, at);
         }
         None
     }
 
-    /// Records that a logical block of a command cannot be read.
+    /// Records that a logical block of a command is unreadable.
     fn unread(&mut self, number: u32, at: u32) {
         let command = self.commands.get_mut(number);
         command.record_failure(at as usize, 1, Status::Unrecovered);
         command.found[at as usize] = DataTag::UNREADABLE;
     }
 
-    /// Sends a command to the device below; whether it accepts the command.
+    /// Sends a command to the device below. Returns whether the device accepted it.
     fn send<'a>(
         &mut self,
         work: Work,
@@ -377,7 +379,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         true
     }
 
-    /// Handles the completions and notifications of the device below.
+    /// Handles completions and notifications of the device below.
     fn process_below(&mut self, calendar: &mut impl Schedule<D::Event>) {
         loop {
             let notifications = self.device.notifications().to_vec();
@@ -397,7 +399,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         let zone = self.config.layout.zone_of(chunk);
         let state = self.table.get(zone).state;
         if self.bodies[zone].has_pending_reset() {
-            // The completion of the reset reports it.
+            // The completion of the reset reports a failure.
             return;
         }
         match notification.notice {
@@ -421,7 +423,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         self.outbox.notifications.push(Notification { first, blocks: capacity - next, notice });
     }
 
-    /// Ends a part of a command; after the last one the command completes.
+    /// Ends a part of a command. After its last part the command completes.
     fn finish_part(&mut self, number: u32, calendar: &mut impl Schedule<D::Event>) {
         let command = self.commands.get_mut(number);
         command.parts -= 1;

@@ -1,4 +1,4 @@
-//! Zones as chunks, for hosts of physical devices. Their writes to a chunk are appended to the zone.
+//! Zones as chunks, for hosts of physical devices. A write to a chunk is an append to the zone.
 
 use wordline_kernel::{Digest, Duration, Instant, Metrics, Schedule};
 use wordline_nand::DataTag;
@@ -21,7 +21,7 @@ use crate::physical_device::{
 use crate::snapshot::Agenda;
 use crate::timeline::Recorded;
 
-/// The state of a zone as the state of a chunk.
+/// Chunk state of a zone.
 fn state_of(state: ZoneState) -> ChunkState {
     match state {
         ZoneState::Empty => ChunkState::Free,
@@ -31,20 +31,20 @@ fn state_of(state: ZoneState) -> ChunkState {
     }
 }
 
-/// Runs of consecutive logical blocks of a list.
+/// Splits a list into runs of consecutive logical blocks.
 pub(super) fn runs(blocks: &[LogicalBlock]) -> impl Iterator<Item = &[LogicalBlock]> {
     blocks.chunk_by(|one, next| *next == one.chunk.at(one.block + 1))
 }
 
 impl<D: PhysicalDevice> Zoned<D> {
-    /// Logical blocks of a zone whose writes have completed.
+    /// Number of logical blocks of a zone that the host can read as a chunk: those of completed writes.
     fn completed_blocks(&self, zone: ZoneId) -> u32 {
         let body = &self.bodies[zone];
         let is_there = self.table.get(zone).state != ZoneState::Offline && !body.has_pending_reset();
         if is_there { body.completed } else { 0 }
     }
 
-    /// Checks a command of a host of chunks.
+    /// Checks a command of a host that sees zones as chunks.
     fn check_chunks(&self, command: &Command<'_>) -> Result<(), Refusal> {
         let Command { operation, blocks, to, stamps, .. } = *command;
         if !self.accepts_commands() {
@@ -80,7 +80,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         }
     }
 
-    /// Whether each run of a list begins at the write pointer of its zone and fills whole programs.
+    /// Checks that each run of a list begins at the write pointer of its zone and fills whole programs.
     fn check_runs(&self, blocks: &[LogicalBlock], stamps: &[DataTag]) -> Result<(), Refusal> {
         let is_written = |stamp: &DataTag| stamp.is_data() || *stamp == DataTag::PADDING;
         if let Some(at) = stamps.iter().position(|stamp| !is_written(stamp)) {
@@ -252,7 +252,7 @@ impl<D: PhysicalDevice> PhysicalDevice for Zoned<D> {
         self.oldest_command()
     }
 
-    /// Chosen: a command waits for the ones before it in its zone, and those for all chunks of the zone.
+    /// Chosen: a command waits for all earlier ones of its zone, which may use all its chunks.
     fn stall_limit(&self) -> Duration {
         self.device.stall_limit() * u64::from(self.config.layout.width)
     }
@@ -307,7 +307,8 @@ impl<D: PhysicalDevice> PhysicalDevice for Zoned<D> {
         lengths
     }
 
-    /// Chosen: 1 KiB for a zone with its gathered blocks, and 16 MiB for state that grows with the work.
+    /// Chosen: 1 KiB for a zone with its gathered blocks, and 16 MiB for state that grows with outstanding
+    /// work.
     fn max_field_bytes(&self) -> u64 {
         self.device.max_field_bytes() + (16 << 20) + 1_024 * self.table.len() as u64
     }

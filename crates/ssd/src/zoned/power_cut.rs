@@ -1,9 +1,9 @@
-//! Power cut and recovery.
+//! Power loss and recovery.
 //!
-//! The zone table is kept in memory that survives the power cut, but not the write pointers: the end of the
-//! writes of an active zone is found from its chunks. The first missing block of any chunk ends the zone
-//! there; what other chunks have beyond that is skipped, and all of them are padded to the same position. A
-//! zone without space for that, or with a chunk that accepts no more writes, becomes full.
+//! The zone table survives a power loss, except for the write pointers. The write pointer of an active zone
+//! is found from its chunks: the first missing block of any chunk ends the zone. Blocks of other chunks
+//! beyond it are skipped, and all chunks are padded to the same position. The zone becomes full if it has too
+//! little space for that, or if one of its chunks accepts no more writes.
 
 use wordline_kernel::{Instant, Schedule};
 
@@ -29,13 +29,13 @@ impl<D: PhysicalDevice> Zoned<D> {
         PowerCut { incomplete: self.commands.forget().map(|command| command.tag).collect(), torn }
     }
 
-    /// Continues a recovery, once the device below has recovered.
+    /// Continues the recovery when the device below has recovered.
     pub(super) fn continue_recovery(&mut self, calendar: &mut impl Schedule<D::Event>) {
         if !self.is_recovering || !self.device.is_ready() {
             return;
         }
         self.is_recovering = false;
-        // The reports of the chunks have the same information.
+        // Notifications of the device below are dropped, because `settle` reads the chunk reports.
         self.device.clear_notifications();
         for zone in self.table.ids() {
             let state = self.table.get(zone).state;
@@ -51,12 +51,12 @@ impl<D: PhysicalDevice> Zoned<D> {
                 self.run_jobs(zone, calendar);
             }
         }
-        // The reports of the zones have the same information.
+        // Notifications about zones are dropped, because the host reads the zone reports.
         self.outbox.notifications.clear();
         self.process_below(calendar);
     }
 
-    /// Finds the end of the writes of an active zone.
+    /// Finds the write pointer of an active zone.
     fn settle(&mut self, zone: ZoneId, calendar: &mut impl Schedule<D::Event>) {
         let layout = self.config.layout;
         let reports: Vec<Descriptor> = layout.chunks(zone).map(|chunk| self.device.report(chunk)).collect();

@@ -1,4 +1,4 @@
-//! Resets, finishes and retirements of zones, each after earlier jobs of its zone.
+//! Resets, finishes and retirements of zones. Each is a job that waits for earlier jobs of its zone.
 
 use wordline_kernel::Schedule;
 
@@ -10,7 +10,8 @@ use super::zone_data::Job;
 use crate::physical_device::{self as physical, ChunkState, LogicalBlock, Notice, PhysicalDevice};
 
 impl<D: PhysicalDevice> Zoned<D> {
-    /// Queues the flash job for a change of the table, for a zone at an index in the list of a command.
+    /// Queues the flash job of a state change. `number` and `at` are the command and the index of the zone in
+    /// it.
     pub(super) fn queue_job(
         &mut self,
         action: Action,
@@ -19,7 +20,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         calendar: &mut impl Schedule<D::Event>,
     ) {
         let job = match action {
-            // These concern only resources of the table, and memory for gathered blocks is not limited.
+            // These actions only change the table: memory for gathered blocks is not limited.
             Action::Open | Action::Close | Action::Offline => return,
             Action::Finish => Job::Close(Some(number)),
             Action::Reset => Job::Reset(Some((number, at))),
@@ -30,7 +31,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         self.run_jobs(zone, calendar);
     }
 
-    /// Runs the jobs of a zone that can run now.
+    /// Runs the jobs of a zone as far as they can run now.
     pub(super) fn run_jobs(&mut self, zone: ZoneId, calendar: &mut impl Schedule<D::Event>) {
         loop {
             let body = &mut self.bodies[zone];
@@ -49,7 +50,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         }
     }
 
-    /// Writes the piece of a zone's first job; it fails if the zone went offline before.
+    /// Runs the first job of a zone, a write. The write fails if the zone went offline before.
     fn write_next(&mut self, zone: ZoneId, calendar: &mut impl Schedule<D::Event>) -> bool {
         let Some(Job::Write(piece, stamps)) = self.bodies[zone].jobs.pop_front() else {
             unreachable!("it is the first")
@@ -63,7 +64,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         true
     }
 
-    /// The chunks of a zone that are in one of these states, by their first logical blocks.
+    /// First logical blocks of the zone's chunks that are in one of `states`.
     fn chunks_in(&self, zone: ZoneId, states: &[ChunkState]) -> Vec<LogicalBlock> {
         let chunks = self.config.layout.chunks(zone);
         chunks
@@ -72,7 +73,8 @@ impl<D: PhysicalDevice> Zoned<D> {
             .collect()
     }
 
-    /// Resets the chunks of a zone once no command of the zone is in flight; whether the reset has ended.
+    /// Resets the chunks of a zone when none of its reads and writes is in flight. Returns whether the reset
+    /// is done.
     fn reset(&mut self, zone: ZoneId, calendar: &mut impl Schedule<D::Event>) -> bool {
         let body = &mut self.bodies[zone];
         if body.writes + body.reads > 0 {
@@ -101,8 +103,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         self.run_jobs(zone, calendar);
     }
 
-    /// Ends the first job of a zone, a reset. A zone that has lost a chunk goes offline, with its other
-    /// chunks.
+    /// Ends a reset. If a chunk of the zone failed, the zone goes offline.
     fn finish_reset(&mut self, zone: ZoneId, failed: bool, calendar: &mut impl Schedule<D::Event>) {
         let Some(Job::Reset(asked)) = self.bodies[zone].jobs.pop_front() else {
             unreachable!("a reset is the first")
@@ -121,8 +122,8 @@ impl<D: PhysicalDevice> Zoned<D> {
         }
     }
 
-    /// Closes the chunks of a full or read-only zone once no command of the zone is in flight; whether that
-    /// has ended. Gathered blocks are written before.
+    /// Closes the chunks of a full or read-only zone when none of its reads and writes is in flight. Gathered
+    /// blocks are written before. Returns whether the close is done.
     fn close(&mut self, zone: ZoneId, calendar: &mut impl Schedule<D::Event>) -> bool {
         self.pad(zone, calendar);
         let body = &mut self.bodies[zone];
@@ -155,7 +156,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         }
     }
 
-    /// Makes a zone full that can take no more writes.
+    /// Makes a zone full that cannot accept more writes.
     pub(super) fn end(&mut self, zone: ZoneId, calendar: &mut impl Schedule<D::Event>) {
         if !self.table.get(zone).state.is_active() || self.bodies[zone].has_pending_reset() {
             return;
@@ -167,8 +168,8 @@ impl<D: PhysicalDevice> Zoned<D> {
         self.run_jobs(zone, calendar);
     }
 
-    /// Retires a zone of which a chunk is offline. Its completed data stay readable; an empty zone goes
-    /// offline.
+    /// Retires a zone with an offline chunk. An empty zone goes offline; any other becomes read-only, so that
+    /// its completed data stay readable.
     pub(super) fn retire(&mut self, zone: ZoneId, calendar: &mut impl Schedule<D::Event>) {
         let state = match self.table.get(zone).state {
             ZoneState::Empty => ZoneState::Offline,

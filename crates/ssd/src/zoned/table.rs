@@ -1,7 +1,7 @@
-//! The zone table: states, write pointers and attributes, and the limits of active and open zones.
+//! Zone table: states, write pointers and attributes of zones, and the limits of active and open zones.
 //!
-//! The table has no connection to flash. A change is checked and made at once, so that the table always has
-//! the reported state.
+//! The table does not depend on flash. A change is checked and made at once, so the table always has the
+//! state that the device reports.
 
 use std::collections::VecDeque;
 
@@ -12,26 +12,26 @@ use super::command::{Action, Status};
 use crate::ensure::ensure;
 
 id!(
-    /// A zone.
+    /// Number of a zone.
     ZoneId
 );
 
-/// The state of a zone.
+/// State of a zone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ZoneState {
     /// Nothing is written.
     Empty,
-    /// A write opened it; the device may close it when another one is to be open.
+    /// Opened by a write. The device may close the zone to open another one.
     ImplicitlyOpen,
-    /// The host opened it.
+    /// Opened by the host.
     ExplicitlyOpen,
-    /// It is written in part, and not open.
+    /// Partly written and not open.
     Closed,
-    /// It takes no more writes until it is reset.
+    /// Accepts no more writes until it is reset.
     Full,
-    /// It can be read and never be written again.
+    /// Readable, but never writable again.
     ReadOnly,
-    /// It can neither be read nor written again.
+    /// Neither readable nor writable again.
     Offline,
 }
 
@@ -52,17 +52,17 @@ impl ZoneState {
         [0x1, 0x2, 0x3, 0x4, 0xe, 0xd, 0xf][self as usize]
     }
 
-    /// Whether a report with this filter has the state: 0 for all, 1 to 7 for one state.
+    /// Whether a report with this filter includes the state: 0 includes all, 1 to 7 one state.
     pub fn is_in(self, filter: u8) -> bool {
         filter == 0 || filter == self as u8 + 1
     }
 
-    /// Whether the state takes an open resource.
+    /// Whether the state uses an open resource.
     pub fn is_open(self) -> bool {
         matches!(self, Self::ImplicitlyOpen | Self::ExplicitlyOpen)
     }
 
-    /// Whether the state takes an active resource.
+    /// Whether the state uses an active resource.
     pub fn is_active(self) -> bool {
         self.is_open() || self == Self::Closed
     }
@@ -71,16 +71,16 @@ impl ZoneState {
 /// Attributes of a zone (ZA).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attributes {
-    /// The device made the zone full (ZFC, bit 0).
+    /// Zone Finished by Controller (ZFC, bit 0): the device made the zone full.
     pub finished: bool,
-    /// The zone should be finished soon (FZR, bit 1).
+    /// Finish Zone Recommended (FZR, bit 1).
     pub finish_recommended: bool,
-    /// The zone should be reset soon (RZR, bit 2).
+    /// Reset Zone Recommended (RZR, bit 2).
     pub reset_recommended: bool,
 }
 
 impl Attributes {
-    /// Byte of the zone descriptor.
+    /// Attribute byte of the zone descriptor.
     pub fn byte(self) -> u8 {
         u8::from(self.finished)
             | u8::from(self.finish_recommended) << 1
@@ -88,25 +88,25 @@ impl Attributes {
     }
 }
 
-/// Limits of active and open zones; none for no limit.
+/// Limits of active and open zones; `None` means no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// Most zones that are open or closed.
+    /// Maximum number of open and closed zones together.
     pub active: Option<u32>,
-    /// Most zones that are open.
+    /// Maximum number of open zones.
     pub open: Option<u32>,
 }
 
-/// A zone.
+/// Table entry of a zone.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Entry {
     pub(super) state: ZoneState,
-    /// The write pointer. Of a full zone: where writes ended.
+    /// Write pointer. In a full zone, where the writes ended.
     pub(super) next: u32,
     pub(super) attributes: Attributes,
 }
 
-/// All zones.
+/// Table of all zones.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
     capacity: u32,
@@ -119,18 +119,18 @@ pub(super) struct Table {
 pub(super) struct Tracked {
     entries: Column<ZoneId, Entry>,
     active: u32,
-    /// Explicitly open zones.
+    /// Number of explicitly open zones.
     explicit: u32,
-    /// Implicitly open zones, the oldest first.
+    /// Implicitly open zones, oldest first.
     implicit: VecDeque<ZoneId>,
-    /// Zones closed so that another one could be open.
-    closed_by_device: u64,
+    /// Implicitly open zones that the device closed to open another one.
+    closed_for_others: u64,
 }
 
 wordline_kernel::state!(Table { values { tracked } fixed { capacity, limits } });
 
 impl Table {
-    /// A table of empty zones with this capacity.
+    /// Table of empty zones with this capacity.
     pub(super) fn new(zones: u32, capacity: u32, limits: Limits) -> Self {
         let new = Entry { state: ZoneState::Empty, next: 0, attributes: Attributes::default() };
         let tracked = Tracked {
@@ -168,7 +168,7 @@ impl Table {
         self.tracked.explicit + self.tracked.implicit.len() as u32
     }
 
-    /// Attributes of a zone, to change them.
+    /// Mutable attributes of a zone.
     pub(super) fn attributes_mut(&mut self, zone: ZoneId) -> &mut Attributes {
         &mut self.tracked.entries[zone].attributes
     }
@@ -186,8 +186,8 @@ impl Table {
         }
     }
 
-    /// Whether a zone in this state may be opened: first by the active limit, then by the open limit, for
-    /// which an implicitly open zone can be closed.
+    /// Checks whether a zone in this state can be opened: first the active limit, then the open limit.
+    /// Implicitly open zones do not count for the open limit, because the device can close them.
     fn can_open(&self, state: ZoneState) -> Result<(), Status> {
         let is_full = |used: u32, limit: Option<u32>| limit.is_some_and(|limit| used >= limit);
         if !state.is_active() && is_full(self.tracked.active, self.limits.active) {
@@ -199,7 +199,8 @@ impl Table {
         Ok(())
     }
 
-    /// Opens a zone that may be opened; closes the oldest implicitly open zone if the limit requires it.
+    /// Opens a zone after [`can_open`](Self::can_open). Closes the oldest implicitly open zone if the open
+    /// limit is reached.
     fn open_zone(&mut self, zone: ZoneId, state: ZoneState) {
         if !self.get(zone).state.is_open() && self.limits.open.is_some_and(|limit| self.open() >= limit) {
             let oldest = *self.tracked.implicit.front().expect("it may be opened");
@@ -209,8 +210,8 @@ impl Table {
         self.set(zone, state);
     }
 
-    /// Checks a write of `count` logical blocks at an offset of a zone or, without `at`, an append.
-    /// `is_append_valid` says whether the append's address and length are valid.
+    /// Checks a write of `count` logical blocks at offset `at` of a zone, or an append if `at` is `None`.
+    /// `is_append_valid` is the result of the check of the append's address and length.
     pub(super) fn check_write(
         &self,
         zone: ZoneId,
@@ -239,7 +240,7 @@ impl Table {
         self.can_open(state)
     }
 
-    /// Makes a checked write.
+    /// Carries out a checked write.
     pub(super) fn write(&mut self, zone: ZoneId, count: u32) {
         let Entry { state, .. } = *self.get(zone);
         if !state.is_open() {
@@ -252,7 +253,7 @@ impl Table {
         }
     }
 
-    /// Changes the state of a zone for the host.
+    /// Changes the state of a zone as the host requires.
     pub(super) fn manage(&mut self, action: Action, zone: ZoneId) -> Result<(), Status> {
         use ZoneState::{Closed, Empty, ExplicitlyOpen, Full, ImplicitlyOpen, Offline, ReadOnly};
         let state = self.get(zone).state;
@@ -277,7 +278,7 @@ impl Table {
         (entry.next, entry.attributes) = (0, Attributes::default());
     }
 
-    /// The zones to which an action for all zones applies.
+    /// Zones to which an action with Select All applies.
     fn selected(&self, action: Action) -> Vec<ZoneId> {
         let is_selected = |zone: &ZoneId| {
             let state = self.get(*zone).state;
@@ -292,7 +293,7 @@ impl Table {
         self.ids().filter(is_selected).collect()
     }
 
-    /// Changes all zones to which the action applies, or none; returns these zones.
+    /// Changes all zones to which the action applies, or none. Returns these zones.
     pub(super) fn manage_all(&mut self, action: Action) -> Result<Vec<ZoneId>, Status> {
         let zones = self.selected(action);
         let opened = if action == Action::Open { zones.len() as u32 } else { 0 };
@@ -305,19 +306,19 @@ impl Table {
         Ok(zones)
     }
 
-    /// Makes a zone full by the device.
+    /// Makes a zone full on behalf of the device.
     pub(super) fn end(&mut self, zone: ZoneId) {
         self.set(zone, ZoneState::Full);
         self.attributes_mut(zone).finished = true;
     }
 
-    /// Retires a zone to `state`.
+    /// Retires a zone: `state` is read-only or offline.
     pub(super) fn retire(&mut self, zone: ZoneId, state: ZoneState) {
         self.set(zone, state);
         self.tracked.entries[zone].attributes = Attributes::default();
     }
 
-    /// After a power cut: sets the write pointer of a zone that was active.
+    /// Sets the write pointer of a zone that was active at a power loss.
     pub(super) fn settle(&mut self, zone: ZoneId, next: u32) {
         if next == 0 {
             return self.empty(zone);

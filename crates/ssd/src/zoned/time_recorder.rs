@@ -1,5 +1,5 @@
-//! Records where the time of zone commands went: waiting for a command to the device below, and in the last
-//! such command.
+//! Latency breakdown of zone commands: the time in the last command to the device below, and the wait before
+//! it.
 
 use wordline_kernel::Instant;
 
@@ -7,25 +7,25 @@ use super::in_flight::{InFlight, Interface};
 use crate::physical_device::{CommandBreakdown, Operation};
 use crate::times::Component;
 
-/// Records the times of commands.
+/// Recorder of latency breakdowns.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TimeRecorder {
-    /// The last completed command of the device below, and when it completed.
+    /// Last completed command of the device below, and when it completed.
     below: Option<(CommandBreakdown, Instant)>,
-    /// Times of completed commands that were not taken yet, with their tags.
+    /// Breakdowns of completed commands that were not taken yet, by tag.
     told: Vec<(u32, CommandBreakdown)>,
 }
 
 impl TimeRecorder {
-    /// A command of the device below completes; `told` are its times.
+    /// Records the completion of a command of the device below, with its breakdown.
     pub fn note_below(&mut self, told: Option<CommandBreakdown>, now: Instant) {
         self.below = told.map(|told| (told, now));
     }
 
-    /// A command completes.
+    /// Records the completion of a zone command.
     pub fn note_completed(&mut self, command: &InFlight, now: Instant) {
         let (submitted, latency) = (command.submitted, now - command.submitted);
-        // Logical blocks wait until they fill a program, and for the blocks before them in their zone.
+        // A write waits until its blocks fill a program, and for earlier writes in its zone.
         let waits = match command.face {
             Interface::Chunks(Operation::Write | Operation::Flush) => Component::Buffer,
             _ => Component::Queue,
@@ -39,7 +39,7 @@ impl TimeRecorder {
         self.told.push((command.tag, told));
     }
 
-    /// Takes the times of the completed command with this tag.
+    /// Takes the breakdown of the completed command with this tag.
     pub fn take(&mut self, tag: u32) -> Option<CommandBreakdown> {
         let place = self.told.iter().position(|(of, _)| *of == tag)?;
         Some(self.told.swap_remove(place).1)

@@ -1,5 +1,5 @@
-//! Writes: blocks that fill programs go to the device below, in order within their zone; a flush pads the
-//! rest.
+//! Writes: blocks that fill programs go to the device below, in order within their zone. The other blocks are
+//! gathered; a flush pads them.
 
 use wordline_kernel::Schedule;
 use wordline_nand::DataTag;
@@ -12,7 +12,7 @@ use super::zone_data::Job;
 use crate::physical_device::{self as physical, Failure, LogicalBlock, MOST_BLOCKS, PhysicalDevice};
 
 impl<D: PhysicalDevice> Zoned<D> {
-    /// Writes at the write pointer of a zone, for a command, from index `at` of its list on.
+    /// Writes at the write pointer of a zone, for a command. The data begin at index `at` of the command.
     pub(super) fn write(
         &mut self,
         number: u32,
@@ -42,7 +42,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         }
     }
 
-    /// Hands the blocks of a piece that fill programs to the device below.
+    /// Sends those blocks of a piece to the device below that fill programs.
     pub(super) fn write_piece(
         &mut self,
         number: u32,
@@ -57,7 +57,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         self.finish_piece_part(number, calendar);
     }
 
-    /// Writes programs from a position on; if the device below rejects one, the zone ends.
+    /// Writes programs from a position on. If the device below rejects one, the zone becomes full.
     fn write_programs(
         &mut self,
         zone: ZoneId,
@@ -85,8 +85,9 @@ impl<D: PhysicalDevice> Zoned<D> {
         }
     }
 
-    /// Records that data were not written, so that a piece fails. Completed data among them stay in memory,
-    /// where they are lost in a power cut unless the buffer is protected: the next flush reports it.
+    /// Records a failed program, so that its piece fails. `stranded` of its blocks belong to completed
+    /// writes. They stay in memory and are lost at a power loss, unless the buffer is protected; the next
+    /// flush reports this.
     fn record_loss(&mut self, piece: Option<u32>, stranded: u32) {
         if stranded > 0 && !self.config.is_protected {
             self.losses.add();
@@ -97,7 +98,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         }
     }
 
-    /// Programs of a zone were written, or failed.
+    /// Handles the end of a write of the device below, or its failure.
     pub(super) fn finish_write(
         &mut self,
         zone: ZoneId,
@@ -118,8 +119,8 @@ impl<D: PhysicalDevice> Zoned<D> {
         self.run_jobs(zone, calendar);
     }
 
-    /// Ends a part of a piece. Pieces of a zone end in order, so that after a power cut nothing is missing
-    /// before completed data.
+    /// Ends a part of a piece. The pieces of a zone end in order, so that after a power loss no data are
+    /// missing before data of a completed write.
     fn finish_piece_part(&mut self, number: u32, calendar: &mut impl Schedule<D::Event>) {
         let piece = self.pieces.get_mut(number);
         piece.parts -= 1;
@@ -139,8 +140,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         }
     }
 
-    /// Brings completed writes to flash: blocks that do not fill a program are padded, unless they survive a
-    /// power cut.
+    /// Flushes: pads gathered blocks, unless they survive a power loss anyway, and flushes the device below.
     pub(super) fn flush(&mut self, number: u32, calendar: &mut impl Schedule<D::Event>) {
         self.counts.flushes += 1;
         if self.config.layout.unit > 1 && !self.config.is_protected {
@@ -154,7 +154,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         assert!(self.send(work, physical::Command::flush, calendar), "a device that is ready takes a flush");
     }
 
-    /// Ends a flush: all earlier writes are in flash, or some never will be.
+    /// Ends a flush. It fails if some earlier write is not in flash and never will be.
     pub(super) fn finish_flush(
         &mut self,
         (number, told): (u32, u64),
@@ -168,8 +168,8 @@ impl<D: PhysicalDevice> Zoned<D> {
         self.finish_part(number, calendar);
     }
 
-    /// Writes the gathered blocks of a zone with padding behind them. The zone becomes full if its remaining
-    /// capacity no longer fits.
+    /// Writes the gathered blocks of a zone, followed by padding. The zone becomes full if the padding leaves
+    /// too little space for its remaining capacity.
     pub(super) fn pad(&mut self, zone: ZoneId, calendar: &mut impl Schedule<D::Event>) {
         let layout = self.config.layout;
         let body = &mut self.bodies[zone];
@@ -186,7 +186,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         }
     }
 
-    /// Pads the chunks of a zone up to a position, after a power cut.
+    /// Pads the chunks of a zone up to a position, after a power loss.
     pub(super) fn pad_to(&mut self, zone: ZoneId, position: u32, calendar: &mut impl Schedule<D::Event>) {
         let layout = self.config.layout;
         let unit = layout.unit as usize;

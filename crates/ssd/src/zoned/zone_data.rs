@@ -1,4 +1,4 @@
-//! The flash side of zones: blocks handed to the device below, blocks that do not fill a program yet, and
+//! Zone data: blocks of a zone sent to the device below, gathered blocks that do not fill a program yet, and
 //! queued jobs.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -8,53 +8,53 @@ use wordline_nand::DataTag;
 
 use super::layout::{Layout, Runs};
 
-/// A job of a zone, done after the jobs before it.
+/// Job of a zone, done after earlier jobs of the zone.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum Job {
-    /// Resets its chunks, for an index in the list of a command.
+    /// Reset of the chunks, for a zone of a command (its number and the index in it), or after a power loss.
     Reset(Option<(u32, u32)>),
-    /// Closes its chunks, for a command.
+    /// Close of the chunks, for a command or because the zone is full.
     Close(Option<u32>),
-    /// Writes a piece.
+    /// Write of a piece.
     Write(u32, Vec<DataTag>),
 }
 
-/// The flash side of a zone.
+/// Flash data and outstanding work of a zone.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct ZoneData {
-    /// The last logical blocks, which do not fill a program yet.
+    /// Last logical blocks, which do not fill a program yet.
     pub(super) gathered: Vec<DataTag>,
-    /// Blocks that were gathered and are being written, or could not be written: their writes may have
+    /// Gathered blocks that are being written or could not be written. Their write commands may have
     /// completed.
     pub(super) on_way: BTreeMap<u32, DataTag>,
     pub(super) runs: Runs,
-    /// Logical blocks accepted, including the gathered ones.
+    /// Logical blocks accepted, including gathered ones.
     pub(super) taken: u32,
     /// Logical blocks whose writes have completed.
     pub(super) completed: u32,
-    /// Pieces that have not ended, in order.
+    /// Pieces that have not ended, in order of arrival.
     pub(super) pieces: VecDeque<u32>,
-    /// Writes and reads in flight at the device below.
+    /// Writes and reads in flight in the device below.
     pub(super) writes: u32,
     pub(super) reads: u32,
     pub(super) jobs: VecDeque<Job>,
-    /// Whether the first job is in progress at the device below.
+    /// Whether the device below is working on the first job.
     pub(super) is_at_work: bool,
 }
 
 impl ZoneData {
-    /// Logical blocks accepted, without the gathered ones.
+    /// Logical blocks accepted, without gathered ones.
     pub(super) fn blocks_sent(&self) -> u32 {
         self.taken - self.gathered.len() as u32
     }
 
-    /// Marks the gathered blocks as being written.
+    /// Records that the gathered blocks are being written.
     fn send_gathered(&mut self) {
         self.on_way.extend((self.blocks_sent()..).zip(self.gathered.iter().copied()));
     }
 
-    /// Accepts logical blocks. Returns those that fill programs now: their first position and their data
-    /// tags.
+    /// Accepts logical blocks. Returns the blocks that fill programs now, as their first position and their
+    /// data tags.
     pub(super) fn take(&mut self, stamps: &[DataTag], unit: u32) -> (u32, Vec<DataTag>) {
         let position = self.runs.position(self.blocks_sent());
         if self.gathered.len() + stamps.len() >= unit as usize {
@@ -67,8 +67,8 @@ impl ZoneData {
         (position, std::mem::replace(&mut self.gathered, rest))
     }
 
-    /// Completes the program that waits for more blocks with padding; returns its position and data tags.
-    /// Later writes go behind it.
+    /// Fills up the gathered blocks to a program with padding. Returns its position and data tags. Later
+    /// writes go after the padding.
     pub(super) fn pad(&mut self, unit: u32) -> (u32, Vec<DataTag>) {
         let position = self.runs.position(self.blocks_sent());
         self.send_gathered();
@@ -78,17 +78,17 @@ impl ZoneData {
         (position, stamps)
     }
 
-    /// Whether the rest of the zone fits behind the padding so far.
+    /// Whether the remaining capacity of the zone fits after the padding so far.
     pub(super) fn fits(&self, layout: &Layout) -> bool {
         self.runs.position(self.taken) + (layout.capacity - self.taken) <= layout.positions()
     }
 
-    /// Whether a reset is queued: nothing of the zone can be read.
+    /// Whether a reset is queued. If so, the zone has no readable data.
     pub(super) fn has_pending_reset(&self) -> bool {
         self.jobs.iter().any(|job| matches!(job, Job::Reset(_)))
     }
 
-    /// Resets the zone.
+    /// Empties the zone.
     pub(super) fn clear(&mut self) {
         self.gathered.clear();
         self.on_way.clear();
@@ -96,7 +96,7 @@ impl ZoneData {
         (self.taken, self.completed) = (0, 0);
     }
 
-    /// Data tag of a logical block that is in memory.
+    /// Data tag of a logical block, if the block is in memory.
     pub(super) fn buffered_tag(&self, block: u32) -> Option<DataTag> {
         match block.checked_sub(self.blocks_sent()) {
             Some(at) => self.gathered.get(at as usize).copied(),
@@ -104,14 +104,15 @@ impl ZoneData {
         }
     }
 
-    /// The power is cut: nothing is in flight. Gathered blocks are lost unless `is_kept`; returns how many.
+    /// Drops outstanding work, at a power loss. Gathered blocks are lost unless `is_kept`. Returns how many
+    /// are.
     pub(super) fn forget(&mut self, is_kept: bool) -> usize {
         self.pieces.clear();
         (self.writes, self.reads, self.is_at_work) = (0, 0, false);
         let is_void = self.has_pending_reset();
         self.jobs.clear();
         if is_void {
-            // A reset that had begun has to be finished.
+            // A reset that had begun must be finished.
             self.jobs.push_back(Job::Reset(None));
             return 0;
         }
@@ -124,8 +125,9 @@ impl ZoneData {
         lost
     }
 
-    /// After a power cut: all blocks before `block` are in flash. Kept blocks behind it that were being
-    /// written are gathered again. Returns the number of gathered blocks that are lost.
+    /// Sets the end of the zone after a power loss: all blocks before `block` are in flash. Blocks that were
+    /// being written from there on and survived are gathered again. Returns the number of gathered blocks
+    /// lost.
     pub(super) fn roll_back(&mut self, block: u32) -> usize {
         let lost = self.gathered.len();
         self.gathered = (block..).map_while(|block| self.on_way.get(&block).copied()).collect();
@@ -133,7 +135,7 @@ impl ZoneData {
         lost
     }
 
-    /// Whether a loaded state can be the state of a zone.
+    /// Whether a loaded state is consistent.
     pub(super) fn is_sound(&self, layout: &Layout) -> bool {
         let gathered = self.gathered.len() as u32;
         self.taken <= layout.capacity

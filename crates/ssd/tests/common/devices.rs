@@ -1,4 +1,4 @@
-//! Small random devices, each with other features.
+//! Small random devices with different features.
 
 use proptest::prelude::*;
 use wordline_kernel::{Bytes, Duration, Energy};
@@ -92,7 +92,8 @@ fn set_map_cache(file: &mut DeviceFile, cache: Option<(u64, f64, bool)>) {
     }
 }
 
-/// Blocks of this many layers, of one or two word lines each, where the part's pages may be in another order.
+/// Sets a frontier policy and the number of layers of a block, if the part allows another order of word
+/// lines. Each layer has one or two word lines.
 fn set_frontier(file: &mut DeviceFile, frontier: FrontierKind, layers: u32) {
     if file.part.geometry.one_shot || file.part.geometry.bits_per_cell == 1 {
         file.part.geometry.layers = layers;
@@ -100,7 +101,7 @@ fn set_frontier(file: &mut DeviceFile, frontier: FrontierKind, layers: u32) {
     }
 }
 
-/// An SLC cache, the window of its router, and the blocks that idle folding keeps cached.
+/// SLC cache, the window of its router, and the number of blocks that idle folding leaves in the cache.
 type DrawnCache = (SlcCacheFile, Option<f64>, Option<u32>);
 
 fn add_slc_cache(file: &mut DeviceFile, (cache, window, idle): DrawnCache) {
@@ -108,7 +109,7 @@ fn add_slc_cache(file: &mut DeviceFile, (cache, window, idle): DrawnCache) {
     file.part.timing.slc = Some(SlcTiming { read: us(20), program: us(100), erase: us(1_000) });
     file.ftl.slc_cache = Some(cache);
     file.ftl.router = RouterKind::SlcCache { window };
-    // Blocks of the cache are spare.
+    // Blocks of the cache come from the spare ones.
     file.ftl.over_provisioning += 0.1;
     if let Some(until_cached) = idle {
         file.ftl.gc.background = BackgroundKind::IdleFold { idle: us(100), until_cached };
@@ -172,7 +173,7 @@ fn protection() -> impl Strategy<Value = Protection> {
 }
 
 prop_compose! {
-    /// The whole configuration of the buffer except its size and flush interval.
+    /// Buffer configuration, except for size and flush interval.
     fn buffer_settings()(
         mode in prop_oneof![Just(BufferMode::WriteBack), Just(BufferMode::WriteThrough), Just(BufferMode::Off)],
         eviction in eviction(),
@@ -180,7 +181,7 @@ prop_compose! {
         space in prop_oneof![Just(BufferSpace::WholePages), Just(BufferSpace::Written)],
         flush_to in prop::option::of(0.0f64..=0.5),
         power_loss_protection in protection(),
-        // Two program units of the largest kind below take less than 100 uJ.
+        // Two program units of the largest kind in this file need less than 100 uJ.
         charge in 150_000_000_000u128..1_000_000_000_000,
         cache in 0u64..=24,
         ahead in 0u64..=8,
@@ -190,7 +191,7 @@ prop_compose! {
         let destage = if mode == BufferMode::WriteBack { destage } else { DestageKind::default() };
         let space = if power_loss_protection == Protection::Capacitors { BufferSpace::WholePages } else { space };
         let capacitors = Energy(if power_loss_protection == Protection::Capacitors { charge } else { 0 });
-        // Enough pages for the read-ahead, however large they are.
+        // Enough pages of the largest size for the read-ahead.
         let read_cache = if ahead > 0 { Bytes(2 * ahead.max(cache) * 24_576) } else { Bytes(cache * 2_048) };
         BufferFile {
             mode,
@@ -209,7 +210,7 @@ prop_compose! {
     }
 }
 
-/// Sets the protection against power cuts. Checkpoints exist only for data that no protected memory keeps.
+/// Sets the protection against power losses. Checkpoints are only for devices without protected memory.
 fn set_recovery(file: &mut DeviceFile, discards: DiscardsAtCut, safe: bool, checkpoint: Option<u64>) {
     let may = discards == DiscardsAtCut::Kept && file.buffer.power_loss_protection == Protection::None;
     file.ftl.recovery = RecoveryFile {
@@ -220,8 +221,8 @@ fn set_recovery(file: &mut DeviceFile, discards: DiscardsAtCut, safe: bool, chec
     };
 }
 
-/// The GC watermarks, above the blocks that are kept for the collector. The smallest over-provisioning that
-/// is drawn is slightly too small for the pages of all tables.
+/// Sets the GC watermarks, above the blocks reserved for GC. Raises the over-provisioning if the smallest one
+/// drawn is too small for the translation and discard pages.
 fn set_thresholds(file: &mut DeviceFile, (above, more): (u32, u32)) {
     file.ftl.gc.start_below_free_blocks = 1 + u32::from(file.streams().gc) + 1 + above;
     file.ftl.gc.stop_at_free_blocks = file.ftl.gc.start_below_free_blocks + more;
@@ -230,7 +231,7 @@ fn set_thresholds(file: &mut DeviceFile, (above, more): (u32, u32)) {
     }
 }
 
-/// The settings of a second pool.
+/// Settings of a second pool.
 #[derive(Clone, Debug)]
 struct DrawnPool {
     whole_units: bool,
@@ -238,7 +239,7 @@ struct DrawnPool {
     tied: bool,
     pages: u32,
     blocks: u32,
-    /// Of what a program of the first pool writes.
+    /// Minimum size of a large write, as a fraction of a program unit of the first pool.
     large: f64,
     balances: bool,
     migrates: bool,
@@ -259,14 +260,14 @@ prop_compose! {
     }
 }
 
-/// Adds a pool of another part to the first one, and drops the features that exclude several pools.
+/// Adds a second pool with another part, and removes the features that do not work with several pools.
 fn add_pool(mut file: DeviceFile, drawn: DrawnPool) -> DeviceFile {
     let mut part = file.part.clone();
     part.geometry.bits_per_cell = 1;
     part.geometry.one_shot = false;
     part.geometry.layers = drawn.pages;
     part.geometry.pages_per_block = 2 * drawn.pages;
-    // Table pages need space there.
+    // The second pool needs space for table pages.
     let tables = file.ftl.mapping.cache.is_some() || file.ftl.recovery.discards == DiscardsAtCut::Kept;
     part.geometry.blocks_per_plane = drawn.blocks + if tables { 12 } else { 0 };
     part.timing = ArrayTiming::new(
@@ -286,11 +287,12 @@ fn add_pool(mut file: DeviceFile, drawn: DrawnPool) -> DeviceFile {
     if !drawn.whole_units {
         file.ftl.mapping.sub_request = Some(Bytes(program * 2));
     }
-    // The first pool has to have space for everything, and its spare blocks.
+    // The first pool must have space for all data, plus its spare blocks.
     let blocks = |part: &PartFile| f64::from(part.geometry.blocks_per_plane * part.geometry.pages_per_block);
     let first = blocks(&file.part) / (blocks(&file.part) + blocks(&part));
     file.ftl.over_provisioning = 1.0 - (1.0 - file.ftl.over_provisioning) * first;
-    // A router sends pages to both pools, or to a cache in the first; a whole unit is no program in SLC mode.
+    // The router sends pages to both pools, or to a cache in the first pool. A program in SLC mode is smaller
+    // than a whole unit.
     if file.ftl.slc_cache.is_none() || drawn.whole_units {
         file.ftl.router = RouterKind::BySize { least: Bytes((program as f64 * drawn.large) as u64) };
         file.ftl.slc_cache = None;
@@ -307,7 +309,7 @@ fn add_pool(mut file: DeviceFile, drawn: DrawnPool) -> DeviceFile {
     } else {
         RelocatorKind::Single {}
     };
-    // Two program units of the larger kind are six of the smaller.
+    // Two program units of the first pool are six of the second.
     file.buffer.capacitors = Energy(4 * file.buffer.capacitors.0);
     let most = part.geometry.blocks_per_plane - 3;
     let frontier = drawn.frontier;
@@ -316,8 +318,8 @@ fn add_pool(mut file: DeviceFile, drawn: DrawnPool) -> DeviceFile {
     file
 }
 
-/// The GC watermarks with a second pool, whose tables may have a stream of their own. A pool with fewer
-/// blocks than the first has watermarks of its own.
+/// Sets the GC watermarks of both pools; table pages may have their own stream. A second pool with fewer
+/// blocks than the first gets its own watermarks.
 fn set_marks(file: &mut DeviceFile, drawn: Option<(u32, u32)>, most: u32) {
     let start = file.ftl.gc.start_below_free_blocks.max(1 + u32::from(file.streams().gc) + 1);
     let gc = &mut file.ftl.gc;
@@ -332,7 +334,7 @@ fn set_marks(file: &mut DeviceFile, drawn: Option<(u32, u32)>, most: u32) {
     }
 }
 
-/// A small device, with a second pool or without.
+/// Small device with one or two pools.
 pub fn device() -> impl Strategy<Value = DeviceFile> {
     (plain(), prop::option::weighted(0.5, second_pool())).prop_map(|(file, pool)| match pool {
         Some(pool) => add_pool(file, pool),
@@ -341,7 +343,7 @@ pub fn device() -> impl Strategy<Value = DeviceFile> {
 }
 
 prop_compose! {
-    /// A small device with random geometry, policies and settings.
+    /// Small device with one pool and random geometry, policies and settings.
     fn plain()(
         channels in 1u32..=2,
         dies in 1u32..=2,
@@ -377,7 +379,7 @@ prop_compose! {
         file.part.geometry.bits_per_cell = bits;
         file.part.geometry.one_shot = one_shot;
         file.part.geometry.pages_per_block = pages * bits * 2;
-        // Parts of a page, a page, and pages of which a program unit is a multiple.
+        // A mapping unit is a part of a page, a page, or a number of pages that divides a program unit.
         let pages_at_once = if tied { 2 } else { 1 } * if one_shot { bits } else { 1 };
         let larger = (2..=pages_at_once).filter(|pages| pages_at_once % pages == 0).map(|pages| 4096 * u64::from(pages));
         let units: Vec<u64> = [512, 1024, 2048, 4096, 4096].into_iter().chain(larger).collect();
@@ -415,11 +417,11 @@ prop_compose! {
 }
 
 prop_compose! {
-    /// A small device with block-level mapping: features that exclude it have their defaults.
+    /// Small device with block-level mapping. Features that do not work with it have their defaults.
     pub fn block_mapped()(
         file in plain(),
         replacements in 1u32..=6,
-        // At least five of 24 blocks in a plane group are spare.
+        // At least five of the 24 blocks of a plane group are spare.
         spare in 0.22f64..0.7,
         order in order(),
     ) -> DeviceFile {
@@ -429,7 +431,7 @@ prop_compose! {
         let unit = geometry.page_size * u64::from(file.layout.planes_per_row.unwrap_or(1) * word_line);
         file.ftl.mapping =
             MappingFile { unit: Some(unit), block: Some(BlockMapFile { replacements }), ..MappingFile::default() };
-        // A discard table takes up to two blocks more.
+        // A discard table needs up to two more blocks.
         let kept = file.ftl.recovery.discards == DiscardsAtCut::Kept;
         file.ftl.over_provisioning = if kept { spare.max(0.32) } else { spare };
         file.ftl.placement = PlacementKind::Fixed { order };
@@ -459,8 +461,8 @@ fn sets_aside() -> impl Strategy<Value = sets_aside::Settings> {
     )
 }
 
-/// A small device and a design that suspends its blocks: word lines are programmed in one shot, block by
-/// block, and there are blocks for suspended ones.
+/// Small device and a design that suspends its blocks. Word lines are programmed in one shot and in order,
+/// and there are enough blocks for suspended ones.
 pub fn suspending() -> impl Strategy<Value = (DeviceFile, sets_aside::Settings)> {
     (device(), sets_aside()).prop_map(|(mut file, mut settings)| {
         settings.pools += file.pools.len() as u8;
@@ -494,7 +496,7 @@ pub fn suspending() -> impl Strategy<Value = (DeviceFile, sets_aside::Settings)>
     })
 }
 
-/// The device with the least over-provisioning that its check accepts, to a thousandth.
+/// The device with the smallest over-provisioning that passes the check, to a thousandth.
 pub fn tight(file: &DeviceFile) -> DeviceFile {
     let with = |thousandths: u32| {
         let mut file = file.clone();

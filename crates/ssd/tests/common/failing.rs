@@ -9,7 +9,7 @@ use wordline_ssd::DeviceFile;
 use wordline_ssd::config::ReadRetryFile;
 use wordline_ssd::policy::failure::FailureKind;
 
-/// When a rule strikes: seldom or often, once, now and then, or with wear.
+/// When a rule causes a failure: rarely, often, once, at intervals, or with wear.
 fn when() -> impl Strategy<Value = FaultFile> {
     let of = || FaultFile::new(Fails::Read);
     prop_oneof![
@@ -28,7 +28,7 @@ fn when() -> impl Strategy<Value = FaultFile> {
     ]
 }
 
-/// A fault rule. A die fails by count or by time.
+/// Fault rule. A die fails after a number of commands or at a time.
 pub fn rule() -> impl Strategy<Value = FaultFile> {
     let die = prop_oneof![
         (1u64..=400).prop_map(|n| FaultFile { nth: Some(n), ..FaultFile::new(Fails::Die) }),
@@ -59,7 +59,7 @@ pub fn rule() -> impl Strategy<Value = FaultFile> {
     ]
 }
 
-/// The fault rules of a device, and its treatment of failures.
+/// Fault rules of a device, and how the device handles failures.
 #[derive(Clone, Debug)]
 pub struct Faults {
     rules: Vec<FaultFile>,
@@ -68,7 +68,7 @@ pub struct Faults {
 }
 
 impl Faults {
-    /// The device `file` with these faults. Too many blocks may be bad from the start: then it is no case.
+    /// Adds the faults to `file`. Skips the case if too many blocks are bad from the start.
     pub fn strike(self, mut file: DeviceFile) -> Result<DeviceFile, TestCaseError> {
         file.faults = self.rules;
         file.ftl.failure = self.failure;
@@ -79,7 +79,7 @@ impl Faults {
     }
 }
 
-/// Faults by this many rules.
+/// Faults with `rules` rules.
 pub fn faults(rules: Range<usize>) -> impl Strategy<Value = Faults> {
     let retry = (0u8..8, 0u64..2).prop_map(|(levels, time)| ReadRetryFile {
         levels,

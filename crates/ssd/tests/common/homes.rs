@@ -1,4 +1,4 @@
-//! Devices with static allocation of each page in each of two pools.
+//! Devices with static allocation in two pools.
 
 use wordline_ssd::DeviceFile;
 use wordline_ssd::map::LogicalPage;
@@ -6,7 +6,7 @@ use wordline_ssd::policy::placement::PlacementKind;
 
 use super::{Rig, two_pools};
 
-/// The number of pages in a plane group of their pool that is not their home.
+/// Number of pages in another plane group than the one assigned to them in their pool.
 pub fn away(rig: &Rig) -> u64 {
     let (config, kind) = (rig.device.config(), PlacementKind::Fixed { order: "CWDP".into() });
     let placement = kind.build(&config.pools, &config.file.packages());
@@ -18,7 +18,7 @@ pub fn away(rig: &Rig) -> u64 {
     (0..config.logical_pages).filter(is_away).count() as u64
 }
 
-/// Each page has a home in each of the two pools.
+/// Device in which each page has an assigned plane group in each of two pools.
 pub fn with_homes(least: u64) -> DeviceFile {
     let mut file = two_pools(least);
     file.pools[0].layout.planes_per_row = Some(1);

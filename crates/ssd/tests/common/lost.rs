@@ -1,12 +1,12 @@
-//! The reads that may fail, for every oracle: only if some of their data are lost, or were while others
-//! changed them, or if the device rejects everything.
+//! Rules for failed reads, for all oracles. A read may fail if some of its data are lost, if another command
+//! changed its data at the same time, or if the device rejects all commands.
 
 use wordline_ssd::device::Device;
 use wordline_ssd::map::LogicalPage;
 use wordline_ssd::sectors::Sectors;
 use wordline_ssd::{Command, Completion, Operation};
 
-/// A command in flight, and its first sector on the device.
+/// Outstanding command. `first` is its first sector, counted within the device.
 #[derive(Clone, Debug)]
 struct Pending {
     begun: u64,
@@ -24,23 +24,25 @@ impl Pending {
     }
 }
 
-/// The host's knowledge of the commands that change what others read.
+/// Log of the outstanding commands that change data.
 #[derive(Clone, Debug, Default)]
 pub struct UnderWay {
     now: u64,
     pending: Vec<Pending>,
-    /// Changes that ended while a read was in flight that has not ended, and when.
+    /// Completed changes, with the time of their completion, that overlapped a read which is still
+    /// outstanding.
     over: Vec<(u64, Pending)>,
 }
 
 impl UnderWay {
-    /// A command is submitted, whose first sector is `first` on the device.
+    /// Records the submission of a command. `first` is its first sector, counted within the device.
     pub fn on_submit(&mut self, command: Command, first: u64) {
         self.now += 1;
         self.pending.push(Pending { begun: self.now, first, command });
     }
 
-    /// A command completes: a read that failed had to. Commands that this log does not know are skipped.
+    /// Records a completion, and checks that a failed read was allowed to fail. Ignores commands that were
+    /// not recorded.
     pub fn completed(&mut self, answer: &Completion, is_lost: impl Fn(u64) -> bool, refuses: bool) {
         self.now += 1;
         let Some(at) = self.pending.iter().position(|pending| pending.command == answer.command) else {
@@ -55,7 +57,7 @@ impl UnderWay {
                 changes.any(|change| change.covers(sector))
             };
             let mut all = pending.first..pending.first + pending.command.sectors;
-            // A compare with another version than the latest has to fail.
+            // A compare with a version other than the latest must fail.
             let differs = pending.command.expected != 0;
             let may_fail = refuses || differs || all.any(|sector| is_lost(sector) || changed(sector));
             assert!(may_fail || !answer.failed, "nothing of a read that failed is lost: {answer:?}");
@@ -66,14 +68,14 @@ impl UnderWay {
         self.over.retain(|(over, _)| oldest.is_some_and(|oldest| *over > oldest));
     }
 
-    /// The power is cut: commands in flight will never complete.
+    /// Drops all outstanding commands, at a power loss.
     pub fn loses_power(&mut self) {
         self.pending.clear();
         self.over.clear();
     }
 }
 
-/// Whether a sector of the device is lost.
+/// Whether a sector, counted within the device, is lost.
 pub fn is_lost(device: &Device, sector: u64) -> bool {
     let per_page = device.config().unit.0 / 512;
     let at = (sector % per_page) as u32;

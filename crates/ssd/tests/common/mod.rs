@@ -1,4 +1,4 @@
-//! One device on a calendar of its own, and a small one to begin with.
+//! A device with its own calendar, and a small configuration to start from.
 
 #![allow(dead_code, missing_docs)]
 
@@ -23,7 +23,7 @@ use wordline_ssd::{Command, Completion, Design, Device, Event, Operation, Parts,
 
 include!("small.rs");
 
-/// The small device with TLC cells after 2,000 P/E cycles, at any retention time.
+/// The small device with TLC cells after 2,000 P/E cycles and a retention time of `hours`.
 pub fn with_cells(hours: f64) -> DeviceFile {
     let mut file = small();
     let geometry = &mut file.part.geometry;
@@ -47,8 +47,8 @@ pub fn with_cells(hours: f64) -> DeviceFile {
     file
 }
 
-/// The small device with one-shot TLC chips beside faster SLC ones. Host writes of at least `least` bytes go
-/// to the first pool.
+/// The small device with one-shot TLC chips, and a second pool of faster SLC chips. Host writes of at least
+/// `least` bytes go to the first pool.
 pub fn two_pools(least: u64) -> DeviceFile {
     let mut file = small();
     let us = Duration::from_us;
@@ -63,11 +63,11 @@ pub fn two_pools(least: u64) -> DeviceFile {
     file
 }
 
-/// The longest time without progress of a command of a small device. Chosen: such a device erases all its
-/// blocks in less than a second.
+/// Maximum time without progress of a command. Chosen: a small device erases all its blocks in less than a
+/// second.
 const PATIENCE: Duration = Duration::from_ms(10_000);
 
-/// A device and its calendar.
+/// Device and its calendar.
 pub struct Rig {
     pub device: Device,
     pub calendar: Calendar<Event>,
@@ -81,7 +81,7 @@ impl Rig {
         Self::of(Device::new(config, Seed(seed)), Calendar::new())
     }
 
-    /// A device with a design, or the reason for which it is rejected.
+    /// Rig with a design, or the reason why the device rejects it.
     pub fn with(file: &DeviceFile, design: Box<dyn Design>, seed: u64) -> Result<Self, String> {
         let config = file.clone().check().map_err(|wrong| wrong.to_string())?;
         let parts = Parts { designs: Combination::of(vec![design]), ..Parts::of(&config) };
@@ -98,14 +98,14 @@ impl Rig {
         self.submit_command(Command { operation, fua, sector, sectors, tag, ..Command::default() });
     }
 
-    /// Submits a command as it is.
+    /// Submits a command, and records it for the check of failed reads.
     pub fn submit_command(&mut self, command: Command) {
         let namespace = &self.device.config().namespaces[usize::from(command.namespace)];
         self.under_way.on_submit(command, namespace.base + command.sector);
         self.device.submit(command, &mut self.calendar);
     }
 
-    /// Takes the completions. A read that failed had to.
+    /// Takes the completions. Checks that failed reads were allowed to fail.
     pub fn take_completions(&mut self) -> Vec<Completion> {
         let mut answers = Vec::new();
         self.device.take_completions(&mut answers);
@@ -122,7 +122,7 @@ impl Rig {
         self.answers.extend(answers.into_iter().map(|answer| (now, answer)));
     }
 
-    /// Submits a compare with version `expected`, 0 for the latest one.
+    /// Submits a compare with version `expected`; 0 means the latest version.
     pub fn compare(&mut self, sector: u64, sectors: u64, expected: u32) {
         let operation = Operation::Compare;
         self.submit_command(Command { operation, sector, sectors, expected, ..Command::default() });
@@ -145,7 +145,7 @@ impl Rig {
         }
     }
 
-    /// Idles for a while.
+    /// Lets the device idle for `time`.
     pub fn rest(&mut self, time: Duration) {
         let end = self.calendar.now() + time;
         while self.calendar.now() < end
@@ -156,7 +156,7 @@ impl Rig {
         }
     }
 
-    /// Executes one command alone and returns its latency.
+    /// Executes a command with no other outstanding. Returns its latency.
     pub fn alone(&mut self, operation: Operation, fua: bool, sector: u64, sectors: u64) -> Duration {
         self.run_down_to(0);
         self.submit(operation, fua, sector, sectors);
@@ -164,7 +164,7 @@ impl Rig {
         self.answers.last().expect("it was answered").1.latency
     }
 
-    /// Runs until no event is pending: for devices without a flush interval.
+    /// Runs until no event is pending. For devices without a flush interval.
     pub fn settle(&mut self) {
         self.run_down_to(0);
         while let Some(event) = self.calendar.advance() {
@@ -172,7 +172,7 @@ impl Rig {
         }
     }
 
-    /// Writes pages repeatedly, in an order that goes through all of them, and flushes.
+    /// Writes pages in an order that covers all of them, and flushes.
     pub fn overwrite(&mut self, writes: u64) {
         let page = self.device.config().unit.0 / 512;
         let pages = u64::from(self.device.config().logical_pages);
@@ -184,7 +184,7 @@ impl Rig {
         self.audit();
     }
 
-    /// Cuts the power, and lets the device recover.
+    /// Cuts the power and begins the recovery.
     pub fn cut_power(&mut self) -> PowerCut {
         let cut = self.device.power_cut(self.calendar.now());
         self.under_way.loses_power();

@@ -1,4 +1,4 @@
-//! A design that suspends blocks before they are full, resumes them and has them collected, all at random. It
+//! Design that randomly suspends blocks before they are full, resumes them, and selects them as victims. It
 //! checks everything that it is shown.
 
 use wordline_kernel::metrics::{Unit, Value};
@@ -14,42 +14,43 @@ use wordline_ssd::policy::relocator::RelocatedPage;
 use wordline_ssd::policy::router::HostPage;
 use wordline_ssd::policy::victim::Candidates;
 
-/// The settings of the design.
+/// Settings of the design.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Blocks of a plane group that each stream may suspend.
+    /// Number of blocks of a plane group that each stream may suspend.
     pub limit: u16,
     /// Open blocks of each stream.
     pub open_blocks: u8,
-    /// Host streams, and GC streams, in each pool.
+    /// Number of host streams, and of GC streams, in each pool.
     pub streams: u8,
-    /// Pools of the device.
+    /// Number of pools.
     pub pools: u8,
     /// Whether the second host stream and the second GC stream are in SLC mode.
     pub slc: bool,
     /// Reprogram passes of word lines of the second host stream, in MLC mode; 0 for none.
     pub again: u8,
-    /// Of a hundred queries, how many are decided for suspending a block, for resuming one, and for a
-    /// suspended victim.
+    /// Percentage of queries in which the design suspends a block, resumes a block, and selects a suspended
+    /// victim.
     pub chances: [u8; 3],
 }
 
 impl Settings {
-    /// One stream a side, which suspends this many blocks, and everything as often as not.
+    /// Settings with one host stream and one GC stream, which may suspend `limit` blocks. Every decision has
+    /// a chance of 50 %.
     pub const fn suspending(limit: u16) -> Self {
         Self { limit, open_blocks: 1, streams: 1, pools: 1, slc: false, again: 0, chances: [50; 3] }
     }
 
-    /// The design.
+    /// Design with these settings.
     pub fn design(self) -> Box<dyn Design> {
         Box::new(SetsAside { settings: self, counts: [0; 4] })
     }
 }
 
-/// Draws its decisions.
+/// Design that draws its decisions.
 pub struct SetsAside {
     pub settings: Settings,
-    /// Blocks suspended, blocks resumed, pages that suspended blocks lost, suspended victims.
+    /// Counts of blocks suspended, blocks resumed, pages that suspended blocks lost, and suspended victims.
     pub counts: [u64; 4],
 }
 
@@ -66,17 +67,17 @@ static COUNTS: [Metric; 4] = [
     count("sets_aside.victims"),
 ];
 
-/// A random decision, with `chance` in a hundred for yes.
+/// Random decision, which is `true` in `chance` percent of cases.
 fn is_drawn(chance: u8, view: &mut View<'_>) -> bool {
     view.random().below(100) < u64::from(chance)
 }
 
-/// One of these; none if there is none.
+/// Random item of a list; `None` if it is empty.
 fn one_of<T: Copy>(all: &[T], view: &mut View<'_>) -> Option<T> {
     (!all.is_empty()).then(|| all[view.random().below(all.len() as u64) as usize])
 }
 
-/// Checks that the view of a block agrees with what is known of it.
+/// Checks that the view of an open block agrees with the view of the same block in the device.
 fn check(shown: &OpenBlock<'_>, state: State, view: &View<'_>) {
     let facts = view.block(shown.block);
     assert_eq!((facts.state, facts.relocated_by.is_some()), (state, shown.is_gc), "{:?}", shown.block);
@@ -140,7 +141,7 @@ impl Design for SetsAside {
     }
 
     fn open_block(&mut self, open: &[OpenBlock<'_>], view: &mut View<'_>) -> usize {
-        // Suspended blocks are in the view if a word line of them can be reprogrammed.
+        // The list includes suspended blocks with a word line that can be reprogrammed.
         let state = |one: &OpenBlock<'_>, view: &View<'_>| match one.again.word_lines {
             [] => State::Open,
             _ => view.block(one.block).state,

@@ -1,6 +1,7 @@
-// A small device, for the tests inside and outside the crate.
+// Small device, for tests inside and outside of the crate.
 
-/// Two channels of two dies, two planes each, tied; 24 blocks of 16 pages of 4 KiB: 12 MiB.
+/// Device of 12 MiB: two channels with two dies each, two planes per die in one plane group. Each plane has
+/// 24 blocks of 16 pages of 4 KiB.
 pub fn small() -> DeviceFile {
     use wordline_kernel::{Duration, Power};
     use wordline_nand::part::{ArrayTiming, BusFile, DieGeometry, PowerDraw};

@@ -1,4 +1,4 @@
-//! The first contents of a device and the steps of a host, at random.
+//! Random initial contents of a device, and random commands of a host.
 
 use proptest::prelude::*;
 use wordline_kernel::{Duration, Instant, Seed};
@@ -7,8 +7,8 @@ use wordline_ssd::{BlockDevice, Command, Operation};
 
 use super::Rig;
 
-/// A command of the host, with addresses as parts of 65,536 of the device. The test gives the kinds their
-/// meaning.
+/// Host command. `place` is its address in parts of 65,536 of the device. Each test defines the meaning of
+/// `kind`.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
     pub kind: u8,
@@ -17,31 +17,30 @@ pub struct Step {
     pub fua: bool,
 }
 
-/// A step of one of this many kinds.
+/// Step of one of `kinds` kinds.
 pub fn step(kinds: u8, fua: f64) -> impl Strategy<Value = Step> {
     (0..kinds, any::<u16>(), 1u8..=40, prop::bool::weighted(fua))
         .prop_map(|(kind, place, sectors, fua)| Step { kind, place, sectors, fua })
 }
 
-/// The contents of a device before the first step.
+/// Contents of a device before the first step.
 #[derive(Clone, Copy, Debug)]
 pub enum Start {
     Empty,
     Filled,
     Steady,
-    /// Filled, and then aged with the clock stopped: with this many commands outstanding, or each at its
-    /// time.
+    /// Filled, then aged without flash times: with this queue depth, or in an open loop.
     Aged(Option<u32>),
 }
 
-/// Any of them.
+/// Any initial contents.
 pub fn start() -> impl Strategy<Value = Start> {
     let aged = prop::option::of(1u32..9).prop_map(Start::Aged);
     prop_oneof![Just(Start::Empty), Just(Start::Filled), Just(Start::Steady), aged]
 }
 
 impl Start {
-    /// Brings a new device to this state. Returns the version of each written page.
+    /// Brings a new device into this state. Returns the version of each written page.
     pub fn prepare(self, rig: &mut Rig) -> Vec<(u32, u32)> {
         match self {
             Self::Empty => return Vec::new(),
@@ -59,8 +58,8 @@ impl Start {
     }
 }
 
-/// Ages a device with writes and reads of some sectors and some flushes, half of them in a quarter of the
-/// device: once its size.
+/// Ages a device with random writes, reads and flushes, once its capacity. Half of them go to the first
+/// quarter of the device.
 fn age(rig: &mut Rig, depth: Option<u32>) {
     let sectors: u64 = rig.device.config().capacity().0 / 512;
     let mut random = Seed(7).stream("test.age", 0);
@@ -84,7 +83,7 @@ fn age(rig: &mut Rig, depth: Option<u32>) {
     rig.calendar = agenda.calendar(|event| event);
 }
 
-/// A fixed sequence of commands that overwrites, discards and flushes.
+/// Fixed sequence of commands that overwrites, discards and flushes.
 pub fn mixed(count: u32) -> Vec<Step> {
     let mut state = 12_345u32;
     let mut draw = || {

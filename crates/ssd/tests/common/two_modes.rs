@@ -1,7 +1,7 @@
-// Small devices whose chips have other modes than the native one, for the tests of designs.
+// Small devices with chips that have another mode than the native one, for tests of designs.
 
-/// [`small`] with chips of three bits a cell that have an SLC mode, and with three blocks of each plane group
-/// for streams in that mode.
+/// [`small`] with TLC chips that have an SLC mode, and three blocks of each plane group for streams in that
+/// mode.
 pub fn small_with_slc() -> DeviceFile {
     use wordline_nand::part::SlcTiming;
 
@@ -18,9 +18,9 @@ pub fn small_with_slc() -> DeviceFile {
     file
 }
 
-/// [`small`] with chips of three bits a cell that have an MLC mode, and with blocks of each plane group for
-/// streams in that mode: two, and as many of the others that are spare. Pages beside replaced ones survive
-/// power cuts.
+/// [`small`] with TLC chips that have an MLC mode. Streams in that mode have two blocks of each plane group,
+/// plus as many as there are spare ones. Power losses do not destroy pages that share a word line with
+/// interrupted programs.
 pub fn small_with_two_bits() -> DeviceFile {
     use crate::config::TwoBitFile;
     use crate::map::checkpoint::LowerPages;

@@ -1,5 +1,5 @@
-//! The write buffer, the link, and the copies of the failure manager in a device: closed forms, failures, and
-//! their cost for the host.
+//! Write buffer, link, and page copies of the failure manager: closed forms, failures, and their cost for the
+//! host.
 
 use wordline_kernel::{Bytes, Duration};
 use wordline_nand::chain::BusPhase;
@@ -14,7 +14,7 @@ use wordline_ssd::physical_device::{Chunk, ChunkState, Command, Failure, Notice,
 use super::host::Host;
 use super::{FIRST, device, rule};
 
-/// A buffer of so many units of 8 KiB for each parallel unit.
+/// Buffer of `units` units of 8 KiB for each parallel unit.
 fn buffer(units: u64, completion: CompletionMode) -> BufferFile {
     BufferFile { size: Bytes::kib(8 * units), completion, unreliable: false, protected: false }
 }
@@ -24,7 +24,7 @@ fn manager(shift: bool) -> FailuresFile {
     FailuresFile { block_map: true, shift, reserve: 0.3, early_close, volatile_tables: true }
 }
 
-/// An asynchronous device with a manager of failures.
+/// Device with write-back completion and a failure manager.
 fn asynchronous(units: u64, shift: bool) -> OpenChannelFile {
     let buffer = Some(buffer(units, CompletionMode::WriteBack));
     OpenChannelFile { buffer, failures: Some(manager(shift)), ..device() }
@@ -34,12 +34,12 @@ fn nth(fails: Fails, nth: u64) -> FaultFile {
     FaultFile { nth: Some(nth), ..rule(fails) }
 }
 
-/// The time of one program of both planes: over the bus, and 250 us in the array.
+/// Time of a program on both planes: the bus, and 250 us in the array.
 fn program(host: &Host) -> Duration {
     BusPhase::Program.total(&host.device.config().pools.first().part, 2) + Duration::from_us(250)
 }
 
-/// The latency of a write of this many units to the first chunk.
+/// Latency of a write of `units` units to the first chunk.
 fn write(host: &mut Host, units: u32) -> Duration {
     host.run_down();
     host.write(&[(FIRST, units)]).expect("it is in order");
@@ -92,7 +92,7 @@ fn a_command_waits_for_its_link() {
     let link = PcieFile::default();
     let mut host = Host::new(OpenChannelFile { link: Some(link), ..asynchronous(8, true) }, 1);
     let latency = write(&mut host, 6);
-    // 48 KiB at less than 4 GB/s, and some messages of a microsecond or two.
+    // 48 KiB at less than 4 GB/s, plus some messages of one or two microseconds.
     let [least, most] = [48.0 * 1.024 / 4.0, 48.0 * 1.024 / 3.0 + 4.0];
     assert!((least..most).contains(&latency.us()), "{latency}");
     host.run_down();
@@ -114,7 +114,7 @@ fn a_copy_stays_in_the_device() {
     assert_eq!(host.device.counts().copies, 1);
     assert_eq!((host.report(other).state, host.report(other).write_pointer), (ChunkState::Open, 4));
     host.read_all();
-    // Blocks that cannot be read are not written: the chunk ends there.
+    // Unreadable blocks are not written: the chunk ends before them.
     let page = FaultFile { page: Some(0.into()), plane: Some(0.into()), ..rule(Fails::Read) };
     let mut host = Host::new(OpenChannelFile { faults: vec![page], ..device() }, 1);
     write(&mut host, 4);
@@ -151,7 +151,7 @@ fn without_a_manager_a_completed_write_is_lost_and_counted() {
     write(&mut host, 6);
     assert_eq!(host.answers[0].failure, None);
     host.run_down();
-    // Units 3 to 6 had completed, and are not there: the host learns of it when it reads them.
+    // Units 3 to 6 had completed and are lost. The host learns this when it reads them.
     assert_eq!((host.report(FIRST).state, host.report(FIRST).readable), (ChunkState::Closed, 4));
     assert_eq!(host.device.counts().blocks_lost, 8);
     let lost = Refusal::NotReadable { block: FIRST.at(4), end: 4 };
@@ -169,7 +169,8 @@ fn a_failed_program_is_made_good_for_at_every_page_and_every_buffer_level() {
             let latency = write(&mut host, 16);
             host.run_down();
             let clean = unit * (16 - units);
-            // With shifts a failed program costs one more; without, the copies before it as well.
+            // With `shift` a failed program costs one more program. Without it, the copies before it are
+            // added.
             let read = Duration::from_us(120);
             let copies = if shift { Duration::ZERO } else { (unit + read) * (failure - 1) };
             assert!(latency <= clean + unit + copies, "{latency} with {units} units, failure {failure}");
@@ -194,7 +195,7 @@ fn copies_in_the_background_delay_a_command_by_one_operation_at_the_most() {
         host.go_on(1);
     }
     let (unit, mut tried) = (program(&host), 0);
-    // From the last host program on: at each event of the copies a read, and a write to another chunk.
+    // After the last host program: at each event of the copies, a read arrives.
     while !host.calendar.pending().is_empty() {
         let mut other = host.restored(&host.saved()).expect("it was just written");
         let begin = other.answers.len();
@@ -216,7 +217,8 @@ fn copies_in_the_background_delay_a_command_by_one_operation_at_the_most() {
 #[test]
 fn a_chunk_without_a_block_to_go_on_in_is_offline_and_can_be_read() {
     let mut file = asynchronous(8, true);
-    // The fifth program of block 0 fails, and all of block 1 and of the reserve, the last 7 of 24.
+    // The fifth program of block 0 fails, and all programs of block 1 and of the reserve, which is the last 7
+    // of 24 blocks.
     let of = |least, most| FaultFile { block: Some(NumberRange { least, most }), ..rule(Fails::Program) };
     file.faults = vec![FaultFile { nth: Some(5), ..of(0, 0) }, of(1, 1), of(17, 23)];
     let mut host = Host::new(file, 1);
@@ -232,7 +234,7 @@ fn a_chunk_without_a_block_to_go_on_in_is_offline_and_can_be_read() {
     assert_eq!(host.answers.last().expect("it was answered").failure, Some(Failure::NotFlushed));
     let offline = Refusal::State { chunk: FIRST, state: ChunkState::Offline };
     assert_eq!(host.reset(&[FIRST]), Err(offline));
-    // Without a reserve writes are write-through again.
+    // Without a reserve, writes are write-through again.
     let other = Chunk { chunk: 1, ..FIRST };
     host.write(&[(other, 1)]).expect("it is free");
     host.run_down();

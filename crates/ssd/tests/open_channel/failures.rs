@@ -1,5 +1,5 @@
-//! The tables of the failure manager alone: the paper's figures state by state, and every small case against
-//! a plain model.
+//! Tables of the failure manager alone: the paper's figures, state by state, and every small case against a
+//! model.
 
 use std::collections::BTreeSet;
 
@@ -20,13 +20,13 @@ fn element(block: u32, pages: u32, is_bad: bool) -> Element {
     Element { block: BlockSetId(block), pages, is_bad }
 }
 
-/// Blocks of four pages, 100 chunks, and reserve blocks from 100 on, as the paper draws them.
+/// Blocks of four pages, 100 chunks, and reserve blocks from 100 on, as in the paper's figures.
 fn drawn(shifts: bool) -> Manager {
     let shape = Shape { units: 1, blocks_per_unit: 104, chunks_per_unit: 100, pages: 4 };
     Manager::new(shape, shifts, EarlyClose::Pad, &[]).0
 }
 
-/// The list of a chunk.
+/// Open block list of a chunk.
 fn list(manager: &Manager, chunk: ChunkId) -> Vec<Element> {
     manager.list(chunk).map(|list| list.elements.clone()).unwrap_or_default()
 }
@@ -58,22 +58,22 @@ fn figure_6_all_pages_are_copied_before_a_failed_one_is_tried_again() {
 #[test]
 fn figures_7_and_10_a_failed_page_goes_to_the_first_of_a_reserve_block_and_pages_follow_later() {
     let mut manager = drawn(true);
-    // Step 1: D0 and D1 are in PBN 0, and D2 fails.
+    // Step 1: D0 and D1 are in PBN 0, and the program of D2 fails.
     (0..2).for_each(|_| manager.note_programmed(CHUNK));
     manager.failed(CHUNK, 2, true).expect("there is a reserve");
     assert_eq!(list(&manager, CHUNK), [element(0, 2, true), element(100, 0, false)]);
     assert_eq!(manager.shift(CHUNK), None);
-    // Steps 2 and 3: D2 to the first page of PBN 100.
+    // Steps 2 and 3: D2 goes to the first page of PBN 100.
     assert_eq!(manager.locate(CHUNK, 2), locate(100, 0));
     manager.note_programmed(CHUNK);
     assert_eq!(list(&manager, CHUNK), [element(0, 2, true), element(100, 1, false)]);
-    // Steps 4 and 5: D3 behind it. The pages now fill a block.
+    // Steps 4 and 5: D3 follows it. The pages now fill a block.
     assert_eq!(manager.locate(CHUNK, 3), locate(100, 1));
     assert_eq!(manager.next_to_migrate(0), None);
     manager.note_programmed(CHUNK);
     assert_eq!(list(&manager, CHUNK), [element(0, 2, true), element(100, 2, false)]);
     assert_eq!(manager.next_to_migrate(0), Some(CHUNK));
-    // Steps 6 and 7: D0 and D1 behind D3, then the map and a shift of 2.
+    // Steps 6 and 7: D0 and D1 are copied after D3. Then the map changes, with a shift of 2.
     for page in 0..2 {
         let step = Step::Copy { from: locate(0, page), to: locate(100, 2 + page) };
         assert_eq!(manager.step(CHUNK), step);
@@ -114,10 +114,10 @@ fn figure_11_a_second_failure_adds_another_block() {
 #[test]
 fn figures_9_and_12_a_read_goes_by_the_shift_or_through_the_list() {
     let mut manager = drawn(true);
-    // D2 of LBN 0, with no shift.
+    // D2 of LBN 0, without a shift.
     (0..4).for_each(|_| manager.note_programmed(CHUNK));
     assert_eq!(manager.locate(CHUNK, 2), locate(0, 2));
-    // D10 is page 2 of LBN 2, of which two pages are in PBN 2 and one in PBN 100.
+    // D10 is page 2 of LBN 2, which has two pages in PBN 2 and one in PBN 100.
     let third = ChunkId(2);
     (0..2).for_each(|_| manager.note_programmed(third));
     manager.failed(third, 2, true).expect("there is a reserve");
@@ -125,7 +125,7 @@ fn figures_9_and_12_a_read_goes_by_the_shift_or_through_the_list() {
     assert_eq!(list(&manager, third), [element(2, 2, true), element(100, 1, false)]);
     assert_eq!(manager.locate(third, 1), locate(2, 1));
     assert_eq!(manager.locate(third, 2), locate(100, 0), "page 2 of a block of two is in the next one");
-    // D6 is page 2 of LBN 1, whose shift is 2.
+    // D6 is page 2 of LBN 1, which has a shift of 2.
     let second = ChunkId(1);
     (0..2).for_each(|_| manager.note_programmed(second));
     manager.failed(second, 2, true).expect("there is a reserve");
@@ -139,14 +139,14 @@ fn figures_9_and_12_a_read_goes_by_the_shift_or_through_the_list() {
 
 #[test]
 fn the_tables_take_the_memory_that_the_paper_says() {
-    // Section V.A: 13 bits for each of 8,192 blocks, 11 for a shift among 1,536 pages.
+    // Section V.A: 13 bits for each of 8,192 blocks, and 11 bits for a shift among 1,536 pages.
     let [map, shift] = memory(8192, 1536);
     assert_eq!((map, shift), (Bytes::kib(13), Bytes::kib(11)));
 }
 
 // Every small case.
 
-/// One chunk, its blocks, and which programs fail.
+/// Model of a chunk with its blocks, and of the programs that fail.
 #[derive(Clone)]
 struct Small {
     manager: Manager,
@@ -158,7 +158,7 @@ struct Small {
 }
 
 impl Small {
-    /// With enough reserve for all failures.
+    /// Chunk with enough reserve blocks for all failures.
     fn new(size: u32, shifts: bool, early_close: EarlyClose, fails: &[u32]) -> Self {
         let shape = Shape { units: 1, blocks_per_unit: 6, chunks_per_unit: 1, pages: size };
         Self {
@@ -213,7 +213,7 @@ impl Small {
         self.check();
     }
 
-    /// Each page reads back, at any step.
+    /// Checks that each page reads back.
     fn check(&self) {
         self.manager.check(6, []).expect("the tables agree");
         for page in 0..self.written {
@@ -222,7 +222,7 @@ impl Small {
         }
     }
 
-    /// Reset now, in a copy: the chunk can be written from its beginning again.
+    /// Resets a copy of the chunk, and checks that it can be written from its start.
     fn reset(&self, size: u32) {
         let mut other = self.clone();
         let block = other.manager.reset(CHUNK, false).expect("a block is left");
@@ -239,7 +239,8 @@ impl Small {
     }
 }
 
-/// Writes a chunk until `close`, then migrates its pages into one block, with a reset tried at every step.
+/// Writes a chunk up to page `close`, and migrates its pages into one block. If `resets` is true, tries a
+/// reset after every step. Returns the number of programs.
 fn play(size: u32, close: u32, mut small: Small, resets: bool) -> u32 {
     let try_reset = |small: &Small| {
         if resets {
@@ -257,7 +258,7 @@ fn play(size: u32, close: u32, mut small: Small, resets: bool) -> u32 {
         small.step();
         try_reset(&small);
     }
-    // One formula translates every address, unless a list is kept on purpose.
+    // The shift gives every address, unless the chunk keeps its list on purpose.
     match small.manager.list(CHUNK) {
         Some(list) => assert_eq!((list.phase, close < size), (Phase::Kept, true)),
         None => {
@@ -271,12 +272,12 @@ fn play(size: u32, close: u32, mut small: Small, resets: bool) -> u32 {
     small.programs
 }
 
-/// Every set of at most three numbers below `end`.
+/// All sets of at most three different numbers below `end`.
 fn sets(end: u32) -> impl Iterator<Item = Vec<u32>> {
     (0..=end).flat_map(move |a| {
         (a..=end).flat_map(move |b| {
             (b..=end).filter_map(move |c| {
-                // `end` stands for none; the others differ.
+                // The number `end` means "no number".
                 let set: Vec<u32> = [a, b, c].into_iter().filter(|n| *n < end).collect();
                 set.windows(2).all(|two| two[0] < two[1]).then_some(set)
             })
@@ -291,7 +292,7 @@ fn every_set_of_three_failures_and_every_early_close_reads_back() {
             [(true, EarlyClose::Pad), (true, EarlyClose::KeepList), (false, EarlyClose::Pad)]
         {
             let (mut cases, mut latest) = (0, 0);
-            // Written once, copied at most once for each failure and once more.
+            // Pages are written once, and copied at most once for each failure and once more.
             for set in sets(size * 4) {
                 for close in 0..=size {
                     let small = Small::new(size, shifts, early_close, &set);
@@ -321,7 +322,8 @@ fn a_reserve_that_is_used_up_leaves_what_was_written_readable() {
 
 #[test]
 fn a_copy_without_a_block_for_it_leaves_the_list() {
-    // Programs 0 to 4: pages 0 and 1, page 2 twice, page 3; copies from 5 on, all of which fail.
+    // Programs 0 to 4 are pages 0 and 1, page 2 twice, and page 3. From 5 on they are copies, and all of
+    // these fail.
     let fails: Vec<u32> = [2].into_iter().chain(5..30).collect();
     let mut small = Small::new(4, true, EarlyClose::Pad, &fails);
     (0..4).for_each(|_| small.write());

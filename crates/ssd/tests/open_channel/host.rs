@@ -1,4 +1,4 @@
-//! A host that records what it wrote, and checks every completion against it.
+//! Host that records what it wrote, and checks every completion against it.
 
 use std::collections::BTreeMap;
 
@@ -14,45 +14,45 @@ use wordline_ssd::physical_device::{
 use wordline_ssd::snapshot::Agenda;
 use wordline_ssd::{OpenChannel, PhysicalDevice};
 
-/// Chunks of each parallel unit that random steps use: few, so that they collide.
+/// Number of chunks of each parallel unit that random steps use: few, so that commands overlap.
 const CHUNKS: u32 = 3;
 
-/// A command in flight, for the host.
+/// Outstanding command, as the host knows it.
 #[derive(Clone, Debug)]
 struct Sent {
     operation: Operation,
     blocks: Vec<LogicalBlock>,
-    /// Of a copy: its sources.
+    /// Sources of a copy.
     sources: Vec<LogicalBlock>,
-    /// The data tags that a read has to find.
+    /// Data tags that a read must find.
     expected: Vec<DataTag>,
-    /// Resets so far of the chunks of the blocks.
+    /// For each block, the resets of its chunk so far.
     resets: Vec<u32>,
-    /// The blocks whose read may fail because something in their chunk was torn.
+    /// For each block, whether its read may fail because a program or erase in its chunk was interrupted.
     may_be_torn: Vec<bool>,
-    /// Of a flush: the completed blocks of each chunk, and its resets.
+    /// Completed blocks of each chunk and its resets, for a flush.
     covers: Vec<(u32, u32)>,
 }
 
-/// A chunk, for the host.
+/// Chunk, as the host knows it.
 #[derive(Clone, Debug, Default)]
 struct Known {
-    /// The data tags written, or being written.
+    /// Data tags written or being written.
     written: Vec<DataTag>,
-    /// Logical blocks whose write has completed.
+    /// Number of logical blocks whose write has completed.
     done: u32,
-    /// Those of them that a flush covers.
+    /// Number of logical blocks that a flush covers.
     flushed: u32,
     resets: u32,
-    /// Resets that are known to have ended.
+    /// Number of resets that are known to have ended.
     cleared: u32,
     is_torn: bool,
-    /// Whether it may end early because a copy to it reads a torn source.
+    /// Whether the chunk may end early, because a copy to it reads an interrupted source.
     may_end: bool,
 }
 
 impl Known {
-    /// All resets so far have ended: nothing of the earlier data is there any more.
+    /// Drops the recorded data after all resets so far have ended.
     fn clear(&mut self) {
         if self.cleared < self.resets {
             *self = Self { resets: self.resets, cleared: self.resets, ..Self::default() };
@@ -60,7 +60,7 @@ impl Known {
     }
 }
 
-/// A host and its device.
+/// Host and its device.
 pub struct Host {
     pub device: OpenChannel,
     pub calendar: Calendar<Event>,
@@ -70,32 +70,32 @@ pub struct Host {
     tag: u32,
     /// Whether commands may fail.
     pub fails: bool,
-    /// Whether a power cut loses writes that completed and were not flushed.
+    /// Whether a power loss destroys completed writes that were not flushed.
     is_volatile: bool,
 }
 
-/// A step of the host.
+/// Step of the host.
 #[derive(Clone, Debug)]
 pub enum Step {
-    /// Writes this many units to each of these chunks.
+    /// Writes the given number of units to each chunk.
     Write(Vec<(u16, u8)>),
     /// Reads all readable blocks of these chunks.
     Read(Vec<(u16, u16)>),
-    /// Resets these.
+    /// Resets these chunks.
     Reset(Vec<u16>),
-    /// Copies some units of one chunk to another.
+    /// Copies units from one chunk to another.
     Copy(u16, u16, u8),
     /// Flushes.
     Flush,
     /// Closes a chunk.
     Close(u16),
-    /// Any command on any logical blocks.
+    /// Sends any command with any logical blocks.
     Anything(u8, Vec<(u16, u8)>),
     /// Handles this many events.
     GoOn(u8),
     /// Handles all events.
     RunDown,
-    /// Cuts the power after this many microseconds, or at the next event if it is earlier.
+    /// Cuts the power after this many microseconds, or at the next event if that is earlier.
     Cut(u16),
 }
 
@@ -151,7 +151,7 @@ impl Host {
         bytes
     }
 
-    /// The same host with a device of another seed that loaded the state.
+    /// Copy of the host, with a device that has another seed and has loaded the state.
     pub fn restored(&self, mut bytes: &[u8]) -> Result<Self, SnapshotError> {
         let mut device = OpenChannel::new(self.device.config().clone(), Seed(999));
         let agenda = device.load(&mut bytes)?;
@@ -170,14 +170,14 @@ impl Host {
         })
     }
 
-    /// Submits a command, and checks that a rejected one changes nothing.
+    /// Submits a command. Checks that a rejected command changes nothing.
     pub fn submit(&mut self, command: &Command<'_>) -> Result<(), Refusal> {
         let before = self.saved();
         let may = self.may(command.operation, command.blocks, command.stamps.len());
         let (expected, mut may_be_torn): (Vec<DataTag>, Vec<bool>) =
             command.blocks.iter().map(|block| self.expected(*block)).unzip();
         if command.operation == Operation::Copy {
-            // Nothing of a copy is written if any source cannot be read.
+            // If any source of a copy is unreadable, nothing of the copy is written.
             let may_end = may_be_torn.contains(&true);
             may_be_torn.fill(may_end);
         }
@@ -194,7 +194,7 @@ impl Host {
         };
         let resets = blocks.iter().map(|block| self.chunks[self.known_number(*block)].resets).collect();
         let covers = match operation {
-            // A chunk that is being reset may be gone when the flush completes.
+            // A chunk that is being reset may have lost its data when the flush completes.
             Operation::Flush => {
                 let is_reset = |known: &Known| known.cleared < known.resets;
                 let done = |known: &Known| if is_reset(known) { 0 } else { known.done };
@@ -206,8 +206,8 @@ impl Host {
             let number = self.number(block.chunk);
             match operation {
                 Operation::Write => {
-                    // A chunk that takes a write is reset, also while another chunk of the same command is
-                    // not.
+                    // A chunk that accepts a write has been reset, even if another chunk of the same reset
+                    // command has not.
                     self.chunks[number].clear();
                     self.chunks[number].written.push(command.stamps[at]);
                 }
@@ -230,7 +230,8 @@ impl Host {
         self.number(block.chunk)
     }
 
-    /// The data tag that a read of a logical block has to find, and whether it may fail because it was torn.
+    /// Data tag that a read of a logical block must find, and whether the read may fail because of an
+    /// interrupted program or erase.
     fn expected(&self, block: LogicalBlock) -> (DataTag, bool) {
         if !self.device.geometry().has(block.chunk) {
             return (DataTag::UNREADABLE, false);
@@ -239,7 +240,7 @@ impl Host {
         (known.written.get(block.block as usize).copied().unwrap_or(DataTag::UNREADABLE), known.is_torn)
     }
 
-    /// Whether the device has to accept a command; none where that depends on the progress of others.
+    /// Whether the device must accept a command; `None` if that depends on the progress of other commands.
     fn may(&self, operation: Operation, blocks: &[LogicalBlock], stamps: usize) -> Option<bool> {
         if matches!(operation, Operation::Copy | Operation::Flush | Operation::Close) {
             return None;
@@ -258,7 +259,7 @@ impl Host {
             self.sent.values().any(|sent| sent.operation == Operation::Reset && is_about(sent, chunk))
         };
         if blocks.iter().any(|block| is_reset(block.chunk)) {
-            // Unless another chunk of that reset takes long.
+            // The chunk may already be reset, while another chunk of the same command is not.
             return None;
         }
         let states: Vec<ChunkState> = blocks.iter().map(|block| self.report(block.chunk).state).collect();
@@ -283,7 +284,7 @@ impl Host {
         }
     }
 
-    /// Whether each chunk is written from its write pointer on, in whole units.
+    /// Whether a list writes each chunk from its write pointer on, in whole units.
     fn is_in_order(&self, blocks: &[LogicalBlock]) -> bool {
         let unit = self.device.geometry().ws_min;
         let mut next: BTreeMap<Chunk, u32> = BTreeMap::new();
@@ -364,7 +365,7 @@ impl Host {
         self.tag
     }
 
-    /// Writes units to chunks from their write pointers on.
+    /// Writes units to chunks, from their write pointers on.
     pub fn write(&mut self, pieces: &[(Chunk, u32)]) -> Result<u32, Refusal> {
         let unit = self.device.geometry().ws_min;
         let mut next: BTreeMap<Chunk, u32> = BTreeMap::new();
@@ -392,7 +393,7 @@ impl Host {
         self.submit(&Command::reset(tag, &blocks)).map(|()| tag)
     }
 
-    /// One of the few chunks that steps use.
+    /// One of the chunks that random steps use.
     fn pick(&self, pick: u16) -> Chunk {
         let geometry = self.device.geometry();
         let unit = u32::from(pick) % geometry.units();
@@ -430,7 +431,7 @@ impl Host {
         }
     }
 
-    /// Copies units from the beginning of one chunk to the write pointer of another.
+    /// Copies units from the start of one chunk to the write pointer of another.
     fn copy(&mut self, from: Chunk, to: Chunk, units: u32) {
         let (unit, readable) = (self.device.geometry().ws_min, self.report(from).readable);
         let count = (units * unit).min(readable / unit * unit);
@@ -462,7 +463,7 @@ impl Host {
         };
     }
 
-    /// Handles a number of events.
+    /// Handles `events` events.
     pub fn go_on(&mut self, events: usize) {
         for _ in 0..events {
             let Some(event) = self.calendar.advance() else { return };
@@ -471,7 +472,7 @@ impl Host {
         }
     }
 
-    /// Runs until no event is pending. Every command has completed then.
+    /// Runs until no event is pending. All commands have completed by then.
     pub fn run_down(&mut self) {
         while !self.calendar.pending().is_empty() {
             self.go_on(1);
@@ -486,8 +487,8 @@ impl Host {
         assert!(self.sent.is_empty());
     }
 
-    /// Cuts the power after a while, or at the next event if it is earlier, and lets the device recover; then
-    /// completed writes are there, and of the rest whole units.
+    /// Cuts the power after a while, or at the next event if that is earlier, and waits for the recovery.
+    /// Checks that completed writes are there, and other writes only as whole units.
     pub fn cut_power(&mut self, after: Duration) -> PowerCut {
         let next = self.calendar.pending().first().map_or(self.now(), |(time, _)| *time);
         let now = next.min(self.now() + after);
@@ -525,11 +526,12 @@ impl Host {
         let unit = self.device.geometry().ws_min;
         let known = &mut self.chunks[number];
         if was_reset && matches!(report.state, ChunkState::Free | ChunkState::Offline) {
-            // Also of data written since then, while another chunk of the reset took longer.
+            // This includes data written after the reset of this chunk, while another chunk of the same
+            // command was not reset yet.
             *known = Known { resets: known.resets, cleared: known.resets, ..Known::default() };
             return;
         }
-        // A reset that did not get so far is dropped.
+        // A reset that had not begun is dropped.
         known.cleared = known.resets;
         known.is_torn |= was_reset;
         // A reset that had begun to change the blocks of the chunk leaves none of its data.
@@ -547,7 +549,7 @@ impl Host {
         known.flushed = known.done;
     }
 
-    /// Reads everything that can be read.
+    /// Reads everything that is readable.
     pub fn read_all(&mut self) {
         self.run_down();
         let chunks: Vec<Chunk> = self.device.geometry().all_chunks().collect();

@@ -1,5 +1,5 @@
-//! The small open-channel device: the rules of the interface, reading back, faults, power cuts, snapshots,
-//! and speed.
+//! Small open-channel device: rules of the interface, reading back, faults, power losses, snapshots, and
+//! speed.
 
 #![allow(missing_docs)]
 
@@ -24,7 +24,8 @@ use wordline_ssd::{OpenChannel, PhysicalDevice};
 
 include!("../common/small.rs");
 
-/// The chips of the small device: two groups of two parallel units, 24 chunks of 32 pages, two to a program.
+/// Chips of the small device: two groups with two parallel units each, and 24 chunks of 32 pages in a
+/// parallel unit. A program writes two pages.
 fn device() -> OpenChannelFile {
     let DeviceFile { part, layout, .. } = small();
     OpenChannelFile::of(part, layout)
@@ -36,7 +37,7 @@ fn rule(fails: Fails) -> FaultFile {
     FaultFile::new(fails)
 }
 
-/// A host that has written this many units to the first chunk.
+/// Host that has written `units` units to the first chunk.
 fn written(file: OpenChannelFile, units: u32) -> Host {
     let mut host = Host::new(file, 1);
     for _ in 0..units {
@@ -46,7 +47,7 @@ fn written(file: OpenChannelFile, units: u32) -> Host {
     host
 }
 
-// The rules.
+// Rules.
 
 #[test]
 fn the_geometry_is_that_of_the_chips() {
@@ -229,7 +230,7 @@ fn a_failed_erase_takes_its_chunk_offline_as_one_too_many_does() {
     let mut file = device();
     file.part.endurance = 2;
     let mut host = Host::new(file, 1);
-    // It wears out without a fault rule.
+    // The device wears out without a fault rule.
     host.fails = true;
     let mut levels = Vec::new();
     for _ in 0..3 {
@@ -249,7 +250,7 @@ fn unreadable_logical_blocks_are_reported_and_notified() {
     file.logical_block = Some(Bytes::kib(2));
     let page = FaultFile { page: Some(1.into()), plane: Some(0.into()), ..rule(Fails::Read) };
     file.faults = vec![page.clone()];
-    // Pages of 4 KiB in two planes: the third page, of logical blocks 4 and 5, is page 1 of plane 0.
+    // Pages are 4 KiB on two planes. Logical blocks 4 and 5 are in page 1 of plane 0.
     let mut host = written(file.clone(), 3);
     let blocks: Vec<LogicalBlock> = FIRST.range(3, 4).collect();
     host.read(&blocks).expect("they are written");
@@ -282,14 +283,15 @@ fn chunks_that_are_bad_from_the_factory_are_offline() {
     assert_eq!(chunks, [3; 4]);
 }
 
-// The power.
+// Power losses.
 
 #[test]
 fn a_torn_unit_closes_its_chunk_before_it() {
     let mut host = written(device(), 2);
     host.write(&[(FIRST, 3)]).expect("it is open");
     host.write(&[(Chunk { chunk: 1, ..FIRST }, 1)]).expect("it is free");
-    // The first of the three is being programmed; the others, and the other chunk of the die, wait for it.
+    // The first of the three units is being programmed. The other two, and the other chunk of the die, wait
+    // for it.
     let cut = host.cut_power(Duration::from_us(100));
     assert_eq!((cut.torn.programs, cut.torn.pages, cut.incomplete.len()), (1, 2, 2));
     let report = host.report(FIRST);
@@ -331,7 +333,7 @@ fn no_command_is_taken_before_the_recovery_is_over() {
     assert_eq!(host.device.submit(&command, &mut host.calendar), Err(Refusal::NotReady));
     host.device.recover(&mut host.calendar);
     assert_eq!(host.device.submit(&command, &mut host.calendar), Err(Refusal::NotReady));
-    // The power fails once more during the recovery.
+    // A second power loss during the recovery.
     host.device.power_cut(host.now());
     host.calendar.clear();
     host.device.recover(&mut host.calendar);

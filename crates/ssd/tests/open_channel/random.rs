@@ -1,4 +1,4 @@
-//! Random devices and runs: oracle, faults, power cuts, snapshots.
+//! Random devices and runs: data, faults, power losses, snapshots.
 
 use proptest::prelude::*;
 use wordline_kernel::{Bytes, Duration};
@@ -35,7 +35,7 @@ fn any_device() -> impl Strategy<Value = OpenChannelFile> {
     )
 }
 
-/// A device with a link, a buffer and a manager of failures, or without some of them.
+/// Device with a link, a buffer and a failure manager, or without some of them.
 fn any_managed_device() -> impl Strategy<Value = OpenChannelFile> {
     let parts = (any_device(), 1u64..12, any::<(bool, bool, bool, bool)>(), any::<(bool, bool)>());
     parts.prop_map(|(file, units, (link, back, protected, managed), (shift, volatile_tables))| {
@@ -78,8 +78,7 @@ fn steps(cuts: bool) -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step(cuts), 1..120)
 }
 
-/// Cases of what is drawn with managed devices: 10,000 of all four properties together in `make long`, fewer
-/// otherwise.
+/// Number of cases for devices with a failure manager. `make long` runs 10,000 for each property.
 fn cases() -> ProptestConfig {
     ProptestConfig::with_cases(if std::env::var_os("WORDLINE_LONG").is_some() { 10_000 } else { 128 })
 }

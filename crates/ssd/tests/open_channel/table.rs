@@ -1,4 +1,4 @@
-//! The rules of chunks against a table model: random commands, legal and illegal, and the status of each.
+//! Rules of chunks, compared with a model: random commands, valid and invalid, and the status of each.
 
 use wordline_kernel::{Calendar, Seed, Stream};
 use wordline_nand::DataTag;
@@ -8,7 +8,7 @@ use wordline_ssd::{OpenChannel, PhysicalDevice};
 
 use super::device;
 
-/// Chunks by their numbers: states and write pointers.
+/// Model of the chunk table: states and write pointers, by chunk number.
 struct Table {
     geometry: Geometry,
     chunks: Vec<(ChunkState, u32)>,
@@ -19,7 +19,7 @@ impl Table {
         self.chunks[self.geometry.number(chunk) as usize]
     }
 
-    /// The status of a command whose chunks have no other command; if that is 0 the table has changed.
+    /// Status of a command, if no other command uses its chunks. With status 0 the table has changed.
     fn play(&mut self, command: &Command<'_>) -> u16 {
         let status = self.status(command);
         if status == 0 {
@@ -74,7 +74,7 @@ impl Table {
         if blocks.iter().all(is_readable) { 0 } else { 0x287 }
     }
 
-    /// Run by run, each from the write pointer of its chunk.
+    /// Status of a write, in which each run must begin at the write pointer of its chunk.
     fn write(&self, blocks: &[LogicalBlock]) -> u16 {
         let mut after = self.chunks.clone();
         let open = |after: &[(ChunkState, u32)]| {
@@ -116,7 +116,7 @@ impl Table {
     }
 }
 
-/// A list of logical blocks of a few chunks: mostly valid, sometimes anything.
+/// Random list of logical blocks of a few chunks: mostly valid.
 fn blocks(table: &Table, writes: bool, random: &mut Stream) -> Vec<LogicalBlock> {
     let mut below = |n: u32| random.below(u64::from(n)) as u32;
     let mut blocks = Vec::new();
@@ -139,7 +139,8 @@ fn blocks(table: &Table, writes: bool, random: &mut Stream) -> Vec<LogicalBlock>
     blocks
 }
 
-/// Sends this many commands to a device; returns each status of the table, and how often it came.
+/// Sends `commands` random commands to a device, and compares their status with the model. Returns the number
+/// of commands by status.
 fn play(file: OpenChannelFile, commands: u32) -> std::collections::BTreeMap<u16, u32> {
     let config = file.check().unwrap_or_else(|wrong| panic!("{wrong}"));
     let mut table = Table {

@@ -1,4 +1,4 @@
-//! Speed: closed forms of the part's times, and the counts.
+//! Speed: closed forms of the times of the part, and counts.
 
 use wordline_kernel::Duration;
 use wordline_nand::chain::BusPhase;
@@ -22,10 +22,10 @@ fn takes<R>(host: &mut Host, what: impl FnOnce(&mut Host) -> R) -> Duration {
 fn one_parallel_unit_is_written_as_fast_as_its_die_programs() {
     let mut host = Host::new(device(), 1);
     let part = host.device.config().pools.first().part.clone();
-    // Both planes: their commands and 8 KiB over the bus, then the array for 250 us.
+    // Both planes: their commands and 8 KiB over the bus, then 250 us in the array.
     let unit = BusPhase::Program.total(&part, 2) + Duration::from_us(250);
     assert_eq!(takes(&mut host, |host| host.write(&[(FIRST, 16)])), unit * 16);
-    // Two chunks of it share the die; two parallel units of a group share the bus alone.
+    // Two chunks of a parallel unit share its die. Two parallel units of a group share only the bus.
     let chunk = |unit, chunk| Chunk { group: 0, unit, chunk };
     let same = takes(&mut host, |host| host.write(&[(chunk(0, 1), 8), (chunk(0, 2), 8)]));
     assert_eq!(same, unit * 16);
@@ -51,7 +51,7 @@ fn pages_side_by_side_are_read_by_one_command() {
     assert_eq!(host.device.chips().counts().read_commands, counts.read_commands + 2);
 }
 
-/// Time of this many reads of a page each, in turn from this many parallel units of one group.
+/// Time of `reads` reads of a page each, which alternate between `units` parallel units of one group.
 fn reads_of(units: u16, reads: u32) -> Duration {
     let mut file = device();
     (file.layout.channels, file.layout.dies_per_package) = (1, u32::from(units));
@@ -82,9 +82,9 @@ fn reads_scale_with_parallel_units_until_their_bus_is_full() {
         let time = reads_of(units, reads).ps() as f64;
         let of_dies = alone.ps() as f64 * f64::from(reads) / f64::from(units);
         let of_bus = on_bus.ps() as f64 * f64::from(reads);
-        // One die does not wait for others; from four on (25 us of sensing behind three times 10.7 us of
-        // others) the bus is never idle. In between a die may wait for the bus of another, within one
-        // transfer of each read.
+        // A single die does not wait for others. With four or more dies the bus is always busy: the 25 us of
+        // tR are shorter than the 10.7 us of three other dies. With two or three, a die may wait for the bus,
+        // at most for one transfer in each read.
         let bound = of_dies.max(of_bus);
         assert!(time >= bound * 0.999, "{units} units: {time} is faster than {bound} ps");
         let slack = if units == 1 || units >= 4 { 1.01 } else { 1.35 };

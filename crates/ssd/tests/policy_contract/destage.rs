@@ -1,4 +1,4 @@
-//! Does a destage policy destage the pages that its definition names?
+//! A destage policy must destage the pages that its definition names.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Does an eviction policy evict the pages that its definition names?
+//! An eviction policy must evict the pages that its definition names.
 
 use proptest::prelude::*;
 use wordline_ssd::map::LogicalPage;
@@ -6,8 +6,7 @@ use wordline_ssd::policy::eviction::{EntryId, EntryList, EvictionKind};
 
 use super::restored;
 
-/// The next entry to be evicted of those in `line`, each with whether it was used, by the policy's definition
-/// in plain words: a line of people who step out, go to its end or stay.
+/// Next entry of `line` to be evicted, by the definition of the policy. The flag is set if an entry was used.
 fn leaves_next(kind: &EvictionKind, line: &mut Vec<(u32, bool)>) -> u32 {
     while matches!(kind, EvictionKind::Clock {}) && line[0].1 {
         let (entry, _) = line.remove(0);

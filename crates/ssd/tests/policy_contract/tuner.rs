@@ -1,4 +1,4 @@
-//! Tuners.
+//! Tuners must try every set of read reference voltages.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::restored;
 
 use crate::common::small;
 
-/// A page of a block, for a tuner.
+/// Page of a block, as a tuner sees it.
 fn sensed(layers: &Layers, page: u32, highest: u8) -> SensedPage {
     let Config { pools, .. } = small().check().expect("the device is sound");
     let page = PageId(page);
@@ -25,7 +25,7 @@ fn sensed(layers: &Layers, page: u32, highest: u8) -> SensedPage {
     }
 }
 
-/// The sets of read levels that a tuner chooses for a page, until all have had their turn.
+/// Sets of read reference voltages that a tuner selects for a page, in as many tries as there are sets.
 fn tries(tuner: &dyn Tuner, page: &SensedPage) -> Vec<u8> {
     let mut so_far = ReadOutcome { parameters: tuner.read(page), senses: 1, is_read: false };
     let mut tried = vec![so_far.parameters.level];
@@ -47,7 +47,7 @@ proptest! {
         let layers = || Layers::of(&config.pools);
         for kind in [TunerKind::Nominal {}, TunerKind::LastGood {}] {
             let mut tuner = kind.build(layers);
-            // The last good levels, by a plain model.
+            // Model of the last set that succeeded in each layer.
             let mut good = BTreeMap::<LayerId, u8>::new();
             for (what, page, level) in &script {
                 let page = sensed(&layers(), *page, highest);

@@ -1,4 +1,4 @@
-//! A host of zones that records what it wrote, and checks every completion against it.
+//! Host of zones that records what it wrote, and checks every completion against it.
 
 use std::collections::BTreeMap;
 
@@ -14,21 +14,21 @@ use wordline_ssd::zoned::{
 };
 use wordline_ssd::{OpenChannel, PhysicalDevice, Zoned};
 
-/// Zones that random steps use: few, so that they collide.
+/// Number of zones that random steps use: few, so that commands overlap.
 const ZONES: u32 = 5;
 
-/// A zone, for the host.
+/// Zone, as the host knows it.
 #[derive(Clone, Debug, Default)]
 struct Known {
-    /// The data tags written, or being written, since the last reset.
+    /// Data tags written or being written since the last reset.
     written: Vec<DataTag>,
-    /// The number of completed ones, and of those that a flush covers.
+    /// Number of completed blocks. `flushed` is the number that a flush covers.
     done: u32,
     flushed: u32,
     resets: u32,
-    /// Those of failed writes, and those that a failed flush did not cover.
+    /// Blocks of failed writes, and blocks that a failed flush did not cover.
     failed: Vec<std::ops::Range<u32>>,
-    /// Whether data not covered by a flush may be gone: the power was cut while the zone was full.
+    /// Whether data without a flush may be lost, because there was a power loss while the zone was full.
     is_loose: bool,
 }
 
@@ -36,13 +36,13 @@ struct Known {
 struct Sent {
     operation: Operation,
     zone: ZoneId,
-    /// Of a write: where it begins and ends, and the resets before it.
+    /// Start and end of a write, and the resets of its zone before it.
     begin: u32,
     end: u32,
     resets: u32,
-    /// Of a read: the allowed contents of each block.
+    /// For a read, the allowed contents of each block.
     allowed: Vec<Vec<DataTag>>,
-    /// Of a flush: the completed blocks of each zone, and its resets.
+    /// For a flush, the completed blocks of each zone and its resets.
     covers: Vec<(u32, u32)>,
 }
 
@@ -53,7 +53,7 @@ pub struct Host {
     zones: Vec<Known>,
     sent: BTreeMap<u32, Sent>,
     tag: u32,
-    /// Whether programs and erases may fail, and whether reads may.
+    /// Whether programs and erases may fail. `reads_fail` is true if reads may fail.
     fails: bool,
     reads_fail: bool,
     files: (OpenChannelFile, ZonesFile),
@@ -118,7 +118,7 @@ impl Host {
         bytes
     }
 
-    /// The same host with a device of another seed that loaded the state.
+    /// Copy of the host, with a device that has another seed and has loaded the state.
     pub fn restored(&self, mut bytes: &[u8]) -> Result<Self, SnapshotError> {
         let mut device = build(&self.files, 999);
         let agenda = device.load(&mut bytes)?;
@@ -142,7 +142,7 @@ impl Host {
         self.device.config().layout.start(ZoneId(zone))
     }
 
-    /// Submits a command about a zone, and checks that a rejected one changes nothing.
+    /// Submits a command for a zone. Checks that a rejected command changes nothing.
     pub fn submit(&mut self, command: &Command<'_>) -> Result<(), Status> {
         let before = self.saved();
         let layout = self.device.config().layout;
@@ -180,7 +180,7 @@ impl Host {
         Ok(())
     }
 
-    /// The data tags that a read may find in a logical block.
+    /// Data tags that a read may find in a logical block.
     fn allowed(&self, zone: ZoneId, block: u64) -> Vec<DataTag> {
         let known = &self.zones[zone.0 as usize];
         let Some(stamp) = known.written.get(block as usize).copied() else { return vec![DataTag::ERASED] };
@@ -233,7 +233,7 @@ impl Host {
                         known.failed.push(sent.begin..sent.end);
                     }
                 }
-                // It reports that data are lost; the next one does not report again.
+                // A failed flush reports lost data. The next flush does not report them again.
                 Operation::Flush => {
                     for known in &mut self.zones {
                         known.failed.push(known.flushed..known.done);
@@ -290,7 +290,7 @@ impl Host {
         self.submit(&Command::flush(tag)).expect("nothing forbids a flush");
     }
 
-    /// The completion of a command.
+    /// Completion of a command.
     pub fn completion(&self, tag: u32) -> &Completion {
         self.answers.iter().find(|answer| answer.tag == tag).expect("it is answered")
     }
@@ -329,7 +329,7 @@ impl Host {
         }
     }
 
-    /// Runs until no event is pending. Every command has completed then.
+    /// Runs until no event is pending. All commands have completed by then.
     pub fn run_down(&mut self) {
         while !self.calendar.pending().is_empty() {
             self.go_on(1);
@@ -344,8 +344,9 @@ impl Host {
         assert!(self.sent.is_empty());
     }
 
-    /// Cuts the power after a while, or at the next event if it is earlier, and lets the device recover. Then
-    /// flushed data are there, and in a zone that is not full nothing is missing before its write pointer.
+    /// Cuts the power after a while, or at the next event if that is earlier, and waits for the recovery.
+    /// Checks that flushed data are there, and that zones that are not full have no missing data before their
+    /// write pointer.
     pub fn cut_power(&mut self, after: Duration) {
         let next = self.calendar.pending().first().map_or(self.calendar.now(), |(time, _)| *time);
         let now = next.min(self.calendar.now() + after);
@@ -373,10 +374,10 @@ impl Host {
         match zone.state {
             ZoneState::Empty | ZoneState::Closed => {
                 let next = (zone.write_pointer - zone.start) as u32;
-                // Without a volatile buffer below, data that filled a program are there; with a protected one
-                // all are.
+                // If the buffer below is not volatile, completed data that fill a program are there. With a
+                // protected buffer all completed data are.
                 let gathered = if self.device.has_volatile_writes() { below.ws_min - 1 } else { 0 };
-                // A flush in flight may have several such programs written.
+                // An outstanding flush may have several padded programs in progress.
                 let is_there = !below.capabilities.volatile_writes && !self.fails && !known.is_loose;
                 let is_there = is_there && !(flushes && gathered > 0);
                 let least = if is_there { known.done.saturating_sub(gathered) } else { 0 };
@@ -387,7 +388,7 @@ impl Host {
                 (known.done, known.flushed) = (next, next);
             }
             ZoneState::Full | ZoneState::ReadOnly | ZoneState::Offline => {
-                // A later flush covers no more than the earlier ones of the data that may be gone.
+                // Later flushes do not cover the data that may be lost.
                 (known.is_loose, known.done) = (true, known.flushed);
             }
             ZoneState::ImplicitlyOpen | ZoneState::ExplicitlyOpen => panic!("{zone:?} after a power cut"),
@@ -397,7 +398,7 @@ impl Host {
         }
     }
 
-    /// Reads everything that can be read.
+    /// Reads everything that is readable.
     pub fn read_all(&mut self) {
         self.run_down();
         for zone in 0..self.zones.len() as u32 {

@@ -1,4 +1,4 @@
-//! Zones: their states, reading back, padding, faults, power cuts, snapshots, and their configuration.
+//! Zones: states, reading back, padding, faults, power losses, snapshots, and configuration.
 
 #![allow(missing_docs)]
 
@@ -20,13 +20,15 @@ use wordline_ssd::zoned::ZonesFile;
 
 include!("../common/small.rs");
 
-/// The chips of the small device: two groups of two parallel units, 24 chunks of 32 pages, two to a program.
+/// Chips of the small device: two groups with two parallel units each, and 24 chunks of 32 pages in a
+/// parallel unit. A program writes two pages.
 fn device() -> OpenChannelFile {
     let DeviceFile { part, layout, .. } = small();
     OpenChannelFile::of(part, layout)
 }
 
-/// Zones of two chunks, in stripes of two programs: 56 of 64 logical blocks, 48 zones.
+/// 48 zones of two chunks each, in stripes of two programs. 56 of the 64 logical blocks of a zone are
+/// writable.
 fn zones() -> ZonesFile {
     ZonesFile {
         width: Some(2),
@@ -39,7 +41,7 @@ fn zones() -> ZonesFile {
     }
 }
 
-/// The same device with a write buffer of four programs and a manager of failures.
+/// [`device`] with a write buffer of four programs and a failure manager.
 fn managed(reserve: f64, protected: bool) -> OpenChannelFile {
     let buffer = WriteBuffer {
         size: Bytes::kib(32),

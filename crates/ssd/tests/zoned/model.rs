@@ -1,5 +1,5 @@
-//! The rules of zones against a model of them: random commands, legal and illegal, the status of each, and
-//! the reported and read data.
+//! Rules of zones, compared with a model: random commands, valid and invalid, the status of each, and the
+//! reported and read data.
 
 use std::collections::BTreeMap;
 
@@ -12,20 +12,21 @@ use wordline_ssd::{OpenChannelFile, PhysicalDevice, Zoned};
 use super::host::build;
 use super::{device, managed, rule, zones};
 
-/// Logical blocks of a zone, its writable ones, those of an append, and the limits of active and open zones.
+/// Logical blocks of a zone (size, capacity), maximum of an append, and limits of active and open zones.
 const SIZE: u64 = 64;
 const CAPACITY: u64 = 56;
 const APPEND: u64 = 8;
 const LIMITS: [usize; 2] = [5, 3];
 
-/// A zone: its state by number (ZS), its write pointer, when a write opened it, and what is written.
+/// Model of the zones. Each has its state code (ZS), its write pointer, the time of its opening, and its
+/// data.
 struct Model {
     zones: Vec<(u8, u64, u64, Vec<DataTag>)>,
     time: u64,
 }
 
 impl Model {
-    /// This many empty zones.
+    /// Model of `zones` empty zones.
     fn new(zones: u32) -> Self {
         Self { zones: vec![(1, 0, 0, Vec::new()); zones as usize], time: 0 }
     }
@@ -34,7 +35,7 @@ impl Model {
         self.zones.iter().filter(|zone| states.contains(&zone.0)).count()
     }
 
-    /// Opens a zone; the oldest that a write opened is closed where that is needed.
+    /// Opens a zone. Closes the oldest implicitly open zone if the limit requires it.
     fn open(&mut self, at: usize, state: u8) -> u16 {
         let before = self.zones[at].0;
         if before == 1 && self.count(&[2, 3, 4]) == LIMITS[0] {
@@ -127,7 +128,7 @@ impl Model {
         }
     }
 
-    /// The chips of a zone failed: it is read-only, or offline if it was empty.
+    /// Retires a zone after a failure of its chips: it is read-only, or offline if it was empty.
     fn retire(&mut self, at: usize, state: u8) {
         let before = self.zones[at].0;
         let may = matches!((before, state), (2..=4 | 0xe, 0xd) | (1, 0xf));
@@ -135,7 +136,7 @@ impl Model {
         self.zones[at].0 = state;
     }
 
-    /// The data tags that a read finds.
+    /// Data tags that a read finds.
     fn found(&self, first: u64, count: u64) -> Vec<DataTag> {
         let written = &self.zones[(first / SIZE) as usize].3;
         let at = |n: u64| written.get((first % SIZE + n) as usize).copied().unwrap_or(DataTag::ERASED);
@@ -143,7 +144,7 @@ impl Model {
     }
 }
 
-/// A command: mostly valid, sometimes anything. Few zones, so that they collide.
+/// Random command, mostly valid, to one of a few zones.
 fn draw<'a>(model: &Model, tag: u32, stamps: &'a mut Vec<DataTag>, random: &mut Stream) -> Command<'a> {
     let kind = random.below(24);
     let mut below = |n: u64| random.below(n);
@@ -163,15 +164,15 @@ fn draw<'a>(model: &Model, tag: u32, stamps: &'a mut Vec<DataTag>, random: &mut 
     }
 }
 
-/// Sends this many commands to zones over this device; returns each status of the model, and how often it
-/// came.
+/// Sends `commands` random commands to a device with zones, and compares their status with the model. Returns
+/// the number of commands by status.
 fn play(files: (OpenChannelFile, ZonesFile), seed: u64, commands: u32) -> BTreeMap<u16, u32> {
     let fails = !files.0.faults.is_empty();
     let mut device: Zoned<_> = build(&files, seed);
     let mut model = Model::new(device.config().layout.zones);
     let (mut calendar, mut random) = (Calendar::new(), Seed(seed).stream("model", 0));
     let (mut seen, mut stamps) = (BTreeMap::new(), Vec::new());
-    // Zones of which a write failed: some of its logical blocks may be there.
+    // Zones with a failed write. Some of its logical blocks may have been written.
     let mut lost = vec![false; model.zones.len()];
     for tag in 1..=commands {
         let command = draw(&model, tag, &mut stamps, &mut random);
@@ -199,7 +200,7 @@ fn play(files: (OpenChannelFile, ZonesFile), seed: u64, commands: u32) -> BTreeM
                 Operation::Read => {
                     assert_eq!(answer.found, model.found(command.first, u64::from(command.blocks)));
                 }
-                // The zone keeps the earlier data, and accepts no more.
+                // The zone keeps its earlier data and accepts no more.
                 Operation::Write | Operation::Append if answer.status.is_some() => {
                     let state = device.zone(ZoneId(written as u32)).state;
                     assert_eq!(state, ZoneState::ReadOnly, "{command:?}");
@@ -220,7 +221,7 @@ fn play(files: (OpenChannelFile, ZonesFile), seed: u64, commands: u32) -> BTreeM
         for (n, (state, next, ..)) in (0..).zip(&mut model.zones) {
             let zone = device.zone(ZoneId(n));
             if zone.attributes.finished && (2..=4).contains(state) {
-                // A flush left no capacity for the rest of it.
+                // The padding of a flush left too little capacity.
                 *state = 0xe;
             }
             let pointer = if (1..=4).contains(state) { zone.start + *next } else { u64::MAX };
@@ -230,7 +231,7 @@ fn play(files: (OpenChannelFile, ZonesFile), seed: u64, commands: u32) -> BTreeM
     seen
 }
 
-/// A million commands in `make long`, half of them to each device.
+/// `make long` sends a million commands, half of them to each device.
 #[test]
 fn every_command_has_the_status_that_the_model_says() {
     let commands = if std::env::var_os("WORDLINE_LONG").is_some() { 500_000 } else { 20_000 };
@@ -243,7 +244,7 @@ fn every_command_has_the_status_that_the_model_says() {
     }
 }
 
-/// Failed erases leave zones offline; failed programs without a reserve leave them read-only.
+/// Failed erases take zones offline. Failed programs without a reserve make zones read-only.
 #[test]
 fn zones_whose_chips_fail_have_the_status_that_the_model_says() {
     let devices = if std::env::var_os("WORDLINE_LONG").is_some() { 500 } else { 20 };

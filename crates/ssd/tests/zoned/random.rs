@@ -1,4 +1,4 @@
-//! Random devices and runs: oracle, faults, power cuts, snapshots.
+//! Random devices and runs: data, faults, power losses, snapshots.
 
 use proptest::prelude::*;
 use wordline_kernel::{Bytes, Duration};
@@ -34,7 +34,7 @@ fn any_device() -> impl Strategy<Value = OpenChannelFile> {
     })
 }
 
-/// A device with zones that fit it.
+/// Device with zones that fit it.
 fn any_zoned() -> impl Strategy<Value = (OpenChannelFile, ZonesFile)> {
     let widths = prop::sample::select(vec![1u32, 2, 4]);
     let stripes = prop::sample::select(vec![2u32, 4, 8, 16]);
@@ -67,7 +67,7 @@ fn steps(cuts: bool) -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step(cuts), 1..120)
 }
 
-/// Cases of each: 10,000 of all together in `make long`, fewer otherwise.
+/// Number of cases for each property. `make long` runs 10,000.
 fn cases() -> ProptestConfig {
     ProptestConfig::with_cases(if std::env::var_os("WORDLINE_LONG").is_some() { 10_000 } else { 128 })
 }
@@ -142,8 +142,8 @@ proptest! {
     }
 }
 
-/// A short history that has some of everything: writes, appends, a flush, a zone that fills, a reset, all in
-/// flight together.
+/// Short sequence with writes, appends, a flush, a zone that becomes full, and a reset, all outstanding
+/// together.
 fn history() -> Vec<Step> {
     let rest = [Step::Flush, Step::GoOn(3), Step::Append(2, 9), Step::Manage(1, 1), Step::Write(0, 23)];
     let again = [Step::Manage(3, 0), Step::GoOn(2), Step::Write(0, 5), Step::Flush, Step::Append(1, 7)];
@@ -153,8 +153,8 @@ fn history() -> Vec<Step> {
     steps
 }
 
-/// The power is cut before the first event, after it, after the second, and so on: flushed data are there
-/// each time, and the zones continue.
+/// Cuts the power before the first event, after the first, after the second, and so on. Flushed data must be
+/// there each time, and the zones must continue.
 #[test]
 fn a_cut_after_any_event_keeps_what_was_flushed() {
     for file in [device(), managed(0.2, false), managed(0.2, true)] {
@@ -163,7 +163,7 @@ fn a_cut_after_any_event_keeps_what_was_flushed() {
             let mut host = Host::new(file.clone(), zones());
             let mut events = cuts;
             for step in history() {
-                // The events of a history are counted over all of its pauses.
+                // `events` counts events over all pauses of the sequence.
                 let Step::GoOn(most) = step else {
                     host.play(&step);
                     continue;

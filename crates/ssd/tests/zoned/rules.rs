@@ -1,4 +1,4 @@
-//! Single commands: padding, zones that become full, attributes, and the configuration.
+//! Single commands: padding, zones that become full, attributes, and configuration.
 
 use wordline_kernel::{Bytes, Duration};
 use wordline_nand::DataTag;
@@ -41,7 +41,7 @@ fn a_protected_buffer_keeps_data_short_of_a_program_unit() {
 #[test]
 fn data_buffered_behind_a_torn_program_are_lost_and_counted() {
     let mut host = Host::new(managed(0.2, true), zones());
-    // The device below accepts 16 blocks at once. Two more fill a program, and the last waits for another.
+    // The device below accepts 16 blocks at once. Two more fill a program, and the last one is gathered.
     host.write(0, 19).expect("it is empty");
     host.cut_power(Duration::ZERO);
     assert_eq!((host.zone(0).write_pointer, host.device.counts().blocks_lost), (16, 1));

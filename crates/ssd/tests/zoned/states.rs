@@ -1,5 +1,4 @@
-//! The transition table, state by state: the effect of each action on each state, and the status if it has
-//! none.
+//! State transitions: the effect of each action in each state, or its status if it is rejected.
 
 use wordline_kernel::Bytes;
 use wordline_nand::faults::{Fails, FaultFile};
@@ -11,7 +10,7 @@ use super::{managed, rule, zones};
 use Status::{Full as IsFull, InvalidTransition as Invalid, Offline as IsOffline, ReadOnly as IsReadOnly};
 use ZoneState::{Closed, Empty, ExplicitlyOpen, Full, ImplicitlyOpen, Offline, ReadOnly};
 
-/// By state: open, close, finish, reset, offline, and write or append.
+/// For each state: open, close, finish, reset, offline, and write or append.
 #[rustfmt::skip]
 const TABLE: [(ZoneState, [Result<ZoneState, Status>; 6]); 7] = [
     (Empty, [Ok(ExplicitlyOpen), Err(Invalid), Ok(Full), Ok(Empty), Err(Invalid), Ok(ImplicitlyOpen)]),
@@ -25,7 +24,7 @@ const TABLE: [(ZoneState, [Result<ZoneState, Status>; 6]); 7] = [
 
 const ACTIONS: [Action; 5] = [Action::Open, Action::Close, Action::Finish, Action::Reset, Action::Offline];
 
-/// The active and the open resource of a state.
+/// Whether a state uses an active and an open resource.
 fn resources(state: ZoneState) -> [u32; 2] {
     match state {
         ImplicitlyOpen | ExplicitlyOpen => [1, 1],
@@ -34,7 +33,8 @@ fn resources(state: ZoneState) -> [u32; 2] {
     }
 }
 
-/// A host whose zone 1 is in this state. Chunks go offline when the one reserve block is used up.
+/// Host whose zone 1 is in this state. For read-only and offline, chunks fail when the single reserve block
+/// is used up.
 fn with_zone_in(state: ZoneState) -> Host {
     let every = rule(Fails::Program);
     let faults = vec![FaultFile { every: Some(5), ..every }];
@@ -73,7 +73,7 @@ fn with_zone_in(state: ZoneState) -> Host {
 fn every_action_makes_of_every_state_what_the_table_says() {
     for (state, row) in TABLE {
         for (n, wanted) in row.into_iter().enumerate() {
-            // The last column is for writes and appends alike.
+            // The last column is for writes and for appends.
             for appends in [false, true] {
                 let mut host = with_zone_in(state);
                 assert_eq!(host.device.in_use(), resources(state));
@@ -116,7 +116,7 @@ fn states_and_attributes_have_the_codes_of_nvme() {
     assert_eq!((host.zone(1).attributes.byte(), host.zone(1).write_pointer), (0, u64::MAX));
 }
 
-/// Three zones may be open, five active.
+/// At most three zones may be open, and five active.
 #[test]
 fn the_zone_that_a_write_opened_first_is_closed_for_another_one() {
     let mut host = Host::new(managed(0.2, false), zones());

@@ -1,42 +1,42 @@
-//! The open block list of a chunk: the blocks that hold its pages after a program failure.
+//! Open block list of a chunk: the blocks with its pages after a program failure.
 
 use serde::{Deserialize, Serialize};
 use wordline_nand::BlockSetId;
 
 use super::{PageLocation, Step};
 
-/// A block of a list, and the number of the chunk's pages in it, from its first on (`WP`).
+/// Block of a list. It has pages of the chunk from its first page on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Element {
-    /// The block.
+    /// Block.
     pub block: BlockSetId,
-    /// Pages of the chunk in it.
+    /// Number of pages of the chunk in the block (`WP` in the paper).
     pub pages: u32,
-    /// Whether it is to be retired after a program failure. Otherwise a power cut tore a page of it.
+    /// Whether the block is retired because a program failed. If false, a power loss interrupted the program.
     pub is_bad: bool,
 }
 
 /// Phase of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Phase {
-    /// The host writes to its last block.
+    /// The host writes to the last block.
     Writing,
-    /// The pages are copied to one block.
+    /// The pages are being copied to one block.
     Migrating,
-    /// The list stays: the chunk was closed early, or there is no block to copy to.
+    /// The list stays: the host closed the chunk early, or there is no block to copy to.
     Kept,
 }
 
-/// The open block list of a chunk.
+/// Open block list of a chunk.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenBlockList {
-    /// Its blocks in page order; the last one is being written.
+    /// Blocks in page order. The last one is being written.
     pub elements: Vec<Element>,
-    /// Its phase.
+    /// Phase of the list.
     pub phase: Phase,
-    /// Another block that takes all pages in order; without it the last block takes the pages of the others.
+    /// Additional block to which all pages are copied. `None`: they are copied to the last block of the list.
     pub whole: Option<BlockSetId>,
-    /// Pages copied so far.
+    /// Number of pages copied so far.
     pub copied: u32,
 }
 
@@ -46,7 +46,7 @@ impl OpenBlockList {
         Self { elements, phase: Phase::Writing, whole: None, copied: 0 }
     }
 
-    /// Pages of the chunk in all of its blocks.
+    /// Number of pages of the chunk in all blocks.
     pub fn pages(&self) -> u32 {
         self.elements.iter().map(|element| element.pages).sum()
     }
@@ -59,8 +59,8 @@ impl OpenBlockList {
         self.elements.last_mut().expect("a list has blocks")
     }
 
-    /// Location of a page (algorithm 2, lines 8 to 17, with `>=` in line 12: page 2 of a block of two is in
-    /// the next one).
+    /// Location of a page. Follows algorithm 2, lines 8 to 17, but with `>=` in line 12, because page 2 is
+    /// not in a block of two pages but in the next one.
     pub(super) fn find(&self, mut page: u32) -> Option<PageLocation> {
         for element in &self.elements {
             if page < element.pages {
@@ -76,7 +76,7 @@ impl OpenBlockList {
         PageLocation { block: self.tail().block, page: self.tail().pages }
     }
 
-    /// The next step of the migration into one block of `size` pages (algorithm 3).
+    /// Next step of the migration into one block of `size` pages (algorithm 3).
     pub(super) fn step(&self, size: u32) -> Step {
         let from = |page| self.find(page).expect("it is one of the pages");
         match self.whole {

@@ -1,14 +1,17 @@
-//! The program failure manager: block map, shift table and open block lists (FT-PASSD, section IV, figures 9
-//! to 12).
+//! Program failure manager: block map, shift table and open block lists (FT-PASSD, section IV, figures 9 to
+//! 12). It recovers program failures, so a write can complete before it is in flash.
 //!
-//! It recovers program failures, so that a write can complete before it is in flash. A page here is one
-//! program. A chunk is mapped to a block; its page `p` is page `(p + shift) mod N` of the block. When a
-//! program fails, a reserve block is appended to the chunk's open block list and the page is programmed
-//! there. When the chunk is full, its pages are copied behind those of the last block, to which the chunk is
-//! mapped from then on.
+//! A *page* in this module is the data of one program. A chunk is mapped to a block of `N` pages: its page
+//! `p` is page `(p + shift) mod N` of the block.
 //!
-//! It consists of tables and rules only: it programs nothing and is notified of programs.
-//! `docs/open-channel.md` lists what the paper leaves open.
+//! 1. When a program fails, a reserve block is appended to the chunk's open block list. The page is
+//!    programmed there, and further pages follow it.
+//! 2. When the chunk is full, its pages in other blocks are copied to the last block, after the pages that it
+//!    has.
+//! 3. From then on the chunk is mapped to that block.
+//!
+//! The manager only has tables and rules. The device programs, and notifies it. For what the paper leaves
+//! open see `docs/open-channel.md`.
 
 mod list;
 mod reserve;
@@ -25,22 +28,22 @@ use crate::ensure::ensure;
 pub use list::{Element, OpenBlockList, Phase};
 pub use reserve::{NoBlock, Reserve};
 
-/// The entry of the shift table for a chunk with a list (`NULL`).
+/// Entry of the shift table for a chunk with an open block list (`NULL` in the paper).
 const LISTED: u16 = u16::MAX;
 
-/// A page of a block.
+/// Page of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PageLocation {
-    /// The block.
+    /// Block.
     pub block: BlockSetId,
-    /// The page, counted from 0.
+    /// Page number in the block, from 0.
     pub page: u32,
 }
 
-/// A step of the migration of a chunk into one block.
+/// Step of the migration of a chunk into one block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Step {
-    /// Programs a page of padding, because the chunk was closed early.
+    /// Programs a page of padding, because the host closed the chunk early.
     Pad {
         /// Destination.
         to: PageLocation,
@@ -52,42 +55,42 @@ pub enum Step {
         /// Destination.
         to: PageLocation,
     },
-    /// All pages are there: [finish](Manager::finish).
+    /// All pages are in one block: call [`finish`](Manager::finish).
     Finish,
 }
 
-/// Treatment of a chunk that is closed early while its pages are in several blocks.
+/// What happens to a chunk that the host closes early while its pages are in several blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum EarlyClose {
-    /// It is padded to its end, then its pages are copied into one block.
+    /// The chunk is padded to its end, and its pages are copied into one block.
     #[default]
     Pad,
-    /// Its open block list stays until it is reset.
+    /// The chunk keeps its open block list until it is reset.
     KeepList,
 }
 
 /// Dimensions of a manager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Parallel units.
+    /// Number of parallel units.
     pub units: u32,
-    /// Blocks of a parallel unit.
+    /// Blocks in a parallel unit.
     pub blocks_per_unit: u32,
-    /// Chunks of a parallel unit: its blocks without the reserve.
+    /// Chunks in a parallel unit: its blocks minus the reserve.
     pub chunks_per_unit: u32,
-    /// Pages of a block.
+    /// Pages in a block.
     pub pages: u32,
 }
 
-/// The program failure manager of a device.
+/// Program failure manager of a device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manager {
     map: Vec<BlockSetId>,
     shift: Vec<u16>,
     lists: BTreeMap<ChunkId, OpenBlockList>,
     reserves: Vec<Reserve>,
-    /// Chunks to migrate into one block, by parallel unit.
+    /// Chunks to be migrated into one block, by parallel unit.
     migrating: Vec<VecDeque<ChunkId>>,
     chunks_per_unit: u32,
     pages: u32,
@@ -95,7 +98,7 @@ pub struct Manager {
     early_close: EarlyClose,
 }
 
-/// The table entries of a chunk and the reserve of its parallel unit, before a change.
+/// Table entries of a chunk and of its parallel unit before a change, to undo it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SavedEntries {
     chunk: ChunkId,
@@ -107,20 +110,20 @@ pub struct SavedEntries {
 }
 
 impl SavedEntries {
-    /// The chunk.
+    /// Chunk.
     pub fn chunk(&self) -> ChunkId {
         self.chunk
     }
 
-    /// Removes a block from the saved reserve: it is used for something else, even if the change is undone.
+    /// Removes a block from the saved reserve. The block stays removed even if the change is undone.
     pub(super) fn exclude(&mut self, block: BlockSetId) {
         self.reserve.forget(block);
     }
 }
 
 impl Manager {
-    /// A manager of an empty device, and the chunks that are offline because of `bad` blocks. With `shifts`
-    /// the host continues writing at once after a failure, and pages are copied later; otherwise they are
+    /// Manager of an empty device. Also returns the chunks that are offline because of `bad` blocks. With
+    /// `shifts` the host continues at once after a failure and pages are copied later; otherwise they are
     /// copied first.
     pub fn new(
         shape: Shape,
@@ -149,39 +152,39 @@ impl Manager {
         let without = (0..units * chunks_per_unit)
             .map(ChunkId)
             .filter(|chunk| is_good(&manager.map[chunk.0 as usize]) || manager.replace(*chunk).is_ok());
-        // Each of the others has a reserve block now.
+        // Each of the other chunks has got a reserve block.
         let good: Vec<ChunkId> = without.collect();
         let all = (0..units * chunks_per_unit).map(ChunkId);
         let offline = all.filter(|chunk| good.binary_search(chunk).is_err()).collect();
         (manager, offline)
     }
 
-    /// The block that a chunk is mapped to.
+    /// Block that a chunk is mapped to.
     pub fn block(&self, chunk: ChunkId) -> BlockSetId {
         self.map[chunk.0 as usize]
     }
 
-    /// The shift of a chunk; none while it has an open block list.
+    /// Shift of a chunk; `None` while it has an open block list.
     pub fn shift(&self, chunk: ChunkId) -> Option<u32> {
         Some(self.shift[chunk.0 as usize]).filter(|shift| *shift != LISTED).map(u32::from)
     }
 
-    /// The open block list of a chunk, if it has one.
+    /// Open block list of a chunk, if it has one.
     pub fn list(&self, chunk: ChunkId) -> Option<&OpenBlockList> {
         self.lists.get(&chunk)
     }
 
-    /// The reserve of a parallel unit.
+    /// Reserve of a parallel unit.
     pub fn reserve(&self, unit: u32) -> &Reserve {
         &self.reserves[unit as usize]
     }
 
-    /// The parallel unit of a chunk.
+    /// Parallel unit of a chunk.
     pub fn unit_of(&self, chunk: ChunkId) -> u32 {
         chunk.0 / self.chunks_per_unit
     }
 
-    /// Location of a written page; with an open block list also of the next one (algorithm 2).
+    /// Location of a written page. With an open block list, also of the next page (algorithm 2).
     #[inline]
     pub fn locate(&self, chunk: ChunkId, page: u32) -> PageLocation {
         let shift = self.shift[chunk.0 as usize];
@@ -194,7 +197,8 @@ impl Manager {
         PageLocation { block: self.block(chunk), page }
     }
 
-    /// Notes that the next page of a chunk is programmed; a full chunk begins to migrate.
+    /// Records that the next page of a chunk is programmed. A full chunk with an open block list begins to
+    /// migrate.
     pub fn note_programmed(&mut self, chunk: ChunkId) {
         let Some(list) = self.lists.get_mut(&chunk) else { return };
         list.tail_mut().pages += 1;
@@ -204,11 +208,11 @@ impl Manager {
         }
     }
 
-    /// Handles a failed program of the next page of a chunk, which has `pages` so far (algorithm 1); a block
-    /// that is not `is_bad` was only torn by a power cut.
+    /// Handles a failed program of the next page of a chunk, which has `pages` pages so far (algorithm 1).
+    /// `is_bad` is false if a power loss interrupted the program.
     ///
     /// # Errors
-    /// No block can replace it, and nothing has changed.
+    /// No block can replace the failed one. Nothing has changed.
     pub fn failed(&mut self, chunk: ChunkId, pages: u32, is_bad: bool) -> Result<(), NoBlock> {
         let new = self.take(chunk)?;
         let block = self.block(chunk);
@@ -224,7 +228,7 @@ impl Manager {
         Ok(())
     }
 
-    /// Notes that the host closed a chunk.
+    /// Records that the host closed a chunk.
     pub fn closed(&mut self, chunk: ChunkId) {
         let Some(list) = self.lists.get_mut(&chunk) else { return };
         if list.phase != Phase::Writing {
@@ -244,7 +248,7 @@ impl Manager {
         self.migrating[unit].push_back(chunk);
     }
 
-    /// The next chunk of a parallel unit to migrate.
+    /// Next chunk of a parallel unit to be migrated.
     pub fn next_to_migrate(&self, unit: u32) -> Option<ChunkId> {
         self.migrating[unit as usize].front().copied()
     }
@@ -254,22 +258,22 @@ impl Manager {
         self.lists.get(&chunk).is_some_and(|list| list.phase == Phase::Migrating)
     }
 
-    /// Whether the host continues writing at once after a failure.
+    /// Whether the host continues at once after a failure.
     pub(super) fn shifts(&self) -> bool {
         self.shifts
     }
 
-    /// Whether a failed write waits for the copies of its chunk.
+    /// Whether a failed write waits until the pages of its chunk are copied.
     pub fn must_copy_first(&self, unit: u32) -> bool {
         !self.shifts && self.next_to_migrate(unit).is_some()
     }
 
-    /// The next step of the migration of a chunk.
+    /// Next step of the migration of a chunk.
     pub fn step(&self, chunk: ChunkId) -> Step {
         self.lists[&chunk].step(self.pages)
     }
 
-    /// Notes that a step is done.
+    /// Records that a step is done.
     pub fn complete_step(&mut self, chunk: ChunkId, step: Step) {
         let list = self.lists.get_mut(&chunk).expect("a step of it was under way");
         match step {
@@ -279,11 +283,11 @@ impl Manager {
         }
     }
 
-    /// Handles a failed step; a block that is not `is_bad` was only torn by a power cut. All pages are copied
-    /// to another block, in order; those copied so far stay where they are until that is done.
+    /// Handles a failed step. All pages are copied to another block from the first on; the copies made so far
+    /// are not used. `is_bad` is false if a power loss interrupted the program.
     ///
     /// # Errors
-    /// No block can replace it. If the reserve is used up, the list stays.
+    /// No block can replace the failed one. If the reserve is used up, the open block list stays.
     pub fn fail_step(&mut self, chunk: ChunkId, step: Step, is_bad: bool) -> Result<(), NoBlock> {
         let new = self.take(chunk);
         if let Err(NoBlock::NotErased(_)) = new {
@@ -295,7 +299,7 @@ impl Manager {
         list.copied = 0;
         match whole {
             None => list.tail_mut().is_bad |= is_bad,
-            // Nothing in it is needed: a bad one is in no list from then on.
+            // A block without needed pages returns to the reserve, unless it is bad.
             Some(whole) if !is_bad => self.reserves[unit].take_back(whole),
             Some(_) => {}
         }
@@ -313,7 +317,7 @@ impl Manager {
     }
 
     /// Ends a migration: all pages are in one block (algorithm 3, lines 17 to 19). The shift is the number of
-    /// pages that the block had before the others were copied behind them.
+    /// pages that the block had before the others were copied to it.
     pub fn finish(&mut self, chunk: ChunkId) {
         let list = self.lists.remove(&chunk).expect("its pages were brought together");
         let (block, shift) = match list.whole {
@@ -325,7 +329,7 @@ impl Manager {
         self.leave(chunk, &list, block);
     }
 
-    /// Takes all blocks of a list except `block` from the chunk: sound ones return to the reserve.
+    /// Removes all blocks of a list except `block` from the chunk. Good blocks return to the reserve.
     fn leave(&mut self, chunk: ChunkId, list: &OpenBlockList, block: BlockSetId) {
         let unit = self.unit_of(chunk) as usize;
         self.migrating[unit].retain(|other| *other != chunk);
@@ -337,8 +341,8 @@ impl Manager {
         }
     }
 
-    /// Resets a chunk: it has one block from then on, which is still to be erased. With `is_bad` its current
-    /// block is not used again.
+    /// Resets a chunk to a single block, which the caller must erase. With `is_bad` the current block is not
+    /// used again.
     ///
     /// # Errors
     /// No block is available.
@@ -363,10 +367,10 @@ impl Manager {
         Ok(block)
     }
 
-    /// Replaces the block of a chunk by an erased one of the reserve.
+    /// Maps a chunk to an erased block of the reserve.
     ///
     /// # Errors
-    /// No such block is available.
+    /// No erased block is available.
     pub fn replace(&mut self, chunk: ChunkId) -> Result<BlockSetId, NoBlock> {
         let block = self.take(chunk)?;
         self.map[chunk.0 as usize] = block;
@@ -393,23 +397,23 @@ impl Manager {
         self.reserves[unit].take()
     }
 
-    /// The next reserve block of a parallel unit to erase.
+    /// Next reserve block of a parallel unit to be erased.
     pub fn next_to_erase(&self, unit: u32) -> Option<BlockSetId> {
         self.reserves[unit as usize].next_to_erase()
     }
 
-    /// Whether a reserve has no erased block but one to erase.
+    /// Whether a reserve has no erased block, but one that can be erased.
     pub(super) fn needs_erase(&self, unit: u32) -> bool {
         let reserve = &self.reserves[unit as usize];
         reserve.ready().next().is_none() && reserve.next_to_erase().is_some()
     }
 
-    /// The erase of that block has ended.
+    /// Records the end of the erase of [`next_to_erase`](Self::next_to_erase).
     pub fn erased(&mut self, unit: u32, failed: bool) {
         self.reserves[unit as usize].erased(failed);
     }
 
-    /// Saves the table entries of a chunk and its parallel unit.
+    /// Saves the table entries of a chunk and of its parallel unit.
     pub fn before(&self, chunk: ChunkId) -> SavedEntries {
         let unit = self.unit_of(chunk) as usize;
         SavedEntries {
@@ -422,7 +426,7 @@ impl Manager {
         }
     }
 
-    /// Undoes a change. Chunks that were filled meanwhile are still to be migrated.
+    /// Undoes a change. Chunks that have become full since are still migrated.
     pub fn undo(&mut self, before: SavedEntries) {
         let SavedEntries { chunk, map, shift, list, reserve, mut migrating } = before;
         let unit = self.unit_of(chunk) as usize;
@@ -438,12 +442,12 @@ impl Manager {
         (self.reserves[unit], self.migrating[unit]) = (reserve, migrating);
     }
 
-    /// All open block lists.
+    /// All open block lists, by chunk.
     pub fn lists(&self) -> impl Iterator<Item = (ChunkId, &OpenBlockList)> {
         self.lists.iter().map(|(chunk, list)| (*chunk, list))
     }
 
-    /// Blocks of all reserves.
+    /// Number of blocks in all reserves.
     pub fn reserve_blocks(&self) -> usize {
         self.reserves.iter().map(Reserve::len).sum()
     }
@@ -453,10 +457,11 @@ impl Manager {
         [self.map.len(), self.shift.len(), self.reserves.len(), self.migrating.len()]
     }
 
-    /// Checks that each of `blocks` blocks is in at most one place, and that the tables agree.
+    /// Checks that each of `blocks` blocks is used at most once, including `beside`, and that the tables
+    /// agree.
     ///
     /// # Errors
-    /// The contradiction.
+    /// Description of the inconsistency.
     pub fn check(&self, blocks: u32, beside: impl IntoIterator<Item = BlockSetId>) -> Result<(), String> {
         let mut used: Column<BlockSetId, bool> = Column::filled(blocks as usize, false);
         let mut take = |block: BlockSetId| {
@@ -488,19 +493,19 @@ impl Manager {
     }
 }
 
-/// Memory of the block map and of the shift table for this many blocks of this many pages, in packed bits
-/// (FT-PASSD, section V.A): an entry for each block, of as many bits as tell blocks apart, or pages and the
-/// mark of a list.
+/// Memory of the block map and of the shift table, in packed bits, for `blocks` blocks with `pages` pages
+/// each (FT-PASSD, section V.A). A map entry has a block number; a shift entry has a page number or the mark
+/// of an open block list.
 pub fn memory(blocks: u64, pages: u32) -> [Bytes; 2] {
     [blocks, u64::from(pages) + 1].map(|values| table(blocks, values))
 }
 
-/// Bits that tell this many values apart.
+/// Bits needed for `values` different values.
 pub fn bits(values: u64) -> u64 {
     u64::from(u64::BITS - (values - 1).leading_zeros())
 }
 
-/// Memory of a table of this many entries, each one of `values` values, in packed bits.
+/// Memory of a table of `entries` entries in packed bits. Each entry has one of `values` values.
 pub fn table(entries: u64, values: u64) -> Bytes {
     Bytes((entries * bits(values)).div_ceil(8))
 }
@@ -509,7 +514,7 @@ pub fn table(entries: u64, values: u64) -> Bytes {
 mod tests {
     use super::*;
 
-    /// The bits of an entry and the memory of a table that maps each part of a volume.
+    /// Bits of an entry, and memory, of a table that maps all parts of a volume.
     fn mapping(volume: u64, part: u64) -> (u64, Bytes) {
         let parts = volume.div_ceil(part);
         (bits(parts), table(parts, parts))
@@ -523,7 +528,7 @@ mod tests {
     fn page_maps_take_what_table_1_of_ft_passd_says_but_for_the_last() {
         assert_eq!(mapping(256 * GIB, 16 * KIB), (24, Bytes(48 * MIB)));
         assert_eq!(mapping(256 * GIB, 8 * KIB), (25, Bytes(100 * MIB)));
-        // The table has 30 bits, which would be 240 MiB.
+        // The paper's table has 30 bits, which would be 240 MiB.
         assert_eq!(mapping(1_024 * GIB, 16 * KIB), (26, Bytes(208 * MIB)));
         assert_eq!((1_024 * GIB / (16 * KIB) * 30) / 8, 240 * MIB);
     }

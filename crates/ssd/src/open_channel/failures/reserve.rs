@@ -1,4 +1,4 @@
-//! The reserve blocks of a parallel unit, which replace blocks in which a program failed.
+//! Reserve blocks of a parallel unit, which replace blocks with a failed program.
 
 use std::collections::VecDeque;
 
@@ -10,16 +10,16 @@ use wordline_nand::BlockSetId;
 pub enum NoBlock {
     /// The reserve is used up.
     UsedUp,
-    /// This one has to be erased first.
+    /// This block must be erased first.
     NotErased(BlockSetId),
 }
 
-/// The reserve of a parallel unit.
+/// Reserve of a parallel unit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reserve {
-    /// Blocks that are erased.
+    /// Erased blocks.
     ready: VecDeque<BlockSetId>,
-    /// Blocks without useful data that are not erased.
+    /// Blocks that are not erased and have no useful data.
     used: VecDeque<BlockSetId>,
 }
 
@@ -34,17 +34,18 @@ impl Reserve {
         self.ready.pop_front().ok_or(none)
     }
 
-    /// Takes a block back that is not erased yet.
+    /// Returns a block to the reserve, not erased.
     pub(super) fn take_back(&mut self, block: BlockSetId) {
         self.used.push_back(block);
     }
 
-    /// The block to erase next.
+    /// Block to be erased next.
     pub(super) fn next_to_erase(&self) -> Option<BlockSetId> {
         self.used.front().copied()
     }
 
-    /// The erase of that block has ended.
+    /// Records the end of the erase of [`next_to_erase`](Self::next_to_erase). A block whose erase failed
+    /// leaves the reserve.
     pub(super) fn erased(&mut self, failed: bool) {
         let block = self.used.pop_front().expect("one was to be erased");
         self.ready.extend((!failed).then_some(block));
@@ -55,7 +56,7 @@ impl Reserve {
         self.ready.retain(|other| *other != block);
     }
 
-    /// Blocks in reserve.
+    /// Number of blocks in the reserve.
     pub fn len(&self) -> usize {
         self.ready.len() + self.used.len()
     }
@@ -65,7 +66,7 @@ impl Reserve {
         self.len() == 0
     }
 
-    /// The erased blocks.
+    /// Erased blocks.
     pub(super) fn ready(&self) -> impl Iterator<Item = BlockSetId> + '_ {
         self.ready.iter().copied()
     }

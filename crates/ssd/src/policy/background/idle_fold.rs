@@ -4,11 +4,12 @@ use wordline_kernel::{Duration, state};
 
 use super::{Background, IdleGroup};
 
-/// Folds the cached blocks of each plane group, oldest first, until this many are left.
+/// Folds the blocks of each plane group that are in the SLC cache, oldest first, until `until_cached` are
+/// left.
 pub struct IdleFold {
-    /// Idle time: no host command outstanding for this long.
+    /// Idle time before folding starts: no host command is outstanding for this long.
     pub idle: Duration,
-    /// Blocks of a plane group that stay in the cache.
+    /// Blocks of each plane group that stay in the cache.
     pub until_cached: u32,
 }
 

@@ -1,16 +1,16 @@
-//! Idle GC: blocks are collected ahead of need while the host is idle.
+//! Idle GC: GC runs before free blocks are needed, while the host is idle.
 
 use wordline_kernel::{Duration, state};
 
 use super::{Background, IdleGroup};
 
-/// Collects each plane group until it has this many free blocks, or this fraction of its spare ones.
+/// Collects each plane group until it has reached both goals for its free blocks.
 pub struct IdleGc {
-    /// Idle time: no host command outstanding for this long.
+    /// Idle time before GC starts: no host command is outstanding for this long.
     pub idle: Duration,
-    /// Free blocks of a plane group.
+    /// Goal for the free blocks of a plane group.
     pub until_free: u32,
-    /// Free blocks of a plane group, as a fraction of its spare ones.
+    /// Goal for the free blocks of a plane group, as a fraction of its spare blocks.
     pub until_spare: f64,
 }
 

@@ -1,4 +1,4 @@
-//! Background policies: goals of GC while the host is idle.
+//! Background policies: GC and SLC-cache folding while the host is idle.
 
 mod idle_fold;
 mod idle_gc;
@@ -14,30 +14,30 @@ pub use idle_fold::IdleFold;
 pub use idle_gc::IdleGc;
 pub use none::None;
 
-/// A plane group while the host is idle, as a background policy sees it.
+/// A plane group, as a background policy sees it while the host is idle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IdleGroup {
     /// Plane group.
     pub row: PlaneGroupId,
     /// Free blocks.
     pub free_blocks: u32,
-    /// Good blocks.
+    /// Blocks that are not bad.
     pub good_blocks: u32,
-    /// Blocks that the valid pages would fill: the others are spare. Discards add spare blocks.
+    /// Blocks that the valid pages would fill. The other good blocks are spare. Discards by the host increase
+    /// the spare blocks.
     pub full_blocks: u32,
-    /// Blocks in SLC mode, where there is a cache.
+    /// Blocks in SLC mode, if the device has an SLC cache.
     pub cached_blocks: u32,
 }
 
-/// Decides the goals of background work. The policy looks and decides; the collector acts, and stops at the
-/// host's next command.
+/// Sets the goals of background work. Background work stops at the next host command.
 pub trait Background: State + Send {
-    /// Idle time before background work starts: no host command outstanding for this long; `None` if there is
-    /// no background work.
+    /// Idle time before background work starts: no host command is outstanding for this long. `None` if there
+    /// is no background work.
     fn idle_delay(&self) -> Option<Duration>;
-    /// Goal for the free blocks of a plane group. Queried before each GC command.
+    /// Goal for the free blocks of a plane group. Queried before each background GC command.
     fn free_blocks(&mut self, row: &IdleGroup) -> u32;
-    /// Number of blocks of a plane group that may stay in the SLC cache: the others are folded.
+    /// Number of blocks of a plane group that stay in the SLC cache. The others are folded.
     fn cached_blocks(&mut self, row: &IdleGroup) -> u32 {
         row.cached_blocks
     }
@@ -49,23 +49,23 @@ pub trait Background: State + Send {
 pub enum BackgroundKind {
     /// No background work.
     None {},
-    /// GC ahead of need.
+    /// GC before free blocks are needed.
     IdleGc {
-        /// Idle time: no host command outstanding for this long.
+        /// Idle time before GC starts: no host command is outstanding for this long.
         idle: Duration,
-        /// Plane groups with fewer free blocks than this are collected.
+        /// A plane group is collected until it has this many free blocks.
         #[serde(default)]
         until_free: u32,
-        /// Plane groups are collected until this fraction of their spare blocks is free; the host's discards
-        /// add spare blocks.
+        /// A plane group is collected until this fraction of its spare blocks is free. Discards by the host
+        /// increase the spare blocks.
         #[serde(default)]
         until_spare: f64,
     },
     /// Folding of the SLC cache.
     IdleFold {
-        /// Idle time: no host command outstanding for this long.
+        /// Idle time before folding starts: no host command is outstanding for this long.
         idle: Duration,
-        /// Blocks of a plane group that stay in the cache.
+        /// Blocks of each plane group that stay in the cache.
         #[serde(default)]
         until_cached: u32,
     },
@@ -77,11 +77,11 @@ impl Default for BackgroundKind {
     }
 }
 
-/// Longest idle time that may be configured. Chosen: an hour.
+/// Maximum idle time in a configuration. Chosen: an hour.
 const LONGEST_REST: Duration = Duration::from_ms(3_600_000);
 
 impl BackgroundKind {
-    /// Invalid key, value found and value wanted, if any.
+    /// Key with an invalid value, the value, and the allowed values, if any.
     pub fn complaint(&self) -> Option<(&'static str, String, String)> {
         let (Self::IdleGc { idle, .. } | Self::IdleFold { idle, .. }) = self else { return Option::None };
         if !(Duration::from_us(1)..=LONGEST_REST).contains(idle) {

@@ -1,4 +1,4 @@
-//! Balancers: work that an idle plane group steals from others under static allocation.
+//! Balancers: work stealing by idle plane groups under static allocation.
 
 mod none;
 mod stealing;
@@ -16,30 +16,30 @@ pub use none::None;
 pub use stealing::Stealing;
 pub use valid_share::ValidShare;
 
-/// Program units waiting for their plane groups, as a balancer sees them.
+/// Program units that wait for their plane groups, as a balancer sees them.
 #[derive(Clone, Copy, Debug)]
 pub struct WaitingUnits<'a> {
-    /// Complete program units that wait for each plane group, besides the one in progress.
+    /// Complete program units that wait for each plane group. The unit being programmed is not counted.
     pub units: &'a Column<PlaneGroupId, u32>,
-    /// Geometry that locates the plane groups.
+    /// Geometry of the device, from which the position of a plane group follows.
     pub geometry: &'a Geometry,
 }
 
-/// Decides what an idle plane group steals from others. The policy looks and decides; the mechanism checks
-/// the decision and acts.
+/// Decides which work an idle plane group steals from another.
 pub trait Balancer: State + Send {
-    /// Whether it ever steals: otherwise pages stay in their assigned plane groups.
+    /// Whether the policy ever steals. If not, pages stay in their assigned plane groups.
     fn is_on(&self) -> bool;
-    /// Plane group from which `idle` steals a program unit: its die is idle, and no unit waits for it.
+    /// Plane group from which `idle` steals a program unit. The die of `idle` is idle, and no unit waits for
+    /// `idle`.
     fn take(&mut self, idle: PlaneGroupId, waiting: &WaitingUnits<'_>) -> Option<PlaneGroupId>;
-    /// With several pools: whether the sub-request that waits longest for pool `from` goes to pool `to`,
-    /// which has an idle die.
+    /// Whether pool `to`, which has an idle die, steals the oldest sub-request that waits for pool `from`.
+    /// Called only with several pools.
     fn steals(&mut self, _from: usize, _to: usize, _pools: &[PoolState]) -> bool {
         false
     }
 }
 
-/// Reach of a balancer.
+/// Plane groups from which an idle plane group may steal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reach {
@@ -60,19 +60,19 @@ pub enum BalancerKind {
     None {},
     /// An idle plane group steals from the one with the most waiting units.
     Stealing {
-        /// Plane groups that it may steal from.
+        /// Plane groups from which it may steal.
         #[serde(default)]
         reach: Reach,
-        /// Program units that must wait for a plane group before another one steals from it.
+        /// Minimum number of program units that wait for a plane group before another one steals from it.
         #[serde(default = "one")]
         least: u32,
     },
-    /// Pages waiting for the first of several pools go to another pool with a smaller share of valid data,
-    /// while a die of it is idle. Needs `pools`.
+    /// Pages that wait for the first of several pools go to another pool with an idle die and a smaller share
+    /// of valid pages. Needs `pools`.
     ValidShare {},
 }
 
-/// Chosen: any wait is longer than the idle plane group takes.
+/// Chosen: a unit that waits for a busy plane group is programmed sooner by an idle one.
 fn one() -> u32 {
     1
 }
@@ -84,7 +84,7 @@ impl Default for BalancerKind {
 }
 
 impl BalancerKind {
-    /// Invalid least number of units and value wanted, if any.
+    /// Invalid minimum number of units, and the allowed values, if any.
     pub fn complaint(&self) -> Option<(u32, &'static str)> {
         match self {
             Self::Stealing { least: 0, .. } => Some((0, "at least 1")),

@@ -1,17 +1,17 @@
-//! Stealing: an idle plane group takes a unit that waits for a busy one (dynamic page allocation; the
-//! intra-NAND work stealers that Centaur names in section 7).
+//! Stealing: an idle plane group takes a program unit that waits for a busy one. Also called dynamic page
+//! allocation; Centaur (section 7) calls it an intra-NAND work stealer.
 
 use wordline_kernel::state;
 use wordline_nand::PlaneGroupId;
 
 use super::{Balancer, Reach, WaitingUnits};
 
-/// Steals from the plane group with the most waiting program units, within its reach; the lowest number wins
-/// a tie.
+/// Steals from the plane group within reach that has the most waiting program units. The lowest number wins a
+/// tie.
 pub struct Stealing {
-    /// Plane groups that it may steal from.
+    /// Plane groups from which it may steal.
     pub reach: Reach,
-    /// Units that must wait there.
+    /// Minimum number of program units that wait for the other plane group.
     pub least: u32,
 }
 

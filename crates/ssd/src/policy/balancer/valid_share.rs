@@ -1,5 +1,5 @@
-//! Valid share: sub-requests waiting for the first pool go to another that holds less, while a die of it is
-//! idle (Centaur, algorithm 2).
+//! Valid share: sub-requests that wait for the first pool go to another pool with an idle die and a smaller
+//! share of valid pages (Centaur, algorithm 2).
 
 use wordline_kernel::state;
 use wordline_nand::PlaneGroupId;
@@ -7,7 +7,7 @@ use wordline_nand::PlaneGroupId;
 use super::{Balancer, WaitingUnits};
 use crate::pools::PoolState;
 
-/// Compares the valid shares of the pools.
+/// Compares the shares of valid pages of two pools.
 pub struct ValidShare;
 
 state!(ValidShare {});

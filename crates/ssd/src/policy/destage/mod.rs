@@ -1,4 +1,4 @@
-//! Destage policies: pages that are destaged as soon as they are written.
+//! Destage policies: which pages are destaged as soon as they are written.
 
 mod unless_hot;
 mod when_full;
@@ -13,23 +13,22 @@ use crate::map::LogicalPage;
 pub use unless_hot::UnlessHot;
 pub use when_full::WhenFull;
 
-/// Decides whether a page that the host writes is destaged at once, whatever the buffer occupancy. The policy
-/// looks and decides; the mechanism destages the page, or lets the write wait if too much is in flight.
+/// Decides whether a page that the host writes is destaged at once, whatever the buffer occupancy. If too
+/// much data is on its way to flash, the write waits.
 pub trait Destage: State + Send {
-    /// Most data on their way to flash before writes of pages that are destaged at once wait; `None` if none
-    /// ever are.
+    /// Maximum amount of data on its way to flash. Writes of pages that are to be destaged at once wait
+    /// beyond it. `None` if the policy destages no page at once.
     fn in_flight(&self) -> Option<Bytes>;
 
-    /// Gives the policy its random stream, if its decisions are random. Called once, when the device is
-    /// created.
+    /// Gives the policy its random stream. Called once, when the device is created. The default ignores it.
     fn set_random(&mut self, _random: Stream) {}
 
-    /// Prepares for pages numbered from 0 to `pages` - 1, none of them written. Called before anything else,
-    /// and again after a power loss.
+    /// Prepares for pages 0 to `pages` - 1, none of them written. Called before all other methods but
+    /// `set_random`, and again after a power loss.
     fn prepare(&mut self, _pages: u32) {}
 
     /// Whether `page` is destaged at once if it is written now. Repeated queries without a write in between
-    /// must agree.
+    /// must return the same result.
     fn leaves(&self, page: LogicalPage, now: Instant) -> bool;
 
     /// Records that `page` was written.
@@ -40,14 +39,14 @@ pub trait Destage: State + Send {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "policy", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum DestageKind {
-    /// No page, before the buffer is too full.
+    /// No page is destaged before the occupancy reaches the watermark of the buffer.
     WhenFull {},
-    /// Each page, except those written before in the current time window.
+    /// Each page is destaged at once, unless it was written before in the current time window.
     UnlessHot {
-        /// Length of a window. The first write after its end begins another one.
+        /// Length of a time window. A new window begins with the first write after the end of the last one.
         window: Duration,
-        /// Most data on their way to flash before writes wait: pages, or with `buffer.space = "written"`
-        /// their written sectors.
+        /// Maximum amount of data on its way to flash before writes wait. Counts whole pages, or with
+        /// `buffer.space = "written"` only their written sectors.
         in_flight: Bytes,
     },
 }
@@ -59,7 +58,7 @@ impl Default for DestageKind {
 }
 
 impl DestageKind {
-    /// Invalid key, value found and value wanted, if any.
+    /// Key with an invalid value, the value, and the allowed values, if any.
     pub fn complaint(&self) -> Option<(&'static str, String, String)> {
         let Self::UnlessHot { window, in_flight } = self else { return None };
         if !(Duration::from_us(1)..=Duration::from_ms(86_400_000)).contains(window) {

@@ -5,13 +5,14 @@ use wordline_kernel::{Bytes, Duration, Instant, state};
 use super::Destage;
 use crate::map::LogicalPage;
 
-/// Destages a page the first time that it is written in a window; pages written again stay in the buffer.
+/// Destages a page at once at its first write in a time window. Pages written again in the window stay in the
+/// buffer.
 pub struct UnlessHot {
     window: Duration,
     in_flight: Bytes,
     /// End of the current window.
     end: Instant,
-    /// A bit for each page written in the window, and these pages.
+    /// Bitmap of the pages written in the window. `pages` lists the same pages.
     bits: Vec<u64>,
     pages: Vec<u32>,
 }
@@ -19,7 +20,7 @@ pub struct UnlessHot {
 state!(UnlessHot { values { end, bits, pages } fixed { window, in_flight } });
 
 impl UnlessHot {
-    /// Policy with windows of this length, and at most `in_flight` data on their way to flash.
+    /// Policy with windows of length `window`, and at most `in_flight` data on its way to flash.
     pub fn new(window: Duration, in_flight: Bytes) -> Self {
         Self { window, in_flight, end: Instant::ZERO, bits: Vec::new(), pages: Vec::new() }
     }

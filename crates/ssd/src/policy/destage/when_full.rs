@@ -1,11 +1,11 @@
-//! When full: no page is destaged before the buffer is too full.
+//! When full: no page is destaged before the buffer reaches its watermark.
 
 use wordline_kernel::{Bytes, Instant, state};
 
 use super::Destage;
 use crate::map::LogicalPage;
 
-/// Leaves destaging to the watermarks of the buffer and to flushes.
+/// Leaves all destaging to the watermarks of the buffer and to flushes.
 pub struct WhenFull;
 
 state!(WhenFull {});

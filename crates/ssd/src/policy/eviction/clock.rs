@@ -1,4 +1,4 @@
-//! The clock, also called second chance.
+//! Clock, also called second chance.
 
 use wordline_kernel::state;
 
@@ -6,8 +6,8 @@ use super::{EntryId, EntryList, Eviction};
 use crate::ensure::ensure;
 use crate::map::LogicalPage;
 
-/// Moves a hand round the pages: one that was used since the hand passed it stays for another round, and the
-/// first one that was not is evicted. New pages are inserted behind the hand.
+/// Moves a hand round the pages. A page that was used since the hand last passed it stays for another round.
+/// The first page that was not used is evicted. New pages are inserted behind the hand.
 #[derive(Default)]
 pub struct Clock {
     /// Circular list of the entries, with the hand at its front.
@@ -36,7 +36,7 @@ impl Eviction for Clock {
         self.face.remove(entry);
     }
 
-    /// Each step of the hand clears a use, so that there are no more steps than uses.
+    /// Moves the hand. Each step clears the use of an entry, so the loop ends.
     fn next(&mut self, _: &EntryList) -> EntryId {
         loop {
             let entry = self.face.first().expect("a page waits");

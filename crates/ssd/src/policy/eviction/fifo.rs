@@ -4,7 +4,7 @@ use wordline_kernel::state;
 
 use super::{EntryId, EntryList, Eviction};
 
-/// Evicts the page that came first, however often it was used since.
+/// Evicts the page that arrived first, however often it was used.
 pub struct Fifo;
 
 state!(Fifo {});

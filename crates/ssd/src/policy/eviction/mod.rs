@@ -1,4 +1,4 @@
-//! Eviction policies: the page that leaves a buffer or cache next.
+//! Eviction policies: which page leaves a write buffer or a cache next.
 
 mod clock;
 mod fifo;
@@ -14,29 +14,28 @@ pub use fifo::Fifo;
 pub use lru::Lru;
 use wordline_kernel::snapshot::State;
 
-/// Selects the next page to evict among those waiting in a buffer or a cache. The policy is notified of
-/// changes and keeps tables of its own; the mechanism decides when a page must leave, and checks the
-/// decision.
+/// Selects the next page to evict from a write buffer or a cache. The policy is notified of every change and
+/// keeps its own tables. The cache decides when a page must leave.
 pub trait Eviction: State + Send {
-    /// Prepares for entries from 0 to `entries` - 1, none waiting. Called before anything else, and again
-    /// after a power loss.
+    /// Prepares for entries 0 to `entries` - 1, all empty. Called before all other methods, and again after a
+    /// power loss.
     fn prepare(&mut self, _entries: u32) {}
 
-    /// Records that an entry with this page waits from now on.
+    /// Records that `entry` now has `page` and can be evicted.
     fn added(&mut self, _entry: EntryId, _page: LogicalPage) {}
 
-    /// Records that the host read or wrote the page of a waiting entry again.
+    /// Records that the host read or wrote the page of an entry again.
     fn used(&mut self, _entry: EntryId) {}
 
-    /// Records that an entry waits no longer: it was evicted, or removed for another reason.
+    /// Records that an entry is empty: its page was evicted, or removed for another reason.
     fn removed(&mut self, _entry: EntryId) {}
 
-    /// Selects the next entry to evict, one of those that wait, of which there is at least one. `waiting` has
-    /// them in order of arrival. The mechanism decides whether the entry leaves: repeated queries without a
-    /// change in between must agree.
+    /// Selects the next entry to evict. `waiting` has all entries that can be evicted, at least one, in order
+    /// of arrival. The entry does not always leave: repeated queries without a change in between must return
+    /// the same entry.
     fn next(&mut self, waiting: &EntryList) -> EntryId;
 
-    /// Checks the loaded state against the entries that wait.
+    /// Checks the loaded state against the entries that can be evicted.
     ///
     /// # Errors
     /// Description of the inconsistency.
@@ -49,11 +48,11 @@ pub trait Eviction: State + Send {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "policy", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum EvictionKind {
-    /// The page that came first.
+    /// The page that arrived first.
     Fifo {},
     /// The page that was not read or written for the longest time.
     Lru {},
-    /// The page that came first, unless it was read or written since the hand last passed it.
+    /// The page that arrived first, unless it was read or written since the clock hand last passed it.
     Clock {},
 }
 

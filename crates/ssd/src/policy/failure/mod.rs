@@ -1,4 +1,4 @@
-//! Failure policies: the action for a block after a failed program, erase or read in it.
+//! Failure policies: what happens to a block after a failed program, erase or read.
 
 mod retire;
 mod tolerate;
@@ -14,15 +14,15 @@ pub use tolerate::Tolerate;
 /// Operation that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailedOperation {
-    /// A program: its pages are unreadable. Their data are still in the buffer, or in the victim, and are
-    /// programmed elsewhere whatever the policy decides.
+    /// A program: its pages are unreadable. The write buffer or the victim still has their data, which are
+    /// programmed elsewhere in any case.
     Program,
     /// An erase.
     Erase,
     /// A read, after all its retries: the page is lost, and host reads of it fail.
     Read,
-    /// A program that completed, but whose outcome a design [does not accept](crate::Design::accepts): its
-    /// data are dropped, and handled as after a failed program.
+    /// A completed program whose outcome a design [does not accept](crate::Design::accepts). Its data are
+    /// programmed elsewhere, as after a failed program.
     Rejected,
 }
 
@@ -33,32 +33,34 @@ pub struct Failure {
     pub failed: FailedOperation,
     /// Block.
     pub block: BlockSetId,
-    /// Number of failures of this kind in this block, including this one.
+    /// Failures of this kind in this block so far, including this one.
     pub times: u32,
-    /// Number of erases of the block.
+    /// Erases of the block so far.
     pub erases: u32,
 }
 
-/// Action for the block.
+/// Action for the block of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureAction {
-    /// Retire: the block accepts no more programs, and leaves service once its valid pages are relocated.
+    /// The block is retired: it accepts no more programs, and leaves service when its valid pages are
+    /// relocated.
     Retire,
-    /// Close: the block accepts no programs until it has been erased. A failed erase is retried.
+    /// The block is closed: it accepts no programs until it is erased. A failed erase is repeated.
     Close,
-    /// Nothing. An open block is programmed further, behind the failed pages; a failed erase is retried.
+    /// The block stays in use. If it is open, it is programmed further, after the failed pages. A failed
+    /// erase is repeated.
     Continue,
 }
 
-/// Decides what happens to a block in which an operation failed. The policy looks and decides; the mechanism
-/// acts. A block with [`MOST_FAILURES`] failures is retired in any case.
+/// Decides what happens to a block in which an operation failed. A block with [`MOST_FAILURES`] failures of
+/// one kind is retired in any case.
 pub trait FailurePolicy: State + Send {
     /// Action for the block.
     fn after(&mut self, failure: &Failure) -> FailureAction;
 }
 
-/// Most failures of one kind in a block. Chosen: it ends retries that never succeed, and is the most that a
-/// byte holds.
+/// Failures of one kind after which a block is retired in any case. Chosen: it ends retries that never
+/// succeed, and is the greatest count that fits in a byte.
 pub const MOST_FAILURES: u8 = u8::MAX;
 
 /// Built-in failure policies.
@@ -71,7 +73,7 @@ pub enum FailureKind {
     Tolerate {
         /// Failed programs after which a block is retired.
         programs: u32,
-        /// Lost pages after which a block is retired; 0 for never.
+        /// Unreadable pages after which a block is retired; 0 for never.
         #[serde(default)]
         reads: u32,
     },
@@ -92,7 +94,7 @@ impl FailureKind {
         }
     }
 
-    /// Invalid key, value found and value wanted, if any.
+    /// Key with an invalid value, the value, and the allowed values, if any.
     pub fn complaint(&self) -> Option<(&'static str, String, &'static str)> {
         match self {
             Self::Tolerate { programs: 0, .. } => Some(("programs", "0".into(), "at least 1")),

@@ -1,11 +1,11 @@
-//! Retire: a block that fails once is retired.
+//! Retire: a block is retired at its first failed program or erase.
 
 use wordline_kernel::state;
 
 use super::{FailedOperation, Failure, FailureAction, FailurePolicy};
 
-/// Retires a block at its first failed program or erase, as the data sheets of NAND parts require. An
-/// unreadable page is lost but does not retire its block, nor does a program that a design rejects.
+/// Retires a block at its first failed program or erase, as NAND data sheets require. Unreadable pages, and
+/// programs that a design rejects, do not retire a block.
 pub struct Retire;
 
 state!(Retire {});

@@ -4,12 +4,12 @@ use wordline_kernel::state;
 
 use super::{FailedOperation, Failure, FailureAction, FailurePolicy};
 
-/// Programs a block further behind failed pages until it has `programs` such failures, over all its erases. A
-/// failed erase retires it at once.
+/// Programs a block further after failed pages. Retires it after `programs` failed programs in its lifetime,
+/// or after its first failed erase.
 pub struct Tolerate {
-    /// Failed programs that retire a block.
+    /// Failed programs after which a block is retired.
     pub programs: u32,
-    /// Lost pages that retire a block; 0 for never.
+    /// Unreadable pages after which a block is retired; 0 for never.
     pub reads: u32,
 }
 

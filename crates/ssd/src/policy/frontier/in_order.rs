@@ -1,10 +1,11 @@
-//! In order: word lines in numerical order, as data sheets require. On a 3D part that is horizontal first.
+//! In order: word lines in numerical order, as data sheets require. On a 3D part this order is horizontal
+//! first.
 
 use wordline_kernel::state;
 
 use super::{Frontier, OpenBlock};
 
-/// Selects the lowest number.
+/// Selects the unprogrammed word line with the lowest number.
 pub struct InOrder;
 
 state!(InOrder {});

@@ -1,14 +1,14 @@
-//! Mixed: leaders are programmed ahead of the other word lines of their layers (cubeFTL, section 4.1.3,
-//! Figure 12c).
+//! Mixed: leaders are programmed before the other word lines of their layers (cubeFTL, section 4.1.3, Figure
+//! 12c).
 
 use wordline_kernel::state;
 
 use super::{Frontier, OpenBlock};
 
-/// The leaders of some layers, then the other word lines of these layers, layer by layer; then the next
-/// layers.
+/// Selects the leaders of a group of layers, then the other word lines of these layers, layer by layer. Then
+/// it continues with the next group.
 pub struct Mixed {
-    /// Layers whose leaders are programmed ahead; all, if a block has no more.
+    /// Layers in a group. A block with fewer layers is a single group.
     pub layers: u32,
 }
 
@@ -20,7 +20,7 @@ impl Frontier for Mixed {
         let ahead = self.layers.min(all);
         let round = open.written / (ahead * per_layer);
         let (first, within) = (round * ahead, open.written - round * ahead * per_layer);
-        // The last group of layers may be smaller.
+        // The last group may have fewer layers.
         let here = ahead.min(all - first);
         if within < here {
             return (first + within) * per_layer;

@@ -1,7 +1,7 @@
-//! Frontier policies: the word line of an open block that is programmed next.
+//! Frontier policies: which word line of an open block is programmed next.
 //!
-//! Word lines are numbered like their pages: those of a horizontal layer side by side, layer by layer. The
-//! first word line of each layer is its leader.
+//! Word lines are numbered in the order of their pages: all word lines of a horizontal layer, then those of
+//! the next layer. The first word line of each layer is its leader.
 
 mod in_order;
 mod mixed;
@@ -23,14 +23,14 @@ pub use vertical::Vertical;
 pub struct OpenBlock<'a> {
     /// Number of the block.
     pub block: BlockSetId,
-    /// Whether GC writes it.
+    /// Whether GC writes the block.
     pub is_gc: bool,
-    /// Word lines that are programmed, or being programmed: fewer than all, except in a block that is only
-    /// reprogrammed.
+    /// Number of word lines that are programmed or being programmed. Fewer than all, except in a block in
+    /// which only reprograms are left.
     pub written: u32,
-    /// Word lines of a block.
+    /// Word lines of the block.
     pub shape: WordLines,
-    /// Bitmap of the word lines that are programmed, or being programmed.
+    /// Bitmap of the word lines that are programmed or being programmed.
     pub programmed: &'a [u64],
     /// Word lines that can be reprogrammed now.
     pub again: Reprogram<'a>,
@@ -40,7 +40,7 @@ pub struct OpenBlock<'a> {
 /// invalid.
 #[derive(Clone, Copy, Debug)]
 pub struct Reprogram<'a> {
-    /// Their numbers, in the last super layer of the block that is being programmed.
+    /// Their numbers, all in the super layer that the block programs now or programmed last.
     pub word_lines: &'a [u32],
     /// Word lines of a super layer.
     pub per_super_layer: u32,
@@ -62,8 +62,8 @@ impl OpenBlock<'_> {
         self.again.word_lines.contains(&word_line)
     }
 
-    /// Word line that must be reprogrammed now, when its super layer is completely programmed: after the
-    /// first word line of the next super layer it cannot be any more.
+    /// Word line that must be reprogrammed now. There is one when its super layer is completely programmed: a
+    /// program in the next super layer would rule out the reprogram.
     pub fn due_reprogram(&self) -> Option<u32> {
         let first = *self.again.word_lines.first()?;
         let per = self.again.per_super_layer;
@@ -72,12 +72,13 @@ impl OpenBlock<'_> {
         is_done.then_some(first)
     }
 
-    /// Next word line: one that is [due](Self::due_reprogram), or the first unprogrammed one.
+    /// Next word line: the [due](Self::due_reprogram) one if there is one, otherwise the first unprogrammed
+    /// one.
     pub fn next_word_line(&self) -> u32 {
         self.due_reprogram().unwrap_or_else(|| self.first_unprogrammed())
     }
 
-    /// First unprogrammed word line, by number.
+    /// Unprogrammed word line with the lowest number.
     pub fn first_unprogrammed(&self) -> u32 {
         (0..self.shape.count()).find(|word_line| !self.is_programmed(*word_line)).unwrap_or(0)
     }
@@ -88,12 +89,12 @@ impl OpenBlock<'_> {
 pub struct WordLines {
     /// Horizontal layers.
     pub layers: u32,
-    /// Word lines of a layer.
+    /// Word lines of each layer.
     pub per_layer: u32,
 }
 
 impl WordLines {
-    /// Arrangement in the blocks of a part.
+    /// Arrangement of the word lines in the blocks of a part.
     pub fn of(part: &Part, geometry: &Geometry) -> Self {
         let count = geometry.pages_per_block / geometry.bits_per_cell();
         let layers = part.geometry.layers;
@@ -106,10 +107,9 @@ impl WordLines {
     }
 }
 
-/// Selects the word line of an open block that is programmed next. The policy looks and decides; the
-/// mechanism checks the decision and acts.
+/// Selects the word line of an open block that is programmed next.
 pub trait Frontier: State + Send {
-    /// Whether word lines are programmed in numerical order: then there are no queries.
+    /// Whether word lines are programmed in numerical order. If so, `next` is not called.
     fn is_in_order(&self) -> bool {
         false
     }
@@ -122,14 +122,14 @@ pub trait Frontier: State + Send {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "policy", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum FrontierKind {
-    /// By number: on a 3D part the word lines of a layer one after another, layer by layer (horizontal
-    /// first).
+    /// By number. On a 3D part: all word lines of a layer, layer by layer (horizontal first).
     #[serde(alias = "horizontal")]
     InOrder {},
-    /// The first word line of every layer, then the second of every layer, and so on. Needs a 3D part.
-    Vertical {},
-    /// The leaders of some layers first, then the other word lines of these layers, and so on. Needs a 3D
+    /// The first word line of every layer, then the second word line of every layer, and so on. Needs a 3D
     /// part.
+    Vertical {},
+    /// The leaders of some layers, then the other word lines of these layers, then the next layers. Needs a
+    /// 3D part.
     Mixed {
         /// Layers whose leaders are programmed ahead. Default: all layers of the block.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -149,7 +149,7 @@ impl FrontierKind {
         *self == (Self::InOrder {})
     }
 
-    /// Invalid key on these chips, value found and value wanted, if any.
+    /// Key with an invalid value for these chips, the value, and the allowed values, if any.
     pub fn complaint(&self, part: &Part, geometry: &Geometry) -> Option<(&'static str, String, String)> {
         if self.is_in_order() {
             return None;

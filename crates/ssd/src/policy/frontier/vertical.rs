@@ -1,10 +1,11 @@
-//! Vertical: all layers in turn for each word line (cubeFTL, section 4.1.3, Figure 12b).
+//! Vertical: the word lines of the same position in all layers, one position after another (cubeFTL, section
+//! 4.1.3, Figure 12b).
 
 use wordline_kernel::state;
 
 use super::{Frontier, OpenBlock};
 
-/// The first word line of every layer, then the second of every layer, and so on.
+/// Selects the first word line of every layer, then the second word line of every layer, and so on.
 pub struct Vertical;
 
 state!(Vertical {});

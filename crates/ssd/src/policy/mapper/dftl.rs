@@ -1,5 +1,5 @@
-//! DFTL: a cache of single map entries, written back by translation page (Gupta, Kim and Urgaonkar, ASPLOS
-//! 2009).
+//! DFTL: a cache of single map entries. Dirty entries of one translation page are written together (Gupta,
+//! Kim and Urgaonkar, ASPLOS 2009).
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, LookupTable, state};
@@ -14,9 +14,9 @@ const NONE: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(u8)]
 enum Segment {
-    /// Used once since it was loaded.
+    /// Used once since the entry was loaded.
     Probation,
-    /// Used again.
+    /// Used more than once.
     Protected,
 }
 
@@ -33,14 +33,14 @@ const ALONE: Links = Links { newer: NONE, older: NONE };
 struct Entry {
     page: LogicalPage,
     segment: Segment,
-    /// Whether its location differs from that in its translation page.
+    /// Whether the location differs from the one in the translation page.
     dirty: bool,
     used: Links,
     /// Neighbours among the dirty entries of its translation page.
     changed: Links,
 }
 
-/// Entries from the most to the least recently used one.
+/// Entries from the most to the least recently used.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct List {
     newest: u32,
@@ -50,10 +50,14 @@ struct List {
 
 const EMPTY: List = List { newest: NONE, oldest: NONE, len: 0 };
 
-/// Cached mapping table. The least recently used entry is evicted; an entry that was used again since it was
-/// loaded is protected as long as there is room in the protected segment. When a dirty entry is evicted, all
-/// dirty entries of its translation page are written with it and stay, now clean. An entry of a page that GC
-/// relocates is changed in the cache if it is there, otherwise in its translation page.
+/// Cached mapping table with LRU eviction.
+///
+/// * An entry used again since it was loaded moves to the protected segment. If that segment is full, its
+///   least recently used entry moves back.
+/// * When a dirty entry is evicted, all dirty entries of its translation page are written. The others stay,
+///   clean.
+/// * When GC relocates a page, its entry is changed in the cache if it is there, otherwise in its translation
+///   page.
 #[derive(Clone, Debug)]
 pub struct Dftl {
     size: CacheSize,
@@ -153,8 +157,8 @@ impl Dftl {
         self.entries[at as usize].dirty = false;
     }
 
-    /// Inserts a page that is not cached; returns its entry, and the translation page of the entry evicted if
-    /// that was dirty.
+    /// Inserts the entry of a page that is not cached. Returns the entry, and the translation page of the
+    /// evicted entry if that entry was dirty.
     fn insert(&mut self, page: LogicalPage) -> (u32, Option<TranslationPage>) {
         let new = Entry { page, segment: Segment::Probation, dirty: false, used: ALONE, changed: ALONE };
         let mut evicted = None;
@@ -241,8 +245,8 @@ impl Mapper for Dftl {
         }
     }
 
-    /// Checks that each entry is in the list of its segment and found by its page, and that the dirty ones
-    /// are listed by translation page.
+    /// Checks that each entry is in the list of its segment and can be found by its page, and that the dirty
+    /// entries are in the lists of their translation pages.
     fn check_loaded(&self) -> Result<(), String> {
         let (held, most) = (self.entries.len(), self.size.entries as usize);
         ensure(held <= most && self.dirty.len() == self.size.tables as usize, || {
@@ -265,7 +269,7 @@ impl Mapper for Dftl {
 }
 
 impl Dftl {
-    /// Walks the list of a segment, whose entries must not have been seen before.
+    /// Checks the list of a segment, marking its entries in `seen`. No entry may have been seen before.
     fn check_segment(&self, segment: Segment, seen: &mut [bool]) -> Result<(), String> {
         let list = &self.lists[segment as usize];
         let (mut at, mut newer, mut len) = (list.newest, NONE, 0);
@@ -281,7 +285,7 @@ impl Dftl {
         ensure(newer == list.oldest && len == list.len, || "a list of the cached map without an end".into())
     }
 
-    /// Walks the dirty entries of each translation page.
+    /// Checks the lists of dirty entries of all translation pages.
     fn check_dirty(&self) -> Result<(), String> {
         let mut left = self.entries.iter().filter(|entry| entry.dirty).count();
         for (table, first) in self.dirty.entries() {

@@ -1,5 +1,5 @@
-//! Mappers: the part of the L2P map that is in memory. The rest is in translation pages in flash, each of
-//! which has the locations of consecutive logical pages.
+//! Mappers: which part of the L2P map is in memory. Translation pages in flash have the whole map; each has
+//! the entries of consecutive logical pages.
 
 mod dftl;
 mod page;
@@ -14,36 +14,33 @@ pub use dftl::Dftl;
 pub use page::Page;
 
 id!(
-    /// A translation page: the locations of as many logical pages as it has entries, from its number times
-    /// that many on.
+    /// Translation page. Page `n` has the map entries of `per_table` logical pages, from `n * per_table` on.
     TranslationPage
 );
 
-/// Decides which part of the map is in memory, and which translation pages must be written. The policy keeps
-/// the books and decides; the mechanism reads and writes the translation pages. Methods return a translation
-/// page that must be written because of the call, with all its changes.
+/// Decides which map entries are in memory, and which translation pages must be written. A method that
+/// returns a translation page requires that page to be written, with all its changed entries.
 pub trait Mapper: State + Send {
-    /// Looks up a logical page that is read or about to be written; returns whether its entry is in memory.
+    /// Looks up a logical page before it is read or written. Returns whether its entry is in memory.
     fn lookup(&mut self, page: LogicalPage) -> bool;
 
-    /// Inserts the entry of a page, read from flash. The entry evicted for it may be dirty.
+    /// Inserts the entry of a page, just read from flash. May evict a dirty entry.
     fn load(&mut self, page: LogicalPage) -> Option<TranslationPage>;
 
-    /// Records a new location of a page that the host wrote, after its program.
+    /// Records the new location of a page after the program of a host write.
     fn update(&mut self, page: LogicalPage) -> Option<TranslationPage>;
 
-    /// Records a new location of a page, or none, without a lookup: GC relocated it, or the host discarded
-    /// it.
+    /// Records without a lookup that GC relocated a page, or that the host discarded it.
     fn amend(&mut self, page: LogicalPage) -> Option<TranslationPage>;
 
-    /// Records that a translation page is being written with its current contents: its entries in memory are
-    /// clean now.
+    /// Records that a translation page is being written with its current entries. Its entries in memory are
+    /// clean from now on.
     fn written(&mut self, table: TranslationPage);
 
-    /// Whether some entry in memory differs from its translation page.
+    /// Whether an entry in memory differs from its translation page.
     fn has_changed(&self, table: TranslationPage) -> bool;
 
-    /// Drops all entries after a power cut, except those that differ from their translation page.
+    /// Drops all clean entries, after a power loss.
     fn keep_changed(&mut self);
 
     /// Checks that the loaded state is consistent.
@@ -68,7 +65,7 @@ pub fn build(config: &Config) -> Box<dyn Mapper> {
 pub struct CacheSize {
     /// Number of entries.
     pub entries: u32,
-    /// Entries among them reserved for those used more than once.
+    /// Maximum number of entries in the protected segment, for entries used more than once.
     pub protected: u32,
     /// Entries of a translation page.
     pub per_table: u32,

@@ -5,7 +5,7 @@ use wordline_kernel::state;
 use super::{Mapper, TranslationPage};
 use crate::map::LogicalPage;
 
-/// Mapper that finds every entry in memory and never writes any.
+/// Finds every entry in memory and writes no translation pages.
 pub struct Page;
 
 state!(Page {});

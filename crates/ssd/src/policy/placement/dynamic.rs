@@ -1,4 +1,4 @@
-//! Dynamic: the next plane group in turn whose die is free.
+//! Dynamic: round-robin over the plane groups that are free.
 
 use wordline_kernel::state;
 use wordline_nand::{Geometry, PlaneGroupId, Pools};
@@ -6,8 +6,8 @@ use wordline_nand::{Geometry, PlaneGroupId, Pools};
 use super::{Placement, PlaneGroupSet};
 use crate::ensure::ensure;
 
-/// Round-robin over the channels first, then the dies, then the plane groups of a die; takes the first group
-/// that accepts. Each pool has a round of its own.
+/// Goes round the plane groups: over the channels first, then the dies of a channel, then the plane groups of
+/// a die. Selects the next plane group that accepts a program unit. Each pool has its own round.
 pub struct Dynamic {
     first: Round,
     others: Vec<Round>,
@@ -15,19 +15,19 @@ pub struct Dynamic {
 
 state!(Dynamic { parts { first } lists { others } });
 
-/// Round over the plane groups of a pool.
+/// Round over the plane groups of one pool.
 struct Round {
     turn: Vec<PlaneGroupId>,
     /// First plane group of the pool.
     begins: PlaneGroupId,
-    /// Position of each plane group in the round.
+    /// Position in the round of each plane group.
     place: Vec<u32>,
     at: usize,
 }
 
 state!(Round { values { at } fixed { turn, begins, place } });
 
-/// Plane groups that are tried in turn before the few that accept are compared instead. Chosen.
+/// Plane groups tried in order before the set of free ones is searched instead. Chosen.
 const TRIES: usize = 8;
 
 impl Round {
@@ -50,7 +50,7 @@ impl Round {
         self.place[(row.0 - self.begins.0) as usize] as usize
     }
 
-    /// Steps from the current position to `row`.
+    /// Steps in the round from the current position to `row`.
     fn distance(&self, row: PlaneGroupId) -> usize {
         let place = self.place(row);
         if place >= self.at { place - self.at } else { place + self.turn.len() - self.at }
@@ -68,7 +68,7 @@ impl Round {
 }
 
 impl Dynamic {
-    /// Round over the plane groups of each pool.
+    /// Policy with a round for each pool.
     pub fn new(pools: &Pools) -> Self {
         let others = pools.iter().skip(1).map(|pool| Round::new(&pool.geometry)).collect();
         Self { first: Round::new(&pools.first().geometry), others }

@@ -1,22 +1,22 @@
-//! Fixed: static allocation by the logical page number, in one of the orders of channel, way, die and plane.
+//! Fixed: static allocation by logical page number, in a given order of channel, way, die and plane.
 
 use wordline_kernel::state;
 use wordline_nand::{Geometry, PlaneGroupId, Pools};
 
 use super::{Dynamic, Placement, PlaneGroupSet};
 
-/// Spreads consecutive logical pages over the coordinates in a given order, as in the static allocation
-/// schemes of MQSim and SSDSim. Each of several pools is covered separately; there, table pages and pages
+/// Spreads consecutive logical pages over the coordinates in a given order, as the static allocation schemes
+/// of MQSim and SSDSim do. Each pool has its own pattern. With several pools, translation pages and pages
 /// migrated to another pool are placed round-robin.
 pub struct Fixed {
-    /// Plane groups of the first pages in each pool; the pattern repeats.
+    /// For each pool, the plane groups of its first logical pages. The pattern repeats.
     homes: Vec<Vec<PlaneGroupId>>,
     round: Option<Dynamic>,
 }
 
 state!(Fixed { parts { round } fixed { homes } });
 
-/// Whether `order` names each coordinate once.
+/// Whether `order` has each coordinate exactly once.
 pub fn is_order(order: &str) -> bool {
     let mut letters: Vec<char> = order.chars().collect();
     letters.sort_unstable();
@@ -24,8 +24,8 @@ pub fn is_order(order: &str) -> bool {
 }
 
 impl Fixed {
-    /// Allocation in these pools, with this many packages on a channel of each. `order` has passed the check
-    /// of the configuration.
+    /// Policy for these pools. `packages` has the packages on a channel of each pool. `order` was checked
+    /// with the configuration.
     pub fn of(pools: &Pools, packages: &[u32], order: &str) -> Self {
         let homes =
             pools.iter().zip(packages).map(|(pool, packages)| homes(&pool.geometry, *packages, order));
@@ -33,7 +33,7 @@ impl Fixed {
     }
 }
 
-/// Plane groups of the first pages in a pool; the pattern repeats.
+/// Plane groups of the first logical pages in a pool. The pattern repeats.
 fn homes(geometry: &Geometry, packages: u32, order: &str) -> Vec<PlaneGroupId> {
     let dies = geometry.dies_per_channel / packages;
     let homes = (0..geometry.rows()).map(|page| {

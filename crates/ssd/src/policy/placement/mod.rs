@@ -1,4 +1,4 @@
-//! Placement policies: the channel, package, die and plane group of a write.
+//! Placement policies: the plane group, and so the channel, package and die, of a write.
 
 mod dynamic;
 mod fixed;
@@ -13,14 +13,15 @@ pub use dynamic::Dynamic;
 pub use fixed::Fixed;
 pub use wordline_nand::PlaneGroupId;
 
-/// Plane groups that accept a program unit now: their last one is done, and they have free pages.
+/// Set of the plane groups that accept a program unit now: the previous unit is programmed, and free pages
+/// are left.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PlaneGroupSet {
     words: Vec<u64>,
 }
 
 impl PlaneGroupSet {
-    /// Empty set, of `count` plane groups.
+    /// Empty set for plane groups 0 to `count` - 1.
     pub fn new(count: u32) -> Self {
         Self { words: vec![0; count.div_ceil(64) as usize] }
     }
@@ -36,12 +37,12 @@ impl PlaneGroupSet {
         self.words[row.index() / 64] >> (row.0 % 64) & 1 != 0
     }
 
-    /// Whether a loaded set has no plane groups beyond `count`.
+    /// Whether a loaded set has only plane groups below `count`.
     pub(crate) fn is_of(&self, count: u32) -> bool {
         self.words.len() == count.div_ceil(64) as usize && self.next_from(PlaneGroupId(count)).is_none()
     }
 
-    /// Whether `row` is in the set; any number is allowed.
+    /// Whether `row` is in the set. Any number is allowed.
     #[inline]
     pub(crate) fn has(&self, row: PlaneGroupId) -> bool {
         self.words.get(row.index() / 64).is_some_and(|word| word >> (row.0 % 64) & 1 != 0)
@@ -53,7 +54,7 @@ impl PlaneGroupSet {
         self.words.iter().all(|word| *word == 0)
     }
 
-    /// Adds `row` or removes it; returns whether it was added.
+    /// Adds or removes `row`. Returns whether it was added.
     #[inline]
     pub fn set(&mut self, row: PlaneGroupId, member: bool) -> bool {
         let (word, bit) = (&mut self.words[row.index() / 64], 1 << (row.0 % 64));
@@ -79,7 +80,7 @@ impl PlaneGroupSet {
         self.next_where(row, |word| other.words[word])
     }
 
-    /// First member at or after `row` among those that `mask` leaves of each word.
+    /// First member at or after `row`, of the members in `mask`, which takes the index of a word.
     #[inline]
     fn next_where(&self, row: PlaneGroupId, mask: impl Fn(usize) -> u64) -> Option<PlaneGroupId> {
         let mut rest = u64::MAX << (row.0 % 64);
@@ -103,11 +104,10 @@ impl PlaneGroupSet {
     }
 }
 
-/// Selects the plane group of a page. The policy looks and decides; the mechanism checks the decision and
-/// acts.
+/// Selects the plane group of a page.
 pub trait Placement: State + Send {
-    /// Plane group in pool `pool` of logical page `page`, under static allocation. Either all pages have one
-    /// in each pool, or none has.
+    /// Plane group of logical page `page` in pool `pool` under static allocation. Returns `Some` for all
+    /// pages, or `None` for all.
     fn home(&self, page: u32, pool: usize) -> Option<PlaneGroupId>;
 
     /// Whether allocation is static.
@@ -123,22 +123,24 @@ pub trait Placement: State + Send {
         Ok(())
     }
 
-    /// Selects one of the plane groups that accept a program unit, all of one pool; `None` when there are
-    /// none. For pages under dynamic allocation; with several pools also for table pages and pages migrated
-    /// to another pool.
+    /// Selects one of the plane groups that accept a program unit, all in one pool. `None` if the set is
+    /// empty.
+    ///
+    /// Called for pages under dynamic allocation. With several pools, also called for translation pages and
+    /// for pages migrated to another pool.
     fn next(&mut self, rows: &PlaneGroupSet) -> Option<PlaneGroupId>;
 }
 
-/// Built-in placements.
+/// Built-in placement policies.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "policy", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum PlacementKind {
-    /// Dynamic allocation: the next plane group in turn whose die is free.
+    /// Dynamic allocation: round-robin over the plane groups that are free.
     Dynamic {},
-    /// Static allocation: a plane group fixed by the logical page number.
+    /// Static allocation: the logical page number determines the plane group.
     Fixed {
-        /// Order in which the coordinates change from one logical page to the next: the letters of channel,
-        /// way (package), die and plane.
+        /// Order in which the coordinates change from one logical page to the next: the letters C (channel),
+        /// W (way, or package), D (die) and P (plane).
         #[serde(default = "cwdp")]
         order: String,
     },
@@ -155,7 +157,7 @@ impl Default for PlacementKind {
 }
 
 impl PlacementKind {
-    /// Invalid value found and value wanted, if any.
+    /// Invalid order, and the allowed values, if any.
     pub fn complaint(&self) -> Option<(String, &'static str)> {
         match self {
             Self::Fixed { order } if !fixed::is_order(order) => {
@@ -165,7 +167,7 @@ impl PlacementKind {
         }
     }
 
-    /// Builds the policy for a device of these pools, with `packages` packages on a channel of each.
+    /// Builds the policy for these pools. `packages` has the packages on a channel of each pool.
     pub fn build(&self, pools: &Pools, packages: &[u32]) -> Box<dyn Placement> {
         match self {
             Self::Dynamic {} => Box::new(Dynamic::new(pools)),

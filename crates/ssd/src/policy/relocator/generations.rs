@@ -1,14 +1,14 @@
-//! Generations: relocated pages are separated by how often they were relocated before.
+//! Generations: one GC stream for each number of relocations.
 
 use wordline_kernel::state;
 
 use super::{RelocatedPage, Relocator};
 
-/// Relocates a page of a block that the host wrote to the first stream, and with each further relocation to
-/// the next one, up to the last: the more often a page was still valid when its block was collected, the
-/// colder it is.
+/// Sends a page to the first stream when it is relocated for the first time, and to the next stream at each
+/// further relocation. The last stream keeps its pages. The more often a page is still valid when its block
+/// is collected, the colder it is.
 pub struct Generations {
-    /// GC streams.
+    /// Number of GC streams.
     pub streams: u8,
 }
 

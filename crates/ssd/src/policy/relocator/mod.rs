@@ -1,4 +1,4 @@
-//! Relocators: the destination of the valid pages of a victim.
+//! Relocators: which GC stream takes a valid page of a victim.
 
 mod generations;
 mod single;
@@ -19,27 +19,27 @@ pub use valid_share::ValidShare;
 pub struct RelocatedPage {
     /// Logical page number.
     pub logical: u32,
-    /// GC stream that wrote its block; `None` if a host stream did.
+    /// GC stream that wrote the page's block; `None` if a host stream did.
     pub relocated_by: Option<u8>,
 }
 
-/// Destination of a page that is migrated to another pool individually.
+/// Destination of a page that is migrated to another pool by itself, not with its victim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MigrationTarget {
     /// Another pool, which is mapped by page.
     pub pool: u8,
-    /// Host stream in that pool, counted from 0 there.
+    /// Host stream of that pool, counted from 0 within the pool.
     pub stream: u8,
 }
 
-/// Selects the GC stream of a page. The policy looks and decides; the mechanism checks the decision and acts.
+/// Selects the GC stream of a relocated page.
 pub trait Relocator: State + Send {
-    /// Number of streams that it distinguishes, from 1 to 16.
+    /// Number of streams that the relocator uses, from 1 to 16.
     fn streams(&self) -> u8;
     /// Stream of a page, from 0 to [`streams`](Self::streams) - 1.
     fn route(&mut self, page: &RelocatedPage) -> u8;
-    /// Whether the valid pages of a victim of `pool`, which is not the first of several, are migrated to the
-    /// first.
+    /// Whether the valid pages of a victim in `pool` are migrated to the first pool. Called with several
+    /// pools, for every pool but the first.
     fn leaves(&mut self, _pool: usize, _pools: &[PoolState]) -> bool {
         false
     }
@@ -53,12 +53,12 @@ pub enum RelocatorKind {
     Single {},
     /// One stream for each number of relocations.
     Generations {
-        /// Number of streams; pages relocated more often stay in the last one.
+        /// Number of streams. The last one keeps pages that were relocated more often.
         #[schemars(range(min = 1, max = 16))]
         streams: u8,
     },
-    /// Pages of a victim are migrated to the first of several pools while that has a smaller share of valid
-    /// data than the victim's pool. Needs `pools`.
+    /// Pages of a victim are migrated to the first of several pools as long as that pool has a smaller share
+    /// of valid pages than the victim's pool. Needs `pools`.
     ValidShare {},
 }
 
@@ -69,7 +69,7 @@ impl Default for RelocatorKind {
 }
 
 impl RelocatorKind {
-    /// Number of streams that it distinguishes.
+    /// Number of streams that the relocator uses.
     pub fn streams(&self) -> u8 {
         match self {
             Self::Single {} | Self::ValidShare {} => 1,

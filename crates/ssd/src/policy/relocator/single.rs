@@ -4,7 +4,7 @@ use wordline_kernel::state;
 
 use super::{RelocatedPage, Relocator};
 
-/// Keeps all relocated pages together.
+/// Sends all relocated pages to one stream.
 pub struct Single;
 
 state!(Single {});

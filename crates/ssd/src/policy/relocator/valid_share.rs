@@ -1,12 +1,12 @@
-//! Valid share: pages of a victim are migrated to the first pool while that holds less than the victim's
-//! (Centaur, algorithm 3).
+//! Valid share: pages of a victim are migrated to the first pool while it has a smaller share of valid pages
+//! than the victim's pool (Centaur, algorithm 3).
 
 use wordline_kernel::state;
 
 use super::{RelocatedPage, Relocator};
 use crate::pools::PoolState;
 
-/// Compares the valid shares of the pools.
+/// Compares the shares of valid pages of two pools.
 pub struct ValidShare;
 
 state!(ValidShare {});

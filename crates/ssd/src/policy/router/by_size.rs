@@ -1,14 +1,14 @@
-//! By size: large parts of a unit go to the first pool, small ones to the second (Centaur with a fixed
-//! dispatch condition, section 6.2.6; with the size of a unit its cache mode).
+//! By size: large writes to a unit go to the first pool, small ones to the second. This is Centaur with a
+//! fixed dispatch condition (section 6.2.6). If `sectors` is the size of a unit, it is Centaur's cache mode.
 
 use wordline_kernel::{Bytes, state};
 
 use super::{HostPage, Router};
 use crate::command::SECTOR;
 
-/// Selects one of two pools by how much of a unit was written.
+/// Selects one of two pools by the number of sectors written in a unit.
 pub struct BySize {
-    /// Sectors from which on a unit goes to the first pool.
+    /// Minimum number of sectors for the first pool.
     pub sectors: u32,
 }
 

@@ -1,10 +1,10 @@
-//! Host: the stream that the host gives in its command, as with the NVMe streams directive.
+//! Host: the host selects the stream in its command, as with the NVMe streams directive.
 
 use wordline_kernel::state;
 
 use super::{HostPage, Router};
 
-/// Selects the stream of the command that wrote the page last, modulo the number of streams.
+/// Uses the stream of the command that last wrote the page, modulo the number of streams.
 pub struct Host {
     /// Number of streams that the device offers.
     pub streams: u8,

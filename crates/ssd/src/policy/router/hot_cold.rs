@@ -4,11 +4,11 @@ use wordline_kernel::state;
 
 use super::{HostPage, Router};
 
-/// Considers a page hot if few pages were written since its last write.
+/// Takes a page as hot if at most `window` pages were written since its last write.
 pub struct HotCold {
-    /// Most pages written in between.
+    /// Maximum number of pages written between two writes of a hot page.
     window: u32,
-    /// Number of each page's last write, counted from 1; 0 for none.
+    /// For each page, the value of `writes` at its last write; 0 if it was never written.
     last: Vec<u32>,
     writes: u32,
 }
@@ -21,7 +21,7 @@ impl HotCold {
     /// Stream of pages that are overwritten soon.
     pub const HOT: u8 = 1;
 
-    /// Router for a device with `pages` logical pages; the window is a fraction of them.
+    /// Router for `pages` logical pages. `window` is a fraction of them.
     pub fn new(pages: u32, window: f64) -> Self {
         Self { window: (f64::from(pages) * window) as u32, last: vec![0; pages as usize], writes: 0 }
     }
@@ -33,7 +33,8 @@ impl Router for HotCold {
     }
 
     fn route(&mut self, page: &HostPage) -> u8 {
-        // The count wraps after 2^32 writes; a page that was not written for so long may count as hot once.
+        // The count wraps after 2^32 writes. A page that was not written for so long may then count as hot
+        // once.
         self.writes = self.writes.checked_add(1).unwrap_or(1);
         let last = std::mem::replace(&mut self.last[page.logical as usize], self.writes);
         let hot = last != 0 && self.writes.wrapping_sub(last) <= self.window;

@@ -1,4 +1,4 @@
-//! Routers: the host stream of a page when it is destaged.
+//! Routers: which host stream takes a page when it is destaged.
 
 mod by_size;
 mod host;
@@ -21,29 +21,29 @@ pub use hot_cold::HotCold;
 pub use single::Single;
 pub use slc_cache::SlcCache;
 
-/// A page that is destaged, as a router sees it; in a device with several pools all dirty pages of a unit,
-/// which are destaged together.
+/// A page to be destaged, as a router sees it. In a device with several pools it is a whole unit: all its
+/// dirty pages are destaged together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostPage<'a> {
-    /// Logical page number, or that of the first page of the unit.
+    /// Logical page number. Of a unit: the number of its first page.
     pub logical: u32,
-    /// Stream that the host gave when it wrote the page last; 0 for none.
+    /// Stream that the host gave with its last write of the page; 0 for none.
     pub tag: u8,
-    /// Sectors that the host wrote of the page or the unit.
+    /// Sectors of the page or unit that the host wrote.
     pub sectors: u32,
-    /// Last host write of the page; for a unit, the largest of the last writes of its pages.
+    /// Last host write of the page. Of a unit: the largest of the last writes of its pages.
     pub request: HostWrite,
-    /// Pools; empty in a device with a single one.
+    /// Pools; empty if the device has only one.
     pub pools: &'a [PoolState],
-    /// Location of the page, or of the first page of the unit, in flash; `None` if flash has none, or no
-    /// design selects streams.
+    /// Location in flash of the page, or of the first page of the unit. `None` if it is not in flash, or if
+    /// no design selects streams.
     pub from: Option<Location>,
-    /// Pool that has the first page of the unit; `None` if flash has none, or there is a single pool.
+    /// Pool of the first page of the unit. `None` if it is not in flash, or if the device has only one pool.
     pub home: Option<u8>,
 }
 
 impl HostPage<'_> {
-    /// A page, or the unit that begins with it, without further information.
+    /// Page `logical`, or the unit that begins with it, and defaults for all else.
     pub fn of(logical: u32) -> Self {
         Self {
             logical,
@@ -57,23 +57,22 @@ impl HostPage<'_> {
     }
 }
 
-/// Selects the host stream of a page. The policy looks and decides; the mechanism checks the decision and
-/// acts. Each stream fills blocks of its own.
+/// Selects the host stream of a page. Streams do not share blocks.
 pub trait Router: State + Send {
-    /// Number of streams that it distinguishes, from 1 to 16.
+    /// Number of streams that the router uses, from 1 to 16.
     fn streams(&self) -> u8;
     /// Stream of a page, from 0 to [`streams`](Self::streams) - 1.
     fn route(&mut self, page: &HostPage) -> u8;
-    /// Pool of a stream, counted from 0.
+    /// Number of the pool that a stream belongs to.
     fn pool(&self, _stream: u8) -> u8 {
         0
     }
-    /// Smallest size of a written unit that goes to the first of several pools, if sizes decide: the current
-    /// one, if it changes. For reports.
+    /// Smallest size of a written unit that goes to the first of several pools; `None` if the size does not
+    /// decide. For reports: a router that adapts it returns the current value.
     fn min_size_for_first_pool(&self) -> Option<Bytes> {
         None
     }
-    /// Stream of the SLC cache, if any.
+    /// Stream of the SLC cache, if there is one.
     fn cached(&self) -> Option<u8> {
         None
     }
@@ -93,26 +92,28 @@ pub enum RouterKind {
     },
     /// One stream for pages that are overwritten soon, and one for the others.
     HotCold {
-        /// Most pages written in between, as a fraction of the logical pages.
+        /// Maximum number of pages written between two writes of a hot page, as a fraction of the logical
+        /// pages.
         #[serde(default = "half")]
         window: f64,
     },
     /// Writes to a unit of consecutive pages go to the first pool if they are large, otherwise to the second.
     /// Needs `pools`.
     BySize {
-        /// Smallest large size, in bytes.
+        /// Smallest size of a large write, in bytes.
         least: Bytes,
     },
-    /// To the SLC cache. Needs `ftl.slc_cache`.
+    /// Host writes go to the SLC cache. Needs `ftl.slc_cache`.
     SlcCache {
-        /// Only pages that are overwritten soon go there: most pages written in between, as a fraction of the
-        /// logical pages. If absent, all pages go there.
+        /// If given, only pages that are overwritten soon go to the cache. It is the maximum number of pages
+        /// written between two writes of such a page, as a fraction of the logical pages. If absent, all
+        /// pages go to the cache.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         window: Option<f64>,
     },
 }
 
-/// Chosen: a page written twice while half the drive is written is hotter than the mean.
+/// Chosen: a page written twice while half the drive is written is hotter than the average page.
 fn half() -> f64 {
     0.5
 }
@@ -124,7 +125,7 @@ impl Default for RouterKind {
 }
 
 impl RouterKind {
-    /// Number of streams that it distinguishes.
+    /// Number of streams that the router uses.
     pub fn streams(&self) -> u8 {
         match self {
             Self::Single {} | Self::SlcCache { window: None } => 1,
@@ -133,7 +134,7 @@ impl RouterKind {
         }
     }
 
-    /// Invalid window found and value wanted, if any.
+    /// Invalid window, and the allowed values, if any.
     pub fn complaint(&self) -> Option<(f64, &'static str)> {
         match *self {
             Self::HotCold { window } | Self::SlcCache { window: Some(window) }

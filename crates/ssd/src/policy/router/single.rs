@@ -4,7 +4,7 @@ use wordline_kernel::state;
 
 use super::{HostPage, Router};
 
-/// Keeps all pages together.
+/// Sends all pages to one stream.
 pub struct Single;
 
 state!(Single {});

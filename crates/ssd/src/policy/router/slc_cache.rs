@@ -1,10 +1,10 @@
-//! SLC cache: host writes go to blocks in SLC mode, all of them or only hot ones.
+//! SLC cache: all host writes, or only hot pages, go to blocks in SLC mode.
 
 use wordline_kernel::state;
 
 use super::{HostPage, HotCold, Router};
 
-/// Routes pages to the cache.
+/// Selects the pages that go to the cache.
 pub enum SlcCache {
     /// All pages.
     All,

@@ -1,23 +1,22 @@
-//! Last good: read reference voltages that last succeeded in a layer are tried first.
+//! Last good: a read begins with the read reference voltages that last succeeded in the same layer.
 
 use wordline_kernel::{Column, state};
 use wordline_nand::{BlockSetId, LayerId, Layers};
 
 use super::{ReadOutcome, ReadParameters, SensedPage, Tuner};
 
-/// Remembers for each horizontal layer of each block which set of read reference voltages last read a page of
-/// it, as cubeFTL's table of optimal read reference voltages does (section 5.1). Chosen: erases and power
-/// cuts clear it, on which the paper is silent.
+/// Stores for each horizontal layer of each block the set of read reference voltages that last read one of
+/// its pages (cubeFTL, section 5.1). Chosen: erases and power losses clear the table; the paper does not say.
 pub struct LastGood {
     layers: Layers,
-    /// Set that last read a page of the layer; the nominal one if none has.
+    /// Set that last read a page of the layer; the nominal one if there is none.
     known: Column<LayerId, u8>,
 }
 
 state!(LastGood { parts { known } fixed { layers } });
 
 impl LastGood {
-    /// Table of nominal sets.
+    /// Policy with the nominal set for all layers.
     pub fn new(layers: Layers) -> Self {
         Self { known: Column::filled(layers.count(), 0), layers }
     }

@@ -1,9 +1,9 @@
-//! Tuners: the array parameters of a command, and what is learnt from its outcome; so far the read reference
-//! voltages of a read.
+//! Tuners: the array parameters of a command, chosen from the outcomes of earlier ones. The built-in tuners
+//! set read reference voltages.
 //!
-//! A page is sensed with a set of read reference voltages, which separate the states of its cells: the
-//! nominal set, number 0, or a set for cells that have drifted. With the wrong set the page cannot be read,
-//! and a read retry uses another one.
+//! A read senses a page with a set of read reference voltages, which separate the states of its cells. Set 0
+//! is the nominal one; the others are for cells that have drifted. With a wrong set the page is unreadable,
+//! and a read retry uses another set.
 
 mod last_good;
 mod nominal;
@@ -16,33 +16,33 @@ use wordline_nand::{BlockSetId, LayerId, Layers, Outcome, PageId, Parameters};
 pub use last_good::LastGood;
 pub use nominal::Nominal;
 
-/// A page that is about to be sensed, or was, as a tuner sees it.
+/// A page that is about to be sensed or was sensed, as a tuner sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SensedPage {
     /// Page number.
     pub page: PageId,
     /// Its multi-plane block.
     pub block: BlockSetId,
-    /// Number of its pool.
+    /// Number of the pool.
     pub pool: u8,
-    /// Horizontal layer of the page, within its block in one plane.
+    /// Horizontal layer of the page, in the block of one plane.
     pub layer: LayerId,
     /// Erases of the block so far.
     pub erases: u32,
-    /// Highest set of read reference voltages.
+    /// Number of the highest set of read reference voltages.
     pub highest: u8,
 }
 
-/// A page that is about to be programmed, or was, as a tuner sees it.
+/// A page that is about to be programmed or was programmed, as a tuner sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProgrammedPage {
     /// First page of the program.
     pub page: PageId,
     /// Its multi-plane block.
     pub block: BlockSetId,
-    /// Number of its pool.
+    /// Number of the pool.
     pub pool: u8,
-    /// Its number among the pages of its block in a plane.
+    /// Number of the page in its block, counted in one plane.
     pub number: u32,
     /// Erases of the block so far.
     pub erases: u32,
@@ -51,19 +51,19 @@ pub struct ProgrammedPage {
 /// Array parameters of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadParameters {
-    /// Set of read reference voltages, 0 for the nominal one.
+    /// Set of read reference voltages; 0 is the nominal one.
     pub level: u8,
 }
 
 impl ReadParameters {
-    /// Default read retry: the next higher set, and after the highest the nominal one.
+    /// Default for a read retry: the next higher set, or the nominal one after the highest.
     pub fn next(page: &SensedPage, so_far: &ReadOutcome) -> Self {
         let failed = so_far.parameters.level;
         Self { level: if failed >= page.highest { 0 } else { failed + 1 } }
     }
 }
 
-/// Outcome of the read of a page so far.
+/// Outcome of a read so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadOutcome {
     /// Parameters of the last sense.
@@ -74,40 +74,44 @@ pub struct ReadOutcome {
     pub is_read: bool,
 }
 
-/// Selects the array parameters of commands and learns from their outcome. The policy looks and decides; the
-/// mechanism checks the decision and acts. It is queried only where a rule of `faults` makes pages need a set
-/// of read reference voltages: otherwise all sets read equally well. A command has one set for all its
-/// planes, which may need several; the query is about the first plane.
+/// Selects the array parameters of commands and learns from their outcomes.
+///
+/// Reads are queried only if a rule of `faults` makes pages need a set of read reference voltages; otherwise
+/// all sets read equally well. A command uses one set for all its planes, and the query is about its first
+/// plane.
 pub trait Tuner: State + Send {
     /// Parameters of the first sense of a page.
     fn read(&self, page: &SensedPage) -> ReadParameters;
 
-    /// Parameters of a read retry. With as many tries as there are sets, the first sense and the retries must
-    /// cover all of them. By default the next higher set, and after the highest the nominal one.
+    /// Parameters of a read retry. If there are as many tries as sets, the first sense and the retries must
+    /// cover all sets. The default is the next higher set, or the nominal one after the highest.
     fn read_again(&self, page: &SensedPage, so_far: &ReadOutcome) -> ReadParameters {
         ReadParameters::next(page, so_far)
     }
 
-    /// Parameters of a program, when its die begins it. Queried only if a design decides for some pool.
+    /// Parameters of a program, queried when the die begins it. Queried only if a design decides for some
+    /// pool.
     fn program(&self, _page: &ProgrammedPage) -> Parameters {
         Parameters::DATA_SHEET
     }
 
-    /// Whether a requested outcome of a program is accepted. Queried only if a design decides for some pool.
+    /// Whether the outcome of a program, which its parameters requested, is accepted. Queried only if a
+    /// design decides for some pool.
     fn accepts(&self, _page: &ProgrammedPage, _outcome: &Outcome) -> bool {
         true
     }
 
-    /// Records that the part cannot follow the parameters of a program: it uses those of the data sheet.
+    /// Records that the part does not support the parameters of a program. It programs with those of the data
+    /// sheet.
     fn refused(&self, _page: &ProgrammedPage, _found: String, _allowed: String) {}
 
-    /// Records that a page was read, or could not be read.
+    /// Records the end of a read, with all its retries.
     fn read_finished(&mut self, page: &SensedPage, outcome: &ReadOutcome);
 
-    /// Records the erase of a block, whose cells have no drift any more.
+    /// Records the erase of a block. Its cells have no drift from now on.
     fn erased(&mut self, block: BlockSetId);
 
-    /// Resets the state that a power loss destroys.
+    /// Drops the state that a power loss destroys.
     fn forget(&mut self);
 }
 
@@ -115,9 +119,9 @@ pub trait Tuner: State + Send {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "policy", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum TunerKind {
-    /// Each read begins with the nominal read reference voltages and goes up from there.
+    /// Each read begins with the nominal read reference voltages. Each retry uses the next higher set.
     Nominal {},
-    /// A read begins with the set that last read a page of the same layer of the block.
+    /// Each read begins with the set that last read a page of the same layer of the block.
     LastGood {},
 }
 
@@ -128,7 +132,7 @@ impl Default for TunerKind {
 }
 
 impl TunerKind {
-    /// Builds the policy for a device of these layers.
+    /// Builds the policy for a device with these layers.
     pub fn build(&self, layers: impl FnOnce() -> Layers) -> Box<dyn Tuner> {
         match self {
             Self::Nominal {} => Box::new(Nominal),

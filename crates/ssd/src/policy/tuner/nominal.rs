@@ -1,11 +1,11 @@
-//! Nominal: the tuner learns nothing.
+//! Nominal: a read begins with the nominal read reference voltages.
 
 use wordline_kernel::state;
 use wordline_nand::BlockSetId;
 
 use super::{ReadOutcome, ReadParameters, SensedPage, Tuner};
 
-/// Senses every page with the nominal read reference voltages first, then with the other sets in numerical
+/// Senses every page first with the nominal read reference voltages, then with the other sets in numerical
 /// order.
 pub struct Nominal;
 

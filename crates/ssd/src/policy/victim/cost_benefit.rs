@@ -1,14 +1,17 @@
-//! Cost-benefit: the space gained, weighted by how long it will last, over the cost of copying.
+//! Cost-benefit: space gained, weighted by the age of the block, over the cost of copying.
 
 use wordline_kernel::{Stream, state};
 use wordline_nand::BlockSetId;
 
 use super::{Candidates, Indexes, VictimPolicy};
 
-/// Selects the block with the greatest `age (1 - u) / 2u`, where `u` is its share of valid pages and its age
-/// the number of pages that the closed blocks of the plane group lost since it closed or lost one (Kawaguchi,
-/// Nishioka and Motoda, USENIX 1995, with time counted in overwritten pages). Among blocks with equally many
-/// valid pages the oldest is the best, so only those are compared. Fewer valid pages win a tie.
+/// Selects the block with the greatest `age (1 - u) / 2u` (Kawaguchi, Nishioka and Motoda, USENIX 1995). `u`
+/// is the share of valid pages. The age is counted in pages, not in time: it is the number of pages that
+/// became invalid in closed blocks of the plane group since this block closed or last lost a valid page. The
+/// block with fewer valid pages wins a tie.
+///
+/// Of all blocks with the same number of valid pages, only the oldest is compared, because it has the
+/// greatest value.
 pub struct CostBenefit;
 
 state!(CostBenefit {});
@@ -23,7 +26,7 @@ impl VictimPolicy for CostBenefit {
         let mut best: Option<(u128, u128, BlockSetId)> = None;
         for (block, age) in from.stalest() {
             let cost = u128::from(from.valid(block));
-            // One more than the age, so that a block without valid pages always has a benefit.
+            // Age plus one, so that a block without valid pages always has a benefit.
             let benefit = u128::from(age + 1) * (pages - cost);
             if best.is_none_or(|(most, least, _)| benefit * least > most * cost) {
                 best = Some((benefit, cost, block));

@@ -5,8 +5,8 @@ use wordline_nand::BlockSetId;
 
 use super::{Candidates, Indexes, VictimPolicy};
 
-/// Selects the block with the fewest valid pages among `choices` random draws from all candidates; the one
-/// drawn first wins a tie.
+/// Draws `choices` candidates at random and selects the one with the fewest valid pages. The first draw wins
+/// a tie.
 pub struct DChoices {
     /// Number of draws.
     pub choices: u32,

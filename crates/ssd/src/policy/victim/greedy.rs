@@ -5,8 +5,7 @@ use wordline_nand::BlockSetId;
 
 use super::{Candidates, Preference, VictimPolicy};
 
-/// Selects the block with the fewest valid pages; the one that became a candidate with that count last wins a
-/// tie.
+/// Selects the block with the fewest valid pages. In a tie the last block to reach that count wins.
 pub struct Greedy;
 
 state!(Greedy {});

@@ -1,4 +1,4 @@
-//! Victim policies: the block that is collected.
+//! Victim policies: which block GC collects next.
 
 mod cost_benefit;
 mod d_choices;
@@ -21,25 +21,26 @@ pub use greedy::Greedy;
 pub use random::Random;
 pub use windowed_greedy::WindowedGreedy;
 
-/// Selects a victim. The policy looks and decides; the collector checks the decision and acts.
+/// Selects a victim for GC.
 pub trait VictimPolicy: State + Send {
-    /// Candidate indexes that it needs besides the valid pages.
+    /// Candidate indexes that the policy needs. Valid-page counts are always there.
     fn needs(&self) -> Indexes {
         Indexes::default()
     }
 
-    /// Block that it prefers, where theory predicts the result under uniform random overwrites:
-    /// preconditioning then creates that state directly.
+    /// Kind of block that the policy selects, if theory predicts the steady state under uniform random
+    /// overwrites. Preconditioning then creates this state directly.
     fn preference(&self) -> Option<Preference> {
         None
     }
 
-    /// Selects a block, or superblock, among the candidates, which are closed and have at least one invalid
-    /// page; `None` when there are none.
+    /// Selects a block, or a superblock. Candidates are closed and have at least one invalid page. `None` if
+    /// there are no candidates.
     fn choose(&mut self, from: Candidates<'_>, random: &mut Stream) -> Option<BlockSetId>;
 }
 
-/// Victim among blocks written one after the other, under uniform random overwrites.
+/// Victim of a policy with a known steady state. Blocks are filled one after another, under uniform random
+/// overwrites.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preference {
     /// The oldest block.
@@ -58,7 +59,7 @@ pub enum VictimKind {
     Greedy {},
     /// The block with the fewest valid pages among several random ones. Also called RGA.
     DChoices {
-        /// Number of draws; the same block may be drawn twice.
+        /// Number of draws. The same block may be drawn twice.
         choices: u32,
     },
     /// A random block. Also called RANDOM+.
@@ -70,7 +71,8 @@ pub enum VictimKind {
         /// Number of blocks compared.
         window: u32,
     },
-    /// The block with the most space to gain, weighted by how long it lost no page, over the cost of copying.
+    /// The block with the best ratio of benefit to cost. The benefit is the space gained, weighted by the
+    /// time since the block last lost a valid page. The cost is the copying.
     CostBenefit {},
 }
 
@@ -80,11 +82,12 @@ impl Default for VictimKind {
     }
 }
 
-/// Most blocks that a policy may compare for one choice. Chosen: more than a plane of any part has.
+/// Maximum number of blocks that a policy may compare for one choice. Chosen: more than a plane of any part
+/// has.
 const MOST_COMPARED: u32 = 65_535;
 
 impl VictimKind {
-    /// Invalid key, value found and value wanted, if any.
+    /// Key with an invalid value, the value, and the allowed values, if any.
     pub fn complaint(&self) -> Option<(&'static str, u32, String)> {
         let (key, count) = match self {
             Self::DChoices { choices } => ("choices", *choices),

@@ -5,8 +5,8 @@ use wordline_nand::BlockSetId;
 
 use super::{Candidates, Indexes, VictimPolicy};
 
-/// Selects the block with the fewest valid pages among the `window` candidates that closed first; the older
-/// one wins a tie.
+/// Selects the block with the fewest valid pages among the `window` candidates that closed first. The block
+/// that closed first wins a tie.
 pub struct WindowedGreedy {
     /// Number of blocks compared.
     pub window: u32,

@@ -1,5 +1,5 @@
-//! BET: a block erasing table records which sets of blocks had an erase in the current interval; the others
-//! are collected in cyclic order while erases are too uneven.
+//! BET (block erasing table): records which sets of blocks had an erase in the current interval. The other
+//! sets are collected in cyclic order while erases are too uneven.
 
 use std::ops::Range;
 
@@ -16,26 +16,26 @@ struct Table {
     saw_erase: Vec<bool>,
     /// Sets that had an erase.
     marked: u32,
-    /// Erases in this interval.
+    /// Erases in the interval.
     erases: u64,
     /// Set at which the search continues.
     at: u32,
 }
 
 impl Table {
-    /// Records that a set had an erase, or will have one.
+    /// Records that a set had an erase or is about to have one.
     fn mark(&mut self, set: u32) {
         let before = std::mem::replace(&mut self.saw_erase[set as usize], true);
         self.marked += u32::from(!before);
     }
 }
 
-/// Static wear leveller of Chang, Hsieh and Kuo (DAC 2007), with a table for each plane group, since data
+/// Static wear leveller of Chang, Hsieh and Kuo (DAC 2007). Each plane group has its own table, because data
 /// stay in their plane group.
 pub struct Bet {
     k: u32,
     threshold: u64,
-    /// Blocks of each plane group.
+    /// Number of blocks of each plane group.
     blocks: Column<PlaneGroupId, u32>,
     rows: Column<PlaneGroupId, Table>,
 }
@@ -43,8 +43,8 @@ pub struct Bet {
 state!(Bet { values { rows } fixed { k, threshold, blocks } });
 
 impl Bet {
-    /// Leveller with sets of `2^k` of the `blocks` of each plane group; `threshold` erases for each set that
-    /// had one are too many.
+    /// Leveller with sets of `2^k` blocks. `threshold` is the number of erases for each set with an erase at
+    /// which wear counts as uneven.
     pub fn new(blocks: Column<PlaneGroupId, u32>, k: u32, threshold: u32) -> Self {
         let table = |row| {
             let sets = blocks[row].div_ceil(1 << k);
@@ -92,7 +92,8 @@ impl WearLeveller for Bet {
         while table.saw_erase[table.at as usize] {
             table.at = (table.at + 1) % sets;
         }
-        // A set without full blocks is not erased now, and must not be found again and again.
+        // Marked even if the set has no full blocks and is not erased now; otherwise it would be found
+        // forever.
         let set = table.at;
         table.mark(set);
         table.at = (set + 1) % sets;

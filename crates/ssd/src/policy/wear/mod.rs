@@ -1,4 +1,4 @@
-//! Static wear levelling: blocks with cold data that are collected although little is gained.
+//! Static wear levelling: which blocks with cold data are collected to even out wear.
 
 mod bet;
 mod none;
@@ -14,12 +14,12 @@ use wordline_nand::{BlockSetId, PlaneGroupId};
 pub use bet::Bet;
 pub use none::None;
 
-/// Finds blocks with cold data. The policy looks and decides; the collector collects those that are full,
-/// when the plane group needs no free blocks.
+/// Selects blocks with cold data. GC collects those that are full, at times when their plane group needs no
+/// free blocks.
 pub trait WearLeveller: State + Send {
-    /// Whether it ever finds any.
+    /// Whether the policy ever selects blocks.
     fn is_on(&self) -> bool;
-    /// Records the erase of a block; the blocks of a plane group are counted from 0.
+    /// Records the erase of a block. Blocks are counted from 0 within their plane group.
     fn erased(&mut self, row: PlaneGroupId, block: u32);
     /// Checks that the loaded state is consistent.
     ///
@@ -28,7 +28,7 @@ pub trait WearLeveller: State + Send {
     fn check_loaded(&self) -> Result<(), String> {
         Ok(())
     }
-    /// Blocks of a plane group whose data are to be relocated now. Queried again until there are none.
+    /// Blocks of a plane group whose data must be relocated now. Queried again until it returns `None`.
     fn next(&mut self, blocks: &PlaneGroupBlocks<'_>, random: &mut Stream) -> Option<Range<u32>>;
 }
 
@@ -52,13 +52,13 @@ pub struct PlaneGroupBlock {
     pub valid: u32,
     /// Number of erases.
     pub erases: u32,
-    /// Number of block openings of the device since its own.
+    /// Blocks that the device opened since it opened this one.
     pub age: u64,
 }
 
 impl<'a> PlaneGroupBlocks<'a> {
-    /// Blocks of `row`, beginning with `first`, whose state `each` returns, with their number, the number of
-    /// free ones, and the logical pages of a block.
+    /// Blocks of plane group `row`. `first` is the first of its `count` blocks; `each` returns the state of a
+    /// block.
     pub fn new(
         (row, first): (PlaneGroupId, BlockSetId),
         [count, free, pages_per_block]: [u32; 3],
@@ -82,12 +82,12 @@ impl<'a> PlaneGroupBlocks<'a> {
         self.free
     }
 
-    /// Logical pages of a block.
+    /// Logical pages in a block.
     pub fn pages_per_block(&self) -> u32 {
         self.pages_per_block
     }
 
-    /// Block of that number in the device.
+    /// Device-wide number of a block.
     pub fn block(&self, number: u32) -> BlockSetId {
         BlockSetId(self.first.0 + number)
     }
@@ -107,7 +107,7 @@ impl<'a> PlaneGroupBlocks<'a> {
         (self.each)(number).erases
     }
 
-    /// Number of block openings of the device since that of a block.
+    /// Blocks that the device opened since it opened this one.
     pub fn age(&self, number: u32) -> u64 {
         (self.each)(number).age
     }
@@ -117,13 +117,14 @@ impl<'a> PlaneGroupBlocks<'a> {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "policy", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum WearKind {
-    /// Cold data stay where they are.
+    /// Cold data are not relocated.
     None {},
-    /// A table with a bit for each set of blocks records which were erased lately.
+    /// Block erasing table: it has a bit for each set of blocks, which records an erase in the current
+    /// interval. Sets without an erase are collected while erases are uneven.
     Bet {
-        /// A set has two to the power of this many blocks of a plane group.
+        /// A set consists of 2^k blocks of a plane group.
         k: u32,
-        /// Sets are collected once there are this many erases for each set that had one.
+        /// Sets are collected when the erases of the interval reach this many for each set that had an erase.
         threshold: u32,
     },
 }
@@ -135,11 +136,12 @@ impl Default for WearKind {
 }
 
 impl WearKind {
-    /// Invalid key, value found and value wanted, if any.
+    /// Key with an invalid value, the value, and the allowed values, if any.
     pub fn complaint(&self) -> Option<(&'static str, u32, &'static str)> {
         match *self {
             Self::Bet { k, .. } if k > 15 => Some(("k", k, "from 0 to 15")),
-            // Each set returned counts as one that had an erase, so a lower threshold would never end.
+            // With a lower threshold wear levelling would never end, because each set returned counts as a
+            // set with an erase.
             Self::Bet { k, threshold } if threshold < 2 << k.min(15) => {
                 Some(("threshold", threshold, "at least two erases for each block of a set"))
             }
@@ -147,7 +149,7 @@ impl WearKind {
         }
     }
 
-    /// Builds the policy for a device of plane groups with this many `blocks` each.
+    /// Builds the policy. `blocks` has the number of blocks of each plane group.
     pub fn build(&self, blocks: Column<PlaneGroupId, u32>) -> Box<dyn WearLeveller> {
         match *self {
             Self::None {} => Box::new(None),

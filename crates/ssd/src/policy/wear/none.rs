@@ -1,4 +1,4 @@
-//! None: cold data stay where they are.
+//! None: no static wear levelling.
 
 use std::ops::Range;
 

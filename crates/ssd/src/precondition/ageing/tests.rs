@@ -12,7 +12,7 @@ use wordline_nand::part::PartFile;
 
 include!("../../../tests/common/small.rs");
 
-/// Four plane groups of 256 blocks of 128 pages.
+/// Device with four plane groups of 256 blocks of 128 pages.
 fn device() -> Device {
     device_with(VictimKind::default())
 }
@@ -25,7 +25,7 @@ fn device_with(victim: VictimKind) -> Device {
     Device::new(file.check().expect("a device"), Seed(1))
 }
 
-/// Ages a filled device with six drive writes of whole pages at random.
+/// Device that was filled and then overwritten with whole pages at random for six drive writes.
 fn aged(depth: Option<u32>) -> Device {
     let mut device = device();
     device.fill(1.0);
@@ -33,13 +33,13 @@ fn aged(depth: Option<u32>) -> Device {
     device
 }
 
-/// Overwrites whole pages at random for this many drive writes.
+/// Overwrites whole pages at random for `drives` drive writes.
 fn overwrite(device: &mut Device, drives: u64, depth: Option<u32>, random: &mut Stream) {
     let pages = u64::from(device.config().logical_pages);
     overwrite_pages(device, drives * pages, depth, random);
 }
 
-/// Overwrites this many whole pages at random.
+/// Overwrites `count` whole pages at random.
 fn overwrite_pages(device: &mut Device, count: u64, depth: Option<u32>, random: &mut Stream) {
     let pages = u64::from(device.config().logical_pages);
     let mut given = 0;
@@ -54,7 +54,7 @@ fn overwrite_pages(device: &mut Device, count: u64, depth: Option<u32>, random: 
     );
 }
 
-/// Programs for each host page over this many drive writes.
+/// Write amplification over `drives` drive writes.
 fn amplification(device: &mut Device, drives: u64, random: &mut Stream) -> f64 {
     let before = BlockDevice::programmed(device);
     overwrite(device, drives, Some(16), random);
@@ -62,7 +62,7 @@ fn amplification(device: &mut Device, drives: u64, random: &mut Stream) -> f64 {
     1.0 + (after.other - before.other) as f64 / (after.host - before.host) as f64
 }
 
-/// Valid pages of every closed block, ascending.
+/// Valid pages of every closed block, in ascending order.
 fn valid(device: &Device) -> Vec<u32> {
     let closed = device
         .config()
@@ -74,12 +74,12 @@ fn valid(device: &Device) -> Vec<u32> {
     valid
 }
 
-/// Free blocks of all plane groups.
+/// Free blocks in all plane groups.
 fn free(device: &Device) -> usize {
     device.config().pools.all_groups().map(|row| device.core.base.space.free(row)).sum()
 }
 
-/// Largest difference between the cumulative distributions: the statistic of Kolmogorov and Smirnov.
+/// Greatest difference between the cumulative distributions (Kolmogorov-Smirnov statistic).
 fn distance(one: &[u32], other: &[u32]) -> f64 {
     let up_to = |all: &[u32], value: u32| all.partition_point(|it| *it <= value) as f64 / all.len() as f64;
     let differs = |value: &u32| (up_to(one, *value) - up_to(other, *value)).abs();
@@ -91,7 +91,8 @@ fn blocks_are_as_full_as_theory_has_them() {
     let mut from_theory = device();
     from_theory.fill_steady_to(Seed(1), 1.0);
     let [found, wanted] = [aged(None), from_theory].map(|device| valid(&device));
-    // Two samples of a thousand blocks of one distribution differ by more than 0.073 with probability 0.01.
+    // Two samples of a thousand blocks from the same distribution differ by more than 0.073 with probability
+    // 0.01.
     let limit = 1.63 * (1.0 / found.len() as f64 + 1.0 / wanted.len() as f64).sqrt();
     let distance = distance(&found, &wanted);
     assert!(distance < limit, "{distance}, at most {limit}");
@@ -103,7 +104,7 @@ fn by_the_times_of_the_workload_as_many_blocks_are_free_as_after_a_rest() {
     rested.fill_steady_to(Seed(1), 1.0);
     let (found, wanted) = (free(&aged(None)), free(&rested));
     let rows = rested.config().pools.rows() as usize;
-    // A plane group is between its GC watermarks, wherever it was left.
+    // Free blocks of a plane group may be anywhere between its GC watermarks.
     assert!(found.abs_diff(wanted) <= 2 * rows, "{found} and {wanted} free blocks");
 }
 
@@ -140,8 +141,7 @@ fn what_is_laid_writes_as_much_from_the_first_page_on_as_what_was_overwritten_fo
     }
 }
 
-/// Programs for each host page over this many random whole pages, with this many outstanding or in an open
-/// loop.
+/// Write amplification over `pages` random whole pages at queue depth `depth`, or in an open loop.
 fn amplification_of(device: &mut Device, pages: u64, depth: Option<u32>, random: &mut Stream) -> f64 {
     let before = BlockDevice::programmed(device);
     overwrite_pages(device, pages, depth, random);
@@ -149,7 +149,7 @@ fn amplification_of(device: &mut Device, pages: u64, depth: Option<u32>, random:
     1.0 + (after.other - before.other) as f64 / (after.host - before.host) as f64
 }
 
-/// At most some five seconds for two loads on three devices.
+/// Takes at most about five seconds: two loads on three devices.
 #[test]
 fn twenty_thousand_pages_are_amplified_like_three_drive_writes_with_pauses_and_without() {
     for victim in [VictimKind::Greedy {}, VictimKind::Fifo {}, VictimKind::Random {}] {
@@ -179,8 +179,8 @@ fn a_device_that_is_left_as_after_a_rest_owes_no_gc_and_one_left_at_work_does() 
         "{} free blocks",
         free(&rested)
     );
-    // A write wakes the collector, which has all the time it wants.
-    let collected = |device: &mut Device| {
+    // A write starts GC, which in an open loop reaches its goal.
+    let cleaned = |device: &mut Device| {
         let before = BlockDevice::programmed(device).other;
         overwrite_pages(device, 1, None, &mut Seed(5).stream("test.age", 0));
         BlockDevice::programmed(device).other - before
@@ -194,8 +194,8 @@ fn a_device_that_was_aged_continues_gc_in_every_row() {
     let random = &mut Seed(5).stream("test.age", 0);
     let mut device = device();
     device.fill_steady(Seed(1));
-    // GC is paused between two parts; plane groups that were not woken would fill up while others take all
-    // writes.
+    // GC is paused between two rounds. Plane groups in which it did not resume would fill up while others
+    // take all writes.
     for _ in 0..40 {
         overwrite_pages(&mut device, 2_500, Some(16), random);
         let valid: Vec<u32> = (0..4).map(|row| device.core.base.space.valid_in(PlaneGroupId(row))).collect();

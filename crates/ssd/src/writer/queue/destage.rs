@@ -1,4 +1,4 @@
-//! Destaging: which pages leave the buffer's list of dirty pages, and when.
+//! Destaging: which pages leave the dirty list of the write buffer, and when.
 
 use std::ops::Range;
 
@@ -16,8 +16,8 @@ use crate::map::LogicalPage;
 use crate::writer::queue::WriteQueue;
 
 impl WriteQueue {
-    /// Puts a page of a write into the buffer; none if it has to wait for space or, with the buffer off, for
-    /// the same page or another one of its unit on their way.
+    /// Puts a page of a write into the buffer. `None` if the write has to wait: the buffer is full, or, with
+    /// the buffer off, the page or another page of its unit is on its way to flash.
     #[inline(always)]
     pub fn admit_page(&self, command: &Command, page: u32, core: &mut Core) -> Option<EntryId> {
         let piece = core.base.piece(command, page);
@@ -30,8 +30,8 @@ impl WriteQueue {
         Some(core.cache.add_page(command, &piece, &mut core.base, &mut core.map))
     }
 
-    /// Destages pages while the buffer is too full or a flush waits: for a flush by age, otherwise by the
-    /// eviction policy.
+    /// Destages pages while the buffer is too full or a flush waits. Pages of a flush leave by age, others as
+    /// the eviction policy decides.
     pub fn destage_excess(&mut self, programming: u32, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         while let Some(oldest) = core.cache.oldest() {
             if core.cache.is_drained(oldest) {
@@ -47,7 +47,7 @@ impl WriteQueue {
         }
     }
 
-    /// Destages a dirty entry, with its neighbours if they belong to it.
+    /// Destages a dirty entry, together with the other pages of its unit that have to leave with it.
     pub fn destage(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         if self.subs.is_some() {
             self.destage_unit(id, core, calendar);
@@ -61,8 +61,8 @@ impl WriteQueue {
         }
     }
 
-    /// Destages the run of dirty pages around `page` that belong to one program unit of consecutive pages, in
-    /// order.
+    /// Destages the run of consecutive dirty pages around `page`, within one program unit of consecutive
+    /// pages, in ascending order.
     #[inline(never)]
     fn destage_run(&mut self, page: LogicalPage, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let unit = self.unit_of_page(page, core);
@@ -77,8 +77,8 @@ impl WriteQueue {
         }
     }
 
-    /// Destages a dirty page and those of its program unit of consecutive pages that a design chooses, in
-    /// order.
+    /// Destages a dirty page and the pages of its program unit of consecutive pages that a design selects, in
+    /// ascending order.
     #[inline(never)]
     fn destage_chosen(&mut self, page: LogicalPage, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         for other in self.unit_of_page(page, core) {
@@ -90,7 +90,8 @@ impl WriteQueue {
         }
     }
 
-    /// The pages of the unit of a page: of a sub-request, or of a program of consecutive pages.
+    /// Pages of the unit of a page. A unit is what a sub-request covers, or with one pool a program unit of
+    /// consecutive pages.
     pub(super) fn unit_of_page(&self, page: LogicalPage, core: &Core) -> Range<u32> {
         let size = match &self.subs {
             Some(subs) => subs.per_unit,
@@ -100,7 +101,7 @@ impl WriteQueue {
         first..first + size
     }
 
-    /// Whether a design decides that the waiting pages of the unit of a page are destaged.
+    /// Whether a design decides that the dirty pages of the unit of a page are destaged now.
     fn has_to_coalesce(&self, page: LogicalPage, core: &mut Core) -> bool {
         if !core.base.policies.designs.decides(ExtensionPoint::Coalesce) {
             return false;
@@ -114,7 +115,7 @@ impl WriteQueue {
         policies.destages_now(&unit, DesignContext { flash, space })
     }
 
-    /// Forces pages in flight that belong to a flush.
+    /// Forces the flush of waiting pages that belong to this flush epoch or an older one.
     pub fn force_covered(&mut self, epoch: u64, core: &mut Core) {
         if self.subs.is_some() {
             self.promote_covered(epoch, core);
@@ -132,7 +133,7 @@ impl WriteQueue {
         }
     }
 
-    /// Promotes the background reads of a unit, as the host waits for it.
+    /// Promotes background reads for a sub-request to host reads, because a host command waits for it.
     pub(super) fn promote_sub_request(
         &mut self,
         sub: u32,
@@ -150,7 +151,7 @@ impl WriteQueue {
         core.base.promote(&tickets, calendar);
     }
 
-    /// Forces pages out of the buffer together, as pages of one unit are sent together.
+    /// Forces the flush of all these pages.
     #[inline(never)]
     pub fn force_pages(&mut self, pages: Range<u32>, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         for page in pages {
@@ -160,26 +161,27 @@ impl WriteQueue {
         }
     }
 
-    /// Whether the buffer is off and a page of the same unit is on its way.
+    /// Whether the buffer is off and a page of the same unit is on its way to flash.
     #[inline(never)]
     fn must_wait_for_unit(&self, page: LogicalPage, core: &Core) -> bool {
         core.base.config.file.buffer.mode == BufferMode::Off
             && self.subs.as_ref().is_some_and(|subs| subs.is_under_way(page))
     }
 
-    /// Destages an entry that the host wrote, if the policy or a design decides so and it is waiting.
+    /// Destages an entry that the host just wrote, if it is waiting and the destage policy or a design
+    /// decides so.
     #[inline(never)]
     pub fn destage_if_due(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let page = core.cache.entry(id).logical;
         let leaves = core.cache.is_destaged_at_once(page, calendar.now());
-        // It may have left with its neighbours.
+        // The entry may have been destaged together with other pages of its unit.
         if core.cache.dirty_entry(page.0) == Some(id) && (leaves || self.has_to_coalesce(page, core)) {
             self.destage(id, core, calendar);
         }
     }
 }
 
-/// Whether a waiting page leaves the buffer together with another one of its unit.
+/// Whether a design decides that a dirty page is destaged together with another page of its unit.
 pub(super) fn destages_with(page: u32, other: u32, core: &mut Core) -> bool {
     core.base.policies.designs.note_level(core.cache.level());
     let Base { policies, flash, space, .. } = &mut core.base;

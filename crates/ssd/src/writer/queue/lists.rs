@@ -1,6 +1,6 @@
-//! Lists of complete pages that wait for a program unit: one for each stream of the host, and with static
-//! allocation one for each plane group and stream. Sets of the lists that have a page, and of those that may
-//! have a unit to build, are maintained, so that no search through all lists is needed.
+//! Lists of complete pages that wait for a program unit: one for each host stream, or with static allocation
+//! one for each plane group and stream. Sets of the nonempty lists and of the lists with a unit to build
+//! replace a search through all lists.
 
 use std::collections::VecDeque;
 use std::ops::{Index, Range};
@@ -17,23 +17,23 @@ use crate::policy::placement::PlaneGroupSet;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct ReadyList {
     pub(crate) pages: VecDeque<EntryId>,
-    /// Urgent pages among them.
+    /// Number of urgent pages in the list.
     pub(crate) urgent: u32,
 }
 
-/// All lists.
+/// Lists of complete pages, with sets of those that need attention.
 #[derive(Clone, Debug)]
 pub(crate) struct Lists {
     all: Vec<ReadyList>,
-    /// The smallest unit of each list, in pages.
+    /// Smallest program unit of each list, in pages.
     units: Vec<u32>,
-    /// Streams of the host, and whether each plane group has a list for each of them, for pages statically
-    /// allocated there.
+    /// Number of host streams. `has_homes` is true under static allocation: each plane group has a list for
+    /// each stream.
     streams: usize,
     has_homes: bool,
-    /// The lists that have a page.
+    /// Set of the lists that have a page.
     held: PlaneGroupSet,
-    /// The lists that have at least a unit, or an urgent page.
+    /// Set of the lists that have at least a program unit, or an urgent page.
     ripe: PlaneGroupSet,
 }
 
@@ -49,8 +49,7 @@ impl Index<usize> for Lists {
 }
 
 impl Lists {
-    /// Empty lists with these smallest units, in pages: a list for each of `streams` streams, or for each
-    /// plane group and stream.
+    /// Empty lists. `units` has the smallest program unit of each list, in pages.
     pub fn new(units: Vec<u32>, streams: usize, has_homes: bool) -> Self {
         let count = units.len() as u32;
         let (held, ripe) = (PlaneGroupSet::new(count), PlaneGroupSet::new(count));
@@ -63,25 +62,25 @@ impl Lists {
         self.has_homes
     }
 
-    /// The list for pages of a stream with this home.
+    /// List for pages of a stream that are assigned to plane group `home`, or to none.
     #[inline]
     pub fn of(&self, home: Option<PlaneGroupId>, stream: usize) -> usize {
         home.map_or(0, |home| home.index() * self.streams) + stream
     }
 
-    /// The plane group to which the pages of a list are allocated, if it has one.
+    /// Plane group to which the pages of a list are assigned, under static allocation.
     #[inline]
     pub fn home(&self, list: usize) -> Option<PlaneGroupId> {
         self.has_homes.then(|| PlaneGroupId((list / self.streams) as u32))
     }
 
-    /// The stream of a list's pages.
+    /// Stream of a list's pages.
     #[inline]
     pub fn stream(&self, list: usize) -> usize {
         if self.has_homes { list % self.streams } else { list }
     }
 
-    /// The lists of a plane group, with static allocation.
+    /// Lists of a plane group, under static allocation.
     #[inline]
     pub fn of_group(&self, row: PlaneGroupId) -> Range<usize> {
         let first = row.index() * self.streams;
@@ -99,15 +98,15 @@ impl Lists {
         self.all.iter()
     }
 
-    /// The first list from `list` on that has a page.
+    /// First list from `list` on that has a page.
     #[inline]
     pub fn nonempty_from(&self, list: usize) -> Option<usize> {
         self.held.next_from(at(list)).map(Id::index)
     }
 
-    /// The first list from `list` on that may have a unit to build: it has at least a unit, or an urgent
-    /// page, or any page if units are padded. Where each plane group has a single list, only lists of
-    /// accepting plane groups are considered.
+    /// First list from `list` on that may have a unit to build: it has at least a program unit, or an urgent
+    /// page, or, if `pads`, any page. If each plane group has only one list, lists of plane groups that do
+    /// not accept programs are skipped.
     #[inline]
     pub fn with_unit_from(&self, list: usize, pads: bool, accepting: &[PlaneGroupSet]) -> Option<usize> {
         let ripe = if pads { &self.held } else { &self.ripe };
@@ -135,7 +134,7 @@ impl Lists {
         Some(id)
     }
 
-    /// A page of a list becomes urgent, or an urgent one has left it.
+    /// Counts one urgent page more, or with `urgent` false one less.
     #[inline]
     pub fn force(&mut self, list: usize, urgent: bool) {
         let ready = &mut self.all[list];
@@ -155,12 +154,13 @@ impl Lists {
         *self = Self::new(std::mem::take(&mut self.units), self.streams, self.has_homes);
     }
 
-    /// Lengths of the state of the lists.
+    /// Lengths of the lists of the state.
     pub fn shape(&self) -> [usize; 3] {
         [self.len(), self.held.words(), self.ripe.words()]
     }
 
-    /// Checks a loaded state: the sets agree with the lists, whose pages are `ready`, each in one list.
+    /// Checks a loaded state. The sets must agree with the lists; each page must be `ready` and in only one
+    /// list.
     pub fn check_loaded(&self, entries: u32, ready: impl Fn(EntryId) -> bool) -> bool {
         let of = |list: usize| (self.held.contains(at(list)), self.ripe.contains(at(list)));
         let count = self.len() as u32;
@@ -186,7 +186,7 @@ impl Lists {
     }
 }
 
-/// Number of a list in a set of lists. Where each plane group has a single list, that is its plane group.
+/// Number of a list, as a member of a set. With one list for each plane group, it is the plane group.
 #[inline]
 fn at(list: usize) -> PlaneGroupId {
     PlaneGroupId::from_index(list)

@@ -1,6 +1,6 @@
-//! The write queue: pages that were destaged and wait for a program unit. The rest of a partly written page
-//! is read (RMW), the router is queried for its stream, and the page waits in a list. With several pools the
-//! pages of a unit go together, as sub-requests.
+//! Write queue: destaged pages on their way to a program unit. The rest of a partly written page is read
+//! (RMW), the router selects a stream, and the page waits in the list of that stream. With several pools, the
+//! pages of a unit go together as a sub-request.
 
 mod destage;
 mod lists;
@@ -29,29 +29,29 @@ use crate::writer::ProgramUnit;
 pub(super) use lists::Lists;
 use units::SubRequests;
 
-/// Reason for which a device has sub-requests.
+/// Reason why a device has sub-requests, for panics.
 const HAS_SUB_REQUESTS: &str = "the device has several pools";
 
-/// Pages between the buffer's list of dirty pages and a program unit.
+/// Pages between the dirty list of the write buffer and a program unit.
 pub(super) struct WriteQueue {
-    /// Waiting complete pages: a list for each stream of the host or, with static allocation, for each plane
-    /// group and stream.
+    /// Complete pages that wait for a program unit. There is a list for each host stream or, with static
+    /// allocation, for each plane group and stream.
     ready: Lists,
-    /// Outstanding reads and lookups of entries on their way to a list.
+    /// Outstanding map lookups and RMW reads of pages that are not in a list yet.
     filling: u32,
-    /// None in a device with a single pool.
+    /// Sub-requests; `None` in a device with one pool.
     subs: Option<Box<SubRequests>>,
 }
 
 state!(WriteQueue { values { filling } parts { ready, subs } });
 
 impl WriteQueue {
-    /// An empty queue; `units` has the smallest unit of each list, in pages.
+    /// Empty queue. `units` has the smallest program unit of each list, in pages.
     pub fn new(units: Vec<u32>, streams: usize, has_homes: bool, subs: Option<Box<SubRequests>>) -> Self {
         Self { ready: Lists::new(units, streams, has_homes), filling: 0, subs }
     }
 
-    /// Drops all pages on their way, in a power cut.
+    /// Drops all pages, in a power loss.
     pub fn forget(&mut self) {
         self.ready.forget();
         self.filling = 0;
@@ -60,30 +60,30 @@ impl WriteQueue {
         }
     }
 
-    /// The lists of complete pages.
+    /// Lists of complete pages.
     #[inline]
     pub fn lists(&self) -> &Lists {
         &self.ready
     }
 
-    /// The sub-requests of a device with several pools.
+    /// Sub-requests; `None` in a device with one pool.
     #[inline]
     pub fn subs(&self) -> Option<&SubRequests> {
         self.subs.as_deref()
     }
 
-    /// The sub-requests, to change them.
+    /// Mutable sub-requests of a device with several pools.
     fn units(&mut self) -> &mut SubRequests {
         self.subs.as_mut().expect(HAS_SUB_REQUESTS)
     }
 
-    /// Outstanding reads and lookups of pages that are not complete yet.
+    /// Outstanding map lookups and RMW reads of pages that are not complete yet.
     #[inline]
     pub fn filling(&self) -> u32 {
         self.filling
     }
 
-    /// Writes a report of up to `lists` of the lists with pages.
+    /// Writes a report of the lists that have pages, at most `lists` of them.
     pub fn describe(&self, lists: usize, out: &mut String) -> fmt::Result {
         let held = self.ready.iter().enumerate().filter(|(_, list)| !list.pages.is_empty());
         for (n, list) in held.take(lists) {
@@ -93,7 +93,8 @@ impl WriteQueue {
         Ok(())
     }
 
-    /// Checks a loaded state: waiting pages are in the cache, and the reads for them are counted.
+    /// Checks a loaded state: pages in lists are ready in the cache, and outstanding lookups and reads are
+    /// counted.
     pub fn check_loaded(&self, cache: &Cache, space: &BlockManager) -> Result<(), String> {
         let is_ready = |id| cache.entry(id).state == EntryState::Ready;
         ensure(self.ready.check_loaded(cache.entries(), is_ready), || {
@@ -107,7 +108,7 @@ impl WriteQueue {
         }
     }
 
-    /// Prepares a destaged entry for a program unit, as soon as its page is located.
+    /// Looks up the location of a destaged entry's page, if necessary, and then completes the entry.
     fn prepare(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let logical = core.cache.entry(id).logical;
         let class = core.cache.class_of_reads_for(id);
@@ -119,13 +120,13 @@ impl WriteQueue {
         }
     }
 
-    /// Continues with an entry whose page was located.
+    /// Completes an entry whose page location is known now.
     pub fn resume_preparing(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         self.filling -= 1;
         self.complete(id, core, calendar);
     }
 
-    /// Makes an entry ready; the rest of a partly written page is read first (RMW).
+    /// Makes an entry ready. If the page is partly written, its rest is read first (RMW).
     fn complete(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         if core.cache.is_complete(id, &core.base, &core.map) || core.base.has(InjectedFault::RestNotRead) {
             self.make_ready(id, core);
@@ -151,7 +152,7 @@ impl WriteQueue {
         core.base.start_die(die, calendar);
     }
 
-    /// An RMW read of a page has ended; the last one completes the page.
+    /// Handles the end of an RMW read. The last one of a page completes the page.
     #[inline]
     pub fn finish_rmw_read(&mut self, id: EntryId, core: &mut Core) {
         if core.cache.finish_read(id) {
@@ -160,7 +161,7 @@ impl WriteQueue {
         }
     }
 
-    /// Lets a complete page wait for its program unit.
+    /// Moves a complete page to a list, where it waits for its program unit.
     pub fn make_ready(&mut self, id: EntryId, core: &mut Core) {
         if let Some(contents) = &mut core.base.contents {
             let logical = core.cache.entry(id).logical;
@@ -192,7 +193,7 @@ impl WriteQueue {
         self.ready.push(list, id, urgent);
     }
 
-    /// The list in which a complete page waits.
+    /// List in which a complete page waits.
     #[inline]
     fn list_of(&self, logical: LogicalPage, stream: u8, core: &Core) -> usize {
         let home = match self.ready.has_static_allocation() {
@@ -205,12 +206,12 @@ impl WriteQueue {
         self.ready.of(home, usize::from(stream))
     }
 
-    /// Whether a ready entry waits in a list, and not for its whole unit.
+    /// Whether a ready entry waits in a list. If not, it waits for the other pages of its whole unit.
     fn is_in_list(&self, page: LogicalPage) -> bool {
         self.subs.as_ref().is_none_or(|subs| subs.is_in_list(page))
     }
 
-    /// Forces an entry out of the buffer.
+    /// Forces the flush of an entry.
     pub fn force(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let was_urgent = core.cache.force(id);
         let entry = *core.cache.entry(id);
@@ -228,8 +229,8 @@ impl WriteQueue {
         }
     }
 
-    /// Adds complete dirty pages to a list that has fewer pages than a unit, instead of padding. The router
-    /// may send them elsewhere.
+    /// Fills up a list with complete dirty pages that need no read, instead of padding, until it has a
+    /// program unit. The router may send these pages to other lists.
     #[inline(never)]
     pub fn top_up(&mut self, list: usize, unit: u32, core: &mut Core) {
         while (self.ready[list].pages.len() as u32) < unit {
@@ -245,8 +246,8 @@ impl WriteQueue {
         }
     }
 
-    /// Moves pages of a list into a program unit, up to a number. Pages that were discarded meanwhile are
-    /// left out: with sub-requests, they are returned for [`finish_pages`](Self::finish_pages).
+    /// Moves up to `pages` pages of a list into a program unit, without pages that were discarded meanwhile.
+    /// With sub-requests the discarded pages are returned, for [`finish_pages`](Self::finish_pages).
     #[inline]
     pub fn fill(
         &mut self,
@@ -271,14 +272,14 @@ impl WriteQueue {
         over
     }
 
-    /// A list for pages of sub-requests that have ended; one without capacity if there are no sub-requests.
+    /// Empty list for pages of sub-requests that have ended. It has no capacity if there are no sub-requests.
     #[inline]
     pub fn list_of_pages(&mut self) -> Vec<LogicalPage> {
         self.subs.as_mut().map_or_else(Vec::new, |subs| subs.take_page_list())
     }
 
-    /// The page that a plane group writes next, and its list. Pages that were discarded meanwhile leave their
-    /// lists.
+    /// Next page that a plane group writes, and its list. Removes pages from the lists that were discarded
+    /// meanwhile.
     pub fn first_of(&mut self, row: PlaneGroupId, cache: &mut Cache) -> Option<(usize, EntryId)> {
         for list in self.ready.of_group(row) {
             while let Some(id) = self.ready[list].pages.front().copied() {

@@ -1,5 +1,5 @@
-//! Transfers between pools: units of which a victim held a page, sub-requests that another pool steals, and
-//! relocated pages.
+//! Transfers between pools: migration of units with a page in a victim, and sub-requests that another pool
+//! steals.
 
 use std::collections::VecDeque;
 
@@ -18,7 +18,7 @@ use crate::writer::plane_groups::PlaneGroups;
 use crate::writer::queue::{HAS_SUB_REQUESTS, WriteQueue};
 
 impl WriteQueue {
-    /// Sends the pages that were read from victims and leave their pool to the first pool.
+    /// Migrates pages that were read from victims to the first pool, with their units.
     #[inline]
     pub fn migrate_leaving_pages(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         if let Some(mut leaving) = core.reclaim.take_migrated() {
@@ -27,13 +27,13 @@ impl WriteQueue {
         }
     }
 
-    /// Sends a valid page of a victim, which was read and leaves its pool, to the first pool, with all others
-    /// of its unit.
+    /// Migrates a valid page of a victim to the first pool, with all pages of its unit. The page has been
+    /// read.
     fn migrate(&mut self, stamp: DataTag, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let page = LogicalPage(stamp.logical);
         let subs = self.units();
         if let Some(sub) = subs.of(page) {
-            // It may be part of a sub-request in progress, or of the rest of the unit that is carried along.
+            // The page may be in the sub-request in progress or carried with it. `finish_sub_request` checks.
             subs.get(sub).migrates = true;
             return;
         }
@@ -42,14 +42,14 @@ impl WriteQueue {
         let place = subs.place(page);
         let one = subs.get(sub);
         one.carried[place] = stamp;
-        // Nothing is ready before all reads are queued.
+        // One extra wait, so that the sub-request is not ready before all reads are queued.
         one.waits = 1;
         self.carry(sub, core, calendar);
         self.count_migrated(page, core);
         self.units().end_wait(sub);
     }
 
-    /// Counts a migrating unit, and its pages that leave another pool than the first.
+    /// Counts a migrated unit, and those of its pages that leave another pool than the first.
     fn count_migrated(&mut self, page: LogicalPage, core: &Core) {
         let pages = self.unit_of_page(page, core).filter(|page| *page < core.base.config.logical_pages);
         let counts = &mut self.units().counts;
@@ -62,8 +62,8 @@ impl WriteQueue {
         }
     }
 
-    /// Migrates a unit of which a victim still holds a page that leaves its pool, after the unit's
-    /// sub-request has ended.
+    /// Migrates a unit after its sub-request has ended, if a victim still has a page of the unit that must
+    /// leave its pool.
     pub(super) fn migrate_unit(
         &mut self,
         page: LogicalPage,
@@ -80,10 +80,12 @@ impl WriteQueue {
         }
     }
 
-    /// Lets another pool steal a sub-request that waits for a whole program unit, page by page, if the
-    /// balancer decides so and a die of that pool is idle. The pools are tried in order.
+    /// Lets another pool steal a sub-request that waits as a whole unit; its pages are then programmed one by
+    /// one. The balancer must decide so, and a die of that pool must be idle. The pools are tried in
+    /// ascending order.
     pub fn steal(&mut self, rows: &PlaneGroups, core: &mut Core) -> bool {
-        // Whole units have no home: with static allocation, only pages that leave their pool wait together.
+        // Whole units have no assigned plane group. With static allocation, only migrating pages wait as
+        // whole units.
         let takes_any = core.base.policies.balances() && !self.ready.has_static_allocation();
         if !takes_any || self.units().ready.iter().all(VecDeque::is_empty) {
             return false;
@@ -92,7 +94,7 @@ impl WriteQueue {
         pools.filter(|pool| *pool != FALLBACK_POOL).any(|pool| self.steal_to(pool, rows, core))
     }
 
-    /// The same for one pool.
+    /// Lets a pool steal a sub-request; see [`steal`](Self::steal).
     fn steal_to(&mut self, pool: usize, rows: &PlaneGroups, core: &mut Core) -> bool {
         let Some(to) = self.idle_stream(pool, rows, core) else { return false };
         core.base.update_pool_states();
@@ -114,7 +116,7 @@ impl WriteQueue {
         true
     }
 
-    /// A stream of a pool for which an accepting plane group has an idle die.
+    /// Stream of a pool that has no waiting pages and an accepting plane group whose die is idle.
     fn idle_stream(&self, pool: usize, rows: &PlaneGroups, core: &Core) -> Option<u8> {
         let subs = self.subs.as_ref().expect(HAS_SUB_REQUESTS);
         let idle = |stream: &usize| {
@@ -128,7 +130,7 @@ impl WriteQueue {
             .map(|stream| stream as u8)
     }
 
-    /// Sends the pages of a sub-request one by one to another stream. Carried pages stay where they are.
+    /// Sends the pages of a sub-request one by one to another stream. Its carried pages keep their locations.
     fn split(&mut self, sub: u32, stream: u8, core: &mut Core) {
         let pool = self.units().pool_of(stream);
         let one = self.units().get(sub);

@@ -8,8 +8,8 @@ use crate::ensure::{self, ensure};
 use crate::pools::FALLBACK_POOL;
 
 impl SubRequests {
-    /// Checks a loaded state: a unit has at most one sub-request, its pages are in the cache, and the pages
-    /// of each pool are counted.
+    /// Checks a loaded state: each unit has at most one sub-request, its entries are in the cache, and the
+    /// pages on their way to each pool are counted.
     pub fn check_loaded(&self, cache: &Cache, space: &BlockManager) -> Result<(), String> {
         let mut is_free = vec![false; self.all.len()];
         let mut take = |sub: u32| ensure::is_first(&mut is_free, sub as usize);
@@ -29,7 +29,7 @@ impl SubRequests {
             let pools = one.goes_to.iter().map(|pool| usize::from(*pool));
             pools.filter(|pool| *pool != FALLBACK_POOL).for_each(|pool| going[pool] += 1);
         }
-        // Pages without a sub-request are counted as well.
+        // The counts also include pages without a sub-request.
         let counts = (0..).zip(&going).all(|(pool, going)| space.on_their_way(pool) >= *going);
         ensure(counts, || "more pages go to a pool than are counted".into())?;
         let mut is_ready = is_free;

@@ -1,14 +1,18 @@
-//! Sub-requests: the pages of a unit of consecutive logical pages that go to flash together, in a device with
-//! several pools. A unit is a program of the first pool, unless `ftl.mapping.sub_request` is set.
+//! Sub-requests: pages of a unit that go to flash together, in a device with several pools. A unit is a range
+//! of consecutive logical pages. Its size is `ftl.mapping.sub_request`, or by default a program unit of the
+//! first pool.
 //!
-//! Pages leave the buffer with all dirty pages of their unit, and the router sends them to a pool together.
-//! Until all of them are in flash, other pages of the unit wait, so that a unit has at most one sub-request
-//! in progress. In a page-mapped pool the pages are programmed one by one; in a pool of whole units they are
-//! programmed together with the rest of the unit, which is read from wherever it is.
+//! When a page is destaged, all dirty pages of its unit are destaged with it. The router sends them to one
+//! pool. Other pages of the unit wait until this sub-request is in flash, so a unit has at most one
+//! sub-request in progress.
 //!
-//! A page is valid where it was programmed last, so that a program of a whole unit invalidates all other
-//! copies of its pages, and a program of one page invalidates that page alone in its unit. The valid pages of
-//! a unit in the pool of whole units are always in one program unit, at their offsets.
+//! A page-mapped pool programs the pages of a sub-request one by one. A coarsely mapped pool programs whole
+//! units: the pages of the unit that are not in the sub-request are read from any pool and programmed with it
+//! ("carried").
+//!
+//! A page is valid where it was programmed last. The program of a whole unit therefore invalidates all other
+//! copies of its pages; the program of one page invalidates only that page. The valid pages of a unit in the
+//! coarsely mapped pool are always in one program unit, at their offsets in the unit.
 
 mod between;
 mod loaded;
@@ -31,45 +35,46 @@ use crate::flash::Class;
 use crate::map::LogicalPage;
 use crate::pools::FALLBACK_POOL;
 
-/// No sub-request.
+/// Mark of a unit without a sub-request.
 const NO_SUB: u32 = u32::MAX;
 
-/// The pages of a unit that go to flash together.
+/// Pages of a unit that go to flash together.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct SubRequest {
     unit: u32,
     stream: u8,
     /// Whether it is programmed as a whole unit.
     whole: bool,
-    /// The buffer entry at each offset of the unit.
+    /// Buffer entry at each offset in the unit, or `NONE`.
     entries: Vec<EntryId>,
-    /// The data tags in flash of the other pages, at each offset, if it is programmed as a whole.
+    /// Data tag of the carried page at each offset, if there is one.
     carried: Vec<DataTag>,
-    /// The pool to which the page at each offset goes by itself; the first where none does.
+    /// Target pool of the page at each offset, if the page is counted as on its way; otherwise the first
+    /// pool.
     goes_to: Vec<u8>,
-    /// If programmed as a whole: pages still awaited. Otherwise: pages that are not in flash yet.
+    /// For a whole unit: pages and reads that it still waits for. Otherwise: pages that are not in flash yet.
     waits: u32,
-    /// Dirty pages of the unit that were destaged meanwhile.
+    /// Entries of the unit that were destaged after this sub-request began. They wait for its end.
     later: Vec<EntryId>,
-    /// Whether a victim's page of the unit is to leave its pool.
+    /// Whether a victim has a page of the unit that must leave its pool.
     migrates: bool,
 }
 
-/// The sub-requests of a device.
+/// Sub-requests of a device.
 #[derive(Debug)]
 pub(crate) struct SubRequests {
-    /// Pages of a unit.
+    /// Pages in a unit.
     pub per_unit: u32,
-    /// The pool of each of the router's streams, and whether it takes whole units.
+    /// For each host stream that the router uses: its pool, and whether that pool programs whole units.
     pools: Vec<(u8, bool)>,
-    /// The last pool, which has the translation pages.
+    /// Last pool, which has the translation pages.
     last_pool: usize,
-    /// The sub-request of each unit, if one is in progress.
+    /// Sub-request in progress of each unit, or `NO_SUB`.
     of_unit: Vec<u32>,
-    /// Sub-requests in progress, and the numbers that are free.
+    /// Sub-requests by number. `free` lists the unused numbers.
     all: Vec<SubRequest>,
     free: Vec<u32>,
-    /// Sub-requests that wait for a whole program unit, by stream.
+    /// Sub-requests that are ready to be programmed as whole units, by stream.
     ready: Vec<VecDeque<u32>>,
     /// Lists that are empty between events, kept for their capacity.
     members: Vec<EntryId>,
@@ -87,17 +92,17 @@ state!(SubRequests {
 /// Counts of sub-requests, and of the host bytes in them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
-    /// Sub-requests sent to the first pool, and to the others, by the router.
+    /// Sub-requests that the router sent to the first pool, and to the other pools.
     pub sent: [u64; 2],
-    /// Host bytes in these.
+    /// Host bytes in the sub-requests of `sent`.
     pub sent_bytes: [u64; 2],
-    /// Sub-requests sent to another pool than the router's, which was full.
-    pub redirected: u64,
+    /// Sub-requests sent to the first pool because the pool that the router selected was full.
+    pub turned_away: u64,
     /// Sub-requests that another pool stole from the first pool's queue.
     pub stolen: u64,
-    /// Units migrated to the first pool because a victim of another pool held some of their pages.
+    /// Units migrated to the first pool because a victim of another pool had some of their pages.
     pub migrated: u64,
-    /// Pages of these that left another pool.
+    /// Pages of migrated units that left another pool.
     pub migrated_pages: u64,
 }
 
@@ -119,7 +124,7 @@ impl Counts {
 }
 
 impl SubRequests {
-    /// No sub-requests. `pools` has the pool of each of the router's streams.
+    /// Empty set of sub-requests. `pools` has the pool of each host stream that the router uses.
     pub fn new(config: &Config, pools: Vec<u8>) -> Self {
         let per_unit = config.pages_per_sub_request();
         let whole_units = config.pool_of_whole_units();
@@ -139,7 +144,7 @@ impl SubRequests {
         }
     }
 
-    /// Drops all sub-requests, in a power cut.
+    /// Drops all sub-requests, in a power loss.
     pub fn forget(&mut self) {
         self.of_unit.fill(NO_SUB);
         self.all.clear();
@@ -153,13 +158,13 @@ impl SubRequests {
         self.pools.get(usize::from(stream)).is_some_and(|(_, whole)| *whole)
     }
 
-    /// The pool of a host stream, or of translation pages, which are in the last pool.
+    /// Pool of a host stream, or of the stream of translation pages.
     #[inline]
     pub fn pool_of(&self, stream: u8) -> usize {
         self.pools.get(usize::from(stream)).map_or(self.last_pool, |(pool, _)| usize::from(*pool))
     }
 
-    /// The sub-request of a page's unit, if one is in progress.
+    /// Sub-request in progress of a page's unit.
     fn of(&self, page: LogicalPage) -> Option<u32> {
         let id = self.of_unit[(page.0 / self.per_unit) as usize];
         (id != NO_SUB).then_some(id)
@@ -170,12 +175,12 @@ impl SubRequests {
         self.of(page).is_some()
     }
 
-    /// The offset of a page in its unit.
+    /// Offset of a page in its unit.
     fn place(&self, page: LogicalPage) -> usize {
         (page.0 % self.per_unit) as usize
     }
 
-    /// A new sub-request of a unit, without pages.
+    /// Begins a sub-request of a unit, without pages. Returns its number.
     fn begin(&mut self, unit: u32, stream: u8) -> u32 {
         let id = self.free.pop().unwrap_or_else(|| {
             self.all.push(SubRequest::default());
@@ -196,28 +201,28 @@ impl SubRequests {
         id
     }
 
-    /// Records the pool to which a page of a sub-request goes by itself; the first one if it goes with
-    /// others, or has ended.
+    /// Sets the target pool of a page of a sub-request, and updates the counts of pages on their way. The
+    /// first pool means "not counted".
     fn set_target_pool(&mut self, sub: u32, place: usize, pool: usize, space: &mut BlockManager) {
         let before = std::mem::replace(&mut self.all[sub as usize].goes_to[place], pool as u8);
         space.count_in_flight(usize::from(before), 1, false);
         space.count_in_flight(pool, 1, true);
     }
 
-    /// The first host stream of a pool.
+    /// First host stream of a pool.
     pub fn stream_to(&self, pool: usize) -> u8 {
         self.pools.iter().position(|(to, _)| usize::from(*to) == pool).map_or(0, |stream| stream as u8)
     }
 
-    /// The entries of a sub-request, and the pages of its unit.
+    /// Entries of a sub-request, and all pages of its unit.
     pub fn members_of(&self, id: u32) -> (Vec<EntryId>, std::ops::Range<u32>) {
         let one = &self.all[id as usize];
         let first = one.unit * self.per_unit;
         (one.entries.iter().copied().filter(|id| *id != NONE).collect(), first..first + self.per_unit)
     }
 
-    /// The sub-requests that wait for a whole program unit and have pages in the buffer, the oldest of each
-    /// stream first: their queue positions, and a design's view of them.
+    /// Sub-requests with buffered pages that are ready to be programmed as whole units, oldest first in each
+    /// stream. Returns the queue position of each, and its view for designs.
     fn waiting(&self) -> impl Iterator<Item = ((usize, usize), WaitingPages)> + '_ {
         let queues = self.ready.iter().enumerate();
         let all = queues
@@ -238,22 +243,22 @@ impl SubRequests {
         self.counts
     }
 
-    /// The first host stream of the first pool.
+    /// First host stream of the first pool.
     fn first_stream(&self) -> u8 {
         self.stream_to(FALLBACK_POOL)
     }
 
-    /// The first page of a sub-request's unit.
+    /// First page of a sub-request's unit.
     fn first_page(&self, sub: u32) -> LogicalPage {
         LogicalPage(self.all[sub as usize].unit * self.per_unit)
     }
 
-    /// Whether a ready entry waits in a list, and not for its whole unit.
+    /// Whether a ready entry waits in a list. If not, it waits for the other pages of its whole unit.
     pub fn is_in_list(&self, page: LogicalPage) -> bool {
         self.of(page).is_none_or(|sub| !self.all[sub as usize].whole)
     }
 
-    /// A sub-request that is programmed as a whole awaits one page less; at zero it is ready.
+    /// Ends one of the waits of a whole unit. After the last one the sub-request is ready.
     fn end_wait(&mut self, sub: u32) {
         let one = self.get(sub);
         one.waits -= 1;
@@ -263,23 +268,23 @@ impl SubRequests {
         }
     }
 
-    /// Whether a pool has space for this many pages in addition to those that it holds and those on their way
-    /// to it. The first pool always has.
+    /// Whether a pool has space for `pages` pages, after the pages that it has and those on their way to it.
+    /// The first pool always has.
     pub fn has_room(&self, pool: usize, pages: u64, core: &Core) -> bool {
         pool == FALLBACK_POOL
             || core.map.held(pool, &core.base) + core.base.space.on_their_way(pool) + pages
                 <= core.base.life.room[pool]
     }
 
-    /// The class of the reads for a sub-request: host reads if a host command waits for one of its pages, or
-    /// for a page that waits for its turn.
+    /// Class of the reads for a sub-request. They are host reads if a host command waits for one of its
+    /// pages, or for a page in `later`.
     fn class_of_reads(&self, sub: u32, cache: &Cache) -> Class {
         let one = &self.all[sub as usize];
         let mut entries = one.entries.iter().chain(&one.later).filter(|id| **id != NONE);
         if entries.any(|id| cache.has_waiters(*id)) { Class::Read } else { Class::Background }
     }
 
-    /// A list for pages that have ended.
+    /// Empty list for pages that have ended, with its old capacity.
     pub fn take_page_list(&mut self) -> Vec<LogicalPage> {
         std::mem::take(&mut self.over)
     }

@@ -1,4 +1,4 @@
-//! Sub-requests: leaving the buffer, and ending.
+//! Life of a sub-request, from destaging to its end.
 
 use wordline_kernel::{Duration, Instant, Schedule};
 use wordline_nand::{DataTag, Location, PlaneGroupId};
@@ -21,8 +21,8 @@ use crate::writer::queue::destage::destages_with;
 use crate::writer::queue::{HAS_SUB_REQUESTS, WriteQueue};
 
 impl WriteQueue {
-    /// Destages a dirty entry with all dirty pages of its unit, and sends them to a pool; or lets them wait
-    /// for the sub-request in progress.
+    /// Destages a dirty entry and all dirty pages of its unit as a sub-request. If the unit has a sub-request
+    /// in progress, the entry waits for its end.
     #[inline(never)]
     pub fn destage_unit(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let page = core.cache.entry(id).logical;
@@ -42,7 +42,7 @@ impl WriteQueue {
         self.send_unit(page, core, calendar);
     }
 
-    /// Hurries the sub-request in progress for which a page waits.
+    /// Speeds up the sub-request in progress that a page waits for.
     pub fn promote_unit(&mut self, page: LogicalPage, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         if let Some(sub) = self.units().of(page) {
             self.force_sub_request(sub, core);
@@ -50,7 +50,7 @@ impl WriteQueue {
         }
     }
 
-    /// The same for pages of this flush epoch and of older ones.
+    /// Speeds up the sub-requests that pages of this flush epoch or an older one wait for.
     pub fn promote_covered(&mut self, epoch: u64, core: &mut Core) {
         for sub in 0..self.units().all.len() as u32 {
             let later = &self.units().all[sub as usize].later;
@@ -60,7 +60,7 @@ impl WriteQueue {
         }
     }
 
-    /// Makes the pages in flight of a unit urgent.
+    /// Makes all pages of a sub-request urgent.
     fn force_sub_request(&mut self, sub: u32, core: &mut Core) {
         for place in 0..self.units().get(sub).entries.len() {
             let one = self.units().get(sub);
@@ -77,8 +77,8 @@ impl WriteQueue {
         }
     }
 
-    /// Sends the dirty pages of a unit to a pool together, with those that waited for their turn, which are
-    /// among the members already.
+    /// Sends the dirty pages of a unit to a pool as a sub-request. `members` already has the pages that
+    /// waited for the last sub-request.
     fn send_unit(&mut self, page: LogicalPage, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let unit = page.0 / self.units().per_unit;
         let mut members = std::mem::take(&mut self.units().members);
@@ -91,8 +91,8 @@ impl WriteQueue {
         self.units().members = members;
     }
 
-    /// Adds the dirty pages of the unit that leave with `leaving` to those that waited, and removes discarded
-    /// ones.
+    /// Adds the dirty pages that are destaged together with `leaving` to `members`, and removes discarded
+    /// pages.
     fn unit_members(&mut self, leaving: LogicalPage, members: &mut Vec<EntryId>, core: &mut Core) {
         let asks = core.base.policies.designs.decides(ExtensionPoint::Coalesce);
         for page in self.unit_of_page(leaving, core) {
@@ -112,7 +112,7 @@ impl WriteQueue {
         });
     }
 
-    /// Begins a sub-request of these pages, in the pool that the router chooses.
+    /// Begins a sub-request of these entries, in the pool that the router selects.
     fn send_members(
         &mut self,
         unit: u32,
@@ -149,7 +149,8 @@ impl WriteQueue {
         }
     }
 
-    /// The stream for a sub-request of this many pages: the router's, unless its pool is full.
+    /// Stream of a sub-request with `pages` pages. If the pool of the router's stream is full, the first
+    /// pool's stream.
     fn stream_for(&mut self, outgoing: &HostPage<'_>, pages: u64, core: &mut Core) -> u8 {
         core.base.update_pool_states();
         if core.base.policies.designs.routes() {
@@ -173,8 +174,7 @@ impl WriteQueue {
         chosen
     }
 
-    /// Reads the pages of a unit that are in flash and not in the sub-request, as they are programmed with
-    /// it.
+    /// Reads the other pages of a unit that are in flash. They are programmed with the sub-request.
     pub fn carry(&mut self, sub: u32, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         if core.base.has(InjectedFault::UnitNotCarried) {
             return;
@@ -198,7 +198,7 @@ impl WriteQueue {
         }
     }
 
-    /// Reads a page that is carried along, if it is in flash.
+    /// Reads a carried page, if it is in flash and has to be carried.
     fn carry_page(
         &mut self,
         sub: u32,
@@ -231,7 +231,7 @@ impl WriteQueue {
         core.base.start_die(die, calendar);
     }
 
-    /// Continues with a carried page that was located.
+    /// Continues with a carried page whose location is known now.
     pub fn resume_carrying(
         &mut self,
         sub: u32,
@@ -245,7 +245,7 @@ impl WriteQueue {
         self.units().end_wait(sub);
     }
 
-    /// The read of a carried page has ended, or failed.
+    /// Handles the end of the read of a carried page, or its failure.
     pub fn finish_carried_read(&mut self, sub: u32, page: LogicalPage, version: u32, core: &mut Core) {
         core.base.totals.rmw_reads += 1;
         self.filling -= 1;
@@ -255,7 +255,7 @@ impl WriteQueue {
         self.units().end_wait(sub);
     }
 
-    /// A page of a sub-request is complete in the buffer.
+    /// Handles a page of a sub-request that is complete in the buffer.
     #[inline(never)]
     pub fn unit_page_ready(&mut self, id: EntryId, core: &mut Core) {
         let Ready { page, stream, urgent } = core.cache.completed(id, &core.base);
@@ -269,7 +269,7 @@ impl WriteQueue {
         }
     }
 
-    /// Ends pages of sub-requests, which are in flash or no longer needed. The list is kept for its capacity.
+    /// Ends pages of sub-requests that are in flash or no longer needed. Keeps the list for its capacity.
     #[inline]
     pub fn finish_pages(
         &mut self,
@@ -283,7 +283,7 @@ impl WriteQueue {
         }
     }
 
-    /// Ends a page of a sub-request that goes page by page.
+    /// Ends a page of a sub-request. After its last page the sub-request ends.
     fn finish_sub_request_page(
         &mut self,
         page: LogicalPage,
@@ -298,7 +298,7 @@ impl WriteQueue {
         subs.set_target_pool(sub, place, FALLBACK_POOL, &mut core.base.space);
         let one = subs.get(sub);
         if one.whole {
-            // The rest of it has left a full pool while this page was being programmed there.
+            // The other pages were redirected from a full pool while this page was being programmed there.
             self.units().end_wait(sub);
             return;
         }
@@ -308,7 +308,7 @@ impl WriteQueue {
         }
     }
 
-    /// Ends a sub-request: waiting pages continue.
+    /// Ends a sub-request. Pages of the unit that waited for its end are sent now.
     pub fn finish_sub_request(&mut self, sub: u32, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let subs = self.units();
         let one = &mut subs.all[sub as usize];
@@ -326,8 +326,8 @@ impl WriteQueue {
         }
     }
 
-    /// Puts the next sub-request of a stream into a program unit, as a whole unit with its carried pages;
-    /// returns the sub-request.
+    /// Puts the next ready sub-request of a stream into a program unit, with its carried pages. Returns the
+    /// sub-request.
     pub fn fill_whole_unit(
         &mut self,
         stream: usize,
@@ -341,28 +341,29 @@ impl WriteQueue {
         sub
     }
 
-    /// Notes the plane groups that pages of a unit leave, which was programmed in `row`.
+    /// Records the plane groups that lost pages to a unit that was programmed in `row`.
     pub fn note_source_groups(&mut self, row: PlaneGroupId, group: &ProgramUnit, core: &Core) {
         self.units().note_source_groups(row, group, core);
     }
 
-    /// The plane groups that pages of the last unit left, in a list to be [returned](Self::return_source_groups).
+    /// Plane groups that lost pages to the last unit. [`return_source_groups`](Self::return_source_groups)
+    /// takes the list back.
     pub fn take_source_groups(&mut self) -> Vec<PlaneGroupId> {
         std::mem::take(&mut self.units().left)
     }
 
-    /// Takes the list of plane groups back, for its capacity.
+    /// Takes back the list of plane groups, for its capacity.
     pub fn return_source_groups(&mut self, left: Vec<PlaneGroupId>) {
         self.units().left = left;
     }
 
-    /// The program of a sub-request's whole unit is done.
+    /// Handles the end of the program of a whole unit.
     pub fn unit_programmed(&mut self, sub: u32, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         core.map.note_unit_written(self.units().first_page(sub));
         self.finish_sub_request(sub, core, calendar);
     }
 
-    /// The program of a sub-request's whole unit failed.
+    /// Handles a failed program of a whole unit.
     pub fn unit_failed(&mut self, sub: u32, group: &ProgramUnit, core: &mut Core) {
         self.units().unit_failed(sub, group, core);
     }
@@ -387,7 +388,7 @@ impl WriteQueue {
                 self.unit_page_ready(id, core);
                 continue;
             }
-            // Its pages that are in flash by now are carried along with the others.
+            // Pages of the unit that are in flash by now become carried pages.
             if !begun {
                 self.carry(sub, core, calendar);
             }
@@ -397,8 +398,8 @@ impl WriteQueue {
     }
 }
 
-/// Whether a page is programmed with pages of its unit that go to the first pool. Pages already there always
-/// are.
+/// Whether a page is programmed together with pages of its unit that go to the first pool. Always if it is
+/// already there; otherwise a design decides.
 fn is_carried_along(page: LogicalPage, location: Location, base: &mut Base) -> bool {
     if is_in_first_pool(location, base) {
         return true;

@@ -1,5 +1,4 @@
-//! Sub-requests that are programmed as whole units: put into a program unit, programmed, and audited against
-//! the counts of their pools.
+//! Sub-requests that are programmed as whole units: their program units, and an audit of the pools.
 
 use std::ops::Range;
 
@@ -12,9 +11,10 @@ use crate::map::LogicalPage;
 use crate::writer::ProgramUnit;
 
 impl SubRequests {
-    /// Puts the pages of a sub-request into a program unit, with the carried pages that are still valid in
-    /// flash. Of pages that move to a page-mapped pool, `places` fit, and the others go with the next
-    /// sub-request of the unit.
+    /// Puts the pages of a sub-request into a program unit, with the carried pages that are still valid.
+    ///
+    /// If pages migrate to a page-mapped pool, only `places` of them fit; the next sub-request of the unit
+    /// takes the others.
     pub(super) fn fill(&mut self, sub: u32, places: u32, group: &mut ProgramUnit, core: &mut Core) {
         group.extent = Some(sub);
         let SubRequest { entries, carried, whole, migrates, .. } = self.get(sub);
@@ -42,7 +42,7 @@ impl SubRequests {
         }
     }
 
-    /// Notes the plane groups that pages of a unit leave, which was programmed in `row`: a victim there may
+    /// Records the plane groups that lost pages to a unit that was programmed in `row`. A victim there may
     /// have no valid pages now.
     pub fn note_source_groups(&mut self, row: PlaneGroupId, group: &ProgramUnit, core: &Core) {
         let left = &mut self.left;
@@ -58,8 +58,8 @@ impl SubRequests {
         left.retain(|from| *from != row);
     }
 
-    /// The program of a sub-request's whole unit failed: it waits for another program unit, before all
-    /// others. Its pages are urgent, wherever they go.
+    /// Requeues a sub-request after its failed program, before all others of its stream, and makes its pages
+    /// urgent.
     pub fn unit_failed(&mut self, sub: u32, group: &ProgramUnit, core: &mut Core) {
         for id in group.entries() {
             core.cache.force(id);
@@ -70,23 +70,23 @@ impl SubRequests {
         self.ready[stream].push_front(sub);
     }
 
-    /// The unit of a sub-request is programmed to the program unit that begins at `first`.
+    /// Records that the unit of a sub-request is being programmed to the program unit at `first`.
     pub fn set_unit_location(&self, sub: u32, first: Location, core: &mut Core) {
         core.map.note_unit_write(self.first_page(sub), first);
     }
 
-    /// The streams whose sub-requests may wait for a whole program unit.
+    /// Streams that may have sub-requests ready as whole units.
     pub fn streams(&self) -> Range<usize> {
         0..self.ready.len()
     }
 
-    /// Whether a sub-request waits for a whole program unit of a stream.
+    /// Whether a stream has a sub-request that is ready as a whole unit.
     pub fn has_ready(&self, stream: usize) -> bool {
         !self.ready[stream].is_empty()
     }
 
-    /// Checks that the valid pages of a unit in the pool of whole units are in one program unit, at their
-    /// offsets, and that the counts of the pools are right.
+    /// Checks that the valid pages of each unit in the coarsely mapped pool are in one program unit, at their
+    /// offsets, and that the page counts of the pools are right.
     pub fn audit(&self, core: &Core) {
         let mut homes: Vec<u32> = vec![u32::MAX; self.of_unit.len()];
         let mut valid = vec![0u64; core.base.config.pools.count()];
